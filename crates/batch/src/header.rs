@@ -1,0 +1,198 @@
+//! The 64 bytes in front of every batch.
+//!
+//! All numbers are little-endian and unsigned.
+//!
+//! ```text
+//!  0        4  5  6     8           12          16          20          24
+//! ┌──────────┬──┬──┬─────┬───────────┬───────────┬───────────┬───────────┐
+//! │ "RAWB"   │v │c │flags│batch_bytes│ records   │ data_bytes│ raw_bytes │
+//! ├──────────┴──┴──┴─────┼───────────┴───────────┼───────────┴───────────┤
+//! │ created_us           │ producer_id           │ sequence              │
+//! ├──────────────────────┴───────────┬───────────┼───────────────────────┘
+//! │ reserved, zero (12)              │ crc32c    │
+//! └──────────────────────────────────┴───────────┘
+//! 48                                 60          64
+//! ```
+//!
+//! Behind it: `records` sizes (u32 each), `data_bytes` of data, zeros up to the next multiple of 8. The sizes so lie on
+//! a multiple of 4 wherever a batch lies on a multiple of 8, and can be used in place.
+
+use crate::{BatchError, Codec, Limits};
+use zerocopy::little_endian::{U16, U32, U64};
+use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
+
+/// Length of a header in bytes.
+pub const HEADER_BYTES: usize = 64;
+/// Where the checksum lies; it covers every byte of the batch but its own four.
+pub const CRC_POSITION: usize = 60;
+/// What a batch begins with.
+pub const MAGIC: [u8; 4] = *b"RAWB";
+/// The version this crate writes and reads.
+pub const VERSION: u8 = 1;
+/// Flag: the batch was cut out of a larger one by a broker; everything but the first record's place is the producer's.
+pub const FLAG_SLICE: u16 = 1;
+/// Batches end on a multiple of this many bytes.
+pub const ALIGNMENT: u64 = 8;
+
+#[derive(FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned, Clone, Copy)]
+#[repr(C)]
+struct Raw {
+    magic: [u8; 4],
+    version: u8,
+    codec: u8,
+    flags: U16,
+    batch_bytes: U32,
+    records: U32,
+    data_bytes: U32,
+    raw_bytes: U32,
+    created_us: U64,
+    producer_id: U64,
+    sequence: U64,
+    reserved: [u8; 12],
+    crc32c: U32,
+}
+
+const _: () = assert!(size_of::<Raw>() == HEADER_BYTES);
+const _: () = assert!(std::mem::offset_of!(Raw, crc32c) == CRC_POSITION);
+
+/// A header's fields. [`Header::parse`] has checked them against each other and against the reader's limits; whether
+/// the bytes behind the header agree is for [`crate::Batch::parse`] and [`crate::Checker`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Header {
+    /// How the data is compressed.
+    pub codec: Codec,
+    /// Whether a broker cut this batch out of a larger one.
+    pub slice: bool,
+    /// Number of records, at least one.
+    pub records: u32,
+    /// Length of the data as it stands in the batch, in bytes.
+    pub data_bytes: u32,
+    /// Sum of the sizes: length of the data when decompressed, in bytes.
+    pub raw_bytes: u32,
+    /// When the producer made the batch: microseconds since the Unix epoch, by its clock.
+    pub created_us: u64,
+    /// Who made it; 0 for nobody in particular. Reserved for exactly-once appends.
+    pub producer_id: u64,
+    /// The producer's number for the first record. Reserved for exactly-once appends.
+    pub sequence: u64,
+    /// CRC32C of the whole batch but these four bytes.
+    pub crc32c: u32,
+}
+
+impl Header {
+    /// Length of the whole batch in bytes: header, sizes, data, padding.
+    pub fn batch_bytes(&self) -> u64 {
+        batch_bytes(self.records, self.data_bytes)
+    }
+
+    /// Length of the sizes in bytes.
+    pub fn sizes_bytes(&self) -> u64 {
+        u64::from(self.records) * 4
+    }
+
+    /// Number of zeros behind the data.
+    pub fn padding_bytes(&self) -> usize {
+        (self.batch_bytes() - HEADER_BYTES as u64 - self.sizes_bytes() - u64::from(self.data_bytes)) as usize
+    }
+
+    /// Reads and checks a header. A header that passes describes a batch within `limits`.
+    pub fn parse(bytes: &[u8; HEADER_BYTES], limits: &Limits) -> Result<Header, BatchError> {
+        let raw: Raw = zerocopy::transmute!(*bytes);
+        if raw.magic != MAGIC {
+            return Err(BatchError::Magic { found: raw.magic });
+        }
+        if raw.version != VERSION {
+            return Err(BatchError::Version { found: raw.version });
+        }
+        let codec = Codec::from_number(raw.codec)?;
+        if raw.flags.get() & !FLAG_SLICE != 0 {
+            return Err(BatchError::Reserved { position: 6 });
+        }
+        if raw.reserved != [0; 12] {
+            return Err(BatchError::Reserved { position: 48 });
+        }
+        let header = Header {
+            codec,
+            slice: raw.flags.get() & FLAG_SLICE != 0,
+            records: raw.records.get(),
+            data_bytes: raw.data_bytes.get(),
+            raw_bytes: raw.raw_bytes.get(),
+            created_us: raw.created_us.get(),
+            producer_id: raw.producer_id.get(),
+            sequence: raw.sequence.get(),
+            crc32c: raw.crc32c.get(),
+        };
+        if header.records == 0 {
+            return Err(BatchError::Empty);
+        }
+        if header.batch_bytes() != u64::from(raw.batch_bytes.get()) {
+            return Err(BatchError::Length {
+                records: header.records,
+                data_bytes: header.data_bytes,
+                expected: header.batch_bytes(),
+                found: raw.batch_bytes.get(),
+            });
+        }
+        for (what, found, limit) in [
+            ("batch_bytes", raw.batch_bytes.get(), limits.batch_bytes_max),
+            ("records", header.records, limits.records_max),
+            ("raw_bytes", header.raw_bytes, limits.raw_bytes_max),
+        ] {
+            if found > limit {
+                return Err(BatchError::Limit { what, found, limit });
+            }
+        }
+        if codec == Codec::None && header.data_bytes != header.raw_bytes {
+            return Err(BatchError::DataLength { data_bytes: header.data_bytes, raw_bytes: header.raw_bytes });
+        }
+        Ok(header)
+    }
+
+    /// The header's bytes, `crc32c` as it stands in the field.
+    ///
+    /// The caller sees to it that the batch is at most `u32::MAX` bytes long.
+    pub fn encode(&self) -> [u8; HEADER_BYTES] {
+        debug_assert!(self.batch_bytes() <= u64::from(u32::MAX), "{self:?}");
+        let raw = Raw {
+            magic: MAGIC,
+            version: VERSION,
+            codec: self.codec.number(),
+            flags: U16::new(if self.slice { FLAG_SLICE } else { 0 }),
+            batch_bytes: U32::new(self.batch_bytes() as u32),
+            records: U32::new(self.records),
+            data_bytes: U32::new(self.data_bytes),
+            raw_bytes: U32::new(self.raw_bytes),
+            created_us: U64::new(self.created_us),
+            producer_id: U64::new(self.producer_id),
+            sequence: U64::new(self.sequence),
+            reserved: [0; 12],
+            crc32c: U32::new(self.crc32c),
+        };
+        zerocopy::transmute!(raw)
+    }
+
+    /// Computes the checksum over this header and the pieces behind it (sizes, data; the padding is added here), puts it
+    /// in place and gives the finished bytes.
+    pub fn seal<'a>(mut self, pieces: impl IntoIterator<Item = &'a [u8]>) -> [u8; HEADER_BYTES] {
+        let mut crc = crate::Crc32c::new();
+        let unsealed = self.encode();
+        crc.update(unsealed.split_at(CRC_POSITION).0);
+        for piece in pieces {
+            crc.update(piece);
+        }
+        crc.update(padding(self.padding_bytes()));
+        self.crc32c = crc.value();
+        self.encode()
+    }
+}
+
+/// Length of a batch of so many records and so much data, in bytes.
+pub fn batch_bytes(records: u32, data_bytes: u32) -> u64 {
+    (HEADER_BYTES as u64 + u64::from(records) * 4 + u64::from(data_bytes)).next_multiple_of(ALIGNMENT)
+}
+
+/// `count` zeros, fewer than [`ALIGNMENT`].
+pub fn padding(count: usize) -> &'static [u8] {
+    const ZEROS: [u8; ALIGNMENT as usize] = [0; ALIGNMENT as usize];
+    ZEROS.get(..count).unwrap_or(&ZEROS)
+}

@@ -1,0 +1,181 @@
+//! A checked view over the bytes of a batch that lie in one piece; nothing is copied.
+
+use crate::header::{CRC_POSITION, HEADER_BYTES, Header};
+use crate::{BatchError, Codec, Crc32c, Limits};
+use zerocopy::FromBytes;
+use zerocopy::little_endian::U32;
+
+/// A batch whose every rule has been checked. Borrows the received bytes.
+#[derive(Clone, Copy)]
+pub struct Batch<'a> {
+    header: Header,
+    bytes: &'a [u8],
+    sizes: &'a [U32],
+    data: &'a [u8],
+}
+
+impl<'a> Batch<'a> {
+    /// Checks bytes that hold exactly one batch.
+    pub fn parse(bytes: &'a [u8], limits: &Limits) -> Result<Batch<'a>, BatchError> {
+        let (batch, rest) = Batch::parse_prefix(bytes, limits)?;
+        if !rest.is_empty() {
+            return Err(BatchError::TrailingBytes { count: rest.len() as u64 });
+        }
+        Ok(batch)
+    }
+
+    /// Checks the batch at the front of `bytes` and gives what follows it.
+    pub fn parse_prefix(bytes: &'a [u8], limits: &Limits) -> Result<(Batch<'a>, &'a [u8]), BatchError> {
+        let (batch, rest) = Batch::parse_prefix_trusted(bytes, limits)?;
+        let (front, back) = batch.bytes.split_at(HEADER_BYTES);
+        let mut crc = Crc32c::new();
+        crc.update(front.split_at(CRC_POSITION).0);
+        crc.update(back);
+        if crc.value() != batch.header.crc32c {
+            return Err(BatchError::Crc { stored: batch.header.crc32c, computed: crc.value() });
+        }
+        Ok((batch, rest))
+    }
+
+    /// As [`Batch::parse_prefix`] without the checksum: for bytes that this process has already checked. Every length
+    /// is still checked, so that no answer depends on trust.
+    pub fn parse_prefix_trusted(bytes: &'a [u8], limits: &Limits) -> Result<(Batch<'a>, &'a [u8]), BatchError> {
+        let have = bytes.len() as u64;
+        let Some(front) = bytes.first_chunk::<HEADER_BYTES>() else {
+            return Err(BatchError::Truncated { have, need: HEADER_BYTES as u64 });
+        };
+        let header = Header::parse(front, limits)?;
+        let truncated = BatchError::Truncated { have, need: header.batch_bytes() };
+        let Some((bytes, rest)) = usize::try_from(header.batch_bytes()).ok().and_then(|n| bytes.split_at_checked(n))
+        else {
+            return Err(truncated);
+        };
+        // The header's lengths add up to the batch's, so none of these can be out of bounds; `ok_or` keeps that true
+        // if the sum above is ever changed.
+        let body = bytes.get(HEADER_BYTES..).ok_or(truncated.clone())?;
+        let (sizes, body) =
+            <[U32]>::ref_from_prefix_with_elems(body, header.records as usize).map_err(|_| truncated.clone())?;
+        let (data, zeros) = body.split_at_checked(header.data_bytes as usize).ok_or(truncated)?;
+        check_sum(sum(sizes), &header)?;
+        if let Some(at) = zeros.iter().position(|&byte| byte != 0) {
+            let position = bytes.len() - zeros.len() + at;
+            return Err(BatchError::Reserved { position: position as u32 });
+        }
+        Ok((Batch { header, bytes, sizes, data }, rest))
+    }
+
+    /// The header's fields.
+    pub fn header(&self) -> &Header {
+        &self.header
+    }
+
+    /// The whole batch, as received.
+    pub fn bytes(&self) -> &'a [u8] {
+        self.bytes
+    }
+
+    /// The records' sizes in bytes, in place.
+    pub fn sizes(&self) -> &'a [U32] {
+        self.sizes
+    }
+
+    /// The data as it stands in the batch: compressed if the codec says so.
+    pub fn data(&self) -> &'a [u8] {
+        self.data
+    }
+
+    /// The records, uncompressed. Data without a codec is borrowed from the batch; other data is unpacked into
+    /// `scratch`, which can be used again for the next batch.
+    pub fn records<'b>(&self, scratch: &'b mut Vec<u8>) -> Result<Records<'b>, BatchError>
+    where
+        'a: 'b,
+    {
+        let data: &'b [u8] = match self.header.codec {
+            Codec::None => self.data,
+            codec => {
+                crate::decompress_into(codec, self.data, self.header.raw_bytes, scratch)?;
+                scratch
+            }
+        };
+        Ok(Records { sizes: self.sizes.iter(), data })
+    }
+}
+
+impl std::fmt::Debug for Batch<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.header.fmt(f)
+    }
+}
+
+/// The records of a batch, in order, each a slice of its data.
+#[derive(Clone)]
+pub struct Records<'a> {
+    sizes: std::slice::Iter<'a, U32>,
+    data: &'a [u8],
+}
+
+impl<'a> Iterator for Records<'a> {
+    type Item = &'a [u8];
+
+    fn next(&mut self) -> Option<&'a [u8]> {
+        let size = self.sizes.next()?.get() as usize;
+        // The sizes were checked against the data's length, so the split always succeeds.
+        let (record, rest) = self.data.split_at_checked(size)?;
+        self.data = rest;
+        Some(record)
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        self.sizes.size_hint()
+    }
+}
+
+impl ExactSizeIterator for Records<'_> {}
+
+/// The batches that lie back to back in `bytes`, checked one by one; ends after the first error.
+pub struct Batches<'a> {
+    rest: &'a [u8],
+    limits: Limits,
+}
+
+impl<'a> Batches<'a> {
+    /// Goes through `bytes` from the front.
+    pub fn new(bytes: &'a [u8], limits: Limits) -> Self {
+        Batches { rest: bytes, limits }
+    }
+}
+
+impl<'a> Iterator for Batches<'a> {
+    type Item = Result<Batch<'a>, BatchError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.rest.is_empty() {
+            return None;
+        }
+        match Batch::parse_prefix(self.rest, &self.limits) {
+            Ok((batch, rest)) => {
+                self.rest = rest;
+                Some(Ok(batch))
+            }
+            Err(error) => {
+                self.rest = &[];
+                Some(Err(error))
+            }
+        }
+    }
+}
+
+/// Sum of sizes; 2^32 sizes of 2^32 cannot overflow it.
+pub(crate) fn sum(sizes: &[U32]) -> u64 {
+    sizes.iter().map(|size| u64::from(size.get())).sum()
+}
+
+pub(crate) fn check_sum(sum: u64, header: &Header) -> Result<(), BatchError> {
+    if sum > u64::from(u32::MAX) {
+        return Err(BatchError::SizesOverflow { sum });
+    }
+    if sum != u64::from(header.raw_bytes) {
+        return Err(BatchError::SizesSum { sum, raw_bytes: header.raw_bytes });
+    }
+    Ok(())
+}

@@ -1,0 +1,78 @@
+//! A range of an uncompressed batch as a batch of its own: a new header over sub-ranges of the same bytes.
+
+use crate::header::{HEADER_BYTES, padding};
+use crate::parse::Batch;
+use crate::{BatchError, Codec, Header};
+use std::ops::Range;
+use zerocopy::IntoBytes;
+
+/// A slice, as the pieces it is sent in: `header`, the batch's bytes `sizes`, the batch's bytes `data`, `padding`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Slice {
+    /// The slice's own header, checksum included.
+    pub header: [u8; HEADER_BYTES],
+    /// Where its sizes stand in the batch it was cut from, in bytes.
+    pub sizes: Range<usize>,
+    /// Where its data stands in the batch it was cut from, in bytes.
+    pub data: Range<usize>,
+    /// The zeros behind it.
+    pub padding: &'static [u8],
+}
+
+impl Slice {
+    /// Length of the slice as sent, in bytes.
+    pub fn bytes(&self) -> usize {
+        HEADER_BYTES + self.sizes.len() + self.data.len() + self.padding.len()
+    }
+}
+
+impl Batch<'_> {
+    /// Cuts out the records `range`. Creation time and producer stay; the sequence becomes that of the first record
+    /// cut out.
+    pub fn slice(&self, range: Range<u32>) -> Result<Slice, BatchError> {
+        let whole = self.header();
+        if range.start >= range.end || range.end > whole.records {
+            return Err(BatchError::Range { from: range.start, to: range.end, records: whole.records });
+        }
+        if whole.codec != Codec::None {
+            return Err(BatchError::SliceCompressed);
+        }
+        let (before, rest) = self.sizes().split_at(range.start as usize);
+        let sizes = rest.split_at((range.end - range.start) as usize).0;
+        let data_start = crate::parse::sum(before) as usize;
+        let data_bytes = crate::parse::sum(sizes) as usize;
+        let data_section = HEADER_BYTES + self.sizes().len() * 4;
+        let data = data_section + data_start..data_section + data_start + data_bytes;
+        let header = Header {
+            slice: true,
+            records: range.end - range.start,
+            data_bytes: data_bytes as u32,
+            raw_bytes: data_bytes as u32,
+            sequence: whole.sequence.wrapping_add(u64::from(range.start)),
+            crc32c: 0,
+            ..*whole
+        };
+        let data_slice = self.bytes().get(data.clone()).unwrap_or_default();
+        Ok(Slice {
+            header: header.seal([sizes.as_bytes(), data_slice]),
+            sizes: HEADER_BYTES + range.start as usize * 4..HEADER_BYTES + range.end as usize * 4,
+            data,
+            padding: padding(header.padding_bytes()),
+        })
+    }
+}
+
+/// How many of the records from `from` on fit into `bytes_max`, at least one: the sum of their sizes and of their
+/// entries in the sizes stays within it.
+pub fn slice_sizes(batch: &Batch<'_>, from: u32, bytes_max: u64) -> u32 {
+    let mut bytes = 0u64;
+    let mut count = 0u32;
+    for size in batch.sizes().iter().skip(from as usize) {
+        bytes += 4 + u64::from(size.get());
+        if bytes > bytes_max && count > 0 {
+            break;
+        }
+        count += 1;
+    }
+    count
+}

@@ -1,0 +1,34 @@
+//! Every limit of the broker, each with its reason.
+
+/// Soft limit of one commit: what waits is gathered into one object until it holds this much. 10 MiB is where a PUT's
+/// fixed cost no longer shows, and a tenth of a second of one S3 connection.
+pub const COMMIT_BYTES: usize = 10 << 20;
+
+/// Most batches in one object, so that an object's index stays below 1.5 MiB and recovery reads it in one go.
+pub const OBJECT_BATCHES_MAX: usize = 65_536;
+
+/// Most bytes in one object: positions inside it are `u32`, and a mapping of it must be cheap.
+pub const OBJECT_BYTES_MAX: u64 = 1 << 30;
+
+/// Length of a topic's name in bytes: it is a file name and part of an S3 key (1,024 bytes at most).
+pub const TOPIC_NAME_BYTES_MAX: usize = 200;
+
+/// A segment is sealed when the next object would not fit. 256 MiB keeps the newest one, which recovery reads whole,
+/// to a fraction of a second.
+pub const SEGMENT_BYTES: u64 = 256 << 20;
+
+/// A segment's file is preallocated in steps that double from this, so that a topic of ten records costs 1 MiB of disk.
+pub const SEGMENT_STEP_BYTES_MIN: u64 = 1 << 20;
+
+/// The largest such step.
+pub const SEGMENT_STEP_BYTES_MAX: u64 = 64 << 20;
+
+/// Requests and reads are buffered in blocks of this size: small enough that a lone record does not waste much, large
+/// enough that a commit of 10 MiB is one `writev`.
+pub const BLOCK_BYTES: usize = 64 << 10;
+
+/// Most bytes one read answers with, whatever it asks for. It is served from mappings, so this bounds time, not memory.
+pub const READ_BYTES_MAX: u64 = 64 << 20;
+
+/// Requests waiting for one topic's next commit; the pool is the real limit, this bounds the queue's own memory.
+pub const APPEND_QUEUE_MAX: usize = 16_384;

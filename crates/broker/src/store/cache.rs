@@ -1,0 +1,1 @@
+//! Local copies of immutable objects, bounded; losing them loses nothing.

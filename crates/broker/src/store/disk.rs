@@ -1,0 +1,1 @@
+//! Objects on a local directory: appended to preallocated segments, one owner a directory.

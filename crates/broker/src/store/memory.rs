@@ -1,0 +1,1 @@
+//! Objects in memory: for tests and for topics that may be lost.

@@ -1,0 +1,119 @@
+//! Where objects live: one small trait, and the stores behind it.
+//!
+//! An object is immutable and is created only if none is there at its first offset: creation is the commit. A store
+//! keeps no index of its own that a reader would need: it hands out a [`Location`] for every object, at commit and in
+//! lists, and gets it back with every read.
+
+pub mod cache;
+pub mod disk;
+pub mod memory;
+pub mod s3;
+
+use crate::Kind;
+use crate::object::Object;
+use bytes::Bytes;
+use futures_util::future::BoxFuture;
+use std::ops::Range;
+use thiserror::Error;
+
+/// Where an object lies; only the store that made it knows what it means.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Location {
+    /// First offset of the segment that holds the object; without segments, of the object itself.
+    pub segment: u64,
+    /// Where the object begins in that segment, in bytes.
+    pub position: u32,
+}
+
+/// What a store knows of an object without reading it, and what it read anyway.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Listed {
+    /// Offset of its first record.
+    pub first_offset: u64,
+    /// Where it lies.
+    pub location: Location,
+    /// Its length in bytes.
+    pub bytes: u64,
+    /// Time of its append and the offset behind its last record, where the store had to read its header.
+    pub known: Option<Known>,
+}
+
+/// What an object's header says, as far as an index of objects needs it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Known {
+    /// The offset behind the object's last record.
+    pub offset_next: u64,
+    /// Time of its append, microseconds since the Unix epoch.
+    pub appended_us: u64,
+}
+
+/// Where objects live. Safe to call from many tasks; commits to one topic come from one task at a time.
+pub trait Store: Send + Sync + 'static {
+    /// The names of all topics that have an object, in no order.
+    fn topics(&self) -> BoxFuture<'_, Result<Vec<String>, StoreError>>;
+
+    /// The topic's objects whose first offset is `from` or greater, in order of offset. What is not ours or torn is
+    /// left out and reported in the log. The first call for a topic recovers it.
+    fn list<'a>(&'a self, topic: &'a str, from: u64) -> BoxFuture<'a, Result<Vec<Listed>, StoreError>>;
+
+    /// Stores an object if its topic has none at its first offset. When this answers, the object is as durable as the
+    /// store makes it.
+    fn commit<'a>(&'a self, topic: &'a str, object: Object) -> BoxFuture<'a, Result<Location, CommitError>>;
+
+    /// Bytes of an object. `range` is in bytes from the object's first and lies inside the object's `bytes`. The
+    /// answer borrows the store's memory where it can (a mapping, a cached file).
+    fn get<'a>(
+        &'a self,
+        topic: &'a str,
+        object: ObjectAt,
+        range: Range<u64>,
+    ) -> BoxFuture<'a, Result<Bytes, StoreError>>;
+
+    /// Deletes objects from the topic's front, all of whose records lie below `offset`. A store may keep some of them
+    /// (a segment goes when all of it can go). Gives the first offset that is left, or `offset` if nothing is.
+    fn delete_before<'a>(&'a self, topic: &'a str, offset: u64) -> BoxFuture<'a, Result<u64, StoreError>>;
+}
+
+/// Names one object to its store.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ObjectAt {
+    /// Offset of its first record.
+    pub first_offset: u64,
+    /// Where it lies.
+    pub location: Location,
+    /// Its length in bytes.
+    pub bytes: u64,
+}
+
+/// Why an object was not stored.
+#[derive(Debug, Error)]
+pub enum CommitError {
+    /// Another writer has an object at this offset; nothing was overwritten.
+    #[error("another writer already committed at this offset")]
+    Exists,
+    /// The store failed; whether the object is there is unknown only where the error's kind is not `FixRequest`.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// What went wrong in a store, in words for the log and for whoever runs the broker.
+#[derive(Debug, Clone, Error)]
+#[error("{message}")]
+pub struct StoreError {
+    /// What a caller can do.
+    pub kind: Kind,
+    /// What happened, where, and what to do.
+    pub message: String,
+}
+
+impl StoreError {
+    /// An error that passes by itself.
+    pub fn wait(message: impl Into<String>) -> Self {
+        StoreError { kind: Kind::Wait, message: message.into() }
+    }
+
+    /// An error that only a person can mend.
+    pub fn human(message: impl Into<String>) -> Self {
+        StoreError { kind: Kind::TellHuman, message: message.into() }
+    }
+}

@@ -1,0 +1,53 @@
+//! The binary `rawline`: reads the command line, puts the parts together, turns failures into exit codes.
+
+use clap::{Parser, Subcommand};
+use rawline_server::bench;
+use rawline_server::commands::{consume, produce, serve, topic, topics};
+use std::process::ExitCode;
+
+#[derive(Debug, Parser)]
+#[command(name = "rawline", version, about = "An event broker on object storage whose bytes are never re-serialized")]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    Serve(serve::Args),
+    Produce(produce::Args),
+    Consume(consume::Args),
+    Topics(topics::Args),
+    Topic(topic::Args),
+    Bench(bench::Args),
+}
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
+        Ok(runtime) => runtime,
+        Err(error) => {
+            eprintln!("rawline: can't start its threads: {error}");
+            return ExitCode::from(1);
+        }
+    };
+    let done = runtime.block_on(async {
+        match cli.command {
+            Command::Serve(args) => serve::run(args).await,
+            Command::Produce(args) => produce::run(args).await,
+            Command::Consume(args) => consume::run(args).await,
+            Command::Topics(args) => topics::run(args).await,
+            Command::Topic(args) => topic::run(args).await,
+            Command::Bench(args) => bench::run(args).await,
+        }
+    });
+    // A stdin read that never ends must not keep the process.
+    runtime.shutdown_background();
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("rawline: {error}");
+            ExitCode::from(error.exit_code())
+        }
+    }
+}
