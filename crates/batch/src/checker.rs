@@ -4,7 +4,7 @@
 //! more; this walks over them as they come, while they are still in the processor's cache.
 
 use crate::header::{CRC_POSITION, HEADER_BYTES, Header};
-use crate::parse::check_sum;
+use crate::parse::{check_contents, first_nonzero, sum};
 use crate::{BatchError, Codec, Crc32c, Limits};
 use zerocopy::FromBytes;
 use zerocopy::little_endian::U32;
@@ -26,55 +26,37 @@ pub struct BatchMeta {
     pub codec: Codec,
 }
 
+/// Checks batches that lie back to back in a stream of bytes.
+///
+/// It keeps one [`BatchMeta`] a batch and nothing of the bytes. After an error every further call gives that error.
+#[derive(Debug, Clone)]
+pub struct Checker {
+    limits: Limits,
+    section: Section,
+    /// Of the batch at hand, so far. Not in [`Body`]: the digest carries its own constants, which would move with it.
+    crc: Crc32c,
+    /// Where the batch at hand begins.
+    batch_position: u64,
+    /// Bytes taken so far.
+    position: u64,
+    batches: Vec<BatchMeta>,
+}
+
+#[derive(Debug, Clone)]
 enum Section {
-    /// Fewer than 64 bytes of a header so far.
-    Header {
-        held: [u8; HEADER_BYTES],
-        have: usize,
-    },
-    /// Inside the sizes; `held` is the front of a size that a piece's border cut.
-    Sizes {
-        header: Header,
-        left: u64,
-        sum: u64,
-        held: [u8; 4],
-        have: usize,
-    },
-    Data {
-        header: Header,
-        left: u32,
-    },
-    Padding {
-        header: Header,
-        left: usize,
-    },
+    /// Fewer than [`HEADER_BYTES`] so far; `held` is the front of a header that a piece's border cut.
+    Header { held: [u8; HEADER_BYTES], have: usize },
+    Body(Body),
 }
 
 impl Section {
     const START: Section = Section::Header { held: [0; HEADER_BYTES], have: 0 };
 }
 
-/// Checks batches that lie back to back in a stream of bytes. After an error it must not be used any more.
-pub struct Checker {
-    limits: Limits,
-    section: Section,
-    crc: Crc32c,
-    batch_position: u64,
-    position: u64,
-    batches: Vec<BatchMeta>,
-}
-
 impl Checker {
     /// Ready for a stream's first byte.
     pub fn new(limits: Limits) -> Self {
-        Checker {
-            limits,
-            section: Section::START,
-            crc: Crc32c::new(),
-            batch_position: 0,
-            position: 0,
-            batches: Vec::new(),
-        }
+        Checker { limits, section: Section::START, crc: Crc32c::new(), batch_position: 0, position: 0, batches: Vec::new() }
     }
 
     /// Batches checked to their end so far.
@@ -84,16 +66,35 @@ impl Checker {
 
     /// Takes the next piece of the stream.
     pub fn push(&mut self, mut piece: &[u8]) -> Result<(), BatchError> {
-        loop {
-            // A section of no length passes without a byte: the padding of a batch that needs none, empty data.
-            let taken = self.step(piece)?;
-            let Some(rest) = piece.get(taken..) else { return Ok(()) };
+        while !piece.is_empty() {
+            let taken = match &mut self.section {
+                // The usual case: the whole header lies in this piece.
+                Section::Header { have: 0, .. } if let Some(front) = piece.first_chunk() => {
+                    self.section = Section::Body(Body::new(front, &self.limits, &mut self.crc)?);
+                    HEADER_BYTES
+                }
+                Section::Header { held, have } => {
+                    let taken = fill(held, have, piece);
+                    if *have == HEADER_BYTES {
+                        self.section = Section::Body(Body::new(held, &self.limits, &mut self.crc)?);
+                    }
+                    taken
+                }
+                Section::Body(body) => {
+                    let taken = body.take(piece, &mut self.crc);
+                    if body.left == 0 {
+                        body.finish(self.crc.value())?;
+                        self.batches.push(body.meta(self.batch_position));
+                        self.batch_position += body.header.batch_bytes();
+                        self.section = Section::START;
+                    }
+                    taken
+                }
+            };
             self.position += taken as u64;
-            piece = rest;
-            if piece.is_empty() && !self.at_empty_section() {
-                return Ok(());
-            }
+            piece = piece.get(taken..).unwrap_or_default();
         }
+        Ok(())
     }
 
     /// Ends the stream and gives its batches; one that is not whole is an error, and so is a stream without any.
@@ -102,96 +103,91 @@ impl Checker {
         match self.section {
             Section::Header { have: 0, .. } if self.batches.is_empty() => Err(BatchError::Empty),
             Section::Header { have: 0, .. } => Ok(self.batches),
+            Section::Header { held, have: HEADER_BYTES } => Err(Header::parse(&held, &self.limits)
+                .err()
+                .unwrap_or(BatchError::Truncated { have, need: HEADER_BYTES as u64 })),
             Section::Header { .. } => Err(BatchError::Truncated { have, need: HEADER_BYTES as u64 }),
-            Section::Sizes { header, .. } | Section::Data { header, .. } | Section::Padding { header, .. } => {
-                Err(BatchError::Truncated { have, need: header.batch_bytes() })
-            }
+            Section::Body(body) if body.left == 0 => body.finish(self.crc.value()).map(|()| self.batches),
+            Section::Body(body) => Err(BatchError::Truncated { have, need: body.header.batch_bytes() }),
         }
     }
+}
 
-    fn at_empty_section(&self) -> bool {
-        matches!(self.section, Section::Data { left: 0, .. } | Section::Padding { left: 0, .. })
+/// What lies behind a header: sizes, data, padding.
+#[derive(Debug, Clone)]
+struct Body {
+    header: Header,
+    /// Bytes of it taken so far, and those to come.
+    done: u64,
+    left: u64,
+    /// Sum of the sizes so far, and the front of a size that a piece's border cut.
+    sum: u64,
+    held: [u8; 4],
+    have: usize,
+    /// Where in the batch the first byte of padding lies that is not zero.
+    nonzero: Option<u32>,
+}
+
+impl Body {
+    fn new(front: &[u8; HEADER_BYTES], limits: &Limits, crc: &mut Crc32c) -> Result<Body, BatchError> {
+        let header = Header::parse(front, limits)?;
+        crc.reset();
+        crc.update(front.split_at(CRC_POSITION).0);
+        let left = header.batch_bytes() - HEADER_BYTES as u64;
+        Ok(Body { header, done: 0, left, sum: 0, held: [0; 4], have: 0, nonzero: None })
     }
 
-    /// Works on the section at hand; gives the number of bytes it took.
-    fn step(&mut self, piece: &[u8]) -> Result<usize, BatchError> {
-        match &mut self.section {
-            Section::Header { held, have } => {
-                let taken = fill(held, have, piece);
-                if *have == HEADER_BYTES {
-                    let header = Header::parse(held, &self.limits)?;
-                    self.crc = Crc32c::new();
-                    self.crc.update(held.split_at(CRC_POSITION).0);
-                    self.section = Section::Sizes { header, left: header.sizes_bytes(), sum: 0, held: [0; 4], have: 0 };
-                }
-                Ok(taken)
-            }
-            Section::Sizes { header, left, sum, held, have } => {
-                let here = front(piece, *left);
-                self.crc.update(here);
-                *left -= here.len() as u64;
-                let mut rest = here;
-                if *have > 0 {
-                    let taken = fill(held, have, rest);
-                    rest = rest.get(taken..).unwrap_or_default();
-                    if *have == held.len() {
-                        *sum += u64::from(u32::from_le_bytes(*held));
-                        *have = 0;
-                    }
-                }
-                let (sizes, cut) = rest.split_at(rest.len() - rest.len() % 4);
-                if let Ok(sizes) = <[U32]>::ref_from_bytes(sizes) {
-                    *sum += crate::parse::sum(sizes);
-                }
-                fill(held, have, cut);
-                if *left == 0 {
-                    check_sum(*sum, header)?;
-                    self.section = Section::Data { header: *header, left: header.data_bytes };
-                }
-                Ok(here.len())
-            }
-            Section::Data { header, left } => {
-                let here = front(piece, u64::from(*left));
-                self.crc.update(here);
-                *left -= here.len() as u32;
-                if *left == 0 {
-                    self.section = Section::Padding { header: *header, left: header.padding_bytes() };
-                }
-                Ok(here.len())
-            }
-            Section::Padding { header, left } => {
-                let here = front(piece, *left as u64);
-                if let Some(at) = here.iter().position(|&byte| byte != 0) {
-                    let position = header.batch_bytes() - *left as u64 + at as u64;
-                    return Err(BatchError::Reserved { position: position as u32 });
-                }
-                self.crc.update(here);
-                *left -= here.len();
-                if *left == 0 {
-                    let header = *header;
-                    self.end_batch(&header)?;
-                }
-                Ok(here.len())
-            }
+    /// Takes from the front of `piece` what belongs to this batch; gives the number of bytes taken.
+    fn take(&mut self, piece: &[u8], crc: &mut Crc32c) -> usize {
+        let here = front(piece, self.left);
+        crc.update(here);
+        let sizes_left = self.header.sizes_bytes().saturating_sub(self.done);
+        if sizes_left > 0 {
+            self.take_sizes(front(here, sizes_left));
         }
+        let padding = self.header.sizes_bytes() + u64::from(self.header.data_bytes);
+        let before = padding.saturating_sub(self.done);
+        if before < here.len() as u64 && self.nonzero.is_none() {
+            let zeros = here.split_at(before as usize).1;
+            let position = HEADER_BYTES as u64 + self.done + before;
+            self.nonzero = first_nonzero(zeros).map(|at| (position + at as u64) as u32);
+        }
+        self.done += here.len() as u64;
+        self.left -= here.len() as u64;
+        here.len()
     }
 
-    fn end_batch(&mut self, header: &Header) -> Result<(), BatchError> {
-        let computed = self.crc.value();
-        if computed != header.crc32c {
-            return Err(BatchError::Crc { stored: header.crc32c, computed });
+    fn take_sizes(&mut self, mut bytes: &[u8]) {
+        if self.have > 0 {
+            let taken = fill(&mut self.held, &mut self.have, bytes);
+            bytes = bytes.get(taken..).unwrap_or_default();
+            if self.have < self.held.len() {
+                return;
+            }
+            self.sum += u64::from(u32::from_le_bytes(self.held));
+            self.have = 0;
         }
-        self.batches.push(BatchMeta {
-            position: self.batch_position,
-            bytes: header.batch_bytes() as u32,
-            records: header.records,
-            raw_bytes: header.raw_bytes,
-            crc32c: header.crc32c,
-            codec: header.codec,
-        });
-        self.batch_position += header.batch_bytes();
-        self.section = Section::START;
-        Ok(())
+        let (sizes, cut) = bytes.split_at(bytes.len() - bytes.len() % size_of::<U32>());
+        if let Ok(sizes) = <[U32]>::ref_from_bytes(sizes) {
+            self.sum += sum(sizes);
+        }
+        fill(&mut self.held, &mut self.have, cut);
+    }
+
+    /// Checks what only the whole batch can tell.
+    fn finish(&self, crc32c: u32) -> Result<(), BatchError> {
+        check_contents(&self.header, crc32c, self.sum, self.nonzero)
+    }
+
+    fn meta(&self, position: u64) -> BatchMeta {
+        BatchMeta {
+            position,
+            bytes: self.header.batch_bytes() as u32,
+            records: self.header.records,
+            raw_bytes: self.header.raw_bytes,
+            crc32c: self.header.crc32c,
+            codec: self.header.codec,
+        }
     }
 }
 

@@ -33,26 +33,6 @@ impl Codec {
             _ => Err(BatchError::Codec { found }),
         }
     }
-
-    /// Compresses `raw` into `out`, which is cleared first. `None` copies.
-    pub(crate) fn compress_into(self, raw: &[u8], out: &mut Vec<u8>) -> Result<(), BatchError> {
-        out.clear();
-        match self {
-            Codec::None => out.extend_from_slice(raw),
-            Codec::Lz4 => {
-                out.resize(lz4_flex::block::get_maximum_output_size(raw.len()), 0);
-                let packed = lz4_flex::block::compress_into(raw, out).map_err(reason)?;
-                out.truncate(packed);
-            }
-            Codec::Zstd => {
-                out.reserve(zstd::zstd_safe::compress_bound(raw.len()));
-                zstd::bulk::Compressor::new(zstd::DEFAULT_COMPRESSION_LEVEL)
-                    .and_then(|mut compressor| compressor.compress_to_buffer(raw, out))
-                    .map_err(reason)?;
-            }
-        }
-        Ok(())
-    }
 }
 
 impl std::str::FromStr for Codec {
@@ -78,41 +58,93 @@ impl std::fmt::Display for Codec {
     }
 }
 
+/// Compresses with one codec; its buffer and its codec's state are used again.
+pub(crate) struct Packer {
+    codec: Codec,
+    packed: Vec<u8>,
+    zstd: Option<zstd::bulk::Compressor<'static>>,
+}
+
+impl Packer {
+    pub(crate) fn new(codec: Codec) -> Self {
+        Packer { codec, packed: Vec::new(), zstd: None }
+    }
+
+    /// The codec and the bytes to store `raw` with: its own bytes where compressing does not make them fewer.
+    pub(crate) fn pack<'a>(&'a mut self, raw: &'a [u8]) -> Result<(Codec, &'a [u8]), BatchError> {
+        self.packed.clear();
+        match self.codec {
+            Codec::None => return Ok((Codec::None, raw)),
+            Codec::Lz4 => {
+                self.packed.resize(lz4_flex::block::get_maximum_output_size(raw.len()), 0);
+                let packed_bytes = lz4_flex::block::compress_into(raw, &mut self.packed).map_err(reason)?;
+                self.packed.truncate(packed_bytes);
+            }
+            Codec::Zstd => {
+                let mut zstd = match self.zstd.take() {
+                    Some(zstd) => zstd,
+                    None => zstd::bulk::Compressor::new(zstd::DEFAULT_COMPRESSION_LEVEL).map_err(reason)?,
+                };
+                self.packed.reserve(zstd::zstd_safe::compress_bound(raw.len()));
+                zstd.compress_to_buffer(raw, &mut self.packed).map_err(reason)?;
+                self.zstd = Some(zstd);
+            }
+        }
+        if self.packed.len() < raw.len() { Ok((self.codec, &self.packed)) } else { Ok((Codec::None, raw)) }
+    }
+}
+
+impl std::fmt::Debug for Packer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Packer").field("codec", &self.codec).finish_non_exhaustive()
+    }
+}
+
+/// What a Zstandard frame begins with (RFC 8878, section 3.1.1); a skippable frame begins otherwise.
+const ZSTD_MAGIC: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
+
 /// Decompresses a batch's data into `out`, which is cleared first and then holds exactly `raw_bytes` bytes.
 ///
-/// Never allocates more than `raw_bytes`, whatever the data claims.
+/// `out` never grows beyond `raw_bytes`, whatever the data claims; it is up to the reader's [`crate::Limits`] how much
+/// that may be. After an error `out` holds nothing of use.
 pub fn decompress_into(codec: Codec, data: &[u8], raw_bytes: u32, out: &mut Vec<u8>) -> Result<(), BatchError> {
     out.clear();
-    let raw_bytes = raw_bytes as usize;
-    let unpacked = match codec {
+    if codec == Codec::None && data.len() != raw_bytes as usize {
+        return Err(wrong_length(data.len(), raw_bytes));
+    }
+    out.reserve_exact(raw_bytes as usize);
+    let unpacked_bytes = match codec {
         Codec::None => {
             out.extend_from_slice(data);
-            out.len()
+            data.len()
         }
         Codec::Lz4 => {
-            out.resize(raw_bytes, 0);
+            out.resize(raw_bytes as usize, 0);
             lz4_flex::block::decompress_into(data, out).map_err(reason)?
         }
         Codec::Zstd => {
-            out.reserve_exact(raw_bytes);
-            // Only the first frame may be there: a second one would be bytes that nobody's sizes speak of.
-            let frame = zstd::zstd_safe::find_frame_compressed_size(data)
-                .map_err(|code| reason(zstd::zstd_safe::get_error_name(code)))?;
-            if frame != data.len() {
-                return Err(reason("more than one zstd frame"));
+            // One frame and nothing else: a second or a skippable one would be bytes that no size speaks of.
+            if !data.starts_with(&ZSTD_MAGIC) {
+                return Err(reason("it is not a zstd frame"));
             }
-            // SAFETY-free bound: the decompressor writes into the vector's capacity only, so bound the capacity's use
-            // by giving it a slice of exactly the length the header promises.
-            out.resize(raw_bytes, 0);
-            zstd::bulk::Decompressor::new()
-                .and_then(|mut decompressor| decompressor.decompress_to_buffer(data, out.as_mut_slice()))
-                .map_err(reason)?
+            let frame_bytes = zstd::zstd_safe::find_frame_compressed_size(data)
+                .map_err(|code| reason(zstd::zstd_safe::get_error_name(code)))?;
+            if frame_bytes != data.len() {
+                return Err(reason(format!("{} bytes follow the zstd frame", data.len() - frame_bytes)));
+            }
+            // A slice, so that the vector's spare capacity is out of the codec's reach.
+            out.resize(raw_bytes as usize, 0);
+            zstd::bulk::decompress_to_buffer(data, out.as_mut_slice()).map_err(reason)?
         }
     };
-    if unpacked != raw_bytes {
-        return Err(reason(format!("{unpacked} bytes came out, the header says {raw_bytes}")));
+    if unpacked_bytes != raw_bytes as usize {
+        return Err(wrong_length(unpacked_bytes, raw_bytes));
     }
     Ok(())
+}
+
+fn wrong_length(found: usize, raw_bytes: u32) -> BatchError {
+    reason(format!("{found} bytes came out, the header says {raw_bytes}"))
 }
 
 fn reason(error: impl ToString) -> BatchError {

@@ -27,19 +27,19 @@ pub enum BatchError {
         found: [u8; 4],
     },
     /// A version that this reader does not know.
-    #[error("batch version {found}; this reader knows version 1: update it")]
+    #[error("batch version {found}; this reader knows version 1: send that, or update the reader")]
     Version {
         /// The version there is.
         found: u8,
     },
     /// A codec number that this reader does not know.
-    #[error("codec {found}; known are 0 (none), 1 (LZ4 block) and 2 (zstd)")]
+    #[error("codec {found}; use 0 (none), 1 (LZ4 block) or 2 (zstd)")]
     Codec {
         /// The number there is.
         found: u8,
     },
     /// A flag, reserved or padding byte that must be zero is not.
-    #[error("the reserved bytes at {position} must be zero")]
+    #[error("the byte or flags at {position} are reserved; send zeros there")]
     Reserved {
         /// Where.
         position: u32,
@@ -49,7 +49,7 @@ pub enum BatchError {
     Empty,
     /// Number of records and lengths do not add up to `batch_bytes`.
     #[error(
-        "the header lies: {records} records and {data_bytes} bytes of data make a batch of {expected} bytes, the header says {found}"
+        "the header lies: {records} records and {data_bytes} bytes of data make a batch of {expected} bytes, the header says {found}; make them agree"
     )]
     Length {
         /// The header's number of records.
@@ -62,21 +62,21 @@ pub enum BatchError {
         found: u32,
     },
     /// The sizes add up to 2^32 or more.
-    #[error("the sizes add up to {sum} bytes, more than the format's 4,294,967,295")]
+    #[error("the sizes add up to {sum} bytes, more than the format's 4,294,967,295; send smaller batches")]
     SizesOverflow {
         /// The sum.
         sum: u64,
     },
     /// The sizes do not add up to `raw_bytes`.
-    #[error("the sizes add up to {sum} bytes, the header says {raw_bytes}")]
+    #[error("the sizes add up to {sum} bytes, but there are {raw_bytes} bytes of records; send one size a record")]
     SizesSum {
         /// The sum.
         sum: u64,
-        /// The header's.
+        /// What the header says, or the length of the data given to be sealed.
         raw_bytes: u32,
     },
     /// Uncompressed data whose length is not `raw_bytes`.
-    #[error("uncompressed data of {data_bytes} bytes, but records of {raw_bytes} bytes")]
+    #[error("{data_bytes} bytes of uncompressed data, but records of {raw_bytes} bytes; without a codec they are equal")]
     DataLength {
         /// The header's length of the data.
         data_bytes: u32,
@@ -98,19 +98,19 @@ pub enum BatchError {
     Limit {
         /// Which limit.
         what: &'static str,
-        /// What the header says.
-        found: u32,
+        /// What the batch has or its header says.
+        found: u64,
         /// The limit.
-        limit: u32,
+        limit: u64,
     },
     /// Compressed data that is not what its codec and sizes say.
-    #[error("the data can't be decompressed: {reason}")]
+    #[error("the data can't be decompressed: {reason}; its producer has to send it again")]
     Decompress {
         /// What the codec said.
         reason: String,
     },
     /// A range that is not inside the batch.
-    #[error("records {from}..{to} are not inside a batch of {records}")]
+    #[error("records {from}..{to} are not a range inside a batch of {records}; ask for at least one that is there")]
     Range {
         /// First record of the range.
         from: u32,
@@ -122,4 +122,28 @@ pub enum BatchError {
     /// A range of a compressed batch: it can be had whole only.
     #[error("a compressed batch can't be sliced; take it whole")]
     SliceCompressed,
+}
+
+impl BatchError {
+    /// The error's stable name, for machines: the sentence may change, this may not. `docs/format.md` lists them.
+    pub fn code(&self) -> &'static str {
+        match self {
+            BatchError::Truncated { .. } => "batch_truncated",
+            BatchError::TrailingBytes { .. } => "batch_trailing_bytes",
+            BatchError::Magic { .. } => "batch_magic",
+            BatchError::Version { .. } => "batch_version",
+            BatchError::Codec { .. } => "batch_codec",
+            BatchError::Reserved { .. } => "batch_reserved",
+            BatchError::Empty => "batch_empty",
+            BatchError::Length { .. } => "batch_length",
+            BatchError::SizesOverflow { .. } => "batch_sizes_overflow",
+            BatchError::SizesSum { .. } => "batch_sizes_sum",
+            BatchError::DataLength { .. } => "batch_data_length",
+            BatchError::Crc { .. } => "batch_crc",
+            BatchError::Limit { .. } => "batch_limit",
+            BatchError::Decompress { .. } => "batch_decompress",
+            BatchError::Range { .. } => "batch_range",
+            BatchError::SliceCompressed => "batch_slice_compressed",
+        }
+    }
 }

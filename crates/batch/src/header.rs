@@ -52,7 +52,12 @@ struct Raw {
     crc32c: U32,
 }
 
+const FLAGS_POSITION: usize = 6;
+const RESERVED_POSITION: usize = 48;
+
 const _: () = assert!(size_of::<Raw>() == HEADER_BYTES);
+const _: () = assert!(std::mem::offset_of!(Raw, flags) == FLAGS_POSITION);
+const _: () = assert!(std::mem::offset_of!(Raw, reserved) == RESERVED_POSITION);
 const _: () = assert!(std::mem::offset_of!(Raw, crc32c) == CRC_POSITION);
 
 /// A header's fields. [`Header::parse`] has checked them against each other and against the reader's limits; whether
@@ -106,10 +111,10 @@ impl Header {
         }
         let codec = Codec::from_number(raw.codec)?;
         if raw.flags.get() & !FLAG_SLICE != 0 {
-            return Err(BatchError::Reserved { position: 6 });
+            return Err(BatchError::Reserved { position: FLAGS_POSITION as u32 });
         }
-        if raw.reserved != [0; 12] {
-            return Err(BatchError::Reserved { position: 48 });
+        if let Some(at) = raw.reserved.iter().position(|&byte| byte != 0) {
+            return Err(BatchError::Reserved { position: (RESERVED_POSITION + at) as u32 });
         }
         let header = Header {
             codec,
@@ -133,19 +138,25 @@ impl Header {
                 found: raw.batch_bytes.get(),
             });
         }
-        for (what, found, limit) in [
-            ("batch_bytes", raw.batch_bytes.get(), limits.batch_bytes_max),
-            ("records", header.records, limits.records_max),
-            ("raw_bytes", header.raw_bytes, limits.raw_bytes_max),
-        ] {
-            if found > limit {
-                return Err(BatchError::Limit { what, found, limit });
-            }
-        }
+        header.check_limits(limits)?;
         if codec == Codec::None && header.data_bytes != header.raw_bytes {
             return Err(BatchError::DataLength { data_bytes: header.data_bytes, raw_bytes: header.raw_bytes });
         }
         Ok(header)
+    }
+
+    pub(crate) fn check_limits(&self, limits: &Limits) -> Result<(), BatchError> {
+        for (what, found, limit) in [
+            ("batch_bytes", self.batch_bytes(), limits.batch_bytes_max),
+            ("records", u64::from(self.records), limits.records_max),
+            ("raw_bytes", u64::from(self.raw_bytes), limits.raw_bytes_max),
+        ] {
+            let limit = u64::from(limit);
+            if found > limit {
+                return Err(BatchError::Limit { what, found, limit });
+            }
+        }
+        Ok(())
     }
 
     /// The header's bytes, `crc32c` as it stands in the field.

@@ -47,13 +47,18 @@ impl Default for Limits {
 }
 
 /// CRC32C (Castagnoli, RFC 3720) as it is built up over pieces.
-#[derive(Clone)]
+#[derive(Debug, Clone)]
 pub struct Crc32c(crc_fast::Digest);
 
 impl Crc32c {
     /// The state before the first byte.
     pub fn new() -> Self {
         Crc32c(crc_fast::Digest::new(crc_fast::CrcAlgorithm::Crc32Iscsi))
+    }
+
+    /// Back to the state before the first byte.
+    pub fn reset(&mut self) {
+        self.0.reset();
     }
 
     /// Takes the next piece in.
@@ -76,7 +81,5 @@ impl Default for Crc32c {
 
 /// CRC32C of one piece.
 pub fn crc32c(bytes: &[u8]) -> u32 {
-    let mut crc = Crc32c::new();
-    crc.update(bytes);
-    crc.value()
+    crc_fast::crc32_iscsi(bytes)
 }

@@ -26,20 +26,25 @@ impl<'a> Batch<'a> {
 
     /// Checks the batch at the front of `bytes` and gives what follows it.
     pub fn parse_prefix(bytes: &'a [u8], limits: &Limits) -> Result<(Batch<'a>, &'a [u8]), BatchError> {
-        let (batch, rest) = Batch::parse_prefix_trusted(bytes, limits)?;
-        let (front, back) = batch.bytes.split_at(HEADER_BYTES);
+        let (batch, rest) = Batch::locate(bytes, limits)?;
+        let (front, body) = batch.bytes.split_at(HEADER_BYTES);
         let mut crc = Crc32c::new();
         crc.update(front.split_at(CRC_POSITION).0);
-        crc.update(back);
-        if crc.value() != batch.header.crc32c {
-            return Err(BatchError::Crc { stored: batch.header.crc32c, computed: crc.value() });
-        }
+        crc.update(body);
+        batch.check_contents(crc.value())?;
         Ok((batch, rest))
     }
 
     /// As [`Batch::parse_prefix`] without the checksum: for bytes that this process has already checked. Every length
     /// is still checked, so that no answer depends on trust.
     pub fn parse_prefix_trusted(bytes: &'a [u8], limits: &Limits) -> Result<(Batch<'a>, &'a [u8]), BatchError> {
+        let (batch, rest) = Batch::locate(bytes, limits)?;
+        batch.check_contents(batch.header.crc32c)?;
+        Ok((batch, rest))
+    }
+
+    /// Finds the sections of the batch at the front of `bytes`; only its header is checked.
+    fn locate(bytes: &'a [u8], limits: &Limits) -> Result<(Batch<'a>, &'a [u8]), BatchError> {
         let have = bytes.len() as u64;
         let Some(front) = bytes.first_chunk::<HEADER_BYTES>() else {
             return Err(BatchError::Truncated { have, need: HEADER_BYTES as u64 });
@@ -55,13 +60,15 @@ impl<'a> Batch<'a> {
         let body = bytes.get(HEADER_BYTES..).ok_or(truncated.clone())?;
         let (sizes, body) =
             <[U32]>::ref_from_prefix_with_elems(body, header.records as usize).map_err(|_| truncated.clone())?;
-        let (data, zeros) = body.split_at_checked(header.data_bytes as usize).ok_or(truncated)?;
-        check_sum(sum(sizes), &header)?;
-        if let Some(at) = zeros.iter().position(|&byte| byte != 0) {
-            let position = bytes.len() - zeros.len() + at;
-            return Err(BatchError::Reserved { position: position as u32 });
-        }
+        let data = body.get(..header.data_bytes as usize).ok_or(truncated)?;
         Ok((Batch { header, bytes, sizes, data }, rest))
+    }
+
+    fn check_contents(&self, crc32c: u32) -> Result<(), BatchError> {
+        let padding_position = self.bytes.len() - self.header.padding_bytes();
+        let zeros = self.bytes.split_at(padding_position).1;
+        let nonzero = first_nonzero(zeros).map(|at| (padding_position + at) as u32);
+        check_contents(&self.header, crc32c, sum(self.sizes), nonzero)
     }
 
     /// The header's fields.
@@ -108,7 +115,7 @@ impl std::fmt::Debug for Batch<'_> {
 }
 
 /// The records of a batch, in order, each a slice of its data.
-#[derive(Clone)]
+#[derive(Debug, Clone)]
 pub struct Records<'a> {
     sizes: std::slice::Iter<'a, U32>,
     data: &'a [u8],
@@ -132,7 +139,9 @@ impl<'a> Iterator for Records<'a> {
 
 impl ExactSizeIterator for Records<'_> {}
 
-/// The batches that lie back to back in `bytes`, checked one by one; ends after the first error.
+/// The batches that lie back to back in `bytes`, checked one by one; ends after the first error. No bytes are no
+/// batches, not an error.
+#[derive(Debug, Clone)]
 pub struct Batches<'a> {
     rest: &'a [u8],
     limits: Limits,
@@ -170,12 +179,30 @@ pub(crate) fn sum(sizes: &[U32]) -> u64 {
     sizes.iter().map(|size| u64::from(size.get())).sum()
 }
 
-pub(crate) fn check_sum(sum: u64, header: &Header) -> Result<(), BatchError> {
+/// Where in some padding the first byte lies that is not zero.
+pub(crate) fn first_nonzero(padding: &[u8]) -> Option<usize> {
+    padding.iter().position(|&byte| byte != 0)
+}
+
+/// The checks of what lies behind a header, in the order of `docs/format.md`. The checksum comes first, so that damage is
+/// never mistaken for a producer's mistake.
+pub(crate) fn check_contents(
+    header: &Header,
+    crc32c: u32,
+    sum: u64,
+    padding_nonzero: Option<u32>,
+) -> Result<(), BatchError> {
+    if crc32c != header.crc32c {
+        return Err(BatchError::Crc { stored: header.crc32c, computed: crc32c });
+    }
     if sum > u64::from(u32::MAX) {
         return Err(BatchError::SizesOverflow { sum });
     }
     if sum != u64::from(header.raw_bytes) {
         return Err(BatchError::SizesSum { sum, raw_bytes: header.raw_bytes });
+    }
+    if let Some(position) = padding_nonzero {
+        return Err(BatchError::Reserved { position });
     }
     Ok(())
 }

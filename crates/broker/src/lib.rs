@@ -3,12 +3,22 @@
 //! The broker sees batches, never records' contents: it depends on `rawline-batch` and on nothing that knows a record.
 //! It knows no HTTP either; `docs/format.md` has the bytes it stores.
 
+mod append;
+mod broker;
 mod clock;
 mod error;
+mod index;
 pub mod limits;
+mod metrics;
 pub mod object;
 pub mod pool;
+mod read;
 pub mod store;
+mod topic;
 
+pub use append::{AppendError, Appended, Received};
+pub use broker::{Broker, Config};
 pub use clock::{Clock, SystemClock};
 pub use error::Kind;
+pub use read::{Piece, ReadAnswer, ReadError, ReadRequest};
+pub use topic::{Status, Topic, TopicError, check_name};

@@ -2,7 +2,7 @@
 
 /// Soft limit of one commit: what waits is gathered into one object until it holds this much. 10 MiB is where a PUT's
 /// fixed cost no longer shows, and a tenth of a second of one S3 connection.
-pub const COMMIT_BYTES: usize = 10 << 20;
+pub const COMMIT_BYTES: u64 = 10 << 20;
 
 /// Most batches in one object, so that an object's index stays below 1.5 MiB and recovery reads it in one go.
 pub const OBJECT_BATCHES_MAX: usize = 65_536;
@@ -32,3 +32,21 @@ pub const READ_BYTES_MAX: u64 = 64 << 20;
 
 /// Requests waiting for one topic's next commit; the pool is the real limit, this bounds the queue's own memory.
 pub const APPEND_QUEUE_MAX: usize = 16_384;
+
+/// Topics in one broker: each has a task, a queue and an index, and names come from outside.
+pub const TOPICS_MAX: usize = 10_000;
+
+/// Topics that are recovered at the same time at start: enough to hide an S3 request's latency.
+pub const TOPICS_RECOVERING_MAX: usize = 16;
+
+/// Mappings of cached objects kept open: a sixteenth of the 65,530 that Linux gives a process by default.
+pub const CACHE_MAPPINGS_MAX: usize = 4096;
+
+/// Pieces of a download that wait for the disk: with a connection's read buffer of 400 KiB at most, some megabytes.
+pub const CACHE_PIECES_QUEUED_MAX: usize = 16;
+
+/// Keys that are not ours and that the log is told of: somebody may have put a million into the bucket.
+pub const FOREIGN_KEYS_TOLD_MAX: usize = 1000;
+
+/// A front of an object that holds the index of up to 168 batches: so much is asked for to see an index.
+pub const INDEX_BYTES_GUESS: u64 = 4096;

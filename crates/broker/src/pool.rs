@@ -91,6 +91,17 @@ impl Reservation {
     }
 }
 
+impl Reservation {
+    /// Takes the blocks for `bytes` bytes out of this reservation into one of their own, or as many as are left.
+    pub fn split(&mut self, bytes: u64) -> Reservation {
+        let blocks = bytes.div_ceil(BLOCK_BYTES as u64).min(self.permit.num_permits() as u64) as usize;
+        // `blocks` is no more than there are, so the split always succeeds.
+        let permit = self.permit.split(blocks).or_else(|| self.permit.split(0));
+        let permit = permit.unwrap_or_else(|| unreachable!("a permit can give up none of its parts"));
+        Reservation { pool: self.pool.clone(), permit }
+    }
+}
+
 /// One block. It goes back to the pool when the last that holds it, or a slice of it, is dropped.
 pub struct Block {
     buffer: BytesMut,

@@ -1,1 +1,113 @@
 //! Objects in memory: for tests and for topics that may be lost.
+
+use super::{CommitError, Known, Listed, Location, ObjectAt, Store, StoreError};
+use crate::Kind;
+use crate::object::{Header, Object};
+use bytes::{Bytes, BytesMut};
+use futures_util::future::{BoxFuture, ready};
+use std::collections::{BTreeMap, HashMap};
+use std::ops::Range;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// Objects in memory; they are gone when it is dropped.
+#[derive(Default)]
+pub struct MemoryStore {
+    topics: Mutex<HashMap<String, BTreeMap<u64, Stored>>>,
+}
+
+struct Stored {
+    header: Header,
+    bytes: Bytes,
+}
+
+impl MemoryStore {
+    /// Without any object.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    fn topics(&self) -> MutexGuard<'_, HashMap<String, BTreeMap<u64, Stored>>> {
+        self.topics.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Store for MemoryStore {
+    fn topics(&self) -> BoxFuture<'_, Result<Vec<String>, StoreError>> {
+        let topics = self.topics();
+        let names = topics.iter().filter(|(_, objects)| !objects.is_empty()).map(|(name, _)| name.clone());
+        Box::pin(ready(Ok(names.collect())))
+    }
+
+    fn list<'a>(&'a self, topic: &'a str, from: u64) -> BoxFuture<'a, Result<Vec<Listed>, StoreError>> {
+        let topics = self.topics();
+        let listed =
+            topics.get(topic).map(|objects| objects.range(from..).map(|(_, stored)| stored.listed()).collect());
+        Box::pin(ready(Ok(listed.unwrap_or_default())))
+    }
+
+    fn commit<'a>(&'a self, topic: &'a str, object: Object) -> BoxFuture<'a, Result<Location, CommitError>> {
+        let first_offset = object.header.first_offset;
+        // One piece of its own: the pool's blocks that the object's parts lie in must go back.
+        let mut bytes = BytesMut::with_capacity(object.header.object_bytes as usize);
+        object.parts.iter().for_each(|part| bytes.extend_from_slice(part));
+        let stored = Stored { header: object.header, bytes: bytes.freeze() };
+        let mut topics = self.topics();
+        let objects = topics.entry(topic.to_owned()).or_default();
+        let committed = match objects.entry(first_offset) {
+            std::collections::btree_map::Entry::Occupied(_) => Err(CommitError::Exists),
+            std::collections::btree_map::Entry::Vacant(vacant) => {
+                vacant.insert(stored);
+                Ok(Location { segment: first_offset, position: 0 })
+            }
+        };
+        Box::pin(ready(committed))
+    }
+
+    fn get<'a>(
+        &'a self,
+        topic: &'a str,
+        object: ObjectAt,
+        range: Range<u64>,
+    ) -> BoxFuture<'a, Result<Bytes, StoreError>> {
+        let topics = self.topics();
+        let stored = topics.get(topic).and_then(|objects| objects.get(&object.first_offset));
+        let got = match stored {
+            Some(stored) if range.start <= range.end && range.end <= stored.bytes.len() as u64 => {
+                Ok(stored.bytes.slice(range.start as usize..range.end as usize))
+            }
+            Some(stored) => Err(StoreError::human(format!(
+                "topic {topic}: bytes {range:?} of an object of {} were asked for; this is a fault of the broker, please report it",
+                stored.bytes.len()
+            ))),
+            None => Err(StoreError {
+                kind: Kind::TryAgain,
+                message: format!(
+                    "topic {topic}: the object at offset {} was deleted; ask for a later offset",
+                    object.first_offset
+                ),
+            }),
+        };
+        Box::pin(ready(got))
+    }
+
+    fn delete_before<'a>(&'a self, topic: &'a str, offset: u64) -> BoxFuture<'a, Result<u64, StoreError>> {
+        let mut topics = self.topics();
+        let mut first_left = offset;
+        if let Some(objects) = topics.get_mut(topic) {
+            objects.retain(|_, stored| stored.header.offset_next() > offset);
+            first_left = objects.keys().next().copied().unwrap_or(offset);
+        }
+        Box::pin(ready(Ok(first_left)))
+    }
+}
+
+impl Stored {
+    fn listed(&self) -> Listed {
+        Listed {
+            first_offset: self.header.first_offset,
+            location: Location { segment: self.header.first_offset, position: 0 },
+            bytes: self.header.object_bytes,
+            known: Some(Known { offset_next: self.header.offset_next(), appended_us: self.header.appended_us }),
+        }
+    }
+}

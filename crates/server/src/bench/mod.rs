@@ -1,12 +1,71 @@
 //! `rawline bench`: measures this broker, or one elsewhere, and the machine it runs on.
 
+mod append;
+mod data;
+mod environment;
+mod latency;
+mod limits;
+mod local_broker;
+mod read;
+mod read_back;
+mod report;
+mod target;
+mod usage;
+mod write;
+
 use crate::commands::CommandError;
+use rawline_broker::{Clock, SystemClock};
+use tokio::signal::unix::{SignalKind, signal};
 
 /// Measure a broker and the machine it runs on
 #[derive(Debug, clap::Args)]
-pub struct Args {}
+pub struct Args {
+    #[command(subcommand)]
+    command: Command,
+}
 
-/// Runs the benchmark.
-pub async fn run(_args: Args) -> Result<(), CommandError> {
-    Err(CommandError::Failed("not there yet".into()))
+#[derive(Debug, clap::Subcommand)]
+enum Command {
+    Write(write::Args),
+    Read(read::Args),
+    Latency(latency::Args),
+    Limits(limits::Args),
+}
+
+/// Runs the benchmark. When it is interrupted, what it started is stopped and what it stored locally is removed.
+pub async fn run(args: Args) -> Result<(), CommandError> {
+    let bench = async {
+        match args.command {
+            Command::Write(args) => write::run(args).await,
+            Command::Read(args) => read::run(args).await,
+            Command::Latency(args) => latency::run(args).await,
+            Command::Limits(args) => limits::run(args).await,
+        }
+    };
+    let mut terminate = signal(SignalKind::terminate())
+        .map_err(|error| CommandError::Failed(format!("can't listen for signals: {error}")))?;
+    tokio::select! {
+        done = bench => done,
+        _ = tokio::signal::ctrl_c() => Err(CommandError::Failed("interrupted".to_owned())),
+        _ = terminate.recv() => Err(CommandError::Failed("told to end".to_owned())),
+    }
+}
+
+/// Runs what blocks on a thread of its own.
+async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, CommandError> + Send + 'static,
+) -> Result<T, CommandError> {
+    tokio::task::spawn_blocking(work)
+        .await
+        .map_err(|error| CommandError::Failed(format!("the benchmark stopped: {error}; please report this")))?
+}
+
+/// Two for each core, as the original has it.
+fn default_workers() -> u32 {
+    u32::try_from(environment::cores() * 2).unwrap_or(u32::MAX)
+}
+
+/// A topic that no other run has used, here or on a remote broker.
+fn topic_name(bench: &str, run: u32) -> String {
+    format!("bench-{bench}-{:x}-{}-{run}", SystemClock.now_us(), std::process::id())
 }

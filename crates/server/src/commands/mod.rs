@@ -40,3 +40,27 @@ impl CommandError {
         }
     }
 }
+
+/// Reads a number of bytes with an optional unit: 1048576, 512KiB, 10MiB, 2GiB, or KB, MB, GB of 1000.
+pub fn parse_bytes(text: &str) -> Result<u64, String> {
+    let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+    let (number, unit) = text.split_at(digits);
+    let factor: u64 = match unit.trim() {
+        "" | "B" => 1,
+        "K" | "KiB" => 1 << 10,
+        "M" | "MiB" => 1 << 20,
+        "G" | "GiB" => 1 << 30,
+        "T" | "TiB" => 1 << 40,
+        "KB" | "kB" => 1_000,
+        "MB" => 1_000_000,
+        "GB" => 1_000_000_000,
+        _ => return Err(format!("{unit:?} is no unit of bytes; there are KiB, MiB, GiB, KB, MB and GB")),
+    };
+    let number: u64 = number.parse().map_err(|_| "give a number of bytes, such as 512MiB".to_string())?;
+    number.checked_mul(factor).ok_or_else(|| format!("{text} is too large"))
+}
+
+/// Reads a time with its unit: 250us, 5ms, 1s.
+pub fn parse_duration(text: &str) -> Result<std::time::Duration, String> {
+    crate::http::parse_go_duration(text).ok_or_else(|| format!("{text:?} is no time such as 0s, 5ms or 1s"))
+}

@@ -1,1 +1,196 @@
-//! The HTTP API over a broker: one file a verb, one that turns errors into answers.
+//! The HTTP API over a broker: accepts connections, finds the verb, ends gracefully.
+//!
+//! One file a verb; `error.rs` alone turns errors into answers. `docs/http.md` describes the API for those who call it,
+//! `openapi.json` for their tools.
+
+mod accept;
+mod answer;
+mod append;
+mod auth;
+mod body;
+pub mod debug;
+mod edge;
+mod error;
+mod form;
+mod metrics;
+mod query;
+mod read;
+mod topics;
+
+pub use answer::AnswerBody;
+pub use auth::{ApiKeys, check_listen};
+pub use metrics::install as install_metrics;
+pub use query::parse_go_duration;
+
+use crate::http::error::ApiError;
+use answer::Answer;
+use http::{Method, Request, header};
+use hyper::body::Incoming;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::server::graceful::GracefulShutdown;
+use rawline_broker::pool::Pool;
+use rawline_broker::{Broker, Clock};
+use std::convert::Infallible;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::net::TcpListener;
+use tokio::sync::{Semaphore, watch};
+use tokio_io_timeout::TimeoutStream;
+
+/// What the API decides by setting.
+#[derive(Debug, Clone)]
+pub struct HttpConfig {
+    /// Keys that requests may carry; empty for an open door.
+    pub api_keys: ApiKeys,
+    /// Largest body in bytes.
+    pub request_bytes_max: u64,
+    /// What a batch may be.
+    pub batch_limits: rawline_batch::Limits,
+    /// How long a request waits for buffers before it gets 503.
+    pub pool_wait: Duration,
+    /// Connections at once; each may hold [`CONNECTION_BYTES`] beside the pool.
+    pub connections_max: usize,
+    /// How long requests under way may still take when the broker is told to stop.
+    pub shutdown_wait: Duration,
+}
+
+/// Bytes that a connection's own read buffer grows to.
+pub const CONNECTION_BYTES: usize = 128 << 10;
+
+/// A client that sends no byte of its head for so long is cut off.
+const HEAD_WAIT: Duration = Duration::from_secs(30);
+
+/// A client that takes no byte of an answer for so long is cut off.
+const WRITE_WAIT: Duration = Duration::from_secs(30);
+
+/// What every verb needs.
+pub(crate) struct Api {
+    pub broker: Arc<Broker>,
+    pub pool: Arc<Pool>,
+    pub clock: Arc<dyn Clock>,
+    pub config: HttpConfig,
+    /// Turns true when the broker is told to stop, so that those who wait for data are answered.
+    pub stopping: watch::Receiver<bool>,
+    pub metrics: metrics::HttpMetrics,
+    /// Compressed batches that are unpacked for a person, two at once, each of at most `raw_bytes_max`.
+    pub unpacking: Semaphore,
+}
+
+/// Serves the API until `stop` turns true; then answers what is under way and returns.
+pub async fn serve(
+    listener: TcpListener,
+    broker: Arc<Broker>,
+    pool: Arc<Pool>,
+    clock: Arc<dyn Clock>,
+    config: HttpConfig,
+    stop: watch::Receiver<bool>,
+) {
+    let connections = Arc::new(Semaphore::new(config.connections_max));
+    let graceful = GracefulShutdown::new();
+    let shutdown_wait = config.shutdown_wait;
+    let metrics = metrics::HttpMetrics::new();
+    let api = Arc::new(Api {
+        broker,
+        pool,
+        clock,
+        config,
+        stopping: stop.clone(),
+        metrics,
+        unpacking: Semaphore::new(2),
+    });
+    let mut stopped = stop;
+    loop {
+        let accepted = tokio::select! {
+            accepted = accept_one(&listener, &connections) => accepted,
+            _ = stopped.wait_for(|&stop| stop) => break,
+        };
+        let Some((stream, permit)) = accepted else { continue };
+        // A lone append's answer is smaller than a segment; it must not wait for more.
+        let _ = stream.set_nodelay(true);
+        let mut stream = TimeoutStream::new(stream);
+        stream.set_write_timeout(Some(WRITE_WAIT));
+        let api = api.clone();
+        let connection = hyper::server::conn::http1::Builder::new()
+            .timer(TokioTimer::new())
+            .header_read_timeout(HEAD_WAIT)
+            .max_buf_size(CONNECTION_BYTES)
+            .serve_connection(
+                TokioIo::new(Box::pin(stream)),
+                service_fn(move |request| {
+                    let api = api.clone();
+                    async move { Ok::<_, Infallible>(answer(&api, request).await) }
+                }),
+            );
+        let connection = graceful.watch(connection);
+        tokio::spawn(async move {
+            if let Err(error) = connection.await {
+                tracing::debug!(%error, "connection ended");
+            }
+            drop(permit);
+        });
+    }
+    drop(listener);
+    if tokio::time::timeout(shutdown_wait, graceful.shutdown()).await.is_err() {
+        tracing::warn!("some requests were still under way after {shutdown_wait:?}; ended them");
+    }
+}
+
+async fn accept_one(
+    listener: &TcpListener,
+    connections: &Arc<Semaphore>,
+) -> Option<(tokio::net::TcpStream, tokio::sync::OwnedSemaphorePermit)> {
+    let permit = connections.clone().acquire_owned().await.ok()?;
+    match listener.accept().await {
+        Ok((stream, _)) => Some((stream, permit)),
+        Err(error) => {
+            // Out of file descriptors, mostly: it passes when connections close.
+            tracing::warn!(%error, "can't accept a connection");
+            tokio::time::sleep(Duration::from_millis(50)).await;
+            None
+        }
+    }
+}
+
+/// One request's answer, counted.
+async fn answer(api: &Api, request: Request<Incoming>) -> Answer {
+    let started = tokio::time::Instant::now();
+    let verb = metrics::verb(request.method(), request.uri().path());
+    let answer = route(api, request).await.unwrap_or_else(|error| error.into_answer());
+    api.metrics.answered(verb, answer.status(), started.elapsed());
+    answer
+}
+
+async fn route(api: &Api, request: Request<Incoming>) -> Result<Answer, ApiError> {
+    let path = request.uri().path();
+    let method = request.method();
+    let get = method == Method::GET || method == Method::HEAD;
+    match path {
+        "/health" if get => return Ok(answer::text("ok\n")),
+        "/openapi.json" if get => return Ok(answer::json_text(include_str!("openapi.json"))),
+        "/" if get => return Ok(answer::text(WELCOME)),
+        _ => {}
+    }
+    api.config.api_keys.check(request.headers().get(header::AUTHORIZATION))?;
+    match path {
+        "/records" if method == Method::POST => append::append(api, request).await,
+        "/records" if get => read::records(api, request).await,
+        "/record" if get => read::record(api, request).await,
+        "/offset" if get => topics::offset(api, request).await,
+        "/topic" if get => topics::topic(api, request).await,
+        "/topics" if get => Ok(topics::topics(api)),
+        "/metrics" if get => Ok(answer::text(api.metrics.render(&api.pool))),
+        "/records" => Err(ApiError::method("GET, HEAD, POST")),
+        "/record" | "/offset" | "/topic" | "/topics" | "/metrics" | "/health" | "/openapi.json" | "/" => {
+            Err(ApiError::method("GET, HEAD"))
+        }
+        _ => Err(ApiError::path(path)),
+    }
+}
+
+const WELCOME: &str = concat!(
+    "rawline ",
+    env!("CARGO_PKG_VERSION"),
+    "\n\nPOST /records?topic-name=T  GET /records?topic-name=T&offset=0  GET /topics  GET /health  GET /metrics\n",
+    "The API: GET /openapi.json\n"
+);

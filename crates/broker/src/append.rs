@@ -1,0 +1,286 @@
+//! Append with group commit: one task owns a topic's end and stores what waits as one object.
+//!
+//! What arrives while a commit is on its way to the store is the next commit, so a lone append never waits for
+//! company unless `batch_wait` says so (on S3, where every PUT costs).
+
+use crate::index::Index;
+use crate::limits::OBJECT_BATCHES_MAX;
+use crate::object::{Object, Stamp};
+use crate::store::{CommitError, Known, Location, Store, StoreError};
+use crate::topic::Topic;
+use crate::{Clock, Config, Kind};
+use bytes::Bytes;
+use rawline_batch::{BatchError, BatchMeta, Checker};
+use std::sync::{Arc, PoisonError, RwLock};
+use std::time::Duration;
+use thiserror::Error;
+use tokio::sync::{mpsc, oneshot, watch};
+use tokio::time::{Instant, timeout_at};
+
+/// Batches as a request brought them, all checked.
+#[derive(Debug)]
+pub struct Received {
+    parts: Vec<Bytes>,
+    batches: Vec<BatchMeta>,
+    bytes: u64,
+    records: u64,
+}
+
+impl Received {
+    /// Ends the check of the bytes that are `parts`, in order; `checker` has seen just these.
+    pub fn new(parts: Vec<Bytes>, checker: Checker) -> Result<Received, BatchError> {
+        let batches = checker.finish()?;
+        let bytes = batches.iter().map(|batch| u64::from(batch.bytes)).sum();
+        let records = batches.iter().map(|batch| u64::from(batch.records)).sum();
+        let parts_bytes: u64 = parts.iter().map(|part| part.len() as u64).sum();
+        assert_eq!(bytes, parts_bytes, "the checker has seen other bytes than it is handed in with");
+        Ok(Received { parts, batches, bytes, records })
+    }
+
+    /// Number of records.
+    pub fn records(&self) -> u64 {
+        self.records
+    }
+
+    /// Length of the batches in bytes.
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+}
+
+/// The offsets that an append's records got: `first_offset..offset_next`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Appended {
+    /// Offset of the first record.
+    pub first_offset: u64,
+    /// The offset behind the last.
+    pub offset_next: u64,
+}
+
+/// Why nothing was appended, or it is not known whether it was.
+#[derive(Debug, Clone, Error)]
+pub enum AppendError {
+    /// More than one object may hold.
+    #[error("{bytes} bytes in {batches} batches are too much for one request; send fewer batches at once")]
+    TooLarge {
+        /// Bytes sent.
+        bytes: u64,
+        /// Batches sent.
+        batches: usize,
+    },
+    /// Too many requests wait for this topic's next commit.
+    #[error("too many appends wait for this topic; wait and send the request again")]
+    Busy,
+    /// The topic's task has ended, because the broker is shutting down.
+    #[error("the broker is shutting down; send the request to it again when it is back")]
+    Closed,
+    /// The store failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+impl AppendError {
+    /// What a caller can do.
+    pub fn kind(&self) -> Kind {
+        match self {
+            AppendError::TooLarge { .. } => Kind::FixRequest,
+            AppendError::Busy | AppendError::Closed => Kind::Wait,
+            AppendError::Store(error) => error.kind,
+        }
+    }
+}
+
+/// An append that waits for its commit.
+pub(crate) struct Append {
+    received: Received,
+    answer: oneshot::Sender<Result<Appended, AppendError>>,
+}
+
+impl Topic {
+    /// Appends batches; answers when the store has confirmed them. They are stored even if the caller goes away
+    /// meanwhile.
+    pub async fn append(&self, received: Received) -> Result<Appended, AppendError> {
+        if received.batches.len() > OBJECT_BATCHES_MAX || received.bytes > self.object_bytes_max {
+            return Err(AppendError::TooLarge { bytes: received.bytes, batches: received.batches.len() });
+        }
+        let (answer, answered) = oneshot::channel();
+        self.inbox.try_send(Append { received, answer }).map_err(|error| match error {
+            mpsc::error::TrySendError::Full(_) => AppendError::Busy,
+            mpsc::error::TrySendError::Closed(_) => AppendError::Closed,
+        })?;
+        answered.await.map_err(|_| AppendError::Closed)?
+    }
+}
+
+/// Owns a topic's end.
+pub(crate) struct Appender {
+    name: String,
+    store: Arc<dyn Store>,
+    clock: Arc<dyn Clock>,
+    batch_wait: Duration,
+    commit_bytes: u64,
+    object_bytes_max: u64,
+    writer_id: u64,
+    commit: u64,
+    appended_us: u64,
+    index: Arc<RwLock<Index>>,
+    offset_next: watch::Sender<u64>,
+    metrics: crate::metrics::TopicMetrics,
+}
+
+impl Appender {
+    pub fn new(
+        name: String,
+        store: Arc<dyn Store>,
+        clock: Arc<dyn Clock>,
+        config: &Config,
+        index: Arc<RwLock<Index>>,
+        offset_next: watch::Sender<u64>,
+    ) -> Self {
+        let metrics = crate::metrics::TopicMetrics::new(&name);
+        let appended_us = index.read().unwrap_or_else(PoisonError::into_inner).appended_us().unwrap_or(0);
+        Appender {
+            name,
+            store,
+            clock,
+            batch_wait: config.batch_wait,
+            commit_bytes: config.commit_bytes,
+            object_bytes_max: config.object_bytes_max(),
+            writer_id: config.writer_id,
+            commit: 0,
+            appended_us,
+            index,
+            offset_next,
+            metrics,
+        }
+    }
+
+    /// Commits what arrives, until every handle of the topic is gone.
+    pub async fn run(mut self, mut waiting: mpsc::Receiver<Append>) {
+        let mut left_over = None;
+        loop {
+            let first = match left_over.take() {
+                Some(append) => append,
+                None => match waiting.recv().await {
+                    Some(append) => append,
+                    None => return,
+                },
+            };
+            let (group, next) = self.gather(first, &mut waiting).await;
+            left_over = next;
+            self.commit(group).await;
+        }
+    }
+
+    /// Takes what waits, up to the soft limit; also the append that did not fit any more.
+    async fn gather(&self, first: Append, waiting: &mut mpsc::Receiver<Append>) -> (Vec<Append>, Option<Append>) {
+        let deadline = Instant::now() + self.batch_wait;
+        let mut bytes = first.received.bytes;
+        let mut batches = first.received.batches.len();
+        let mut group = vec![first];
+        while bytes < self.commit_bytes {
+            let next = match waiting.try_recv() {
+                Ok(append) => append,
+                Err(_) if self.batch_wait.is_zero() => break,
+                Err(_) => match timeout_at(deadline, waiting.recv()).await {
+                    Ok(Some(append)) => append,
+                    Ok(None) | Err(_) => break,
+                },
+            };
+            bytes += next.received.bytes;
+            batches += next.received.batches.len();
+            if bytes > self.object_bytes_max || batches > OBJECT_BATCHES_MAX {
+                return (group, Some(next));
+            }
+            group.push(next);
+        }
+        (group, None)
+    }
+
+    async fn commit(&mut self, group: Vec<Append>) {
+        let started = Instant::now();
+        let mut parts = Vec::with_capacity(group.iter().map(|append| append.received.parts.len()).sum());
+        let mut batches = Vec::with_capacity(group.iter().map(|append| append.received.batches.len()).sum());
+        let mut callers = Vec::with_capacity(group.len());
+        for append in group {
+            parts.extend(append.received.parts);
+            batches.extend(append.received.batches);
+            callers.push((append.received.records, append.answer));
+        }
+        match self.store_object(&parts, &batches).await {
+            Ok(object) => {
+                self.metrics.committed(object.header.records, object.header.object_bytes, started.elapsed());
+                let mut first_offset = object.header.first_offset;
+                // The buffers go back before the callers are told, so that their next request finds them free.
+                drop((object, parts));
+                for (records, answer) in callers {
+                    let appended = Appended { first_offset, offset_next: first_offset + records };
+                    first_offset = appended.offset_next;
+                    // A caller that went away is no reason to fail: its records are stored.
+                    let _ = answer.send(Ok(appended));
+                }
+            }
+            Err(error) => {
+                tracing::error!(topic = self.name, %error, "commit failed");
+                self.metrics.failed();
+                for (_, answer) in callers {
+                    let _ = answer.send(Err(AppendError::Store(error.clone())));
+                }
+            }
+        }
+    }
+
+    /// Stores one object at the topic's end, wherever that turns out to be.
+    async fn store_object(&mut self, parts: &[Bytes], batches: &[BatchMeta]) -> Result<Object, StoreError> {
+        loop {
+            self.commit += 1;
+            self.appended_us = self.appended_us.max(self.clock.now_us());
+            let stamp = Stamp {
+                first_offset: *self.offset_next.borrow(),
+                appended_us: self.appended_us,
+                writer_id: self.writer_id,
+                commit: self.commit,
+            };
+            let object = Object::build(stamp, batches.iter().copied(), parts);
+            match self.store.commit(&self.name, object.clone()).await {
+                Ok(location) => {
+                    self.take_in(&object, location)?;
+                    return Ok(object);
+                }
+                Err(CommitError::Exists) => self.catch_up(stamp.first_offset).await?,
+                Err(CommitError::Store(error)) => return Err(error),
+            }
+        }
+    }
+
+    fn take_in(&self, object: &Object, location: Location) -> Result<(), StoreError> {
+        let header = &object.header;
+        let known = Known { offset_next: header.offset_next(), appended_us: header.appended_us };
+        self.index
+            .write()
+            .unwrap_or_else(PoisonError::into_inner)
+            .push(header.first_offset, header.offset_next(), location, header.object_bytes, Some(known))
+            .map_err(|gap| StoreError::human(format!("topic {}: {gap}", self.name)))?;
+        self.offset_next.send_replace(header.offset_next());
+        Ok(())
+    }
+
+    /// Another writer was first at this offset: takes in what it stored.
+    async fn catch_up(&mut self, offset: u64) -> Result<(), StoreError> {
+        tracing::info!(topic = self.name, offset, "another broker writes to this topic; going on behind it");
+        let listed = self.store.list(&self.name, offset).await?;
+        let mut index = self.index.write().unwrap_or_else(PoisonError::into_inner);
+        index.extend(&listed).map_err(|gap| StoreError::human(format!("topic {}: {gap}", self.name)))?;
+        let offset_next = index.offset_next();
+        self.appended_us = self.appended_us.max(index.appended_us().unwrap_or(0));
+        drop(index);
+        if offset_next <= offset {
+            return Err(StoreError::wait(format!(
+                "topic {}: an object is at offset {offset} but the store does not list it yet; try again",
+                self.name
+            )));
+        }
+        self.offset_next.send_replace(offset_next);
+        Ok(())
+    }
+}

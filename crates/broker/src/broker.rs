@@ -1,0 +1,105 @@
+//! All topics of one store: recovers them at start, opens new ones by use.
+
+use crate::limits::{COMMIT_BYTES, OBJECT_BYTES_MAX, TOPICS_MAX, TOPICS_RECOVERING_MAX};
+use crate::store::{Store, StoreError};
+use crate::topic::{Status, Topic, TopicError, check_name};
+use crate::Clock;
+use futures_util::{TryStreamExt, stream};
+use std::collections::BTreeMap;
+use std::sync::{Arc, PoisonError, RwLock};
+use std::time::Duration;
+use tokio::sync::OnceCell;
+
+/// What a broker decides by setting.
+#[derive(Debug, Clone)]
+pub struct Config {
+    /// How long a commit waits for company. Zero: what arrives during a commit is the next one.
+    pub batch_wait: Duration,
+    /// Soft limit of one commit in bytes.
+    pub commit_bytes: u64,
+    /// Hard limit of one request's batches in bytes.
+    pub request_bytes_max: u64,
+    /// Whether a topic comes into being with its first use.
+    pub create_topics: bool,
+    /// Random; tells this run's objects from those of others.
+    pub writer_id: u64,
+}
+
+impl Config {
+    /// The defaults for a local directory, and a writer's number of the caller's.
+    pub fn new(writer_id: u64) -> Self {
+        Config {
+            batch_wait: Duration::ZERO,
+            commit_bytes: COMMIT_BYTES,
+            request_bytes_max: 64 << 20,
+            create_topics: true,
+            writer_id,
+        }
+    }
+
+    /// Most bytes of batches in one object: a commit that was nearly full and one request more.
+    pub(crate) fn object_bytes_max(&self) -> u64 {
+        // An eighth is left for the index: even 64-byte batches' entries of 24 bytes fit a limit of this kind, since
+        // `OBJECT_BATCHES_MAX` ends a commit first.
+        (self.commit_bytes + self.request_bytes_max).min(OBJECT_BYTES_MAX / 8 * 7)
+    }
+}
+
+type Slot = Arc<OnceCell<Arc<Topic>>>;
+
+/// The broker: topics on a store.
+pub struct Broker {
+    store: Arc<dyn Store>,
+    clock: Arc<dyn Clock>,
+    config: Config,
+    topics: RwLock<BTreeMap<String, Slot>>,
+}
+
+impl Broker {
+    /// Recovers every topic of the store.
+    pub async fn open(store: Arc<dyn Store>, clock: Arc<dyn Clock>, config: Config) -> Result<Broker, TopicError> {
+        let names = store.topics().await?;
+        let broker = Broker { store, clock, config, topics: RwLock::default() };
+        stream::iter(names.iter().map(Ok::<_, TopicError>))
+            .try_for_each_concurrent(TOPICS_RECOVERING_MAX, |name| async {
+                check_name(name)?;
+                broker.open_topic(name).await.map(drop)
+            })
+            .await?;
+        Ok(broker)
+    }
+
+    /// The topic of that name, which comes into being if it is not there and the broker's settings allow it.
+    pub async fn topic(&self, name: &str) -> Result<Arc<Topic>, TopicError> {
+        if let Some(topic) = self.slot(name).and_then(|slot| slot.get().cloned()) {
+            return Ok(topic);
+        }
+        check_name(name)?;
+        if !self.config.create_topics {
+            return Err(TopicError::NotFound { name: name.to_owned() });
+        }
+        self.open_topic(name).await
+    }
+
+    /// All topics, by name.
+    pub fn statuses(&self) -> Vec<Status> {
+        let topics = self.topics.read().unwrap_or_else(PoisonError::into_inner);
+        topics.values().filter_map(|slot| slot.get()).map(|topic| topic.status()).collect()
+    }
+
+    fn slot(&self, name: &str) -> Option<Slot> {
+        self.topics.read().unwrap_or_else(PoisonError::into_inner).get(name).cloned()
+    }
+
+    async fn open_topic(&self, name: &str) -> Result<Arc<Topic>, TopicError> {
+        let slot = {
+            let mut topics = self.topics.write().unwrap_or_else(PoisonError::into_inner);
+            if topics.len() >= TOPICS_MAX && !topics.contains_key(name) {
+                return Err(TopicError::TooMany { limit: TOPICS_MAX });
+            }
+            topics.entry(name.to_owned()).or_default().clone()
+        };
+        let open = || Topic::open(name.to_owned(), self.store.clone(), self.clock.clone(), &self.config);
+        Ok(slot.get_or_try_init(open).await.map_err(StoreError::from)?.clone())
+    }
+}

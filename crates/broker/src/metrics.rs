@@ -1,0 +1,43 @@
+//! What the broker counts, under the names that `/metrics` shows.
+
+use ::metrics::{Counter, Histogram, counter, histogram};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+/// Topics with series of their own; the rest is counted under one name, so that topics cannot flood a monitoring system.
+const TOPICS_LABELLED_MAX: usize = 200;
+
+static TOPICS_LABELLED: AtomicUsize = AtomicUsize::new(0);
+
+pub(crate) struct TopicMetrics {
+    records: Counter,
+    bytes: Counter,
+    failures: Counter,
+    commit_bytes: Histogram,
+    commit_seconds: Histogram,
+}
+
+impl TopicMetrics {
+    pub fn new(topic: &str) -> Self {
+        let labelled = TOPICS_LABELLED.fetch_add(1, Ordering::Relaxed) < TOPICS_LABELLED_MAX;
+        let topic = if labelled { topic.to_owned() } else { "(other)".to_owned() };
+        TopicMetrics {
+            records: counter!("rawline_commit_records_total", "topic" => topic.clone()),
+            bytes: counter!("rawline_commit_bytes_total", "topic" => topic.clone()),
+            failures: counter!("rawline_commit_failures_total", "topic" => topic),
+            commit_bytes: histogram!("rawline_commit_bytes"),
+            commit_seconds: histogram!("rawline_commit_seconds"),
+        }
+    }
+
+    pub fn committed(&self, records: u32, bytes: u64, took: Duration) {
+        self.records.increment(u64::from(records));
+        self.bytes.increment(bytes);
+        self.commit_bytes.record(bytes as f64);
+        self.commit_seconds.record(took.as_secs_f64());
+    }
+
+    pub fn failed(&self) {
+        self.failures.increment(1);
+    }
+}

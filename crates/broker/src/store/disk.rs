@@ -1,1 +1,0 @@
-//! Objects on a local directory: appended to preallocated segments, one owner a directory.

@@ -1,0 +1,136 @@
+//! One topic: its name, its index, and the handle through which everyone reads it and appends to it.
+
+use crate::append::{Append, Appender};
+use crate::index::Index;
+use crate::limits::{APPEND_QUEUE_MAX, TOPIC_NAME_BYTES_MAX};
+use crate::store::{Store, StoreError};
+use crate::{Clock, Config, Kind};
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use thiserror::Error;
+use tokio::sync::{mpsc, watch};
+
+/// A topic. Dropping the last handle ends its task after the commits that wait.
+pub struct Topic {
+    pub(crate) name: String,
+    pub(crate) store: Arc<dyn Store>,
+    pub(crate) index: Arc<RwLock<Index>>,
+    pub(crate) offset_next: watch::Receiver<u64>,
+    pub(crate) inbox: mpsc::Sender<Append>,
+    pub(crate) object_bytes_max: u64,
+}
+
+/// A topic's extent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Status {
+    /// The topic's name.
+    pub name: String,
+    /// Offset of the first record there is; equals `offset_next` in an empty topic.
+    pub first_offset: u64,
+    /// The offset the next record will get.
+    pub offset_next: u64,
+    /// Number of objects.
+    pub objects: u64,
+    /// Length of all objects in bytes.
+    pub bytes: u64,
+    /// Time of the newest append, microseconds since the Unix epoch.
+    pub latest_commit_us: Option<u64>,
+}
+
+/// Why a topic can't be had.
+#[derive(Debug, Clone, Error)]
+pub enum TopicError {
+    /// The name breaks the rules.
+    #[error(
+        "{name:?} can't be a topic's name: use 1 to {TOPIC_NAME_BYTES_MAX} letters, digits, '.', '_' and '-', not beginning with '.'"
+    )]
+    Name {
+        /// The name asked for.
+        name: String,
+    },
+    /// There is none of that name, and topics are not created by use.
+    #[error("there is no topic {name:?}, and this broker does not create topics by use")]
+    NotFound {
+        /// The name asked for.
+        name: String,
+    },
+    /// One more topic than the broker's limit.
+    #[error("there are {limit} topics already, the most this broker keeps; use fewer topics")]
+    TooMany {
+        /// The limit.
+        limit: usize,
+    },
+    /// The store failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+impl TopicError {
+    /// What a caller can do.
+    pub fn kind(&self) -> Kind {
+        match self {
+            TopicError::Name { .. } | TopicError::NotFound { .. } => Kind::FixRequest,
+            TopicError::TooMany { .. } => Kind::TellHuman,
+            TopicError::Store(error) => error.kind,
+        }
+    }
+}
+
+/// Checks a topic's name: it becomes a file's name and a part of an S3 key.
+pub fn check_name(name: &str) -> Result<(), TopicError> {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"._-".contains(&byte);
+    let valid = !name.is_empty()
+        && name.len() <= TOPIC_NAME_BYTES_MAX
+        && !name.starts_with('.')
+        && name.bytes().all(plain);
+    if valid { Ok(()) } else { Err(TopicError::Name { name: name.chars().take(TOPIC_NAME_BYTES_MAX).collect() }) }
+}
+
+impl Topic {
+    /// Recovers the topic from the store and starts the task that owns its end.
+    pub(crate) async fn open(
+        name: String,
+        store: Arc<dyn Store>,
+        clock: Arc<dyn Clock>,
+        config: &Config,
+    ) -> Result<Arc<Topic>, StoreError> {
+        let mut index = Index::default();
+        let listed = store.list(&name, 0).await?;
+        index.extend(&listed).map_err(|gap| StoreError::human(format!("topic {name}: {gap}")))?;
+        let (sender, offset_next) = watch::channel(index.offset_next());
+        let (inbox, waiting) = mpsc::channel(APPEND_QUEUE_MAX);
+        let index = Arc::new(RwLock::new(index));
+        let appender = Appender::new(name.clone(), store.clone(), clock, config, index.clone(), sender);
+        tokio::spawn(appender.run(waiting));
+        let object_bytes_max = config.object_bytes_max();
+        Ok(Arc::new(Topic { name, store, index, offset_next, inbox, object_bytes_max }))
+    }
+
+    /// The topic's extent now.
+    pub fn status(&self) -> Status {
+        let index = self.index();
+        Status {
+            name: self.name.clone(),
+            first_offset: index.first_offset(),
+            offset_next: index.offset_next(),
+            objects: index.objects() as u64,
+            bytes: index.bytes(),
+            latest_commit_us: index.appended_us(),
+        }
+    }
+
+    /// Deletes objects from the topic's front, all of whose records lie below `offset`. Gives the first offset left.
+    pub async fn delete_before(&self, offset: u64) -> Result<u64, StoreError> {
+        let offset = offset.min(self.index().offset_next());
+        let first_offset = self.store.delete_before(&self.name, offset).await?;
+        self.index_mut().delete_before(first_offset);
+        Ok(self.index().first_offset())
+    }
+
+    pub(crate) fn index(&self) -> RwLockReadGuard<'_, Index> {
+        self.index.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn index_mut(&self) -> RwLockWriteGuard<'_, Index> {
+        self.index.write().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,434 @@
+//! A broker's address and the connections to it: sends one request, hands out the answer.
+
+use crate::body::Pieces;
+use crate::connection::{Connection, SendFailed};
+use crate::pool::Pool;
+use crate::{ClientError, RetryPolicy};
+use bytes::Bytes;
+use http::header::{AUTHORIZATION, CONTENT_TYPE, HOST, HeaderMap, HeaderName, HeaderValue, RETRY_AFTER};
+use http::{Method, Request, StatusCode, Uri};
+use http_body::Body;
+use hyper::body::Incoming;
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+use rawline_batch::Limits;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// The binary batch form of appends and reads.
+pub(crate) const BATCH_TYPE: HeaderValue = HeaderValue::from_static("application/vnd.rawline.batch");
+
+/// Everything in a query value but what RFC 3986 never asks to escape.
+const QUERY_VALUE: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
+
+/// Longest answer that is not batches, in bytes: what a broker says of some 100,000 topics.
+const TEXT_BYTES_MAX: u64 = 32 << 20;
+
+/// How a client reaches its broker. Begin with [`ClientConfig::new`] and change what differs.
+#[derive(Debug, Clone)]
+pub struct ClientConfig {
+    /// The broker's address, such as `http://127.0.0.1:51313`.
+    pub broker: String,
+    /// The key that the broker was started with, if any.
+    pub api_key: Option<String>,
+    /// How long a connection may take to come about.
+    pub connect_timeout: Duration,
+    /// How long a request may take from its first byte to the answer's last, beside what a read asks the broker to
+    /// wait.
+    pub request_timeout: Duration,
+    /// How failed reads and look-ups are tried again. Appends are not: see [`Client::append`].
+    pub retries: RetryPolicy,
+    /// Connections kept open while nobody uses them.
+    pub connections_idle_max: usize,
+    /// Longest answer to a read that is accepted, in bytes.
+    pub answer_bytes_max: u64,
+    /// What batches may look like, those received and those sent.
+    pub limits: Limits,
+}
+
+impl ClientConfig {
+    /// The usual settings for a broker at this address.
+    pub fn new(broker: impl Into<String>) -> Self {
+        ClientConfig {
+            broker: broker.into(),
+            api_key: None,
+            connect_timeout: Duration::from_secs(5),
+            request_timeout: Duration::from_secs(30),
+            retries: RetryPolicy::default(),
+            connections_idle_max: 64,
+            // Twice what a broker answers with, so that one batch over the limit still passes.
+            answer_bytes_max: 128 << 20,
+            limits: Limits::default(),
+        }
+    }
+}
+
+/// Sends requests to one broker. Clones are cheap and share connections; any number of requests may be on their way at
+/// once, each on a connection of its own. Use it within one tokio runtime.
+#[derive(Clone)]
+pub struct Client {
+    inner: Arc<Inner>,
+    retries: RetryPolicy,
+}
+
+struct Inner {
+    config: ClientConfig,
+    host: String,
+    port: u16,
+    /// What stands before the requests' own paths, without a slash at its end; mostly empty.
+    path: String,
+    host_header: HeaderValue,
+    authorization: Option<HeaderValue>,
+    pool: Pool,
+}
+
+/// A request in parts, so that it can be sent more than once.
+pub(crate) struct Call {
+    pub(crate) method: Method,
+    /// Path and query.
+    pub(crate) target: String,
+    pub(crate) headers: Vec<(HeaderName, HeaderValue)>,
+    pub(crate) body: Pieces,
+}
+
+impl Call {
+    pub(crate) fn get(target: String) -> Self {
+        Call { method: Method::GET, target, headers: Vec::new(), body: Pieces::default() }
+    }
+
+    pub(crate) fn header(mut self, name: HeaderName, value: HeaderValue) -> Self {
+        self.headers.push((name, value));
+        self
+    }
+}
+
+impl Client {
+    /// Takes the settings in; connects with the first request.
+    pub fn new(config: ClientConfig) -> Result<Client, ClientError> {
+        let wrong = |reason: String| ClientError::Config { reason };
+        let url = &config.broker;
+        let example = "give one such as http://127.0.0.1:51313";
+        let uri: Uri =
+            url.parse().map_err(|error| wrong(format!("{url:?} is not a broker's URL ({error}); {example}")))?;
+        match uri.scheme_str() {
+            Some("http") => {}
+            Some("https") => {
+                let what = "this client speaks http only; put a proxy that ends TLS beside it";
+                return Err(wrong(format!("{url:?} asks for https: {what}")));
+            }
+            _ => return Err(wrong(format!("{url:?} is not a broker's URL; {example}"))),
+        }
+        if uri.query().is_some() {
+            return Err(wrong(format!("the broker's URL {url:?} has a query; leave it out")));
+        }
+        let authority = uri.authority().ok_or_else(|| wrong(format!("{url:?} names no host; {example}")))?;
+        if authority.as_str().contains('@') {
+            return Err(wrong("the broker's URL has a user in it; give the key as the API key instead".to_owned()));
+        }
+        let host_header = HeaderValue::from_str(authority.as_str())
+            .map_err(|error| wrong(format!("{url:?} is not a broker's URL ({error}); {example}")))?;
+        let authorization = match &config.api_key {
+            Some(key) => {
+                let mut value = HeaderValue::from_str(&format!("Bearer {key}"))
+                    .map_err(|_| wrong("the API key has characters that a header can't carry".to_owned()))?;
+                value.set_sensitive(true);
+                Some(value)
+            }
+            None => None,
+        };
+        let inner = Inner {
+            host: authority.host().trim_start_matches('[').trim_end_matches(']').to_owned(),
+            port: authority.port_u16().unwrap_or(80),
+            path: uri.path().trim_end_matches('/').to_owned(),
+            host_header,
+            authorization,
+            pool: Pool::new(config.connections_idle_max),
+            config,
+        };
+        let retries = inner.config.retries;
+        Ok(Client { inner: Arc::new(inner), retries })
+    }
+
+    /// The same client, sharing its connections, with other retries.
+    pub fn with_retries(&self, retries: RetryPolicy) -> Client {
+        Client { inner: self.inner.clone(), retries }
+    }
+
+    /// The settings it was made from.
+    pub fn config(&self) -> &ClientConfig {
+        &self.inner.config
+    }
+
+    /// Whether the broker answers and is well.
+    pub async fn health(&self) -> Result<(), ClientError> {
+        self.text(&Call::get("/health".to_owned())).await.map(|_| ())
+    }
+
+    /// Sends a request whose answer is a short text, again if it failed in a way that may pass.
+    pub(crate) async fn text(&self, call: &Call) -> Result<Vec<u8>, ClientError> {
+        let mut attempts = self.retries.begin();
+        loop {
+            match self.text_once(call).await {
+                Ok(text) => return Ok(text),
+                Err(error) => attempts.failed(error).await?,
+            }
+        }
+    }
+
+    /// As [`Client::text`], once.
+    pub(crate) async fn text_once(&self, call: &Call) -> Result<Vec<u8>, ClientError> {
+        self.within(Duration::ZERO, async {
+            let mut exchange = self.send(call).await?;
+            exchange.text(TEXT_BYTES_MAX, true).await
+        })
+        .await
+    }
+
+    pub(crate) fn retries(&self) -> RetryPolicy {
+        self.retries
+    }
+
+    /// Bounds the time of a request that asks the broker to wait up to `wait`.
+    pub(crate) async fn within<T>(
+        &self,
+        wait: Duration,
+        request: impl Future<Output = Result<T, ClientError>>,
+    ) -> Result<T, ClientError> {
+        let limit = self.inner.config.request_timeout.saturating_add(wait);
+        tokio::time::timeout(limit, request)
+            .await
+            .unwrap_or_else(|_| Err(ClientError::Timeout { broker: self.inner.config.broker.clone(), waited: limit }))
+    }
+
+    /// Sends a request; an answer with an error's status is that error.
+    ///
+    /// A connection that the broker had closed meanwhile is replaced without a word as long as nothing was sent on it.
+    pub(crate) async fn send(&self, call: &Call) -> Result<Exchange, ClientError> {
+        let mut request = self.request(call)?;
+        loop {
+            let (mut connection, fresh) = match self.inner.pool.take() {
+                Some(connection) => (connection, false),
+                None => (self.connect().await?, true),
+            };
+            if !connection.ready().await && !fresh {
+                continue;
+            }
+            match connection.send(request).await {
+                Ok(answer) => {
+                    let (head, body) = answer.into_parts();
+                    let exchange = Exchange { client: self.inner.clone(), connection: Some(connection), head, body };
+                    return exchange.checked(call.method == Method::GET).await;
+                }
+                Err(SendFailed { unsent: Some(unsent), .. }) if !fresh => request = unsent,
+                // Nothing of an answer came; a look-up can be asked again on a connection that is surely alive.
+                Err(_) if !fresh && call.method == Method::GET => request = self.request(call)?,
+                Err(SendFailed { error, .. }) => return Err(self.inner.broken(&error)),
+            }
+        }
+    }
+
+    fn request(&self, call: &Call) -> Result<Request<Pieces>, ClientError> {
+        let inner = &self.inner;
+        let target = format!("{}{}", inner.path, call.target);
+        let uri: Uri = target
+            .parse()
+            .map_err(|error| ClientError::Config { reason: format!("{target:?} can't be asked for ({error})") })?;
+        let mut request = Request::new(call.body.clone());
+        *request.method_mut() = call.method.clone();
+        *request.uri_mut() = uri;
+        let headers = request.headers_mut();
+        headers.insert(HOST, inner.host_header.clone());
+        if let Some(authorization) = &inner.authorization {
+            headers.insert(AUTHORIZATION, authorization.clone());
+        }
+        for (name, value) in &call.headers {
+            headers.insert(name, value.clone());
+        }
+        Ok(request)
+    }
+
+    async fn connect(&self) -> Result<Connection, ClientError> {
+        let Inner { config, host, port, .. } = &*self.inner;
+        let failed = |reason: String| ClientError::Connect { broker: config.broker.clone(), reason };
+        match tokio::time::timeout(config.connect_timeout, Connection::open(host, *port)).await {
+            Ok(opened) => opened.map_err(|error| failed(error.to_string())),
+            Err(_) => Err(failed(format!("no answer within {:.1} s", config.connect_timeout.as_secs_f64()))),
+        }
+    }
+}
+
+impl std::fmt::Debug for Client {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Client").field("broker", &self.inner.config.broker).finish_non_exhaustive()
+    }
+}
+
+impl Inner {
+    fn broken(&self, error: &hyper::Error) -> ClientError {
+        // hyper's own message says which step failed; the cause says why.
+        let reason = match std::error::Error::source(error) {
+            Some(cause) => format!("{error}: {cause}"),
+            None => error.to_string(),
+        };
+        ClientError::Broken { broker: self.config.broker.clone(), reason }
+    }
+}
+
+/// An answer whose head is there. Its connection goes back to the pool when the body was read to its end, and is closed
+/// otherwise.
+pub(crate) struct Exchange {
+    client: Arc<Inner>,
+    connection: Option<Connection>,
+    head: http::response::Parts,
+    body: Incoming,
+}
+
+impl Exchange {
+    pub(crate) fn status(&self) -> StatusCode {
+        self.head.status
+    }
+
+    /// A header that holds a number.
+    pub(crate) fn number(&self, name: &str) -> Result<u64, ClientError> {
+        let value = self.head.headers.get(name).and_then(|value| value.to_str().ok());
+        value
+            .and_then(|value| value.parse().ok())
+            .ok_or_else(|| self.not_a_brokers(format!("the header {name} is missing or not a number")))
+    }
+
+    /// Length of the body as announced, in bytes; zero if it was not.
+    pub(crate) fn announced_bytes(&self) -> u64 {
+        self.body.size_hint().lower()
+    }
+
+    pub(crate) fn not_a_brokers(&self, reason: String) -> ClientError {
+        ClientError::Answer { broker: self.client.config.broker.clone(), reason }
+    }
+
+    /// The next chunk of the body; none at its end, where the connection goes back to the pool if `reuse` says so.
+    pub(crate) async fn chunk(&mut self, reuse: bool) -> Result<Option<Bytes>, ClientError> {
+        let Some(connection) = &mut self.connection else { return Ok(None) };
+        match connection.chunk(&mut self.body).await {
+            Some(Ok(chunk)) => Ok(Some(chunk)),
+            Some(Err(error)) => {
+                self.connection = None;
+                Err(self.client.broken(&error))
+            }
+            None => {
+                if let Some(connection) = self.connection.take()
+                    && reuse
+                {
+                    self.client.pool.put(connection);
+                }
+                Ok(None)
+            }
+        }
+    }
+
+    /// The whole body, if it is no longer than `bytes_max`; the connection is kept if `reuse` says so.
+    async fn text(&mut self, bytes_max: u64, reuse: bool) -> Result<Vec<u8>, ClientError> {
+        let mut text = Vec::new();
+        while let Some(chunk) = self.chunk(reuse).await? {
+            if text.len() as u64 + chunk.len() as u64 > bytes_max {
+                self.connection = None;
+                return Err(self.not_a_brokers(format!("more than {bytes_max} bytes")));
+            }
+            text.extend_from_slice(&chunk);
+        }
+        Ok(text)
+    }
+
+    /// Turns an error's status into that error. A refused request of which a part may be unsent takes its connection
+    /// with it: the broker need not read the rest.
+    async fn checked(mut self, sent_whole: bool) -> Result<Exchange, ClientError> {
+        let status = self.head.status;
+        if status.is_success() {
+            return Ok(self);
+        }
+        let retry_after = retry_after(&self.head.headers);
+        // A broker that refuses may close before its words are read: the status alone is an answer.
+        let text = self.text(64 << 10, sent_whole).await.unwrap_or_default();
+        let (code, message) = refusal(status, &self.head.headers, &text);
+        Err(ClientError::Refused { status: status.as_u16(), code, message, retry_after })
+    }
+}
+
+fn retry_after(headers: &HeaderMap) -> Option<Duration> {
+    headers.get(RETRY_AFTER)?.to_str().ok()?.trim().parse().ok().map(Duration::from_secs)
+}
+
+/// The broker's code and sentence, or what can be said without them.
+fn refusal(status: StatusCode, headers: &HeaderMap, text: &[u8]) -> (String, String) {
+    #[derive(serde::Deserialize)]
+    struct Refusal {
+        code: String,
+        error: String,
+    }
+    if let Ok(Refusal { code, error }) = serde_json::from_slice(text) {
+        return (code, error);
+    }
+    let reason = status.canonical_reason().unwrap_or("unknown status");
+    let is_plain = headers.get(CONTENT_TYPE).is_none_or(|value| value.as_bytes().starts_with(b"text/plain"));
+    let message = match std::str::from_utf8(text) {
+        Ok(words) if is_plain && !words.trim().is_empty() && words.len() <= 500 => words.trim().to_owned(),
+        _ => reason.to_owned(),
+    };
+    (reason.to_lowercase().replace(' ', "_"), message)
+}
+
+/// A topic's name, or another text, as a value in a query.
+pub(crate) fn query_value(text: &str) -> impl std::fmt::Display + '_ {
+    utf8_percent_encode(text, QUERY_VALUE)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn client(url: &str) -> Result<Client, ClientError> {
+        Client::new(ClientConfig::new(url))
+    }
+
+    #[test]
+    fn addresses_are_taken_apart() {
+        for (url, host, port, path) in [
+            ("http://127.0.0.1:51313", "127.0.0.1", 51313, ""),
+            ("http://[::1]:7/", "::1", 7, ""),
+            ("http://broker.example", "broker.example", 80, ""),
+            ("http://gate.example/rawline/", "gate.example", 80, "/rawline"),
+        ] {
+            let inner = client(url).unwrap().inner;
+            assert_eq!((inner.host.as_str(), inner.port, inner.path.as_str()), (host, port, path), "{url}");
+        }
+    }
+
+    #[test]
+    fn wrong_addresses_are_named() {
+        for url in
+            ["", "127.0.0.1:51313", "localhost", "ftp://x", "https://x", "http://x/?a=b", "http://u:p@x", "http://"]
+        {
+            let error = client(url).unwrap_err();
+            assert!(matches!(error, ClientError::Config { .. }), "{url}: {error}");
+        }
+    }
+
+    #[test]
+    fn a_key_that_no_header_carries_is_refused_and_never_shown() {
+        let mut config = ClientConfig::new("http://x");
+        config.api_key = Some("secret\n".into());
+        assert!(!Client::new(config).unwrap_err().to_string().contains("secret"));
+    }
+
+    #[test]
+    fn query_values_are_escaped() {
+        assert_eq!(query_value("a b&c=d/ü-._~").to_string(), "a%20b%26c%3Dd%2F%C3%BC-._~");
+    }
+
+    #[test]
+    fn refusals_without_a_brokers_words_still_say_something() {
+        let (code, message) = refusal(StatusCode::BAD_GATEWAY, &HeaderMap::new(), b"");
+        assert_eq!((code.as_str(), message.as_str()), ("bad_gateway", "Bad Gateway"));
+        let text = br#"{"code":"topic_not_found","error":"make it first"}"#;
+        let (code, message) = refusal(StatusCode::NOT_FOUND, &HeaderMap::new(), text);
+        assert_eq!((code.as_str(), message.as_str()), ("topic_not_found", "make it first"));
+    }
+}

@@ -1,0 +1,103 @@
+//! One HTTP/1.1 connection that is driven by the task which uses it.
+//!
+//! The usual way is to spawn hyper's connection as a task of its own and to talk to it over channels; then every chunk
+//! of a body crosses from one thread to another, cold. Here the same task polls the connection and what it waits for,
+//! so a chunk is checked and copied by the processor that has just received it, and its buffer is used again at once.
+
+use crate::body::Pieces;
+use bytes::Bytes;
+use http::{Request, Response};
+use http_body::Body;
+use hyper::body::Incoming;
+use hyper::client::conn::http1;
+use hyper_util::rt::TokioIo;
+use std::future::{Future, poll_fn};
+use std::pin::{Pin, pin};
+use std::task::{Context, Poll};
+use tokio::net::TcpStream;
+
+/// What is received in one piece at most, in bytes: checked and copied while it is still in the second-level cache.
+/// Measured with 16 readers of 1 MiB answers: 0.22 CPU seconds a GB at 64 and 128 KiB, 0.25 at 256, 0.33 at 512.
+const RECEIVE_BYTES: usize = 64 << 10;
+
+pub(crate) struct Connection {
+    sender: http1::SendRequest<Pieces>,
+    /// None once it has ended.
+    driver: Option<http1::Connection<TokioIo<TcpStream>, Pieces>>,
+}
+
+/// A request that failed on a connection.
+pub(crate) struct SendFailed {
+    pub(crate) error: hyper::Error,
+    /// The request, if not a byte of it was sent.
+    pub(crate) unsent: Option<Request<Pieces>>,
+}
+
+impl Connection {
+    pub(crate) async fn open(host: &str, port: u16) -> std::io::Result<Connection> {
+        let stream = TcpStream::connect((host, port)).await?;
+        stream.set_nodelay(true)?;
+        let (sender, driver) = http1::Builder::new()
+            .read_buf_exact_size(Some(RECEIVE_BYTES))
+            .handshake(TokioIo::new(stream))
+            .await
+            .map_err(std::io::Error::other)?;
+        Ok(Connection { sender, driver: Some(driver) })
+    }
+
+    /// Waits until a request can be sent; false if the connection has ended.
+    pub(crate) async fn ready(&mut self) -> bool {
+        let Connection { sender, driver } = self;
+        drive(driver, poll_fn(|context| sender.poll_ready(context))).await.is_ok()
+    }
+
+    /// Sends a request and gives the head of its answer.
+    pub(crate) async fn send(&mut self, request: Request<Pieces>) -> Result<Response<Incoming>, SendFailed> {
+        let answer = self.sender.try_send_request(request);
+        drive(&mut self.driver, answer).await.map_err(|mut failed| {
+            let unsent = failed.take_message();
+            SendFailed { error: failed.into_error(), unsent }
+        })
+    }
+
+    /// The next chunk of an answer's body; none at its end.
+    pub(crate) async fn chunk(&mut self, body: &mut Incoming) -> Option<Result<Bytes, hyper::Error>> {
+        loop {
+            let frame = drive(&mut self.driver, poll_fn(|context| Pin::new(&mut *body).poll_frame(context))).await?;
+            match frame.map(|frame| frame.into_data()) {
+                Ok(Ok(chunk)) => return Some(Ok(chunk)),
+                Ok(Err(_trailers)) => continue,
+                Err(error) => return Some(Err(error)),
+            }
+        }
+    }
+
+    /// Whether the connection has ended, as far as is known without waiting.
+    pub(crate) fn is_closed(&mut self) -> bool {
+        advance(&mut self.driver, &mut Context::from_waker(std::task::Waker::noop()));
+        self.driver.is_none() || self.sender.is_closed()
+    }
+}
+
+/// Waits for `wanted` while the connection goes on.
+async fn drive<F: Future>(driver: &mut Option<http1::Connection<TokioIo<TcpStream>, Pieces>>, wanted: F) -> F::Output {
+    let mut wanted = pin!(wanted);
+    poll_fn(|context| {
+        if let Poll::Ready(output) = wanted.as_mut().poll(context) {
+            return Poll::Ready(output);
+        }
+        advance(driver, context);
+        wanted.as_mut().poll(context)
+    })
+    .await
+}
+
+/// Lets the connection go on as far as it can; once it has ended it is dropped, and what still waits for it is told by
+/// its channel.
+fn advance(driver: &mut Option<http1::Connection<TokioIo<TcpStream>, Pieces>>, context: &mut Context<'_>) {
+    if let Some(connection) = driver
+        && Pin::new(connection).poll(context).is_ready()
+    {
+        *driver = None;
+    }
+}

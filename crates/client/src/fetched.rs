@@ -1,0 +1,258 @@
+//! What a read received: whole batches in one buffer, and the records in them as slices of it.
+
+use crate::ClientError;
+use rawline_batch::{Batch, BatchMeta, Codec, Limits, decompress_into};
+
+/// Checked batches, back to back in one buffer which is used again from read to read.
+#[derive(Debug, Default)]
+pub struct Fetched {
+    buffer: Vec<u8>,
+    batches: Vec<BatchMeta>,
+    /// Data of the compressed batch whose records are being looked at.
+    unpacked: Vec<u8>,
+    offset_asked: u64,
+    first_offset: u64,
+    offset_next: u64,
+}
+
+impl Fetched {
+    /// Whether nothing came within the time.
+    pub fn is_empty(&self) -> bool {
+        self.batches.is_empty()
+    }
+
+    /// Length of what was received, in bytes.
+    pub fn bytes(&self) -> u64 {
+        self.buffer.len() as u64
+    }
+
+    /// The received bytes: batches back to back.
+    pub fn as_bytes(&self) -> &[u8] {
+        &self.buffer
+    }
+
+    /// What is known of each batch.
+    pub fn metas(&self) -> &[BatchMeta] {
+        &self.batches
+    }
+
+    /// Offset of the first record in the buffer; it lies below the offset asked for if a compressed batch came whole.
+    pub fn first_offset(&self) -> u64 {
+        self.first_offset
+    }
+
+    /// Offset behind the last record that came: where the next read begins.
+    pub fn offset_after(&self) -> u64 {
+        let records: u64 = self.batches.iter().map(|meta| u64::from(meta.records)).sum();
+        (self.first_offset + records).max(self.offset_asked)
+    }
+
+    /// Offset that the topic's next record would have got when the broker answered.
+    pub fn offset_next(&self) -> u64 {
+        self.offset_next
+    }
+
+    /// Number of records from the offset asked for on.
+    pub fn records_count(&self) -> u64 {
+        self.offset_after() - self.offset_asked.max(self.first_offset)
+    }
+
+    /// The batches with their first records' offsets, as they were received: the first one may begin below the offset
+    /// asked for.
+    pub fn batches(&self) -> impl Iterator<Item = (u64, Batch<'_>)> {
+        let mut offset = self.first_offset;
+        self.batches.iter().filter_map(move |meta| {
+            let first_offset = offset;
+            offset += u64::from(meta.records);
+            batch(&self.buffer, meta).map(|batch| (first_offset, batch))
+        })
+    }
+
+    /// The records from the offset asked for on, as slices of the received bytes; those of a compressed batch are
+    /// slices of a scratch buffer that is used again for the next such batch.
+    pub fn records(&mut self) -> FetchedRecords<'_> {
+        FetchedRecords {
+            buffer: &self.buffer,
+            batches: self.batches.iter(),
+            unpacked: &mut self.unpacked,
+            offset_asked: self.offset_asked,
+            offset_next_batch: self.first_offset,
+            current: None,
+        }
+    }
+
+    pub(crate) fn begin(&mut self, offset_asked: u64) {
+        self.buffer.clear();
+        self.batches.clear();
+        self.offset_asked = offset_asked;
+        self.first_offset = offset_asked;
+        self.offset_next = offset_asked;
+    }
+
+    pub(crate) fn reserve(&mut self, bytes: usize) {
+        self.buffer.reserve(bytes);
+    }
+
+    pub(crate) fn push(&mut self, chunk: &[u8]) {
+        self.buffer.extend_from_slice(chunk);
+    }
+
+    pub(crate) fn end(&mut self, first_offset: u64, offset_next: u64, batches: Vec<BatchMeta>) {
+        self.first_offset = first_offset;
+        self.offset_next = offset_next;
+        self.batches = batches;
+    }
+
+    pub(crate) fn end_empty(&mut self, offset_next: u64) -> Result<(), ClientError> {
+        self.offset_next = offset_next;
+        Ok(())
+    }
+}
+
+/// The batch that `meta` speaks of. It was checked when it was received, so it is always there.
+fn batch<'a>(buffer: &'a [u8], meta: &BatchMeta) -> Option<Batch<'a>> {
+    let bytes = buffer.get(usize::try_from(meta.position).ok()?..)?;
+    Batch::parse_prefix_trusted(bytes, &Limits::FORMAT).ok().map(|(batch, _)| batch)
+}
+
+/// Goes through the records of what was fetched. Not an `Iterator`, since a record of a compressed batch lives only
+/// until the next one is asked for.
+#[derive(Debug)]
+pub struct FetchedRecords<'a> {
+    buffer: &'a [u8],
+    batches: std::slice::Iter<'a, BatchMeta>,
+    unpacked: &'a mut Vec<u8>,
+    offset_asked: u64,
+    offset_next_batch: u64,
+    current: Option<Current<'a>>,
+}
+
+/// Where we are in a batch.
+#[derive(Debug)]
+struct Current<'a> {
+    batch: Batch<'a>,
+    /// Index of the next record in the batch.
+    record: usize,
+    /// Where it begins in the batch's uncompressed data.
+    position: usize,
+    offset: u64,
+}
+
+impl FetchedRecords<'_> {
+    /// The next record and its offset; none at the end. Fails if a compressed batch can't be unpacked.
+    ///
+    /// Not `next`, so that nobody takes it for an iterator's.
+    #[inline]
+    pub fn next_record(&mut self) -> Result<Option<(u64, &[u8])>, ClientError> {
+        loop {
+            if let Some(current) = &mut self.current
+                && let Some(size) = current.batch.sizes().get(current.record)
+            {
+                let start = current.position;
+                let offset = current.offset;
+                current.position += size.get() as usize;
+                current.record += 1;
+                current.offset += 1;
+                if offset < self.offset_asked {
+                    continue;
+                }
+                let range = start..current.position;
+                let data = match current.batch.header().codec {
+                    Codec::None => current.batch.data(),
+                    _ => self.unpacked.as_slice(),
+                };
+                // The sizes were checked against the data's length.
+                return Ok(Some((offset, data.get(range).unwrap_or_default())));
+            }
+            if !self.next_batch()? {
+                return Ok(None);
+            }
+        }
+    }
+
+    /// When the producer made the batch of the record given last: microseconds since the Unix epoch, by its clock.
+    pub fn created_us(&self) -> u64 {
+        self.current.as_ref().map_or(0, |current| current.batch.header().created_us)
+    }
+
+    fn next_batch(&mut self) -> Result<bool, ClientError> {
+        let Some(batch) = self.batches.next().and_then(|meta| batch(self.buffer, meta)) else {
+            self.current = None;
+            return Ok(false);
+        };
+        let offset = self.offset_next_batch;
+        let header = *batch.header();
+        self.offset_next_batch += u64::from(header.records);
+        // A whole batch below the offset asked for need not be unpacked.
+        let wanted = self.offset_next_batch > self.offset_asked;
+        if wanted && header.codec != Codec::None {
+            decompress_into(header.codec, batch.data(), header.raw_bytes, self.unpacked)?;
+        }
+        let record = if wanted { 0 } else { header.records as usize };
+        self.current = Some(Current { batch, record, position: 0, offset });
+        Ok(true)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rawline_batch::{Builder, Checker};
+
+    fn fetched(codecs: &[Codec], records_each: u32, first_offset: u64, offset_asked: u64) -> Fetched {
+        let mut fetched = Fetched::default();
+        let mut bytes = Vec::new();
+        let mut offset = first_offset;
+        for &codec in codecs {
+            let mut builder = Builder::new(codec, Limits::default());
+            for _ in 0..records_each {
+                builder.push(format!("record {offset} {}", "x".repeat(100)).as_bytes()).unwrap();
+                offset += 1;
+            }
+            builder.finish_into(u64::from(codec.number()) + 7, 0, 0, &mut bytes).unwrap();
+        }
+        let mut checker = Checker::new(Limits::default());
+        checker.push(&bytes).unwrap();
+        fetched.begin(offset_asked);
+        fetched.push(&bytes);
+        fetched.end(first_offset, offset, checker.finish().unwrap());
+        fetched
+    }
+
+    #[test]
+    fn records_come_with_their_offsets_from_the_one_asked_for_on() {
+        let codecs = [Codec::Zstd, Codec::None, Codec::Lz4, Codec::None];
+        for asked in 100..=140 {
+            let mut fetched = fetched(&codecs, 10, 100, asked);
+            let mut want = asked;
+            let mut records = fetched.records();
+            while let Some((offset, record)) = records.next_record().unwrap() {
+                assert_eq!(offset, want);
+                assert_eq!(record, format!("record {offset} {}", "x".repeat(100)).as_bytes());
+                let codec = codecs[(offset as usize - 100) / 10];
+                assert_eq!(records.created_us(), u64::from(codec.number()) + 7);
+                want += 1;
+            }
+            assert_eq!(want, 140);
+            assert_eq!(fetched.offset_after(), 140);
+            assert_eq!(fetched.records_count(), 140 - asked);
+        }
+    }
+
+    #[test]
+    fn batches_come_with_their_first_offsets() {
+        let fetched = fetched(&[Codec::None, Codec::Lz4], 3, 5, 6);
+        let got: Vec<_> = fetched.batches().map(|(offset, batch)| (offset, batch.header().records)).collect();
+        assert_eq!(got, [(5, 3), (8, 3)]);
+    }
+
+    #[test]
+    fn nothing_fetched_leaves_the_offset_where_it_was() {
+        let mut fetched = fetched(&[Codec::None], 3, 0, 0);
+        fetched.begin(42);
+        fetched.end_empty(42).unwrap();
+        assert!(fetched.is_empty());
+        assert_eq!((fetched.offset_after(), fetched.records_count()), (42, 0));
+        assert!(fetched.records().next_record().unwrap().is_none());
+    }
+}

@@ -1,0 +1,53 @@
+//! CPU time and memory of a process, read from /proc.
+
+use procfs::process::Process;
+use serde::Serialize;
+use std::time::Duration;
+
+/// A process whose use is measured: the benchmark's own, or the local broker's.
+pub struct Meter {
+    process: Process,
+}
+
+impl Meter {
+    /// Measures the process with this id. `None` where /proc is not to be had, or the process is gone.
+    pub fn of(pid: u32) -> Option<Meter> {
+        Process::new(i32::try_from(pid).ok()?).ok().map(|process| Meter { process })
+    }
+
+    /// Measures this process.
+    pub fn own() -> Option<Meter> {
+        Process::myself().ok().map(|process| Meter { process })
+    }
+
+    /// CPU time used so far, user and system, all threads, to the kernel's tick of 10 ms.
+    pub fn cpu(&self) -> Duration {
+        let ticks = self.process.stat().map_or(0, |stat| stat.utime + stat.stime);
+        Duration::from_secs_f64(ticks as f64 / procfs::ticks_per_second() as f64)
+    }
+
+    /// Memory at this moment and its peak.
+    pub fn memory(&self) -> Memory {
+        const KIB: u64 = 1024;
+        self.process.status().map_or(Memory::default(), |status| Memory {
+            peak_rss_bytes: status.vmhwm.unwrap_or(0) * KIB,
+            anonymous_bytes: status.rssanon.unwrap_or(0) * KIB,
+        })
+    }
+}
+
+/// Memory of a process in bytes.
+#[derive(Debug, Clone, Copy, Default, Serialize)]
+pub struct Memory {
+    /// Most that was resident since the process began. Pages of the page cache that it has mapped count, so a broker
+    /// that serves from mappings shows the stored files here too, which the kernel can take back at any time.
+    pub peak_rss_bytes: u64,
+    /// Resident now and not backed by a file: what only the process itself can give back.
+    pub anonymous_bytes: u64,
+}
+
+/// CPU time of this process so far, all threads, to the nanosecond.
+pub fn own_cpu() -> Duration {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
+    Duration::new(time.tv_sec.unsigned_abs(), u32::try_from(time.tv_nsec).unwrap_or(0))
+}
