@@ -15,7 +15,8 @@ fn main() {
     let root = root.to_string_lossy();
     let commit = match said("git", &["-C", &root, "rev-parse", "--short=12", "HEAD"]) {
         Some(commit) => {
-            let changed = said("git", &["--no-optional-locks", "-C", &root, "status", "--porcelain", "--untracked-files=no"]);
+            let changed =
+                said("git", &["--no-optional-locks", "-C", &root, "status", "--porcelain", "--untracked-files=no"]);
             if changed.is_some_and(|files| !files.is_empty()) { format!("{commit}+dirty") } else { commit }
         }
         None => "unknown".to_owned(),

@@ -45,8 +45,12 @@ pub struct Checker {
 #[derive(Debug, Clone)]
 enum Section {
     /// Fewer than [`HEADER_BYTES`] so far; `held` is the front of a header that a piece's border cut.
-    Header { held: [u8; HEADER_BYTES], have: usize },
+    Header {
+        held: [u8; HEADER_BYTES],
+        have: usize,
+    },
     Body(Body),
+    Failed(BatchError),
 }
 
 impl Section {
@@ -56,7 +60,14 @@ impl Section {
 impl Checker {
     /// Ready for a stream's first byte.
     pub fn new(limits: Limits) -> Self {
-        Checker { limits, section: Section::START, crc: Crc32c::new(), batch_position: 0, position: 0, batches: Vec::new() }
+        Checker {
+            limits,
+            section: Section::START,
+            crc: Crc32c::new(),
+            batch_position: 0,
+            position: 0,
+            batches: Vec::new(),
+        }
     }
 
     /// Batches checked to their end so far.
@@ -67,32 +78,16 @@ impl Checker {
     /// Takes the next piece of the stream.
     pub fn push(&mut self, mut piece: &[u8]) -> Result<(), BatchError> {
         while !piece.is_empty() {
-            let taken = match &mut self.section {
-                // The usual case: the whole header lies in this piece.
-                Section::Header { have: 0, .. } if let Some(front) = piece.first_chunk() => {
-                    self.section = Section::Body(Body::new(front, &self.limits, &mut self.crc)?);
-                    HEADER_BYTES
+            match self.step(piece) {
+                Ok(taken) => {
+                    self.position += taken as u64;
+                    piece = piece.get(taken..).unwrap_or_default();
                 }
-                Section::Header { held, have } => {
-                    let taken = fill(held, have, piece);
-                    if *have == HEADER_BYTES {
-                        self.section = Section::Body(Body::new(held, &self.limits, &mut self.crc)?);
-                    }
-                    taken
+                Err(error) => {
+                    self.section = Section::Failed(error.clone());
+                    return Err(error);
                 }
-                Section::Body(body) => {
-                    let taken = body.take(piece, &mut self.crc);
-                    if body.left == 0 {
-                        body.finish(self.crc.value())?;
-                        self.batches.push(body.meta(self.batch_position));
-                        self.batch_position += body.header.batch_bytes();
-                        self.section = Section::START;
-                    }
-                    taken
-                }
-            };
-            self.position += taken as u64;
-            piece = piece.get(taken..).unwrap_or_default();
+            }
         }
         Ok(())
     }
@@ -103,12 +98,39 @@ impl Checker {
         match self.section {
             Section::Header { have: 0, .. } if self.batches.is_empty() => Err(BatchError::Empty),
             Section::Header { have: 0, .. } => Ok(self.batches),
-            Section::Header { held, have: HEADER_BYTES } => Err(Header::parse(&held, &self.limits)
-                .err()
-                .unwrap_or(BatchError::Truncated { have, need: HEADER_BYTES as u64 })),
             Section::Header { .. } => Err(BatchError::Truncated { have, need: HEADER_BYTES as u64 }),
-            Section::Body(body) if body.left == 0 => body.finish(self.crc.value()).map(|()| self.batches),
             Section::Body(body) => Err(BatchError::Truncated { have, need: body.header.batch_bytes() }),
+            Section::Failed(error) => Err(error),
+        }
+    }
+
+    /// Takes from the front of `piece`, which is not empty, what belongs to the section at hand; gives the number of
+    /// bytes taken.
+    fn step(&mut self, piece: &[u8]) -> Result<usize, BatchError> {
+        match (&mut self.section, piece.first_chunk()) {
+            // The usual case: the whole header lies in this piece.
+            (Section::Header { have: 0, .. }, Some(front)) => {
+                self.section = Section::Body(Body::new(front, &self.limits, &mut self.crc)?);
+                Ok(HEADER_BYTES)
+            }
+            (Section::Header { held, have }, _) => {
+                let taken = fill(held, have, piece);
+                if *have == HEADER_BYTES {
+                    self.section = Section::Body(Body::new(held, &self.limits, &mut self.crc)?);
+                }
+                Ok(taken)
+            }
+            (Section::Body(body), _) => {
+                let taken = body.take(piece, &mut self.crc);
+                if body.left == 0 {
+                    body.finish(self.crc.value())?;
+                    self.batches.push(body.meta(self.batch_position));
+                    self.batch_position += body.header.batch_bytes();
+                    self.section = Section::START;
+                }
+                Ok(taken)
+            }
+            (Section::Failed(error), _) => Err(error.clone()),
         }
     }
 }

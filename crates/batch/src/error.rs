@@ -76,7 +76,9 @@ pub enum BatchError {
         raw_bytes: u32,
     },
     /// Uncompressed data whose length is not `raw_bytes`.
-    #[error("{data_bytes} bytes of uncompressed data, but records of {raw_bytes} bytes; without a codec they are equal")]
+    #[error(
+        "{data_bytes} bytes of uncompressed data, but records of {raw_bytes} bytes; without a codec they are equal"
+    )]
     DataLength {
         /// The header's length of the data.
         data_bytes: u32,

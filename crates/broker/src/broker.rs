@@ -8,7 +8,7 @@ use futures_util::{TryStreamExt, stream};
 use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
-use tokio::sync::OnceCell;
+use tokio::sync::{OnceCell, mpsc};
 
 /// What a broker decides by setting.
 #[derive(Debug, Clone)]
@@ -53,13 +53,15 @@ pub struct Broker {
     clock: Arc<dyn Clock>,
     config: Config,
     topics: RwLock<BTreeMap<String, Slot>>,
+    /// Every topic's task holds a clone: the channel closes when the last of them has ended.
+    tasks: (mpsc::Sender<()>, mpsc::Receiver<()>),
 }
 
 impl Broker {
     /// Recovers every topic of the store.
     pub async fn open(store: Arc<dyn Store>, clock: Arc<dyn Clock>, config: Config) -> Result<Broker, TopicError> {
         let names = store.topics().await?;
-        let broker = Broker { store, clock, config, topics: RwLock::default() };
+        let broker = Broker { store, clock, config, topics: RwLock::default(), tasks: mpsc::channel(1) };
         stream::iter(names.iter().map(Ok::<_, TopicError>))
             .try_for_each_concurrent(TOPICS_RECOVERING_MAX, |name| async {
                 check_name(name)?;
@@ -87,6 +89,14 @@ impl Broker {
         topics.values().filter_map(|slot| slot.get()).map(|topic| topic.status()).collect()
     }
 
+    /// Commits what waits and lets go of the store. Handles of topics that are still held elsewhere keep it waiting.
+    pub async fn close(self) {
+        let Broker { topics, tasks: (sender, mut ended), .. } = self;
+        drop((topics, sender));
+        // Nobody sends: this ends when the last task has.
+        let _ = ended.recv().await;
+    }
+
     fn slot(&self, name: &str) -> Option<Slot> {
         self.topics.read().unwrap_or_else(PoisonError::into_inner).get(name).cloned()
     }
@@ -99,7 +109,8 @@ impl Broker {
             }
             topics.entry(name.to_owned()).or_default().clone()
         };
-        let open = || Topic::open(name.to_owned(), self.store.clone(), self.clock.clone(), &self.config);
+        let task = self.tasks.0.clone();
+        let open = || Topic::open(name.to_owned(), self.store.clone(), self.clock.clone(), &self.config, task);
         Ok(slot.get_or_try_init(open).await.map_err(StoreError::from)?.clone())
     }
 }

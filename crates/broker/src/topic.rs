@@ -92,6 +92,7 @@ impl Topic {
         store: Arc<dyn Store>,
         clock: Arc<dyn Clock>,
         config: &Config,
+        task: mpsc::Sender<()>,
     ) -> Result<Arc<Topic>, StoreError> {
         let mut index = Index::default();
         let listed = store.list(&name, 0).await?;
@@ -100,7 +101,10 @@ impl Topic {
         let (inbox, waiting) = mpsc::channel(APPEND_QUEUE_MAX);
         let index = Arc::new(RwLock::new(index));
         let appender = Appender::new(name.clone(), store.clone(), clock, config, index.clone(), sender);
-        tokio::spawn(appender.run(waiting));
+        tokio::spawn(async move {
+            appender.run(waiting).await;
+            drop(task);
+        });
         let object_bytes_max = config.object_bytes_max();
         Ok(Arc::new(Topic { name, store, index, offset_next, inbox, object_bytes_max }))
     }

@@ -127,6 +127,17 @@ pub struct FetchedRecords<'a> {
     current: Option<Current<'a>>,
 }
 
+/// A record where it was received, or unpacked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Record<'a> {
+    /// Its offset in the topic.
+    pub offset: u64,
+    /// When the producer made the record's batch: microseconds since the Unix epoch, by its clock.
+    pub created_us: u64,
+    /// The record.
+    pub bytes: &'a [u8],
+}
+
 /// Where we are in a batch.
 #[derive(Debug)]
 struct Current<'a> {
@@ -139,11 +150,11 @@ struct Current<'a> {
 }
 
 impl FetchedRecords<'_> {
-    /// The next record and its offset; none at the end. Fails if a compressed batch can't be unpacked.
+    /// The next record; none at the end. Fails if a compressed batch can't be unpacked.
     ///
     /// Not `next`, so that nobody takes it for an iterator's.
     #[inline]
-    pub fn next_record(&mut self) -> Result<Option<(u64, &[u8])>, ClientError> {
+    pub fn next_record(&mut self) -> Result<Option<Record<'_>>, ClientError> {
         loop {
             if let Some(current) = &mut self.current
                 && let Some(size) = current.batch.sizes().get(current.record)
@@ -162,17 +173,13 @@ impl FetchedRecords<'_> {
                     _ => self.unpacked.as_slice(),
                 };
                 // The sizes were checked against the data's length.
-                return Ok(Some((offset, data.get(range).unwrap_or_default())));
+                let bytes = data.get(range).unwrap_or_default();
+                return Ok(Some(Record { offset, created_us: current.batch.header().created_us, bytes }));
             }
             if !self.next_batch()? {
                 return Ok(None);
             }
         }
-    }
-
-    /// When the producer made the batch of the record given last: microseconds since the Unix epoch, by its clock.
-    pub fn created_us(&self) -> u64 {
-        self.current.as_ref().map_or(0, |current| current.batch.header().created_us)
     }
 
     fn next_batch(&mut self) -> Result<bool, ClientError> {
@@ -226,11 +233,11 @@ mod tests {
             let mut fetched = fetched(&codecs, 10, 100, asked);
             let mut want = asked;
             let mut records = fetched.records();
-            while let Some((offset, record)) = records.next_record().unwrap() {
+            while let Some(Record { offset, created_us, bytes }) = records.next_record().unwrap() {
                 assert_eq!(offset, want);
-                assert_eq!(record, format!("record {offset} {}", "x".repeat(100)).as_bytes());
+                assert_eq!(bytes, format!("record {offset} {}", "x".repeat(100)).as_bytes());
                 let codec = codecs[(offset as usize - 100) / 10];
-                assert_eq!(records.created_us(), u64::from(codec.number()) + 7);
+                assert_eq!(created_us, u64::from(codec.number()) + 7);
                 want += 1;
             }
             assert_eq!(want, 140);

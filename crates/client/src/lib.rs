@@ -25,7 +25,7 @@ pub use append::Appended;
 pub use client::{Client, ClientConfig};
 pub use consumer::{Consumer, ConsumerConfig, Start};
 pub use error::{ClientError, Kind};
-pub use fetched::{Fetched, FetchedRecords};
+pub use fetched::{Fetched, FetchedRecords, Record};
 pub use producer::{Producer, ProducerConfig, Receipt};
 pub use rawline_batch::{Batch, Codec};
 pub use read::ReadOptions;

@@ -3,12 +3,12 @@
 use crate::client::{Call, query_value};
 use crate::{Client, ClientError};
 use jiff::Timestamp;
-use serde::Deserialize;
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 use std::time::SystemTime;
 
 /// A topic as the broker describes it.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TopicInfo {
     /// Its name.
     pub name: String,

@@ -40,10 +40,7 @@ pub struct Answered {
 
 /// Appends everything. Workers take the next batch's number from one counter, as those of the original's benchmark take
 /// it from one channel.
-pub async fn append_all(
-    client: &Client,
-    appends: Appends,
-) -> Result<(Vec<Answered>, Histogram<u64>), CommandError> {
+pub async fn append_all(client: &Client, appends: Appends) -> Result<(Vec<Answered>, Histogram<u64>), CommandError> {
     let bar = progress(appends.what.clone(), appends.batches);
     let appends = Arc::new(appends);
     let next = Arc::new(AtomicU64::new(0));
@@ -63,11 +60,7 @@ pub async fn append_all(
                 let sent = Instant::now();
                 let place = client.append_records(&appends.topic, &appends.sizes, data).await?;
                 record(&mut latency, sent.elapsed());
-                answered.push(Answered {
-                    number,
-                    first_offset: place.first_offset,
-                    next_offset: place.next_offset,
-                });
+                answered.push(Answered { number, first_offset: place.first_offset, next_offset: place.next_offset });
                 bar.inc(1);
             }
         });

@@ -72,7 +72,8 @@ impl Workload {
 
     /// Whether `record` is the stamped record of this place, byte for byte.
     pub fn is_stamped_record(&self, record: &[u8], place: u64) -> bool {
-        let start = (place % self.records_per_batch()) as usize * self.record_bytes + STAMP_BYTES.min(self.record_bytes);
+        let start =
+            (place % self.records_per_batch()) as usize * self.record_bytes + STAMP_BYTES.min(self.record_bytes);
         let end = (place % self.records_per_batch() + 1) as usize * self.record_bytes;
         self.has_stamp(record, place)
             && record.get(STAMP_BYTES.min(self.record_bytes)..)

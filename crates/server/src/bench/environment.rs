@@ -1,6 +1,6 @@
 //! What a figure holds for: which build of Rawline, which machine, which filesystem.
 
-use procfs::{Current, CpuInfo, LoadAverage, Meminfo, process::Process};
+use procfs::{CpuInfo, Current, LoadAverage, Meminfo, process::Process};
 use serde::Serialize;
 use std::path::Path;
 

@@ -3,7 +3,7 @@
 use super::append::{Answered, check_dense};
 use super::data::{Workload, check_value};
 use super::read_back::read_back;
-use super::report::{Latency, Report, Spread, new_histogram, progress, record};
+use super::report::{Latency, Moved, Report, Run, Runs, Spread, Stopwatch, new_histogram, progress, record};
 use super::target::{Target, TargetArgs, failed};
 use super::{blocking, topic_name};
 use crate::commands::CommandError;
@@ -15,7 +15,6 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
-use super::report::{Moved, Run, Runs, Stopwatch};
 
 /// A sleeping thread wakes up late by about this much; the rest of the wait is spent awake.
 const SLEEP_LATE: Duration = Duration::from_micros(120);
@@ -99,6 +98,7 @@ async fn measure(args: &Args, target: &Target) -> Result<Figures, CommandError> 
     let workload = Arc::new(Workload::new(args.seed, 1, args.record_size));
     let mut runs = Vec::new();
     let mut times = Times::new();
+    let mut rates = Vec::new();
     let warmup_runs = u32::from(args.warmup_seconds > 0);
     for number in 1..=warmup_runs + args.runs {
         let warmup = number <= warmup_runs;
@@ -115,7 +115,7 @@ async fn measure(args: &Args, target: &Target) -> Result<Figures, CommandError> 
         };
 
         let stopwatch = Stopwatch::start(target.meter());
-        let (mut answered, mut run_times) = blocking(move || send_all(plan)).await?;
+        let (mut answered, run_times) = blocking(move || send_all(plan)).await?;
         let elapsed = stopwatch.stop();
 
         check_dense(&mut answered, 1)?;
@@ -130,12 +130,8 @@ async fn measure(args: &Args, target: &Target) -> Result<Figures, CommandError> 
                 "the broker's bytes are not those that were sent: check value {found:016x}, expected {sent:016x}"
             )));
         }
-        let moved = Moved {
-            requests: count,
-            batches: count,
-            records: count,
-            bytes: count * u64::from(args.record_size),
-        };
+        let moved =
+            Moved { requests: count, batches: count, records: count, bytes: count * u64::from(args.record_size) };
         let shown = if warmup { number } else { number - warmup_runs };
         let run = Run::new(shown, warmup, moved, elapsed, &run_times.response, found);
         println!(
@@ -147,14 +143,15 @@ async fn measure(args: &Args, target: &Target) -> Result<Figures, CommandError> 
         Latency::of(&run_times.service).print("from the send");
         runs.push(run);
         if !warmup {
-            times.add(&mut run_times)?;
+            times.add(&run_times)?;
+            rates.push(count as f64 / run_times.length.as_secs_f64());
         }
     }
     let counted = || runs.iter().filter(|run| !run.warmup);
     let appends = counted().map(|run| run.requests).sum::<u64>() as f64;
     let client_cpu = counted().map(|run| run.client_cpu_seconds).sum::<f64>();
     let broker_cpu = counted().map(|run| run.broker_cpu_seconds).sum::<Option<f64>>();
-    let rate_reached = Spread::of(counted().map(|run| run.requests_per_second)).unwrap_or_default();
+    let rate_reached = Spread::of(rates.into_iter()).unwrap_or_default();
     let figures = Figures {
         service_us: Latency::of(&times.service),
         send_lag_us: Latency::of(&times.lag),
@@ -203,19 +200,20 @@ struct Times {
     response: Histogram<u64>,
     service: Histogram<u64>,
     lag: Histogram<u64>,
+    /// From the first due time to the last answer.
+    length: Duration,
 }
 
 impl Times {
     fn new() -> Times {
-        Times { response: new_histogram(), service: new_histogram(), lag: new_histogram() }
+        Times { response: new_histogram(), service: new_histogram(), lag: new_histogram(), length: Duration::ZERO }
     }
 
-    fn add(&mut self, other: &mut Times) -> Result<(), CommandError> {
-        for (mine, theirs) in [
-            (&mut self.response, &other.response),
-            (&mut self.service, &other.service),
-            (&mut self.lag, &other.lag),
-        ] {
+    fn add(&mut self, other: &Times) -> Result<(), CommandError> {
+        self.length = self.length.max(other.length);
+        for (mine, theirs) in
+            [(&mut self.response, &other.response), (&mut self.service, &other.service), (&mut self.lag, &other.lag)]
+        {
             mine.add(theirs).map_err(|error| CommandError::Failed(format!("times can't be added up: {error}")))?;
         }
         Ok(())
@@ -234,10 +232,10 @@ fn send_all(plan: Plan) -> Result<(Vec<Answered>, Times), CommandError> {
         senders.into_iter().map(|sender| sender.join()).collect::<Vec<_>>()
     });
     for sender in senders {
-        let (mut answers, mut more) =
+        let (mut answers, more) =
             sender.map_err(|_| CommandError::Failed("a sender stopped; please report this".to_owned()))??;
         answered.append(&mut answers);
-        times.add(&mut more)?;
+        times.add(&more)?;
     }
     plan.bar.finish_and_clear();
     Ok((answered, times))
@@ -267,6 +265,7 @@ fn send(plan: &Plan, next: &AtomicU64, start: Instant) -> Result<(Vec<Answered>,
         record(&mut times.response, done - due);
         record(&mut times.service, done - sent);
         record(&mut times.lag, sent - due);
+        times.length = done - start;
         answered.push(Answered { number, first_offset: place.first_offset, next_offset: place.next_offset });
         plan.bar.inc(1);
     }

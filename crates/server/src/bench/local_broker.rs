@@ -56,7 +56,8 @@ impl LocalBroker {
             _ => std::env::temp_dir(),
         };
         let folder = new_folder(&parent)?;
-        let program = std::env::current_exe().map_err(|error| failed(format!("its program can't be found: {error}")))?;
+        let program =
+            std::env::current_exe().map_err(|error| failed(format!("its program can't be found: {error}")))?;
         let mut command = Command::new(program);
         // Settings of the user's own broker must not decide what is measured. RAWLINE_LOG and the store's AWS_*
         // variables are kept.

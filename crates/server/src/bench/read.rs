@@ -251,8 +251,7 @@ async fn read_all(
                 let wait = Duration::from_secs(5);
                 let options = ReadOptions { offset, records_max, bytes_max: 0, wait };
                 let sent = Instant::now();
-                fetched =
-                    client.read(&topic.name, &options, fetched).await.map_err(|error| failed("a read", error))?;
+                fetched = client.read(&topic.name, &options, fetched).await.map_err(|error| failed("a read", error))?;
                 record(&mut latency, sent.elapsed());
                 let (bytes, value) = check_answer(&topic, &fetched, offset, records_max).map_err(|what| {
                     CommandError::Failed(format!(
@@ -263,7 +262,7 @@ async fn read_all(
                 moved += Moved { requests: 1, batches: fetched.metas().len() as u64, records: records_max, bytes };
                 bar.inc(1);
             }
-            Ok((moved, check, latency))
+            Ok::<_, CommandError>((moved, check, latency))
         });
     }
     let mut moved = Moved::default();

@@ -42,7 +42,8 @@ pub async fn read_back(
             while offset < end * records_per_batch {
                 let records_max = end * records_per_batch - offset;
                 let options = ReadOptions { offset, records_max, bytes_max: READ_BYTES, ..ReadOptions::default() };
-                fetched = client.read(&topic, &options, fetched).await.map_err(|error| failed("reading back", error))?;
+                fetched =
+                    client.read(&topic, &options, fetched).await.map_err(|error| failed("reading back", error))?;
                 if fetched.is_empty() || fetched.first_offset() != offset {
                     let got = fetched.first_offset()..fetched.offset_after();
                     let message = format!("asked for offset {offset}, the broker answered with records {got:?}");
@@ -65,7 +66,7 @@ pub async fn read_back(
                 }
                 offset = fetched.offset_after();
             }
-            Ok(sum)
+            Ok::<_, CommandError>(sum)
         });
     }
     let mut sum = 0u64;

@@ -135,11 +135,7 @@ async fn run_once(
         )));
     }
     let records = args.batches * workload.records_per_batch();
-    let moved = Moved {
-        requests: args.batches,
-        batches: args.batches,
-        records,
-        bytes: records * u64::from(args.record_size),
-    };
+    let moved =
+        Moved { requests: args.batches, batches: args.batches, records, bytes: records * u64::from(args.record_size) };
     Ok((Run::new(number, false, moved, elapsed, &latency, found), latency))
 }

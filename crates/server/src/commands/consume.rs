@@ -1,12 +1,265 @@
-//! `rawline consume`: Reads records from a topic to stdout.
+//! `rawline consume`: reads records from a topic to stdout.
 
-use super::CommandError;
+use super::{BrokerArgs, CommandError, parse_bytes, parse_duration, stdout_failed};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD as BASE64;
+use clap::ValueEnum;
+use jiff::Timestamp;
+use rawline_client::{Consumer, ConsumerConfig, Fetched, Record, RetryPolicy, Start};
+use serde::Serialize;
+use std::fs::File;
+use std::io::Write;
+use std::os::fd::AsFd;
+use std::time::Duration;
 
-/// Reads records from a topic to stdout.
+const EXAMPLES: &str = "\
+Examples:
+  rawline consume dns                                    all records there are, each followed by a newline
+  rawline consume dns --offset latest --follow           what comes from now on, until ctrl-c
+  rawline consume dns --offset 1000 --max-records 10 --format json
+  rawline consume dns --since 2026-11-21T09:00:00Z | wc -l
+  rawline consume images --format length-prefixed        for records that hold newlines";
+
+/// Written to stdout at once, in bytes: a pipe or a file takes it in one go.
+const WRITE_BYTES: usize = 1 << 20;
+
+/// Read records from a topic to stdout
 #[derive(Debug, clap::Args)]
-pub struct Args {}
+#[command(after_help = EXAMPLES)]
+pub struct Args {
+    /// The topic's name
+    #[arg(value_name = "TOPIC")]
+    topic: String,
 
-/// Runs the command.
-pub async fn run(_args: Args) -> Result<(), CommandError> {
-    Err(CommandError::Failed("not there yet".into()))
+    #[command(flatten)]
+    broker: BrokerArgs,
+
+    /// First record: its offset, or earliest, or latest for what comes from now on
+    #[arg(long, value_name = "N|earliest|latest", default_value = "earliest", value_parser = parse_start)]
+    offset: Start,
+
+    /// First record: the first that was appended at or after this time (RFC 3339)
+    #[arg(long, value_name = "TIME", conflicts_with = "offset")]
+    since: Option<Timestamp>,
+
+    /// End after so many records
+    #[arg(long, value_name = "N")]
+    max_records: Option<u64>,
+
+    /// Go on with records that are yet to come, instead of ending where the topic ends now
+    #[arg(long, short)]
+    follow: bool,
+
+    /// How records are written
+    #[arg(long, value_enum, env = "RAWLINE_CONSUME_FORMAT", default_value_t = Format::Raw)]
+    format: Format,
+
+    /// Most bytes of one request
+    #[arg(long, value_name = "BYTES", env = "RAWLINE_CONSUME_BYTES", default_value = "4MiB", value_parser = parse_bytes)]
+    read_bytes: u64,
+
+    /// How long a request that fails is tried again
+    #[arg(long, value_name = "TIME", env = "RAWLINE_RETRY_FOR", default_value = "30s", value_parser = parse_duration)]
+    retry_for: Duration,
+}
+
+/// How records are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Format {
+    /// The record and a newline
+    Raw,
+    /// One JSON object a line: offset, time, and record, or record_base64 if it is not UTF-8
+    Json,
+    /// The record's length (u32, little-endian) and the record
+    LengthPrefixed,
+}
+
+/// Writes the records to stdout.
+pub async fn run(args: Args) -> Result<(), CommandError> {
+    let client = args.broker.client_without_retries()?;
+    // Where the topic ends now; also tells at once if there is no broker.
+    let topic = client.topic(&args.topic).await?;
+    let start = match (args.since, args.offset) {
+        (Some(since), _) => client.offset_at(&args.topic, since.into()).await?,
+        (None, Start::Offset(offset)) => offset,
+        (None, Start::Latest) => topic.next_offset,
+        (None, _) => topic.first_offset,
+    };
+    if start > topic.next_offset && !args.follow {
+        eprintln!("rawline: {} ends before offset {start}, at {}", args.topic, topic.next_offset);
+        return Ok(());
+    }
+    let now_end = (!args.follow).then_some(topic.next_offset);
+    let wanted_end = args.max_records.map(|count| start.saturating_add(count));
+    let offset_end = [now_end, wanted_end].into_iter().flatten().min();
+    let config = ConsumerConfig {
+        start: Start::Offset(start),
+        offset_end,
+        bytes_max: args.read_bytes,
+        retries: RetryPolicy::lasting(args.retry_for),
+        ..ConsumerConfig::default()
+    };
+    let mut consumer = Consumer::new(client, &args.topic, config).await?;
+    let mut output = Output::new(args.format).map_err(|error| stdout_failed(&error))?;
+    let offset_end = offset_end.unwrap_or(u64::MAX);
+    let copied = tokio::select! {
+        copied = copy(&mut consumer, &mut output, offset_end) => copied,
+        // Between two records: what was gathered is still written.
+        _ = tokio::signal::ctrl_c() => Ok(()),
+    };
+    match copied.and_then(|()| output.flush()) {
+        Err(Stop::Enough) => Ok(()),
+        Err(Stop::Failed(error)) => Err(error),
+        Ok(()) => Ok(()),
+    }
+}
+
+/// Why the copying ends before the topic does.
+enum Stop {
+    /// Nobody reads the output any more, such as after `| head`.
+    Enough,
+    Failed(CommandError),
+}
+
+impl<E: Into<CommandError>> From<E> for Stop {
+    fn from(error: E) -> Self {
+        Stop::Failed(error.into())
+    }
+}
+
+async fn copy(consumer: &mut Consumer, output: &mut Output, offset_end: u64) -> Result<(), Stop> {
+    loop {
+        // What was gathered is written while nothing else is there to do, and at the end.
+        let fetched = tokio::select! {
+            biased;
+            fetched = consumer.next() => fetched?,
+            written = std::future::ready(()), if output.has_gathered() => {
+                let () = written;
+                output.flush()?;
+                continue;
+            }
+        };
+        let Some(fetched) = fetched else { return Ok(()) };
+        output.write(fetched, offset_end)?;
+    }
+}
+
+/// Stdout without the standard library's line buffer, and what is gathered for it.
+struct Output {
+    format: Format,
+    stdout: File,
+    gathered: Vec<u8>,
+}
+
+impl Output {
+    fn new(format: Format) -> std::io::Result<Self> {
+        let stdout = File::from(std::io::stdout().as_fd().try_clone_to_owned()?);
+        Ok(Output { format, stdout, gathered: Vec::with_capacity(WRITE_BYTES + (64 << 10)) })
+    }
+
+    fn has_gathered(&self) -> bool {
+        !self.gathered.is_empty()
+    }
+
+    /// Writes the records before `offset_end`.
+    fn write(&mut self, fetched: &mut Fetched, offset_end: u64) -> Result<(), Stop> {
+        let mut time = BatchTime::default();
+        let mut records = fetched.records();
+        loop {
+            let Some(Record { offset, created_us, bytes }) = records.next_record()? else { return Ok(()) };
+            if offset >= offset_end {
+                return Ok(());
+            }
+            match self.format {
+                Format::Raw => {
+                    self.gathered.extend_from_slice(bytes);
+                    self.gathered.push(b'\n');
+                }
+                Format::LengthPrefixed => {
+                    self.gathered.extend_from_slice(&(bytes.len() as u32).to_le_bytes());
+                    self.gathered.extend_from_slice(bytes);
+                }
+                Format::Json => write_json(&mut self.gathered, offset, time.of(created_us), bytes)?,
+            }
+            if self.gathered.len() >= WRITE_BYTES {
+                flush(&mut self.stdout, &mut self.gathered)?;
+            }
+        }
+    }
+
+    fn flush(&mut self) -> Result<(), Stop> {
+        flush(&mut self.stdout, &mut self.gathered)
+    }
+}
+
+fn flush(stdout: &mut File, gathered: &mut Vec<u8>) -> Result<(), Stop> {
+    let written = stdout.write_all(gathered);
+    gathered.clear();
+    match written {
+        Ok(()) => Ok(()),
+        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Err(Stop::Enough),
+        Err(error) => Err(Stop::Failed(stdout_failed(&error))),
+    }
+}
+
+/// The time of a batch as text; the records of a batch share it.
+#[derive(Default)]
+struct BatchTime {
+    created_us: Option<u64>,
+    text: String,
+}
+
+impl BatchTime {
+    fn of(&mut self, created_us: u64) -> &str {
+        if self.created_us != Some(created_us) {
+            self.created_us = Some(created_us);
+            // A producer's clock may say anything; what no calendar has is shown as the epoch.
+            let time = i64::try_from(created_us).ok().and_then(|us| Timestamp::from_microsecond(us).ok());
+            self.text = time.unwrap_or_default().to_string();
+        }
+        &self.text
+    }
+}
+
+#[derive(Serialize)]
+struct Line<'a> {
+    offset: u64,
+    time: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    record: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    record_base64: Option<String>,
+}
+
+fn write_json(out: &mut Vec<u8>, offset: u64, time: &str, record: &[u8]) -> Result<(), CommandError> {
+    let text = std::str::from_utf8(record).ok();
+    let record_base64 = text.is_none().then(|| BASE64.encode(record));
+    serde_json::to_writer(&mut *out, &Line { offset, time, record: text, record_base64 })
+        .map_err(|error| CommandError::Failed(error.to_string()))?;
+    out.push(b'\n');
+    Ok(())
+}
+
+fn parse_start(text: &str) -> Result<Start, String> {
+    match text {
+        "earliest" => Ok(Start::Earliest),
+        "latest" => Ok(Start::Latest),
+        _ => text.parse().map(Start::Offset).map_err(|_| "give an offset, earliest or latest".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn json_lines_hold_text_or_base64() {
+        let mut out = Vec::new();
+        let mut time = BatchTime::default();
+        write_json(&mut out, 7, time.of(1_000_001), "a\"b\nü".as_bytes()).unwrap();
+        write_json(&mut out, 8, time.of(u64::MAX), &[0xff, 0]).unwrap();
+        let want = "{\"offset\":7,\"time\":\"1970-01-01T00:00:01.000001Z\",\"record\":\"a\\\"b\\nü\"}\n\
+                    {\"offset\":8,\"time\":\"1970-01-01T00:00:00Z\",\"record_base64\":\"/wA=\"}\n";
+        assert_eq!(String::from_utf8(out).unwrap(), want);
+    }
 }

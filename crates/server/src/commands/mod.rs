@@ -7,6 +7,7 @@ pub mod topic;
 pub mod topics;
 
 use clap::Args;
+use rawline_client::{Client, ClientConfig, ClientError, RetryPolicy};
 
 /// Where the broker is; the same for every command that talks to one.
 #[derive(Debug, Clone, Args)]
@@ -20,6 +21,20 @@ pub struct BrokerArgs {
     pub api_key: Option<String>,
 }
 
+impl BrokerArgs {
+    /// A client for this broker. Nothing is sent yet.
+    pub fn client(&self) -> Result<Client, CommandError> {
+        let mut config = ClientConfig::new(self.broker.as_str());
+        config.api_key = self.api_key.clone().filter(|key| !key.is_empty());
+        Ok(Client::new(config)?)
+    }
+
+    /// As [`BrokerArgs::client`], for a command that somebody waits for: a failure is told at once.
+    pub fn client_without_retries(&self) -> Result<Client, CommandError> {
+        Ok(self.client()?.with_retries(RetryPolicy::NONE))
+    }
+}
+
 /// How a command fails: what to tell on stderr, and the exit code.
 #[derive(Debug, thiserror::Error)]
 pub enum CommandError {
@@ -29,6 +44,15 @@ pub enum CommandError {
     /// The command was used wrongly in a way clap can't see: exit code 2.
     #[error("{0}")]
     Usage(String),
+}
+
+impl From<ClientError> for CommandError {
+    fn from(error: ClientError) -> Self {
+        match error {
+            ClientError::Config { .. } => CommandError::Usage(error.to_string()),
+            _ => CommandError::Failed(error.to_string()),
+        }
+    }
 }
 
 impl CommandError {
@@ -63,4 +87,17 @@ pub fn parse_bytes(text: &str) -> Result<u64, String> {
 /// Reads a time with its unit: 250us, 5ms, 1s.
 pub fn parse_duration(text: &str) -> Result<std::time::Duration, String> {
     crate::http::parse_go_duration(text).ok_or_else(|| format!("{text:?} is no time such as 0s, 5ms or 1s"))
+}
+
+/// Prints to stdout; a reader that has seen enough, such as `head`, is no failure.
+fn print(text: &str) -> Result<(), CommandError> {
+    use std::io::Write;
+    match std::io::stdout().lock().write_all(text.as_bytes()) {
+        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => Err(stdout_failed(&error)),
+        _ => Ok(()),
+    }
+}
+
+fn stdout_failed(error: &std::io::Error) -> CommandError {
+    CommandError::Failed(format!("can't write to the output: {error}"))
 }

@@ -5,8 +5,10 @@ use crate::http::{self, ApiKeys, CONNECTION_BYTES, HttpConfig};
 use clap::ValueEnum;
 use rawline_broker::pool::Pool;
 use rawline_broker::store::Store;
+use rawline_broker::store::cache::Cache;
 use rawline_broker::store::disk::{DiskStore, Durability};
 use rawline_broker::store::memory::MemoryStore;
+use rawline_broker::store::s3::{S3Config, S3Store};
 use rawline_broker::{Broker, Config, SystemClock, limits};
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -39,7 +41,13 @@ pub struct Args {
     listen: SocketAddr,
 
     /// Key that requests must carry; may be given several times (in the environment with commas between)
-    #[arg(long = "api-key", value_name = "KEY", env = "RAWLINE_API_KEY", value_delimiter = ',', hide_env_values = true)]
+    #[arg(
+        long = "api-key",
+        value_name = "KEY",
+        env = "RAWLINE_API_KEY",
+        value_delimiter = ',',
+        hide_env_values = true
+    )]
     api_keys: Vec<String>,
 
     /// Listen without a key on an address that others can reach
@@ -167,7 +175,11 @@ pub async fn run(args: Args) -> Result<(), CommandError> {
         connections_max: args.connections_max.max(1),
         shutdown_wait: SHUTDOWN_WAIT,
     };
-    http::serve(listener, Arc::new(broker), pool, clock, config, stopped).await;
+    let broker = Arc::new(broker);
+    http::serve(listener, broker.clone(), pool, clock, config, stopped).await;
+    if let Some(broker) = Arc::into_inner(broker) {
+        broker.close().await;
+    }
     eprintln!("rawline: stopped");
     Ok(())
 }
@@ -193,6 +205,11 @@ fn is_s3(args: &Args) -> bool {
 async fn open_store(args: &Args) -> Result<Arc<dyn Store>, CommandError> {
     if args.storage == "memory:" {
         return Ok(Arc::new(MemoryStore::new()));
+    }
+    if is_s3(args) {
+        let cache = Cache::open(&args.cache_dir, args.cache_bytes).map_err(failed)?;
+        let config = S3Config::new(&args.storage, cache).map_err(|error| CommandError::Usage(error.to_string()))?;
+        return Ok(Arc::new(S3Store::open(config).await.map_err(failed)?));
     }
     if let Some((scheme, _)) = args.storage.split_once("://") {
         return Err(CommandError::Usage(format!(

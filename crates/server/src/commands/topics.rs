@@ -1,12 +1,96 @@
-//! `rawline topics`: Lists the topics.
+//! `rawline topics`: lists the broker's topics.
 
-use super::CommandError;
+use super::{BrokerArgs, CommandError, print};
+use indicatif::BinaryBytes;
+use rawline_client::TopicInfo;
+use std::fmt::Write;
 
-/// Lists the topics.
+const EXAMPLES: &str = "\
+Examples:
+  rawline topics
+  rawline topics --json | jq -r '.[].name'";
+
+/// List the topics
 #[derive(Debug, clap::Args)]
-pub struct Args {}
+#[command(after_help = EXAMPLES)]
+pub struct Args {
+    #[command(flatten)]
+    broker: BrokerArgs,
 
-/// Runs the command.
-pub async fn run(_args: Args) -> Result<(), CommandError> {
-    Err(CommandError::Failed("not there yet".into()))
+    /// Print a JSON array
+    #[arg(long)]
+    json: bool,
+}
+
+/// Prints every topic's offsets, size and time.
+pub async fn run(args: Args) -> Result<(), CommandError> {
+    let topics = args.broker.client_without_retries()?.topics().await?;
+    if args.json {
+        let json = serde_json::to_string_pretty(&topics).map_err(|error| CommandError::Failed(error.to_string()))?;
+        return print(&(json + "\n"));
+    }
+    if topics.is_empty() {
+        eprintln!("rawline: no topics yet; the first `rawline produce TOPIC` makes one");
+        return Ok(());
+    }
+    print(&table(&topics))
+}
+
+/// Aligned columns: texts to the left, numbers to the right.
+fn table(topics: &[TopicInfo]) -> String {
+    let head = ["TOPIC", "RECORDS", "FIRST OFFSET", "NEXT OFFSET", "BYTES", "LATEST COMMIT"].map(str::to_owned);
+    let rows: Vec<[String; 6]> = std::iter::once(head).chain(topics.iter().map(row)).collect();
+    let mut widths = [0; 6];
+    for row in &rows {
+        for (width, cell) in widths.iter_mut().zip(row) {
+            *width = cell.chars().count().max(*width);
+        }
+    }
+    let [name_width, records_width, first_width, next_width, bytes_width, _] = widths;
+    let mut text = String::new();
+    for [name, records, first, next, bytes, time] in &rows {
+        // Writing to a string can't fail.
+        let _ = writeln!(
+            text,
+            "{name:name_width$}  {records:>records_width$}  {first:>first_width$}  {next:>next_width$}  \
+             {bytes:>bytes_width$}  {time}"
+        );
+    }
+    text
+}
+
+fn row(topic: &TopicInfo) -> [String; 6] {
+    [
+        // A name is the producers' choice: nothing in it may move a terminal's cursor.
+        topic.name.escape_debug().to_string(),
+        topic.records().to_string(),
+        topic.first_offset.to_string(),
+        topic.next_offset.to_string(),
+        BinaryBytes(topic.bytes).to_string(),
+        topic.latest_commit_at.map_or("-".to_owned(), |time| format!("{time:.3}")),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_are_aligned() {
+        let topic = |name: &str, next_offset, bytes| TopicInfo {
+            name: name.to_owned(),
+            first_offset: 0,
+            next_offset,
+            bytes,
+            objects: 1,
+            latest_commit_at: "2026-11-21T09:07:46.489227Z".parse().ok(),
+        };
+        let text = table(&[topic("dns", 53_615, 17 << 20), topic("größer\u{1b}[2J", 7, 12)]);
+        let want = "\
+TOPIC            RECORDS  FIRST OFFSET  NEXT OFFSET      BYTES  LATEST COMMIT
+dns                53615             0        53615  17.00 MiB  2026-11-21T09:07:46.489Z
+größer\\u{1b}[2J        7             0            7       12 B  2026-11-21T09:07:46.489Z
+";
+        assert_eq!(text, want);
+    }
 }

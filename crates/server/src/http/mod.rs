@@ -55,6 +55,21 @@ pub struct HttpConfig {
     pub shutdown_wait: Duration,
 }
 
+impl Default for HttpConfig {
+    /// No keys, and the limits that `rawline serve` has without flags.
+    fn default() -> Self {
+        let batch_limits = rawline_batch::Limits::default();
+        HttpConfig {
+            api_keys: ApiKeys::default(),
+            request_bytes_max: u64::from(batch_limits.batch_bytes_max) * 2,
+            batch_limits,
+            pool_wait: Duration::from_secs(5),
+            connections_max: 1024,
+            shutdown_wait: Duration::from_secs(20),
+        }
+    }
+}
+
 /// Bytes that a connection's own read buffer grows to.
 pub const CONNECTION_BYTES: usize = 128 << 10;
 

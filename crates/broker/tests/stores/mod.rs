@@ -1,0 +1,124 @@
+//! Every store under test, each with a way to close and open it again, and objects to put in.
+#![allow(dead_code)] // Each test file uses a part of it.
+
+use rawline_batch::{Builder, Checker, Codec, Limits};
+use rawline_broker::object::{Object, Stamp};
+use rawline_broker::store::disk::{DiskStore, Durability, Options};
+use rawline_broker::store::memory::MemoryStore;
+use rawline_broker::store::{Listed, ObjectAt, Store};
+use std::sync::Arc;
+use tempfile::TempDir;
+
+/// Segments this short take a few objects of a test.
+pub const SEGMENT_BYTES: u64 = 4096;
+
+/// Where one kind of store keeps its objects for the time of a test.
+pub struct Place {
+    pub name: &'static str,
+    kind: Kind,
+}
+
+enum Kind {
+    Memory(Arc<MemoryStore>),
+    Disk(TempDir, Durability),
+}
+
+impl Place {
+    /// Opens the store. What was opened before must have been dropped.
+    pub fn open(&self) -> Arc<dyn Store> {
+        match &self.kind {
+            // Its objects live as long as the place, as those of a bucket do.
+            Kind::Memory(store) => store.clone(),
+            Kind::Disk(dir, durability) => {
+                let options = Options { durability: *durability, segment_bytes: SEGMENT_BYTES };
+                Arc::new(DiskStore::open_with(dir.path(), options).unwrap())
+            }
+        }
+    }
+}
+
+impl Place {
+    /// Whether several brokers may have it open at once; a directory has one owner.
+    pub fn is_shared(&self) -> bool {
+        !matches!(self.kind, Kind::Disk(..))
+    }
+}
+
+/// A new, empty place for each store.
+pub fn places() -> Vec<Place> {
+    let disk = |durability| Kind::Disk(tempfile::tempdir().unwrap(), durability);
+    // The S3 store joins here, when RAWLINE_TEST_S3_ENDPOINT names a server.
+    vec![
+        Place { name: "memory", kind: Kind::Memory(Arc::new(MemoryStore::new())) },
+        Place { name: "disk, fsync", kind: disk(Durability::Fsync) },
+        Place { name: "disk, page cache", kind: disk(Durability::PageCache) },
+    ]
+}
+
+/// The run of a broker that objects come from unless a test says otherwise.
+pub const WRITER_ID: u64 = 0x5eed;
+
+/// An object of `batches` batches of `records` records each, every one told from the others by its bytes.
+pub fn object(first_offset: u64, batches: u32, records: u32) -> Object {
+    object_of(first_offset, batches, records, 20, WRITER_ID)
+}
+
+/// The same with records of about `record_bytes` bytes, from the run `writer_id`.
+pub fn object_of(first_offset: u64, batches: u32, records: u32, record_bytes: usize, writer_id: u64) -> Object {
+    let mut builder = Builder::new(Codec::None, Limits::default());
+    let mut bytes = Vec::new();
+    for batch in 0..batches {
+        for record in 0..records {
+            let offset = first_offset + u64::from(batch * records + record);
+            let mut record = format!("record {offset} ").into_bytes();
+            record.resize(record_bytes.max(record.len()), b'.');
+            builder.push(&record).unwrap();
+        }
+        builder.finish_into(1_000_000 + first_offset, 7, 1, &mut bytes).unwrap();
+    }
+    let mut checker = Checker::new(Limits::default());
+    checker.push(&bytes).unwrap();
+    let metas = checker.finish().unwrap();
+    let stamp = Stamp { first_offset, appended_us: 2_000_000 + first_offset, writer_id, commit: first_offset };
+    // In pieces whose borders respect nothing, as they come from a socket.
+    let whole = bytes::Bytes::from(bytes);
+    let parts: Vec<_> = (0..whole.len()).step_by(77).map(|at| whole.slice(at..(at + 77).min(whole.len()))).collect();
+    Object::build(stamp, metas.into_iter(), &parts)
+}
+
+/// All bytes of an object.
+pub fn bytes_of(object: &Object) -> Vec<u8> {
+    object.parts.concat()
+}
+
+/// Names a listed object to its store.
+pub fn at(listed: &Listed) -> ObjectAt {
+    ObjectAt { first_offset: listed.first_offset, location: listed.location, bytes: listed.bytes }
+}
+
+/// Commits objects of three records each from offset 0 on; gives them.
+pub async fn commit_some(store: &dyn Store, topic: &str, count: u64) -> Vec<Object> {
+    let objects: Vec<_> = (0..count).map(|number| object(number * 3, 1, 3)).collect();
+    for object in &objects {
+        store.commit(topic, object.clone()).await.unwrap();
+    }
+    objects
+}
+
+/// Checks that the topic holds exactly these objects from the first one's offset on, and all their bytes.
+pub async fn assert_holds(store: &dyn Store, topic: &str, objects: &[Object], name: &str) {
+    let from = objects.first().map_or(0, |object| object.header.first_offset);
+    let listed = store.list(topic, from).await.unwrap();
+    let offsets: Vec<_> = listed.iter().map(|listed| listed.first_offset).collect();
+    let expected: Vec<_> = objects.iter().map(|object| object.header.first_offset).collect();
+    assert_eq!(offsets, expected, "{name}");
+    for (listed, object) in listed.iter().zip(objects) {
+        assert_eq!(listed.bytes, object.header.object_bytes, "{name}");
+        if let Some(known) = listed.known {
+            assert_eq!(known.offset_next, object.header.offset_next(), "{name}");
+            assert_eq!(known.appended_us, object.header.appended_us, "{name}");
+        }
+        let bytes = store.get(topic, at(listed), 0..listed.bytes).await.unwrap();
+        assert_eq!(bytes, bytes_of(object), "{name}: the object at offset {}", listed.first_offset);
+    }
+}
