@@ -146,7 +146,7 @@ const DECOMPRESS: &str = "batch_decompress";
 const LZ4: Header = Header { codec: Codec::Lz4, ..HEADER };
 const LZ4_RECORDS: &[&[u8]] = &[b"abcabcabc", b"", b"abcabcabcabc"];
 /// Three literals; a match of 13 bytes (9 + 4) at distance 3; five literals, which the block format wants at its end.
-const LZ4_DATA: &[u8] = b"\x39abc\x03\x00\x50babca";
+const LZ4_DATA: &[u8] = b"\x39abc\x03\x00\x50bcabc";
 
 const ZSTD: Header = Header { codec: Codec::Zstd, ..HEADER };
 /// 300 times `z`: a frame of a single segment that states its content's size, with one RLE block.

@@ -60,8 +60,10 @@ fn records_of(fields: &Value) -> Vec<Vec<u8>> {
     fields["records"].as_array().unwrap().iter().map(|record| unhex(record.as_str().unwrap())).collect()
 }
 
+type Read = (Header, Vec<Vec<u8>>);
+
 /// Reads a case as its consumer would: each batch is unpacked before the next is looked at.
-fn read(case: &Value, bytes: &[u8]) -> (Vec<(Header, Vec<Vec<u8>>)>, Option<BatchError>) {
+fn read(case: &Value, bytes: &[u8]) -> (Vec<Read>, Option<BatchError>) {
     let mut batches = Vec::new();
     let mut rest = bytes;
     while !rest.is_empty() {

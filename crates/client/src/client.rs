@@ -4,8 +4,8 @@ use crate::body::Pieces;
 use crate::connection::{Connection, SendFailed};
 use crate::pool::Pool;
 use crate::{ClientError, RetryPolicy};
-use bytes::Bytes;
-use http::header::{AUTHORIZATION, CONTENT_TYPE, HOST, HeaderMap, HeaderName, HeaderValue, RETRY_AFTER};
+use bytes::{BufMut, Bytes};
+use http::header::{AUTHORIZATION, CONNECTION, CONTENT_TYPE, HOST, HeaderMap, HeaderName, HeaderValue, RETRY_AFTER};
 use http::{Method, Request, StatusCode, Uri};
 use http_body::Body;
 use hyper::body::Incoming;
@@ -13,6 +13,11 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use rawline_batch::Limits;
 use std::sync::Arc;
 use std::time::Duration;
+use tokio::io::AsyncReadExt;
+use tokio::net::TcpStream;
+
+/// Received at once of a long body, in bytes: its checksum is computed while it is in the second-level cache.
+const PIECE_BYTES: usize = 128 << 10;
 
 /// The binary batch form of appends and reads.
 pub(crate) const BATCH_TYPE: HeaderValue = HeaderValue::from_static("application/vnd.rawline.batch");
@@ -215,7 +220,15 @@ impl Client {
             match connection.send(request).await {
                 Ok(answer) => {
                     let (head, body) = answer.into_parts();
-                    let exchange = Exchange { client: self.inner.clone(), connection: Some(connection), head, body };
+                    let source = Source::Http(connection);
+                    let exchange = Exchange {
+                        client: self.inner.clone(),
+                        source,
+                        head,
+                        announced_bytes: body.size_hint().exact(),
+                        body,
+                        received_bytes: 0,
+                    };
                     return exchange.checked(call.method == Method::GET).await;
                 }
                 Err(SendFailed { unsent: Some(unsent), .. }) if !fresh => request = unsent,
@@ -246,11 +259,11 @@ impl Client {
         Ok(request)
     }
 
-    async fn connect(&self) -> Result<Connection, ClientError> {
+    async fn connect(&self) -> Result<Box<Connection>, ClientError> {
         let Inner { config, host, port, .. } = &*self.inner;
         let failed = |reason: String| ClientError::Connect { broker: config.broker.clone(), reason };
         match tokio::time::timeout(config.connect_timeout, Connection::open(host, *port)).await {
-            Ok(opened) => opened.map_err(|error| failed(error.to_string())),
+            Ok(opened) => opened.map(Box::new).map_err(|error| failed(error.to_string())),
             Err(_) => Err(failed(format!("no answer within {:.1} s", config.connect_timeout.as_secs_f64()))),
         }
     }
@@ -269,6 +282,10 @@ impl Inner {
             Some(cause) => format!("{error}: {cause}"),
             None => error.to_string(),
         };
+        self.cut_off(reason)
+    }
+
+    fn cut_off(&self, reason: String) -> ClientError {
         ClientError::Broken { broker: self.config.broker.clone(), reason }
     }
 }
@@ -277,9 +294,22 @@ impl Inner {
 /// otherwise.
 pub(crate) struct Exchange {
     client: Arc<Inner>,
-    connection: Option<Connection>,
+    source: Source,
     head: http::response::Parts,
     body: Incoming,
+    /// Length of the body as announced, in bytes; none if it was not.
+    announced_bytes: Option<u64>,
+    /// How much of it was received, in bytes.
+    received_bytes: u64,
+}
+
+/// Where the rest of an answer's body comes from.
+enum Source {
+    Http(Box<Connection>),
+    /// A long body, read past hyper.
+    Socket(TcpStream),
+    /// It has come to its end, or to nothing.
+    Ended,
 }
 
 impl Exchange {
@@ -297,7 +327,7 @@ impl Exchange {
 
     /// Length of the body as announced, in bytes; zero if it was not.
     pub(crate) fn announced_bytes(&self) -> u64 {
-        self.body.size_hint().lower()
+        self.announced_bytes.unwrap_or(0)
     }
 
     pub(crate) fn not_a_brokers(&self, reason: String) -> ClientError {
@@ -306,15 +336,18 @@ impl Exchange {
 
     /// The next chunk of the body; none at its end, where the connection goes back to the pool if `reuse` says so.
     pub(crate) async fn chunk(&mut self, reuse: bool) -> Result<Option<Bytes>, ClientError> {
-        let Some(connection) = &mut self.connection else { return Ok(None) };
+        let Source::Http(connection) = &mut self.source else { return Ok(None) };
         match connection.chunk(&mut self.body).await {
-            Some(Ok(chunk)) => Ok(Some(chunk)),
+            Some(Ok(chunk)) => {
+                self.received_bytes += chunk.len() as u64;
+                Ok(Some(chunk))
+            }
             Some(Err(error)) => {
-                self.connection = None;
+                self.source = Source::Ended;
                 Err(self.client.broken(&error))
             }
             None => {
-                if let Some(connection) = self.connection.take()
+                if let Source::Http(connection) = std::mem::replace(&mut self.source, Source::Ended)
                     && reuse
                 {
                     self.client.pool.put(connection);
@@ -324,12 +357,70 @@ impl Exchange {
         }
     }
 
+    /// Appends the next piece of the body to `buffer`; false at its end. Pieces are short enough to be still in the
+    /// processor's cache when this returns.
+    pub(crate) async fn receive(&mut self, buffer: &mut Vec<u8>) -> Result<bool, ClientError> {
+        // A body without a length, or with little to come, is left to hyper.
+        let left = self.announced_bytes.map_or(0, |bytes| bytes.saturating_sub(self.received_bytes));
+        if matches!(self.source, Source::Http(_)) && left >= PIECE_BYTES as u64 {
+            return self.take_socket(buffer);
+        }
+        let Source::Socket(socket) = &mut self.source else {
+            let chunk = self.chunk(true).await?;
+            buffer.extend_from_slice(chunk.as_deref().unwrap_or_default());
+            return Ok(chunk.is_some());
+        };
+        if left == 0 {
+            return self.give_socket_back().await.map(|()| false);
+        }
+        let piece = usize::try_from(left).unwrap_or(PIECE_BYTES).min(PIECE_BYTES);
+        buffer.reserve(piece);
+        match socket.read_buf(&mut buffer.limit(piece)).await {
+            Ok(0) => Err(self.client.cut_off("it was closed in the middle of an answer".to_owned())),
+            Ok(read) => {
+                self.received_bytes += read as u64;
+                Ok(true)
+            }
+            Err(error) => Err(self.client.cut_off(error.to_string())),
+        }
+    }
+
+    /// Goes on without hyper.
+    fn take_socket(&mut self, buffer: &mut Vec<u8>) -> Result<bool, ClientError> {
+        let Source::Http(connection) = std::mem::replace(&mut self.source, Source::Ended) else { return Ok(false) };
+        let Some((chunks, socket)) = connection.into_socket(&mut self.body) else {
+            return Err(self.client.cut_off("it was closed in the middle of an answer".to_owned()));
+        };
+        for chunk in chunks {
+            self.received_bytes += chunk.len() as u64;
+            buffer.extend_from_slice(&chunk);
+        }
+        if self.announced_bytes.is_some_and(|bytes| bytes < self.received_bytes) {
+            return Err(self.not_a_brokers("it is longer than its Content-Length".to_owned()));
+        }
+        self.source = Source::Socket(socket);
+        Ok(true)
+    }
+
+    /// The socket's next answer is hyper's again.
+    async fn give_socket_back(&mut self) -> Result<(), ClientError> {
+        let closes =
+            self.head.headers.get(CONNECTION).is_some_and(|value| value.as_bytes().eq_ignore_ascii_case(b"close"));
+        if let Source::Socket(socket) = std::mem::replace(&mut self.source, Source::Ended)
+            && !closes
+        {
+            let connection = Connection::over(socket).await.map_err(|error| self.client.broken(&error))?;
+            self.client.pool.put(Box::new(connection));
+        }
+        Ok(())
+    }
+
     /// The whole body, if it is no longer than `bytes_max`; the connection is kept if `reuse` says so.
     async fn text(&mut self, bytes_max: u64, reuse: bool) -> Result<Vec<u8>, ClientError> {
         let mut text = Vec::new();
         while let Some(chunk) = self.chunk(reuse).await? {
             if text.len() as u64 + chunk.len() as u64 > bytes_max {
-                self.connection = None;
+                self.source = Source::Ended;
                 return Err(self.not_a_brokers(format!("more than {bytes_max} bytes")));
             }
             text.extend_from_slice(&chunk);

@@ -1,8 +1,11 @@
 //! One HTTP/1.1 connection that is driven by the task which uses it.
 //!
 //! The usual way is to spawn hyper's connection as a task of its own and to talk to it over channels; then every chunk
-//! of a body crosses from one thread to another, cold. Here the same task polls the connection and what it waits for,
-//! so a chunk is checked and copied by the processor that has just received it, and its buffer is used again at once.
+//! of a body crosses from one thread to another, cold. Here the same task polls the connection and what it waits for.
+//!
+//! hyper receives into buffers of its own, which would be copied once more. So the socket of a long body whose length
+//! is known is taken out of hyper, read into its place directly, and put under a new hyper connection for the next
+//! request: 0.17 CPU seconds a GB instead of 0.22, measured with 16 readers of 1 MiB answers.
 
 use crate::body::Pieces;
 use bytes::Bytes;
@@ -16,9 +19,8 @@ use std::pin::{Pin, pin};
 use std::task::{Context, Poll};
 use tokio::net::TcpStream;
 
-/// What is received in one piece at most, in bytes: checked and copied while it is still in the second-level cache.
-/// Measured with 16 readers of 1 MiB answers: 0.22 CPU seconds a GB at 64 and 128 KiB, 0.25 at 256, 0.33 at 512.
-const RECEIVE_BYTES: usize = 64 << 10;
+/// What hyper receives in one piece: the head of an answer and what little comes with it. Long bodies pass it by.
+const HEAD_BYTES: usize = 16 << 10;
 
 pub(crate) struct Connection {
     sender: http1::SendRequest<Pieces>,
@@ -35,14 +37,30 @@ pub(crate) struct SendFailed {
 
 impl Connection {
     pub(crate) async fn open(host: &str, port: u16) -> std::io::Result<Connection> {
-        let stream = TcpStream::connect((host, port)).await?;
-        stream.set_nodelay(true)?;
-        let (sender, driver) = http1::Builder::new()
-            .read_buf_exact_size(Some(RECEIVE_BYTES))
-            .handshake(TokioIo::new(stream))
-            .await
-            .map_err(std::io::Error::other)?;
+        let socket = TcpStream::connect((host, port)).await?;
+        socket.set_nodelay(true)?;
+        Connection::over(socket).await.map_err(std::io::Error::other)
+    }
+
+    /// A connection over a socket on which no answer is under way. Sends nothing.
+    pub(crate) async fn over(socket: TcpStream) -> Result<Connection, hyper::Error> {
+        let (sender, driver) =
+            http1::Builder::new().read_buf_exact_size(Some(HEAD_BYTES)).handshake(TokioIo::new(socket)).await?;
         Ok(Connection { sender, driver: Some(driver) })
+    }
+
+    /// Takes the socket out in the middle of an answer's body: the chunks of the body that were received already, and
+    /// the socket with what follows them. None if the connection has ended.
+    pub(crate) fn into_socket(self, body: &mut Incoming) -> Option<(Vec<Bytes>, TcpStream)> {
+        let mut received = Vec::new();
+        let mut context = Context::from_waker(std::task::Waker::noop());
+        // What hyper had handed on, and then what it still had itself.
+        while let Poll::Ready(Some(Ok(frame))) = Pin::new(&mut *body).poll_frame(&mut context) {
+            received.extend(frame.into_data());
+        }
+        let parts = self.driver?.into_parts();
+        received.push(parts.read_buf);
+        Some((received, parts.io.into_inner()))
     }
 
     /// Waits until a request can be sent; false if the connection has ended.

@@ -89,12 +89,9 @@ impl Fetched {
         self.offset_next = offset_asked;
     }
 
-    pub(crate) fn reserve(&mut self, bytes: usize) {
-        self.buffer.reserve(bytes);
-    }
-
-    pub(crate) fn push(&mut self, chunk: &[u8]) {
-        self.buffer.extend_from_slice(chunk);
+    /// Where to receive to.
+    pub(crate) fn buffer(&mut self) -> &mut Vec<u8> {
+        &mut self.buffer
     }
 
     pub(crate) fn end(&mut self, first_offset: u64, offset_next: u64, batches: Vec<BatchMeta>) {
@@ -221,7 +218,7 @@ mod tests {
         let mut checker = Checker::new(Limits::default());
         checker.push(&bytes).unwrap();
         fetched.begin(offset_asked);
-        fetched.push(&bytes);
+        fetched.buffer().extend_from_slice(&bytes);
         fetched.end(first_offset, offset, checker.finish().unwrap());
         fetched
     }

@@ -58,15 +58,19 @@ impl Client {
         if exchange.announced_bytes() > bytes_max {
             return Err(exchange.not_a_brokers(too_long(exchange.announced_bytes())));
         }
-        fetched.reserve(exchange.announced_bytes() as usize);
+        fetched.buffer().reserve(exchange.announced_bytes() as usize);
         let mut checker = Checker::new(self.config().limits);
-        while let Some(chunk) = exchange.chunk(true).await? {
-            // While the chunk is still in the processor's cache.
-            checker.push(&chunk)?;
-            if fetched.bytes() + chunk.len() as u64 > bytes_max {
+        loop {
+            let buffer = fetched.buffer();
+            let received = buffer.len();
+            if !exchange.receive(buffer).await? {
+                break;
+            }
+            if buffer.len() as u64 > bytes_max {
                 return Err(exchange.not_a_brokers(too_long(bytes_max)));
             }
-            fetched.push(&chunk);
+            // While the piece is still in the processor's cache.
+            checker.push(buffer.get(received..).unwrap_or_default())?;
         }
         fetched.end(first_offset, offset_next, checker.finish()?);
         if fetched.offset_after() <= options.offset {

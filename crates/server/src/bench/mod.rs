@@ -34,6 +34,10 @@ enum Command {
 
 /// Runs the benchmark. When it is interrupted, what it started is stopped and what it stored locally is removed.
 pub async fn run(args: Args) -> Result<(), CommandError> {
+    // From here on a signal must not end the process by itself, since that would leave the broker and its folder.
+    let listen =
+        |kind| signal(kind).map_err(|error| CommandError::Failed(format!("can't listen for signals: {error}")));
+    let (mut interrupt, mut terminate) = (listen(SignalKind::interrupt())?, listen(SignalKind::terminate())?);
     let bench = async {
         match args.command {
             Command::Write(args) => write::run(args).await,
@@ -42,11 +46,9 @@ pub async fn run(args: Args) -> Result<(), CommandError> {
             Command::Limits(args) => limits::run(args).await,
         }
     };
-    let mut terminate = signal(SignalKind::terminate())
-        .map_err(|error| CommandError::Failed(format!("can't listen for signals: {error}")))?;
     tokio::select! {
         done = bench => done,
-        _ = tokio::signal::ctrl_c() => Err(CommandError::Failed("interrupted".to_owned())),
+        _ = interrupt.recv() => Err(CommandError::Failed("interrupted".to_owned())),
         _ = terminate.recv() => Err(CommandError::Failed("told to end".to_owned())),
     }
 }

@@ -151,7 +151,7 @@ struct Topic {
 }
 
 struct Contents {
-    workload: Workload,
+    workload: Arc<Workload>,
     /// Of each batch in the topic, which one it was among those sent.
     numbers: Vec<u64>,
 }
@@ -200,7 +200,6 @@ async fn fill(args: &Args, target: &Target) -> Result<Topic, CommandError> {
     }
     println!("filled topic {name} with {records} records in {:.2} s\n", began.elapsed().as_secs_f64());
     let numbers = answered.iter().map(|answer| answer.number).collect();
-    let workload = Workload::new(args.seed, args.records_per_batch, args.record_size);
     Ok(Topic { name, records, contents: Some(Contents { workload, numbers }) })
 }
 

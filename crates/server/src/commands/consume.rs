@@ -35,7 +35,7 @@ pub struct Args {
     broker: BrokerArgs,
 
     /// First record: its offset, or earliest, or latest for what comes from now on
-    #[arg(long, value_name = "N|earliest|latest", default_value = "earliest", value_parser = parse_start)]
+    #[arg(long, value_name = "N|earliest|latest", default_value = "earliest", value_parser = parse_start, allow_hyphen_values = true)]
     offset: Start,
 
     /// First record: the first that was appended at or after this time (RFC 3339)

@@ -1,7 +1,7 @@
 //! `rawline serve`: runs the broker until it is told to stop.
 
 use super::CommandError;
-use crate::http::{self, ApiKeys, CONNECTION_BYTES, HttpConfig};
+use crate::http::{self, ApiKeys, HttpConfig};
 use clap::ValueEnum;
 use rawline_broker::pool::Pool;
 use rawline_broker::store::Store;
@@ -15,6 +15,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::net::TcpListener;
+use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::watch;
 
 const EXAMPLES: &str = "\
@@ -117,10 +118,6 @@ impl From<DurabilityArg> for Durability {
     }
 }
 
-/// How long requests under way may take when the broker is told to stop.
-const SHUTDOWN_WAIT: Duration = Duration::from_secs(20);
-/// How long a request waits for buffers before it gets 503.
-const POOL_WAIT: Duration = Duration::from_secs(5);
 /// How long a commit on S3 waits for company: ten PUTs a second and topic.
 const S3_BATCH_WAIT: Duration = Duration::from_millis(100);
 
@@ -133,6 +130,7 @@ pub async fn run(args: Args) -> Result<(), CommandError> {
         return Err(CommandError::Usage("an --api-key is empty; give it a value, or leave it out".into()));
     }
     http::check_listen(&args.listen, &api_keys, args.insecure).map_err(CommandError::Usage)?;
+    check_debug_listen(&args)?;
     let limits = batch_limits(&args)?;
     let request_bytes_max = u64::from(limits.batch_bytes_max) * 2;
     http::install_metrics();
@@ -151,19 +149,20 @@ pub async fn run(args: Args) -> Result<(), CommandError> {
     let address = listener.local_addr().map_err(failed)?;
     let (stop, stopped) = watch::channel(false);
     if let Some(debug) = args.debug_listen {
-        http::check_listen(&debug, &ApiKeys::default(), args.insecure).map_err(CommandError::Usage)?;
         let debug = bind(debug).await?;
         eprintln!("rawline: profiles on http://{}/debug/pprof/", debug.local_addr().map_err(failed)?);
         tokio::spawn(http::debug::serve(debug));
     }
+    // From here on a signal ends the broker gracefully; whoever has read that it listens may rely on that.
+    let mut signals = Signals::new().map_err(failed)?;
     let topics = broker.statuses().len();
     eprintln!("rawline: {topics} topics on {}, ready in {:.0?}", args.storage, started.elapsed());
     eprintln!("rawline: listening on http://{address}");
     tokio::spawn(async move {
-        wait_for_signal().await;
+        signals.wait().await;
         eprintln!("rawline: stopping: no new connections, committing what waits");
         stop.send_replace(true);
-        wait_for_signal().await;
+        signals.wait().await;
         eprintln!("rawline: stopped at once");
         std::process::exit(1);
     });
@@ -171,9 +170,8 @@ pub async fn run(args: Args) -> Result<(), CommandError> {
         api_keys,
         request_bytes_max,
         batch_limits: limits,
-        pool_wait: POOL_WAIT,
         connections_max: args.connections_max.max(1),
-        shutdown_wait: SHUTDOWN_WAIT,
+        ..HttpConfig::default()
     };
     let broker = Arc::new(broker);
     http::serve(listener, broker.clone(), pool, clock, config, stopped).await;
@@ -185,17 +183,32 @@ pub async fn run(args: Args) -> Result<(), CommandError> {
 }
 
 fn batch_limits(args: &Args) -> Result<rawline_batch::Limits, CommandError> {
-    let usable = args.memory.saturating_sub(args.connections_max as u64 * CONNECTION_BYTES as u64 / 8);
     let batch_bytes_max = u32::try_from(args.batch_bytes_max)
         .ok()
         .filter(|&bytes| u64::from(bytes) * 2 <= limits::OBJECT_BYTES_MAX / 4)
         .ok_or_else(|| CommandError::Usage("--batch-bytes-max can be 128MiB at most".into()))?;
-    if u64::from(batch_bytes_max) > usable {
-        let message = "--memory is less than one batch of --batch-bytes-max; give more memory, or take smaller batches";
-        return Err(CommandError::Usage(message.into()));
-    }
     let records_max = args.batch_records_max;
-    Ok(rawline_batch::Limits { batch_bytes_max, records_max, raw_bytes_max: batch_bytes_max.saturating_mul(2) })
+    let limits = rawline_batch::Limits { batch_bytes_max, records_max, raw_bytes_max: batch_bytes_max.saturating_mul(2) };
+    let memory_min = http::request_buffers_max(&limits, u64::from(batch_bytes_max) * 2);
+    if args.memory < memory_min {
+        return Err(CommandError::Usage(format!(
+            "--memory must be {memory_min} bytes at least, so that the largest request fits it; give more memory, or take \
+             smaller batches with --batch-bytes-max"
+        )));
+    }
+    Ok(limits)
+}
+
+/// A profile tells more than its readers should know who are not on this machine, and has no key.
+fn check_debug_listen(args: &Args) -> Result<(), CommandError> {
+    match args.debug_listen {
+        Some(address) if !args.insecure && !address.ip().is_loopback() => Err(CommandError::Usage(format!(
+            "profiles are served on loopback only, and {address} can be reached from elsewhere; give --debug-listen \
+             127.0.0.1:{}, or --insecure if anyone there may see them",
+            address.port()
+        ))),
+        _ => Ok(()),
+    }
 }
 
 fn is_s3(args: &Args) -> bool {
@@ -228,18 +241,21 @@ async fn bind(address: SocketAddr) -> Result<TcpListener, CommandError> {
     })
 }
 
-async fn wait_for_signal() {
-    use tokio::signal::unix::{SignalKind, signal};
-    let interrupt = tokio::signal::ctrl_c();
-    match signal(SignalKind::terminate()) {
-        Ok(mut terminate) => {
-            tokio::select! {
-                _ = interrupt => {}
-                _ = terminate.recv() => {}
-            }
-        }
-        Err(_) => {
-            let _ = interrupt.await;
+/// What tells the broker to stop: ctrl-c and SIGTERM.
+struct Signals {
+    interrupt: Signal,
+    terminate: Signal,
+}
+
+impl Signals {
+    fn new() -> std::io::Result<Signals> {
+        Ok(Signals { interrupt: signal(SignalKind::interrupt())?, terminate: signal(SignalKind::terminate())? })
+    }
+
+    async fn wait(&mut self) {
+        tokio::select! {
+            _ = self.interrupt.recv() => {}
+            _ = self.terminate.recv() => {}
         }
     }
 }

@@ -25,6 +25,11 @@ impl AnswerBody {
         let bytes = pieces.iter().map(|piece| piece.len() as u64).sum();
         AnswerBody { pieces, bytes }
     }
+
+    /// What is left of it, in bytes.
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
 }
 
 impl Body for AnswerBody {
@@ -58,6 +63,12 @@ pub fn pieces(status: StatusCode, content_type: HeaderValue, pieces: impl IntoIt
 pub fn text(text: impl Into<String>) -> Answer {
     let content_type = HeaderValue::from_static("text/plain; charset=utf-8");
     pieces(StatusCode::OK, content_type, [Bytes::from(text.into())])
+}
+
+/// 200 and metrics in Prometheus' text format.
+pub fn metrics(text: String) -> Answer {
+    let content_type = HeaderValue::from_static("text/plain; version=0.0.4; charset=utf-8");
+    pieces(StatusCode::OK, content_type, [Bytes::from(text)])
 }
 
 /// 200 and a text that is JSON.

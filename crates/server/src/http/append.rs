@@ -36,6 +36,7 @@ fn consecutive<S: Serializer>(offsets: &std::ops::Range<u64>, serializer: S) -> 
 pub(crate) async fn append(api: &Api, request: Request<Incoming>) -> Result<Answer, ApiError> {
     let name = Query::of(&request).topic()?.into_owned();
     let topic = api.broker.topic(&name).await?;
+    check_encoding(&request)?;
     match media_type(&request).as_str() {
         BATCH => {
             let body = BodyReader::new(api, request)?;
@@ -94,6 +95,17 @@ async fn receive_batches(api: &Api, mut body: BodyReader) -> Result<Received, Ap
         }
     }
     Ok(Received::new(gathered.freeze(), checker)?)
+}
+
+/// Nothing is unpacked on its way in: records would be stored that nobody meant to send.
+fn check_encoding<B>(request: &Request<B>) -> Result<(), ApiError> {
+    match request.headers().get(header::CONTENT_ENCODING) {
+        Some(encoding) if encoding != "identity" => {
+            let message = format!("Content-Encoding is not taken; send the body as it is, or compressed batches ({BATCH})");
+            Err(ApiError::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "content_encoding", message))
+        }
+        _ => Ok(()),
+    }
 }
 
 fn boundary<B>(request: &Request<B>) -> Result<String, ApiError> {

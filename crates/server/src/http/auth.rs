@@ -5,6 +5,9 @@ use http::HeaderValue;
 use std::net::SocketAddr;
 use subtle::{Choice, ConstantTimeEq};
 
+/// What stands in front of a key; in any case, as RFC 9110 has it.
+const SCHEME: &[u8] = b"Bearer ";
+
 /// The keys that a request may carry as `Authorization: Bearer KEY`.
 #[derive(Clone, Default)]
 pub struct ApiKeys(Vec<String>);
@@ -25,8 +28,10 @@ impl ApiKeys {
         if self.0.is_empty() {
             return Ok(());
         }
-        let given = authorization.map(HeaderValue::as_bytes).and_then(|value| value.strip_prefix(b"Bearer "));
-        let given = given.unwrap_or_default();
+        let given = match authorization.and_then(|value| value.as_bytes().split_at_checked(SCHEME.len())) {
+            Some((scheme, key)) if scheme.eq_ignore_ascii_case(SCHEME) => key,
+            _ => b"",
+        };
         let known = self.0.iter().fold(Choice::from(0), |known, key| known | key.as_bytes().ct_eq(given));
         if bool::from(known) { Ok(()) } else { Err(ApiError::unauthorized()) }
     }
@@ -57,7 +62,7 @@ mod tests {
     fn keys_are_needed_once_set() {
         let keys = ApiKeys::new(vec!["one".into(), "two".into()]);
         let check = |value: &'static str| keys.check(Some(&HeaderValue::from_static(value))).is_ok();
-        assert!(check("Bearer one") && check("Bearer two"));
+        assert!(check("Bearer one") && check("bearer two"));
         for wrong in ["Bearer three", "Bearer on", "Bearer onetwo", "one", "Basic one", "Bearer "] {
             assert!(!check(wrong), "{wrong}");
         }

@@ -2,26 +2,21 @@
 
 use crate::http::Api;
 use crate::http::error::ApiError;
+use crate::http::slow::Waits;
 use bytes::Bytes;
 use http::{Request, StatusCode, header};
 use http_body::Body as _;
 use http_body_util::BodyExt;
 use hyper::body::Incoming;
-use std::time::Duration;
 use tokio::time::{Instant, timeout_at};
-
-/// How long a body may take whatever its length.
-const BODY_WAIT: Duration = Duration::from_secs(20);
-
-/// The slowest a body may come in bytes a second, once it has had [`BODY_WAIT`].
-const BODY_RATE_MIN: u64 = 64 << 10;
-
-/// The longest that no byte may come.
-const FRAME_WAIT: Duration = Duration::from_secs(10);
 
 /// A body as it arrives.
 pub(crate) struct BodyReader {
-    incoming: Incoming,
+    /// `None` when it is read whole or given up.
+    incoming: Option<Incoming>,
+    /// Whether the client waits for the head of an answer before it sends anything.
+    is_held_back: bool,
+    waits: Waits,
     started: Instant,
     bytes: u64,
     bytes_max: u64,
@@ -32,32 +27,38 @@ impl BodyReader {
     pub fn new(api: &Api, request: Request<Incoming>) -> Result<BodyReader, ApiError> {
         let bytes_max = api.config.request_bytes_max;
         let announced = request.body().size_hint().lower();
-        if announced > bytes_max {
-            return Err(ApiError::too_large(announced, bytes_max));
-        }
-        Ok(BodyReader { incoming: request.into_body(), started: Instant::now(), bytes: 0, bytes_max })
+        let is_held_back = request.headers().contains_key(header::EXPECT);
+        let reader = BodyReader {
+            incoming: Some(request.into_body()),
+            is_held_back,
+            waits: api.config.waits,
+            started: Instant::now(),
+            bytes: 0,
+            bytes_max,
+        };
+        if announced > bytes_max { Err(ApiError::too_large(announced, bytes_max)) } else { Ok(reader) }
     }
 
     /// The most bytes that may come: the announced length, or else the limit.
     pub fn bytes_expected(&self) -> u64 {
-        self.incoming.size_hint().upper().unwrap_or(self.bytes_max)
+        self.incoming.as_ref().and_then(|incoming| incoming.size_hint().upper()).unwrap_or(self.bytes_max)
     }
 
     /// The next bytes, as the socket gave them; `None` at the end.
     pub async fn next(&mut self) -> Result<Option<Bytes>, ApiError> {
-        let earned = Duration::from_secs(self.bytes / BODY_RATE_MIN);
-        let deadline = (Instant::now() + FRAME_WAIT).min(self.started + BODY_WAIT + earned);
-        loop {
-            let frame = timeout_at(deadline, self.incoming.frame()).await.map_err(|_| {
+        let deadline = self.waits.body_deadline(self.started, self.bytes);
+        while let Some(incoming) = &mut self.incoming {
+            let frame = timeout_at(deadline, incoming.frame()).await.map_err(|_| {
                 let message = "the body came too slowly; send it faster, or in smaller requests";
                 ApiError::new(StatusCode::REQUEST_TIMEOUT, "body_too_slow", message)
             })?;
-            let frame = match frame {
-                None => return Ok(None),
-                Some(frame) => frame.map_err(|error| {
-                    ApiError::bad("body_cut_off", format!("the body did not arrive whole: {error}; send it again"))
-                })?,
+            let Some(frame) = frame else {
+                self.incoming = None;
+                break;
             };
+            let frame = frame.map_err(|error| {
+                ApiError::bad("body_cut_off", format!("the body did not arrive whole: {error}; send it again"))
+            })?;
             // Trailers are no data.
             let Ok(bytes) = frame.into_data() else { continue };
             self.bytes += bytes.len() as u64;
@@ -66,6 +67,20 @@ impl BodyReader {
             }
             return Ok(Some(bytes));
         }
+        Ok(None)
+    }
+}
+
+impl Drop for BodyReader {
+    /// Reads on for a while what is left of a refused body. A connection closed while its client still sends is
+    /// reset, and most clients would then report the reset instead of the answer.
+    fn drop(&mut self) {
+        let Some(mut incoming) = self.incoming.take() else { return };
+        if self.is_held_back || incoming.is_end_stream() {
+            return;
+        }
+        let wait = self.waits.refused_body;
+        tokio::spawn(tokio::time::timeout(wait, async move { while let Some(Ok(_)) = incoming.frame().await {} }));
     }
 }
 

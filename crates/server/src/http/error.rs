@@ -101,12 +101,7 @@ impl From<BatchError> for ApiError {
             BatchError::Limit { .. } => StatusCode::PAYLOAD_TOO_LARGE,
             _ => StatusCode::BAD_REQUEST,
         };
-        let code = match &error {
-            BatchError::Limit { .. } => "batch_too_large",
-            BatchError::Crc { .. } => "batch_checksum",
-            _ => "batch_invalid",
-        };
-        ApiError::new(status, code, error.to_string())
+        ApiError::new(status, error.code(), error.to_string())
     }
 }
 

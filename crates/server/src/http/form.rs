@@ -7,11 +7,15 @@ use crate::http::Api;
 use crate::http::body::BodyReader;
 use crate::http::error::ApiError;
 use futures_util::stream;
-use rawline_batch::header::padding;
-use rawline_batch::{Checker, Codec, HEADER_BYTES, Header};
+use bytes::Bytes;
+use rawline_batch::header::{ALIGNMENT, padding};
+use rawline_batch::{Checker, Codec, HEADER_BYTES, Header, Limits};
 use rawline_broker::Received;
+use rawline_broker::limits::BLOCK_BYTES;
 use rawline_broker::pool::Gathered;
 use std::io::Read;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// A batch that is being made.
 struct Form<'a> {
@@ -25,14 +29,9 @@ struct Form<'a> {
 impl<'a> Form<'a> {
     /// Reserves buffers for a body of at most `bytes` bytes, `text_bytes` of them for something that is read and dropped.
     async fn new(api: &'a Api, bytes: u64, text_bytes: u64) -> Result<(Form<'a>, Gathered), ApiError> {
-        let records_max = u64::from(api.config.batch_limits.records_max);
-        // A line of no length is a record of four bytes.
-        let front_bytes = HEADER_BYTES as u64 + 4 * (bytes + 1).min(records_max);
-        let padding_bytes = 8;
-        let all = front_bytes + text_bytes + bytes + padding_bytes;
-        // Each of the three runs rounds up to whole blocks.
-        let rounding = 2 * rawline_broker::limits::BLOCK_BYTES as u64;
-        let mut reservation = api.pool.reserve(all + rounding, api.config.pool_wait).await?;
+        let (front_bytes, data_bytes) = batch_bytes(&api.config.batch_limits, bytes);
+        let all = front_bytes + text_bytes + data_bytes + ROUNDING_BYTES;
+        let mut reservation = api.pool.reserve(all, api.config.pool_wait).await?;
         let front = Gathered::new(reservation.split(front_bytes));
         let text = Gathered::new(reservation.split(text_bytes));
         let mut form = Form { api, front, data: Gathered::new(reservation), records: 0 };
@@ -41,7 +40,7 @@ impl<'a> Form<'a> {
     }
 
     fn push_front(&mut self, bytes: &[u8]) -> Result<(), ApiError> {
-        if self.front.push(bytes) { Ok(()) } else { Err(self.too_many_records()) }
+        if self.front.push(bytes) { Ok(()) } else { Err(self.too_large()) }
     }
 
     fn push_size(&mut self, size: u32) -> Result<(), ApiError> {
@@ -53,8 +52,12 @@ impl<'a> Form<'a> {
     }
 
     fn push_data(&mut self, bytes: &[u8]) -> Result<(), ApiError> {
-        let limit = self.api.config.request_bytes_max;
-        if self.data.push(bytes) { Ok(()) } else { Err(ApiError::too_large(self.data.bytes(), limit)) }
+        if self.data.push(bytes) { Ok(()) } else { Err(self.too_large()) }
+    }
+
+    fn too_large(&self) -> ApiError {
+        let bytes = self.front.bytes() + self.data.bytes();
+        ApiError::too_large(bytes, u64::from(self.api.config.batch_limits.batch_bytes_max))
     }
 
     fn too_many_records(&self) -> ApiError {
@@ -67,7 +70,7 @@ impl<'a> Form<'a> {
     fn finish(mut self) -> Result<Received, ApiError> {
         let limit = u64::from(self.api.config.batch_limits.batch_bytes_max);
         if self.front.bytes() + self.data.bytes() > limit {
-            return Err(ApiError::too_large(self.front.bytes() + self.data.bytes(), limit));
+            return Err(self.too_large());
         }
         let raw_bytes = self.data.bytes() as u32;
         let header = Header {
@@ -98,6 +101,31 @@ impl<'a> Form<'a> {
         }
         Ok(Received::new(parts, checker)?)
     }
+}
+
+/// Header and sizes in one run of buffers, text in another, data in a third: each rounds up to whole blocks.
+const ROUNDING_BYTES: u64 = 2 * BLOCK_BYTES as u64;
+
+/// Bytes of header and sizes, and of data with its padding, that a body of `bytes` bytes may come to need. What makes more
+/// than the largest batch is refused, and needs none.
+fn batch_bytes(limits: &Limits, bytes: u64) -> (u64, u64) {
+    let batch_bytes_max = u64::from(limits.batch_bytes_max);
+    // A line of no length is a record of four bytes.
+    let front_bytes = HEADER_BYTES as u64 + 4 * (bytes + 1).min(u64::from(limits.records_max));
+    (front_bytes.min(batch_bytes_max.max(HEADER_BYTES as u64)), bytes.min(batch_bytes_max) + ALIGNMENT)
+}
+
+/// Bytes of sizes as text in a body of `bytes` bytes: a size has at most ten digits and a comma.
+fn sizes_text_bytes(limits: &Limits, bytes: u64) -> u64 {
+    bytes.min(11 * u64::from(limits.records_max) + 2)
+}
+
+/// The most buffers that any one request needs, in bytes: a pool that has fewer would refuse requests for ever that the
+/// other limits allow.
+pub fn request_buffers_max(limits: &Limits, request_bytes_max: u64) -> u64 {
+    let (front_bytes, data_bytes) = batch_bytes(limits, request_bytes_max);
+    let form_bytes = front_bytes + sizes_text_bytes(limits, request_bytes_max) + data_bytes + ROUNDING_BYTES;
+    form_bytes.max(request_bytes_max).next_multiple_of(BLOCK_BYTES as u64)
 }
 
 /// The body is one record.
@@ -140,14 +168,21 @@ pub(crate) async fn receive_lines(api: &Api, mut body: BodyReader) -> Result<Rec
 /// The original's form: a part `sizes`, a JSON array of record sizes in bytes, then a part `records`.
 pub(crate) async fn receive_multipart(api: &Api, body: BodyReader, boundary: String) -> Result<Received, ApiError> {
     let expected = body.bytes_expected();
-    // A size has at most ten digits and a comma.
-    let text_bytes = expected.min(11 * u64::from(api.config.batch_limits.records_max) + 2);
+    let text_bytes = sizes_text_bytes(&api.config.batch_limits, expected);
     let (mut form, mut text) = Form::new(api, expected, text_bytes).await?;
-    let pieces = stream::unfold(body, |mut body| async move { body.next().await.transpose().map(|next| (next, body)) });
+    let held = Held::default();
+    let pieces = stream::unfold(body, |mut body| {
+        let held = held.clone();
+        async move {
+            let next = body.next().await.and_then(|piece| held.add(piece)).transpose()?;
+            Some((next, body))
+        }
+    });
     let mut parts = multer::Multipart::new(pieces, boundary);
 
     let mut sizes = part(&mut parts, "sizes").await?;
     while let Some(piece) = sizes.chunk().await.map_err(multipart)? {
+        held.subtract(&piece);
         if !text.push(&piece) {
             return Err(form.too_many_records());
         }
@@ -158,6 +193,7 @@ pub(crate) async fn receive_multipart(api: &Api, body: BodyReader, boundary: Str
 
     let mut records = part(&mut parts, "records").await?;
     while let Some(piece) = records.chunk().await.map_err(multipart)? {
+        held.subtract(&piece);
         form.push_data(&piece)?;
     }
     drop(records);
@@ -165,6 +201,29 @@ pub(crate) async fn receive_multipart(api: &Api, body: BodyReader, boundary: Str
         return Err(parts_wrong());
     }
     form.finish()
+}
+
+/// How many bytes the multipart parser holds in memory of its own. It would gather a whole body while it looks for a
+/// part's beginning.
+#[derive(Clone, Default)]
+struct Held(Arc<AtomicUsize>);
+
+/// Much more than the pieces that a socket gives and a part's head.
+const HELD_BYTES_MAX: usize = 1 << 20;
+
+impl Held {
+    fn add(&self, piece: Option<Bytes>) -> Result<Option<Bytes>, ApiError> {
+        let bytes = piece.as_ref().map_or(0, Bytes::len);
+        if self.0.fetch_add(bytes, Ordering::Relaxed) + bytes > HELD_BYTES_MAX {
+            let message = format!("no part of the multipart body begins within {HELD_BYTES_MAX} bytes; check its boundary");
+            return Err(ApiError::bad("multipart_invalid", message));
+        }
+        Ok(piece)
+    }
+
+    fn subtract(&self, piece: &Bytes) {
+        self.0.fetch_sub(piece.len(), Ordering::Relaxed);
+    }
 }
 
 /// The next part, which must have this name.

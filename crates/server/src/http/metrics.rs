@@ -15,11 +15,15 @@ const SECONDS: &[f64] = &[
 /// Bounds of size histograms in bytes.
 const BYTES: &[f64] = &[256.0, 1024.0, 4096.0, 16384.0, 65536.0, 262144.0, 1048576.0, 4194304.0, 10485760.0, 67108864.0];
 
+/// A second of a busy broker's requests takes a megabyte until they are summed up.
+const TIDY_EVERY: Duration = Duration::from_secs(1);
+
 pub(crate) struct HttpMetrics {
     handle: PrometheusHandle,
     records_in: Counter,
     bytes_in: Counter,
     records_out: Counter,
+    bytes_out: Counter,
 }
 
 /// The process' one recorder.
@@ -50,6 +54,7 @@ fn describe() {
     describe_counter!("rawline_append_records_total", "Records received in checked batches");
     describe_counter!("rawline_append_bytes_total", "Bytes received in checked batches");
     describe_counter!("rawline_read_records_total", "Records given out");
+    describe_counter!("rawline_read_bytes_total", "Bytes of answers that give records out");
     describe_counter!("rawline_commit_records_total", "Records stored, by topic");
     describe_counter!("rawline_commit_bytes_total", "Bytes stored, by topic");
     describe_counter!("rawline_commit_failures_total", "Commits that the store refused, by topic");
@@ -69,6 +74,7 @@ impl HttpMetrics {
             records_in: counter!("rawline_append_records_total"),
             bytes_in: counter!("rawline_append_bytes_total"),
             records_out: counter!("rawline_read_records_total"),
+            bytes_out: counter!("rawline_read_bytes_total"),
         }
     }
 
@@ -77,13 +83,26 @@ impl HttpMetrics {
         self.bytes_in.increment(bytes);
     }
 
-    pub fn given(&self, records: u64) {
+    pub fn given(&self, records: u64, bytes: u64) {
         self.records_out.increment(records);
+        self.bytes_out.increment(bytes);
     }
 
     pub fn answered(&self, verb: &'static str, status: StatusCode, took: Duration) {
         counter!("rawline_http_requests_total", "verb" => verb, "status" => status_label(status)).increment(1);
         histogram!("rawline_http_request_seconds", "verb" => verb).record(took.as_secs_f64());
+    }
+
+    /// Sums histograms up now and then, until aborted: between two requests for `/metrics` they keep every value.
+    pub fn tidy(&self) -> tokio::task::AbortHandle {
+        let handle = self.handle.clone();
+        let tidying = tokio::spawn(async move {
+            loop {
+                tokio::time::sleep(TIDY_EVERY).await;
+                handle.run_upkeep();
+            }
+        });
+        tidying.abort_handle()
     }
 
     pub fn render(&self, pool: &Pool) -> String {

@@ -15,12 +15,15 @@ mod form;
 mod metrics;
 mod query;
 mod read;
+mod slow;
 mod topics;
 
 pub use answer::AnswerBody;
 pub use auth::{ApiKeys, check_listen};
+pub use form::request_buffers_max;
 pub use metrics::install as install_metrics;
 pub use query::parse_go_duration;
+pub use slow::Waits;
 
 use crate::http::error::ApiError;
 use answer::Answer;
@@ -36,7 +39,6 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::net::TcpListener;
 use tokio::sync::{Semaphore, watch};
-use tokio_io_timeout::TimeoutStream;
 
 /// What the API decides by setting.
 #[derive(Debug, Clone)]
@@ -49,6 +51,8 @@ pub struct HttpConfig {
     pub batch_limits: rawline_batch::Limits,
     /// How long a request waits for buffers before it gets 503.
     pub pool_wait: Duration,
+    /// How long clients are waited for.
+    pub waits: Waits,
     /// Connections at once; each may hold [`CONNECTION_BYTES`] beside the pool.
     pub connections_max: usize,
     /// How long requests under way may still take when the broker is told to stop.
@@ -64,6 +68,7 @@ impl Default for HttpConfig {
             request_bytes_max: u64::from(batch_limits.batch_bytes_max) * 2,
             batch_limits,
             pool_wait: Duration::from_secs(5),
+            waits: Waits::default(),
             connections_max: 1024,
             shutdown_wait: Duration::from_secs(20),
         }
@@ -72,12 +77,6 @@ impl Default for HttpConfig {
 
 /// Bytes that a connection's own read buffer grows to.
 pub const CONNECTION_BYTES: usize = 128 << 10;
-
-/// A client that sends no byte of its head for so long is cut off.
-const HEAD_WAIT: Duration = Duration::from_secs(30);
-
-/// A client that takes no byte of an answer for so long is cut off.
-const WRITE_WAIT: Duration = Duration::from_secs(30);
 
 /// What every verb needs.
 pub(crate) struct Api {
@@ -105,6 +104,7 @@ pub async fn serve(
     let graceful = GracefulShutdown::new();
     let shutdown_wait = config.shutdown_wait;
     let metrics = metrics::HttpMetrics::new();
+    let tidying = metrics.tidy();
     let api = Arc::new(Api {
         broker,
         pool,
@@ -123,15 +123,14 @@ pub async fn serve(
         let Some((stream, permit)) = accepted else { continue };
         // A lone append's answer is smaller than a segment; it must not wait for more.
         let _ = stream.set_nodelay(true);
-        let mut stream = TimeoutStream::new(stream);
-        stream.set_write_timeout(Some(WRITE_WAIT));
+        let stream = slow::Paced::new(stream, api.config.waits.answer);
         let api = api.clone();
         let connection = hyper::server::conn::http1::Builder::new()
             .timer(TokioTimer::new())
-            .header_read_timeout(HEAD_WAIT)
+            .header_read_timeout(api.config.waits.head)
             .max_buf_size(CONNECTION_BYTES)
             .serve_connection(
-                TokioIo::new(Box::pin(stream)),
+                TokioIo::new(stream),
                 service_fn(move |request| {
                     let api = api.clone();
                     async move { Ok::<_, Infallible>(answer(&api, request).await) }
@@ -146,6 +145,7 @@ pub async fn serve(
         });
     }
     drop(listener);
+    tidying.abort();
     if tokio::time::timeout(shutdown_wait, graceful.shutdown()).await.is_err() {
         tracing::warn!("some requests were still under way after {shutdown_wait:?}; ended them");
     }
@@ -194,7 +194,7 @@ async fn route(api: &Api, request: Request<Incoming>) -> Result<Answer, ApiError
         "/offset" if get => topics::offset(api, request).await,
         "/topic" if get => topics::topic(api, request).await,
         "/topics" if get => Ok(topics::topics(api)),
-        "/metrics" if get => Ok(answer::text(api.metrics.render(&api.pool))),
+        "/metrics" if get => Ok(answer::metrics(api.metrics.render(&api.pool))),
         "/records" => Err(ApiError::method("GET, HEAD, POST")),
         "/record" | "/offset" | "/topic" | "/topics" | "/metrics" | "/health" | "/openapi.json" | "/" => {
             Err(ApiError::method("GET, HEAD"))

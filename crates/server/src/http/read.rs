@@ -3,14 +3,15 @@
 use crate::http::accept::{Form, form};
 use crate::http::answer::{self, Answer, JSON};
 use crate::http::append::BATCH;
-use crate::http::edge::{self, GatherWriter, Part, TEXT_BYTES_MAX, TEXT_RECORDS_MAX};
+use crate::http::edge::{self, GatherWriter, Part, TEXT_BYTES_MAX, TEXT_RECORDS_MAX, Wanted};
 use crate::http::error::ApiError;
 use crate::http::query::Query;
 use crate::http::Api;
 use bytes::Bytes;
 use http::{HeaderName, HeaderValue, Request, StatusCode};
 use hyper::body::Incoming;
-use rawline_broker::pool::Gathered;
+use rawline_broker::limits::BLOCK_BYTES;
+use rawline_broker::pool::{Gathered, PoolError, Reservation};
 use rawline_broker::{ReadAnswer, ReadRequest, Topic};
 use serde::Serialize;
 use std::io::Write;
@@ -44,19 +45,25 @@ pub(crate) async fn records(api: &Api, request: Request<Incoming>) -> Result<Ans
     }
     let topic = api.broker.topic(&name).await?;
     let read = read_or_stop(api, &topic, &wanted).await?;
-    api.metrics.given(read.end_offset - read.first_offset);
     let next_offset = HeaderValue::from(read.offset_next);
-    let first_offset = match form {
-        Form::Batch => read.first_offset,
-        _ => wanted.offset,
-    };
-    let mut answer = match form {
-        Form::Batch if read.pieces.is_empty() => no_content(),
-        Form::Batch => answer::pieces(StatusCode::OK, HeaderValue::from_static(BATCH), edge::batches(read)?),
-        Form::Multipart => multipart(api, edge::parts(api, read, wanted.offset, wanted.records_max).await?).await?,
-        Form::Lines if read.pieces.is_empty() => no_content(),
-        Form::Lines => lines(api, edge::parts(api, read, wanted.offset, wanted.records_max).await?).await?,
-        Form::Json => json(api, edge::parts(api, read, wanted.offset, wanted.records_max).await?).await?,
+    let (mut answer, first_offset) = match form {
+        Form::Batch => {
+            let (first_offset, end_offset) = (read.first_offset, read.end_offset);
+            let answer = batches(read)?;
+            api.metrics.given(end_offset - first_offset, answer.body().bytes());
+            (answer, first_offset)
+        }
+        _ => {
+            let parts = edge::parts(read, &for_form(&wanted))?;
+            let records: u64 = parts.iter().map(|part| part.records.len() as u64).sum();
+            let answer = match form {
+                Form::Lines => lines(api, parts).await?,
+                Form::Json => json(api, parts).await?,
+                Form::Multipart | Form::Batch => multipart(api, parts).await?,
+            };
+            api.metrics.given(records, answer.body().bytes());
+            (answer, wanted.offset)
+        }
     };
     answer.headers_mut().insert(FIRST_OFFSET, HeaderValue::from(first_offset));
     answer.headers_mut().insert(NEXT_OFFSET, next_offset);
@@ -72,14 +79,25 @@ pub(crate) async fn record(api: &Api, request: Request<Incoming>) -> Result<Answ
     let wanted = ReadRequest { offset, records_max: 1, bytes_max: 0, wait: Duration::ZERO };
     let read = topic.read(&wanted).await?;
     let offset_next = read.offset_next;
-    let parts = edge::parts(api, read, offset, 1).await?;
+    let parts = edge::parts(read, &for_form(&wanted))?;
     let Some(part) = parts.first() else {
         let message = format!("offset {offset} is not written yet; the topic's next offset is {offset_next}");
         return Err(ApiError::new(StatusCode::NOT_FOUND, "offset_out_of_bounds", message));
     };
-    api.metrics.given(1);
-    let record = part.data(&part.sizes()?);
-    Ok(answer::pieces(StatusCode::OK, HeaderValue::from_static("application/octet-stream"), [record]))
+    let record = records_of(api, part, None).await?;
+    let answer = answer::pieces(StatusCode::OK, HeaderValue::from_static("application/octet-stream"), record);
+    api.metrics.given(1, answer.body().bytes());
+    Ok(answer)
+}
+
+/// What a form takes of what was read for `request`.
+fn for_form(request: &ReadRequest) -> Wanted {
+    Wanted {
+        offset: request.offset,
+        records_max: request.records_max,
+        bytes_max: if request.bytes_max == 0 { u64::MAX } else { request.bytes_max },
+        unpacked_bytes_max: TEXT_BYTES_MAX,
+    }
 }
 
 /// Reads, but does not wait for data when the broker is told to stop.
@@ -102,6 +120,14 @@ fn no_content() -> Answer {
     answer
 }
 
+/// Batches as they are stored; 204 if nothing came in time.
+fn batches(read: ReadAnswer) -> Result<Answer, ApiError> {
+    if read.pieces.is_empty() {
+        return Ok(no_content());
+    }
+    Ok(answer::pieces(StatusCode::OK, HeaderValue::from_static(BATCH), edge::batches(read)?))
+}
+
 /// Sizes and records as the original gives them; 206 and no part if nothing came in time.
 async fn multipart(api: &Api, parts: Vec<Part>) -> Result<Answer, ApiError> {
     let boundary = edge::boundary();
@@ -111,33 +137,62 @@ async fn multipart(api: &Api, parts: Vec<Part>) -> Result<Answer, ApiError> {
         let end = Bytes::from(format!("--{boundary}--\r\n"));
         return Ok(answer::pieces(StatusCode::PARTIAL_CONTENT, content_type, [end]));
     }
-    let sizes: Vec<_> = parts.iter().map(Part::sizes).collect::<Result<_, _>>()?;
-    let records: u64 = sizes.iter().map(|sizes| sizes.len() as u64).sum();
+    let records: u64 = parts.iter().map(|part| part.records.len() as u64).sum();
     // A size has at most ten digits and a comma; 1 KiB is for what stands around them.
-    let mut text = writer(api, records * 11 + 1024).await?;
+    let text_bytes = records * 11 + 1024;
+    let unpacked_bytes: u64 = parts.iter().filter(|part| part.is_packed()).map(whole_blocks).sum();
+    // Everything at once: who waits for buffers must hold none.
+    let mut reservation = reserve(api, text_bytes.next_multiple_of(BLOCK_BYTES as u64) + unpacked_bytes).await?;
+    let mut text = GatherWriter(Gathered::new(reservation.split(text_bytes)));
     let part_head = |name| format!("--{boundary}\r\nContent-Disposition: form-data; name=\"{name}\"\r\n");
     write!(text, "{}Content-Type: application/json\r\n\r\n[", part_head("sizes")).map_err(edge::text_too_large)?;
     let mut separator = "";
-    for size in sizes.iter().flatten() {
+    for size in parts.iter().flat_map(|part| &part.records) {
         write!(text, "{separator}{}", size.len()).map_err(edge::text_too_large)?;
         separator = ",";
     }
     write!(text, "]\r\n{}Content-Type: application/octet-stream\r\n\r\n", part_head("records"))
         .map_err(edge::text_too_large)?;
     let mut body = text.0.freeze();
-    body.extend(parts.iter().zip(&sizes).map(|(part, sizes)| part.data(sizes)));
+    for part in &parts {
+        let reserved = part.is_packed().then(|| reservation.split(whole_blocks(part)));
+        body.extend(records_of(api, part, reserved).await?);
+    }
     body.push(Bytes::from(format!("\r\n--{boundary}--\r\n")));
     Ok(answer::pieces(StatusCode::OK, content_type, body))
 }
 
-/// A record a line.
+/// Length of a part's wanted records in bytes, rounded up to whole buffers.
+fn whole_blocks(part: &Part) -> u64 {
+    (part.range().len() as u64).next_multiple_of(BLOCK_BYTES as u64)
+}
+
+/// A part's wanted records back to back: as stored, or unpacked into buffers that were reserved or now are.
+async fn records_of(api: &Api, part: &Part, reserved: Option<Reservation>) -> Result<Vec<Bytes>, ApiError> {
+    if !part.is_packed() {
+        return Ok(vec![part.stored()]);
+    }
+    let reserved = match reserved {
+        Some(reserved) => reserved,
+        None => reserve(api, whole_blocks(part)).await?,
+    };
+    let mut unpacked = GatherWriter(Gathered::new(reserved));
+    let data = part.data(api).await?;
+    unpacked.write_all(data.record(&part.range())).map_err(edge::text_too_large)?;
+    Ok(unpacked.0.freeze())
+}
+
+/// A record a line; 204 if nothing came in time.
 async fn lines(api: &Api, parts: Vec<Part>) -> Result<Answer, ApiError> {
-    let sizes: Vec<_> = parts.iter().map(Part::sizes).collect::<Result<_, _>>()?;
-    let bytes: u64 = sizes.iter().flatten().map(|size| size.len() as u64 + 1).sum();
-    let mut text = writer(api, bytes).await?;
-    for (part, sizes) in parts.iter().zip(&sizes) {
-        for size in sizes {
-            text.write_all(part.record(size)).and_then(|()| text.write_all(b"\n")).map_err(edge::text_too_large)?;
+    if parts.is_empty() {
+        return Ok(no_content());
+    }
+    let bytes: u64 = parts.iter().flat_map(|part| &part.records).map(|range| range.len() as u64 + 1).sum();
+    let mut text = GatherWriter(Gathered::new(reserve(api, bytes).await?));
+    for part in &parts {
+        let data = part.data(api).await?;
+        for range in &part.records {
+            text.write_all(data.record(range)).and_then(|()| text.write_all(b"\n")).map_err(edge::text_too_large)?;
         }
     }
     Ok(answer::pieces(StatusCode::OK, HeaderValue::from_static("application/x-ndjson"), text.0.freeze()))
@@ -148,7 +203,7 @@ async fn lines(api: &Api, parts: Vec<Part>) -> Result<Answer, ApiError> {
 struct JsonRecord<'a> {
     offset: u64,
     /// When its batch was made.
-    time: String,
+    time: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
     record: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -156,18 +211,18 @@ struct JsonRecord<'a> {
 }
 
 async fn json(api: &Api, parts: Vec<Part>) -> Result<Answer, ApiError> {
-    let sizes: Vec<_> = parts.iter().map(Part::sizes).collect::<Result<_, _>>()?;
     // A control character takes six bytes in JSON; 128 bytes are for what stands around a record.
-    let bytes: u64 = sizes.iter().flatten().map(|size| size.len() as u64 * 6 + 128).sum();
-    let mut text = writer(api, bytes + 16).await?;
+    let bytes: u64 = parts.iter().flat_map(|part| &part.records).map(|range| range.len() as u64 * 6 + 128).sum();
+    let mut text = GatherWriter(Gathered::new(reserve(api, bytes + 16).await?));
     let mut separator: &[u8] = b"[";
-    for (part, sizes) in parts.iter().zip(&sizes) {
-        let time = rfc3339(part.created_us()?);
-        for (offset, size) in (part.first_offset..).zip(sizes) {
-            let bytes = part.record(size);
+    for part in &parts {
+        let time = rfc3339(part.created_us());
+        let data = part.data(api).await?;
+        for (offset, range) in (part.first_offset..).zip(&part.records) {
+            let bytes = data.record(range);
             let record = std::str::from_utf8(bytes).ok();
             let record_base64 = record.is_none().then(|| base64(bytes));
-            let line = JsonRecord { offset, time: time.clone(), record, record_base64 };
+            let line = JsonRecord { offset, time: &time, record, record_base64 };
             text.write_all(separator).map_err(edge::text_too_large)?;
             serde_json::to_writer(&mut text, &line).map_err(edge::text_too_large)?;
             separator = b",\n";
@@ -177,9 +232,11 @@ async fn json(api: &Api, parts: Vec<Part>) -> Result<Answer, ApiError> {
     Ok(answer::pieces(StatusCode::OK, JSON, text.0.freeze()))
 }
 
-async fn writer(api: &Api, bytes: u64) -> Result<GatherWriter, ApiError> {
-    let reservation = api.pool.reserve(bytes, api.config.pool_wait).await?;
-    Ok(GatherWriter(Gathered::new(reservation)))
+async fn reserve(api: &Api, bytes: u64) -> Result<Reservation, ApiError> {
+    api.pool.reserve(bytes, api.config.pool_wait).await.map_err(|error| match error {
+        PoolError::Exhausted => error.into(),
+        PoolError::TooLarge { .. } => edge::text_too_large(error),
+    })
 }
 
 fn base64(bytes: &[u8]) -> String {

@@ -1,0 +1,339 @@
+//! The benchmarks run, say what they measured, leave nothing behind, and fail on a broker that is wrong.
+
+mod support;
+
+use serde_json::Value;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+use support::{Broker, RAWLINE};
+use tempfile::TempDir;
+
+fn rawline() -> Command {
+    let mut command = Command::new(RAWLINE);
+    command.env_remove("RAWLINE_API_KEY");
+    command
+}
+
+/// Runs a benchmark with its temporary files below `folder`.
+fn bench(folder: &Path, args: &[&str]) -> Output {
+    rawline().arg("bench").args(args).env("TMPDIR", folder).output().unwrap()
+}
+
+/// Runs a benchmark that must succeed; gives its JSON.
+fn figures(args: &[&str]) -> Value {
+    let folder = TempDir::new().unwrap();
+    let json = TempDir::new().unwrap();
+    let path = json.path().join("figures.json");
+    let args = [args, &["--json", path.to_str().unwrap()]].concat();
+    let output = bench(folder.path(), &args);
+    assert!(output.status.success(), "{output:?}");
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0, "something is left in the temporary folder");
+    let figures: Value = serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap();
+    for name in ["version", "commit", "rustc", "cpu_model", "kernel", "filesystem"] {
+        assert!(figures["environment"][name].as_str().is_some_and(|text| !text.is_empty()), "{name}: {figures:#}");
+    }
+    assert!(figures["environment"]["memory_bytes"].as_u64().unwrap() > 0);
+    figures
+}
+
+fn positive(value: &Value) -> f64 {
+    let number = value.as_f64().unwrap_or_else(|| panic!("{value} is not a number"));
+    assert!(number > 0.0 && number.is_finite(), "{number}");
+    number
+}
+
+fn check_runs(figures: &Value, runs: u64, warmup_runs: u64) {
+    let all = figures["runs"].as_array().unwrap();
+    assert_eq!(all.len() as u64, runs + warmup_runs);
+    for (i, run) in all.iter().enumerate() {
+        assert_eq!(run["warmup"], (i as u64) < warmup_runs);
+        assert_eq!(run["checksum"].as_str().unwrap().len(), 16);
+        for name in ["seconds", "requests_per_second", "batches_per_second", "records_per_second", "mb_per_second"] {
+            positive(&run[name]);
+        }
+        assert_eq!(run["latency_us"]["count"], run["requests"]);
+    }
+    let summary = &figures["summary"];
+    assert_eq!(summary["runs"], runs);
+    for name in ["seconds", "records_per_second", "batches_per_second", "mb_per_second", "client_cpu_seconds_per_gb"] {
+        let spread = &summary[name];
+        let (avg, min, max) = (positive(&spread["avg"]), positive(&spread["min"]), positive(&spread["max"]));
+        assert!(min <= max && avg >= min * 0.999 && avg <= max * 1.001, "{name}: {spread}");
+    }
+    let latency = &summary["latency_us"];
+    let quantiles = ["p50", "p90", "p99", "p999", "max"].map(|name| positive(&latency[name]));
+    assert!(quantiles.is_sorted(), "{latency}");
+    assert!(quantiles[0] > 1.0, "a request over a socket takes longer than a microsecond: {latency}");
+    positive(&summary["client_peak_rss_bytes"]);
+    positive(&summary["broker_peak_rss_bytes"]);
+}
+
+#[test]
+fn write_reports_what_it_moved() {
+    let figures = figures(&[
+        "write",
+        "-r",
+        "2",
+        "-w=4",
+        "-l=true",
+        "--batches=20",
+        "-b",
+        "16",
+        "--record-size=100",
+        "--warmup-runs=1",
+        "--warmup-batches=3",
+        "--durability=page-cache",
+        "--batcher-block-time=5ms",
+        "--batcher-max-bytes=1048576",
+        "--memory=128MiB",
+        "--remote-broker-api-key=unused",
+    ]);
+    assert_eq!(figures["bench"], "write");
+    assert_eq!(figures["flags"]["durability"], "page-cache");
+    assert_eq!(figures["flags"]["remote_broker_api_key"], Value::Null, "a key must not be printed");
+    check_runs(&figures, 2, 1);
+    let run = &figures["runs"][1];
+    assert_eq!((&run["requests"], &run["batches"]), (&20.into(), &20.into()));
+    assert_eq!((&run["records"], &run["bytes"]), (&320.into(), &32_000.into()));
+}
+
+#[test]
+fn read_reports_what_it_moved_and_compares_with_sendfile() {
+    let figures = figures(&[
+        "read",
+        "--local-broker=true",
+        "-r",
+        "2",
+        "-w",
+        "4",
+        "--batches=8",
+        "--record-size=64",
+        "--records-per-batch=32",
+        "--records-per-request=100",
+        "--requests",
+        "60",
+        "--warmup-runs=0",
+        "--with-limit",
+        "--log-level=3",
+    ]);
+    check_runs(&figures, 2, 0);
+    let run = &figures["runs"][0];
+    assert_eq!(run["requests"], 60);
+    // 255 records can be asked for, and a request near the end asks for fewer than 100.
+    let records = run["records"].as_u64().unwrap();
+    assert!((60..6000).contains(&records), "{records}");
+    assert_eq!(run["bytes"].as_u64().unwrap(), records * 64);
+    assert!(run["batches"].as_u64().unwrap() >= 60);
+    positive(&run["limit"]["gb_per_second"]);
+    positive(&figures["summary"]["limit_ratio"]["avg"]);
+    assert_ne!(figures["runs"][0]["checksum"], figures["runs"][1]["checksum"], "each run draws its own offsets");
+}
+
+#[test]
+fn latency_reports_both_times() {
+    let figures = figures(&["latency", "--rate=200", "--seconds=1", "-w", "2", "--warmup-seconds=0"]);
+    check_runs(&figures, 1, 0);
+    assert_eq!(figures["runs"][0]["requests"], 200);
+    let at = |name: &str| positive(&figures[name]["p50"]);
+    assert!(figures["summary"]["latency_us"]["p50"].as_f64().unwrap() >= at("service_us") * 0.99);
+    positive(&figures["rate_reached"]["avg"]);
+    positive(&figures["client_cpu_us_per_append"]);
+}
+
+#[test]
+fn limits_measure_everything() {
+    let figures = figures(&[
+        "limits",
+        "--loopback-bytes=33554432",
+        "--file-bytes=4194304",
+        "--copy-bytes=65536",
+        "--disk-bytes=1048577",
+        "--syncs=5",
+    ]);
+    let loopback = figures["loopback"].as_array().unwrap();
+    assert_eq!(loopback.len(), 9);
+    for figure in loopback {
+        positive(&figure["gb_per_second"]);
+        positive(&figure["cpu_seconds_per_gb"]);
+        assert!(figure["bytes"].as_u64().unwrap() >= 33_554_432);
+    }
+    assert!(!figures["memory_copy"].as_array().unwrap().is_empty());
+    positive(&figures["disk_write"]["page_cache_gb_per_second"]);
+    for figure in figures["disk_sync"].as_array().unwrap() {
+        assert_eq!(figure["latency_us"]["count"], 5);
+        positive(&figure["latency_us"]["p50"]);
+    }
+}
+
+#[test]
+fn a_broker_that_is_not_there_is_exit_code_1() {
+    // Bound and closed again, so nothing listens there.
+    let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let url = format!("http://{address}");
+    let folder = TempDir::new().unwrap();
+    for which in ["write", "read", "latency"] {
+        let output = bench(folder.path(), &[which, "--local-broker=false", "--remote-broker-address", &url]);
+        assert_eq!(output.status.code(), Some(1), "{output:?}");
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(said.contains(&url) && said.contains("rawline serve"), "{said}");
+    }
+}
+
+#[test]
+fn a_broker_that_does_not_start_is_exit_code_1() {
+    let folder = TempDir::new().unwrap();
+    let output = bench(folder.path(), &["write", "--memory", "3 bananas"]);
+    assert_eq!(output.status.code(), Some(1), "{output:?}");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(said.contains("bananas"), "what the broker said is missing: {said}");
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn wrong_usage_is_exit_code_2() {
+    let folder = TempDir::new().unwrap();
+    for args in [&["write", "--batches=0"][..], &["write", "-w", "0"], &["read", "--durability=never"], &["sideways"]] {
+        assert_eq!(bench(folder.path(), args).status.code(), Some(2), "{args:?}");
+    }
+}
+
+#[test]
+fn interrupting_removes_everything() {
+    let folder = TempDir::new().unwrap();
+    let mut child = rawline()
+        .args(["bench", "latency", "--seconds", "600"])
+        .env("TMPDIR", folder.path())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    // Until the broker has its folder.
+    while std::fs::read_dir(folder.path()).unwrap().next().is_none() {
+        assert!(child.try_wait().unwrap().is_none(), "it ended by itself");
+        std::thread::yield_now();
+    }
+    let interrupted = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    assert!(interrupted.success());
+    assert_eq!(child.wait().unwrap().code(), Some(1));
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+}
+
+/// What is wrong with the broker behind the proxy.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Wrong {
+    Nothing,
+    /// Appends are answered, never stored.
+    Swallows,
+    /// Every append is answered with the offsets of the first.
+    RepeatsOffsets,
+    /// Reads give the records before those asked for, and claim that they are the right ones.
+    ReadsElsewhere,
+}
+
+#[test]
+fn a_broker_that_is_wrong_never_passes() {
+    let folder = TempDir::new().unwrap();
+    let behind = Broker::start(&["--durability", "page-cache"]);
+    let write = ["write", "--batches=10", "-b", "8", "--record-size=32", "-w", "2", "--warmup-runs=0"];
+    let read = ["read", "--batches=10", "-b", "8", "--record-size=32", "-w", "2", "--requests=20", "--warmup-runs=0"];
+    let latency = ["latency", "--rate=1000", "--seconds=1", "--record-size=32", "--warmup-seconds=0"];
+    for (wrong, args, word) in [
+        (Wrong::Nothing, &write[..], ""),
+        (Wrong::Nothing, &read, ""),
+        (Wrong::Swallows, &write, "lost records"),
+        (Wrong::Swallows, &latency, "lost records"),
+        (Wrong::RepeatsOffsets, &write, "loses or repeats"),
+        (Wrong::RepeatsOffsets, &read, "loses or repeats"),
+        (Wrong::RepeatsOffsets, &latency, "loses or repeats"),
+        (Wrong::ReadsElsewhere, &write, "not the one that was sent"),
+        (Wrong::ReadsElsewhere, &read, "is another one"),
+        (Wrong::ReadsElsewhere, &latency, "not those that were sent"),
+    ] {
+        let url = proxy(behind.address, wrong);
+        let remote = ["--local-broker=false", "--remote-broker-address", &url];
+        let output = bench(folder.path(), &[args, &remote].concat());
+        let said = String::from_utf8_lossy(&output.stderr);
+        let code = i32::from(wrong != Wrong::Nothing);
+        assert_eq!(output.status.code(), Some(code), "{wrong:?} {args:?}: {said}");
+        assert!(said.contains(word), "{wrong:?} {args:?}: {said}");
+    }
+}
+
+/// Stands in front of a broker and does one thing wrongly; gives its URL. It lives until the tests end.
+fn proxy(behind: SocketAddr, wrong: Wrong) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    let swallowed = Arc::new(AtomicU64::new(0));
+    let first_answer = Arc::new(Mutex::new(None));
+    std::thread::spawn(move || {
+        for client in listener.incoming() {
+            let (swallowed, first_answer) = (swallowed.clone(), first_answer.clone());
+            std::thread::spawn(move || {
+                let mut client = client.unwrap();
+                let mut broker = TcpStream::connect(behind).unwrap();
+                for stream in [&client, &broker] {
+                    stream.set_nodelay(true).unwrap();
+                }
+                let mut from_client = BufReader::new(client.try_clone().unwrap());
+                let mut from_broker = BufReader::new(broker.try_clone().unwrap());
+                while let Some((mut head, body)) = message(&mut from_client) {
+                    let append = head.starts_with("POST");
+                    let asked = head.split_once("&offset=").and_then(|(_, rest)| {
+                        rest.split(|end: char| !end.is_ascii_digit()).next()?.parse::<u64>().ok()
+                    });
+                    // The record before the one asked for, where there is one.
+                    let elsewhere = asked.filter(|&asked| wrong == Wrong::ReadsElsewhere && asked > 0);
+                    if let Some(asked) = elsewhere {
+                        head = head.replace(&format!("&offset={asked}"), &format!("&offset={}", asked - 1));
+                    }
+                    let (mut head, mut body) = if append && wrong == Wrong::Swallows {
+                        // The batch header's number of records.
+                        let records = u64::from(u32::from_le_bytes(body[12..16].try_into().unwrap()));
+                        let first = swallowed.fetch_add(records, Ordering::SeqCst);
+                        let text = format!("{{\"first_offset\":{first},\"next_offset\":{}}}", first + records);
+                        (format!("HTTP/1.1 201 Created\r\ncontent-length: {}\r\n\r\n", text.len()), text.into_bytes())
+                    } else {
+                        broker.write_all(head.as_bytes()).unwrap();
+                        broker.write_all(&body).unwrap();
+                        message(&mut from_broker).unwrap()
+                    };
+                    if let Some(asked) = elsewhere {
+                        let is = format!("rawline-first-offset: {}\r\n", asked - 1);
+                        assert!(head.contains(&is), "{head}");
+                        head = head.replace(&is, &format!("rawline-first-offset: {asked}\r\n"));
+                    }
+                    if append && wrong == Wrong::RepeatsOffsets {
+                        (head, body) = first_answer.lock().unwrap().get_or_insert((head, body)).clone();
+                    }
+                    // A benchmark that has seen enough does not read the rest.
+                    if client.write_all(head.as_bytes()).and_then(|()| client.write_all(&body)).is_err() {
+                        return;
+                    }
+                }
+            });
+        }
+    });
+    url
+}
+
+/// Reads a head and a body of known length.
+fn message(from: &mut impl BufRead) -> Option<(String, Vec<u8>)> {
+    let mut head = String::new();
+    while !head.ends_with("\r\n\r\n") {
+        if from.read_line(&mut head).ok()? == 0 {
+            return None;
+        }
+    }
+    let length = head
+        .lines()
+        .filter_map(|line| line.split_once(": "))
+        .find(|(name, _)| name.eq_ignore_ascii_case("content-length"))
+        .map_or(0, |(_, value)| value.parse().unwrap());
+    let mut body = vec![0; length];
+    from.read_exact(&mut body).ok()?;
+    Some((head, body))
+}

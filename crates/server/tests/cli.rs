@@ -1,0 +1,328 @@
+//! The client commands against a real broker: what goes in comes out, and failures say what to do.
+
+mod support;
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::process::Stdio;
+use support::{Broker, rawline, run};
+
+/// Numbers that look random and are the same in every run.
+struct Numbers(u64);
+
+impl Numbers {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        self.0 >> 33
+    }
+}
+
+/// Lines of every kind: empty, binary, with carriage returns, long; the last with a newline.
+fn lines(count: usize, length_max: u64, seed: u64) -> Vec<u8> {
+    let mut numbers = Numbers(seed);
+    let mut out = Vec::new();
+    for _ in 0..count {
+        match numbers.next() % 4 {
+            0 => {}
+            1 => out.extend_from_slice(b"{\"id\": 17, \"text\": \"as events are\"}\r"),
+            _ => {
+                for _ in 0..numbers.next() % length_max {
+                    let byte = numbers.next() as u8;
+                    out.push(if byte == b'\n' { 0 } else { byte });
+                }
+            }
+        }
+        out.push(b'\n');
+    }
+    out
+}
+
+/// The lines of a command's stderr but its name.
+fn said(output: &std::process::Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+fn assert_same(got: &[u8], want: &[u8]) {
+    let differs_at = got.iter().zip(want).position(|(got, want)| got != want);
+    assert!(got == want, "{} bytes for {}, first difference at {differs_at:?}", got.len(), want.len());
+}
+
+#[test]
+fn lines_come_back_byte_for_byte_with_every_codec() {
+    let broker = Broker::start(&[]);
+    let mut large = lines(12, 1_500_000, 3);
+    large.extend_from_slice(&vec![b'x'; 9 << 20]);
+    large.push(b'\n');
+    let inputs = [lines(100_000, 60, 1), lines(3_000, 5_000, 2), large, b"\n".to_vec(), b"\n\n\na".to_vec()];
+    for codec in ["none", "lz4", "zstd"] {
+        for (i, input) in inputs.iter().enumerate() {
+            let topic = format!("{codec}-{i}");
+            let output = broker.run(&["produce", &topic, "--codec", codec], input);
+            let records = input.split_inclusive(|&byte| byte == b'\n').count();
+            assert!(said(&output).contains(&format!("appended {records} record")), "{}", said(&output));
+            assert!(said(&output).contains(&format!("offsets 0..{records},")), "{}", said(&output));
+            let mut want = input.clone();
+            if !want.ends_with(b"\n") {
+                want.push(b'\n');
+            }
+            assert_same(&broker.run(&["consume", &topic], b"").stdout, &want);
+            // Small reads cut batches into slices.
+            assert_same(&broker.run(&["consume", &topic, "--read-bytes", "100KiB"], b"").stdout, &want);
+        }
+    }
+}
+
+#[test]
+fn files_and_prefixed_records_come_back_byte_for_byte() {
+    let broker = Broker::start(&[]);
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("file with spaces");
+    let file = lines(10_000, 100, 4);
+    std::fs::write(&path, &file).unwrap();
+    let path = path.to_str().unwrap();
+
+    broker.run(&["produce", "whole", path, "--format", "file"], b"");
+    broker.run(&["produce", "whole", path, "--format", "file", "--codec", "zstd"], b"");
+    let mut want = Vec::new();
+    for _ in 0..2 {
+        want.extend_from_slice(&(file.len() as u32).to_le_bytes());
+        want.extend_from_slice(&file);
+    }
+    let output = broker.run(&["consume", "whole", "--format", "length-prefixed"], b"");
+    assert_same(&output.stdout, &want);
+
+    broker.run(&["produce", "prefixed", "--format", "length-prefixed", "-"], &want);
+    let output = broker.run(&["consume", "prefixed", "--format", "length-prefixed"], b"");
+    assert_same(&output.stdout, &want);
+
+    broker.run(&["produce", "lines", path], b"");
+    assert_same(&broker.run(&["consume", "lines"], b"").stdout, &file);
+}
+
+#[test]
+fn an_empty_input_appends_nothing_and_says_so() {
+    let broker = Broker::start(&[]);
+    for format in ["lines", "file", "length-prefixed"] {
+        let output = broker.run(&["produce", "empty", "--format", format], b"");
+        assert!(said(&output).contains("the input is empty"), "{}", said(&output));
+    }
+    assert!(broker.run(&["consume", "empty"], b"").stdout.is_empty());
+    let topic = broker.run(&["topic", "empty", "--json"], b"").stdout;
+    let topic: serde_json::Value = serde_json::from_slice(&topic).unwrap();
+    assert_eq!(topic["next_offset"], 0);
+}
+
+#[test]
+fn a_range_is_the_one_asked_for() {
+    let broker = Broker::start(&[]);
+    let numbers: Vec<String> = (0..1000).map(|number| number.to_string()).collect();
+    let input = numbers.join("\n");
+    for codec in ["none", "zstd"] {
+        broker.run(&["produce", codec, "--codec", codec, "--batch-bytes", "100"], input.as_bytes());
+        for (args, from, to) in [
+            (&["--offset", "earliest"][..], 0, 1000),
+            (&["--offset", "latest"], 1000, 1000),
+            (&["--offset", "1000"], 1000, 1000),
+            (&["--offset", "2000"], 1000, 1000),
+            (&["--offset", "999"], 999, 1000),
+            (&["--offset", "17", "--max-records", "60"], 17, 77),
+            (&["--offset", "17", "--max-records", "1", "--follow"], 17, 18),
+            (&["--max-records", "0"], 0, 0),
+            (&["--max-records", "5000"], 0, 1000),
+            (&["--since", "2020-01-01T00:00:00+02:00"], 0, 1000),
+            (&["--since", "2120-01-01T00:00:00Z"], 1000, 1000),
+        ] {
+            let output = broker.run(&[&["consume", codec], args].concat(), b"");
+            let want: String = numbers[from..to].iter().map(|number| format!("{number}\n")).collect();
+            assert_eq!(String::from_utf8(output.stdout).unwrap(), want, "{codec} {args:?}");
+        }
+    }
+}
+
+#[test]
+fn json_has_offset_time_and_record() {
+    let broker = Broker::start(&[]);
+    broker.run(&["produce", "t"], b"plain\n\xff\xfe\n{\"a\":\"\\u00fc\"}\n");
+    let output = broker.run(&["consume", "t", "--format", "json"], b"").stdout;
+    let lines: Vec<serde_json::Value> =
+        output.split_inclusive(|&byte| byte == b'\n').map(|line| serde_json::from_slice(line).unwrap()).collect();
+    assert_eq!(lines.len(), 3);
+    for (offset, line) in lines.iter().enumerate() {
+        assert_eq!(line["offset"], offset);
+        line["time"].as_str().unwrap().parse::<jiff::Timestamp>().unwrap();
+    }
+    assert_eq!(lines[0]["record"], "plain");
+    assert_eq!(lines[1]["record_base64"], "//4=");
+    assert_eq!(lines[2]["record"], "{\"a\":\"\\u00fc\"}");
+}
+
+#[test]
+fn follow_gives_records_as_they_come_and_ends_cleanly_when_interrupted() {
+    let broker = Broker::start(&[]);
+    broker.run(&["produce", "t"], b"before\n");
+    let mut consumer =
+        broker.rawline(&["consume", "t", "--follow"]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut lines = BufReader::new(consumer.stdout.take().unwrap()).lines();
+    assert_eq!(lines.next().unwrap().unwrap(), "before");
+    for number in 0..3 {
+        broker.run(&["produce", "t"], format!("{number} a\n{number} b\n").as_bytes());
+        assert_eq!(lines.next().unwrap().unwrap(), format!("{number} a"));
+        assert_eq!(lines.next().unwrap().unwrap(), format!("{number} b"));
+    }
+    let pid = rustix::process::Pid::from_child(&consumer);
+    rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
+    let mut stderr = String::new();
+    consumer.stderr.take().unwrap().read_to_string(&mut stderr).unwrap();
+    assert_eq!((consumer.wait().unwrap().code(), stderr.as_str()), (Some(0), ""));
+    assert!(lines.next().is_none());
+}
+
+#[test]
+fn a_reader_that_has_seen_enough_is_no_failure() {
+    let broker = Broker::start(&[]);
+    broker.run(&["produce", "t"], &lines(200_000, 60, 5));
+    for format in ["raw", "json"] {
+        let mut consumer = broker
+            .rawline(&["consume", "t", "--format", format])
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut first = [0; 1];
+        consumer.stdout.take().unwrap().read_exact(&mut first).unwrap();
+        let output = consumer.wait_with_output().unwrap();
+        assert_eq!((output.status.code(), said(&output).as_str()), (Some(0), ""));
+    }
+}
+
+#[test]
+fn topics_are_listed_for_people_and_for_machines() {
+    let broker = Broker::start(&[]);
+    let output = broker.run(&["topics"], b"");
+    assert!(output.stdout.is_empty() && said(&output).contains("no topics yet"), "{}", said(&output));
+    broker.run(&["produce", "one"], b"a\nb\n");
+    broker.run(&["produce", "two-Longer_name.x"], b"a\n");
+    let table = String::from_utf8(broker.run(&["topics"], b"").stdout).unwrap();
+    let rows: Vec<&str> = table.lines().collect();
+    assert_eq!(rows.len(), 3, "{table}");
+    assert!(
+        rows.iter().any(|row| row.starts_with("one ")) && rows.iter().any(|row| row.starts_with("two-Longer_name.x "))
+    );
+    let json: serde_json::Value = serde_json::from_slice(&broker.run(&["topics", "--json"], b"").stdout).unwrap();
+    assert_eq!(json.as_array().unwrap().len(), 2);
+    let topic = broker.run(&["topic", "one", "--json"], b"").stdout;
+    let topic: serde_json::Value = serde_json::from_slice(&topic).unwrap();
+    assert_eq!((&topic["name"], &topic["next_offset"]), (&"one".into(), &2.into()));
+    assert!(topic["bytes"].as_u64().unwrap() > 0 && topic["latest_commit_at"].is_string());
+    let text = String::from_utf8(broker.run(&["topic", "one"], b"").stdout).unwrap();
+    assert!(text.contains("next offset    2\n"), "{text}");
+}
+
+#[test]
+fn failures_have_their_exit_code_and_say_what_to_do() {
+    let broker = Broker::start(&["--api-key", "right"]);
+    let url = broker.url();
+    let gone = {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        format!("http://{}", listener.local_addr().unwrap())
+    };
+    for (url, args, input, code, what) in [
+        (&gone, &["topics"][..], "", 1, "rawline serve"),
+        (&gone, &["topic", "t"], "", 1, "rawline serve"),
+        (&gone, &["consume", "t"], "", 1, "is the broker running"),
+        (&gone, &["produce", "t"], "a\n", 1, "is the broker running"),
+        (&url, &["topics"], "", 1, "401"),
+        (&url, &["produce", "t", "--api-key", "wrong"], "a\n", 1, "401"),
+        (&url, &["consume", "t", "--api-key", "wrong"], "", 1, "401"),
+        (&url, &["produce", "t", "/no/such/file", "--api-key", "right"], "", 1, "can't read /no/such/file"),
+        (&url, &["produce", "t", "/", "--api-key", "right"], "", 1, "is a directory"),
+        (&url, &["produce", "", "--api-key", "right"], "a\n", 1, "400"),
+        (&url, &["produce", "t", "--api-key", "right", "--format", "length-prefixed"], "ab", 1, "record 1"),
+        (&url, &["produce", "t", "--codec", "gzip"], "", 2, "none, lz4 and zstd"),
+        (&url, &["produce", "t", "--linger", "5"], "", 2, "5ms"),
+        (&url, &["produce"], "", 2, "TOPIC"),
+        (&url, &["produce", "t", "--batch-bytes", "0", "--api-key", "right"], "a\n", 2, "batch_bytes"),
+        (&url, &["consume", "t", "--offset", "-1"], "", 2, "earliest or latest"),
+        (&url, &["consume", "t", "--offset", "1", "--since", "2026-01-01T00:00:00Z"], "", 2, "--since"),
+        (&url, &["consume", "t", "--since", "yesterday"], "", 2, "--since"),
+        (&url, &["topics", "--broker", "127.0.0.1:1"], "", 2, "http://127.0.0.1:51313"),
+        (&url, &["topics", "--broker", "https://example.org"], "", 2, "https"),
+        (&url, &["nonsense"], "", 2, "nonsense"),
+    ] {
+        let output = run(rawline(url, args), input.as_bytes());
+        let stderr = said(&output);
+        assert_eq!(output.status.code(), Some(code), "{args:?}: {stderr}");
+        assert!(stderr.contains(what), "{args:?}: {stderr}");
+        assert!(code == 2 || stderr.lines().any(|line| line.starts_with("rawline: ")), "{args:?}: {stderr}");
+        assert!(!stderr.contains("right"), "the key was shown: {stderr}");
+    }
+}
+
+#[test]
+fn what_was_read_before_a_bad_record_is_appended() {
+    let broker = Broker::start(&[]);
+    let mut input = Vec::new();
+    for record in ["one", "two"] {
+        input.extend_from_slice(&(record.len() as u32).to_le_bytes());
+        input.extend_from_slice(record.as_bytes());
+    }
+    input.extend_from_slice(&[9, 0, 0, 0, b'x']);
+    let output = run(broker.rawline(&["produce", "t", "--format", "length-prefixed"]), &input);
+    assert_eq!(output.status.code(), Some(1));
+    let stderr = said(&output);
+    assert!(stderr.contains("record 3: the input ends after 1 of 9 bytes"), "{stderr}");
+    assert!(stderr.contains("appended 2 records"), "{stderr}");
+    assert_eq!(broker.run(&["consume", "t"], b"").stdout, b"one\ntwo\n");
+}
+
+#[test]
+fn every_help_has_examples() {
+    for command in ["produce", "consume", "topics", "topic", "serve"] {
+        let output = run(rawline("http://x", &[command, "--help"]), b"");
+        let help = String::from_utf8(output.stdout).unwrap();
+        assert!(help.contains("Examples:") && help.contains(&format!("rawline {command}")), "{help}");
+    }
+}
+
+#[test]
+fn produce_and_consume_outlive_the_brokers_restart() {
+    let mut broker = Broker::start(&[]);
+    broker.run(&["produce", "t"], b"begin\n");
+    let mut producer = broker
+        .rawline(&["produce", "t", "--batch-bytes", "2KiB"])
+        .stdin(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut consumer = broker.rawline(&["consume", "t", "--follow"]).stdout(Stdio::piped()).spawn().unwrap();
+    let mut consumed = BufReader::new(consumer.stdout.take().unwrap()).lines().map(|line| line.unwrap());
+    assert_eq!(consumed.next().unwrap(), "begin");
+
+    let mut input = producer.stdin.take().unwrap();
+    let mut sent = 0;
+    let mut seen = 0;
+    for _ in 0..3 {
+        // Enough to be on its way when the broker is killed.
+        for _ in 0..20_000 {
+            writeln!(input, "{sent}").unwrap();
+            sent += 1;
+        }
+        broker.kill();
+        for _ in 0..1000 {
+            writeln!(input, "{sent}").unwrap();
+            sent += 1;
+        }
+        broker.start_again();
+        // The consumer sees every record in order; one whose answer was lost may come again.
+        while seen < sent {
+            let line: u64 = consumed.next().unwrap().parse().unwrap();
+            assert!(line <= seen, "{line} came before {seen}");
+            seen = seen.max(line + 1);
+        }
+    }
+    drop(input);
+    let output = producer.wait_with_output().unwrap();
+    assert!(output.status.success(), "{}", said(&output));
+    assert!(said(&output).contains(&format!("appended {sent} records")), "{}", said(&output));
+    consumer.kill().unwrap();
+    consumer.wait().unwrap();
+}

@@ -1,0 +1,8 @@
+//! Valid batches with some of their bytes changed.
+
+#![no_main]
+
+#[path = "../../crates/batch/tests/bodies/mod.rs"]
+mod bodies;
+
+libfuzzer_sys::fuzz_target!(|input: &[u8]| bodies::mutate(input));
