@@ -1,0 +1,83 @@
+//! The README's commands, run as a reader runs them.
+
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+
+/// The shell blocks of a page, in order.
+fn shell_blocks(page: &str) -> Vec<String> {
+    page.split("```sh\n").skip(1).filter_map(|rest| rest.split("```").next()).map(str::to_owned).collect()
+}
+
+struct Broker {
+    process: Child,
+    url: String,
+}
+
+impl Broker {
+    fn start(storage: &Path) -> Broker {
+        let mut process = Command::new(env!("CARGO_BIN_EXE_rawline"))
+            .args(["serve", "--listen", "127.0.0.1:0", "--storage"])
+            .arg(storage)
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut lines = BufReader::new(process.stderr.take().unwrap()).lines();
+        let url = lines
+            .by_ref()
+            .map_while(Result::ok)
+            .find_map(|line| line.split_once("listening on ").map(|(_, url)| url.to_owned()))
+            .expect("the broker says where it listens");
+        // The pipe must be read on, or the broker would stop at a full one.
+        std::thread::spawn(move || lines.map_while(Result::ok).for_each(drop));
+        Broker { process, url }
+    }
+}
+
+impl Drop for Broker {
+    fn drop(&mut self) {
+        // As rudely as the README allows.
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+fn run(script: &str, folder: &Path, broker: &Broker) -> String {
+    let bin = Path::new(env!("CARGO_BIN_EXE_rawline")).parent().unwrap().display().to_string();
+    let path = format!("{bin}:{}", std::env::var("PATH").unwrap());
+    let output = Command::new("bash")
+        .args(["-euo", "pipefail", "-c", script])
+        .current_dir(folder)
+        .env("PATH", path)
+        .env("RAWLINE_BROKER", &broker.url)
+        .output()
+        .unwrap();
+    let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success(), "{script}\n{out}\n{err}");
+    out.into_owned()
+}
+
+#[test]
+fn the_quick_start_works_by_copy_and_paste() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let readme = std::fs::read_to_string(root.join("README.md")).unwrap();
+    let makefile = std::fs::read_to_string(root.join("Makefile")).unwrap();
+    let blocks = shell_blocks(&readme);
+    // The first starts the broker and does not end; here the test starts it.
+    assert_eq!(blocks[0].trim(), "make run");
+    assert!(makefile.contains("\nrun: "));
+    assert!(blocks.len() >= 4, "the README has lost its commands");
+
+    let folder = tempfile::tempdir().unwrap();
+    let storage = folder.path().join("data");
+    let broker = Broker::start(&storage);
+    let outputs: Vec<_> = blocks[1..].iter().map(|block| run(block, folder.path(), &broker)).collect();
+    assert!(outputs[0].contains("the same bytes"), "{}", outputs[0]);
+    assert!(outputs[1].contains("events") && outputs[1].contains("\"user\": 7"), "{}", outputs[1]);
+    assert!(outputs[2].contains(r#""record":"one""#) && outputs[2].contains(r#""name":"hello""#), "{}", outputs[2]);
+
+    drop(broker);
+    let broker = Broker::start(&storage);
+    let again = run("rawline consume events > again.txt; cmp events.txt again.txt && echo same", folder.path(), &broker);
+    assert_eq!(again, "same\n");
+}
