@@ -89,6 +89,15 @@ fn a_builder_fills_a_batch_to_its_limits_and_no_further() {
 }
 
 #[test]
+fn records_of_no_bytes_fill_a_batch_too() {
+    let mut builder = Builder::new(Codec::None, Limits { batch_bytes_max: 80, ..Limits::FORMAT });
+    for _ in 0..4 {
+        builder.push(b"").unwrap();
+    }
+    assert_eq!(builder.push(b""), Err(BuilderFull));
+}
+
+#[test]
 fn sealed_data_is_the_batch_a_builder_makes() {
     let data = b"alphabgamma-raynu";
     let sealed = seal(&[5, 1, 0, 9, 2], data, CREATED_US, &Limits::default()).unwrap();

@@ -8,15 +8,11 @@ mod generator;
 
 use rawline_batch::{Batch, BatchError, Checker, Codec, HEADER_BYTES, Header, Limits};
 use serde_json::Value;
-use std::path::Path;
 
-fn manifest() -> String {
-    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../vectors/batch/batches.json");
-    std::fs::read_to_string(file).unwrap()
-}
+const MANIFEST: &str = include_str!("../../../vectors/batch/batches.json");
 
 fn cases() -> Vec<Value> {
-    let manifest: Value = serde_json::from_str(&manifest()).unwrap();
+    let manifest: Value = serde_json::from_str(MANIFEST).unwrap();
     manifest["cases"].as_array().unwrap().clone()
 }
 
@@ -84,12 +80,11 @@ fn read(case: &Value, bytes: &[u8]) -> (Vec<Read>, Option<BatchError>) {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "it takes minutes and tries nothing new")]
 fn the_file_is_what_the_generator_prints() {
     let hint = "cargo run -p rawline-batch --example vectors > vectors/batch/batches.json";
-    let [committed, generated] = [manifest(), generator::manifest()].map(|text| {
-        let value: Value = serde_json::from_str(&text).unwrap();
-        value
-    });
+    let [committed, generated] =
+        [MANIFEST, &generator::manifest()].map(|text| -> Value { serde_json::from_str(text).unwrap() });
     assert!(committed == generated, "vectors/batch/batches.json and its generator differ; see `{hint}`");
 }
 

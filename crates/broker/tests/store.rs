@@ -1,4 +1,5 @@
 //! What every store promises, over every store; and what a directory survives.
+#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)] // Helpers of tests may fail the test.
 
 mod stores;
 
@@ -14,8 +15,8 @@ use stores::{SEGMENT_BYTES, WRITER_ID, assert_holds, at, bytes_of, commit_some, 
 
 #[tokio::test]
 async fn what_is_committed_is_listed_and_read() {
-    for place in places() {
-        let store = place.open();
+    for place in places().await {
+        let store = place.open().await;
         // Enough for several segments.
         let objects = commit_some(&*store, "t", 100).await;
         assert_holds(&*store, "t", &objects, place.name).await;
@@ -25,8 +26,8 @@ async fn what_is_committed_is_listed_and_read() {
 
 #[tokio::test]
 async fn a_location_from_a_commit_is_the_one_in_the_list() {
-    for place in places() {
-        let store = place.open();
+    for place in places().await {
+        let store = place.open().await;
         for number in 0..60 {
             let location = store.commit("t", object(number, 1, 1)).await.unwrap();
             let listed = store.list("t", number).await.unwrap();
@@ -38,8 +39,8 @@ async fn a_location_from_a_commit_is_the_one_in_the_list() {
 
 #[tokio::test]
 async fn any_range_of_an_object_is_read() {
-    for place in places() {
-        let store = place.open();
+    for place in places().await {
+        let store = place.open().await;
         store.commit("t", object(0, 2, 3)).await.unwrap();
         let object = object(6, 3, 4);
         store.commit("t", object.clone()).await.unwrap();
@@ -56,8 +57,8 @@ async fn any_range_of_an_object_is_read() {
 
 #[tokio::test]
 async fn a_range_outside_of_an_object_is_an_error() {
-    for place in places() {
-        let store = place.open();
+    for place in places().await {
+        let store = place.open().await;
         commit_some(&*store, "t", 1).await;
         let listed = store.list("t", 0).await.unwrap();
         let bytes = listed[0].bytes;
@@ -70,8 +71,8 @@ async fn a_range_outside_of_an_object_is_an_error() {
 
 #[tokio::test]
 async fn an_object_is_never_written_over() {
-    for place in places() {
-        let store = place.open();
+    for place in places().await {
+        let store = place.open().await;
         let objects = commit_some(&*store, "t", 5).await;
         for first_offset in [0, 6, 12] {
             let other = object(first_offset, 2, 5);
@@ -84,8 +85,8 @@ async fn an_object_is_never_written_over() {
 
 #[tokio::test]
 async fn a_list_begins_at_any_offset() {
-    for place in places() {
-        let store = place.open();
+    for place in places().await {
+        let store = place.open().await;
         let objects = commit_some(&*store, "t", 50).await;
         for from in 0..=151 {
             let listed = store.list("t", from).await.unwrap();
@@ -98,8 +99,8 @@ async fn a_list_begins_at_any_offset() {
 
 #[tokio::test]
 async fn topics_are_apart() {
-    for place in places() {
-        let store = place.open();
+    for place in places().await {
+        let store = place.open().await;
         for topic in ["a", "b.c", "B-_d"] {
             commit_some(&*store, topic, 3).await;
         }
@@ -116,10 +117,10 @@ async fn topics_are_apart() {
 
 #[tokio::test]
 async fn what_is_committed_is_there_when_opened_again() {
-    for place in places() {
+    for place in places().await {
         let mut objects = Vec::new();
         for run in 0..5 {
-            let store = place.open();
+            let store = place.open().await;
             assert_holds(&*store, "t", &objects, place.name).await;
             let next = objects.last().map_or(0, |object: &rawline_broker::object::Object| object.header.offset_next());
             for number in 0..30 {
@@ -131,8 +132,8 @@ async fn what_is_committed_is_there_when_opened_again() {
             assert_holds(&*store, "t", &objects, place.name).await;
         }
         // The topic of this store is first seen by `get`.
-        let listed = place.open().list("t", 0).await.unwrap();
-        let store = place.open();
+        let listed = place.open().await.list("t", 0).await.unwrap();
+        let store = place.open().await;
         for (listed, object) in listed.iter().zip(&objects) {
             assert_eq!(store.get("t", at(listed), 0..listed.bytes).await.unwrap(), bytes_of(object), "{}", place.name);
         }
@@ -141,8 +142,8 @@ async fn what_is_committed_is_there_when_opened_again() {
 
 #[tokio::test]
 async fn objects_of_any_size_fit() {
-    for place in places() {
-        let store = place.open();
+    for place in places().await {
+        let store = place.open().await;
         let mut objects = Vec::new();
         let mut next = 0;
         for records in [1, 500, 1, 1, 3000, 2, 400, 1] {
@@ -154,14 +155,14 @@ async fn objects_of_any_size_fit() {
         }
         assert_holds(&*store, "t", &objects, place.name).await;
         drop(store);
-        assert_holds(&*place.open(), "t", &objects, place.name).await;
+        assert_holds(&*place.open().await, "t", &objects, place.name).await;
     }
 }
 
 #[tokio::test]
 async fn deleting_takes_only_what_lies_below() {
-    for place in places() {
-        let store = place.open();
+    for place in places().await {
+        let store = place.open().await;
         let objects = commit_some(&*store, "t", 100).await;
         let held = store.list("t", 0).await.unwrap()[0];
         let bytes = store.get("t", at(&held), 0..held.bytes).await.unwrap();
@@ -181,7 +182,7 @@ async fn deleting_takes_only_what_lies_below() {
         assert_eq!(gone.kind, Kind::TryAgain, "{}: {gone}", place.name);
 
         drop(store);
-        let store = place.open();
+        let store = place.open().await;
         let listed = store.list("t", 0).await.unwrap();
         assert_eq!(listed[0].first_offset, left_before, "{}", place.name);
         assert_eq!(listed.last().unwrap().first_offset, 297, "{}", place.name);
@@ -207,8 +208,8 @@ async fn the_end_of_a_log_outlives_the_deletion_of_all_before_it() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn readers_see_whole_objects_while_commits_go_on() {
-    for place in places() {
-        let store = place.open();
+    for place in places().await {
+        let store = place.open().await;
         commit_some(&*store, "t", 1).await;
         let committing = {
             let store = store.clone();
@@ -438,6 +439,24 @@ async fn a_segment_is_cut_to_its_objects_when_it_is_sealed() {
     small(dir.path(), Durability::PageCache).list("t", 0).await.unwrap();
     let bytes: u64 = objects.iter().map(|object| object.header.object_bytes).sum();
     assert_eq!(fs::metadata(segment_file(dir.path(), 0)).unwrap().len(), bytes);
+}
+
+#[tokio::test(start_paused = true)]
+async fn full_segments_are_sealed_while_commits_go_on() {
+    for durability in [Durability::Fsync, Durability::PageCache] {
+        let dir = tempfile::tempdir().unwrap();
+        let store = small(dir.path(), durability);
+        let objects = commit_some(&store, "t", 100).await;
+        let topic = dir.path().join("topics/t");
+        assert!(files(&topic, "seg").len() > 4);
+        // Virtual time passes at once; the threads that seal need some real time.
+        let began = std::time::Instant::now();
+        while files(&topic, "idx").len() + 1 < files(&topic, "seg").len() {
+            assert!(began.elapsed().as_secs() < 60, "only {:?} are sealed", files(&topic, "idx"));
+            tokio::time::sleep(std::time::Duration::from_secs(1)).await;
+        }
+        assert_holds(&store, "t", &objects, "sealed").await;
+    }
 }
 
 #[tokio::test]

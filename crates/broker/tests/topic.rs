@@ -113,8 +113,8 @@ fn records(answer: &ReadAnswer) -> Vec<Vec<u8>> {
 
 #[tokio::test]
 async fn what_was_appended_is_read_back_verbatim() {
-    for place in places() {
-        let broker = open(place.open()).await;
+    for place in places().await {
+        let broker = open(place.open().await).await;
         let topic = broker.topic("t").await.unwrap();
         let mut sent = append_some(&topic, 0, 100, 7, Codec::None).await;
         sent.extend(append_some(&topic, 100, 150, 25, Codec::Zstd).await);
@@ -127,8 +127,8 @@ async fn what_was_appended_is_read_back_verbatim() {
 
 #[tokio::test]
 async fn every_range_can_be_read() {
-    for place in places() {
-        let broker = open(place.open()).await;
+    for place in places().await {
+        let broker = open(place.open().await).await;
         let topic = broker.topic("t").await.unwrap();
         append_some(&topic, 0, 40, 6, Codec::None).await;
         for offset in 0..=40 {
@@ -144,8 +144,8 @@ async fn every_range_can_be_read() {
 
 #[tokio::test]
 async fn bytes_are_limited_softly() {
-    for place in places() {
-        let broker = open(place.open()).await;
+    for place in places().await {
+        let broker = open(place.open().await).await;
         let topic = broker.topic("t").await.unwrap();
         // Ten bytes a record, four records a batch.
         for _ in 0..5 {
@@ -161,8 +161,8 @@ async fn bytes_are_limited_softly() {
 
 #[tokio::test]
 async fn a_compressed_batch_comes_whole() {
-    for place in places() {
-        let broker = open(place.open()).await;
+    for place in places().await {
+        let broker = open(place.open().await).await;
         let topic = broker.topic("t").await.unwrap();
         let sent = append_some(&topic, 0, 60, 20, Codec::Zstd).await;
         let answer = topic.read(&request(25, 1, 1)).await.unwrap();
@@ -176,8 +176,8 @@ async fn a_compressed_batch_comes_whole() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn concurrent_appends_are_dense_and_share_commits() {
-    for place in places() {
-        let broker = open(place.open()).await;
+    for place in places().await {
+        let broker = open(place.open().await).await;
         let topic = broker.topic("t").await.unwrap();
         let tasks: Vec<_> = (0..200u64)
             .map(|task| {
@@ -207,9 +207,9 @@ async fn concurrent_appends_are_dense_and_share_commits() {
 
 #[tokio::test]
 async fn a_commit_waits_for_company_if_told_to() {
-    for place in places() {
+    for place in places().await {
         let config = Config { batch_wait: Duration::from_millis(300), ..Config::new(1) };
-        let broker = open_with(place.open(), config).await;
+        let broker = open_with(place.open().await, config).await;
         let topic = broker.topic("t").await.unwrap();
         let append = |number| {
             let topic = topic.clone();
@@ -226,9 +226,9 @@ async fn a_commit_waits_for_company_if_told_to() {
 
 #[tokio::test]
 async fn a_full_commit_does_not_wait() {
-    for place in places() {
+    for place in places().await {
         let config = Config { batch_wait: Duration::from_secs(3600), commit_bytes: 100, ..Config::new(1) };
-        let broker = open_with(place.open(), config).await;
+        let broker = open_with(place.open().await, config).await;
         let topic = broker.topic("t").await.unwrap();
         let bytes = batch(&[vec![b'r'; 200]], Codec::None);
         topic.append(received(&bytes)).await.unwrap();
@@ -238,8 +238,8 @@ async fn a_full_commit_does_not_wait() {
 
 #[tokio::test]
 async fn a_read_waits_for_its_record() {
-    for place in places() {
-        let broker = open(place.open()).await;
+    for place in places().await {
+        let broker = open(place.open().await).await;
         let topic = broker.topic("t").await.unwrap();
         let short = ReadRequest { wait: Duration::from_millis(20), ..request(0, 0, 0) };
         let answer = topic.read(&short).await.unwrap();
@@ -260,10 +260,10 @@ async fn a_read_waits_for_its_record() {
 
 #[tokio::test]
 async fn everything_is_there_after_a_restart() {
-    for place in places() {
+    for place in places().await {
         let mut sent = Vec::new();
         for run in 0..4u64 {
-            let broker = open(place.open()).await;
+            let broker = open(place.open().await).await;
             let topic = broker.topic("t").await.unwrap();
             assert_eq!(topic.status().offset_next, run * 30, "{}", place.name);
             sent.extend(append_some(&topic, run * 30, run * 30 + 30, 4, Codec::None).await);
@@ -272,7 +272,7 @@ async fn everything_is_there_after_a_restart() {
             drop((topic, answer));
             broker.close().await;
         }
-        let broker = open(place.open()).await;
+        let broker = open(place.open().await).await;
         let statuses = broker.statuses();
         assert_eq!(statuses.len(), 1, "{}", place.name);
         assert_eq!((statuses[0].name.as_str(), statuses[0].offset_next), ("t", 120));
@@ -281,14 +281,14 @@ async fn everything_is_there_after_a_restart() {
 
 #[tokio::test]
 async fn a_time_finds_its_offset() {
-    for place in places() {
+    for place in places().await {
         {
-            let broker = open(place.open()).await;
+            let broker = open(place.open().await).await;
             // One object a request, at the seconds 1, 2, 3, …
             append_some(&broker.topic("t").await.unwrap(), 0, 50, 5, Codec::None).await;
             broker.close().await;
         }
-        let broker = open(place.open()).await;
+        let broker = open(place.open().await).await;
         let topic = broker.topic("t").await.unwrap();
         for (time_us, offset) in [
             (0, 0),
@@ -312,9 +312,9 @@ async fn a_clock_that_goes_back_does_not_reorder_times() {
             self.0.fetch_sub(SECOND_US, Ordering::SeqCst)
         }
     }
-    for place in places() {
+    for place in places().await {
         let clock = Arc::new(Back(AtomicU64::new(100 * SECOND_US)));
-        let broker = Broker::open(place.open(), clock, Config::new(1)).await.unwrap();
+        let broker = Broker::open(place.open().await, clock, Config::new(1)).await.unwrap();
         let topic = broker.topic("t").await.unwrap();
         append_some(&topic, 0, 10, 1, Codec::None).await;
         assert_eq!(topic.status().latest_commit_us, Some(100 * SECOND_US), "{}", place.name);
@@ -325,8 +325,8 @@ async fn a_clock_that_goes_back_does_not_reorder_times() {
 
 #[tokio::test]
 async fn what_is_deleted_says_so() {
-    for place in places() {
-        let broker = open(place.open()).await;
+    for place in places().await {
+        let broker = open(place.open().await).await;
         let topic = broker.topic("t").await.unwrap();
         // Several of the test's short segments.
         append_some(&topic, 0, 600, 10, Codec::None).await;
@@ -342,9 +342,9 @@ async fn what_is_deleted_says_so() {
 
 #[tokio::test]
 async fn topics_come_into_being_by_use_unless_told_otherwise() {
-    for place in places() {
+    for place in places().await {
         let config = Config { create_topics: false, ..Config::new(1) };
-        let broker = open_with(place.open(), config).await;
+        let broker = open_with(place.open().await, config).await;
         let missing = broker.topic("t").await.err();
         assert!(matches!(missing, Some(TopicError::NotFound { .. })), "{}", place.name);
     }
@@ -363,10 +363,10 @@ fn names_are_plain() {
 /// On a store that several brokers may use at once, the one that loses a race goes on behind the other's object.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn two_brokers_on_one_store_lose_nothing() {
-    for place in places().into_iter().filter(|place| place.is_shared()) {
+    for place in places().await.into_iter().filter(|place| place.is_shared()) {
         let mut tasks = Vec::new();
         for writer in 0..2u64 {
-            let broker = Arc::new(open_with(place.open(), Config::new(writer + 1)).await);
+            let broker = Arc::new(open_with(place.open().await, Config::new(writer + 1)).await);
             tasks.push(tokio::spawn(async move {
                 let topic = broker.topic("t").await.unwrap();
                 let mut mine = Vec::new();
@@ -383,7 +383,7 @@ async fn two_brokers_on_one_store_lose_nothing() {
             all.extend(task.await.unwrap());
         }
         all.sort();
-        let broker = open(place.open()).await;
+        let broker = open(place.open().await).await;
         let topic = broker.topic("t").await.unwrap();
         assert_eq!(topic.status().offset_next, 30, "{}", place.name);
         let found = records(&topic.read(&request(0, 0, 0)).await.unwrap());

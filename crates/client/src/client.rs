@@ -259,11 +259,11 @@ impl Client {
         Ok(request)
     }
 
-    async fn connect(&self) -> Result<Box<Connection>, ClientError> {
+    async fn connect(&self) -> Result<Connection, ClientError> {
         let Inner { config, host, port, .. } = &*self.inner;
         let failed = |reason: String| ClientError::Connect { broker: config.broker.clone(), reason };
         match tokio::time::timeout(config.connect_timeout, Connection::open(host, *port)).await {
-            Ok(opened) => opened.map(Box::new).map_err(|error| failed(error.to_string())),
+            Ok(opened) => opened.map_err(|error| failed(error.to_string())),
             Err(_) => Err(failed(format!("no answer within {:.1} s", config.connect_timeout.as_secs_f64()))),
         }
     }
@@ -305,7 +305,7 @@ pub(crate) struct Exchange {
 
 /// Where the rest of an answer's body comes from.
 enum Source {
-    Http(Box<Connection>),
+    Http(Connection),
     /// A long body, read past hyper.
     Socket(TcpStream),
     /// It has come to its end, or to nothing.
@@ -410,7 +410,7 @@ impl Exchange {
             && !closes
         {
             let connection = Connection::over(socket).await.map_err(|error| self.client.broken(&error))?;
-            self.client.pool.put(Box::new(connection));
+            self.client.pool.put(connection);
         }
         Ok(())
     }

@@ -5,7 +5,7 @@
 //!
 //! hyper receives into buffers of its own, which would be copied once more. So the socket of a long body whose length
 //! is known is taken out of hyper, read into its place directly, and put under a new hyper connection for the next
-//! request: 0.17 CPU seconds a GB instead of 0.22, measured with 16 readers of 1 MiB answers.
+//! request: 0.20 CPU seconds a GB instead of 0.22, measured with 16 readers of 1 MiB answers on a busy machine.
 
 use crate::body::Pieces;
 use bytes::Bytes;
@@ -25,8 +25,11 @@ const HEAD_BYTES: usize = 16 << 10;
 pub(crate) struct Connection {
     sender: http1::SendRequest<Pieces>,
     /// None once it has ended.
-    driver: Option<http1::Connection<TokioIo<TcpStream>, Pieces>>,
+    driver: Option<Driver>,
 }
+
+/// Moves the bytes. Boxed, since it is large and connections move into the pool and out of it.
+type Driver = Box<http1::Connection<TokioIo<TcpStream>, Pieces>>;
 
 /// A request that failed on a connection.
 pub(crate) struct SendFailed {
@@ -46,7 +49,7 @@ impl Connection {
     pub(crate) async fn over(socket: TcpStream) -> Result<Connection, hyper::Error> {
         let (sender, driver) =
             http1::Builder::new().read_buf_exact_size(Some(HEAD_BYTES)).handshake(TokioIo::new(socket)).await?;
-        Ok(Connection { sender, driver: Some(driver) })
+        Ok(Connection { sender, driver: Some(Box::new(driver)) })
     }
 
     /// Takes the socket out in the middle of an answer's body: the chunks of the body that were received already, and
@@ -98,7 +101,7 @@ impl Connection {
 }
 
 /// Waits for `wanted` while the connection goes on.
-async fn drive<F: Future>(driver: &mut Option<http1::Connection<TokioIo<TcpStream>, Pieces>>, wanted: F) -> F::Output {
+async fn drive<F: Future>(driver: &mut Option<Driver>, wanted: F) -> F::Output {
     let mut wanted = pin!(wanted);
     poll_fn(|context| {
         if let Poll::Ready(output) = wanted.as_mut().poll(context) {
@@ -112,7 +115,7 @@ async fn drive<F: Future>(driver: &mut Option<http1::Connection<TokioIo<TcpStrea
 
 /// Lets the connection go on as far as it can; once it has ended it is dropped, and what still waits for it is told by
 /// its channel.
-fn advance(driver: &mut Option<http1::Connection<TokioIo<TcpStream>, Pieces>>, context: &mut Context<'_>) {
+fn advance(driver: &mut Option<Driver>, context: &mut Context<'_>) {
     if let Some(connection) = driver
         && Pin::new(connection).poll(context).is_ready()
     {

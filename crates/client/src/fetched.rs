@@ -100,9 +100,8 @@ impl Fetched {
         self.batches = batches;
     }
 
-    pub(crate) fn end_empty(&mut self, offset_next: u64) -> Result<(), ClientError> {
+    pub(crate) fn end_empty(&mut self, offset_next: u64) {
         self.offset_next = offset_next;
-        Ok(())
     }
 }
 
@@ -254,7 +253,7 @@ mod tests {
     fn nothing_fetched_leaves_the_offset_where_it_was() {
         let mut fetched = fetched(&[Codec::None], 3, 0, 0);
         fetched.begin(42);
-        fetched.end_empty(42).unwrap();
+        fetched.end_empty(42);
         assert!(fetched.is_empty());
         assert_eq!((fetched.offset_after(), fetched.records_count()), (42, 0));
         assert!(fetched.records().next_record().unwrap().is_none());

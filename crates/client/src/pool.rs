@@ -5,7 +5,7 @@ use std::sync::{Mutex, PoisonError};
 
 /// Connections kept open while nobody uses them. The lock is held for a push or a pop only.
 pub(crate) struct Pool {
-    idle: Mutex<Vec<Box<Connection>>>,
+    idle: Mutex<Vec<Connection>>,
     idle_max: usize,
 }
 
@@ -15,7 +15,7 @@ impl Pool {
     }
 
     /// A connection that was still open when it was last looked at.
-    pub(crate) fn take(&self) -> Option<Box<Connection>> {
+    pub(crate) fn take(&self) -> Option<Connection> {
         loop {
             let mut connection = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop()?;
             if !connection.is_closed() {
@@ -25,7 +25,7 @@ impl Pool {
     }
 
     /// Keeps a connection whose answer was read to its end.
-    pub(crate) fn put(&self, connection: Box<Connection>) {
+    pub(crate) fn put(&self, connection: Connection) {
         let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
         if idle.len() < self.idle_max {
             idle.push(connection);

@@ -50,7 +50,8 @@ impl Client {
         let offset_next = exchange.number("rawline-next-offset")?;
         if exchange.status() == StatusCode::NO_CONTENT {
             while exchange.chunk(true).await?.is_some() {}
-            return fetched.end_empty(offset_next);
+            fetched.end_empty(offset_next);
+            return Ok(());
         }
         let first_offset = exchange.number("rawline-first-offset")?;
         let bytes_max = self.config().answer_bytes_max;

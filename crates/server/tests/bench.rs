@@ -1,9 +1,11 @@
 //! The benchmarks run, say what they measured, leave nothing behind, and fail on a broker that is wrong.
 
+#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)] // Tests.
+
 mod support;
 
 use serde_json::Value;
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{BufRead, BufReader, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::Path;
 use std::process::{Command, Output, Stdio};

@@ -613,7 +613,8 @@ fn slice(whole: &Bytes, range: &Range<u64>) -> Result<Bytes, CacheError> {
 }
 
 fn write_all_vectored(file: &mut File, parts: &[Bytes]) -> io::Result<()> {
-    let mut slices: Vec<io::IoSlice<'_>> = parts.iter().filter(|part| !part.is_empty()).map(|part| io::IoSlice::new(part)).collect();
+    let mut slices: Vec<io::IoSlice<'_>> =
+        parts.iter().filter(|part| !part.is_empty()).map(|part| io::IoSlice::new(part)).collect();
     let mut left = slices.as_mut_slice();
     while !left.is_empty() {
         match file.write_vectored(left) {

@@ -6,6 +6,7 @@
 
 use super::cache::{Cache, CacheError, CopyName, Sink};
 use super::{CommitError, Known, Listed, Location, ObjectAt, Store, StoreError};
+use crate::Kind;
 use crate::limits::{FOREIGN_KEYS_TOLD_MAX, INDEX_BYTES_GUESS};
 use crate::object::{HEADER_BYTES, Header, Index, Object, ObjectError};
 use bytes::Bytes;
@@ -103,8 +104,7 @@ impl S3Store {
                     if !known {
                         return Err(self.newest_damaged(&path, &ObjectError::Header));
                     }
-                    newest.known =
-                        Some(Known { offset_next: header.offset_next(), appended_us: header.appended_us });
+                    newest.known = Some(Known { offset_next: header.offset_next(), appended_us: header.appended_us });
                     return Ok(listed);
                 }
                 // Another broker deletes from the front: what was the newest is no longer, so list again.
@@ -326,6 +326,8 @@ impl Bucket {
         let is_plain = endpoint.is_some_and(|endpoint| endpoint.starts_with("http://"));
         let options = ClientOptions::new()
             .with_allow_http(is_plain)
+            // Nothing is then asked over TLS, so a container without certificates will do.
+            .with_no_system_certificates(is_plain && variable("AWS_ACCESS_KEY_ID").is_some())
             .with_timeout_disabled()
             .with_connect_timeout(CONNECT_TIMEOUT.min(config.request_timeout));
         // Requests are tried again here, not in `object_store`: after a PUT whose answer was lost its next try would
@@ -337,7 +339,8 @@ impl Bucket {
             .with_unsigned_payload(true)
             .with_checksum_algorithm(Checksum::CRC64NVME)
             .with_client_options(options);
-        for (name, value) in config.variables.iter().filter(|(name, value)| name.starts_with("AWS_") && !value.is_empty())
+        for (name, value) in
+            config.variables.iter().filter(|(name, value)| name.starts_with("AWS_") && !value.is_empty())
         {
             if let Ok(key) = name.to_ascii_lowercase().parse() {
                 builder = builder.with_config(key, value);
@@ -620,9 +623,12 @@ impl Bucket {
         format!("s3://{}/{path}", self.name)
     }
 
+    /// Another broker may have deleted the topic's front; whoever reads there finds out by reading again.
     fn gone(&self, path: &Path) -> StoreError {
         let called = self.called(path);
-        StoreError::human(format!("{called} is gone from the bucket; restore it, or start the broker again without it"))
+        let message =
+            format!("{called} is gone from the bucket; read again, and if it stays so, restore it from a copy");
+        StoreError { kind: Kind::TryAgain, message }
     }
 
     fn unreadable(&self, path: &Path, error: CacheError) -> StoreError {
@@ -643,13 +649,13 @@ impl Bucket {
     fn explain(&self, verb: &str, path: &Path, failed: &Failed) -> StoreError {
         let (endpoint, bucket) = (&self.endpoint, &self.name);
         let failure = format!("can't {verb} {} at {endpoint}", self.called(path));
-        let text = failed.text();
-        let has = |code: &str| text.contains(code);
+        let has = |code: &str| failed.text().contains(code);
+        let text = answer_in_short(failed.text());
         let advice = if has("NoSuchBucket") {
             format!("there is no bucket {bucket:?}; create it or correct --storage")
         } else if has("SignatureDoesNotMatch") {
             "the secret key is wrong; correct AWS_SECRET_ACCESS_KEY".to_owned()
-        } else if has("InvalidAccessKeyId") || has("InvalidToken") || has("ExpiredToken") {
+        } else if has("InvalidAccessKeyId") || has("UserNotFound") || has("InvalidToken") || has("ExpiredToken") {
             "the access key is unknown or has expired; correct AWS_ACCESS_KEY_ID and AWS_SESSION_TOKEN".to_owned()
         } else if has("RequestTimeTooSkewed") {
             "this machine's clock is wrong; set it".to_owned()
@@ -665,7 +671,10 @@ impl Bucket {
         } else if matches!(failed, Failed::ForGood(_) | Failed::Missing(_)) {
             "see to the bucket".to_owned()
         } else {
-            let message = format!("{failure}: {text}; it was tried for {:?}: see to the server and the network, then try again", self.retry_budget);
+            let message = format!(
+                "{failure}: {text}; it was tried for {:?}: see to the server and the network, then try again",
+                self.retry_budget
+            );
             return StoreError::wait(message);
         };
         StoreError::human(format!("{failure}: {advice} ({text})"))
@@ -683,7 +692,9 @@ enum Raced {
 /// Why one request failed.
 enum Failed {
     /// The object to be created is there, or just being created by somebody else.
-    Exists { in_progress: bool },
+    Exists {
+        in_progress: bool,
+    },
     /// There is no such object, or no such bucket.
     Missing(String),
     Denied(String),
@@ -708,7 +719,7 @@ impl Failed {
     }
 
     fn is_missing_object(&self) -> bool {
-        matches!(self, Failed::Missing(text) if !text.contains("NoSuchBucket"))
+        matches!(self, Failed::Missing(text) if text.contains("NoSuchKey") || !text.contains("<Code>"))
     }
 
     /// S3 answers so when asked for the first bytes of an object that has none.
@@ -725,9 +736,9 @@ impl From<object_store::Error> for Failed {
             // `object_store` gives this for 412 and, without a precondition inside, for 409: another request is
             // creating the object and may yet fail.
             E::AlreadyExists { source, .. } => {
-                let in_progress = !source.downcast_ref::<E>().is_some_and(|inner| {
-                    matches!(inner, E::Precondition { .. } | E::NotModified { .. })
-                });
+                let in_progress = !source
+                    .downcast_ref::<E>()
+                    .is_some_and(|inner| matches!(inner, E::Precondition { .. } | E::NotModified { .. }));
                 Failed::Exists { in_progress }
             }
             E::NotFound { .. } => Failed::Missing(text),
@@ -783,6 +794,18 @@ fn parse_key(name: &str) -> Option<u64> {
     let digits = name.strip_suffix(".rwl")?;
     let sound = digits.len() == 20 && digits.bytes().all(|byte| byte.is_ascii_digit());
     if sound { digits.parse().ok() } else { None }
+}
+
+/// The code and the sentence of S3's answer, where there is one, without what `object_store` and XML put around it.
+fn answer_in_short(text: &str) -> String {
+    let element = |name: &str| {
+        let (_, rest) = text.split_once(&format!("<{name}>"))?;
+        rest.split_once(&format!("</{name}>")).map(|(value, _)| value)
+    };
+    match (element("Code"), element("Message")) {
+        (Some(code), Some(message)) => format!("{code}: {message}"),
+        _ => text.to_owned(),
+    }
 }
 
 fn all_causes(error: &dyn Error) -> String {

@@ -1,16 +1,25 @@
 //! Every store under test, each with a way to close and open it again, and objects to put in.
 #![allow(dead_code)] // Each test file uses a part of it.
+#![allow(clippy::unwrap_used)] // A helper of tests that cannot do its work is a failed test.
+
+#[path = "../s3_server/mod.rs"]
+pub mod s3_server;
 
 use rawline_batch::{Builder, Checker, Codec, Limits};
 use rawline_broker::object::{Object, Stamp};
+use rawline_broker::store::cache::Cache;
 use rawline_broker::store::disk::{DiskStore, Durability, Options};
 use rawline_broker::store::memory::MemoryStore;
+use rawline_broker::store::s3::{S3Config, S3Store};
 use rawline_broker::store::{Listed, ObjectAt, Store};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use tempfile::TempDir;
 
 /// Segments this short take a few objects of a test.
 pub const SEGMENT_BYTES: u64 = 4096;
+
+/// Few enough that a cache of the S3 store has to let go of some.
+const S3_CACHE_BYTES: u64 = 256 << 10;
 
 /// Where one kind of store keeps its objects for the time of a test.
 pub struct Place {
@@ -21,17 +30,27 @@ pub struct Place {
 enum Kind {
     Memory(Arc<MemoryStore>),
     Disk(TempDir, Durability),
+    S3(s3_server::Bucket, Mutex<Vec<TempDir>>),
 }
 
 impl Place {
     /// Opens the store. What was opened before must have been dropped.
-    pub fn open(&self) -> Arc<dyn Store> {
+    pub async fn open(&self) -> Arc<dyn Store> {
         match &self.kind {
             // Its objects live as long as the place, as those of a bucket do.
             Kind::Memory(store) => store.clone(),
             Kind::Disk(dir, durability) => {
                 let options = Options { durability: *durability, segment_bytes: SEGMENT_BYTES };
                 Arc::new(DiskStore::open_with(dir.path(), options).unwrap())
+            }
+            // Every time with an empty cache, like a new machine.
+            Kind::S3(bucket, caches) => {
+                let dir = tempfile::tempdir().unwrap();
+                let cache = Cache::open(dir.path(), S3_CACHE_BYTES).unwrap();
+                caches.lock().unwrap().push(dir);
+                let mut config = S3Config::new(&format!("s3://{}/topics", bucket.name), cache).unwrap();
+                config.variables = bucket.variables();
+                Arc::new(S3Store::open(config).await.unwrap())
             }
         }
     }
@@ -45,13 +64,13 @@ impl Place {
 }
 
 /// A new, empty place for each store.
-pub fn places() -> Vec<Place> {
+pub async fn places() -> Vec<Place> {
     let disk = |durability| Kind::Disk(tempfile::tempdir().unwrap(), durability);
-    // The S3 store joins here, when RAWLINE_TEST_S3_ENDPOINT names a server.
     vec![
         Place { name: "memory", kind: Kind::Memory(Arc::new(MemoryStore::new())) },
         Place { name: "disk, fsync", kind: disk(Durability::Fsync) },
         Place { name: "disk, page cache", kind: disk(Durability::PageCache) },
+        Place { name: "s3", kind: Kind::S3(s3_server::bucket().await, Mutex::default()) },
     ]
 }
 

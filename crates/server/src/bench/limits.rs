@@ -240,34 +240,42 @@ impl SentFile {
             let (sender, _) = listener.accept()?;
             pairs.push((sender, receiver));
         }
-        // Everybody waits at the barrier, this thread too, and then the clock starts.
-        let barrier = Barrier::new(connections * 2 + 1);
-        let (seconds, cpu, received) = std::thread::scope(|scope| -> io::Result<(f64, f64, u64)> {
-            let mut receivers = Vec::with_capacity(connections);
+        let barrier = Barrier::new(connections * 2);
+        let cpu = own_cpu();
+        let (seconds, received) = std::thread::scope(|scope| -> io::Result<(f64, u64)> {
+            let mut threads = Vec::with_capacity(connections);
             for (i, (sender, receiver)) in pairs.into_iter().enumerate() {
                 let barrier = &barrier;
-                scope.spawn(move || {
+                let sending = scope.spawn(move || {
                     let mut buffer = vec![0u8; CALL_BYTES];
                     barrier.wait();
+                    let began = Instant::now();
                     let first = i as u64 * (self.bytes / connections as u64) / CALL_BYTES as u64;
-                    // A sender that fails closes its connection, and its receiver then counts too little.
-                    (first..first + calls).try_for_each(|call| self.send_call(method, &sender, call, &mut buffer))
+                    (first..first + calls)
+                        .try_for_each(|call| self.send_call(method, &sender, call, &mut buffer))
+                        .map(|()| began)
                 });
-                receivers.push(scope.spawn(move || {
+                let receiving = scope.spawn(move || {
                     let mut buffer = vec![0u8; CALL_BYTES];
                     barrier.wait();
-                    receive(receiver, &mut buffer)
-                }));
+                    receive(receiver, &mut buffer).map(|received| (received, Instant::now()))
+                });
+                threads.push((sending, receiving));
             }
-            barrier.wait();
-            let began = Instant::now();
-            let cpu = own_cpu();
+            // The threads' own clocks count: this thread may be woken late on a busy machine.
+            let mut span: Option<(Instant, Instant)> = None;
             let mut received = 0;
-            for receiver in receivers {
-                received += receiver.join().map_err(|_| io::Error::other("a receiver stopped"))??;
+            for (sending, receiving) in threads {
+                let stopped = |_| io::Error::other("a thread stopped");
+                let began = sending.join().map_err(stopped)??;
+                let (bytes, ended) = receiving.join().map_err(stopped)??;
+                let (first, last) = span.unwrap_or((began, ended));
+                span = Some((first.min(began), last.max(ended)));
+                received += bytes;
             }
-            Ok((began.elapsed().as_secs_f64(), (own_cpu() - cpu).as_secs_f64(), received))
+            Ok((span.map_or(0.0, |(first, last)| (last - first).as_secs_f64()), received))
         })?;
+        let cpu = (own_cpu() - cpu).as_secs_f64();
         let expected = calls * (CALL_BYTES * connections) as u64;
         if received != expected {
             return Err(io::Error::other(format!("{expected} bytes were to come through, {received} did")));
@@ -323,7 +331,7 @@ fn receive(mut from: TcpStream, buffer: &mut [u8]) -> io::Result<u64> {
 fn copy(threads: usize, bytes: u64) -> CopyFigure {
     // About a second's work; the first round touches the memory and is not timed.
     let rounds = (10_000_000_000 / bytes).clamp(1, 200);
-    let barrier = Barrier::new(threads + 1);
+    let barrier = Barrier::new(threads);
     let seconds = std::thread::scope(|scope| {
         let workers: Vec<_> = (0..threads)
             .map(|_| {
@@ -332,20 +340,19 @@ fn copy(threads: usize, bytes: u64) -> CopyFigure {
                     let mut to = vec![0u8; bytes as usize];
                     to.copy_from_slice(&from);
                     barrier.wait();
+                    let began = Instant::now();
                     for _ in 0..rounds {
                         std::hint::black_box(&mut to).copy_from_slice(std::hint::black_box(&from));
                     }
                     // Freeing hundreds of megabytes is not a part of the copy.
-                    barrier.wait();
+                    (began, Instant::now())
                 })
             })
             .collect();
-        barrier.wait();
-        let began = Instant::now();
-        barrier.wait();
-        let seconds = began.elapsed().as_secs_f64();
-        drop(workers);
-        seconds
+        let spans: Vec<_> = workers.into_iter().filter_map(|worker| worker.join().ok()).collect();
+        let began = spans.iter().map(|span| span.0).min();
+        let ended = spans.iter().map(|span| span.1).max();
+        began.zip(ended).map_or(f64::NAN, |(began, ended)| (ended - began).as_secs_f64())
     });
     CopyFigure { threads, gb_per_second: (threads as u64 * rounds * bytes) as f64 / seconds / 1e9 }
 }

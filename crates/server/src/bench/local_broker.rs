@@ -151,7 +151,7 @@ fn watch(child: &mut Child, last_lines: Arc<Mutex<VecDeque<String>>>) -> oneshot
                     && let Some(tell) = tell.take()
                 {
                     // Nobody waits any more if the benchmark was interrupted.
-                    let _ = tell.send(url.trim_end_matches(|end| matches!(end, ',' | '.')).to_owned());
+                    let _ = tell.send(url.trim_end_matches([',', '.']).to_owned());
                 }
                 let mut lines = last_lines.lock().unwrap_or_else(PoisonError::into_inner);
                 if lines.len() == LAST_LINES {

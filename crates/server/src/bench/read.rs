@@ -337,7 +337,7 @@ mod tests {
         assert_eq!(drawn, requests(&args, 200, 1));
         assert_ne!(drawn, requests(&args, 200, 2));
         for &(offset, count) in &drawn {
-            assert!(count >= 1 && count <= 50 && offset + count <= 199, "{offset} {count}");
+            assert!((1..=50).contains(&count) && offset + count <= 199, "{offset} {count}");
         }
         assert!(drawn.iter().any(|&(_, count)| count < 50));
     }

@@ -85,7 +85,7 @@ pub async fn run(args: Args) -> Result<(), CommandError> {
         ..ProducerConfig::default()
     };
     let producer = Producer::new(client, &args.topic, config)?;
-    let mut sending = Sending { producer: &producer, bar: progress_bar(bytes), sent: Sent::default() };
+    let mut sending = Sending { producer: &producer, name, bar: progress_bar(bytes), sent: Sent::default() };
     let read = tokio::select! {
         read = send_all(input, Cutter::new(args.format, record_bytes_max), &mut sending) => read,
         _ = tokio::signal::ctrl_c() => Err(CommandError::Failed("interrupted".to_owned())),
@@ -93,14 +93,17 @@ pub async fn run(args: Args) -> Result<(), CommandError> {
     let Sending { bar, sent, .. } = sending;
     bar.finish_and_clear();
     // What was read before a failure is still appended, and told.
-    let closed = producer.close().await;
+    let closed = tokio::select! {
+        closed = producer.close() => closed,
+        _ = tokio::signal::ctrl_c() => {
+            let message = "interrupted while the last records were sent; read the topic's end to see which are there";
+            return Err(CommandError::Failed(message.to_owned()));
+        }
+    };
     if closed.is_ok() {
         eprintln!("rawline: {}", summary(&args.topic, &sent, started.elapsed()).await?);
     }
-    match read {
-        Err(CommandError::Failed(reason)) => Err(CommandError::Failed(format!("{name}: {reason}"))),
-        read => read.and(closed.map_err(CommandError::from)),
-    }
+    read.and(closed.map_err(CommandError::from))
 }
 
 /// The input, its name for messages, and its length in bytes if it is known.
@@ -130,6 +133,8 @@ fn progress_bar(bytes: Option<u64>) -> ProgressBar {
 
 struct Sending<'a> {
     producer: &'a Producer,
+    /// The input's.
+    name: String,
     bar: ProgressBar,
     sent: Sent,
 }
@@ -151,10 +156,10 @@ async fn send_all(
 ) -> Result<(), CommandError> {
     loop {
         let buffer = cutter.room();
-        let read =
-            input.read_buf(buffer).await.map_err(|error| CommandError::Failed(format!("can't read: {error}")))?;
+        let read = input.read_buf(buffer).await;
+        let read = read.map_err(|error| CommandError::Failed(format!("can't read {}: {error}", sending.name)))?;
         let ended = read == 0;
-        while let Some(record) = cutter.next(ended).map_err(|reason| too_bad(&sending.sent, &reason))? {
+        while let Some(record) = cutter.next(ended).map_err(|reason| too_bad(sending, &reason))? {
             let receipt = sending.producer.send(record).await?;
             let sent = &mut sending.sent;
             sent.records += 1;
@@ -169,8 +174,8 @@ async fn send_all(
     }
 }
 
-fn too_bad(sent: &Sent, reason: &str) -> CommandError {
-    CommandError::Failed(format!("record {}: {reason}", sent.records + 1))
+fn too_bad(sending: &Sending<'_>, reason: &str) -> CommandError {
+    CommandError::Failed(format!("{}, record {}: {reason}", sending.name, sending.sent.records + 1))
 }
 
 async fn summary(topic: &str, sent: &Sent, took: Duration) -> Result<String, CommandError> {

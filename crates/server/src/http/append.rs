@@ -34,28 +34,27 @@ fn consecutive<S: Serializer>(offsets: &std::ops::Range<u64>, serializer: S) -> 
 }
 
 pub(crate) async fn append(api: &Api, request: Request<Incoming>) -> Result<Answer, ApiError> {
+    // From here on an error finds the body in the hands of one who knows how to refuse it.
+    let (request, body) = BodyReader::split(api, request);
     let name = Query::of(&request).topic()?.into_owned();
     let topic = api.broker.topic(&name).await?;
     check_encoding(&request)?;
+    body.check_length()?;
     match media_type(&request).as_str() {
         BATCH => {
-            let body = BodyReader::new(api, request)?;
             let received = receive_batches(api, body).await?;
             accepted(store(api, &topic, received).await?)
         }
         "application/octet-stream" => {
-            let body = BodyReader::new(api, request)?;
             let received = form::receive_record(api, body).await?;
             accepted(store(api, &topic, received).await?)
         }
         "application/x-ndjson" | "application/jsonl" => {
-            let body = BodyReader::new(api, request)?;
             let received = form::receive_lines(api, body).await?;
             accepted(store(api, &topic, received).await?)
         }
         "multipart/form-data" => {
             let boundary = boundary(&request)?;
-            let body = BodyReader::new(api, request)?;
             let received = form::receive_multipart(api, body, boundary).await?;
             let appended = store(api, &topic, received).await?;
             let offsets = appended.first_offset..appended.offset_next;

@@ -23,20 +23,24 @@ pub(crate) struct BodyReader {
 }
 
 impl BodyReader {
-    /// The body of a request; one whose head says that it is too large is refused before a byte of it is read.
-    pub fn new(api: &Api, request: Request<Incoming>) -> Result<BodyReader, ApiError> {
-        let bytes_max = api.config.request_bytes_max;
-        let announced = request.body().size_hint().lower();
-        let is_held_back = request.headers().contains_key(header::EXPECT);
+    /// Parts a request into its head and its body.
+    pub fn split(api: &Api, request: Request<Incoming>) -> (Request<()>, BodyReader) {
+        let (head, incoming) = request.into_parts();
         let reader = BodyReader {
-            incoming: Some(request.into_body()),
-            is_held_back,
+            incoming: Some(incoming),
+            is_held_back: head.headers.contains_key(header::EXPECT),
             waits: api.config.waits,
             started: Instant::now(),
             bytes: 0,
-            bytes_max,
+            bytes_max: api.config.request_bytes_max,
         };
-        if announced > bytes_max { Err(ApiError::too_large(announced, bytes_max)) } else { Ok(reader) }
+        (Request::from_parts(head, ()), reader)
+    }
+
+    /// Refuses a body whose head says that it is too large, before a byte of it is read.
+    pub fn check_length(&self) -> Result<(), ApiError> {
+        let announced = self.incoming.as_ref().map_or(0, |incoming| incoming.size_hint().lower());
+        if announced > self.bytes_max { Err(ApiError::too_large(announced, self.bytes_max)) } else { Ok(()) }
     }
 
     /// The most bytes that may come: the announced length, or else the limit.

@@ -50,7 +50,8 @@ async fn answer(request: Request<Incoming>) -> Response<Full<Bytes>> {
     let made = match request.uri().path() {
         "/debug/pprof/profile" => profile(seconds, encode).await.map(|body| ("application/octet-stream", body)),
         "/debug/pprof/flamegraph" => profile(seconds, draw).await.map(|body| ("image/svg+xml", body)),
-        _ => Ok(("text/plain", HELP.into())),
+        "/" | "/debug/pprof" | "/debug/pprof/" => Ok(("text/plain", HELP.into())),
+        _ => return response(StatusCode::NOT_FOUND, "text/plain", HELP.into()),
     };
     match made {
         Ok((content_type, body)) => response(StatusCode::OK, content_type, body),
@@ -63,7 +64,6 @@ type Encode = fn(pprof::Report) -> Result<Vec<u8>, pprof::Error>;
 async fn profile(seconds: u64, encode: Encode) -> Result<Vec<u8>, pprof::Error> {
     let guard = pprof::ProfilerGuardBuilder::default()
         .frequency(SAMPLES_PER_SECOND)
-        .blocklist(&["libc", "libgcc", "pthread", "vdso"])
         .build()?;
     tokio::time::sleep(Duration::from_secs(seconds)).await;
     let report = guard.report().build()?;

@@ -25,6 +25,7 @@ pub use metrics::install as install_metrics;
 pub use query::parse_go_duration;
 pub use slow::Waits;
 
+use crate::http::body::BodyReader;
 use crate::http::error::ApiError;
 use answer::Answer;
 use http::{Method, Request, header};
@@ -123,7 +124,7 @@ pub async fn serve(
         let Some((stream, permit)) = accepted else { continue };
         // A lone append's answer is smaller than a segment; it must not wait for more.
         let _ = stream.set_nodelay(true);
-        let stream = slow::Paced::new(stream, api.config.waits.answer);
+        let stream = slow::Paced::new(stream, api.config.waits);
         let api = api.clone();
         let connection = hyper::server::conn::http1::Builder::new()
             .timer(TokioTimer::new())
@@ -186,21 +187,23 @@ async fn route(api: &Api, request: Request<Incoming>) -> Result<Answer, ApiError
         "/" if get => return Ok(answer::text(WELCOME)),
         _ => {}
     }
-    api.config.api_keys.check(request.headers().get(header::AUTHORIZATION))?;
-    match path {
-        "/records" if method == Method::POST => append::append(api, request).await,
-        "/records" if get => read::records(api, request).await,
-        "/record" if get => read::record(api, request).await,
-        "/offset" if get => topics::offset(api, request).await,
-        "/topic" if get => topics::topic(api, request).await,
-        "/topics" if get => Ok(topics::topics(api)),
-        "/metrics" if get => Ok(answer::metrics(api.metrics.render(&api.pool))),
-        "/records" => Err(ApiError::method("GET, HEAD, POST")),
-        "/record" | "/offset" | "/topic" | "/topics" | "/metrics" | "/health" | "/openapi.json" | "/" => {
-            Err(ApiError::method("GET, HEAD"))
+    let refused = match (path, api.config.api_keys.check(request.headers().get(header::AUTHORIZATION))) {
+        (_, Err(error)) => error,
+        ("/records", _) if method == Method::POST => return append::append(api, request).await,
+        ("/records", _) if get => return read::records(api, request).await,
+        ("/record", _) if get => return read::record(api, request).await,
+        ("/offset", _) if get => return topics::offset(api, request).await,
+        ("/topic", _) if get => return topics::topic(api, request).await,
+        ("/topics", _) if get => return Ok(topics::topics(api)),
+        ("/metrics", _) if get => return Ok(answer::metrics(api.metrics.render(&api.pool))),
+        ("/records", _) => ApiError::method("GET, HEAD, POST"),
+        ("/record" | "/offset" | "/topic" | "/topics" | "/metrics" | "/health" | "/openapi.json" | "/", _) => {
+            ApiError::method("GET, HEAD")
         }
-        _ => Err(ApiError::path(path)),
-    }
+        (path, _) => ApiError::path(path),
+    };
+    drop(BodyReader::split(api, request));
+    Err(refused)
 }
 
 const WELCOME: &str = concat!(

@@ -20,6 +20,8 @@ pub struct Waits {
     pub body_piece: Duration,
     /// How long a body may take beside its bytes at 64 KiB a second.
     pub body: Duration,
+    /// The longest that no byte of an answer may be taken.
+    pub answer_piece: Duration,
     /// How long the taking of an answer may take beside its bytes at 64 KiB a second.
     pub answer: Duration,
     /// How long the rest of a refused body is read and dropped, so that its sender gets to see the answer.
@@ -32,6 +34,7 @@ impl Default for Waits {
             head: Duration::from_secs(30),
             body_piece: Duration::from_secs(10),
             body: Duration::from_secs(20),
+            answer_piece: Duration::from_secs(30),
             answer: Duration::from_secs(30),
             refused_body: Duration::from_secs(2),
         }
@@ -43,6 +46,12 @@ impl Waits {
     pub(crate) fn body_deadline(&self, started: Instant, bytes: u64) -> Instant {
         (Instant::now() + self.body_piece).min(started + self.body + earned(bytes))
     }
+
+    /// When the next piece of an answer must be taken, of which `bytes` have been since `started`. The system's own
+    /// buffers take some megabytes for a client that takes nothing; the first limit is for those.
+    fn answer_deadline(&self, started: Instant, bytes: u64) -> Instant {
+        (Instant::now() + self.answer_piece).min(started + self.answer + earned(bytes))
+    }
 }
 
 fn earned(bytes: u64) -> Duration {
@@ -52,7 +61,7 @@ fn earned(bytes: u64) -> Duration {
 /// A connection whose writes fail when its client takes an answer too slowly, however small its steps are.
 pub(crate) struct Paced<S> {
     stream: S,
-    wait: Duration,
+    waits: Waits,
     /// Since when the answer at hand is being written, and how much of it has been.
     answer: Option<(Instant, u64)>,
     /// Armed while the client's window is full.
@@ -60,8 +69,8 @@ pub(crate) struct Paced<S> {
 }
 
 impl<S> Paced<S> {
-    pub fn new(stream: S, wait: Duration) -> Self {
-        Paced { stream, wait, answer: None, deadline: None }
+    pub fn new(stream: S, waits: Waits) -> Self {
+        Paced { stream, waits, answer: None, deadline: None }
     }
 
     fn written(&mut self, context: &mut Context<'_>, result: Poll<io::Result<usize>>) -> Poll<io::Result<usize>> {
@@ -71,7 +80,7 @@ impl<S> Paced<S> {
             self.deadline = None;
             return Poll::Ready(result);
         }
-        let until = *started + self.wait + earned(*bytes);
+        let until = self.waits.answer_deadline(*started, *bytes);
         let deadline = self.deadline.get_or_insert_with(|| Box::pin(tokio::time::sleep_until(until)));
         ready!(deadline.as_mut().poll(context));
         Poll::Ready(Err(io::Error::new(io::ErrorKind::TimedOut, "the client takes its answer too slowly")))
@@ -130,8 +139,8 @@ mod tests {
     /// A client that takes a byte now and then is making progress, but not enough of it.
     #[tokio::test(start_paused = true)]
     async fn a_trickling_reader_is_cut_off() {
-        let (server, mut client) = tokio::io::duplex(64);
-        let mut server = Paced::new(server, Duration::from_secs(30));
+        let (server, mut client) = tokio::io::duplex(1);
+        let mut server = Paced::new(server, Waits::default());
         let started = Instant::now();
         let reading = tokio::spawn(async move {
             while client.read_u8().await.is_ok() {
@@ -146,9 +155,19 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
+    async fn a_reader_that_takes_nothing_is_cut_off() {
+        let (server, _client) = tokio::io::duplex(10 << 20);
+        let mut server = Paced::new(server, Waits::default());
+        let started = Instant::now();
+        let error = server.write_all(&[0; 11 << 20]).await.unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::TimedOut);
+        assert!(started.elapsed() <= Duration::from_secs(31));
+    }
+
+    #[tokio::test(start_paused = true)]
     async fn a_reader_fast_enough_gets_everything() {
         let (server, mut client) = tokio::io::duplex(64 << 10);
-        let mut server = Paced::new(server, Duration::from_secs(30));
+        let mut server = Paced::new(server, Waits::default());
         let reading = tokio::spawn(async move {
             let mut piece = [0; 64 << 10];
             let mut bytes = 0;

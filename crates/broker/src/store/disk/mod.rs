@@ -22,11 +22,11 @@ use bytes::Bytes;
 use futures_util::future::BoxFuture;
 use log::Log;
 use std::collections::HashMap;
-use std::fs::File;
 use std::io;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError, RwLock};
+use tokio::sync::Semaphore;
 
 /// What an answered commit survives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -65,7 +65,8 @@ struct Inner {
     topics_dir: PathBuf,
     options: Options,
     logs: RwLock<HashMap<String, Arc<Log>>>,
-    _lock: File,
+    sealing: Arc<Semaphore>,
+    _lock: lock::Lock,
 }
 
 impl DiskStore {
@@ -85,7 +86,9 @@ impl DiskStore {
         let lock = lock::lock(&dir)?;
         let topics_dir = dir.join("topics");
         create_dir(&topics_dir, options.durability)?;
-        Ok(DiskStore { inner: Arc::new(Inner { topics_dir, options, logs: RwLock::default(), _lock: lock }) })
+        let sealing = Arc::new(Semaphore::new(1));
+        let inner = Inner { topics_dir, options, logs: RwLock::default(), sealing, _lock: lock };
+        Ok(DiskStore { inner: Arc::new(inner) })
     }
 
     /// Runs `work` on a thread that may block.
@@ -205,7 +208,8 @@ impl Inner {
 
     fn insert(&self, topic: &str, dir: PathBuf) -> Arc<Log> {
         let mut logs = self.logs.write().unwrap_or_else(PoisonError::into_inner);
-        logs.entry(topic.to_owned()).or_insert_with(|| Arc::new(Log::new(dir, self.options))).clone()
+        let log = || Arc::new(Log::new(dir, self.options, self.sealing.clone()));
+        logs.entry(topic.to_owned()).or_insert_with(log).clone()
     }
 
     /// The topic's directory. A name that would lead elsewhere is refused, whoever checked it before.

@@ -19,7 +19,7 @@ use std::fs::File;
 use std::io::{self, IoSlice, Write};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 /// Linux takes at most this many pieces in one vectored write (`IOV_MAX`).
@@ -37,6 +37,7 @@ pub(super) struct Segment {
     mapping: OnceLock<Bytes>,
     /// Its objects, as long as no seal on disk has them.
     entries: Mutex<Option<Arc<Vec<Entry>>>>,
+    removed: AtomicBool,
 }
 
 impl Segment {
@@ -48,6 +49,7 @@ impl Segment {
             bytes: AtomicU64::new(bytes),
             mapping: OnceLock::new(),
             entries: Mutex::new(entries.map(Arc::new)),
+            removed: AtomicBool::new(false),
         }
     }
 
@@ -117,6 +119,7 @@ impl Segment {
 
     /// Removes the files. Bytes that readers hold stay readable until they are dropped.
     pub(super) fn remove(&self) -> Result<(), StoreError> {
+        self.removed.store(true, Ordering::Release);
         // The index first: without its segment it would be a stray file, the other way round all is well.
         match std::fs::remove_file(self.path.with_extension("idx")) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => {
@@ -159,6 +162,7 @@ impl Active {
             bytes: AtomicU64::new(0),
             mapping: OnceLock::from(Bytes::from_owner(mapping)),
             entries: Mutex::new(None),
+            removed: AtomicBool::new(false),
         };
         Ok(Active {
             segment: Arc::new(segment),
@@ -219,6 +223,9 @@ impl Active {
             entries,
         };
         move || {
+            if segment.removed.load(Ordering::Acquire) {
+                return;
+            }
             if let Err(error) = segment.seal(&file, &seal, true) {
                 tracing::error!(%error, "a full segment could not be sealed; the next start walks it and tries again");
             }

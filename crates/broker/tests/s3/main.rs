@@ -1,0 +1,680 @@
+//! What the S3 store promises beyond every store's promises: races, lost answers, bad servers, and its cache.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)] // Helpers may fail a test.
+
+mod fake;
+mod http;
+#[path = "../stores/mod.rs"]
+mod stores;
+
+use fake::Fault;
+use futures_util::future::join_all;
+use http::{Act, Proxy, Request};
+use rawline_broker::Kind;
+use rawline_broker::object::Object;
+use rawline_broker::store::cache::Cache;
+use rawline_broker::store::s3::{S3Config, S3Store, parse_url};
+use rawline_broker::store::{CommitError, Listed, ObjectAt, Store, StoreError};
+use std::fs;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+use stores::s3_server::{Bucket, bucket, variables};
+use stores::{assert_holds, at, bytes_of, commit_some, object, object_of};
+use tempfile::TempDir;
+
+const CACHE_BYTES: u64 = 64 << 20;
+
+/// A store on a bucket, with a cache of its own that is empty at first.
+struct Machine {
+    store: S3Store,
+    cache: Cache,
+    dir: TempDir,
+}
+
+impl Machine {
+    async fn new(bucket: &Bucket) -> Machine {
+        Machine::behind(bucket, bucket.address).await
+    }
+
+    /// One that takes what listens at `address` for the server.
+    async fn behind(bucket: &Bucket, address: SocketAddr) -> Machine {
+        Machine::with(bucket, CACHE_BYTES, |config| config.variables = variables(address)).await
+    }
+
+    async fn with(bucket: &Bucket, cache_bytes: u64, change: impl FnOnce(&mut S3Config)) -> Machine {
+        let dir = tempfile::tempdir().unwrap();
+        let cache = Cache::open(dir.path(), cache_bytes).unwrap();
+        let mut config = config(bucket, cache.clone());
+        change(&mut config);
+        Machine { store: S3Store::open(config).await.unwrap(), cache, dir }
+    }
+
+    /// The same after a restart, with the cache that there was.
+    async fn again(self, bucket: &Bucket, address: SocketAddr) -> Machine {
+        let Machine { store, cache, dir } = self;
+        drop((store, cache));
+        let cache = Cache::open(dir.path(), CACHE_BYTES).unwrap();
+        let mut config = config(bucket, cache.clone());
+        config.variables = variables(address);
+        Machine { store: S3Store::open(config).await.unwrap(), cache, dir }
+    }
+
+    async fn read(&self, listed: &Listed) -> Result<Vec<u8>, StoreError> {
+        self.store.get("t", at(listed), 0..listed.bytes).await.map(|bytes| bytes.to_vec())
+    }
+
+    async fn list(&self) -> Vec<Listed> {
+        self.store.list("t", 0).await.unwrap()
+    }
+
+    /// The files of the cache.
+    fn copies(&self) -> Vec<PathBuf> {
+        let topics = fs::read_dir(self.dir.path().join("objects")).unwrap();
+        let files = topics.flat_map(|topic| fs::read_dir(topic.unwrap().path()).unwrap());
+        files.map(|file| file.unwrap().path()).collect()
+    }
+}
+
+fn config(bucket: &Bucket, cache: Cache) -> S3Config {
+    let mut config = S3Config::new(&format!("s3://{}/some/prefix", bucket.name), cache).unwrap();
+    config.variables = bucket.variables();
+    config
+}
+
+fn key(first_offset: u64) -> String {
+    format!("some/prefix/t/{first_offset:020}.rwl")
+}
+
+async fn open_error(bucket: &Bucket, change: impl FnOnce(&mut S3Config)) -> StoreError {
+    let dir = tempfile::tempdir().unwrap();
+    let mut config = config(bucket, Cache::open(dir.path(), CACHE_BYTES).unwrap());
+    config.retry_budget = Duration::from_millis(200);
+    change(&mut config);
+    match S3Store::open(config).await {
+        Ok(_) => panic!("this store must not open"),
+        Err(error) => error,
+    }
+}
+
+fn set(config: &mut S3Config, name: &str, value: &str) {
+    config.variables.retain(|(other, _)| other != name);
+    config.variables.push((name.to_owned(), value.to_owned()));
+}
+
+/// A rule that does `act` with the first `count` requests that it is about, and passes on the others.
+fn first(
+    count: usize,
+    about: impl Fn(&Request) -> bool + Send + Sync,
+    act: Act,
+) -> impl Fn(&Request) -> Act + Send + Sync {
+    let seen = AtomicUsize::new(0);
+    move |request| {
+        if about(request) && seen.fetch_add(1, Ordering::Relaxed) < count { act.clone() } else { Act::Forward }
+    }
+}
+
+fn flip_byte(file: &Path, position: u64) {
+    let mut bytes = fs::read(file).unwrap();
+    bytes[position as usize] ^= 1;
+    fs::write(file, bytes).unwrap();
+}
+
+#[tokio::test]
+async fn a_bucket_is_enough() {
+    let bucket = bucket().await;
+    let objects = commit_some(&Machine::new(&bucket).await.store, "t", 5).await;
+    assert_eq!(fs::read(bucket.file(&key(3))).unwrap(), bytes_of(&objects[1]));
+
+    let other = Machine::new(&bucket).await;
+    assert_eq!(other.store.topics().await.unwrap(), ["t"]);
+    assert_holds(&other.store, "t", &objects, "s3").await;
+    let listed = other.list().await;
+    assert!(listed[..4].iter().all(|listed| listed.known.is_none()), "only the newest object's header is read");
+    assert_eq!(listed[4].known.unwrap().offset_next, 15);
+    assert_eq!(other.store.list("t", 4).await.unwrap(), listed[2..]);
+    assert_eq!(other.store.list("t", 13).await.unwrap(), []);
+    assert_eq!(other.store.list("none", 0).await.unwrap(), []);
+    assert_eq!(other.store.get("t", at(&listed[2]), 70..90).await.unwrap(), bytes_of(&objects[2])[70..90]);
+    // The probe leaves nothing behind.
+    let probes = fs::read_dir(bucket.file("some/prefix/.rawline-probe"));
+    assert!(probes.map_or(true, |mut files| files.next().is_none()));
+}
+
+#[tokio::test]
+async fn a_bucket_without_prefix_holds_topics_at_its_root() {
+    let bucket = bucket().await;
+    let machine = Machine::with(&bucket, CACHE_BYTES, |config| config.prefix.clear()).await;
+    let objects = commit_some(&machine.store, "t", 2).await;
+    assert!(bucket.file("t/00000000000000000003.rwl").is_file());
+    assert_eq!(machine.store.topics().await.unwrap(), ["t"]);
+    assert_holds(&machine.store, "t", &objects, "s3").await;
+}
+
+#[tokio::test]
+async fn lists_of_several_pages_are_whole() {
+    let bucket = bucket().await;
+    let machine = Machine::new(&bucket).await;
+    let newest = object(5000, 1, 3);
+    machine.store.commit("t", newest).await.unwrap();
+    for first_offset in 0..2100 {
+        fs::write(bucket.file(&key(first_offset)), b"not read, only listed").unwrap();
+    }
+    let expected: Vec<u64> = (0..2100).chain([5000]).collect();
+    let offsets = |listed: Vec<Listed>| listed.iter().map(|listed| listed.first_offset).collect::<Vec<_>>();
+    assert_eq!(offsets(machine.list().await), expected);
+    assert_eq!(offsets(machine.store.list("t", 1999).await.unwrap()), expected[1999..]);
+}
+
+#[tokio::test]
+async fn keys_that_are_not_ours_are_left_alone() {
+    let bucket = bucket().await;
+    let machine = Machine::new(&bucket).await;
+    let objects = commit_some(&machine.store, "t", 3).await;
+    let strange =
+        ["3.rwl", "00000000000000000003.rwl.bak", "+0000000000000000007.rwl", "99999999999999999999.rwl", "x/y", "zz"];
+    for name in strange {
+        let file = bucket.file("some/prefix/t").join(name);
+        fs::create_dir_all(file.parent().unwrap()).unwrap();
+        fs::write(file, b"?").unwrap();
+    }
+    assert_holds(&machine.store, "t", &objects, "s3").await;
+    machine.store.delete_before("t", 9).await.unwrap();
+    assert!(strange.iter().all(|name| bucket.file("some/prefix/t").join(name).is_file()));
+}
+
+#[tokio::test]
+async fn of_two_writers_at_one_offset_one_wins() {
+    let bucket = bucket().await;
+    let machines = [Machine::new(&bucket).await, Machine::new(&bucket).await];
+    for round in 0..30 {
+        let objects = [object_of(round, 1, 1, 50, 1), object_of(round, 1, 1, 60, 2)];
+        let commits = machines.iter().zip(&objects).map(|(machine, object)| machine.store.commit("t", object.clone()));
+        let ended = join_all(commits).await;
+        let winner = ended.iter().position(Result::is_ok).expect("one wins");
+        assert!(matches!(ended[1 - winner], Err(CommitError::Exists)), "{ended:?}");
+        for machine in &machines {
+            let listed = machine.store.list("t", round).await.unwrap();
+            assert_eq!(listed.len(), 1);
+            assert_eq!(machine.read(&listed[0]).await.unwrap(), bytes_of(&objects[winner]));
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_put_whose_answer_was_lost_counts_once() {
+    let bucket = bucket().await;
+    let rule = first(1, |request| request.is_for_object("PUT"), Act::LoseAnswer);
+    let proxy = Proxy::start(bucket.address, rule).await;
+    let machine = Machine::behind(&bucket, proxy.address).await;
+    let objects = commit_some(&machine.store, "t", 2).await;
+    assert_eq!(proxy.count("PUT"), 3, "the first was tried again");
+    assert_holds(&machine.store, "t", &objects, "s3").await;
+}
+
+#[tokio::test]
+async fn an_object_of_another_is_not_taken_for_one_whose_answer_was_lost() {
+    let bucket = bucket().await;
+    let rule = first(1, |request| request.is_for_object("PUT"), Act::Hang);
+    let proxy = Proxy::start(bucket.address, rule).await;
+    let other = Machine::new(&bucket).await;
+    let machine = Machine::with(&bucket, CACHE_BYTES, |config| {
+        config.variables = variables(proxy.address);
+        config.request_timeout = Duration::from_millis(500);
+    })
+    .await;
+    // Equal in all but the writer.
+    let objects = [object_of(0, 1, 3, 20, 1), object_of(0, 1, 3, 20, 2)];
+    let (mine, theirs) =
+        tokio::join!(machine.store.commit("t", objects[0].clone()), other.store.commit("t", objects[1].clone()),);
+    theirs.unwrap();
+    assert!(matches!(mine, Err(CommitError::Exists)), "{mine:?}");
+    assert_holds(&machine.store, "t", &objects[1..], "s3").await;
+}
+
+#[tokio::test]
+async fn failures_that_pass_are_tried_again() {
+    let acts = [
+        Act::Refuse("503 Slow Down", "SlowDown"),
+        Act::Refuse("500 Internal Server Error", "InternalError"),
+        Act::Refuse("409 Conflict", "ConditionalRequestConflict"),
+        Act::Refuse("429 Too Many Requests", "TooManyRequests"),
+        Act::LoseAnswer,
+        Act::Hang,
+    ];
+    join_all(acts.map(async |act| {
+        let bucket = bucket().await;
+        let puts = first(2, |request| request.is_for_object("PUT"), act.clone());
+        // A conflict is a PUT's only.
+        let others = if matches!(act, Act::Refuse("409 Conflict", _)) { 0 } else { 2 };
+        let gets = first(others, |request| request.is_for_object("GET"), act.clone());
+        let lists = first(others, |request| request.target.contains("list-type"), act.clone());
+        let deletes = first(others, |request| request.method == "POST", act.clone());
+        let rule = move |request: &Request| {
+            let acts = [puts(request), gets(request), lists(request), deletes(request)];
+            acts.into_iter().find(|act| *act != Act::Forward).unwrap_or(Act::Forward)
+        };
+        let proxy = Proxy::start(bucket.address, rule).await;
+        let tweak = |config: &mut S3Config| {
+            config.variables = variables(proxy.address);
+            config.request_timeout = Duration::from_millis(300);
+        };
+        let objects = commit_some(&Machine::with(&bucket, CACHE_BYTES, tweak).await.store, "t", 2).await;
+        let machine = Machine::with(&bucket, CACHE_BYTES, tweak).await;
+        assert_holds(&machine.store, "t", &objects, &format!("{act:?}")).await;
+        assert_eq!(machine.store.delete_before("t", 3).await.unwrap(), 3);
+    }))
+    .await;
+}
+
+#[tokio::test]
+async fn a_server_that_stays_down_is_a_matter_of_waiting() {
+    let bucket = bucket().await;
+    let down = |request: &Request| {
+        if request.is_for_object("PUT") { Act::Refuse("503 Slow Down", "SlowDown") } else { Act::Forward }
+    };
+    let proxy = Proxy::start(bucket.address, down).await;
+    let machine = Machine::with(&bucket, CACHE_BYTES, |config| {
+        config.variables = variables(proxy.address);
+        config.retry_budget = Duration::from_millis(300);
+    })
+    .await;
+    let Err(CommitError::Store(error)) = machine.store.commit("t", object(0, 1, 3)).await else { panic!() };
+    assert_eq!(error.kind, Kind::Wait);
+    assert!(error.message.contains("SlowDown"), "{error}");
+    assert!(proxy.count("PUT") > 1);
+}
+
+#[tokio::test]
+async fn a_bucket_that_cannot_be_used_says_why() {
+    let bucket = bucket().await;
+    let error = open_error(&bucket, |config| set(config, "AWS_SECRET_ACCESS_KEY", "wrong")).await;
+    assert!(error.kind == Kind::TellHuman && error.message.contains("correct AWS_SECRET_ACCESS_KEY"), "{error}");
+
+    let error = open_error(&bucket, |config| set(config, "AWS_ACCESS_KEY_ID", "nobody")).await;
+    assert!(error.kind == Kind::TellHuman && error.message.contains("correct AWS_ACCESS_KEY_ID"), "{error}");
+
+    let error = open_error(&bucket, |config| config.bucket = "nowhere".to_owned()).await;
+    assert!(error.kind == Kind::TellHuman && error.message.contains("there is no bucket \"nowhere\""), "{error}");
+
+    let error = open_error(&bucket, |config| set(config, "AWS_SECRET_ACCESS_KEY", "")).await;
+    assert!(error.kind == Kind::TellHuman && error.message.contains("AWS_SECRET_ACCESS_KEY"), "{error}");
+
+    // A port that nobody listens on stands for a machine without a role.
+    let nobody = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let error = open_error(&bucket, |config| {
+        config.variables.retain(|(name, _)| name == "AWS_ENDPOINT_URL");
+        set(config, "AWS_METADATA_ENDPOINT", &format!("http://{nobody}"));
+    })
+    .await;
+    assert!(error.kind == Kind::TellHuman && error.message.contains("set AWS_ACCESS_KEY_ID"), "{error}");
+
+    let error = open_error(&bucket, |config| config.variables = variables(nobody)).await;
+    assert!(error.kind == Kind::Wait && error.message.contains(&nobody.to_string()), "{error}");
+}
+
+#[tokio::test]
+async fn a_store_that_does_not_keep_the_condition_is_refused() {
+    let bucket = bucket().await;
+    let expected = [
+        (Fault::Ignores, "wrote over an object that was there"),
+        (Fault::Races, "8 of 8 writers"),
+        (Fault::Lies, "wrote over it all the same"),
+        (Fault::Refuses, "has no conditional writes"),
+    ];
+    for (fault, says) in expected {
+        let address = fake::start(fault).await;
+        let error = open_error(&bucket, |config| config.variables = variables(address)).await;
+        assert_eq!(error.kind, Kind::TellHuman, "{error}");
+        assert!(error.message.contains(says) && error.message.contains(&address.to_string()), "{error}");
+    }
+}
+
+#[tokio::test]
+async fn the_probe_outlives_lost_answers() {
+    let bucket = bucket().await;
+    let rule = first(3, |request| request.method == "PUT", Act::LoseAnswer);
+    let proxy = Proxy::start(bucket.address, rule).await;
+    Machine::behind(&bucket, proxy.address).await;
+    let racing = AtomicUsize::new(0);
+    let rule = move |request: &Request| {
+        let is_lost = request.method == "PUT" && racing.fetch_add(1, Ordering::Relaxed) % 3 == 2;
+        if is_lost { Act::LoseAnswer } else { Act::Forward }
+    };
+    let proxy = Proxy::start(bucket.address, rule).await;
+    Machine::behind(&bucket, proxy.address).await;
+}
+
+#[tokio::test]
+async fn what_was_just_committed_is_read_without_the_server() {
+    let bucket = bucket().await;
+    let proxy = Proxy::start(bucket.address, |_| Act::Forward).await;
+    let machine = Machine::behind(&bucket, proxy.address).await;
+    for number in 0..10 {
+        let object = object(number * 3, 1, 3);
+        let location = machine.store.commit("t", object.clone()).await.unwrap();
+        let bytes = object.header.object_bytes;
+        let place = ObjectAt { first_offset: number * 3, location, bytes };
+        assert_eq!(machine.store.get("t", place, 0..bytes).await.unwrap(), bytes_of(&object));
+    }
+    assert_eq!(proxy.count("GET"), 0);
+    // A list gives the same names to the same copies.
+    let listed = machine.list().await;
+    let gets = proxy.count("GET");
+    for listed in &listed {
+        machine.read(listed).await.unwrap();
+    }
+    assert_eq!(proxy.count("GET"), gets);
+}
+
+#[tokio::test]
+async fn one_download_serves_all_who_ask() {
+    let bucket = bucket().await;
+    let objects = commit_some(&Machine::new(&bucket).await.store, "t", 2).await;
+    let rule = first(
+        1,
+        |request| request.is_for_object("GET") && request.header("range").is_none(),
+        Act::Refuse("403 Forbidden", "AccessDenied"),
+    );
+    let proxy = Proxy::start(bucket.address, rule).await;
+    let machine = Machine::behind(&bucket, proxy.address).await;
+    let listed = machine.list().await;
+    let before = proxy.count("GET");
+
+    let refused = join_all((0..32).map(|_| machine.read(&listed[0]))).await;
+    for refused in refused {
+        let error = refused.unwrap_err();
+        assert!(error.kind == Kind::TellHuman && error.message.contains("access is denied"), "{error}");
+    }
+    assert_eq!(proxy.count("GET") - before, 1, "all of them failed with the one download");
+
+    let read = join_all((0..32).map(|_| machine.read(&listed[0]))).await;
+    assert!(read.into_iter().all(|bytes| bytes.unwrap() == bytes_of(&objects[0])));
+    assert_eq!(proxy.count("GET") - before, 2, "the next to ask asked again, once");
+}
+
+#[tokio::test]
+async fn a_download_goes_on_when_nobody_waits_for_it_any_more() {
+    let bucket = bucket().await;
+    let objects = commit_some(&Machine::new(&bucket).await.store, "t", 1).await;
+    let rule = first(
+        1,
+        |request| request.is_for_object("GET") && request.header("range").is_none(),
+        Act::Delay(Duration::from_millis(50)),
+    );
+    let proxy = Proxy::start(bucket.address, rule).await;
+    let machine = Machine::behind(&bucket, proxy.address).await;
+    let listed = machine.list().await;
+    let before = proxy.count("GET");
+    let impatient = tokio::time::timeout(Duration::from_millis(5), machine.read(&listed[0])).await;
+    assert!(impatient.is_err());
+    assert_eq!(machine.read(&listed[0]).await.unwrap(), bytes_of(&objects[0]));
+    assert_eq!(proxy.count("GET") - before, 1);
+}
+
+#[tokio::test]
+async fn a_download_that_breaks_goes_on_where_it_was() {
+    let bucket = bucket().await;
+    let big = object_of(0, 4, 50, 5000, 1);
+    Machine::new(&bucket).await.store.commit("t", big.clone()).await.unwrap();
+    let is_whole = |request: &Request| {
+        request.is_for_object("GET") && !request.header("range").is_some_and(|range| range.starts_with("bytes=0-"))
+    };
+    let proxy = Proxy::start(bucket.address, first(3, is_whole, Act::CutAnswer(300_000))).await;
+    let machine = Machine::behind(&bucket, proxy.address).await;
+    let listed = machine.list().await;
+    assert_eq!(machine.read(&listed[0]).await.unwrap(), bytes_of(&big));
+    let requests = proxy.requests.lock().unwrap();
+    let resumed = requests.iter().filter(|request| is_whole(request) && request.header("range").is_some());
+    assert_eq!(resumed.count(), 3);
+}
+
+#[tokio::test]
+async fn a_header_is_read_without_fetching_its_object() {
+    let bucket = bucket().await;
+    // The index of 200 batches is longer than the first look at it.
+    let objects = [object(0, 1, 3), object(3, 200, 1)];
+    let writer = Machine::new(&bucket).await;
+    for object in &objects {
+        writer.store.commit("t", object.clone()).await.unwrap();
+    }
+    let machine = Machine::new(&bucket).await;
+    for (listed, object) in machine.list().await.iter().zip(&objects) {
+        assert_eq!(machine.store.get("t", at(listed), 0..64).await.unwrap(), bytes_of(object)[..64]);
+    }
+    assert_eq!((machine.cache.bytes(), machine.copies().len()), (0, 0));
+}
+
+#[tokio::test]
+async fn the_cache_keeps_to_its_bound_and_to_what_was_used_last() {
+    let bucket = bucket().await;
+    let objects: Vec<Object> = (0..8).map(|number| object_of(number * 10, 1, 10, 1000, 1)).collect();
+    let object_bytes = objects[0].header.object_bytes;
+    let writer = Machine::new(&bucket).await;
+    for object in &objects {
+        writer.store.commit("t", object.clone()).await.unwrap();
+    }
+    let proxy = Proxy::start(bucket.address, |_| Act::Forward).await;
+    let machine =
+        Machine::with(&bucket, object_bytes * 3 + 100, |config| config.variables = variables(proxy.address)).await;
+    let listed = machine.list().await;
+    let mut held = Vec::new();
+    for (listed, object) in listed.iter().zip(&objects) {
+        held.push(machine.store.get("t", at(listed), 0..listed.bytes).await.unwrap());
+        // The first is used again and again, so it is never the one that goes.
+        machine.read(&machine.list().await[0]).await.unwrap();
+        assert!(machine.cache.bytes() <= object_bytes * 3 + 100);
+        assert!(machine.copies().len() <= 3);
+        assert_eq!(held.last().unwrap(), &bytes_of(object));
+    }
+    let gets = || {
+        proxy
+            .requests
+            .lock()
+            .unwrap()
+            .iter()
+            .filter(|request| request.is_for_object("GET") && request.header("range").is_none())
+            .count()
+    };
+    assert_eq!(gets(), 8);
+    machine.read(&listed[0]).await.unwrap();
+    machine.read(&listed[7]).await.unwrap();
+    assert_eq!(gets(), 8, "these are cached");
+    machine.read(&listed[3]).await.unwrap();
+    assert_eq!(gets(), 9, "this was evicted");
+    // Bytes of evicted copies stay valid for whoever holds them.
+    assert!(held.iter().zip(&objects).all(|(bytes, object)| bytes == &bytes_of(object)));
+}
+
+#[tokio::test]
+async fn an_object_larger_than_the_cache_is_read_all_the_same() {
+    let bucket = bucket().await;
+    let objects = [object_of(0, 1, 10, 1000, 1), object_of(10, 1, 1, 10, 1)];
+    let proxy = Proxy::start(bucket.address, |_| Act::Forward).await;
+    let machine = Machine::with(&bucket, 1000, |config| config.variables = variables(proxy.address)).await;
+    for object in &objects {
+        machine.store.commit("t", object.clone()).await.unwrap();
+    }
+    let listed = machine.list().await;
+    let before = proxy.count("GET");
+    for _ in 0..3 {
+        assert_eq!(machine.read(&listed[0]).await.unwrap(), bytes_of(&objects[0]));
+        assert_eq!(machine.read(&listed[1]).await.unwrap(), bytes_of(&objects[1]));
+    }
+    assert_eq!(proxy.count("GET") - before, 1, "the last such object is held");
+    assert!(machine.cache.bytes() <= 1000);
+    assert_eq!(machine.copies().len(), 1, "its file has no name");
+}
+
+#[tokio::test]
+async fn copies_outlive_a_restart_and_damaged_ones_are_fetched_again() {
+    let bucket = bucket().await;
+    let machine = Machine::new(&bucket).await;
+    let objects = commit_some(&machine.store, "t", 4).await;
+    assert_holds(&machine.store, "t", &objects, "s3").await;
+    let mut copies = machine.copies();
+    copies.sort();
+    assert_eq!(copies.len(), 4);
+    flip_byte(&copies[0], 120);
+    fs::OpenOptions::new().write(true).open(&copies[1]).unwrap().set_len(100).unwrap();
+    fs::write(copies[2].with_extension("0.tmp"), b"given up").unwrap();
+    fs::write(copies[2].with_extension("txt"), b"not ours").unwrap();
+
+    let proxy = Proxy::start(bucket.address, |_| Act::Forward).await;
+    let machine = machine.again(&bucket, proxy.address).await;
+    let listed = machine.list().await;
+    let before = proxy.count("GET");
+    for (listed, object) in listed.iter().zip(&objects) {
+        assert_eq!(machine.read(listed).await.unwrap(), bytes_of(object));
+    }
+    assert_eq!(proxy.count("GET") - before, 2, "two copies were good");
+    assert_eq!(fs::read(&copies[0]).unwrap(), bytes_of(&objects[0]), "the damaged copy is mended");
+    assert!(!copies[2].with_extension("0.tmp").exists() && copies[2].with_extension("txt").exists());
+}
+
+#[tokio::test]
+async fn a_cache_has_one_owner() {
+    let dir = tempfile::tempdir().unwrap();
+    let cache = Cache::open(dir.path(), CACHE_BYTES).unwrap();
+    let Err(error) = Cache::open(dir.path(), CACHE_BYTES) else { panic!() };
+    assert!(error.kind == Kind::TellHuman && error.message.contains("in use by another process"), "{error}");
+    drop(cache);
+    Cache::open(dir.path(), CACHE_BYTES).unwrap();
+}
+
+#[tokio::test]
+async fn a_cache_that_cannot_be_written_does_not_stop_commits() {
+    let bucket = bucket().await;
+    let machine = Machine::new(&bucket).await;
+    // A file where the topic's folder should be stands for a disk that is full.
+    let blocker = machine.dir.path().join("objects/t");
+    fs::write(&blocker, b"").unwrap();
+    let objects = commit_some(&machine.store, "t", 2).await;
+    let listed = machine.list().await;
+    let error = machine.read(&listed[0]).await.unwrap_err();
+    assert!(error.kind == Kind::TellHuman && error.message.contains("--cache-dir"), "{error}");
+    assert_eq!(machine.cache.bytes(), 0, "room that is not used is given back");
+    fs::remove_file(&blocker).unwrap();
+    assert_holds(&machine.store, "t", &objects, "s3").await;
+}
+
+#[tokio::test]
+async fn a_damaged_object_is_never_served() {
+    let bucket = bucket().await;
+    let objects = commit_some(&Machine::new(&bucket).await.store, "t", 3).await;
+    let machine = Machine::new(&bucket).await;
+    let listed = machine.list().await;
+    let last = objects[0].header.object_bytes - 9;
+    for position in [0, 20, 70, 130, last] {
+        flip_byte(&bucket.file(&key(0)), position);
+        let error = machine.read(&listed[0]).await.unwrap_err();
+        assert_eq!(error.kind, Kind::TellHuman, "{error}");
+        assert!(error.message.contains(&key(0)) && error.message.contains("restore it"), "{error}");
+        let header = machine.store.get("t", at(&listed[0]), 0..64).await;
+        assert_eq!(header.is_err(), position < 88, "a header is served only with the index that vouches for it");
+        assert_eq!(machine.copies().len(), 0);
+        flip_byte(&bucket.file(&key(0)), position);
+    }
+    // Another object under its name, sound in itself.
+    fs::write(bucket.file(&key(0)), bytes_of(&objects[1])).unwrap();
+    assert!(machine.read(&listed[0]).await.is_err());
+    fs::write(bucket.file(&key(0)), &bytes_of(&objects[0])[..100]).unwrap();
+    assert!(machine.read(&listed[0]).await.unwrap_err().message.contains("it has 100 bytes"));
+    fs::remove_file(bucket.file(&key(0))).unwrap();
+    assert!(machine.read(&listed[0]).await.unwrap_err().message.contains("is gone"));
+    fs::write(bucket.file(&key(0)), bytes_of(&objects[0])).unwrap();
+    assert_eq!(machine.read(&listed[0]).await.unwrap(), bytes_of(&objects[0]));
+}
+
+#[tokio::test]
+async fn a_topic_whose_newest_object_is_damaged_does_not_open() {
+    let bucket = bucket().await;
+    let machine = Machine::new(&bucket).await;
+    commit_some(&machine.store, "t", 3).await;
+    let whole = fs::read(bucket.file(&key(6))).unwrap();
+    for damage in [b"".as_slice(), b"?", &whole[..100], &[whole.as_slice(), b"more"].concat()] {
+        fs::write(bucket.file(&key(6)), damage).unwrap();
+        let error = machine.store.list("t", 0).await.unwrap_err();
+        assert!(error.kind == Kind::TellHuman && error.message.contains(&key(6)), "{error}");
+    }
+    fs::write(bucket.file(&key(6)), whole).unwrap();
+    assert_eq!(machine.list().await.len(), 3);
+}
+
+#[tokio::test]
+async fn a_bucket_that_was_emptied_and_filled_again_is_not_read_from_old_copies() {
+    let bucket = bucket().await;
+    let machine = Machine::new(&bucket).await;
+    let old = object_of(0, 1, 3, 20, 1);
+    machine.store.commit("t", old.clone()).await.unwrap();
+    assert_eq!(machine.read(&machine.list().await[0]).await.unwrap(), bytes_of(&old));
+    fs::remove_dir_all(bucket.file("some")).unwrap();
+    let new = object_of(0, 1, 3, 20, 2);
+    Machine::new(&bucket).await.store.commit("t", new.clone()).await.unwrap();
+    let machine = machine.again(&bucket, bucket.address).await;
+    assert_eq!(machine.read(&machine.list().await[0]).await.unwrap(), bytes_of(&new));
+}
+
+#[tokio::test]
+async fn deleting_the_front_deletes_objects_and_copies_and_keeps_the_newest() {
+    let bucket = bucket().await;
+    let machine = Machine::new(&bucket).await;
+    let objects = commit_some(&machine.store, "t", 4).await;
+    assert_holds(&machine.store, "t", &objects, "s3").await;
+    assert_eq!(machine.store.delete_before("t", 5).await.unwrap(), 3);
+    assert!(!bucket.file(&key(0)).exists() && bucket.file(&key(3)).exists());
+    assert_eq!(machine.copies().len(), 3);
+    assert_eq!(machine.store.delete_before("t", 100).await.unwrap(), 9);
+    assert_holds(&machine.store, "t", &objects[3..], "s3").await;
+    assert_eq!(machine.copies().len(), 1);
+    assert_eq!(machine.store.delete_before("none", 7).await.unwrap(), 7);
+}
+
+#[tokio::test]
+async fn a_writer_whose_offset_was_deleted_meanwhile_learns_that_it_is_old() {
+    let bucket = bucket().await;
+    // The 412 comes from here, so that the object can be gone by then.
+    let rule =
+        first(1, |request| request.is_for_object("PUT"), Act::Refuse("412 Precondition Failed", "PreconditionFailed"));
+    let proxy = Proxy::start(bucket.address, rule).await;
+    let machine = Machine::behind(&bucket, proxy.address).await;
+    let ended = machine.store.commit("t", object(0, 1, 3)).await;
+    assert!(matches!(ended, Err(CommitError::Exists)), "{ended:?}");
+    assert!(!bucket.file(&key(0)).exists());
+}
+
+#[test]
+fn places_in_s3_are_read_from_urls() {
+    let parsed = |url: &str| parse_url(url).unwrap();
+    assert_eq!(parsed("s3://bucket"), ("bucket".to_owned(), String::new()));
+    assert_eq!(parsed("s3://bucket/"), ("bucket".to_owned(), String::new()));
+    assert_eq!(parsed("s3://my-bucket.x/a/b/"), ("my-bucket.x".to_owned(), "a/b".to_owned()));
+    for wrong in [
+        "",
+        "s3:",
+        "s3://",
+        "s3:///prefix",
+        "bucket/prefix",
+        "http://bucket",
+        "s3://b/a//b",
+        "s3://b/../a",
+        "s3://b u/c",
+    ] {
+        let error = parse_url(wrong).unwrap_err();
+        assert!(error.kind == Kind::TellHuman && error.message.contains("s3://BUCKET/PREFIX"), "{wrong}: {error}");
+    }
+}
+
+#[tokio::test]
+async fn topics_are_told_apart_by_whole_names() {
+    let bucket = bucket().await;
+    let store = Arc::new(Machine::new(&bucket).await);
+    for topic in ["t", "t2", "t.x", "T"] {
+        store.store.commit(topic, object(0, 1, 3)).await.unwrap();
+    }
+    let mut topics = store.store.topics().await.unwrap();
+    topics.sort();
+    assert_eq!(topics, ["T", "t", "t.x", "t2"]);
+    assert_eq!(store.list().await.len(), 1);
+}

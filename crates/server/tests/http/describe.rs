@@ -1,0 +1,1 @@
+//! The API's descriptions say what the server does, no more and no less.

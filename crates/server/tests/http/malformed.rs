@@ -1,0 +1,176 @@
+//! What is no HTTP, or strange HTTP: the broker survives it and answers each request once.
+
+use crate::broker::{Broker, batch, records};
+use crate::client::*;
+use rawline_batch::Codec;
+
+#[test]
+fn every_request_gets_its_own_one_answer() {
+    let broker = Broker::start(&[]);
+    broker.post("/records?topic-name=t", RECORD, b"zero").assert_status(201);
+    let append = |target: &str, content_type: &str, body: &[u8]| {
+        request("POST", target, &[("content-type", content_type)], body)
+    };
+    // All at once, on one connection; the original answers the wrong ones twice.
+    let all = [
+        (400, request("GET", "/record?topic-name=t&offset=x", &[], b"")),
+        (200, request("GET", "/record?topic-name=t&offset=0", &[], b"")),
+        (400, request("GET", "/topic", &[], b"")),
+        (400, append("/records", RECORD, b"one")),
+        (201, append("/records?topic-name=t", RECORD, b"one")),
+        (400, append("/records?topic-name=t", BATCH, &[b'x'; 5000])),
+        (400, append("/records?topic-name=t", MULTIPART, &multipart("[3]", b"ab"))),
+        (400, append("/records?topic-name=t", "text/plain", b"GET /health HTTP/1.1\r\n\r\n")),
+        (404, append("/nowhere", RECORD, b"GET /health HTTP/1.1\r\n\r\n")),
+        (405, append("/topic", RECORD, b"two")),
+        (201, append("/records?topic-name=t", BATCH, &batch(Codec::None, &records(0, 3, 9)))),
+        (200, request("GET", "/record?topic-name=t&offset=1", &[], b"")),
+        (200, request("GET", "/health", &[], b"")),
+    ];
+    let mut connection = Connection::open(broker.address);
+    connection.send(&all.iter().flat_map(|(_, request)| request.clone()).collect::<Vec<u8>>());
+    let answers: Vec<Answer> = all.iter().map(|_| connection.receive()).collect();
+    for (number, ((status, _), answer)) in all.iter().zip(&answers).enumerate() {
+        assert_eq!(answer.status, *status, "request {number}: {}", String::from_utf8_lossy(&answer.body));
+    }
+    assert_eq!((answers[1].text(), answers[11].text(), answers[12].text()), ("zero", "one", "ok\n"));
+    assert!(connection.is_silent());
+}
+
+#[test]
+fn wrong_methods_are_told_the_right_ones() {
+    let broker = Broker::start(&[]);
+    for (method, target, allowed) in [
+        ("PUT", "/records?topic-name=t", "GET, HEAD, POST"),
+        ("DELETE", "/records?topic-name=t", "GET, HEAD, POST"),
+        ("POST", "/record?topic-name=t", "GET, HEAD"),
+        ("POST", "/topic?topic-name=t", "GET, HEAD"),
+        ("POST", "/topics", "GET, HEAD"),
+        ("PATCH", "/offset", "GET, HEAD"),
+        ("POST", "/metrics", "GET, HEAD"),
+        ("POST", "/health", "GET, HEAD"),
+        ("OPTIONS", "/openapi.json", "GET, HEAD"),
+        ("BREW", "/", "GET, HEAD"),
+    ] {
+        let answer = exchange(broker.address, &request(method, target, &[], b""));
+        answer.assert_error(405, "method_not_allowed");
+        assert_eq!(answer.header("allow"), Some(allowed), "{method} {target}");
+    }
+    for target in ["/nothing", "/records/", "//records", "/records%3Ftopic-name=t", "/Records"] {
+        broker.get(target).assert_error(404, "path_not_found");
+    }
+}
+
+#[test]
+fn heads_have_a_limit() {
+    let broker = Broker::start(&[]);
+    let long = "x".repeat(200 << 10);
+    let many: Vec<(String, String)> = (0..200).map(|i| (format!("header-{i}"), "x".into())).collect();
+    let many: Vec<(&str, &str)> = many.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+    for bytes in [
+        request("GET", "/health", &[("long", &long)], b""),
+        request("GET", &format!("/health?{long}"), &[], b""),
+        request("GET", "/health", &many, b""),
+    ] {
+        let mut connection = Connection::open(broker.address);
+        // The broker may have closed the connection before all of it is sent.
+        let _ = std::io::Write::write_all(&mut connection.stream, &bytes);
+        if let Some(answer) = connection.try_receive(true) {
+            assert!([400, 414, 431].contains(&answer.status), "{}", answer.status);
+        }
+        assert!(connection.is_closed());
+    }
+    broker.get("/health").assert_status(200);
+}
+
+#[test]
+fn a_body_of_two_lengths_is_taken_once() {
+    let broker = Broker::start(&[]);
+    // Read as 5 bytes, what follows would be a request of its own; read in chunks, it is all there is.
+    let bytes = format!(
+        "POST /records?topic-name=t HTTP/1.1\r\nhost: x\r\ncontent-type: {RECORD}\r\ncontent-length: 5\r\n\
+         transfer-encoding: chunked\r\n\r\n0\r\n\r\nGET /record?topic-name=t&offset=0 HTTP/1.1\r\nhost: x\r\n\r\n"
+    );
+    let mut connection = Connection::open(broker.address);
+    connection.send(bytes.as_bytes());
+    let answer = connection.receive();
+    assert!([201, 400].contains(&answer.status), "{}", answer.status);
+    while let Some(answer) = connection.try_receive(true) {
+        // Whatever the rest was taken for, a second append it was not.
+        assert_eq!((answer.status, answer.body.as_slice()), (200, &b""[..]));
+        if connection.is_silent() {
+            break;
+        }
+    }
+    let next = broker.get("/topic?topic-name=t").json()["next_offset"].as_u64().unwrap();
+    assert!(next <= 1);
+    for wrong in ["content-length: 5\r\ncontent-length: 6", "content-length: -1", "content-length: x", "transfer-encoding: gzip"] {
+        let mut connection = Connection::open(broker.address);
+        let head = format!("POST /records?topic-name=t HTTP/1.1\r\nhost: x\r\ncontent-type: {RECORD}\r\n{wrong}\r\n\r\nhello");
+        connection.send(head.as_bytes());
+        if let Some(answer) = connection.try_receive(true) {
+            assert_eq!(answer.status, 400, "{wrong}");
+        }
+        assert!(connection.is_closed());
+    }
+    assert_eq!(broker.get("/topic?topic-name=t").json()["next_offset"].as_u64(), Some(next));
+}
+
+#[test]
+fn a_body_cut_off_is_not_stored() {
+    let broker = Broker::start(&[]);
+    let body = batch(Codec::None, &records(0, 10, 100));
+    for (content_type, body) in [(BATCH, body), (RECORD, vec![b'x'; 1000]), (LINES, b"a\nb\nc".to_vec())] {
+        let bytes = request("POST", "/records?topic-name=t", &[("content-type", content_type)], &body);
+        let mut connection = Connection::open(broker.address);
+        connection.send(&bytes[..bytes.len() - 2]);
+        connection.stream.shutdown(std::net::Shutdown::Write).unwrap();
+        if let Some(answer) = connection.try_receive(true) {
+            answer.assert_error(400, "body_cut_off");
+        }
+        let chunks = chunked("/records?topic-name=t", content_type, &body, 10);
+        let mut connection = Connection::open(broker.address);
+        connection.send(&chunks[..chunks.len() - 3]);
+        connection.stream.shutdown(std::net::Shutdown::Write).unwrap();
+        if let Some(answer) = connection.try_receive(true) {
+            answer.assert_error(400, "body_cut_off");
+        }
+    }
+    assert_eq!(broker.get("/topic?topic-name=t").json()["next_offset"], 0);
+}
+
+#[test]
+fn garbage_never_ends_the_broker() {
+    let mut broker = Broker::start(&[]);
+    let good = [
+        request("POST", "/records?topic-name=t", &[("content-type", BATCH)], &batch(Codec::Zstd, &records(0, 50, 50))),
+        request("POST", "/records?topic-name=t", &[("content-type", MULTIPART)], &multipart("[1,2,3]", b"abcdef")),
+        request("GET", "/records?topic-name=t&offset=0&timeout=1ms&max-records=9&max-bytes=100", &[("accept", JSON)], b""),
+        chunked("/records?topic-name=t", LINES, b"a\nb\nc", 2),
+    ];
+    let mut random = fastrand::Rng::with_seed(42);
+    for round in 0..400 {
+        let mut bytes = match round % 4 {
+            0 => (0..random.usize(..2000)).map(|_| random.u8(..)).collect(),
+            _ => good[random.usize(..good.len())].clone(),
+        };
+        for _ in 0..random.usize(..6) {
+            if !bytes.is_empty() {
+                let position = random.usize(..bytes.len());
+                match random.u8(..3) {
+                    0 => bytes[position] = random.u8(..),
+                    1 => bytes.truncate(position),
+                    _ => bytes.insert(position, random.u8(..)),
+                }
+            }
+        }
+        let mut connection = Connection::open(broker.address);
+        let _ = std::io::Write::write_all(&mut connection.stream, &bytes);
+        let _ = connection.stream.shutdown(std::net::Shutdown::Write);
+        connection.is_closed();
+    }
+    assert!(broker.is_running());
+    let next = broker.get("/topic?topic-name=t").json()["next_offset"].as_u64().unwrap();
+    broker.post("/records?topic-name=t", RECORD, b"still here").assert_status(201);
+    assert_eq!(broker.get(&format!("/record?topic-name=t&offset={next}")).text(), "still here");
+}

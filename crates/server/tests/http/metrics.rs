@@ -1,0 +1,95 @@
+//! `/metrics`: Prometheus' text, and numbers that follow what happens.
+
+use crate::broker::{Broker, batch, records};
+use crate::client::*;
+use rawline_batch::Codec;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Samples by name with labels. Fails the test on a line that is no Prometheus text.
+fn scrape(broker: &Broker) -> BTreeMap<String, f64> {
+    let answer = broker.get("/metrics");
+    assert_eq!(answer.assert_status(200).header("content-type"), Some("text/plain; version=0.0.4; charset=utf-8"));
+    let mut samples = BTreeMap::new();
+    let mut typed = BTreeSet::new();
+    for line in answer.text().lines().filter(|line| !line.is_empty()) {
+        if let Some(comment) = line.strip_prefix("# ") {
+            let mut words = comment.split(' ');
+            match (words.next(), words.next(), words.next()) {
+                (Some("TYPE"), Some(name), Some("counter" | "gauge" | "histogram")) => {
+                    assert!(typed.insert(name.to_owned()), "{name} has two types");
+                }
+                (Some("HELP"), Some(_), Some(_)) => {}
+                _ => panic!("{line:?} is no comment of Prometheus' text"),
+            }
+            continue;
+        }
+        let (series, value) = line.rsplit_once(' ').unwrap();
+        let name = series.split('{').next().unwrap();
+        assert!(name.starts_with("rawline_") && name.bytes().all(|b| b.is_ascii_lowercase() || b"_0123456789".contains(&b)), "{line}");
+        let family = ["_bucket", "_sum", "_count"].iter().find_map(|end| name.strip_suffix(end)).unwrap_or(name);
+        assert!(typed.contains(name) || typed.contains(family), "{name} has no type");
+        assert!(series.len() == name.len() || series.ends_with('}'), "{line}");
+        assert!(samples.insert(series.to_owned(), value.parse().unwrap()).is_none(), "{series} is there twice");
+    }
+    samples
+}
+
+#[test]
+fn counters_move_with_what_they_count() {
+    let broker = Broker::start(&[]);
+    let before = scrape(&broker);
+    let batch = batch(Codec::None, &records(0, 100, 50));
+    for _ in 0..3 {
+        broker.post("/records?topic-name=t", BATCH, &batch).assert_status(201);
+    }
+    broker.post("/records?topic-name=t", BATCH, b"nonsense").assert_status(400);
+    let read = broker.get_as("/records?topic-name=t&offset=10&max-records=70", BATCH);
+    let text = broker.get_as("/records?topic-name=t&offset=250&max-records=70", LINES);
+    broker.get("/record?topic-name=t&offset=0").assert_status(200);
+    broker.get("/nowhere").assert_status(404);
+    let after = scrape(&broker);
+    let grown = |name: &str| after.get(name).unwrap_or_else(|| panic!("no {name}")) - before.get(name).unwrap_or(&0.0);
+    let stored = 3.0 * batch.len() as f64;
+    assert_eq!(grown("rawline_append_records_total"), 300.0);
+    assert_eq!(grown("rawline_append_bytes_total"), stored);
+    assert_eq!(grown("rawline_commit_records_total{topic=\"t\"}"), 300.0);
+    // Three objects, each with a header and an index of one entry in front.
+    let objects = grown("rawline_commit_bytes_total{topic=\"t\"}");
+    assert!(objects > stored && objects < stored + 3.0 * 512.0, "{objects}");
+    assert_eq!(grown("rawline_commit_bytes_sum"), objects);
+    assert_eq!(grown("rawline_commit_seconds_count"), 3.0);
+    assert_eq!(grown("rawline_commit_bytes_bucket{le=\"+Inf\"}"), 3.0);
+    assert_eq!(grown("rawline_read_records_total"), 70.0 + 50.0 + 1.0);
+    assert_eq!(grown("rawline_read_bytes_total"), (read.body.len() + text.body.len() + 50) as f64);
+    assert_eq!(grown("rawline_http_requests_total{verb=\"append\",status=\"2xx\"}"), 3.0);
+    assert_eq!(grown("rawline_http_requests_total{verb=\"append\",status=\"4xx\"}"), 1.0);
+    assert_eq!(grown("rawline_http_requests_total{verb=\"read\",status=\"2xx\"}"), 2.0);
+    assert_eq!(grown("rawline_http_requests_total{verb=\"read_one\",status=\"2xx\"}"), 1.0);
+    assert_eq!(grown("rawline_http_requests_total{verb=\"other\",status=\"4xx\"}"), 1.0);
+    assert_eq!(grown("rawline_http_request_seconds_count{verb=\"append\"}"), 4.0);
+    assert_eq!(after["rawline_pool_bytes"], f64::from(128 << 20));
+    assert_eq!(after["rawline_pool_free_bytes"], f64::from(128 << 20));
+}
+
+/// `docs/operating.md` explains every series there is, and no other.
+#[test]
+fn every_metric_is_documented() {
+    let broker = Broker::start(&[]);
+    broker.post("/records?topic-name=t", RECORD, b"a").assert_status(201);
+    broker.get("/record?topic-name=t&offset=0").assert_status(200);
+    let there: BTreeSet<String> = broker
+        .get("/metrics")
+        .text()
+        .lines()
+        .filter_map(|line| line.strip_prefix("# TYPE ")?.split(' ').next().map(str::to_owned))
+        .collect();
+    let page = include_str!("../../../../docs/operating.md");
+    let told: BTreeSet<String> = page
+        .lines()
+        .filter_map(|line| line.strip_prefix("| `rawline_")?.split('`').next().map(|name| format!("rawline_{name}")))
+        .collect();
+    let untold: Vec<_> = there.difference(&told).collect();
+    assert!(untold.is_empty(), "not in docs/operating.md: {untold:?}");
+    let gone: Vec<_> = told.difference(&there).filter(|name| !name.contains("failures")).collect();
+    assert!(gone.is_empty(), "only in docs/operating.md: {gone:?}");
+}

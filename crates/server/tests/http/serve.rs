@@ -1,0 +1,120 @@
+//! `rawline serve`: what it refuses to start with, and its profiles.
+
+use crate::broker::{Broker, command};
+use crate::client::*;
+use std::io::Read;
+use std::net::SocketAddr;
+
+/// Starts a broker that must not start; gives its exit code and what it said.
+fn refused(flags: &[&str]) -> (Option<i32>, String) {
+    let directory = tempfile::tempdir().unwrap();
+    let output = command(flags).arg("--storage").arg(directory.path().join("data")).output().unwrap();
+    assert!(!directory.path().join("data").exists(), "nothing is made before the settings are known to be right");
+    (output.status.code(), String::from_utf8(output.stderr).unwrap())
+}
+
+#[test]
+fn an_open_door_is_for_loopback_only() {
+    for listen in ["0.0.0.0:0", "[::]:0"] {
+        let (code, said) = refused(&["--listen", listen]);
+        assert_eq!(code, Some(2), "{said}");
+        assert!(said.contains("--api-key") && said.contains("--insecure"), "{said}");
+    }
+    for flags in [&["--insecure"][..], &["--api-key", "secret"]] {
+        let broker = Broker::start(&[&["--listen", "0.0.0.0:0"][..], flags].concat()[..]);
+        let address: SocketAddr = ([127, 0, 0, 1], broker.address.port()).into();
+        exchange(address, &request("GET", "/health", &[], b"")).assert_status(200);
+    }
+}
+
+#[test]
+fn wrong_settings_are_refused_with_what_to_do() {
+    for (flags, word) in [
+        (&["--memory", "1MiB"][..], "--batch-bytes-max"),
+        (&["--batch-bytes-max", "1GiB"], "128MiB"),
+        (&["--api-key", ""], "--api-key"),
+        (&["--listen", "nowhere"], "--listen"),
+        (&["--batch-wait", "5"], "--batch-wait"),
+        (&["--debug-listen", "0.0.0.0:0"], "--insecure"),
+        (&["--debug-listen", "0.0.0.0:0", "--api-key", "secret"], "--insecure"),
+    ] {
+        let (code, said) = refused(flags);
+        assert_eq!(code, Some(2), "{flags:?}: {said}");
+        assert!(said.contains(word), "{flags:?}: {said}");
+    }
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let (code, said) = refused(&["--listen", &taken.local_addr().unwrap().to_string()]);
+    assert_eq!(code, Some(1));
+    assert!(said.contains("--listen"), "{said}");
+}
+
+/// Where the profiles are, as the broker says it.
+fn debug_address(broker: &Broker) -> SocketAddr {
+    let (_, address) = broker.said.split_once("profiles on http://").expect("no word of profiles");
+    address.split('/').next().unwrap().parse().unwrap()
+}
+
+#[test]
+fn profiles_can_be_taken_while_the_broker_runs() {
+    let broker = Broker::start(&["--debug-listen", "127.0.0.1:0"]);
+    let debug = debug_address(&broker);
+    let get = |target: &str| exchange(debug, &request("GET", target, &[], b""));
+    for wrong in ["0", "-1", "301", "x", ""] {
+        get(&format!("/debug/pprof/profile?seconds={wrong}")).assert_status(400);
+    }
+    assert!(get("/").text().contains("/debug/pprof/profile"));
+    get("/debug/pprof/nothing").assert_status(404);
+
+    let busy = std::sync::atomic::AtomicBool::new(true);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while busy.load(std::sync::atomic::Ordering::Relaxed) {
+                broker.post("/records?topic-name=t", RECORD, &vec![b'x'; 1 << 20]).assert_status(201);
+            }
+        });
+        let profile = get("/debug/pprof/profile?seconds=1");
+        let graph = get("/debug/pprof/flamegraph?seconds=1");
+        busy.store(false, std::sync::atomic::Ordering::Relaxed);
+        assert_eq!(profile.assert_status(200).header("content-type"), Some("application/octet-stream"));
+        let strings = profile_strings(&profile.body);
+        assert!(strings.iter().any(|name| name.contains("rawline")), "no function of ours in {} strings", strings.len());
+        assert_eq!(graph.assert_status(200).header("content-type"), Some("image/svg+xml"));
+        assert!(graph.text().starts_with("<?xml") && graph.text().contains("<svg") && graph.text().contains("</svg>"));
+    });
+    // The API's own address tells nothing of this.
+    broker.get("/debug/pprof/profile").assert_status(404);
+}
+
+/// The table of strings of a profile in pprof's format, which begins with an empty one.
+fn profile_strings(mut bytes: &[u8]) -> Vec<String> {
+    fn number(bytes: &mut &[u8]) -> u64 {
+        let mut value = 0;
+        for shift in (0..).step_by(7) {
+            let mut byte = [0];
+            bytes.read_exact(&mut byte).unwrap();
+            value |= u64::from(byte[0] & 0x7f) << shift;
+            if byte[0] & 0x80 == 0 {
+                break;
+            }
+        }
+        value
+    }
+    let mut strings = Vec::new();
+    while !bytes.is_empty() {
+        let tag = number(&mut bytes);
+        match tag & 7 {
+            0 => drop(number(&mut bytes)),
+            2 => {
+                let length = number(&mut bytes) as usize;
+                let (field, rest) = bytes.split_at(length);
+                if tag >> 3 == 6 {
+                    strings.push(String::from_utf8(field.to_vec()).unwrap());
+                }
+                bytes = rest;
+            }
+            kind => panic!("a profile has no fields of kind {kind}"),
+        }
+    }
+    assert_eq!(strings.first().map(String::as_str), Some(""));
+    strings
+}

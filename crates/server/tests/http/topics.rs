@@ -1,0 +1,50 @@
+//! `GET /topic`, `GET /topics`, `GET /offset`.
+
+use crate::broker::Broker;
+use crate::client::*;
+use serde_json::Value;
+
+#[test]
+fn topics_tell_their_extent() {
+    let broker = Broker::start(&[]);
+    assert_eq!(broker.get("/topics").json()["topics"], Value::Array(Vec::new()));
+    let new = broker.get("/topic?topic-name=new").json();
+    assert_eq!((&new["next_offset"], &new["latest_commit_at"]), (&Value::from(0), &Value::Null));
+    for _ in 0..3 {
+        broker.post("/records?topic-name=b", LINES, b"one\ntwo").assert_status(201);
+    }
+    broker.post("/records?topic-name=a", RECORD, b"x").assert_status(201);
+    let topics = broker.get("/topics").json();
+    let topics = topics["topics"].as_array().unwrap();
+    let names: Vec<&str> = topics.iter().map(|topic| topic["name"].as_str().unwrap()).collect();
+    assert_eq!(names, ["a", "b", "new"]);
+    assert_eq!(topics[1], broker.get("/topic?topic-name=b").json());
+    let b = &topics[1];
+    assert_eq!((&b["first_offset"], &b["next_offset"], &b["objects"]), (&0.into(), &6.into(), &3.into()));
+    assert!(b["bytes"].as_u64().unwrap() > 3 * 64);
+    let time: jiff::Timestamp = b["latest_commit_at"].as_str().unwrap().parse().unwrap();
+    assert!(time > "2026-01-01T00:00:00Z".parse().unwrap());
+}
+
+#[test]
+fn offsets_are_found_by_time() {
+    let broker = Broker::start(&[]);
+    let mut times = Vec::new();
+    for _ in 0..5 {
+        broker.post("/records?topic-name=t", LINES, b"a\nb\nc").assert_status(201);
+        times.push(broker.get("/topic?topic-name=t").json()["latest_commit_at"].as_str().unwrap().to_owned());
+    }
+    let at = |time: &str| {
+        let time = time.replace('+', "%2B");
+        broker.get(&format!("/offset?topic-name=t&time={time}")).json()["offset"].as_u64().unwrap()
+    };
+    for (number, time) in times.iter().enumerate() {
+        // Two commits within a microsecond have one time; its first offset is found.
+        let first = times.iter().position(|other| other == time).unwrap();
+        assert_eq!(at(time), first as u64 * 3, "commit {number}");
+    }
+    assert_eq!(at("2020-01-01T00:00:00Z"), 0);
+    assert_eq!(at("1900-01-01T00:00:00+02:00"), 0);
+    assert_eq!(at("2999-01-01T00:00:00Z"), 15);
+    broker.get("/offset?topic-name=empty&time=2026-01-01T00:00:00Z").assert_status(200);
+}

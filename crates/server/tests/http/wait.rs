@@ -1,0 +1,84 @@
+//! Long polls: they wait, are woken, end in time, and don't outlive the broker.
+
+use crate::broker::{Broker, InProcess};
+use crate::client::*;
+use rawline_server::http::HttpConfig;
+use std::net::TcpStream;
+
+fn poll(broker: &Broker, target: &str) -> Connection {
+    let mut connection = Connection::open(broker.address);
+    connection.send(&request("GET", target, &[], b""));
+    connection
+}
+
+#[test]
+fn an_append_wakes_those_who_wait_for_it() {
+    let broker = Broker::start(&[]);
+    let mut empty = poll(&broker, "/records?topic-name=t&offset=0&timeout=1h");
+    let mut second = poll(&broker, "/records?topic-name=t&offset=1&timeout=1h");
+    let mut other = poll(&broker, "/records?topic-name=other&offset=0&timeout=1h");
+    assert!(empty.is_silent() && second.is_silent(), "an empty topic's reader waits at offset 0 too");
+
+    broker.post("/records?topic-name=t", RECORD, b"first").assert_status(201);
+    let answer = empty.receive();
+    assert_eq!((answer.status, answer.body.clone()), (200, multipart_answer(&answer, &[b"first".to_vec()])));
+    assert!(second.is_silent() && other.is_silent());
+
+    broker.post("/records?topic-name=t", RECORD, b"second").assert_status(201);
+    let answer = second.receive();
+    assert_eq!(answer.body, multipart_answer(&answer, &[b"second".to_vec()]));
+    broker.post("/records?topic-name=other", RECORD, b"third").assert_status(201);
+    other.receive().assert_status(200);
+    // The connection goes on.
+    empty.send(&request("GET", "/health", &[], b""));
+    assert_eq!(empty.receive().text(), "ok\n");
+}
+
+#[test]
+fn a_poll_ends_at_its_timeout() {
+    let broker = Broker::start(&[]);
+    for timeout in ["0", "0s", "1ms", "0.05s", "1ms50us"] {
+        let answer = broker.get(&format!("/records?topic-name=t&offset=0&timeout={timeout}"));
+        assert_eq!((answer.status, answer.body.clone()), (206, multipart_answer(&answer, &[])), "{timeout}");
+    }
+}
+
+#[test]
+fn sigterm_answers_what_is_under_way_and_ends_with_0() {
+    let mut broker = Broker::start(&[]);
+    let mut polls: Vec<Connection> =
+        (0..10).map(|_| poll(&broker, "/records?topic-name=t&offset=1&timeout=1h")).collect();
+    let mut idle = Connection::open(broker.address);
+    idle.send(&request("GET", "/health", &[], b""));
+    idle.receive().assert_status(200);
+    // An append whose body is half there.
+    let mut append = Connection::open(broker.address);
+    let bytes = request("POST", "/records?topic-name=t", &[("content-type", RECORD)], &[b'x'; 1000]);
+    let (half, rest) = bytes.split_at(bytes.len() - 500);
+    append.send(half);
+    assert!(polls.iter_mut().all(Connection::is_silent) && append.is_silent());
+
+    broker.terminate();
+    for poll in &mut polls {
+        assert_eq!(poll.receive().status, 206);
+        assert!(poll.is_closed());
+    }
+    assert!(idle.is_closed());
+    assert!(TcpStream::connect(broker.address).is_err(), "no new connections");
+    assert!(broker.is_running());
+    append.send(rest);
+    assert_eq!(append.receive().assert_status(201).json()["next_offset"], 1);
+    assert!(append.is_closed());
+    assert_eq!(broker.wait().code(), Some(0));
+}
+
+/// A reader that goes away must not keep its place until its time is over.
+#[test]
+fn those_who_wait_give_their_connection_back_when_they_leave() {
+    let broker = InProcess::start(HttpConfig { connections_max: 2, ..HttpConfig::default() }, 1 << 27);
+    for _ in 0..10 {
+        let mut left = Connection::open(broker.address);
+        left.send(&request("GET", "/records?topic-name=t&offset=0&timeout=1h", &[], b""));
+    }
+    exchange(broker.address, &request("GET", "/health", &[], b"")).assert_status(200);
+}
