@@ -3,6 +3,8 @@
 //! The broker runs in this process under an allocator that counts; the client is a plain socket whose buffers are made
 //! before the count begins. The same number of bytes is sent as 10 and as 100,000 records.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing)] // A test.
+
 use rawline_batch::{Builder, Codec, Limits};
 use rawline_broker::pool::Pool;
 use rawline_broker::store::disk::{DiskStore, Durability};

@@ -1,5 +1,7 @@
 //! The README's commands, run as a reader runs them.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing)] // A test.
+
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};

@@ -482,8 +482,13 @@ impl Inside {
     fn draft(&self, name: &CopyName) -> io::Result<Draft> {
         let number = self.writes.fetch_add(1, Ordering::Relaxed);
         let path = self.path(name).with_extension(format!("{number}.tmp"));
-        if let Some(topic) = path.parent() {
-            fs::create_dir_all(topic)?;
+        let topic = self.objects.join(&name.topic);
+        if !topic.is_dir() {
+            // Not its parents: a cache that was deleted under us is not to come back bit by bit.
+            fs::create_dir(topic).or_else(|error| match error.kind() {
+                io::ErrorKind::AlreadyExists => Ok(()),
+                _ => Err(error),
+            })?;
         }
         let file = File::options().read(true).write(true).create(true).truncate(true).open(&path)?;
         Ok(Draft { file, path })

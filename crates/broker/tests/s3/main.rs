@@ -22,7 +22,6 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 use stores::s3_server::{Bucket, bucket, variables};
 use stores::{assert_holds, at, bytes_of, commit_some, object, object_of};
-use tempfile::TempDir;
 
 const CACHE_BYTES: u64 = 64 << 20;
 
@@ -30,7 +29,7 @@ const CACHE_BYTES: u64 = 64 << 20;
 struct Machine {
     store: S3Store,
     cache: Cache,
-    dir: TempDir,
+    dir: PathBuf,
 }
 
 impl Machine {
@@ -44,8 +43,8 @@ impl Machine {
     }
 
     async fn with(bucket: &Bucket, cache_bytes: u64, change: impl FnOnce(&mut S3Config)) -> Machine {
-        let dir = tempfile::tempdir().unwrap();
-        let cache = Cache::open(dir.path(), cache_bytes).unwrap();
+        let dir = bucket.cache_dir();
+        let cache = Cache::open(&dir, cache_bytes).unwrap();
         let mut config = config(bucket, cache.clone());
         change(&mut config);
         Machine { store: S3Store::open(config).await.unwrap(), cache, dir }
@@ -55,7 +54,7 @@ impl Machine {
     async fn again(self, bucket: &Bucket, address: SocketAddr) -> Machine {
         let Machine { store, cache, dir } = self;
         drop((store, cache));
-        let cache = Cache::open(dir.path(), CACHE_BYTES).unwrap();
+        let cache = Cache::open(&dir, CACHE_BYTES).unwrap();
         let mut config = config(bucket, cache.clone());
         config.variables = variables(address);
         Machine { store: S3Store::open(config).await.unwrap(), cache, dir }
@@ -71,7 +70,7 @@ impl Machine {
 
     /// The files of the cache.
     fn copies(&self) -> Vec<PathBuf> {
-        let topics = fs::read_dir(self.dir.path().join("objects")).unwrap();
+        let topics = fs::read_dir(self.dir.join("objects")).unwrap();
         let files = topics.flat_map(|topic| fs::read_dir(topic.unwrap().path()).unwrap());
         files.map(|file| file.unwrap().path()).collect()
     }
@@ -88,8 +87,7 @@ fn key(first_offset: u64) -> String {
 }
 
 async fn open_error(bucket: &Bucket, change: impl FnOnce(&mut S3Config)) -> StoreError {
-    let dir = tempfile::tempdir().unwrap();
-    let mut config = config(bucket, Cache::open(dir.path(), CACHE_BYTES).unwrap());
+    let mut config = config(bucket, Cache::open(bucket.cache_dir(), CACHE_BYTES).unwrap());
     config.retry_budget = Duration::from_millis(200);
     change(&mut config);
     match S3Store::open(config).await {
@@ -548,7 +546,7 @@ async fn a_cache_that_cannot_be_written_does_not_stop_commits() {
     let bucket = bucket().await;
     let machine = Machine::new(&bucket).await;
     // A file where the topic's folder should be stands for a disk that is full.
-    let blocker = machine.dir.path().join("objects/t");
+    let blocker = machine.dir.join("objects/t");
     fs::write(&blocker, b"").unwrap();
     let objects = commit_some(&machine.store, "t", 2).await;
     let listed = machine.list().await;

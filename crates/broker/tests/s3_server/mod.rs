@@ -14,21 +14,28 @@ use tokio::sync::OnceCell;
 pub const ACCESS_KEY: &str = "test";
 pub const SECRET_KEY: &str = "testtesttest";
 
-/// A running server; a bucket is a folder of `dir`.
-pub struct Server {
-    pub address: SocketAddr,
-    pub dir: PathBuf,
+/// A running server. Its folder goes when it goes; `buckets` in it holds a folder a bucket.
+struct Server {
+    address: SocketAddr,
+    dir: PathBuf,
     _process: Child,
 }
 
 /// An empty bucket of its own.
 pub struct Bucket {
     pub name: String,
-    pub dir: PathBuf,
     pub address: SocketAddr,
+    dir: PathBuf,
+    server_dir: PathBuf,
 }
 
 impl Bucket {
+    /// A new folder, for a cache: it outlives the test, because copies are written behind the back of whoever commits.
+    pub fn cache_dir(&self) -> PathBuf {
+        let prefix = format!("{}-cache-", self.name);
+        tempfile::Builder::new().prefix(&prefix).tempdir_in(&self.server_dir).unwrap().keep()
+    }
+
     /// The file that holds an object.
     pub fn file(&self, key: &str) -> PathBuf {
         self.dir.join(key)
@@ -56,9 +63,9 @@ pub async fn bucket() -> Bucket {
     static BUCKETS: AtomicU64 = AtomicU64::new(0);
     let server = SERVER.get_or_init(start).await;
     let name = format!("bucket-{}", BUCKETS.fetch_add(1, Ordering::Relaxed));
-    let dir = server.dir.join(&name);
+    let dir = server.dir.join("buckets").join(&name);
     std::fs::create_dir(&dir).unwrap();
-    Bucket { name, dir, address: server.address }
+    Bucket { name, address: server.address, dir, server_dir: server.dir.clone() }
 }
 
 async fn start() -> Server {
@@ -66,11 +73,12 @@ async fn start() -> Server {
     // Somebody else may take the port between its being found and the server's listening.
     for _ in 0..5 {
         let dir = tempfile::Builder::new().prefix("rawline-s3-").tempdir().unwrap().keep();
+        std::fs::create_dir(dir.join("buckets")).unwrap();
         let address = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap().local_addr().unwrap();
         // The shell waits for the end of its standard input, which comes with this process' end, however that ends.
         let mut process = Command::new("sh")
             .arg("-c")
-            .arg(r#""$0" --port "$1" --quiet posix "$2" >&2 & server=$!; read _; kill $server; wait $server; rm -rf "$2""#)
+            .arg(r#""$0" --port "$1" --quiet posix "$2/buckets" >&2 & server=$!; read _; kill $server; wait $server; rm -rf "$2""#)
             .arg(&program)
             .arg(address.to_string())
             .arg(&dir)

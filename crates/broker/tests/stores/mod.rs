@@ -12,7 +12,7 @@ use rawline_broker::store::disk::{DiskStore, Durability, Options};
 use rawline_broker::store::memory::MemoryStore;
 use rawline_broker::store::s3::{S3Config, S3Store};
 use rawline_broker::store::{Listed, ObjectAt, Store};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use tempfile::TempDir;
 
 /// Segments this short take a few objects of a test.
@@ -30,7 +30,7 @@ pub struct Place {
 enum Kind {
     Memory(Arc<MemoryStore>),
     Disk(TempDir, Durability),
-    S3(s3_server::Bucket, Mutex<Vec<TempDir>>),
+    S3(s3_server::Bucket),
 }
 
 impl Place {
@@ -44,10 +44,8 @@ impl Place {
                 Arc::new(DiskStore::open_with(dir.path(), options).unwrap())
             }
             // Every time with an empty cache, like a new machine.
-            Kind::S3(bucket, caches) => {
-                let dir = tempfile::tempdir().unwrap();
-                let cache = Cache::open(dir.path(), S3_CACHE_BYTES).unwrap();
-                caches.lock().unwrap().push(dir);
+            Kind::S3(bucket) => {
+                let cache = Cache::open(bucket.cache_dir(), S3_CACHE_BYTES).unwrap();
                 let mut config = S3Config::new(&format!("s3://{}/topics", bucket.name), cache).unwrap();
                 config.variables = bucket.variables();
                 Arc::new(S3Store::open(config).await.unwrap())
@@ -70,7 +68,7 @@ pub async fn places() -> Vec<Place> {
         Place { name: "memory", kind: Kind::Memory(Arc::new(MemoryStore::new())) },
         Place { name: "disk, fsync", kind: disk(Durability::Fsync) },
         Place { name: "disk, page cache", kind: disk(Durability::PageCache) },
-        Place { name: "s3", kind: Kind::S3(s3_server::bucket().await, Mutex::default()) },
+        Place { name: "s3", kind: Kind::S3(s3_server::bucket().await) },
     ]
 }
 

@@ -9,7 +9,8 @@ use http::{Request, StatusCode, header};
 use hyper::body::Incoming;
 use rawline_batch::Checker;
 use rawline_broker::pool::Gathered;
-use rawline_broker::{Appended, Received, Topic};
+use rawline_broker::limits::OBJECT_BATCHES_MAX;
+use rawline_broker::{AppendError, Appended, Received, Topic};
 use serde::{Serialize, Serializer};
 use std::sync::Arc;
 
@@ -89,6 +90,11 @@ async fn receive_batches(api: &Api, mut body: BodyReader) -> Result<Received, Ap
     let mut checker = Checker::new(api.config.batch_limits);
     while let Some(piece) = body.next().await? {
         checker.push(&piece)?;
+        let batches = checker.batches().len();
+        if batches > OBJECT_BATCHES_MAX {
+            // Before what is noted of each takes more memory than the batches themselves.
+            return Err(AppendError::TooLarge { bytes: gathered.bytes(), batches }.into());
+        }
         if !gathered.push(&piece) {
             return Err(ApiError::too_large(gathered.bytes() + piece.len() as u64, expected));
         }
