@@ -4,7 +4,7 @@ use crate::limits::{COMMIT_BYTES, OBJECT_BYTES_MAX, TOPICS_MAX, TOPICS_RECOVERIN
 use crate::store::{Store, StoreError};
 use crate::topic::{Status, Topic, TopicError, check_name};
 use crate::Clock;
-use futures_util::{TryStreamExt, stream};
+use futures_util::{StreamExt, stream};
 use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
@@ -58,16 +58,23 @@ pub struct Broker {
 }
 
 impl Broker {
-    /// Recovers every topic of the store.
-    pub async fn open(store: Arc<dyn Store>, clock: Arc<dyn Clock>, config: Config) -> Result<Broker, TopicError> {
+    /// Recovers every topic of the store. One that cannot be recovered is reported in the log, and to whoever asks for
+    /// it, and does not keep the others from being served.
+    pub async fn open(store: Arc<dyn Store>, clock: Arc<dyn Clock>, config: Config) -> Result<Broker, StoreError> {
         let names = store.topics().await?;
         let broker = Broker { store, clock, config, topics: RwLock::default(), tasks: mpsc::channel(1) };
-        stream::iter(names.iter().map(Ok::<_, TopicError>))
-            .try_for_each_concurrent(TOPICS_RECOVERING_MAX, |name| async {
-                check_name(name)?;
-                broker.open_topic(name).await.map(drop)
+        let open = &broker;
+        stream::iter(&names)
+            .for_each_concurrent(TOPICS_RECOVERING_MAX, |name| async move {
+                let opened = match check_name(name) {
+                    Ok(()) => open.open_topic(name).await.map(drop),
+                    Err(error) => Err(error),
+                };
+                if let Err(error) = opened {
+                    tracing::error!(topic = name, %error, "a topic can't be used");
+                }
             })
-            .await?;
+            .await;
         Ok(broker)
     }
 
@@ -111,6 +118,6 @@ impl Broker {
         };
         let task = self.tasks.0.clone();
         let open = || Topic::open(name.to_owned(), self.store.clone(), self.clock.clone(), &self.config, task);
-        Ok(slot.get_or_try_init(open).await.map_err(StoreError::from)?.clone())
+        Ok(slot.get_or_try_init(open).await?.clone())
     }
 }

@@ -1,10 +1,13 @@
 //! A broker's topics over every store: append, group commit, read, wait, recover.
 
+#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)] // Helpers of tests may fail the test.
+
 mod stores;
 
 use bytes::Bytes;
 use rawline_batch::{Batches, Builder, Checker, Codec, Limits};
 use rawline_broker::store::Store;
+use rawline_broker::store::disk::{DiskStore, Durability, Options as DiskOptions};
 use rawline_broker::{
     Broker, Clock, Config, Piece, ReadAnswer, ReadError, ReadRequest, Received, Topic, TopicError, check_name,
 };
@@ -360,6 +363,34 @@ fn names_are_plain() {
     }
 }
 
+/// One topic whose file is damaged in the middle does not take the others down.
+#[tokio::test]
+async fn a_topic_that_cannot_be_recovered_does_not_keep_others_from_being_served() {
+    let dir = tempfile::tempdir().unwrap();
+    let open_dir = || {
+        let options = DiskOptions { durability: Durability::Fsync, segment_bytes: 4096 };
+        Arc::new(DiskStore::open_with(dir.path(), options).unwrap())
+    };
+    let broker = open(open_dir()).await;
+    for name in ["good", "bad"] {
+        append_some(&broker.topic(name).await.unwrap(), 0, 300, 10, Codec::None).await;
+    }
+    broker.close().await;
+    let mut segments: Vec<_> =
+        std::fs::read_dir(dir.path().join("topics/bad")).unwrap().map(|entry| entry.unwrap().path()).collect();
+    segments.sort();
+    let second = segments.iter().filter(|path| path.extension().is_some_and(|ending| ending == "seg")).nth(1).unwrap();
+    let aside = dir.path().join("aside");
+    std::fs::rename(second, &aside).unwrap();
+
+    let broker = open(open_dir()).await;
+    assert_eq!(broker.topic("good").await.unwrap().status().offset_next, 300);
+    let refused = broker.topic("bad").await.err().unwrap();
+    assert!(refused.to_string().contains("missing"), "{refused}");
+    std::fs::rename(&aside, second).unwrap();
+    assert_eq!(broker.topic("bad").await.unwrap().status().offset_next, 300);
+}
+
 /// On a store that several brokers may use at once, the one that loses a race goes on behind the other's object.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn two_brokers_on_one_store_lose_nothing() {
@@ -372,7 +403,7 @@ async fn two_brokers_on_one_store_lose_nothing() {
                 let mut mine = Vec::new();
                 for number in 0..15 {
                     let record = record(writer * 1000 + number);
-                    let appended = topic.append(received(&batch(&[record.clone()], Codec::None))).await.unwrap();
+                    let appended = topic.append(received(&batch(std::slice::from_ref(&record), Codec::None))).await.unwrap();
                     mine.push((appended.first_offset, record));
                 }
                 mine
