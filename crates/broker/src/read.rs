@@ -2,7 +2,7 @@
 
 use crate::Kind;
 use crate::index::Found;
-use crate::limits::READ_BYTES_MAX;
+use crate::limits::{INDEX_BYTES_GUESS, READ_BYTES_MAX};
 use crate::object::{self, Entry, HEADER_BYTES, Header, Index, ObjectError};
 use crate::store::StoreError;
 use crate::topic::Topic;
@@ -90,9 +90,6 @@ impl ReadError {
 
 /// Objects up to this size are verified where they are asked for; larger ones on a thread that may block.
 const VERIFY_INLINE_BYTES_MAX: u64 = 256 << 10;
-
-/// How much of an object is fetched to see its index: all of it for objects of up to 168 batches.
-const INDEX_BYTES_GUESS: u64 = 4096;
 
 impl Topic {
     /// Reads records from an offset on, across objects, waiting for the first of them if need be.

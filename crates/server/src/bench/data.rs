@@ -89,10 +89,14 @@ impl Workload {
 /// What one batch adds to a run's check value. It binds the bytes to the offset at which the broker says they lie; the
 /// values of all batches are summed, in whatever order they were answered.
 pub fn check_value(first_offset: u64, data_crc: u32) -> u64 {
-    // The finalizer of SplitMix64: each bit of the input changes half of the output's.
-    let mut value = first_offset.rotate_left(32) ^ u64::from(data_crc);
-    value = (value ^ (value >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    value = (value ^ (value >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    mix(mix(first_offset) ^ u64::from(data_crc))
+}
+
+/// The finalizer of SplitMix64: each bit of the input changes half of the output's.
+fn mix(value: u64) -> u64 {
+    let value = value.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let value = (value ^ (value >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let value = (value ^ (value >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     value ^ (value >> 31)
 }
 

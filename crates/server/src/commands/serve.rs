@@ -188,7 +188,8 @@ fn batch_limits(args: &Args) -> Result<rawline_batch::Limits, CommandError> {
         .filter(|&bytes| u64::from(bytes) * 2 <= limits::OBJECT_BYTES_MAX / 4)
         .ok_or_else(|| CommandError::Usage("--batch-bytes-max can be 128MiB at most".into()))?;
     let records_max = args.batch_records_max;
-    let limits = rawline_batch::Limits { batch_bytes_max, records_max, raw_bytes_max: batch_bytes_max.saturating_mul(2) };
+    let limits =
+        rawline_batch::Limits { batch_bytes_max, records_max, raw_bytes_max: batch_bytes_max.saturating_mul(2) };
     let memory_min = http::request_buffers_max(&limits, u64::from(batch_bytes_max) * 2);
     if args.memory < memory_min {
         return Err(CommandError::Usage(format!(

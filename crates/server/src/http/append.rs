@@ -8,8 +8,8 @@ use crate::http::{Api, form};
 use http::{Request, StatusCode, header};
 use hyper::body::Incoming;
 use rawline_batch::Checker;
-use rawline_broker::pool::Gathered;
 use rawline_broker::limits::OBJECT_BATCHES_MAX;
+use rawline_broker::pool::Gathered;
 use rawline_broker::{AppendError, Appended, Received, Topic};
 use serde::{Serialize, Serializer};
 use std::sync::Arc;
@@ -106,7 +106,8 @@ async fn receive_batches(api: &Api, mut body: BodyReader) -> Result<Received, Ap
 fn check_encoding<B>(request: &Request<B>) -> Result<(), ApiError> {
     match request.headers().get(header::CONTENT_ENCODING) {
         Some(encoding) if encoding != "identity" => {
-            let message = format!("Content-Encoding is not taken; send the body as it is, or compressed batches ({BATCH})");
+            let message =
+                format!("Content-Encoding is not taken; send the body as it is, or compressed batches ({BATCH})");
             Err(ApiError::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "content_encoding", message))
         }
         _ => Ok(()),
@@ -115,6 +116,7 @@ fn check_encoding<B>(request: &Request<B>) -> Result<(), ApiError> {
 
 fn boundary<B>(request: &Request<B>) -> Result<String, ApiError> {
     let value = request.headers().get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
-    multer::parse_boundary(value)
-        .map_err(|_| ApiError::bad("multipart_boundary", "the Content-Type names no boundary; send multipart/form-data; boundary=…"))
+    multer::parse_boundary(value).map_err(|_| {
+        ApiError::bad("multipart_boundary", "the Content-Type names no boundary; send multipart/form-data; boundary=…")
+    })
 }

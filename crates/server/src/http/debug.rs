@@ -62,9 +62,7 @@ async fn answer(request: Request<Incoming>) -> Response<Full<Bytes>> {
 type Encode = fn(pprof::Report) -> Result<Vec<u8>, pprof::Error>;
 
 async fn profile(seconds: u64, encode: Encode) -> Result<Vec<u8>, pprof::Error> {
-    let guard = pprof::ProfilerGuardBuilder::default()
-        .frequency(SAMPLES_PER_SECOND)
-        .build()?;
+    let guard = pprof::ProfilerGuardBuilder::default().frequency(SAMPLES_PER_SECOND).build()?;
     tokio::time::sleep(Duration::from_secs(seconds)).await;
     let report = guard.report().build()?;
     drop(guard);

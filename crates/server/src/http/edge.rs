@@ -68,7 +68,12 @@ pub(crate) struct Wanted {
 pub(crate) fn parts(answer: ReadAnswer, wanted: &Wanted) -> Result<Vec<Part>, ApiError> {
     let mut parts = Vec::new();
     let mut offset = answer.first_offset;
-    let mut left = Left { records: wanted.records_max, bytes: wanted.bytes_max, unpacked: wanted.unpacked_bytes_max, is_fresh: true };
+    let mut left = Left {
+        records: wanted.records_max,
+        bytes: wanted.bytes_max,
+        unpacked: wanted.unpacked_bytes_max,
+        is_fresh: true,
+    };
     for piece in answer.pieces {
         let (mut bytes, cut) = match piece {
             Piece::Whole(bytes) => (bytes, None),

@@ -6,8 +6,8 @@
 use crate::http::Api;
 use crate::http::body::BodyReader;
 use crate::http::error::ApiError;
-use futures_util::stream;
 use bytes::Bytes;
+use futures_util::stream;
 use rawline_batch::header::{ALIGNMENT, padding};
 use rawline_batch::{Checker, Codec, HEADER_BYTES, Header, Limits};
 use rawline_broker::Received;
@@ -215,7 +215,8 @@ impl Held {
     fn add(&self, piece: Option<Bytes>) -> Result<Option<Bytes>, ApiError> {
         let bytes = piece.as_ref().map_or(0, Bytes::len);
         if self.0.fetch_add(bytes, Ordering::Relaxed) + bytes > HELD_BYTES_MAX {
-            let message = format!("no part of the multipart body begins within {HELD_BYTES_MAX} bytes; check its boundary");
+            let message =
+                format!("no part of the multipart body begins within {HELD_BYTES_MAX} bytes; check its boundary");
             return Err(ApiError::bad("multipart_invalid", message));
         }
         Ok(piece)

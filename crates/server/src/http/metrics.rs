@@ -8,12 +8,12 @@ use std::sync::OnceLock;
 use std::time::Duration;
 
 /// Bounds of time histograms in seconds: from a tenth of a lone append to a long poll.
-const SECONDS: &[f64] = &[
-    0.0001, 0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0,
-];
+const SECONDS: &[f64] =
+    &[0.0001, 0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0];
 
 /// Bounds of size histograms in bytes.
-const BYTES: &[f64] = &[256.0, 1024.0, 4096.0, 16384.0, 65536.0, 262144.0, 1048576.0, 4194304.0, 10485760.0, 67108864.0];
+const BYTES: &[f64] =
+    &[256.0, 1024.0, 4096.0, 16384.0, 65536.0, 262144.0, 1048576.0, 4194304.0, 10485760.0, 67108864.0];
 
 /// A second of a busy broker's requests takes a megabyte until they are summed up.
 const TIDY_EVERY: Duration = Duration::from_secs(1);

@@ -27,9 +27,9 @@ impl<'a> Query<'a> {
     /// A whole number, `default` if it is not given.
     pub fn number(&self, name: &str, default: Option<u64>) -> Result<u64, ApiError> {
         match (self.find(name), default) {
-            (Some(value), _) => value.parse().map_err(|_| {
-                ApiError::bad("query_number", format!("{name}={value} is not a whole number from 0 on"))
-            }),
+            (Some(value), _) => value
+                .parse()
+                .map_err(|_| ApiError::bad("query_number", format!("{name}={value} is not a whole number from 0 on"))),
             (None, Some(default)) => Ok(default),
             (None, None) => Err(ApiError::bad("query_missing", format!("say {name}=NUMBER in the query"))),
         }
@@ -46,9 +46,8 @@ impl<'a> Query<'a> {
 
     /// A point in time as RFC 3339, in microseconds since the Unix epoch.
     pub fn time_us(&self, name: &str) -> Result<u64, ApiError> {
-        let value = self
-            .find(name)
-            .ok_or_else(|| ApiError::bad("query_missing", format!("say {name}=TIME in the query")))?;
+        let value =
+            self.find(name).ok_or_else(|| ApiError::bad("query_missing", format!("say {name}=TIME in the query")))?;
         let time: jiff::Timestamp = value.parse().map_err(|_| {
             let message = format!("{name}={value} is not a time such as 2026-11-21T09:00:00Z (a + is sent as %2B)");
             ApiError::bad("query_time", message)

@@ -1,12 +1,12 @@
 //! `GET /records` and `GET /record`: records by offset, as batches or in forms for people.
 
+use crate::http::Api;
 use crate::http::accept::{Form, form};
 use crate::http::answer::{self, Answer, JSON};
 use crate::http::append::BATCH;
 use crate::http::edge::{self, GatherWriter, Part, TEXT_BYTES_MAX, TEXT_RECORDS_MAX, Wanted};
 use crate::http::error::ApiError;
 use crate::http::query::Query;
-use crate::http::Api;
 use bytes::Bytes;
 use http::{HeaderName, HeaderValue, Request, StatusCode};
 use hyper::body::Incoming;
@@ -131,8 +131,8 @@ fn batches(read: ReadAnswer) -> Result<Answer, ApiError> {
 /// Sizes and records as the original gives them; 206 and no part if nothing came in time.
 async fn multipart(api: &Api, parts: Vec<Part>) -> Result<Answer, ApiError> {
     let boundary = edge::boundary();
-    let content_type = HeaderValue::from_str(&format!("multipart/form-data; boundary={boundary}"))
-        .map_err(edge::text_too_large)?;
+    let content_type =
+        HeaderValue::from_str(&format!("multipart/form-data; boundary={boundary}")).map_err(edge::text_too_large)?;
     if parts.is_empty() {
         let end = Bytes::from(format!("--{boundary}--\r\n"));
         return Ok(answer::pieces(StatusCode::PARTIAL_CONTENT, content_type, [end]));

@@ -23,7 +23,15 @@ fn keys_open_the_door_and_nothing_else_does() {
         ("GET", "/nowhere"),
         ("DELETE", "/records"),
     ] {
-        for wrong in [None, Some(""), Some("first"), Some("Bearer"), Some("Bearer firs"), Some("Bearer first,second"), Some("Basic first")] {
+        for wrong in [
+            None,
+            Some(""),
+            Some("first"),
+            Some("Bearer"),
+            Some("Bearer firs"),
+            Some("Bearer first,second"),
+            Some("Basic first"),
+        ] {
             let answer = with(method, target, wrong);
             answer.assert_error(401, "unauthorized");
             assert!(answer.text().contains("invalid auth"), "what clients of the original look for");

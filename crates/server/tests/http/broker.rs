@@ -28,12 +28,8 @@ impl Broker {
         let directory = tempfile::tempdir().unwrap();
         let defaults = [["--listen", "127.0.0.1:0"], ["--memory", "128MiB"], ["--durability", "page-cache"]];
         let defaults = defaults.iter().filter(|[name, _]| !flags.contains(name)).flatten().copied();
-        let mut process = command(&defaults.collect::<Vec<_>>())
-            .args(flags)
-            .arg("--storage")
-            .arg(directory.path())
-            .spawn()
-            .unwrap();
+        let mut process =
+            command(&defaults.collect::<Vec<_>>()).args(flags).arg("--storage").arg(directory.path()).spawn().unwrap();
         let mut stderr = BufReader::new(process.stderr.take().unwrap());
         let mut said = String::new();
         let address = loop {

@@ -154,9 +154,10 @@ pub fn request(method: &str, target: &str, headers: &[(&str, &str)], body: &[u8]
 
 /// The same with a body in chunks of this many bytes, and no length in the head.
 pub fn chunked(target: &str, content_type: &str, body: &[u8], chunk_bytes: usize) -> Vec<u8> {
-    let mut bytes =
-        format!("POST {target} HTTP/1.1\r\nhost: broker\r\ncontent-type: {content_type}\r\ntransfer-encoding: chunked\r\n\r\n")
-            .into_bytes();
+    let mut bytes = format!(
+        "POST {target} HTTP/1.1\r\nhost: broker\r\ncontent-type: {content_type}\r\ntransfer-encoding: chunked\r\n\r\n"
+    )
+    .into_bytes();
     for chunk in body.chunks(chunk_bytes) {
         bytes.extend_from_slice(format!("{:x}\r\n", chunk.len()).as_bytes());
         bytes.extend_from_slice(chunk);

@@ -116,7 +116,8 @@ fn check(document: &Value, schema: &Value, value: &Value, what: &str) {
     }
     if let Some(choices) = schema["oneOf"].as_array() {
         let fits = |choice: &&Value| {
-            let choice = choice["$ref"].as_str().map_or(*choice, |reference| document.pointer(&reference[1..]).unwrap());
+            let choice =
+                choice["$ref"].as_str().map_or(*choice, |reference| document.pointer(&reference[1..]).unwrap());
             choice["required"].as_array().unwrap().iter().all(|name| value.get(name.as_str().unwrap()).is_some())
         };
         assert_eq!(choices.iter().filter(fits).count(), 1, "{what}: {value}");
@@ -158,7 +159,9 @@ fn codes_in_code() -> BTreeSet<String> {
             let code = std::fs::read_to_string(path).unwrap();
             for call in ["ApiError::new(", "ApiError::bad(", "ApiError::wait("] {
                 let arguments = code.split(call).skip(1).map(|rest| rest.split([')', ';']).next().unwrap());
-                codes.extend(arguments.filter_map(|text| text.split('"').nth(1)).filter(|text| is_code(text)).map(str::to_owned));
+                codes.extend(
+                    arguments.filter_map(|text| text.split('"').nth(1)).filter(|text| is_code(text)).map(str::to_owned),
+                );
             }
         }
     }
@@ -176,10 +179,8 @@ fn codes_in_code() -> BTreeSet<String> {
 fn every_error_code_is_documented() {
     let page = std::fs::read_to_string(root().join("docs/http.md")).unwrap();
     let (_, table) = page.split_once("## Errors").unwrap();
-    let told: BTreeSet<String> = table
-        .lines()
-        .filter_map(|line| line.strip_prefix("| `")?.split('`').next().map(str::to_owned))
-        .collect();
+    let told: BTreeSet<String> =
+        table.lines().filter_map(|line| line.strip_prefix("| `")?.split('`').next().map(str::to_owned)).collect();
     let there = codes_in_code();
     let untold: Vec<_> = there.difference(&told).collect();
     assert!(untold.is_empty(), "not in docs/http.md: {untold:?}");
@@ -229,4 +230,28 @@ fn fits(line: &str, pattern: &str) -> bool {
         rest = behind;
     }
     line.ends_with(rest)
+}
+
+/// `docs/operating.md` lists every setting of `rawline serve`, and no other.
+#[test]
+fn every_setting_is_documented() {
+    let output = Command::new(RAWLINE).args(["serve", "--help"]).output().unwrap();
+    let help = String::from_utf8(output.stdout).unwrap();
+    let (_, options) = help.split_once("Options:").unwrap();
+    let (options, _) = options.split_once("Examples:").unwrap();
+    let there: BTreeSet<(String, String)> = options
+        .split("\n      --")
+        .skip(1)
+        .filter_map(|text| {
+            let flag = text.split([' ', '\n']).next().unwrap().to_owned();
+            Some((flag, text.split("[env: ").nth(1)?.split([']', '=']).next().unwrap().to_owned()))
+        })
+        .collect();
+    assert!(there.len() > 10, "{help}");
+    let page = std::fs::read_to_string(root().join("docs/operating.md")).unwrap();
+    let told = page.lines().filter_map(|line| {
+        let (flag, rest) = line.strip_prefix("| `--")?.split_once('`')?;
+        Some((flag.to_owned(), rest.split('`').nth(1)?.to_owned()))
+    });
+    assert_eq!(told.collect::<BTreeSet<_>>(), there);
 }

@@ -1,5 +1,7 @@
 //! The HTTP API as its clients meet it: over real sockets, mostly against the real binary.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)] // A test.
+
 mod append;
 mod auth;
 mod broker;

@@ -104,9 +104,12 @@ fn a_body_of_two_lengths_is_taken_once() {
     }
     let next = broker.get("/topic?topic-name=t").json()["next_offset"].as_u64().unwrap();
     assert!(next <= 1);
-    for wrong in ["content-length: 5\r\ncontent-length: 6", "content-length: -1", "content-length: x", "transfer-encoding: gzip"] {
+    for wrong in
+        ["content-length: 5\r\ncontent-length: 6", "content-length: -1", "content-length: x", "transfer-encoding: gzip"]
+    {
         let mut connection = Connection::open(broker.address);
-        let head = format!("POST /records?topic-name=t HTTP/1.1\r\nhost: x\r\ncontent-type: {RECORD}\r\n{wrong}\r\n\r\nhello");
+        let head =
+            format!("POST /records?topic-name=t HTTP/1.1\r\nhost: x\r\ncontent-type: {RECORD}\r\n{wrong}\r\n\r\nhello");
         connection.send(head.as_bytes());
         if let Some(answer) = connection.try_receive(true) {
             assert_eq!(answer.status, 400, "{wrong}");
@@ -145,7 +148,12 @@ fn garbage_never_ends_the_broker() {
     let good = [
         request("POST", "/records?topic-name=t", &[("content-type", BATCH)], &batch(Codec::Zstd, &records(0, 50, 50))),
         request("POST", "/records?topic-name=t", &[("content-type", MULTIPART)], &multipart("[1,2,3]", b"abcdef")),
-        request("GET", "/records?topic-name=t&offset=0&timeout=1ms&max-records=9&max-bytes=100", &[("accept", JSON)], b""),
+        request(
+            "GET",
+            "/records?topic-name=t&offset=0&timeout=1ms&max-records=9&max-bytes=100",
+            &[("accept", JSON)],
+            b"",
+        ),
         chunked("/records?topic-name=t", LINES, b"a\nb\nc", 2),
     ];
     let mut random = fastrand::Rng::with_seed(42);

@@ -25,7 +25,10 @@ fn scrape(broker: &Broker) -> BTreeMap<String, f64> {
         }
         let (series, value) = line.rsplit_once(' ').unwrap();
         let name = series.split('{').next().unwrap();
-        assert!(name.starts_with("rawline_") && name.bytes().all(|b| b.is_ascii_lowercase() || b"_0123456789".contains(&b)), "{line}");
+        assert!(
+            name.starts_with("rawline_") && name.bytes().all(|b| b.is_ascii_lowercase() || b"_0123456789".contains(&b)),
+            "{line}"
+        );
         let family = ["_bucket", "_sum", "_count"].iter().find_map(|end| name.strip_suffix(end)).unwrap_or(name);
         assert!(typed.contains(name) || typed.contains(family), "{name} has no type");
         assert!(series.len() == name.len() || series.ends_with('}'), "{line}");

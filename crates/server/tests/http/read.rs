@@ -48,8 +48,14 @@ fn limits_hold_in_every_form_across_batches_and_objects() {
         assert_eq!(answer.body, multipart_answer(&answer, want), "{query}");
         let lines = [want.join(&b'\n'), b"\n".to_vec()].concat();
         assert_eq!(broker.get_as(&target, LINES).body, lines, "{query}");
-        let offsets: Vec<u64> =
-            broker.get_as(&target, JSON).json().as_array().unwrap().iter().map(|r| r["offset"].as_u64().unwrap()).collect();
+        let offsets: Vec<u64> = broker
+            .get_as(&target, JSON)
+            .json()
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|r| r["offset"].as_u64().unwrap())
+            .collect();
         assert_eq!(offsets, (first as u64..(first + count) as u64).collect::<Vec<_>>(), "{query}");
     }
 }
@@ -115,9 +121,11 @@ fn what_unpacks_to_much_is_given_out_bit_by_bit() {
     }
     // One record always comes, however large.
     let large = vec![b'b'; 20 << 20];
-    broker.post("/records?topic-name=large", BATCH, &batch(Codec::Zstd, &[large.clone()])).assert_status(201);
+    broker
+        .post("/records?topic-name=large", BATCH, &batch(Codec::Zstd, std::slice::from_ref(&large)))
+        .assert_status(201);
     let answer = broker.get("/records?topic-name=large&offset=0");
-    assert!(answer.body == multipart_answer(&answer, &[large.clone()]));
+    assert!(answer.body == multipart_answer(&answer, std::slice::from_ref(&large)));
     assert!(broker.get("/record?topic-name=large&offset=0").body == large);
     assert_eq!(broker.get_as("/records?topic-name=large&offset=0", LINES).body.len(), large.len() + 1);
     // As JSON it might need more than all buffers: 6 bytes for each of its own.

@@ -77,7 +77,11 @@ fn profiles_can_be_taken_while_the_broker_runs() {
         busy.store(false, std::sync::atomic::Ordering::Relaxed);
         assert_eq!(profile.assert_status(200).header("content-type"), Some("application/octet-stream"));
         let strings = profile_strings(&profile.body);
-        assert!(strings.iter().any(|name| name.contains("rawline")), "no function of ours in {} strings", strings.len());
+        assert!(
+            strings.iter().any(|name| name.contains("rawline")),
+            "no function of ours in {} strings",
+            strings.len()
+        );
         assert_eq!(graph.assert_status(200).header("content-type"), Some("image/svg+xml"));
         assert!(graph.text().starts_with("<?xml") && graph.text().contains("<svg") && graph.text().contains("</svg>"));
     });

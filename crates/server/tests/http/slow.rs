@@ -136,7 +136,10 @@ fn connections_that_say_nothing_are_closed() {
 
 #[test]
 fn a_reader_that_takes_nothing_is_cut_off_and_stands_in_nobodys_way() {
-    let mut config = HttpConfig { waits: Waits { answer_piece: Duration::from_millis(100), ..patient().waits }, ..HttpConfig::default() };
+    let mut config = HttpConfig {
+        waits: Waits { answer_piece: Duration::from_millis(100), ..patient().waits },
+        ..HttpConfig::default()
+    };
     config.pool_wait = HOUR;
     let pool_bytes = request_buffers_max(&config.batch_limits, config.request_bytes_max);
     let broker = InProcess::start(config, pool_bytes);
