@@ -20,6 +20,8 @@ pub struct Environment {
     pub cores: usize,
     /// Operating system's name and release.
     pub kernel: String,
+    /// How the system paces TCP; it paces connections to the machine itself, too.
+    pub tcp_congestion_control: String,
     /// Memory of the machine.
     pub memory_bytes: u64,
     /// Memory that could be had without swapping when the benchmark began.
@@ -49,6 +51,9 @@ impl Environment {
                 .unwrap_or_else(|| std::env::consts::ARCH.to_owned()),
             cores: cores(),
             kernel: format!("{} {}", kernel.sysname().to_string_lossy(), kernel.release().to_string_lossy()),
+            tcp_congestion_control: std::fs::read_to_string("/proc/sys/net/ipv4/tcp_congestion_control")
+                .map(|name| name.trim().to_owned())
+                .unwrap_or_default(),
             memory_bytes: memory.as_ref().map_or(0, |memory| memory.mem_total),
             memory_available_bytes: memory.as_ref().and_then(|memory| memory.mem_available).unwrap_or(0),
             load_average: LoadAverage::current().map_or(0.0, |load| load.one),
@@ -65,7 +70,7 @@ impl Environment {
             ("rawline", format!("{} commit {}", self.version, self.commit)),
             ("rustc", self.rustc.clone()),
             ("cpu", format!("{}, {} cores", self.cpu_model, self.cores)),
-            ("kernel", self.kernel.clone()),
+            ("kernel", format!("{}, TCP paced by {}", self.kernel, self.tcp_congestion_control)),
             (
                 "memory",
                 format!(

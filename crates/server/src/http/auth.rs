@@ -1,7 +1,7 @@
 //! API keys: compared in constant time, and required for any address but loopback.
 
 use crate::http::error::ApiError;
-use http::HeaderValue;
+use http::{HeaderMap, header};
 use std::net::SocketAddr;
 use subtle::{Choice, ConstantTimeEq};
 
@@ -24,10 +24,14 @@ impl ApiKeys {
     }
 
     /// Lets a request in, or not. Takes the same time for every wrong key of a length.
-    pub(crate) fn check(&self, authorization: Option<&HeaderValue>) -> Result<(), ApiError> {
+    ///
+    /// An open door is for programs: browsers let any page of the web post forms to this machine, and name that page in
+    /// `Origin`.
+    pub(crate) fn check(&self, headers: &HeaderMap) -> Result<(), ApiError> {
         if self.0.is_empty() {
-            return Ok(());
+            return if headers.contains_key(header::ORIGIN) { Err(ApiError::origin()) } else { Ok(()) };
         }
+        let authorization = headers.get(header::AUTHORIZATION);
         let given = match authorization.and_then(|value| value.as_bytes().split_at_checked(SCHEME.len())) {
             Some((scheme, key)) if scheme.eq_ignore_ascii_case(SCHEME) => key,
             _ => b"",
@@ -57,17 +61,25 @@ pub fn check_listen(address: &SocketAddr, keys: &ApiKeys, insecure: bool) -> Res
 #[cfg(test)]
 mod tests {
     use super::*;
+    use http::HeaderValue;
 
     #[test]
     fn keys_are_needed_once_set() {
         let keys = ApiKeys::new(vec!["one".into(), "two".into()]);
-        let check = |value: &'static str| keys.check(Some(&HeaderValue::from_static(value))).is_ok();
+        let headers = |value: &'static str| HeaderMap::from_iter([(header::AUTHORIZATION, HeaderValue::from_static(value))]);
+        let check = |value: &'static str| keys.check(&headers(value)).is_ok();
         assert!(check("Bearer one") && check("bearer two"));
         for wrong in ["Bearer three", "Bearer on", "Bearer onetwo", "one", "Basic one", "Bearer "] {
             assert!(!check(wrong), "{wrong}");
         }
-        assert!(keys.check(None).is_err());
-        assert!(ApiKeys::default().check(None).is_ok());
+        assert!(keys.check(&HeaderMap::new()).is_err());
+        assert!(ApiKeys::default().check(&HeaderMap::new()).is_ok());
+    }
+
+    #[test]
+    fn a_page_of_the_web_does_not_get_in_by_an_open_door() {
+        let page = HeaderMap::from_iter([(header::ORIGIN, HeaderValue::from_static("https://example.com"))]);
+        assert!(ApiKeys::default().check(&page).is_err());
     }
 
     #[test]

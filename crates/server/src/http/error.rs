@@ -39,6 +39,11 @@ impl ApiError {
             .with(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"))
     }
 
+    pub fn origin() -> Self {
+        let message = "without a key the broker takes no requests from web pages; start it with --api-key, and send the key";
+        ApiError::new(StatusCode::FORBIDDEN, "origin_refused", message)
+    }
+
     pub fn method(allowed: &'static str) -> Self {
         let message = format!("this path answers {allowed} only");
         ApiError::new(StatusCode::METHOD_NOT_ALLOWED, "method_not_allowed", message)

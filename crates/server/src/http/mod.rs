@@ -28,7 +28,7 @@ pub use slow::Waits;
 use crate::http::body::BodyReader;
 use crate::http::error::ApiError;
 use answer::Answer;
-use http::{Method, Request, header};
+use http::{Method, Request};
 use hyper::body::Incoming;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
@@ -187,7 +187,7 @@ async fn route(api: &Api, request: Request<Incoming>) -> Result<Answer, ApiError
         "/" if get => return Ok(answer::text(WELCOME)),
         _ => {}
     }
-    let refused = match (path, api.config.api_keys.check(request.headers().get(header::AUTHORIZATION))) {
+    let refused = match (path, api.config.api_keys.check(request.headers())) {
         (_, Err(error)) => error,
         ("/records", _) if method == Method::POST => return append::append(api, request).await,
         ("/records", _) if get => return read::records(api, request).await,
