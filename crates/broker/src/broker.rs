@@ -1,7 +1,7 @@
 //! All topics of one store: recovers them at start, opens new ones by use.
 
 use crate::limits::{COMMIT_BYTES, OBJECT_BYTES_MAX, TOPICS_MAX, TOPICS_RECOVERING_MAX};
-use crate::store::{Store, StoreError};
+use crate::store::{FileRange, Store, StoreError};
 use crate::topic::{Status, Topic, TopicError, check_name};
 use crate::Clock;
 use futures_util::{StreamExt, stream};
@@ -102,6 +102,11 @@ impl Broker {
         drop((topics, sender));
         // Nobody sends: this ends when the last task has.
         let _ = ended.recv().await;
+    }
+
+    /// Where bytes that a read gave lie in a file, if they do.
+    pub fn file_of(&self, bytes: &[u8]) -> Option<FileRange> {
+        self.store.file_of(bytes)
     }
 
     fn slot(&self, name: &str) -> Option<Slot> {

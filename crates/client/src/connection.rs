@@ -17,7 +17,7 @@ use hyper_util::rt::TokioIo;
 use std::future::{Future, poll_fn};
 use std::pin::{Pin, pin};
 use std::task::{Context, Poll};
-use tokio::net::TcpStream;
+use tokio::net::{TcpSocket, TcpStream};
 
 /// What hyper receives in one piece: the head of an answer and what little comes with it. Long bodies pass it by.
 const HEAD_BYTES: usize = 16 << 10;
@@ -40,7 +40,7 @@ pub(crate) struct SendFailed {
 
 impl Connection {
     pub(crate) async fn open(host: &str, port: u16) -> std::io::Result<Connection> {
-        let socket = TcpStream::connect((host, port)).await?;
+        let socket = connect(host, port).await?;
         socket.set_nodelay(true)?;
         Connection::over(socket).await.map_err(std::io::Error::other)
     }
@@ -121,4 +121,22 @@ fn advance(driver: &mut Option<Driver>, context: &mut Context<'_>) {
     {
         *driver = None;
     }
+}
+
+/// Connects to the first address of the host that answers.
+async fn connect(host: &str, port: u16) -> std::io::Result<TcpStream> {
+    let mut failed = None;
+    for address in tokio::net::lookup_host((host, port)).await? {
+        let socket = if address.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() }?;
+        if address.ip().is_loopback() {
+            // Inside one machine there is no path to probe, and pacing (BBR) would only cost timers. What fails here
+            // costs time, nothing else.
+            let _ = rustix::net::sockopt::set_tcp_congestion(&socket, "reno");
+        }
+        match socket.connect(address).await {
+            Ok(stream) => return Ok(stream),
+            Err(error) => failed = Some(error),
+        }
+    }
+    Err(failed.unwrap_or_else(|| std::io::Error::other("the name has no address")))
 }

@@ -4,7 +4,8 @@
 //! Whoever asks for bytes gets them out of a mapping of the file, and only after [`object::verify`] has passed over all
 //! of it in this process' life. One task fetches or checks an object, however many ask for it at once.
 
-use super::{ObjectAt, StoreError};
+use super::mapping::Mappings;
+use super::{FileRange, ObjectAt, StoreError};
 use crate::limits::{CACHE_MAPPINGS_MAX, CACHE_PIECES_QUEUED_MAX};
 use crate::object::{self, ObjectError};
 use bytes::Bytes;
@@ -66,6 +67,7 @@ struct Inside {
     dir: PathBuf,
     objects: PathBuf,
     bytes_max: u64,
+    mappings: Arc<Mappings>,
     state: Mutex<State>,
     /// Numbers the files that are being written.
     writes: AtomicU64,
@@ -134,6 +136,7 @@ impl Cache {
             dir,
             objects,
             bytes_max,
+            mappings: Arc::default(),
             state: Mutex::new(state),
             writes: AtomicU64::new(0),
             told_failing: AtomicBool::new(false),
@@ -146,6 +149,11 @@ impl Cache {
     /// Length of all copies in bytes, those on their way included.
     pub fn bytes(&self) -> u64 {
         self.inside.state().bytes
+    }
+
+    /// The copy's file behind bytes of a copy.
+    pub(crate) fn file_of(&self, bytes: &[u8]) -> Option<FileRange> {
+        self.inside.mappings.find(bytes)
     }
 
     /// Whether there is a copy, or will be.
@@ -321,7 +329,7 @@ impl Inside {
     fn open_copy(&self, name: &CopyName, bytes: u64) -> Option<Bytes> {
         let verified = self.state().copies.get(name)?.verified;
         let path = self.path(name);
-        let mapped = File::open(&path).and_then(|file| map(&file));
+        let mapped = File::open(&path).and_then(|file| map(file, &self.mappings));
         let checked = match mapped {
             Ok(whole) if verified && whole.len() as u64 == bytes => {
                 touch(&whole);
@@ -366,7 +374,8 @@ impl Inside {
         fetched?;
         let (inside, name) = (self.clone(), name.clone());
         spawn_blocking(move || {
-            let whole = map(&draft.file).map_err(|error| unusable(&inside.dir, &error))?;
+            let mapped = draft.file.try_clone().and_then(|file| map(file, &inside.mappings));
+            let whole = mapped.map_err(|error| unusable(&inside.dir, &error))?;
             check(&whole, &name, bytes)?;
             if room.bytes == 0 {
                 // The draft's file is unlinked here and goes when its mapping goes.
@@ -586,11 +595,11 @@ fn parse_name(name: &str) -> Option<(u64, u32)> {
     Some((offset.parse().ok()?, u32::from_str_radix(tag, 16).ok()?))
 }
 
-fn map(file: &File) -> io::Result<Bytes> {
+fn map(file: File, mappings: &Arc<Mappings>) -> io::Result<Bytes> {
     // SAFETY: the file lies in a directory that this process has locked, under a name that only this module writes; it
     // is written before it is mapped, and never changed or shortened afterwards, only unlinked.
-    let mapping = unsafe { Mmap::map(file) }?;
-    Ok(Bytes::from_owner(mapping))
+    let mapping = unsafe { Mmap::map(&file) }?;
+    Ok(mappings.share(mapping, file))
 }
 
 /// Checks that bytes are the object of that name, and so touches every page of them.

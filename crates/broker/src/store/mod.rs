@@ -6,8 +6,11 @@
 
 pub mod cache;
 pub mod disk;
+mod mapping;
 pub mod memory;
 pub mod s3;
+
+pub use mapping::FileRange;
 
 use crate::Kind;
 use crate::object::Object;
@@ -68,6 +71,11 @@ pub trait Store: Send + Sync + 'static {
         object: ObjectAt,
         range: Range<u64>,
     ) -> BoxFuture<'a, Result<Bytes, StoreError>>;
+
+    /// Where bytes that [`Store::get`] gave lie in a file, if they do: so that they can be sent without being read.
+    fn file_of(&self, _bytes: &[u8]) -> Option<FileRange> {
+        None
+    }
 
     /// Deletes objects from the topic's front, all of whose records lie below `offset`. A store may keep some of them
     /// (a segment goes when all of it can go). Gives the first offset that is left, or `offset` if nothing is.

@@ -5,7 +5,7 @@
 //! having one offset, so a store that ignores it is refused when it is opened.
 
 use super::cache::{Cache, CacheError, CopyName, Sink};
-use super::{CommitError, Known, Listed, Location, ObjectAt, Store, StoreError};
+use super::{FileRange, CommitError, Known, Listed, Location, ObjectAt, Store, StoreError};
 use crate::Kind;
 use crate::limits::{FOREIGN_KEYS_TOLD_MAX, INDEX_BYTES_GUESS};
 use crate::object::{HEADER_BYTES, Header, Index, Object, ObjectError};
@@ -283,6 +283,10 @@ impl Store for S3Store {
         range: Range<u64>,
     ) -> BoxFuture<'a, Result<Bytes, StoreError>> {
         Box::pin(self.read(topic, object, range))
+    }
+
+    fn file_of(&self, bytes: &[u8]) -> Option<FileRange> {
+        self.cache.file_of(bytes)
     }
 
     fn delete_before<'a>(&'a self, topic: &'a str, offset: u64) -> BoxFuture<'a, Result<u64, StoreError>> {

@@ -4,6 +4,7 @@ use super::recover::{self, recover};
 use super::segment::{Active, Segment, sync_dir};
 use super::{Durability, Options, deleted};
 use crate::object::Object;
+use crate::store::mapping::Mappings;
 use crate::store::{CommitError, Listed, Location, ObjectAt, StoreError};
 use bytes::Bytes;
 use std::collections::BTreeMap;
@@ -24,6 +25,7 @@ pub(super) struct Log {
     options: Options,
     /// One segment of the whole store is sealed at a time.
     sealing: Arc<Semaphore>,
+    mappings: Arc<Mappings>,
     /// Held during a commit and whatever else changes files. `None` until the topic is recovered.
     writer: Mutex<Option<Writer>>,
     /// Held for a look-up only: reading never waits for the disk's writes.
@@ -38,8 +40,8 @@ struct Writer {
 }
 
 impl Log {
-    pub(super) fn new(dir: PathBuf, options: Options, sealing: Arc<Semaphore>) -> Log {
-        Log { dir, options, sealing, writer: Mutex::default(), segments: RwLock::default() }
+    pub(super) fn new(dir: PathBuf, options: Options, sealing: Arc<Semaphore>, mappings: Arc<Mappings>) -> Log {
+        Log { dir, options, sealing, mappings, writer: Mutex::default(), segments: RwLock::default() }
     }
 
     pub(super) fn is_empty(&self) -> Result<bool, StoreError> {
@@ -171,7 +173,7 @@ impl Log {
             Some(active) => active,
             None => {
                 let capacity = self.options.segment_bytes.max(object.header.object_bytes);
-                let active = Active::create(&self.dir, writer.offset_next, capacity, object.header.writer_id)?;
+                let active = Active::create(&self.dir, writer.offset_next, capacity, object.header.writer_id, &self.mappings)?;
                 if self.options.durability == Durability::Fsync
                     && let Err(error) = sync_dir(&self.dir)
                 {
@@ -216,7 +218,7 @@ impl Log {
     /// The writer, after recovering the topic if that was not yet done. A recovery that failed is tried again.
     fn recovered<'a>(&self, writer: &'a mut Option<Writer>) -> Result<&'a mut Writer, StoreError> {
         if writer.is_none() {
-            let recovered = recover(&self.dir, self.options.durability)?;
+            let recovered = recover(&self.dir, self.options.durability, &self.mappings)?;
             *self.segments_mut() = recovered.segments;
             *writer = Some(Writer { active: None, offset_next: recovered.offset_next, failed: None });
         }

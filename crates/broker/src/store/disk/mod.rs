@@ -14,6 +14,7 @@ mod recover;
 mod seal;
 mod segment;
 
+use super::mapping::{FileRange, Mappings};
 use super::{CommitError, Listed, Location, ObjectAt, Store, StoreError};
 use crate::Kind;
 use crate::limits::SEGMENT_BYTES;
@@ -66,6 +67,7 @@ struct Inner {
     options: Options,
     logs: RwLock<HashMap<String, Arc<Log>>>,
     sealing: Arc<Semaphore>,
+    mappings: Arc<Mappings>,
     _lock: lock::Lock,
 }
 
@@ -87,7 +89,7 @@ impl DiskStore {
         let topics_dir = dir.join("topics");
         create_dir(&topics_dir, options.durability)?;
         let sealing = Arc::new(Semaphore::new(1));
-        let inner = Inner { topics_dir, options, logs: RwLock::default(), sealing, _lock: lock };
+        let inner = Inner { topics_dir, options, logs: RwLock::default(), sealing, mappings: Arc::default(), _lock: lock };
         Ok(DiskStore { inner: Arc::new(inner) })
     }
 
@@ -143,6 +145,10 @@ impl Store for DiskStore {
             Some(log) => log.fetch(&object, &range),
             None => Err(deleted(&object)),
         }))
+    }
+
+    fn file_of(&self, bytes: &[u8]) -> Option<FileRange> {
+        self.inner.mappings.find(bytes)
     }
 
     fn delete_before<'a>(&'a self, topic: &'a str, offset: u64) -> BoxFuture<'a, Result<u64, StoreError>> {
@@ -208,7 +214,7 @@ impl Inner {
 
     fn insert(&self, topic: &str, dir: PathBuf) -> Arc<Log> {
         let mut logs = self.logs.write().unwrap_or_else(PoisonError::into_inner);
-        let log = || Arc::new(Log::new(dir, self.options, self.sealing.clone()));
+        let log = || Arc::new(Log::new(dir, self.options, self.sealing.clone(), self.mappings.clone()));
         logs.entry(topic.to_owned()).or_insert_with(log).clone()
     }
 

@@ -8,6 +8,7 @@ use super::segment::{Segment, map, populate, segment_path, sync_dir};
 use super::{Durability, io_error};
 use crate::object::{self, HEADER_BYTES, Header, Index, MAGIC, ObjectError};
 use crate::store::StoreError;
+use crate::store::mapping::Mappings;
 use memmap2::{Advice, Mmap};
 use rustix::fs::SeekFrom;
 use std::collections::BTreeMap;
@@ -30,7 +31,11 @@ pub(super) struct Recovered {
 
 /// Recovers the topic in `dir`. All segments but the newest are known from their seals, the newest is walked object by
 /// object, and so is each without a sound seal.
-pub(super) fn recover(dir: &Path, durability: Durability) -> Result<Recovered, StoreError> {
+pub(super) fn recover(
+    dir: &Path,
+    durability: Durability,
+    mappings: &Arc<Mappings>,
+) -> Result<Recovered, StoreError> {
     let mut found = Vec::new();
     for first_offset in segment_names(dir)? {
         found.push(Found::open(dir, first_offset)?);
@@ -48,7 +53,7 @@ pub(super) fn recover(dir: &Path, durability: Durability) -> Result<Recovered, S
     let mut recovered = Recovered { segments: BTreeMap::new(), offset_next };
     for found in found {
         let first_offset = found.seal.first_offset;
-        if let Some(segment) = found.settle(dir, durability)? {
+        if let Some(segment) = found.settle(dir, durability, mappings)? {
             recovered.segments.insert(first_offset, Arc::new(segment));
         }
     }
@@ -192,10 +197,15 @@ impl Found {
     }
 
     /// Fixes the segment's end on disk. `None`: no object is in it, and the file has made room.
-    fn settle(self, dir: &Path, durability: Durability) -> Result<Option<Segment>, StoreError> {
+    fn settle(
+        self,
+        dir: &Path,
+        durability: Durability,
+        mappings: &Arc<Mappings>,
+    ) -> Result<Option<Segment>, StoreError> {
         let Seal { first_offset, segment_bytes, .. } = self.seal;
         if self.sealed {
-            return Ok(Some(Segment::sealed(dir, first_offset, segment_bytes, None)));
+            return Ok(Some(Segment::sealed(dir, first_offset, segment_bytes, None, mappings)));
         }
         if self.seal.entries.is_empty() {
             let moved = match self.torn {
@@ -209,7 +219,7 @@ impl Found {
             }
             return Ok(None);
         }
-        let segment = Segment::sealed(dir, first_offset, segment_bytes, Some(self.seal.entries.clone()));
+        let segment = Segment::sealed(dir, first_offset, segment_bytes, Some(self.seal.entries.clone()), mappings);
         let file =
             File::options().write(true).open(&self.path).map_err(|error| io_error("open", &self.path, &error))?;
         // What lies behind a torn end is kept for whoever wants to look at it; nobody reads behind the seal's end.

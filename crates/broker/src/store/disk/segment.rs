@@ -12,6 +12,7 @@ use super::seal::{Entry, Seal};
 use crate::limits::{SEGMENT_STEP_BYTES_MAX, SEGMENT_STEP_BYTES_MIN};
 use crate::object::Object;
 use crate::store::StoreError;
+use crate::store::mapping::Mappings;
 use bytes::Bytes;
 use memmap2::{Mmap, MmapOptions};
 use rustix::io::Errno;
@@ -35,6 +36,7 @@ pub(super) struct Segment {
     /// Length of the whole objects in it. Grows only, and only after their bytes are in the file.
     bytes: AtomicU64,
     mapping: OnceLock<Bytes>,
+    mappings: Arc<Mappings>,
     /// Its objects, as long as no seal on disk has them.
     entries: Mutex<Option<Arc<Vec<Entry>>>>,
     removed: AtomicBool,
@@ -42,12 +44,19 @@ pub(super) struct Segment {
 
 impl Segment {
     /// A segment of an earlier run, to be mapped when it is first read. `entries` where no seal on disk has them.
-    pub(super) fn sealed(dir: &Path, first_offset: u64, bytes: u64, entries: Option<Vec<Entry>>) -> Segment {
+    pub(super) fn sealed(
+        dir: &Path,
+        first_offset: u64,
+        bytes: u64,
+        entries: Option<Vec<Entry>>,
+        mappings: &Arc<Mappings>,
+    ) -> Segment {
         Segment {
             first_offset,
             path: segment_path(dir, first_offset),
             bytes: AtomicU64::new(bytes),
             mapping: OnceLock::new(),
+            mappings: mappings.clone(),
             entries: Mutex::new(entries.map(Arc::new)),
             removed: AtomicBool::new(false),
         }
@@ -76,7 +85,7 @@ impl Segment {
                 let file = File::open(&self.path).map_err(|error| io_error("open", &self.path, &error))?;
                 let mapping = map(&file, self.bytes()).map_err(|error| io_error("map", &self.path, &error))?;
                 // Two may have come here at once; one mapping stays.
-                self.mapping.get_or_init(|| Bytes::from_owner(mapping))
+                self.mapping.get_or_init(|| self.mappings.share(mapping, file))
             }
         };
         let slice = mapping.slice(range);
@@ -144,23 +153,30 @@ pub(super) struct Active {
 
 impl Active {
     /// Creates the segment file for objects from `first_offset` on, `capacity` bytes long. Its directory is not synced.
-    pub(super) fn create(dir: &Path, first_offset: u64, capacity: u64, writer_id: u64) -> Result<Active, StoreError> {
+    pub(super) fn create(
+        dir: &Path,
+        first_offset: u64,
+        capacity: u64,
+        writer_id: u64,
+        mappings: &Arc<Mappings>,
+    ) -> Result<Active, StoreError> {
         let path = segment_path(dir, first_offset);
         let create = || {
             let file = File::options().read(true).write(true).create_new(true).open(&path)?;
-            let mapped = file.set_len(capacity).and_then(|()| map(&file, capacity));
+            let mapped = file.set_len(capacity).and_then(|()| Ok((map(&file, capacity)?, file.try_clone()?)));
             if mapped.is_err() {
                 // Nothing is in it yet, and a file left over would be in the next try's way.
                 let _ = std::fs::remove_file(&path);
             }
             Ok((file, mapped?))
         };
-        let (file, mapping) = create().map_err(|error| io_error("create", &path, &error))?;
+        let (file, (mapping, readable)) = create().map_err(|error| io_error("create", &path, &error))?;
         let segment = Segment {
             first_offset,
             path,
             bytes: AtomicU64::new(0),
-            mapping: OnceLock::from(Bytes::from_owner(mapping)),
+            mapping: OnceLock::from(mappings.share(mapping, readable)),
+            mappings: mappings.clone(),
             entries: Mutex::new(None),
             removed: AtomicBool::new(false),
         };
