@@ -4,12 +4,15 @@
 //! company unless `batch_wait` says so (on S3, where every PUT costs).
 
 use crate::index::Index;
-use crate::limits::OBJECT_BATCHES_MAX;
-use crate::object::{Object, Stamp};
-use crate::store::{CommitError, Known, Location, Store, StoreError};
+use crate::limits::{COMMITS_CONFIRMING_MAX, OBJECT_BATCHES_MAX};
+use crate::object::{Header, Object, Stamp};
+use crate::store::{Begun, CommitError, Known, Location, Store, StoreError};
 use crate::topic::Topic;
 use crate::{Clock, Config, Kind};
 use bytes::Bytes;
+use futures_util::StreamExt;
+use futures_util::future::BoxFuture;
+use futures_util::stream::FuturesOrdered;
 use rawline_batch::{BatchError, BatchMeta, Checker};
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
@@ -112,6 +115,35 @@ impl Topic {
     }
 }
 
+/// Who waits for an append, and its number of records.
+type Caller = (u64, oneshot::Sender<Result<Appended, AppendError>>);
+
+/// A commit that was begun.
+struct Commit {
+    header: Header,
+    begun: Begun,
+    callers: Vec<Caller>,
+    started: Instant,
+}
+
+/// A commit that has ended.
+struct Settled {
+    header: Header,
+    location: Location,
+    callers: Vec<Caller>,
+    started: Instant,
+}
+
+type Confirmed = (Settled, Result<(), StoreError>);
+type Confirming = FuturesOrdered<BoxFuture<'static, Confirmed>>;
+
+impl Commit {
+    fn confirm(self) -> BoxFuture<'static, Confirmed> {
+        let Commit { header, begun: Begun { location, confirmed }, callers, started } = self;
+        Box::pin(async move { (Settled { header, location, callers, started }, confirmed.await) })
+    }
+}
+
 /// Owns a topic's end.
 pub(crate) struct Appender {
     name: String,
@@ -123,6 +155,8 @@ pub(crate) struct Appender {
     writer_id: u64,
     commit: u64,
     appended_us: u64,
+    /// The offset behind what was begun; ahead of `offset_next` while commits are being confirmed.
+    begun_next: u64,
     index: Arc<RwLock<Index>>,
     offset_next: watch::Sender<u64>,
     metrics: crate::metrics::TopicMetrics,
@@ -149,26 +183,52 @@ impl Appender {
             writer_id: config.writer_id,
             commit: 0,
             appended_us,
+            begun_next: 0,
             index,
             offset_next,
             metrics,
         }
     }
 
-    /// Commits what arrives, until every handle of the topic is gone.
+    /// Commits what arrives, until every handle of the topic is gone. While one commit is being confirmed, the next is
+    /// written.
     pub async fn run(mut self, mut waiting: mpsc::Receiver<Append>) {
         let mut left_over = None;
-        loop {
-            let first = match left_over.take() {
-                Some(append) => append,
-                None => match waiting.recv().await {
-                    Some(append) => append,
-                    None => return,
-                },
+        let mut confirming = FuturesOrdered::new();
+        let mut is_open = true;
+        while is_open || left_over.is_some() || !confirming.is_empty() {
+            let first = if confirming.len() >= COMMITS_CONFIRMING_MAX {
+                None
+            } else if left_over.is_some() {
+                left_over.take()
+            } else {
+                tokio::select! {
+                    biased;
+                    Some(confirmed) = confirming.next() => {
+                        self.settle(confirmed);
+                        continue;
+                    }
+                    append = waiting.recv(), if is_open => {
+                        is_open = append.is_some();
+                        append
+                    }
+                    else => continue,
+                }
             };
-            let (group, next) = self.gather(first, &mut waiting).await;
-            left_over = next;
-            self.commit(group).await;
+            match first {
+                Some(first) => {
+                    let (group, next) = self.gather(first, &mut waiting).await;
+                    left_over = next;
+                    if let Some(commit) = self.begin(group, &mut confirming).await {
+                        confirming.push_back(commit.confirm());
+                    }
+                }
+                None => {
+                    if let Some(confirmed) = confirming.next().await {
+                        self.settle(confirmed);
+                    }
+                }
+            }
         }
     }
 
@@ -197,7 +257,8 @@ impl Appender {
         (group, None)
     }
 
-    async fn commit(&mut self, group: Vec<Append>) {
+    /// Begins to store a group as one object; if that fails, its callers are told.
+    async fn begin(&mut self, group: Vec<Append>, confirming: &mut Confirming) -> Option<Commit> {
         let started = Instant::now();
         let mut parts = Vec::with_capacity(group.iter().map(|append| append.received.parts.len()).sum());
         let mut batches = Vec::with_capacity(group.iter().map(|append| append.received.batches.len()).sum());
@@ -207,54 +268,81 @@ impl Appender {
             batches.extend(append.received.batches);
             callers.push((append.received.records, append.answer));
         }
-        match self.store_object(&parts, &batches).await {
-            Ok(object) => {
-                self.metrics.committed(object.header.records, object.header.object_bytes, started.elapsed());
-                let mut first_offset = object.header.first_offset;
-                // The buffers go back before the callers are told, so that their next request finds them free.
-                drop((object, parts));
-                for (records, answer) in callers {
-                    let appended = Appended { first_offset, offset_next: first_offset + records };
-                    first_offset = appended.offset_next;
-                    // A caller that went away is no reason to fail: its records are stored.
-                    let _ = answer.send(Ok(appended));
-                }
-            }
+        match self.store_object(&parts, &batches, confirming).await {
+            Ok((header, begun)) => Some(Commit { header, begun, callers, started }),
             Err(error) => {
-                tracing::error!(topic = self.name, %error, "commit failed");
-                self.metrics.failed();
-                for (_, answer) in callers {
-                    let _ = answer.send(Err(AppendError::Store(error.clone())));
-                }
+                self.fail(callers, &error);
+                None
             }
         }
     }
 
-    /// Stores one object at the topic's end, wherever that turns out to be.
-    async fn store_object(&mut self, parts: &[Bytes], batches: &[BatchMeta]) -> Result<Object, StoreError> {
+    /// Ends a commit, in the order in which they were begun.
+    fn settle(&mut self, (commit, confirmed): Confirmed) {
+        let Settled { header, location, callers, started } = commit;
+        if let Err(error) = confirmed.and_then(|()| self.take_in(&header, location)) {
+            self.fail(callers, &error);
+            return;
+        }
+        self.metrics.committed(header.records, header.object_bytes, started.elapsed());
+        let mut first_offset = header.first_offset;
+        for (records, answer) in callers {
+            let appended = Appended { first_offset, offset_next: first_offset + records };
+            first_offset = appended.offset_next;
+            // A caller that went away is no reason to fail: its records are stored.
+            let _ = answer.send(Ok(appended));
+        }
+    }
+
+    fn fail(&self, callers: Vec<Caller>, error: &StoreError) {
+        tracing::error!(topic = self.name, %error, "commit failed");
+        self.metrics.failed();
+        for (_, answer) in callers {
+            let _ = answer.send(Err(AppendError::Store(error.clone())));
+        }
+    }
+
+    /// Begins to store one object at the topic's end, wherever that turns out to be.
+    async fn store_object(
+        &mut self,
+        parts: &[Bytes],
+        batches: &[BatchMeta],
+        confirming: &mut Confirming,
+    ) -> Result<(Header, Begun), StoreError> {
         loop {
+            if confirming.is_empty() {
+                // What was begun has ended, well or not: the index says what is stored.
+                self.begun_next = *self.offset_next.borrow();
+            }
             self.commit += 1;
             self.appended_us = self.appended_us.max(self.clock.now_us());
             let stamp = Stamp {
-                first_offset: *self.offset_next.borrow(),
+                first_offset: self.begun_next,
                 appended_us: self.appended_us,
                 writer_id: self.writer_id,
                 commit: self.commit,
             };
             let object = Object::build(stamp, batches.iter().copied(), parts);
-            match self.store.commit(&self.name, object.clone()).await {
-                Ok(location) => {
-                    self.take_in(&object, location)?;
-                    return Ok(object);
+            let header = object.header;
+            match self.store.begin(&self.name, object).await {
+                Ok(begun) => {
+                    self.begun_next = header.offset_next();
+                    return Ok((header, begun));
                 }
-                Err(CommitError::Exists) => self.catch_up(stamp.first_offset).await?,
+                Err(CommitError::Exists) => {
+                    while let Some(confirmed) = confirming.next().await {
+                        self.settle(confirmed);
+                    }
+                    if *self.offset_next.borrow() == stamp.first_offset {
+                        self.catch_up(stamp.first_offset).await?;
+                    }
+                }
                 Err(CommitError::Store(error)) => return Err(error),
             }
         }
     }
 
-    fn take_in(&self, object: &Object, location: Location) -> Result<(), StoreError> {
-        let header = &object.header;
+    fn take_in(&self, header: &Header, location: Location) -> Result<(), StoreError> {
         let known = Known { offset_next: header.offset_next(), appended_us: header.appended_us };
         self.index
             .write()

@@ -30,6 +30,10 @@ pub const BLOCK_BYTES: usize = 64 << 10;
 /// Most bytes one read answers with, whatever it asks for. It is served from mappings, so this bounds time, not memory.
 pub const READ_BYTES_MAX: u64 = 64 << 20;
 
+/// Commits of one topic that are begun and not yet confirmed: while the disk is at one, the next is written. More would
+/// only cut what waits into smaller objects.
+pub const COMMITS_CONFIRMING_MAX: usize = 2;
+
 /// Requests waiting for one topic's next commit; the pool is the real limit, this bounds the queue's own memory.
 pub const APPEND_QUEUE_MAX: usize = 16_384;
 

@@ -1,6 +1,6 @@
 //! Objects in memory: for tests and for topics that may be lost.
 
-use super::{CommitError, Known, Listed, Location, ObjectAt, Store, StoreError};
+use super::{Begun, CommitError, Known, Listed, Location, ObjectAt, Store, StoreError};
 use crate::Kind;
 use crate::object::{Header, Object};
 use bytes::{Bytes, BytesMut};
@@ -45,7 +45,7 @@ impl Store for MemoryStore {
         Box::pin(ready(Ok(listed.unwrap_or_default())))
     }
 
-    fn commit<'a>(&'a self, topic: &'a str, object: Object) -> BoxFuture<'a, Result<Location, CommitError>> {
+    fn begin<'a>(&'a self, topic: &'a str, object: Object) -> BoxFuture<'a, Result<Begun, CommitError>> {
         let first_offset = object.header.first_offset;
         // One piece of its own: the pool's blocks that the object's parts lie in must go back.
         let mut bytes = BytesMut::with_capacity(object.header.object_bytes as usize);
@@ -57,7 +57,7 @@ impl Store for MemoryStore {
             std::collections::btree_map::Entry::Occupied(_) => Err(CommitError::Exists),
             std::collections::btree_map::Entry::Vacant(vacant) => {
                 vacant.insert(stored);
-                Ok(Location { segment: first_offset, position: 0 })
+                Ok(Begun::done(Location { segment: first_offset, position: 0 }))
             }
         };
         Box::pin(ready(committed))

@@ -59,9 +59,18 @@ pub trait Store: Send + Sync + 'static {
     /// left out and reported in the log. The first call for a topic recovers it.
     fn list<'a>(&'a self, topic: &'a str, from: u64) -> BoxFuture<'a, Result<Vec<Listed>, StoreError>>;
 
-    /// Stores an object if its topic has none at its first offset. When this answers, the object is as durable as the
-    /// store makes it.
-    fn commit<'a>(&'a self, topic: &'a str, object: Object) -> BoxFuture<'a, Result<Location, CommitError>>;
+    /// Begins to store an object if its topic has none at its first offset. When this answers, the next may begin;
+    /// when [`Begun::confirmed`] does, the object is as durable as the store makes it, and so are all before it.
+    fn begin<'a>(&'a self, topic: &'a str, object: Object) -> BoxFuture<'a, Result<Begun, CommitError>>;
+
+    /// Stores an object, as [`Store::begin`] does, and waits until it is confirmed.
+    fn commit<'a>(&'a self, topic: &'a str, object: Object) -> BoxFuture<'a, Result<Location, CommitError>> {
+        Box::pin(async move {
+            let begun = self.begin(topic, object).await?;
+            begun.confirmed.await?;
+            Ok(begun.location)
+        })
+    }
 
     /// Bytes of an object. `range` is in bytes from the object's first and lies inside the object's `bytes`. The
     /// answer borrows the store's memory where it can (a mapping, a cached file).
@@ -80,6 +89,21 @@ pub trait Store: Send + Sync + 'static {
     /// Deletes objects from the topic's front, all of whose records lie below `offset`. A store may keep some of them
     /// (a segment goes when all of it can go). Gives the first offset that is left, or `offset` if nothing is.
     fn delete_before<'a>(&'a self, topic: &'a str, offset: u64) -> BoxFuture<'a, Result<u64, StoreError>>;
+}
+
+/// An object that is being stored.
+pub struct Begun {
+    /// Where it will lie.
+    pub location: Location,
+    /// Answers when it is stored. The work goes on whether or not this is polled.
+    pub confirmed: BoxFuture<'static, Result<(), StoreError>>,
+}
+
+impl Begun {
+    /// An object that is stored already.
+    pub fn done(location: Location) -> Begun {
+        Begun { location, confirmed: Box::pin(std::future::ready(Ok(()))) }
+    }
 }
 
 /// Names one object to its store.

@@ -5,7 +5,7 @@
 //! having one offset, so a store that ignores it is refused when it is opened.
 
 use super::cache::{Cache, CacheError, CopyName, Sink};
-use super::{FileRange, CommitError, Known, Listed, Location, ObjectAt, Store, StoreError};
+use super::{Begun, FileRange, CommitError, Known, Listed, Location, ObjectAt, Store, StoreError};
 use crate::Kind;
 use crate::limits::{FOREIGN_KEYS_TOLD_MAX, INDEX_BYTES_GUESS};
 use crate::object::{HEADER_BYTES, Header, Index, Object, ObjectError};
@@ -272,8 +272,8 @@ impl Store for S3Store {
         Box::pin(self.list_from(topic, from))
     }
 
-    fn commit<'a>(&'a self, topic: &'a str, object: Object) -> BoxFuture<'a, Result<Location, CommitError>> {
-        Box::pin(self.put(topic, object))
+    fn begin<'a>(&'a self, topic: &'a str, object: Object) -> BoxFuture<'a, Result<Begun, CommitError>> {
+        Box::pin(async move { self.put(topic, object).await.map(Begun::done) })
     }
 
     fn get<'a>(

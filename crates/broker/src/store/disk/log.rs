@@ -1,16 +1,17 @@
 //! One topic on a directory: its segments in order, the newest of which takes the commits.
 
 use super::recover::{self, recover};
-use super::segment::{Active, Segment, sync_dir};
+use super::seal::Entry;
+use super::segment::{Active, Segment, Written, sync_dir};
 use super::{Durability, Options, deleted};
 use crate::object::Object;
 use crate::store::mapping::Mappings;
-use crate::store::{CommitError, Listed, Location, ObjectAt, StoreError};
+use crate::store::{CommitError, Listed, ObjectAt, StoreError};
 use bytes::Bytes;
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::sync::{Arc, OnceLock, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::time::Duration;
 use tokio::sync::Semaphore;
 
@@ -28,20 +29,23 @@ pub(super) struct Log {
     mappings: Arc<Mappings>,
     /// Held during a commit and whatever else changes files. `None` until the topic is recovered.
     writer: Mutex<Option<Writer>>,
+    /// Held during a sync. Never asked for the writer's lock under it.
+    syncing: Mutex<()>,
+    /// Why nothing more may be committed.
+    failed: OnceLock<StoreError>,
     /// Held for a look-up only: reading never waits for the disk's writes.
     segments: RwLock<BTreeMap<u64, Arc<Segment>>>,
 }
 
 struct Writer {
     active: Option<Active>,
+    /// The offset behind what was written.
     offset_next: u64,
-    /// Why nothing more may be committed.
-    failed: Option<StoreError>,
 }
 
 impl Log {
     pub(super) fn new(dir: PathBuf, options: Options, sealing: Arc<Semaphore>, mappings: Arc<Mappings>) -> Log {
-        Log { dir, options, sealing, mappings, writer: Mutex::default(), segments: RwLock::default() }
+        Log { dir, options, sealing, mappings, writer: Mutex::default(), syncing: Mutex::default(), failed: OnceLock::new(), segments: RwLock::default() }
     }
 
     pub(super) fn is_empty(&self) -> Result<bool, StoreError> {
@@ -70,17 +74,20 @@ impl Log {
                     read.as_slice()
                 }
             };
-            let entries = entries.iter().filter(|entry| entry.first_offset() >= from);
+            let bytes = segment.bytes() as usize;
+            let seen = |entry: &&Entry| entry.first_offset() >= from && entry.range().end <= bytes;
+            let entries = entries.iter().filter(seen);
             listed.extend(entries.map(|entry| entry.listed(*first_offset)));
         }
         Ok(listed)
     }
 
-    /// Appends an object behind the log's end.
-    pub(super) fn commit(&self, object: &Object) -> Result<Location, CommitError> {
+    /// Writes an object behind the log's end. Without syncs for commits, it is stored when this answers; with them, when
+    /// [`Log::confirm`] has.
+    pub(super) fn write(&self, object: &Object) -> Result<Written, CommitError> {
         let mut guard = self.writer();
         let writer = self.recovered(&mut guard)?;
-        if let Some(failed) = &writer.failed {
+        if let Some(failed) = self.failed.get() {
             return Err(failed.clone().into());
         }
         let first_offset = object.header.first_offset;
@@ -97,21 +104,30 @@ impl Log {
                 writer.offset_next
             ))));
         }
-        let active = self.active_for(writer, object)?;
-        active.write(object)?;
-        if self.options.durability == Durability::Fsync
-            && let Err(error) = active.sync()
-        {
-            // After a failed sync the kernel takes the pages for clean: what a later sync confirms may not be there.
-            writer.failed = Some(StoreError::human(format!(
-                "{error}; nothing more is written to this topic until the broker is restarted, because what the disk holds is unknown"
-            )));
-            return Err(CommitError::Store(error));
-        }
-        let position = active.publish(object);
-        let segment = active.segment().first_offset();
+        let written = self.active_for(writer, object)?.write(object)?;
         writer.offset_next = object.header.offset_next();
-        Ok(Location { segment, position })
+        if self.options.durability == Durability::PageCache {
+            written.publish();
+        }
+        Ok(written)
+    }
+
+    /// Makes what was written durable. While the disk is at it, the next object may be written.
+    pub(super) fn confirm(&self, written: &Written) -> Result<(), StoreError> {
+        let _one_at_a_time = self.syncing.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(failed) = self.failed.get() {
+            return Err(failed.clone());
+        }
+        if written.is_published() {
+            return Ok(());
+        }
+        written.sync().map_err(|error| {
+            // After a failed sync the kernel takes the pages for clean: what a later sync confirms may not be there.
+            let failed = StoreError::human(format!(
+                "{error}; nothing more is written to this topic until the broker is restarted, because what the disk holds is unknown"
+            ));
+            self.failed.get_or_init(|| failed).clone()
+        })
     }
 
     /// Bytes of an object if they are in memory. Never blocks.
@@ -167,6 +183,7 @@ impl Log {
     /// The segment that takes `object`: the active one, or a new one.
     fn active_for<'a>(&self, writer: &'a mut Writer, object: &Object) -> Result<&'a mut Active, StoreError> {
         if let Some(full) = writer.active.take_if(|active| !active.takes(object)) {
+            self.confirm(&full.all_written())?;
             self.seal_later(full.finish(writer.offset_next));
         }
         let active = match writer.active.take() {
@@ -220,7 +237,7 @@ impl Log {
         if writer.is_none() {
             let recovered = recover(&self.dir, self.options.durability, &self.mappings)?;
             *self.segments_mut() = recovered.segments;
-            *writer = Some(Writer { active: None, offset_next: recovered.offset_next, failed: None });
+            *writer = Some(Writer { active: None, offset_next: recovered.offset_next });
         }
         writer.as_mut().ok_or_else(|| StoreError::human("a topic is not recovered; please report it"))
     }

@@ -15,7 +15,7 @@ mod seal;
 mod segment;
 
 use super::mapping::{FileRange, Mappings};
-use super::{CommitError, Listed, Location, ObjectAt, Store, StoreError};
+use super::{Begun, CommitError, Listed, Location, ObjectAt, Store, StoreError};
 use crate::Kind;
 use crate::limits::SEGMENT_BYTES;
 use crate::object::Object;
@@ -56,6 +56,9 @@ impl Default for Options {
 
 const _: () = assert!(SEGMENT_BYTES <= u32::MAX as u64, "positions in a segment are u32");
 const _: () = assert!(crate::limits::OBJECT_BYTES_MAX <= u32::MAX as u64, "positions in a segment are u32");
+
+/// The sync of an object from this size on runs beside the writing of the next.
+const CONFIRM_LATER_BYTES_MIN: u64 = 512 << 10;
 
 /// A local directory. It is locked until this is dropped and all that it began has ended.
 pub struct DiskStore {
@@ -101,10 +104,7 @@ impl DiskStore {
     {
         let inner = self.inner.clone();
         let done = tokio::task::spawn_blocking(move || work(&inner)).await;
-        done.unwrap_or_else(|error| {
-            let message = format!("work on the disk broke off ({error}); this is a fault of the broker, please report it");
-            Err(StoreError::human(message).into())
-        })
+        done.unwrap_or_else(|error| Err(broke_off(&error).into()))
     }
 }
 
@@ -121,13 +121,30 @@ impl Store for DiskStore {
         }))
     }
 
-    fn commit<'a>(&'a self, topic: &'a str, object: Object) -> BoxFuture<'a, Result<Location, CommitError>> {
+    fn begin<'a>(&'a self, topic: &'a str, object: Object) -> BoxFuture<'a, Result<Begun, CommitError>> {
         let log = self.inner.known(topic);
         let topic = topic.to_owned();
-        Box::pin(self.blocking(move |inner| match log {
-            Some(log) => log.commit(&object),
-            None => inner.log_created(&topic)?.commit(&object),
-        }))
+        Box::pin(async move {
+            let (log, written) = self
+                .blocking(move |inner| {
+                    let log = log.map_or_else(|| inner.log_created(&topic), Ok)?;
+                    let written = log.write(&object)?;
+                    // A lone append is confirmed where it was written: a second hop between threads costs it more than
+                    // a commit beside it would gain.
+                    if !written.is_published() && written.bytes() < CONFIRM_LATER_BYTES_MIN {
+                        log.confirm(&written)?;
+                    }
+                    Ok::<_, CommitError>((log, written))
+                })
+                .await?;
+            let location = Location { segment: written.segment_first_offset(), position: written.position };
+            if written.is_published() {
+                return Ok(Begun::done(location));
+            }
+            let confirming = tokio::task::spawn_blocking(move || log.confirm(&written));
+            let confirmed = async { confirming.await.unwrap_or_else(|error| Err(broke_off(&error))) };
+            Ok(Begun { location, confirmed: Box::pin(confirmed) })
+        })
     }
 
     fn get<'a>(
@@ -239,6 +256,10 @@ fn create_dir(dir: &Path, durability: Durability) -> Result<(), StoreError> {
         Some(parent) if durability == Durability::Fsync => segment::sync_dir(parent),
         _ => Ok(()),
     }
+}
+
+fn broke_off(error: &tokio::task::JoinError) -> StoreError {
+    StoreError::human(format!("work on the disk broke off ({error}); this is a fault of the broker, please report it"))
 }
 
 fn deleted(object: &ObjectAt) -> StoreError {

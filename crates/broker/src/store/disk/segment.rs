@@ -33,8 +33,11 @@ const PAGES_PER_CALL: usize = 1024;
 pub(super) struct Segment {
     first_offset: u64,
     path: PathBuf,
-    /// Length of the whole objects in it. Grows only, and only after their bytes are in the file.
+    /// Length of the whole objects in it that readers may see. Grows only, and only after their bytes are in the file
+    /// and as durable as they have to be.
     bytes: AtomicU64,
+    /// Length of the objects in it whose bytes are in the file.
+    written: AtomicU64,
     mapping: OnceLock<Bytes>,
     mappings: Arc<Mappings>,
     /// Its objects, as long as no seal on disk has them.
@@ -55,6 +58,7 @@ impl Segment {
             first_offset,
             path: segment_path(dir, first_offset),
             bytes: AtomicU64::new(bytes),
+            written: AtomicU64::new(bytes),
             mapping: OnceLock::new(),
             mappings: mappings.clone(),
             entries: Mutex::new(entries.map(Arc::new)),
@@ -69,6 +73,11 @@ impl Segment {
     /// Length of its objects in bytes.
     pub(super) fn bytes(&self) -> u64 {
         self.bytes.load(Ordering::Acquire)
+    }
+
+    /// Length of the objects whose bytes are in the file.
+    fn written(&self) -> u64 {
+        self.written.load(Ordering::Acquire)
     }
 
     /// The bytes `range` of the file if none of them has to be fetched from the disk. Never blocks.
@@ -143,7 +152,7 @@ impl Segment {
 /// The segment that a topic's commits go to.
 pub(super) struct Active {
     segment: Arc<Segment>,
-    file: File,
+    file: Arc<File>,
     capacity: u64,
     allocated: u64,
     step: u64,
@@ -175,6 +184,7 @@ impl Active {
             first_offset,
             path,
             bytes: AtomicU64::new(0),
+            written: AtomicU64::new(0),
             mapping: OnceLock::from(mappings.share(mapping, readable)),
             mappings: mappings.clone(),
             entries: Mutex::new(None),
@@ -182,7 +192,7 @@ impl Active {
         };
         Ok(Active {
             segment: Arc::new(segment),
-            file,
+            file: Arc::new(file),
             capacity,
             allocated: 0,
             step: SEGMENT_STEP_BYTES_MIN,
@@ -202,29 +212,25 @@ impl Active {
     /// Whether `object` may be appended here: it fits, and was written by the run that wrote the others.
     pub(super) fn takes(&self, object: &Object) -> bool {
         self.writer_id == object.header.writer_id
-            && self.segment.bytes().saturating_add(object.header.object_bytes) <= self.capacity
+            && self.segment.written().saturating_add(object.header.object_bytes) <= self.capacity
     }
 
-    /// Appends the object without making it durable or visible: see [`Active::publish`]. After an error the next object
-    /// is written over what this one left.
-    pub(super) fn write(&mut self, object: &Object) -> Result<(), StoreError> {
-        let position = self.segment.bytes();
-        let allocated = self.allocate(position + object.header.object_bytes);
+    /// Appends the object without making it durable or visible. After an error the next object is written over what
+    /// this one left.
+    pub(super) fn write(&mut self, object: &Object) -> Result<Written, StoreError> {
+        let position = self.segment.written();
+        let end = position + object.header.object_bytes;
+        let allocated = self.allocate(end);
         let written = allocated.and_then(|()| write_at(&self.file, &object.parts, position));
-        written.map_err(|error| io_error("write to", &self.segment.path, &error))
+        written.map_err(|error| io_error("write to", &self.segment.path, &error))?;
+        self.entries.push(Entry::new(&object.header, position as u32));
+        self.segment.written.store(end, Ordering::Release);
+        Ok(Written { segment: self.segment.clone(), file: self.file.clone(), position: position as u32, end })
     }
 
-    /// Makes what was written durable.
-    pub(super) fn sync(&self) -> Result<(), StoreError> {
-        sync(&self.file).map_err(|error| io_error("sync", &self.segment.path, &error))
-    }
-
-    /// Lets readers see the object that was written; gives its position.
-    pub(super) fn publish(&mut self, object: &Object) -> u32 {
-        let position = self.segment.bytes() as u32;
-        self.entries.push(Entry::new(&object.header, position));
-        self.segment.bytes.store(u64::from(position) + object.header.object_bytes, Ordering::Release);
-        position
+    /// All that was written to the segment.
+    pub(super) fn all_written(&self) -> Written {
+        Written { segment: self.segment.clone(), file: self.file.clone(), position: 0, end: self.segment.written() }
     }
 
     /// Ends the segment behind its last object. The answer seals it; it may be called later, on any thread.
@@ -270,6 +276,44 @@ impl Active {
         };
         self.step = (self.step * 2).min(SEGMENT_STEP_BYTES_MAX);
         Ok(())
+    }
+}
+
+/// An object whose bytes are in a segment's file.
+pub(super) struct Written {
+    segment: Arc<Segment>,
+    file: Arc<File>,
+    /// Where it begins in the file.
+    pub(super) position: u32,
+    end: u64,
+}
+
+impl Written {
+    pub(super) fn segment_first_offset(&self) -> u64 {
+        self.segment.first_offset
+    }
+
+    pub(super) fn bytes(&self) -> u64 {
+        self.end - u64::from(self.position)
+    }
+
+    /// Whether readers see it.
+    pub(super) fn is_published(&self) -> bool {
+        self.segment.bytes() >= self.end
+    }
+
+    /// Makes it durable, and all that was written before this began, and lets readers see that. One at a time for a
+    /// topic.
+    pub(super) fn sync(&self) -> Result<(), StoreError> {
+        let written = self.segment.written();
+        sync(&self.file).map_err(|error| io_error("sync", &self.segment.path, &error))?;
+        self.segment.bytes.store(written, Ordering::Release);
+        Ok(())
+    }
+
+    /// Lets readers see it, and all before it.
+    pub(super) fn publish(&self) {
+        self.segment.bytes.store(self.end, Ordering::Release);
     }
 }
 
