@@ -18,7 +18,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 use thiserror::Error;
 use tokio::sync::{mpsc, oneshot, watch};
-use tokio::time::{Instant, timeout_at};
+use tokio::time::{Instant, sleep_until};
 
 /// Batches as a request brought them, all checked.
 #[derive(Debug)]
@@ -115,6 +115,45 @@ impl Topic {
     }
 }
 
+/// Appends that will be one object.
+#[derive(Default)]
+struct Group {
+    appends: Vec<Append>,
+    bytes: u64,
+    batches: usize,
+    /// Since when the first of them waits.
+    since: Option<Instant>,
+    /// One that did not fit any more.
+    next: Option<Append>,
+}
+
+impl Group {
+    fn is_empty(&self) -> bool {
+        self.appends.is_empty()
+    }
+
+    fn push(&mut self, append: Append, object_bytes_max: u64) {
+        let bytes = self.bytes + append.received.bytes;
+        let batches = self.batches + append.received.batches.len();
+        if !self.is_empty() && (bytes > object_bytes_max || batches > OBJECT_BATCHES_MAX) {
+            self.next = Some(append);
+            return;
+        }
+        (self.bytes, self.batches) = (bytes, batches);
+        self.since.get_or_insert_with(Instant::now);
+        self.appends.push(append);
+    }
+
+    /// Takes the appends; what did not fit begins the next group.
+    fn take(&mut self, object_bytes_max: u64) -> Vec<Append> {
+        let Group { appends, next, .. } = std::mem::take(self);
+        if let Some(next) = next {
+            self.push(next, object_bytes_max);
+        }
+        appends
+    }
+}
+
 /// Who waits for an append, and its number of records.
 type Caller = (u64, oneshot::Sender<Result<Appended, AppendError>>);
 
@@ -191,70 +230,51 @@ impl Appender {
     }
 
     /// Commits what arrives, until every handle of the topic is gone. While one commit is being confirmed, the next is
-    /// written.
+    /// gathered and written.
     pub async fn run(mut self, mut waiting: mpsc::Receiver<Append>) {
-        let mut left_over = None;
-        let mut confirming = FuturesOrdered::new();
+        let mut group = Group::default();
+        let mut confirming = Confirming::new();
         let mut is_open = true;
-        while is_open || left_over.is_some() || !confirming.is_empty() {
-            let first = if confirming.len() >= COMMITS_CONFIRMING_MAX {
-                None
-            } else if left_over.is_some() {
-                left_over.take()
-            } else {
-                tokio::select! {
-                    biased;
-                    Some(confirmed) = confirming.next() => {
-                        self.settle(confirmed);
-                        continue;
-                    }
-                    append = waiting.recv(), if is_open => {
-                        is_open = append.is_some();
-                        append
-                    }
-                    else => continue,
+        while is_open || !group.is_empty() || !confirming.is_empty() {
+            while is_open && group.bytes < self.commit_bytes && group.next.is_none() {
+                match waiting.try_recv() {
+                    Ok(append) => group.push(append, self.object_bytes_max),
+                    Err(mpsc::error::TryRecvError::Empty) => break,
+                    Err(mpsc::error::TryRecvError::Disconnected) => is_open = false,
                 }
-            };
-            match first {
-                Some(first) => {
-                    let (group, next) = self.gather(first, &mut waiting).await;
-                    left_over = next;
-                    if let Some(commit) = self.begin(group, &mut confirming).await {
-                        confirming.push_back(commit.confirm());
-                    }
+            }
+            if self.is_due(&group, confirming.len(), is_open) {
+                let appends = group.take(self.object_bytes_max);
+                if let Some(commit) = self.begin(appends, &mut confirming).await {
+                    confirming.push_back(commit.confirm());
                 }
-                None => {
-                    if let Some(confirmed) = confirming.next().await {
-                        self.settle(confirmed);
+                continue;
+            }
+            let due_at = group.since.map(|since| since + self.batch_wait);
+            let is_timed = !self.batch_wait.is_zero() && confirming.len() < COMMITS_CONFIRMING_MAX;
+            tokio::select! {
+                biased;
+                Some(confirmed) = confirming.next() => self.settle(confirmed),
+                append = waiting.recv(), if is_open && group.bytes < self.commit_bytes && group.next.is_none() => {
+                    match append {
+                        Some(append) => group.push(append, self.object_bytes_max),
+                        None => is_open = false,
                     }
                 }
+                () = sleep_until(due_at.unwrap_or_else(Instant::now)), if due_at.is_some() && is_timed => {}
+                else => {}
             }
         }
     }
 
-    /// Takes what waits, up to the soft limit; also the append that did not fit any more.
-    async fn gather(&self, first: Append, waiting: &mut mpsc::Receiver<Append>) -> (Vec<Append>, Option<Append>) {
-        let deadline = Instant::now() + self.batch_wait;
-        let mut bytes = first.received.bytes;
-        let mut batches = first.received.batches.len();
-        let mut group = vec![first];
-        while bytes < self.commit_bytes {
-            let next = match waiting.try_recv() {
-                Ok(append) => append,
-                Err(_) if self.batch_wait.is_zero() => break,
-                Err(_) => match timeout_at(deadline, waiting.recv()).await {
-                    Ok(Some(append)) => append,
-                    Ok(None) | Err(_) => break,
-                },
-            };
-            bytes += next.received.bytes;
-            batches += next.received.batches.len();
-            if bytes > self.object_bytes_max || batches > OBJECT_BATCHES_MAX {
-                return (group, Some(next));
-            }
-            group.push(next);
-        }
-        (group, None)
+    /// Whether the group should be stored now: it is full, or has waited long enough, and the store is free for it or
+    /// it is worth writing while the store confirms the one before.
+    fn is_due(&self, group: &Group, confirming: usize, is_open: bool) -> bool {
+        let Some(since) = group.since else { return false };
+        let is_full = group.bytes >= self.commit_bytes || group.next.is_some();
+        let has_waited = !is_open || self.batch_wait.is_zero() || since.elapsed() >= self.batch_wait;
+        let is_free = confirming == 0 || group.bytes >= self.commit_bytes / 2;
+        confirming < COMMITS_CONFIRMING_MAX && (is_full || has_waited && is_free)
     }
 
     /// Begins to store a group as one object; if that fails, its callers are told.

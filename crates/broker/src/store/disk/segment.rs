@@ -66,9 +66,6 @@ impl Segment {
         }
     }
 
-    pub(super) fn first_offset(&self) -> u64 {
-        self.first_offset
-    }
 
     /// Length of its objects in bytes.
     pub(super) fn bytes(&self) -> u64 {
