@@ -1,9 +1,9 @@
 //! All topics of one store: recovers them at start, opens new ones by use.
 
+use crate::Clock;
 use crate::limits::{COMMIT_BYTES, OBJECT_BYTES_MAX, TOPICS_MAX, TOPICS_RECOVERING_MAX};
 use crate::store::{FileRange, Store, StoreError};
 use crate::topic::{Status, Topic, TopicError, check_name};
-use crate::Clock;
 use futures_util::{StreamExt, stream};
 use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError, RwLock};

@@ -116,11 +116,7 @@ impl Index {
     pub fn at(&self, position: usize) -> Option<Found> {
         let entry = self.entries.get(position)?;
         let offset_next = self.entries.get(position + 1).map_or(self.offset_next, |next| next.first_offset);
-        let at = ObjectAt {
-            first_offset: entry.first_offset,
-            location: entry.location,
-            bytes: u64::from(entry.bytes),
-        };
+        let at = ObjectAt { first_offset: entry.first_offset, location: entry.location, bytes: u64::from(entry.bytes) };
         Some(Found { at, offset_next, verified: entry.verified })
     }
 

@@ -294,9 +294,7 @@ impl<'a> Index<'a> {
         let behind = bytes.get(HEADER_BYTES..).unwrap_or_default();
         match <[Entry]>::ref_from_prefix_with_elems(behind, header.batches as usize) {
             Ok((entries, _)) => Ok(Index { header, entries }),
-            Err(_) => {
-                Err(ObjectError::Truncated { have: bytes.len() as u64, need: header.index_bytes() as u64 })
-            }
+            Err(_) => Err(ObjectError::Truncated { have: bytes.len() as u64, need: header.index_bytes() as u64 }),
         }
     }
 

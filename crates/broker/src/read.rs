@@ -95,12 +95,8 @@ impl Topic {
     /// Reads records from an offset on, across objects, waiting for the first of them if need be.
     pub async fn read(&self, request: &ReadRequest) -> Result<ReadAnswer, ReadError> {
         self.wait(request.offset, request.wait).await;
-        let mut answer = ReadAnswer {
-            first_offset: request.offset,
-            end_offset: request.offset,
-            offset_next: 0,
-            pieces: Vec::new(),
-        };
+        let mut answer =
+            ReadAnswer { first_offset: request.offset, end_offset: request.offset, offset_next: 0, pieces: Vec::new() };
         let mut budget = Budget::new(request);
         while !budget.is_used_up() {
             let found = {
@@ -161,12 +157,7 @@ impl Topic {
     }
 
     /// Adds what the answer still wants from one object.
-    async fn read_object(
-        &self,
-        found: &Found,
-        budget: &mut Budget,
-        answer: &mut ReadAnswer,
-    ) -> Result<(), ReadError> {
+    async fn read_object(&self, found: &Found, budget: &mut Budget, answer: &mut ReadAnswer) -> Result<(), ReadError> {
         if !found.verified {
             self.verify(found).await?;
         }
@@ -192,9 +183,9 @@ impl Topic {
             let position = (entry.range().start - range.start) as usize..(entry.range().end - range.start) as usize;
             let batch = || bytes.slice(position.clone());
             let from = record.saturating_sub(entry.record_first());
-            let cut = budget.take(batch, entry, from).map_err(|error| {
-                damaged(found, ObjectError::Batch { number: entry.record_first(), error })
-            })?;
+            let cut = budget
+                .take(batch, entry, from)
+                .map_err(|error| damaged(found, ObjectError::Batch { number: entry.record_first(), error }))?;
             if cut.is_empty() {
                 break;
             }

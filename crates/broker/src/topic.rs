@@ -78,10 +78,8 @@ impl TopicError {
 /// Checks a topic's name: it becomes a file's name and a part of an S3 key.
 pub fn check_name(name: &str) -> Result<(), TopicError> {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"._-".contains(&byte);
-    let valid = !name.is_empty()
-        && name.len() <= TOPIC_NAME_BYTES_MAX
-        && !name.starts_with('.')
-        && name.bytes().all(plain);
+    let valid =
+        !name.is_empty() && name.len() <= TOPIC_NAME_BYTES_MAX && !name.starts_with('.') && name.bytes().all(plain);
     if valid { Ok(()) } else { Err(TopicError::Name { name: name.chars().take(TOPIC_NAME_BYTES_MAX).collect() }) }
 }
 

@@ -403,7 +403,8 @@ async fn two_brokers_on_one_store_lose_nothing() {
                 let mut mine = Vec::new();
                 for number in 0..15 {
                     let record = record(writer * 1000 + number);
-                    let appended = topic.append(received(&batch(std::slice::from_ref(&record), Codec::None))).await.unwrap();
+                    let appended =
+                        topic.append(received(&batch(std::slice::from_ref(&record), Codec::None))).await.unwrap();
                     mine.push((appended.first_offset, record));
                 }
                 mine

@@ -80,6 +80,7 @@ fn the_quick_start_works_by_copy_and_paste() {
 
     drop(broker);
     let broker = Broker::start(&storage);
-    let again = run("rawline consume events > again.txt; cmp events.txt again.txt && echo same", folder.path(), &broker);
+    let again =
+        run("rawline consume events > again.txt; cmp events.txt again.txt && echo same", folder.path(), &broker);
     assert_eq!(again, "same\n");
 }

@@ -5,7 +5,7 @@
 //! having one offset, so a store that ignores it is refused when it is opened.
 
 use super::cache::{Cache, CacheError, CopyName, Sink};
-use super::{Begun, FileRange, CommitError, Known, Listed, Location, ObjectAt, Store, StoreError};
+use super::{Begun, CommitError, FileRange, Known, Listed, Location, ObjectAt, Store, StoreError};
 use crate::Kind;
 use crate::limits::{FOREIGN_KEYS_TOLD_MAX, INDEX_BYTES_GUESS};
 use crate::object::{HEADER_BYTES, Header, Index, Object, ObjectError};

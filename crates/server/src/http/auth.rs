@@ -66,7 +66,8 @@ mod tests {
     #[test]
     fn keys_are_needed_once_set() {
         let keys = ApiKeys::new(vec!["one".into(), "two".into()]);
-        let headers = |value: &'static str| HeaderMap::from_iter([(header::AUTHORIZATION, HeaderValue::from_static(value))]);
+        let headers =
+            |value: &'static str| HeaderMap::from_iter([(header::AUTHORIZATION, HeaderValue::from_static(value))]);
         let check = |value: &'static str| keys.check(&headers(value)).is_ok();
         assert!(check("Bearer one") && check("bearer two"));
         for wrong in ["Bearer three", "Bearer on", "Bearer onetwo", "one", "Basic one", "Bearer "] {

@@ -40,7 +40,8 @@ impl ApiError {
     }
 
     pub fn origin() -> Self {
-        let message = "without a key the broker takes no requests from web pages; start it with --api-key, and send the key";
+        let message =
+            "without a key the broker takes no requests from web pages; start it with --api-key, and send the key";
         ApiError::new(StatusCode::FORBIDDEN, "origin_refused", message)
     }
 

@@ -110,15 +110,8 @@ pub async fn serve(
     let shutdown_wait = config.shutdown_wait;
     let metrics = metrics::HttpMetrics::new();
     let tidying = metrics.tidy();
-    let api = Arc::new(Api {
-        broker,
-        pool,
-        clock,
-        config,
-        stopping: stop.clone(),
-        metrics,
-        unpacking: Semaphore::new(2),
-    });
+    let api =
+        Arc::new(Api { broker, pool, clock, config, stopping: stop.clone(), metrics, unpacking: Semaphore::new(2) });
     let mut stopped = stop;
     loop {
         let accepted = tokio::select! {

@@ -11,7 +11,7 @@ use bytes::Bytes;
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::PathBuf;
-use std::sync::{Arc, OnceLock, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::time::Duration;
 use tokio::sync::Semaphore;
 
@@ -45,7 +45,16 @@ struct Writer {
 
 impl Log {
     pub(super) fn new(dir: PathBuf, options: Options, sealing: Arc<Semaphore>, mappings: Arc<Mappings>) -> Log {
-        Log { dir, options, sealing, mappings, writer: Mutex::default(), syncing: Mutex::default(), failed: OnceLock::new(), segments: RwLock::default() }
+        Log {
+            dir,
+            options,
+            sealing,
+            mappings,
+            writer: Mutex::default(),
+            syncing: Mutex::default(),
+            failed: OnceLock::new(),
+            segments: RwLock::default(),
+        }
     }
 
     pub(super) fn is_empty(&self) -> Result<bool, StoreError> {
@@ -190,7 +199,8 @@ impl Log {
             Some(active) => active,
             None => {
                 let capacity = self.options.segment_bytes.max(object.header.object_bytes);
-                let active = Active::create(&self.dir, writer.offset_next, capacity, object.header.writer_id, &self.mappings)?;
+                let active =
+                    Active::create(&self.dir, writer.offset_next, capacity, object.header.writer_id, &self.mappings)?;
                 if self.options.durability == Durability::Fsync
                     && let Err(error) = sync_dir(&self.dir)
                 {

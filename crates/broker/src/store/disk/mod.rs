@@ -92,7 +92,8 @@ impl DiskStore {
         let topics_dir = dir.join("topics");
         create_dir(&topics_dir, options.durability)?;
         let sealing = Arc::new(Semaphore::new(1));
-        let inner = Inner { topics_dir, options, logs: RwLock::default(), sealing, mappings: Arc::default(), _lock: lock };
+        let inner =
+            Inner { topics_dir, options, logs: RwLock::default(), sealing, mappings: Arc::default(), _lock: lock };
         Ok(DiskStore { inner: Arc::new(inner) })
     }
 
@@ -192,10 +193,11 @@ impl Inner {
             }
         }
         // A topic that cannot be recovered is there all the same: whoever lists it is told why it cannot be used.
-        let has_objects = |name: &String| match self.log(name).and_then(|log| log.map_or(Ok(true), |log| log.is_empty())) {
-            Ok(is_empty) => !is_empty,
-            Err(_) => true,
-        };
+        let has_objects =
+            |name: &String| match self.log(name).and_then(|log| log.map_or(Ok(true), |log| log.is_empty())) {
+                Ok(is_empty) => !is_empty,
+                Err(_) => true,
+            };
         let threads = std::thread::available_parallelism().map_or(1, usize::from);
         let share = names.len().div_ceil(threads).max(1);
         Ok(std::thread::scope(|scope| {

@@ -31,11 +31,7 @@ pub(super) struct Recovered {
 
 /// Recovers the topic in `dir`. All segments but the newest are known from their seals, the newest is walked object by
 /// object, and so is each without a sound seal.
-pub(super) fn recover(
-    dir: &Path,
-    durability: Durability,
-    mappings: &Arc<Mappings>,
-) -> Result<Recovered, StoreError> {
+pub(super) fn recover(dir: &Path, durability: Durability, mappings: &Arc<Mappings>) -> Result<Recovered, StoreError> {
     let mut found = Vec::new();
     for first_offset in segment_names(dir)? {
         found.push(Found::open(dir, first_offset)?);

@@ -66,7 +66,6 @@ impl Segment {
         }
     }
 
-
     /// Length of its objects in bytes.
     pub(super) fn bytes(&self) -> u64 {
         self.bytes.load(Ordering::Acquire)
