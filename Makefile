@@ -36,7 +36,7 @@ check: ## Formatting and lints
 	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
 
 bench: release ## A short benchmark: write, read, latency, and what the machine can do
-	target/release/rawline bench limits --seconds 1
+	target/release/rawline bench limits
 	target/release/rawline bench write -r 3 -w 16
 	target/release/rawline bench read --local-broker=true -r 3 -w 16 --batches=4096 --record-size=1024 --records-per-batch=256 --records-per-request=1024 --requests 20000
 	target/release/rawline bench latency --rate 500 --seconds 5
