@@ -5,8 +5,22 @@ use rawline_server::bench;
 use rawline_server::commands::{consume, produce, serve, topic, topics};
 use std::process::ExitCode;
 
+const EXAMPLES: &str = "\
+Examples:
+  rawline serve                            a broker on ./rawline-data, for this machine only
+  seq 1000 | rawline produce numbers       append records, a line each
+  rawline consume numbers --follow         read them, and those that come
+  rawline topics                           what there is
+
+Exit codes: 0 done, 1 a request or file failed, 2 wrong usage.";
+
 #[derive(Debug, Parser)]
-#[command(name = "rawline", version, about = "An event broker on object storage whose bytes are never re-serialized")]
+#[command(
+    name = "rawline",
+    version,
+    about = "An event broker on object storage whose bytes are never re-serialized",
+    after_help = EXAMPLES
+)]
 struct Cli {
     #[command(subcommand)]
     command: Command,

@@ -156,7 +156,8 @@ pub async fn run(args: Args) -> Result<(), CommandError> {
     // From here on a signal ends the broker gracefully; whoever has read that it listens may rely on that.
     let mut signals = Signals::new().map_err(failed)?;
     let topics = broker.statuses().len();
-    eprintln!("rawline: {topics} topics on {}, ready in {:.0?}", args.storage, started.elapsed());
+    let plural = if topics == 1 { "" } else { "s" };
+    eprintln!("rawline: {topics} topic{plural} on {}, ready in {:.0?}", args.storage, started.elapsed());
     eprintln!("rawline: listening on http://{address}");
     tokio::spawn(async move {
         signals.wait().await;
