@@ -6,6 +6,7 @@
 mod append;
 mod broker;
 mod clock;
+mod commit;
 mod error;
 mod index;
 pub mod limits;
@@ -13,12 +14,14 @@ mod metrics;
 pub mod object;
 pub mod pool;
 mod read;
+mod received;
 pub mod store;
 mod topic;
 
-pub use append::{AppendError, Appended, Received};
 pub use broker::{Broker, Config};
 pub use clock::{Clock, SystemClock};
+pub use commit::{AppendError, Appended};
 pub use error::Kind;
 pub use read::{Piece, ReadAnswer, ReadError, ReadRequest};
+pub use received::Received;
 pub use topic::{Status, Topic, TopicError, check_name};

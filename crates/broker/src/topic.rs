@@ -1,6 +1,6 @@
 //! One topic: its name, its index, and the handle through which everyone reads it and appends to it.
 
-use crate::append::{Append, Appender};
+use crate::commit::{Append, Appender};
 use crate::index::Index;
 use crate::limits::{APPEND_QUEUE_MAX, TOPIC_NAME_BYTES_MAX};
 use crate::store::{Store, StoreError};
