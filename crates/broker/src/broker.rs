@@ -91,9 +91,14 @@ impl Broker {
     }
 
     /// All topics, by name.
-    pub fn statuses(&self) -> Vec<Status> {
+    pub fn topics(&self) -> Vec<Arc<Topic>> {
         let topics = self.topics.read().unwrap_or_else(PoisonError::into_inner);
-        topics.values().filter_map(|slot| slot.get()).map(|topic| topic.status()).collect()
+        topics.values().filter_map(|slot| slot.get()).cloned().collect()
+    }
+
+    /// All topics' extents, by name.
+    pub fn statuses(&self) -> Vec<Status> {
+        self.topics().iter().map(|topic| topic.status()).collect()
     }
 
     /// Commits what waits and lets go of the store. Handles of topics that are still held elsewhere keep it waiting.

@@ -37,6 +37,9 @@ pub const COMMITS_CONFIRMING_MAX: usize = 2;
 /// Requests waiting for one topic's next commit; the pool is the real limit, this bounds the queue's own memory.
 pub const APPEND_QUEUE_MAX: usize = 16_384;
 
+/// A topic's settings: a few words, read when the topic is opened.
+pub const SETTINGS_BYTES_MAX: usize = 4096;
+
 /// Topics in one broker: each has a task, a queue and an index, and names come from outside.
 pub const TOPICS_MAX: usize = 10_000;
 

@@ -2,9 +2,10 @@
 
 use crate::commit::{Append, Appender};
 use crate::index::Index;
-use crate::limits::{APPEND_QUEUE_MAX, TOPIC_NAME_BYTES_MAX};
+use crate::limits::{APPEND_QUEUE_MAX, SETTINGS_BYTES_MAX, TOPIC_NAME_BYTES_MAX};
 use crate::store::{Store, StoreError};
 use crate::{Clock, Config, Kind};
+use bytes::Bytes;
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use thiserror::Error;
 use tokio::sync::{mpsc, watch};
@@ -17,6 +18,7 @@ pub struct Topic {
     pub(crate) offset_next: watch::Receiver<u64>,
     pub(crate) inbox: mpsc::Sender<Append>,
     pub(crate) object_bytes_max: u64,
+    settings: RwLock<Option<Bytes>>,
 }
 
 /// A topic's extent.
@@ -93,6 +95,7 @@ impl Topic {
         task: mpsc::Sender<()>,
     ) -> Result<Arc<Topic>, StoreError> {
         let mut index = Index::default();
+        let settings = store.settings(&name).await?;
         let listed = store.list(&name, 0).await?;
         index.extend(&listed).map_err(|gap| StoreError::human(format!("topic {name}: {gap}")))?;
         let (sender, offset_next) = watch::channel(index.offset_next());
@@ -104,7 +107,21 @@ impl Topic {
             drop(task);
         });
         let object_bytes_max = config.object_bytes_max();
-        Ok(Arc::new(Topic { name, store, index, offset_next, inbox, object_bytes_max }))
+        let settings = RwLock::new(settings);
+        Ok(Arc::new(Topic { name, store, index, offset_next, inbox, object_bytes_max, settings }))
+    }
+
+    /// What [`Topic::set_settings`] stored last, in this run or an earlier one. The broker does not look into it.
+    pub fn settings(&self) -> Option<Bytes> {
+        self.settings.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Stores settings for those who read this topic; at most [`SETTINGS_BYTES_MAX`] bytes.
+    pub async fn set_settings(&self, settings: Bytes) -> Result<(), StoreError> {
+        assert!(settings.len() <= SETTINGS_BYTES_MAX, "{} bytes of settings", settings.len());
+        self.store.put_settings(&self.name, settings.clone()).await?;
+        *self.settings.write().unwrap_or_else(PoisonError::into_inner) = Some(settings);
+        Ok(())
     }
 
     /// The topic's extent now.

@@ -283,6 +283,27 @@ async fn everything_is_there_after_a_restart() {
 }
 
 #[tokio::test]
+async fn settings_outlive_the_broker() {
+    for place in places().await {
+        let broker = open(place.open().await).await;
+        let topic = broker.topic("t").await.unwrap();
+        assert_eq!(topic.settings(), None, "{}", place.name);
+        for settings in ["one", "two"] {
+            topic.set_settings(Bytes::from_static(settings.as_bytes())).await.unwrap();
+            assert_eq!(topic.settings().unwrap(), settings);
+        }
+        append_some(&topic, 0, 10, 5, Codec::None).await;
+        drop(topic);
+        broker.close().await;
+        let broker = open(place.open().await).await;
+        let topic = broker.topic("t").await.unwrap();
+        assert_eq!(topic.settings().unwrap(), "two", "{}", place.name);
+        assert_eq!(topic.status().offset_next, 10);
+        assert_eq!(broker.topic("other").await.unwrap().settings(), None);
+    }
+}
+
+#[tokio::test]
 async fn a_time_finds_its_offset() {
     for place in places().await {
         {

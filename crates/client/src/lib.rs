@@ -30,4 +30,4 @@ pub use producer::{Producer, ProducerConfig, Receipt};
 pub use rawline_batch::{Batch, Codec};
 pub use read::ReadOptions;
 pub use retry::RetryPolicy;
-pub use topic::TopicInfo;
+pub use topic::{Payload, TopicInfo};

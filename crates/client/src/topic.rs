@@ -1,7 +1,10 @@
 //! What there is to know about topics: their offsets, sizes and times.
 
+use crate::body::Pieces;
 use crate::client::{Call, query_value};
 use crate::{Client, ClientError};
+use bytes::Bytes;
+use http::Method;
 use jiff::Timestamp;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -25,6 +28,42 @@ pub struct TopicInfo {
     /// When the newest records were committed, by the broker's clock; none if there are none.
     #[serde(default)]
     pub latest_commit_at: Option<Timestamp>,
+    /// What its records are.
+    #[serde(default)]
+    pub payload: Payload,
+}
+
+/// What a topic's records are, for those who show them; the broker treats all alike.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Payload {
+    /// Any bytes.
+    #[default]
+    Bytes,
+    /// Structured values.
+    Value,
+}
+
+impl std::fmt::Display for Payload {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Payload::Bytes => "bytes",
+            Payload::Value => "value",
+        })
+    }
+}
+
+impl std::str::FromStr for Payload {
+    type Err = String;
+
+    fn from_str(name: &str) -> Result<Self, Self::Err> {
+        match name {
+            "bytes" => Ok(Payload::Bytes),
+            "value" => Ok(Payload::Value),
+            _ => Err(format!("no payload {name:?}; there are bytes and value")),
+        }
+    }
 }
 
 impl TopicInfo {
@@ -38,6 +77,15 @@ impl Client {
     /// One topic.
     pub async fn topic(&self, topic: &str) -> Result<TopicInfo, ClientError> {
         let text = self.text(&Call::get(format!("/topic?topic-name={}", query_value(topic)))).await?;
+        self.parse_json(&text)
+    }
+
+    /// Sets what a topic's records are; gives the topic as it then is.
+    pub async fn set_payload(&self, topic: &str, payload: Payload) -> Result<TopicInfo, ClientError> {
+        let mut call = Call::get(format!("/topic?topic-name={}", query_value(topic)));
+        call.method = Method::PUT;
+        call.body = Pieces::new(vec![Bytes::from(format!("{{\"payload\":\"{payload}\"}}"))]);
+        let text = self.text(&call).await?;
         self.parse_json(&text)
     }
 

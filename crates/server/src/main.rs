@@ -2,7 +2,7 @@
 
 use clap::{Parser, Subcommand};
 use rawline_server::bench;
-use rawline_server::commands::{consume, produce, serve, topic, topics};
+use rawline_server::commands::{consume, produce, serve, topic, topics, value};
 use std::process::ExitCode;
 
 const EXAMPLES: &str = "\
@@ -33,6 +33,7 @@ enum Command {
     Consume(consume::Args),
     Topics(topics::Args),
     Topic(topic::Args),
+    Value(value::Args),
     Bench(bench::Args),
 }
 
@@ -52,6 +53,7 @@ fn main() -> ExitCode {
             Command::Consume(args) => consume::run(args).await,
             Command::Topics(args) => topics::run(args).await,
             Command::Topic(args) => topic::run(args).await,
+            Command::Value(args) => value::run(args).await,
             Command::Bench(args) => bench::run(args).await,
         }
     });

@@ -13,6 +13,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 #[derive(Default)]
 pub struct MemoryStore {
     topics: Mutex<HashMap<String, BTreeMap<u64, Stored>>>,
+    settings: Mutex<HashMap<String, Bytes>>,
 }
 
 struct Stored {
@@ -88,6 +89,16 @@ impl Store for MemoryStore {
             }),
         };
         Box::pin(ready(got))
+    }
+
+    fn settings<'a>(&'a self, topic: &'a str) -> BoxFuture<'a, Result<Option<Bytes>, StoreError>> {
+        let settings = self.settings.lock().unwrap_or_else(PoisonError::into_inner).get(topic).cloned();
+        Box::pin(ready(Ok(settings)))
+    }
+
+    fn put_settings<'a>(&'a self, topic: &'a str, settings: Bytes) -> BoxFuture<'a, Result<(), StoreError>> {
+        self.settings.lock().unwrap_or_else(PoisonError::into_inner).insert(topic.to_owned(), settings);
+        Box::pin(ready(Ok(())))
     }
 
     fn delete_before<'a>(&'a self, topic: &'a str, offset: u64) -> BoxFuture<'a, Result<u64, StoreError>> {

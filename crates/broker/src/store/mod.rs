@@ -19,6 +19,9 @@ use futures_util::future::BoxFuture;
 use std::ops::Range;
 use thiserror::Error;
 
+/// What a topic's settings are called, in its directory and below its prefix.
+pub(crate) const SETTINGS_NAME: &str = "settings.json";
+
 /// Where an object lies; only the store that made it knows what it means.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Location {
@@ -80,6 +83,13 @@ pub trait Store: Send + Sync + 'static {
         object: ObjectAt,
         range: Range<u64>,
     ) -> BoxFuture<'a, Result<Bytes, StoreError>>;
+
+    /// The topic's settings as they were put last; nothing if they never were.
+    fn settings<'a>(&'a self, topic: &'a str) -> BoxFuture<'a, Result<Option<Bytes>, StoreError>>;
+
+    /// Stores a topic's settings in place of those before, at most
+    /// [`SETTINGS_BYTES_MAX`](crate::limits::SETTINGS_BYTES_MAX) bytes. They are as durable as the store makes a commit.
+    fn put_settings<'a>(&'a self, topic: &'a str, settings: Bytes) -> BoxFuture<'a, Result<(), StoreError>>;
 
     /// Where bytes that [`Store::get`] gave lie in a file, if they do: so that they can be sent without being read.
     fn file_of(&self, _bytes: &[u8]) -> Option<FileRange> {

@@ -5,9 +5,9 @@
 //! having one offset, so a store that ignores it is refused when it is opened.
 
 use super::cache::{Cache, CacheError, CopyName, Sink};
-use super::{Begun, CommitError, FileRange, Known, Listed, Location, ObjectAt, Store, StoreError};
+use super::{Begun, CommitError, FileRange, Known, Listed, Location, ObjectAt, SETTINGS_NAME, Store, StoreError};
 use crate::Kind;
-use crate::limits::{FOREIGN_KEYS_TOLD_MAX, INDEX_BYTES_GUESS};
+use crate::limits::{FOREIGN_KEYS_TOLD_MAX, INDEX_BYTES_GUESS, SETTINGS_BYTES_MAX};
 use crate::object::{HEADER_BYTES, Header, Index, Object, ObjectError};
 use bytes::Bytes;
 use futures_util::StreamExt;
@@ -166,6 +166,9 @@ impl S3Store {
         let first_offset = key.location.filename().and_then(parse_key);
         let is_ours = |offset: &u64| self.bucket.object_path(topic, *offset).is_ok_and(|path| path == key.location);
         let Some(first_offset) = first_offset.filter(is_ours) else {
+            if key.location.filename() == Some(SETTINGS_NAME) {
+                return None;
+            }
             self.tell_foreign(&key.location);
             return None;
         };
@@ -283,6 +286,20 @@ impl Store for S3Store {
         range: Range<u64>,
     ) -> BoxFuture<'a, Result<Bytes, StoreError>> {
         Box::pin(self.read(topic, object, range))
+    }
+
+    fn settings<'a>(&'a self, topic: &'a str) -> BoxFuture<'a, Result<Option<Bytes>, StoreError>> {
+        Box::pin(async move {
+            let path = self.bucket.settings_path(topic)?;
+            Ok(self.bucket.front(&path, SETTINGS_BYTES_MAX as u64).await?.map(|(settings, _)| settings))
+        })
+    }
+
+    fn put_settings<'a>(&'a self, topic: &'a str, settings: Bytes) -> BoxFuture<'a, Result<(), StoreError>> {
+        Box::pin(async move {
+            let path = self.bucket.settings_path(topic)?;
+            self.bucket.replace(&path, settings).await
+        })
     }
 
     fn file_of(&self, bytes: &[u8]) -> Option<FileRange> {
@@ -548,6 +565,20 @@ impl Bucket {
         }
     }
 
+    /// Stores a key in place of what was there.
+    async fn replace(&self, path: &Path, bytes: Bytes) -> Result<(), StoreError> {
+        let mut tries = self.tries();
+        loop {
+            let put = self.s3.put_opts(path, bytes.clone().into(), PutMode::Overwrite.into());
+            let failed = match timeout(self.request_timeout, put).await {
+                Ok(Ok(_)) => return Ok(()),
+                Ok(Err(error)) => Failed::from(error),
+                Err(_) => Failed::TimedOut,
+            };
+            tries.again(failed).await.map_err(|failed| self.explain("store", path, &failed))?;
+        }
+    }
+
     /// Fetches a whole object. After a break it goes on where it was.
     async fn fetch(&self, path: &Path, bytes: u64, sink: Sink) -> Result<(), StoreError> {
         let mut position = 0;
@@ -611,6 +642,10 @@ impl Bucket {
 
     fn topic_path(&self, topic: &str) -> Result<Path, StoreError> {
         self.path(topic)
+    }
+
+    fn settings_path(&self, topic: &str) -> Result<Path, StoreError> {
+        self.path(&format!("{topic}/{SETTINGS_NAME}"))
     }
 
     fn object_path(&self, topic: &str, first_offset: u64) -> Result<Path, StoreError> {

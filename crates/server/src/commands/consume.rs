@@ -6,6 +6,7 @@ use base64::engine::general_purpose::STANDARD as BASE64;
 use clap::ValueEnum;
 use jiff::Timestamp;
 use rawline_client::{Consumer, ConsumerConfig, Fetched, Record, RetryPolicy, Start};
+use rawline_value::json::{plain, typed};
 use serde::Serialize;
 use std::fs::File;
 use std::io::Write;
@@ -18,7 +19,8 @@ Examples:
   rawline consume dns --offset latest --follow           what comes from now on, until ctrl-c
   rawline consume dns --offset 1000 --max-records 10 --format json
   rawline consume dns --since 2026-11-21T09:00:00Z | wc -l
-  rawline consume images --format length-prefixed        for records that hold newlines";
+  rawline consume images --format length-prefixed        for records that hold newlines
+  rawline consume events --format value                  structured values as JSON";
 
 /// Written to stdout at once, in bytes: a pipe or a file takes it in one go.
 const WRITE_BYTES: usize = 1 << 20;
@@ -72,6 +74,10 @@ enum Format {
     Json,
     /// The record's length (u32, little-endian) and the record
     LengthPrefixed,
+    /// Structured values as a line of plain JSON each: addresses and times as text
+    Value,
+    /// Structured values as a line of JSON each that keeps every type ("@data-type")
+    ValueTyped,
 }
 
 /// Writes the records to stdout.
@@ -179,12 +185,29 @@ impl Output {
                     self.gathered.extend_from_slice(&(bytes.len() as u32).to_le_bytes());
                     self.gathered.extend_from_slice(bytes);
                 }
+                Format::Value => self.write_value(offset, bytes, plain::write)?,
+                Format::ValueTyped => self.write_value(offset, bytes, typed::write)?,
                 Format::Json => write_json(&mut self.gathered, offset, time.of(created_us), bytes)?,
             }
             if self.gathered.len() >= WRITE_BYTES {
                 flush(&mut self.stdout, &mut self.gathered)?;
             }
         }
+    }
+
+    fn write_value(
+        &mut self,
+        offset: u64,
+        value: &[u8],
+        write: impl Fn(&[u8], &mut Vec<u8>) -> Result<(), rawline_value::json::WriteError>,
+    ) -> Result<(), CommandError> {
+        write(value, &mut self.gathered).map_err(|error| {
+            CommandError::Failed(format!(
+                "the record at offset {offset} is no structured value: {error}; read this topic with --format raw"
+            ))
+        })?;
+        self.gathered.push(b'\n');
+        Ok(())
     }
 
     fn flush(&mut self) -> Result<(), Stop> {

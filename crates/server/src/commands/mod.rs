@@ -5,6 +5,8 @@ pub mod produce;
 pub mod serve;
 pub mod topic;
 pub mod topics;
+pub mod value;
+pub mod value_types;
 
 use clap::Args;
 use rawline_client::{Client, ClientConfig, ClientError, RetryPolicy};

@@ -1,5 +1,7 @@
 //! `rawline produce`: appends records from a file or stdin to a topic.
 
+use super::value::value_of_json;
+use super::value_types::FieldType;
 use super::{BrokerArgs, CommandError, parse_bytes, parse_duration};
 use clap::ValueEnum;
 use indicatif::{ProgressBar, ProgressStyle};
@@ -15,7 +17,9 @@ Examples:
   zcat dns.json.gz | rawline produce dns           from a pipe
   tail -F app.log | rawline produce logs           as the lines come
   rawline produce images cat.png --format file     the whole file as one record
-  rawline produce dns dns.json --codec zstd        compressed, also on the broker's disk";
+  rawline produce dns dns.json --codec zstd        compressed, also on the broker's disk
+  rawline produce dns dns.json --format value --as id.orig_h=address --as ts=timestamp
+                                                   structured values, with types that JSON lacks";
 
 /// Read at once, in bytes; a record that is longer is gathered from several reads.
 const READ_BYTES: usize = 1 << 20;
@@ -38,6 +42,10 @@ pub struct Args {
     /// What a record is
     #[arg(long, value_enum, env = "RAWLINE_PRODUCE_FORMAT", default_value_t = Format::Lines)]
     format: Format,
+
+    /// With --format value, a type for a field: see `rawline value encode --help`; may be given many times
+    #[arg(long = "as", value_name = "FIELD=TYPE")]
+    types: Vec<FieldType>,
 
     /// A batch is sent when it has this much
     #[arg(long, value_name = "BYTES", env = "RAWLINE_PRODUCE_BATCH_BYTES", default_value = "1MiB", value_parser = parse_bytes)]
@@ -65,6 +73,8 @@ enum Format {
     File,
     /// As many bytes as the u32 (little-endian) in front of it says
     LengthPrefixed,
+    /// A line of JSON, which becomes a structured value
+    Value,
 }
 
 /// Appends the records and says on stderr what it did.
@@ -85,7 +95,14 @@ pub async fn run(args: Args) -> Result<(), CommandError> {
         ..ProducerConfig::default()
     };
     let producer = Producer::new(client, &args.topic, config)?;
-    let mut sending = Sending { producer: &producer, name, bar: progress_bar(bytes), sent: Sent::default() };
+    let mut sending = Sending {
+        producer: &producer,
+        name,
+        bar: progress_bar(bytes),
+        sent: Sent::default(),
+        is_value: args.format == Format::Value,
+        types: args.types,
+    };
     let read = tokio::select! {
         read = send_all(input, Cutter::new(args.format, record_bytes_max), &mut sending) => read,
         _ = tokio::signal::ctrl_c() => Err(CommandError::Failed("interrupted".to_owned())),
@@ -137,6 +154,9 @@ struct Sending<'a> {
     name: String,
     bar: ProgressBar,
     sent: Sent,
+    /// Whether each record is a line of JSON that becomes a value, with these types for fields.
+    is_value: bool,
+    types: Vec<FieldType>,
 }
 
 /// What was handed to the producer.
@@ -154,12 +174,21 @@ async fn send_all(
     mut cutter: Cutter,
     sending: &mut Sending<'_>,
 ) -> Result<(), CommandError> {
+    let mut value = Vec::new();
     loop {
         let buffer = cutter.room();
         let read = input.read_buf(buffer).await;
         let read = read.map_err(|error| CommandError::Failed(format!("can't read {}: {error}", sending.name)))?;
         let ended = read == 0;
-        while let Some(record) = cutter.next(ended).map_err(|reason| too_bad(sending, &reason))? {
+        while let Some(mut record) = cutter.next(ended).map_err(|reason| too_bad(sending, &reason))? {
+            if sending.is_value {
+                if record.trim_ascii().is_empty() {
+                    continue;
+                }
+                value.clear();
+                value_of_json(record, &sending.types, &mut value).map_err(|reason| too_bad(sending, &reason))?;
+                record = &value;
+            }
             let receipt = sending.producer.send(record).await?;
             let sent = &mut sending.sent;
             sent.records += 1;
@@ -225,17 +254,19 @@ impl Cutter {
         let rest = self.held.get(self.start..).unwrap_or_default();
         // Where the record lies in `rest`, and how much of it is then done with.
         let (record, taken) = match self.format {
-            Format::Lines => match memchr::memchr(b'\n', self.held.get(self.searched..).unwrap_or_default()) {
-                Some(at) => {
-                    let bytes = self.searched - self.start + at;
-                    (0..bytes, bytes + 1)
+            Format::Lines | Format::Value => {
+                match memchr::memchr(b'\n', self.held.get(self.searched..).unwrap_or_default()) {
+                    Some(at) => {
+                        let bytes = self.searched - self.start + at;
+                        (0..bytes, bytes + 1)
+                    }
+                    None if ended && !rest.is_empty() => (0..rest.len(), rest.len()),
+                    None => {
+                        self.searched = self.held.len();
+                        return self.wait_for_more();
+                    }
                 }
-                None if ended && !rest.is_empty() => (0..rest.len(), rest.len()),
-                None => {
-                    self.searched = self.held.len();
-                    return self.wait_for_more();
-                }
-            },
+            }
             Format::File if ended && !rest.is_empty() => (0..rest.len(), rest.len()),
             Format::File => return self.wait_for_more(),
             Format::LengthPrefixed => match rest.split_first_chunk::<4>() {

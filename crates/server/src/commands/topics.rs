@@ -84,6 +84,7 @@ mod tests {
             bytes,
             objects: 1,
             latest_commit_at: "2026-11-21T09:07:46.489227Z".parse().ok(),
+            payload: rawline_client::Payload::Bytes,
         };
         let text = table(&[topic("dns", 53_615, 17 << 20), topic("größer\u{1b}[2J", 7, 12)]);
         let want = "\

@@ -206,10 +206,12 @@ async fn route(api: &Api, request: Request<Incoming>) -> Result<Answer, ApiError
         ("/record", _) if get => return read::record(api, request).await,
         ("/offset", _) if get => return topics::offset(api, request).await,
         ("/topic", _) if get => return topics::topic(api, request).await,
+        ("/topic", _) if method == Method::PUT => return topics::set_topic(api, request).await,
         ("/topics", _) if get => return Ok(topics::topics(api)),
         ("/metrics", _) if get => return Ok(answer::metrics(api.metrics.render(&api.pool))),
         ("/records", _) => ApiError::method("GET, HEAD, POST"),
-        ("/record" | "/offset" | "/topic" | "/topics" | "/metrics" | "/health" | "/openapi.json" | "/", _) => {
+        ("/topic", _) => ApiError::method("GET, HEAD, PUT"),
+        ("/record" | "/offset" | "/topics" | "/metrics" | "/health" | "/openapi.json" | "/", _) => {
             ApiError::method("GET, HEAD")
         }
         (path, _) => ApiError::path(path),

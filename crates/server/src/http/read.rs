@@ -7,12 +7,14 @@ use crate::http::append::BATCH;
 use crate::http::edge::{self, GatherWriter, Part, TEXT_BYTES_MAX, TEXT_RECORDS_MAX, Wanted};
 use crate::http::error::ApiError;
 use crate::http::query::Query;
+use crate::http::topics::Payload;
 use bytes::Bytes;
 use http::{HeaderName, HeaderValue, Request, StatusCode};
 use hyper::body::Incoming;
 use rawline_broker::limits::BLOCK_BYTES;
 use rawline_broker::pool::{Gathered, PoolError, Reservation};
 use rawline_broker::{ReadAnswer, ReadRequest, Topic};
+use rawline_value::json::plain;
 use serde::Serialize;
 use std::io::Write;
 use std::time::Duration;
@@ -58,7 +60,7 @@ pub(crate) async fn records(api: &Api, request: Request<Incoming>) -> Result<Ans
             let records: u64 = parts.iter().map(|part| part.records.len() as u64).sum();
             let answer = match form {
                 Form::Lines => lines(api, parts).await?,
-                Form::Json => json(api, parts).await?,
+                Form::Json => json(api, parts, Payload::of(&topic)).await?,
                 Form::Multipart | Form::Batch => multipart(api, parts).await?,
             };
             api.metrics.given(records, answer.body().bytes());
@@ -210,7 +212,7 @@ struct JsonRecord<'a> {
     record_base64: Option<String>,
 }
 
-async fn json(api: &Api, parts: Vec<Part>) -> Result<Answer, ApiError> {
+async fn json(api: &Api, parts: Vec<Part>, payload: Payload) -> Result<Answer, ApiError> {
     // A control character takes six bytes in JSON; 128 bytes are for what stands around a record.
     let bytes: u64 = parts.iter().flat_map(|part| &part.records).map(|range| range.len() as u64 * 6 + 128).sum();
     let mut text = GatherWriter(Gathered::new(reserve(api, bytes + 16).await?));
@@ -220,12 +222,19 @@ async fn json(api: &Api, parts: Vec<Part>) -> Result<Answer, ApiError> {
         let data = part.data(api).await?;
         for (offset, range) in (part.first_offset..).zip(&part.records) {
             let bytes = data.record(range);
+            text.write_all(separator).map_err(edge::text_too_large)?;
+            separator = b",\n";
+            // A record that is no value after all is shown as any other.
+            if payload == Payload::Value && plain::write(bytes, &mut std::io::sink()).is_ok() {
+                write!(text, "{{\"offset\":{offset},\"time\":\"{time}\",\"record\":").map_err(edge::text_too_large)?;
+                plain::write(bytes, &mut text).map_err(edge::text_too_large)?;
+                text.write_all(b"}").map_err(edge::text_too_large)?;
+                continue;
+            }
             let record = std::str::from_utf8(bytes).ok();
             let record_base64 = record.is_none().then(|| base64(bytes));
             let line = JsonRecord { offset, time: &time, record, record_base64 };
-            text.write_all(separator).map_err(edge::text_too_large)?;
             serde_json::to_writer(&mut text, &line).map_err(edge::text_too_large)?;
-            separator = b",\n";
         }
     }
     text.write_all(if parts.is_empty() { b"[]\n" } else { b"]\n" }).map_err(edge::text_too_large)?;

@@ -44,7 +44,7 @@ fn wrong_methods_are_told_the_right_ones() {
         ("PUT", "/records?topic-name=t", "GET, HEAD, POST"),
         ("DELETE", "/records?topic-name=t", "GET, HEAD, POST"),
         ("POST", "/record?topic-name=t", "GET, HEAD"),
-        ("POST", "/topic?topic-name=t", "GET, HEAD"),
+        ("POST", "/topic?topic-name=t", "GET, HEAD, PUT"),
         ("POST", "/topics", "GET, HEAD"),
         ("PATCH", "/offset", "GET, HEAD"),
         ("POST", "/metrics", "GET, HEAD"),

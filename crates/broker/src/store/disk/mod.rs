@@ -15,7 +15,7 @@ mod seal;
 mod segment;
 
 use super::mapping::{FileRange, Mappings};
-use super::{Begun, CommitError, Listed, Location, ObjectAt, Store, StoreError};
+use super::{Begun, CommitError, Listed, Location, ObjectAt, SETTINGS_NAME, Store, StoreError};
 use crate::Kind;
 use crate::limits::SEGMENT_BYTES;
 use crate::object::Object;
@@ -23,7 +23,7 @@ use bytes::Bytes;
 use futures_util::future::BoxFuture;
 use log::Log;
 use std::collections::HashMap;
-use std::io;
+use std::io::{self, Write};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError, RwLock};
@@ -162,6 +162,37 @@ impl Store for DiskStore {
         Box::pin(self.blocking(move |inner| match inner.log(&topic)? {
             Some(log) => log.fetch(&object, &range),
             None => Err(deleted(&object)),
+        }))
+    }
+
+    fn settings<'a>(&'a self, topic: &'a str) -> BoxFuture<'a, Result<Option<Bytes>, StoreError>> {
+        let topic = topic.to_owned();
+        Box::pin(self.blocking(move |inner| {
+            let path = inner.dir(&topic)?.join(SETTINGS_NAME);
+            match std::fs::read(&path) {
+                Ok(settings) => Ok(Some(settings.into())),
+                Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+                Err(error) => Err(io_error("read", &path, &error)),
+            }
+        }))
+    }
+
+    fn put_settings<'a>(&'a self, topic: &'a str, settings: Bytes) -> BoxFuture<'a, Result<(), StoreError>> {
+        let topic = topic.to_owned();
+        Box::pin(self.blocking(move |inner| {
+            let dir = inner.dir(&topic)?;
+            create_dir(&dir, inner.options.durability)?;
+            let path = dir.join(SETTINGS_NAME);
+            // Whoever reads them, even after a crash, finds the old ones or the new ones.
+            let replace = || {
+                let mut draft = tempfile::NamedTempFile::new_in(&inner.topics_dir)?;
+                draft.write_all(&settings)?;
+                segment::sync(draft.as_file())?;
+                draft.persist(&path)?;
+                Ok(())
+            };
+            replace().map_err(|error: io::Error| io_error("write", &path, &error))?;
+            segment::sync_dir(&dir)
         }))
     }
 

@@ -7,8 +7,8 @@ use super::seal::{Entry, Seal};
 use super::segment::{Segment, map, populate, segment_path, sync_dir};
 use super::{Durability, io_error};
 use crate::object::{self, HEADER_BYTES, Header, Index, MAGIC, ObjectError};
-use crate::store::StoreError;
 use crate::store::mapping::Mappings;
+use crate::store::{SETTINGS_NAME, StoreError};
 use memmap2::{Advice, Mmap};
 use rustix::fs::SeekFrom;
 use std::collections::BTreeMap;
@@ -79,6 +79,7 @@ fn segment_names(dir: &Path) -> Result<Vec<u64>, StoreError> {
         match offset {
             Some((offset, "seg")) => offsets.push(offset),
             Some((_, "idx" | "torn")) => {}
+            None if parts == SETTINGS_NAME.split_once('.') => {}
             _ => foreign.push(name),
         }
     }

@@ -1,0 +1,267 @@
+//! `rawline value`: turns structured values into JSON and back, without a broker.
+
+use super::value_types::{FieldType, typed_json};
+use super::{CommandError, stdout_failed};
+use clap::{Subcommand, ValueEnum};
+use rawline_value::json::{plain, typed};
+use std::io::{BufRead, BufReader, BufWriter, ErrorKind, Read, Write};
+use std::path::{Path, PathBuf};
+
+const EXAMPLES: &str = "\
+Examples:
+  echo '{\"user\": 7}' | rawline value encode                      a line of hex
+  echo 02000000000000002a | rawline value decode --to plain       42
+  rawline value encode --from plain --to binary events.json > events.bin
+  rawline value decode --from binary --to json events.bin          the mapping that loses nothing
+
+JSON comes in two mappings: plain (addresses and times as text, counts as numbers) and json (each value with its
+\"@data-type\", as Zeek Broker writes it). A bad line is told on stderr, the others are done; the exit code is then 1.";
+
+/// Turn structured values into JSON and back
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Args {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Bytes of values to JSON, a value a line
+    Decode {
+        /// How the values come: a line of hex each, or their bytes, each behind its length (u32, little-endian)
+        #[arg(long, value_enum, default_value_t = Bytes::Hex)]
+        from: Bytes,
+        /// How they are written
+        #[arg(long, value_enum, default_value_t = Shown::Json)]
+        to: Shown,
+        /// Where the values are; - or nothing reads stdin
+        #[arg(value_name = "FILE")]
+        files: Vec<PathBuf>,
+    },
+    /// JSON, a value a line, to bytes of values
+    Encode {
+        /// Which mapping the lines are in
+        #[arg(long, value_enum, default_value_t = Mapping::Plain)]
+        from: Mapping,
+        /// How the values are written: a line of hex each, or their bytes, each behind its length (u32, little-endian)
+        #[arg(long, value_enum, default_value_t = Bytes::Hex)]
+        to: Bytes,
+        /// A type for a field of plain objects: address, subnet, port, port@FIELD (its protocol in that field),
+        /// timestamp, timespan (a number is seconds), enum, string, count, integer, real, set; may be given many times
+        #[arg(long = "as", value_name = "FIELD=TYPE")]
+        types: Vec<FieldType>,
+        /// Where the lines are; - or nothing reads stdin
+        #[arg(value_name = "FILE")]
+        files: Vec<PathBuf>,
+    },
+}
+
+/// How bytes of values are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Bytes {
+    /// A line of hex digits
+    Hex,
+    /// The length (u32, little-endian) and the bytes; what `produce` and `consume` call length-prefixed
+    Binary,
+}
+
+/// A mapping of values to JSON.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Mapping {
+    /// Each value with its "@data-type"; loses nothing
+    Json,
+    /// For people
+    Plain,
+}
+
+/// How values are shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Shown {
+    /// A line of hex digits
+    Hex,
+    /// Each value with its "@data-type"; loses nothing
+    Json,
+    /// For people
+    Plain,
+}
+
+/// A JSON line as a value: with "@data-type" at its top in the mapping that loses nothing, else in the plain one.
+///
+/// `types` are for plain objects.
+pub fn value_of_json(line: &[u8], types: &[FieldType], out: &mut Vec<u8>) -> Result<(), String> {
+    let is_typed = memchr::memmem::find(line, b"\"@data-type\"").is_some();
+    if is_typed && typed::read(line, out).is_ok() {
+        return Ok(());
+    }
+    out.clear();
+    read_json(line, Mapping::Plain, types, out)
+}
+
+/// Reads, turns and writes until the inputs end.
+pub async fn run(args: Args) -> Result<(), CommandError> {
+    let worked = tokio::task::spawn_blocking(move || {
+        let mut out = BufWriter::with_capacity(1 << 20, std::io::stdout().lock());
+        let bad = match args.command {
+            Command::Decode { from, to, files } => {
+                each_input(&files, |input, name| decode(input, name, from, to, &mut out))
+            }
+            Command::Encode { from, to, types, files } => {
+                let read = |line: &[u8], value: &mut Vec<u8>| read_json(line, from, &types, value);
+                each_input(&files, |input, name| encode(input, name, read, to, &mut out))
+            }
+        }?;
+        out.flush().map_err(Stop::Output)?;
+        Ok(bad)
+    });
+    match worked.await.map_err(|error| CommandError::Failed(error.to_string()))? {
+        Ok(0) => Ok(()),
+        Ok(bad) => Err(CommandError::Failed(format!("{bad} bad {}", if bad == 1 { "value" } else { "values" }))),
+        Err(Stop::Output(error)) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
+        Err(Stop::Output(error)) => Err(stdout_failed(&error)),
+        Err(Stop::Input(message)) => Err(CommandError::Failed(message)),
+    }
+}
+
+/// Why the work ends before its inputs do.
+enum Stop {
+    Input(String),
+    Output(std::io::Error),
+}
+
+/// Works through the inputs, or stdin if there is none; gives the number of bad values.
+fn each_input(
+    files: &[PathBuf],
+    mut work: impl FnMut(&mut dyn BufRead, &str) -> Result<u64, Stop>,
+) -> Result<u64, Stop> {
+    let stdin = [PathBuf::from("-")];
+    let mut bad = 0;
+    for path in if files.is_empty() { &stdin } else { files } {
+        if path == Path::new("-") {
+            bad += work(&mut std::io::stdin().lock(), "stdin")?;
+            continue;
+        }
+        let name = path.display().to_string();
+        let file = std::fs::File::open(path).map_err(|error| Stop::Input(format!("can't read {name}: {error}")))?;
+        bad += work(&mut BufReader::with_capacity(1 << 20, file), &name)?;
+    }
+    Ok(bad)
+}
+
+fn decode(input: &mut dyn BufRead, name: &str, from: Bytes, to: Shown, out: &mut impl Write) -> Result<u64, Stop> {
+    let mut shown = Vec::new();
+    each_value(input, name, from, |bytes| {
+        shown.clear();
+        match to {
+            Shown::Json => typed::write(bytes, &mut shown).map_err(|error| Bad::Value(error.to_string()))?,
+            Shown::Plain => plain::write(bytes, &mut shown).map_err(|error| Bad::Value(error.to_string()))?,
+            Shown::Hex => {
+                // What is not a value must not pass for one.
+                typed::write(bytes, &mut std::io::sink()).map_err(|error| Bad::Value(error.to_string()))?;
+                shown.extend_from_slice(hex::encode(bytes).as_bytes());
+            }
+        }
+        shown.push(b'\n');
+        out.write_all(&shown).map_err(Bad::Output)
+    })
+}
+
+fn read_json(line: &[u8], from: Mapping, types: &[FieldType], value: &mut Vec<u8>) -> Result<(), String> {
+    let read = match from {
+        Mapping::Json => typed::read(line, value),
+        Mapping::Plain if types.is_empty() => plain::read(line, value),
+        Mapping::Plain => typed::read(typed_json(line, types)?.as_bytes(), value),
+    };
+    read.map_err(|error| error.to_string())
+}
+
+fn encode(
+    input: &mut dyn BufRead,
+    name: &str,
+    read: impl Fn(&[u8], &mut Vec<u8>) -> Result<(), String>,
+    to: Bytes,
+    out: &mut impl Write,
+) -> Result<u64, Stop> {
+    let mut value = Vec::new();
+    each_line(input, name, |line| {
+        value.clear();
+        read(line, &mut value).map_err(Bad::Value)?;
+        match to {
+            Bytes::Hex => writeln!(out, "{}", hex::encode(&value)).map_err(Bad::Output),
+            Bytes::Binary => {
+                let length = u32::try_from(value.len()).map_err(|_| Bad::Value("longer than 4 GiB".to_owned()))?;
+                out.write_all(&length.to_le_bytes()).and_then(|()| out.write_all(&value)).map_err(Bad::Output)
+            }
+        }
+    })
+}
+
+enum Bad {
+    Value(String),
+    Output(std::io::Error),
+}
+
+/// Hands on the bytes of one value after the other; gives the number of bad ones.
+fn each_value(
+    input: &mut dyn BufRead,
+    name: &str,
+    from: Bytes,
+    mut work: impl FnMut(&[u8]) -> Result<(), Bad>,
+) -> Result<u64, Stop> {
+    if from == Bytes::Hex {
+        return each_line(input, name, |line| {
+            let digits: Vec<u8> = line.iter().copied().filter(|byte| !byte.is_ascii_whitespace()).collect();
+            let bytes = hex::decode(digits).map_err(|error| Bad::Value(format!("not hex: {error}")))?;
+            work(&bytes)
+        });
+    }
+    let mut bad = 0;
+    let mut bytes = Vec::new();
+    for number in 1.. {
+        let mut length = [0; 4];
+        let failed = |error: std::io::Error| Stop::Input(format!("{name}, value {number}: {error}"));
+        if input.fill_buf().map_err(failed)?.is_empty() {
+            break;
+        }
+        input.read_exact(&mut length).map_err(failed)?;
+        let length = u64::from(u32::from_le_bytes(length));
+        bytes.clear();
+        // As many bytes as there are, whatever the length claims.
+        let have = input.take(length).read_to_end(&mut bytes).map_err(failed)?;
+        if (have as u64) < length {
+            return Err(Stop::Input(format!("{name}, value {number}: the input ends after {have} of {length} bytes")));
+        }
+        bad += tell(work(&bytes), name, "value", number)?;
+    }
+    Ok(bad)
+}
+
+/// Hands on one line after the other, without empty ones; gives the number of bad ones.
+fn each_line(input: &mut dyn BufRead, name: &str, mut work: impl FnMut(&[u8]) -> Result<(), Bad>) -> Result<u64, Stop> {
+    let mut bad = 0;
+    let mut line = Vec::new();
+    for number in 1.. {
+        line.clear();
+        let read = input.read_until(b'\n', &mut line);
+        if read.map_err(|error| Stop::Input(format!("can't read {name}: {error}")))? == 0 {
+            break;
+        }
+        let line = line.trim_ascii();
+        if !line.is_empty() {
+            bad += tell(work(line), name, "line", number)?;
+        }
+    }
+    Ok(bad)
+}
+
+/// Tells of a bad value and counts it.
+fn tell(worked: Result<(), Bad>, name: &str, unit: &str, number: u64) -> Result<u64, Stop> {
+    match worked {
+        Ok(()) => Ok(0),
+        Err(Bad::Value(reason)) => {
+            eprintln!("rawline: {name}, {unit} {number}: {reason}");
+            Ok(1)
+        }
+        Err(Bad::Output(error)) => Err(Stop::Output(error)),
+    }
+}

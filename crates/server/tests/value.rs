@@ -1,0 +1,129 @@
+//! Structured values on the command line: JSON to bytes and back, and through a broker.
+
+// Clippy knows tests by their attribute only; these are their helpers.
+#![allow(clippy::unwrap_used, clippy::indexing_slicing)]
+
+mod support;
+
+use std::process::{Command, Output};
+use support::Broker;
+
+/// Runs `rawline` with `input` on stdin.
+fn rawline(arguments: &[&str], input: &[u8]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_rawline"));
+    command.args(arguments);
+    support::run(command, input)
+}
+
+/// The same where it must work.
+fn done(arguments: &[&str], input: &[u8]) -> Vec<u8> {
+    let output = rawline(arguments, input);
+    assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+    output.stdout
+}
+
+const EVENTS: &str = r#"{"uid":"C1","ts":"2018-03-24T17:15:20.865716Z","host":"10.47.1.100","port":53,"proto":"udp","rtt":0.25,"answers":["b","a","b"],"ttl":[2.5],"none":null}
+{"uid":"C2","ts":"2018-03-24T17:15:21Z","host":"2620:df::3","port":80,"proto":"tcp","rtt":1,"answers":[],"ttl":[],"none":null}
+"#;
+
+const TYPES: &[&str] = &[
+    "--as",
+    "ts=timestamp",
+    "--as",
+    "host=address",
+    "--as",
+    "port=port@proto",
+    "--as",
+    "rtt=timespan",
+    "--as",
+    "answers=set",
+];
+
+fn with_types<'a>(arguments: &[&'a str]) -> Vec<&'a str> {
+    [arguments, TYPES].concat()
+}
+
+#[test]
+fn json_becomes_bytes_and_json_again() {
+    let hex = done(&["value", "encode"], b"42\n-1\n\"a\"\n[true]\n");
+    assert_eq!(String::from_utf8(hex.clone()).unwrap(), "02000000000000002a\n03ffffffffffffffff\n050161\n0e010101\n");
+    assert_eq!(done(&["value", "decode", "--to", "plain"], &hex), b"42\n-1\n\"a\"\n[true]\n");
+    let typed = done(&["value", "decode", "--to", "json"], &hex);
+    assert!(String::from_utf8_lossy(&typed).starts_with("{\"@data-type\":\"count\",\"data\":42}\n"));
+    assert_eq!(done(&["value", "encode", "--from", "json"], &typed), hex);
+    let binary = done(&["value", "encode", "--to", "binary"], b"42\n[true]\n");
+    assert_eq!(done(&["value", "decode", "--from", "binary", "--to", "plain"], &binary), b"42\n[true]\n");
+    assert_eq!(done(&["value", "decode", "--to", "hex"], &hex), hex);
+}
+
+#[test]
+fn fields_get_the_types_asked_for() {
+    let hex = done(&with_types(&["value", "encode"]), EVENTS.as_bytes());
+    let typed = String::from_utf8(done(&["value", "decode", "--to", "json"], &hex)).unwrap();
+    for part in [
+        r#"{"@data-type":"address","data":"10.47.1.100"}"#,
+        r#"{"@data-type":"port","data":"53/udp"}"#,
+        r#"{"@data-type":"port","data":"80/tcp"}"#,
+        r#"{"@data-type":"timestamp","data":"2018-03-24T17:15:20.865716"#,
+        r#"{"@data-type":"timespan","#,
+        r#"{"@data-type":"set","data":[{"@data-type":"string","data":"#,
+        r#"{"@data-type":"vector","data":[{"@data-type":"real","data":2.5}]}"#,
+        r#"{"@data-type":"none","#,
+    ] {
+        assert!(typed.contains(part), "{part} in {typed}");
+    }
+    assert_eq!(done(&["value", "encode", "--from", "json"], typed.as_bytes()), hex);
+}
+
+#[test]
+fn a_bad_line_is_told_and_the_others_are_done() {
+    let output = rawline(&["value", "encode"], b"1\n{\n\n2\n");
+    assert_eq!(output.status.code(), Some(1));
+    assert_eq!(output.stdout, b"020000000000000001\n020000000000000002\n");
+    assert!(String::from_utf8_lossy(&output.stderr).contains("stdin, line 2: "));
+
+    let output = rawline(&["value", "decode", "--to", "plain"], b"xyz\n0f\n02\n0100\n");
+    assert_eq!(output.status.code(), Some(1));
+    assert_eq!(output.stdout, b"false\n");
+    let errors = String::from_utf8_lossy(&output.stderr).into_owned();
+    for line in ["line 1: not hex", "line 2: ", "line 3: ", "3 bad values"] {
+        assert!(errors.contains(line), "{line} in {errors}");
+    }
+
+    let cut = rawline(&["value", "decode", "--from", "binary"], &[9, 0, 0, 0, 1]);
+    assert_eq!(cut.status.code(), Some(1));
+    assert!(String::from_utf8_lossy(&cut.stderr).contains("the input ends after 1 of 9 bytes"));
+    assert_eq!(rawline(&["value", "encode", "--as", "x=colour"], b"").status.code(), Some(2));
+    assert_eq!(rawline(&with_types(&["value", "encode"]), b"{\"host\":7}\n").status.code(), Some(1));
+}
+
+#[test]
+fn values_go_through_a_broker_and_keep_their_types() {
+    let broker = Broker::start(&[]);
+    let url = broker.url();
+    let at = ["--broker", url.as_str()];
+    let produce = with_types(&["produce", "events", "--format", "value", at[0], at[1]]);
+    done(&produce, EVENTS.as_bytes());
+    let typed = done(&["consume", "events", "--format", "value-typed", at[0], at[1]], b"");
+    let bytes = done(&["value", "encode", "--from", "json"], &typed);
+    assert_eq!(bytes, done(&with_types(&["value", "encode"]), EVENTS.as_bytes()));
+    // What is shown with its types can be produced again as it is.
+    done(&["produce", "again", "--format", "value", at[0], at[1]], &typed);
+    let again = done(&["consume", "again", "--format", "value-typed", at[0], at[1]], b"");
+    assert_eq!(again, typed);
+    let plain = String::from_utf8(done(&["consume", "events", "--format", "value", at[0], at[1]], b"")).unwrap();
+    assert_eq!(plain.lines().count(), 2);
+    assert!(plain.contains(r#""port":"53/udp""#) && plain.contains(r#""host":"10.47.1.100""#), "{plain}");
+
+    let topic = done(&["topic", "set", "events", "--payload", "value", at[0], at[1]], b"");
+    assert!(String::from_utf8_lossy(&topic).contains("payload        value"));
+    assert_eq!(rawline(&["topic", "set", "events", "--payload", "colour", at[0], at[1]], b"").status.code(), Some(2));
+
+    let bad = rawline(&["produce", "events", "--format", "value", at[0], at[1]], b"7\n{\n");
+    assert_eq!(bad.status.code(), Some(1));
+    assert!(String::from_utf8_lossy(&bad.stderr).contains("record 2: "));
+    done(&["produce", "lines", at[0], at[1]], b"no value\n");
+    let none = rawline(&["consume", "lines", "--format", "value", at[0], at[1]], b"");
+    assert_eq!(none.status.code(), Some(1));
+    assert!(String::from_utf8_lossy(&none.stderr).contains("the record at offset 0 is no structured value"));
+}

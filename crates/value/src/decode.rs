@@ -1,0 +1,98 @@
+//! Bytes into a tree.
+
+use crate::wire::{Reader, unpack_real};
+use crate::{Address, Kind, Limits, Port, Protocol, Set, Subnet, Table, Text, Value, ValueError};
+
+impl Value {
+    /// The value that these bytes hold, all of them. Recurses at most [`Limits::depth_max`] deep.
+    pub fn decode(bytes: &[u8], limits: &Limits) -> Result<Value, ValueError> {
+        let mut reader = Reader::new(bytes, limits)?;
+        let mut root = Value::None;
+        value(&mut reader, 0, &mut root)?;
+        reader.finish()?;
+        Ok(root)
+    }
+}
+
+/// Reads a value into its place: moving it there afterwards would take longer than reading it.
+#[inline]
+fn value(reader: &mut Reader<'_>, depth: u32, place: &mut Value) -> Result<(), ValueError> {
+    let position = reader.position();
+    let tag = reader.byte()?;
+    let Some(kind) = Kind::of_tag(tag) else {
+        return Err(ValueError::Tag { position, found: tag });
+    };
+    *place = match kind {
+        Kind::None => Value::None,
+        Kind::Boolean => Value::Boolean(reader.byte()? != 0),
+        Kind::Count => Value::Count(u64::from_be_bytes(reader.array()?)),
+        Kind::Integer => Value::Integer(i64::from_be_bytes(reader.array()?)),
+        Kind::Real => Value::Real(unpack_real(u64::from_be_bytes(reader.array()?))),
+        Kind::String => {
+            let bytes = reader.string()?;
+            *place = Value::String(Text::new(bytes));
+            return Ok(());
+        }
+        Kind::Address => Value::Address(Address::from_octets(reader.array()?)),
+        Kind::Subnet => Value::Subnet(subnet(reader.array()?)),
+        Kind::Port => Value::Port(port(reader)?),
+        Kind::Timestamp => Value::Timestamp(i64::from_be_bytes(reader.array()?)),
+        Kind::Timespan => Value::Timespan(i64::from_be_bytes(reader.array()?)),
+        Kind::Enum => {
+            let bytes = reader.string()?;
+            *place = Value::Enum(Text::new(bytes));
+            return Ok(());
+        }
+        Kind::Set | Kind::Table | Kind::Vector => return container(reader, kind, position, depth, place),
+    };
+    Ok(())
+}
+
+/// A container, apart from the types that do not recurse, for a small stack frame.
+#[inline(never)]
+fn container(
+    reader: &mut Reader<'_>,
+    kind: Kind,
+    position: usize,
+    depth: u32,
+    place: &mut Value,
+) -> Result<(), ValueError> {
+    reader.check_depth(depth, position)?;
+    if kind == Kind::Table {
+        let mut pairs = Vec::new();
+        pairs.resize_with(reader.elements(2)?, || (Value::None, Value::None));
+        for (key, mapped) in &mut pairs {
+            value(reader, depth + 1, key)?;
+            value(reader, depth + 1, mapped)?;
+        }
+        *place = Value::Table(Table::from_pairs(pairs).map_err(|_| ValueError::NotUnique { position })?);
+        return Ok(());
+    }
+    let mut values = Vec::new();
+    values.resize_with(reader.elements(1)?, || Value::None);
+    for place in &mut values {
+        value(reader, depth + 1, place)?;
+    }
+    *place = match kind {
+        Kind::Vector => Value::Vector(values),
+        _ => Value::Set(Set::from_values(values).map_err(|_| ValueError::NotUnique { position })?),
+    };
+    Ok(())
+}
+
+#[inline]
+pub(crate) fn subnet(bytes: [u8; 17]) -> Subnet {
+    let [network @ .., prefix_bits] = bytes;
+    Subnet::from_raw(Address::from_octets(network), prefix_bits)
+}
+
+#[inline]
+fn port(reader: &mut Reader<'_>) -> Result<Port, ValueError> {
+    // A protocol's position is that of its own byte, behind the number.
+    let position = reader.position() + 2;
+    let [high, low, protocol] = reader.array()?;
+    let Some(protocol) = Protocol::of_number(protocol) else {
+        return Err(ValueError::Protocol { position, found: protocol });
+    };
+    Ok(Port { number: u16::from_be_bytes([high, low]), protocol })
+}

@@ -1,0 +1,231 @@
+//! Bytes into a view: one pass checks them and notes where each value lies.
+//!
+//! The index is a list of nodes of eight bytes. The children of a container lie side by side, so the n-th is found at
+//! once; in front of them lies one node with the container's end and number of children. The children of a set, and the
+//! pairs of a table, are brought into ascending order; the bytes stay as they came.
+//!
+//! ```text
+//! node of a value:      u28 position of its tag, u4 tag, u32 link
+//!                       link: a string's first byte, a container's node of its end; else unused
+//! node of an end:       u32 position behind the container, u32 children (a table's pair is two)
+//! ```
+
+use crate::envelope::Envelope;
+use crate::order;
+use crate::variant::Variant;
+use crate::wire::{FIXED_BYTES, Reader};
+use crate::{Kind, Limits, Protocol, ValueError};
+
+/// One value's place in the bytes, or the end of a container.
+pub(crate) type Node = [u8; 8];
+
+const POSITION_BITS: u32 = 28;
+
+/// The positions that a reader admits are those that a node can hold.
+const _: () = assert!(Limits::FORMAT.bytes_max < 1 << POSITION_BITS);
+
+#[inline]
+fn pack(tag: u8, position: usize, link: usize) -> Node {
+    (position as u64 | u64::from(tag) << POSITION_BITS | (link as u64) << 32).to_ne_bytes()
+}
+
+#[inline]
+pub(crate) fn position(node: Node) -> usize {
+    (u64::from_ne_bytes(node) & ((1 << POSITION_BITS) - 1)) as usize
+}
+
+#[inline]
+pub(crate) fn kind(node: Node) -> Kind {
+    Kind::of_tag((u64::from_ne_bytes(node) >> POSITION_BITS & 0xf) as u8).unwrap_or(Kind::None)
+}
+
+#[inline]
+pub(crate) fn link(node: Node) -> usize {
+    (u64::from_ne_bytes(node) >> 32) as usize
+}
+
+#[inline]
+fn pack_end(end: usize, children: usize) -> Node {
+    (end as u64 | (children as u64) << 32).to_ne_bytes()
+}
+
+/// A container's end and its number of children.
+#[inline]
+pub(crate) fn unpack_end(node: Node) -> (usize, usize) {
+    let bits = u64::from_ne_bytes(node);
+    (bits as u32 as usize, (bits >> 32) as usize)
+}
+
+/// Checks bytes and makes views of them; keeps its memory from one value to the next.
+#[derive(Debug, Clone, Default)]
+pub struct Decoder {
+    limits: Limits,
+    nodes: Vec<Node>,
+    open: Vec<Open>,
+}
+
+impl Decoder {
+    /// A decoder that takes values within these limits.
+    pub fn new(limits: Limits) -> Decoder {
+        Decoder { limits, nodes: Vec::new(), open: Vec::new() }
+    }
+
+    /// A view of the value that these bytes hold, all of them. Allocates only while the decoder's memory still grows.
+    #[inline]
+    pub fn decode<'a>(&'a mut self, bytes: &'a [u8]) -> Result<Variant<'a>, ValueError> {
+        let nodes = self.index(bytes)?;
+        Ok(Variant::root(self.nodes.get(..nodes).unwrap_or_default(), bytes))
+    }
+
+    /// An envelope that owns a copy of these bytes and of their topic, in one allocation.
+    #[inline]
+    pub fn envelope(&mut self, topic: &[u8], bytes: &[u8]) -> Result<Envelope, ValueError> {
+        let nodes = self.index(bytes)?;
+        Ok(Envelope::pack(&mut self.nodes, nodes, topic, bytes))
+    }
+
+    /// Goes through the bytes once, without recursion. Gives how many nodes there are; what is behind them in the
+    /// decoder's memory is of earlier values.
+    #[inline]
+    fn index(&mut self, bytes: &[u8]) -> Result<usize, ValueError> {
+        let Decoder { limits, nodes: memory, open } = self;
+        let mut nodes = 1;
+        reserve(memory, nodes);
+        open.clear();
+        let mut places = memory.as_mut_slice();
+        let mut reader = Reader::new(bytes, limits)?;
+        let mut slot = 0;
+        let mut slot_end = 1;
+        loop {
+            while slot < slot_end {
+                let position = reader.position();
+                let tag = reader.byte()?;
+                let mut place = 0;
+                match FIXED_BYTES.get(usize::from(tag)) {
+                    Some(Some(length)) => {
+                        let payload = reader.take(usize::from(*length))?;
+                        if tag == Kind::Port as u8 {
+                            check_protocol(payload, position)?;
+                        }
+                    }
+                    _ if tag == Kind::String as u8 || tag == Kind::Enum as u8 => {
+                        let length = reader.size()?;
+                        place = reader.position();
+                        reader.take(length)?;
+                    }
+                    _ if tag <= Kind::Vector as u8 => {
+                        reader.check_depth(open.len() as u32, position)?;
+                        let width = if tag == Kind::Table as u8 { 2 } else { 1 };
+                        let children = reader.elements(width)? * width;
+                        let end_slot = nodes;
+                        nodes += 1 + children;
+                        put(places, slot, pack(tag, position, end_slot));
+                        reserve(memory, nodes);
+                        places = memory.as_mut_slice();
+                        open.push(Open { slot, slot_end });
+                        slot = end_slot + 1;
+                        slot_end = slot + children;
+                        continue;
+                    }
+                    _ => return Err(ValueError::Tag { position, found: tag }),
+                }
+                put(places, slot, pack(tag, position, place));
+                slot += 1;
+            }
+            let Some(outer) = open.pop() else {
+                return reader.finish().map(|()| nodes);
+            };
+            close(places, outer.slot, slot_end, reader.position(), bytes)?;
+            slot = outer.slot + 1;
+            slot_end = outer.slot_end;
+        }
+    }
+}
+
+/// Ends the container whose node is in `slot`; its children's nodes end at `children_end`.
+#[inline]
+fn close(nodes: &mut [Node], slot: usize, children_end: usize, end: usize, bytes: &[u8]) -> Result<(), ValueError> {
+    let container = nodes.get(slot).copied().unwrap_or_default();
+    let end_slot = link(container);
+    let children = children_end - end_slot - 1;
+    put(nodes, end_slot, pack_end(end, children));
+    let kind = kind(container);
+    if kind == Kind::Vector || children == 0 {
+        return Ok(());
+    }
+    let mut sorter = Sorter { bytes, nodes };
+    match kind {
+        Kind::Set => sorter.ascend::<1>(end_slot + 1, children, position(container)),
+        _ => sorter.ascend::<2>(end_slot + 1, children, position(container)),
+    }
+}
+
+#[inline]
+fn put(nodes: &mut [Node], slot: usize, node: Node) {
+    if let Some(place) = nodes.get_mut(slot) {
+        *place = node;
+    }
+}
+
+/// Makes room for as many nodes.
+#[inline]
+pub(crate) fn reserve(nodes: &mut Vec<Node>, count: usize) {
+    if count > nodes.len() {
+        grow(nodes, count);
+    }
+}
+
+#[cold]
+fn grow(nodes: &mut Vec<Node>, count: usize) {
+    nodes.resize(count.next_power_of_two().max(64), Node::default());
+}
+
+/// A container around the one that is read.
+#[derive(Debug, Clone, Copy)]
+struct Open {
+    /// Where the inner container's node is.
+    slot: usize,
+    /// Where the nodes beside it end.
+    slot_end: usize,
+}
+
+struct Sorter<'a> {
+    bytes: &'a [u8],
+    nodes: &'a mut [Node],
+}
+
+impl Sorter<'_> {
+    /// Brings a set's children or a table's pairs into ascending order, each of `WIDTH` nodes.
+    fn ascend<const WIDTH: usize>(&mut self, first: usize, children: usize, position: usize) -> Result<(), ValueError> {
+        let variant =
+            |entry: &[Node; WIDTH]| Variant::new(self.nodes, self.bytes, entry.first().copied().unwrap_or_default());
+        let (entries, _) = self.nodes.get(first..first + children).unwrap_or_default().as_chunks::<WIDTH>();
+        let twins = |entries: &[[Node; WIDTH]]| {
+            let mut pairs = entries.iter().zip(entries.iter().skip(1));
+            pairs.any(|(left, right)| order::duplicate_variants(&variant(left), &variant(right)))
+        };
+        let mut neighbours = entries.iter().zip(entries.iter().skip(1));
+        if neighbours.all(|(left, right)| order::variants_ascend(&variant(left), &variant(right))) {
+            return Ok(());
+        }
+        let mut sorted = entries.to_vec();
+        sorted.sort_unstable_by(|left, right| order::variants(&variant(left), &variant(right)));
+        if twins(&sorted) {
+            return Err(ValueError::NotUnique { position });
+        }
+        if let Some(places) = self.nodes.get_mut(first..first + children) {
+            places.copy_from_slice(sorted.as_flattened());
+        }
+        Ok(())
+    }
+}
+
+#[inline]
+fn check_protocol(payload: &[u8], position: usize) -> Result<(), ValueError> {
+    match payload.last() {
+        Some(number) if Protocol::of_number(*number).is_none() => {
+            Err(ValueError::Protocol { position: position + payload.len(), found: *number })
+        }
+        _ => Ok(()),
+    }
+}

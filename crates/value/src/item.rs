@@ -1,0 +1,246 @@
+//! Values one after the other off the bytes and onto them, a container as its head: what JSON and serde share.
+
+use crate::encode::{put_array, put_string, put_word};
+use crate::wire::{Reader, pack_real, put_size, unpack_real};
+use crate::{Address, Decoder, Kind, Limits, Port, Protocol, Subnet, ValueError, decode};
+
+/// A scalar, or the head of a container, whose elements follow as items of their own.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Item<'a> {
+    None,
+    Boolean(bool),
+    Count(u64),
+    Integer(i64),
+    Real(f64),
+    String(&'a [u8]),
+    Address(Address),
+    Subnet(Subnet),
+    Port(Port),
+    Timestamp(i64),
+    Timespan(i64),
+    Enum(&'a [u8]),
+    /// With the number of elements.
+    Set(usize),
+    /// With the number of pairs.
+    Table(usize),
+    /// With the number of elements.
+    Vector(usize),
+}
+
+impl Item<'_> {
+    pub(crate) fn kind(&self) -> Kind {
+        match self {
+            Item::None => Kind::None,
+            Item::Boolean(_) => Kind::Boolean,
+            Item::Count(_) => Kind::Count,
+            Item::Integer(_) => Kind::Integer,
+            Item::Real(_) => Kind::Real,
+            Item::String(_) => Kind::String,
+            Item::Address(_) => Kind::Address,
+            Item::Subnet(_) => Kind::Subnet,
+            Item::Port(_) => Kind::Port,
+            Item::Timestamp(_) => Kind::Timestamp,
+            Item::Timespan(_) => Kind::Timespan,
+            Item::Enum(_) => Kind::Enum,
+            Item::Set(_) => Kind::Set,
+            Item::Table(_) => Kind::Table,
+            Item::Vector(_) => Kind::Vector,
+        }
+    }
+}
+
+/// Takes items off the front of bytes.
+pub(crate) struct ItemReader<'a> {
+    bytes: &'a [u8],
+    reader: Reader<'a>,
+}
+
+impl<'a> ItemReader<'a> {
+    pub(crate) fn new(bytes: &'a [u8], limits: &Limits) -> Result<ItemReader<'a>, ValueError> {
+        Ok(ItemReader { bytes, reader: Reader::new(bytes, limits)? })
+    }
+
+    /// What has not been taken.
+    pub(crate) fn rest(&self) -> &'a [u8] {
+        self.bytes.get(self.reader.position()..).unwrap_or_default()
+    }
+
+    /// The next item.
+    pub(crate) fn item(&mut self) -> Result<Item<'a>, ValueError> {
+        let reader = &mut self.reader;
+        let position = reader.position();
+        let tag = reader.byte()?;
+        let kind = Kind::of_tag(tag).ok_or(ValueError::Tag { position, found: tag })?;
+        Ok(match kind {
+            Kind::None => Item::None,
+            Kind::Boolean => Item::Boolean(reader.byte()? != 0),
+            Kind::Count => Item::Count(u64::from_be_bytes(reader.array()?)),
+            Kind::Integer => Item::Integer(i64::from_be_bytes(reader.array()?)),
+            Kind::Real => Item::Real(unpack_real(u64::from_be_bytes(reader.array()?))),
+            Kind::String => Item::String(reader.string()?),
+            Kind::Address => Item::Address(Address::from_octets(reader.array()?)),
+            Kind::Subnet => Item::Subnet(decode::subnet(reader.array()?)),
+            Kind::Port => {
+                let position = reader.position() + 2;
+                let bytes @ [_, _, protocol] = reader.array()?;
+                Item::Port(port_of_bytes(bytes).ok_or(ValueError::Protocol { position, found: protocol })?)
+            }
+            Kind::Timestamp => Item::Timestamp(i64::from_be_bytes(reader.array()?)),
+            Kind::Timespan => Item::Timespan(i64::from_be_bytes(reader.array()?)),
+            Kind::Enum => Item::Enum(reader.string()?),
+            Kind::Set => Item::Set(reader.elements(1)?),
+            Kind::Table => Item::Table(reader.elements(2)?),
+            Kind::Vector => Item::Vector(reader.elements(1)?),
+        })
+    }
+
+    /// Takes a whole value, with all that is in it, and gives its bytes.
+    pub(crate) fn value(&mut self) -> Result<&'a [u8], ValueError> {
+        let start = self.rest();
+        let mut left = 1;
+        while left > 0 {
+            left -= 1;
+            // Never more than there are bytes, which the reader sees to.
+            left += match self.item()? {
+                Item::Set(elements) | Item::Vector(elements) => elements,
+                Item::Table(pairs) => pairs * 2,
+                _ => 0,
+            };
+        }
+        Ok(start.get(..start.len() - self.rest().len()).unwrap_or_default())
+    }
+
+    /// Errs if bytes are left.
+    pub(crate) fn finish(&self) -> Result<(), ValueError> {
+        self.reader.finish()
+    }
+}
+
+/// Appends items to bytes.
+pub(crate) struct ItemWriter<'o> {
+    out: &'o mut Vec<u8>,
+    /// Where its first item stands.
+    start: usize,
+    /// Whether there are elements or keys that might be there twice.
+    has_twins: bool,
+}
+
+/// A container whose elements are being appended and whose count comes last.
+pub(crate) struct Container {
+    kind: Kind,
+    /// Where the count stands.
+    size_at: usize,
+}
+
+impl<'o> ItemWriter<'o> {
+    pub(crate) fn new(out: &'o mut Vec<u8>) -> ItemWriter<'o> {
+        let start = out.len();
+        ItemWriter { out, start, has_twins: false }
+    }
+
+    /// Where the next item will stand.
+    pub(crate) fn position(&self) -> usize {
+        self.out.len()
+    }
+
+    /// Appends a scalar, or a container's head where the count is known.
+    pub(crate) fn put(&mut self, item: Item<'_>) {
+        let out = &mut *self.out;
+        match item {
+            Item::None => out.push(Kind::None as u8),
+            Item::Boolean(boolean) => out.extend_from_slice(&[Kind::Boolean as u8, u8::from(boolean)]),
+            Item::Count(count) => put_word(out, Kind::Count, count),
+            Item::Integer(number) => put_word(out, Kind::Integer, number as u64),
+            Item::Real(real) => put_word(out, Kind::Real, pack_real(real)),
+            Item::String(text) => put_string(out, Kind::String, text),
+            Item::Address(address) => put_array::<17>(out, Kind::Address, address.octets()),
+            Item::Subnet(subnet) => put_array::<18>(out, Kind::Subnet, &subnet_bytes(subnet)),
+            Item::Port(port) => put_array::<4>(out, Kind::Port, &port_bytes(port)),
+            Item::Timestamp(time_ns) => put_word(out, Kind::Timestamp, time_ns as u64),
+            Item::Timespan(span_ns) => put_word(out, Kind::Timespan, span_ns as u64),
+            Item::Enum(name) => put_string(out, Kind::Enum, name),
+            Item::Set(size) | Item::Table(size) | Item::Vector(size) => {
+                self.has_twins |= size > 1 && item.kind() != Kind::Vector;
+                out.push(item.kind() as u8);
+                put_size(out, size);
+            }
+        }
+    }
+
+    /// Appends the bytes of a value that is whole.
+    pub(crate) fn put_value(&mut self, bytes: &[u8]) {
+        self.out.extend_from_slice(bytes);
+    }
+
+    /// Appends a container's tag and room for a count of one byte, which is all that most containers need.
+    pub(crate) fn begin(&mut self, kind: Kind) -> Container {
+        self.out.push(kind as u8);
+        let size_at = self.out.len();
+        self.out.push(0);
+        Container { kind, size_at }
+    }
+
+    /// Fills in the count. From 128 elements on they move to make room for it.
+    pub(crate) fn end(&mut self, container: Container, count: usize) {
+        self.has_twins |= count > 1 && container.kind != Kind::Vector;
+        if let (0..0x80, Some(size)) = (count, self.out.get_mut(container.size_at)) {
+            *size = count as u8;
+            return;
+        }
+        let mut size = Vec::with_capacity(5);
+        put_size(&mut size, count);
+        self.out.splice(container.size_at..=container.size_at, size);
+    }
+
+    /// Lets what stands from `middle` on change places with what stands between `start` and it.
+    pub(crate) fn swap(&mut self, start: usize, middle: usize) {
+        if let Some(both) = self.out.get_mut(start..) {
+            both.rotate_left(middle.saturating_sub(start));
+        }
+    }
+
+    /// Forgets everything that was appended.
+    pub(crate) fn clear(&mut self) {
+        self.out.truncate(self.start);
+    }
+
+    /// Checks that what was appended is one value within the limits; if not, forgets it.
+    pub(crate) fn finish(mut self) -> Result<(), ValueError> {
+        let checked = self.check();
+        if checked.is_err() {
+            self.clear();
+        }
+        checked
+    }
+
+    fn check(&self) -> Result<(), ValueError> {
+        let bytes = self.out.get(self.start..).unwrap_or_default();
+        let limits = Limits::default();
+        if self.has_twins {
+            return Decoder::new(limits).decode(bytes).map(drop);
+        }
+        let mut reader = ItemReader::new(bytes, &limits)?;
+        reader.value()?;
+        reader.finish()
+    }
+}
+
+/// A subnet's bytes behind its tag.
+pub(crate) fn subnet_bytes(subnet: Subnet) -> [u8; 17] {
+    let mut bytes = [subnet.prefix_bits(); 17];
+    if let Some(network) = bytes.first_chunk_mut() {
+        *network = *subnet.network().octets();
+    }
+    bytes
+}
+
+/// A port's bytes behind its tag.
+pub(crate) fn port_bytes(port: Port) -> [u8; 3] {
+    let [high, low] = port.number.to_be_bytes();
+    [high, low, port.protocol as u8]
+}
+
+/// The port of these bytes; none for a protocol that there is not.
+pub(crate) fn port_of_bytes([high, low, protocol]: [u8; 3]) -> Option<Port> {
+    Some(Port::new(u16::from_be_bytes([high, low]), Protocol::of_number(protocol)?))
+}

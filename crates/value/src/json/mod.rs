@@ -1,0 +1,45 @@
+//! Values as JSON, in two mappings, both ways, without a tree in between.
+//!
+//! - [`typed`] keeps each value's type and loses nothing; it is the mapping of Broker's WebSocket API.
+//! - [`plain`] is for people: `{"host":"10.0.0.1","port":"53/udp"}`.
+//!
+//! Both write what the wire bytes hold, element by element in the order of the bytes, and read into wire bytes.
+
+pub mod plain;
+mod text;
+pub mod typed;
+
+use std::io;
+
+pub(crate) use text::{Rfc3339, Seconds, read_span, read_time};
+
+use crate::ValueError;
+
+/// How deep values read from JSON are nested at most. Reading recurses; 128 levels fit a small stack, and what people
+/// write and programs mean has fewer.
+pub const DEPTH_MAX: usize = 128;
+
+const TOO_DEEP: &str = "values are nested deeper than 128; nest them less";
+const _: () = assert!(DEPTH_MAX == 128, "TOO_DEEP names it");
+
+/// A text is not the JSON of a value.
+#[derive(Debug, thiserror::Error)]
+pub enum ReadError {
+    /// No JSON, or JSON that names no value; says what was expected, and where.
+    #[error("{0}; the mapping is in docs/values.md")]
+    Json(#[from] serde_json::Error),
+    /// The values were read, but together they break a rule of the format, such as an element that is in a set twice.
+    #[error(transparent)]
+    Value(#[from] ValueError),
+}
+
+/// A value could not be written as JSON.
+#[derive(Debug, thiserror::Error)]
+pub enum WriteError {
+    /// The bytes are no value.
+    #[error(transparent)]
+    Value(#[from] ValueError),
+    /// The output took no more.
+    #[error("the JSON could not be written: {0}; check where it goes to")]
+    Output(#[from] io::Error),
+}

@@ -1,0 +1,174 @@
+//! Scalars as text: times, durations, and bytes that are no text.
+
+use std::fmt;
+
+use jiff::Timestamp;
+use jiff::civil::DateTime;
+use jiff::fmt::StdFmtWrite;
+use jiff::fmt::temporal::DateTimePrinter;
+use jiff::tz::TimeZone;
+
+const NANOSECONDS_A_SECOND: u64 = 1_000_000_000;
+
+/// Digits of a second's fraction that nanoseconds fill.
+const FRACTION_DIGITS: usize = 9;
+
+/// A time in UTC with nine digits of a second, as RFC 3339 has it: `2022-04-10T07:00:00.123456789Z`.
+pub(crate) struct Rfc3339(pub i64);
+
+impl fmt::Display for Rfc3339 {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        print_time(self.0, FRACTION_DIGITS as u8, formatter)?;
+        formatter.write_str("Z")
+    }
+}
+
+/// A time in UTC without a zone and with three, six or nine digits of a second, the fewest that lose nothing. Three is
+/// what the original always writes.
+pub(super) struct ZonelessTime(pub i64);
+
+impl fmt::Display for ZonelessTime {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let digits = match self.0 {
+            time if time % 1_000_000 == 0 => 3,
+            time if time % 1_000 == 0 => 6,
+            _ => 9,
+        };
+        print_time(self.0, digits, formatter)
+    }
+}
+
+fn print_time(nanoseconds: i64, digits: u8, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+    let time = Timestamp::from_nanosecond(nanoseconds.into()).map_err(|_| fmt::Error)?;
+    DateTimePrinter::new()
+        .precision(Some(digits))
+        .print_datetime(&TimeZone::UTC.to_datetime(time), StdFmtWrite(formatter))
+        .map_err(|_| fmt::Error)
+}
+
+/// The time that an ISO 8601 text names: date, `T`, time of day, at most nine digits of a second, then `Z`, an offset or
+/// nothing, which is UTC.
+pub(crate) fn read_time(text: &str) -> Option<i64> {
+    let bytes = text.as_bytes();
+    // The library reads more than the mapping has: a space for the T, a date alone, a zone's name in brackets.
+    let fits = bytes.get(10) == Some(&b'T')
+        && bytes.iter().all(|&byte| byte.is_ascii_digit() || matches!(byte, b'T' | b'Z' | b':' | b'-' | b'+' | b'.'));
+    if !fits {
+        return None;
+    }
+    let zoned = bytes.iter().skip(11).any(|byte| matches!(byte, b'Z' | b'+' | b'-'));
+    let time: Timestamp =
+        if zoned { text.parse().ok()? } else { TimeZone::UTC.to_timestamp(text.parse::<DateTime>().ok()?).ok()? };
+    i64::try_from(time.as_nanosecond()).ok()
+}
+
+/// A duration as a whole number of the largest of s, ms, us and ns that loses nothing: `1500ms`.
+pub(super) struct WholeSpan(pub i64);
+
+impl fmt::Display for WholeSpan {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (unit, name) = match self.0 {
+            span if span % 1_000_000_000 == 0 => (1_000_000_000, "s"),
+            span if span % 1_000_000 == 0 => (1_000_000, "ms"),
+            span if span % 1_000 == 0 => (1_000, "us"),
+            _ => (1, "ns"),
+        };
+        write!(formatter, "{}{name}", self.0 / unit)
+    }
+}
+
+/// A duration in seconds, with the fewest digits that lose nothing: `1.5s`, `-0.000000001s`.
+pub(crate) struct Seconds(pub i64);
+
+impl fmt::Display for Seconds {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let sign = if self.0 < 0 { "-" } else { "" };
+        let nanoseconds = self.0.unsigned_abs();
+        write!(formatter, "{sign}{}", nanoseconds / NANOSECONDS_A_SECOND)?;
+        let fraction = nanoseconds % NANOSECONDS_A_SECOND;
+        if fraction != 0 {
+            let digits = format!("{fraction:0FRACTION_DIGITS$}");
+            write!(formatter, ".{}", digits.trim_end_matches('0'))?;
+        }
+        formatter.write_str("s")
+    }
+}
+
+/// The duration that a number with a unit names (ns, us, ms, s, min, h; a fraction is fine where it comes to a whole
+/// number of nanoseconds).
+pub(crate) fn read_span(text: &str) -> Option<i64> {
+    let unit_at = text.bytes().position(|byte| byte.is_ascii_alphabetic())?;
+    let (number, unit) = text.split_at_checked(unit_at)?;
+    let unit: i128 = match unit {
+        "ns" => 1,
+        "us" => 1_000,
+        "ms" => 1_000_000,
+        "s" => 1_000_000_000,
+        "min" => 60_000_000_000,
+        "h" => 3_600_000_000_000,
+        _ => return None,
+    };
+    let (negative, number) = match number.strip_prefix('-') {
+        Some(number) => (true, number),
+        None => (false, number),
+    };
+    let (whole, fraction) = match number.split_once('.') {
+        Some((whole, fraction)) if !fraction.is_empty() => (whole, fraction),
+        Some(_) => return None,
+        None => (number, ""),
+    };
+    // Longer numbers than these would be out of range, or finer than a nanosecond of an hour.
+    let digits = |text: &str| text.len() <= 19 && text.bytes().all(|byte| byte.is_ascii_digit());
+    if whole.is_empty() || !digits(whole) || !digits(fraction) {
+        return None;
+    }
+    let mut span = whole.parse::<i128>().ok()?.checked_mul(unit)?;
+    if !fraction.is_empty() {
+        let scale = 10_i128.checked_pow(fraction.len().try_into().ok()?)?;
+        let parts = fraction.parse::<i128>().ok()?.checked_mul(unit)?;
+        if parts % scale != 0 {
+            return None;
+        }
+        span += parts / scale;
+    }
+    i64::try_from(if negative { -span } else { span }).ok()
+}
+
+/// How a real that JSON has no number for is written; none for a number.
+pub(super) fn special_real(real: f64) -> Option<&'static str> {
+    match real {
+        real if real.is_nan() => Some("nan"),
+        f64::INFINITY => Some("inf"),
+        f64::NEG_INFINITY => Some("-inf"),
+        _ => None,
+    }
+}
+
+/// The real that [`special_real`] writes so.
+pub(super) fn read_special_real(text: &str) -> Option<f64> {
+    match text {
+        "nan" => Some(f64::NAN),
+        "inf" => Some(f64::INFINITY),
+        "-inf" => Some(f64::NEG_INFINITY),
+        _ => None,
+    }
+}
+
+/// Bytes in hexadecimal.
+pub(super) struct Hex<'a>(pub &'a [u8]);
+
+impl fmt::Display for Hex<'_> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|byte| write!(formatter, "{byte:02x}"))
+    }
+}
+
+/// The bytes that hexadecimal digits name, of either case.
+pub(super) fn read_hex(text: &str) -> Option<Vec<u8>> {
+    let digit = |byte: &u8| char::from(*byte).to_digit(16).and_then(|digit| u8::try_from(digit).ok());
+    let (pairs, rest) = text.as_bytes().as_chunks::<2>();
+    if !rest.is_empty() {
+        return None;
+    }
+    pairs.iter().map(|[high, low]| Some(digit(high)? << 4 | digit(low)?)).collect()
+}

@@ -1,0 +1,154 @@
+//! The format's order of values.
+
+use std::cmp::Ordering;
+
+use crate::{Kind, Value, Variant};
+
+/// Values by type, then within their type; `reals` orders two reals.
+pub(crate) fn values(left: &Value, right: &Value, reals: fn(f64, f64) -> Ordering) -> Ordering {
+    match (left, right) {
+        (Value::Boolean(left), Value::Boolean(right)) => left.cmp(right),
+        (Value::Count(left), Value::Count(right)) => left.cmp(right),
+        (Value::Integer(left), Value::Integer(right)) => left.cmp(right),
+        (Value::Real(left), Value::Real(right)) => reals(*left, *right),
+        (Value::String(left), Value::String(right)) => left.cmp(right),
+        (Value::Address(left), Value::Address(right)) => left.cmp(right),
+        (Value::Subnet(left), Value::Subnet(right)) => left.cmp(right),
+        (Value::Port(left), Value::Port(right)) => left.cmp(right),
+        (Value::Timestamp(left), Value::Timestamp(right)) => left.cmp(right),
+        (Value::Timespan(left), Value::Timespan(right)) => left.cmp(right),
+        (Value::Enum(left), Value::Enum(right)) => left.cmp(right),
+        (Value::Set(left), Value::Set(right)) => {
+            lexicographic(left.as_slice(), right.as_slice(), |left, right| values(left, right, reals))
+        }
+        (Value::Table(left), Value::Table(right)) => lexicographic(left.as_slice(), right.as_slice(), |left, right| {
+            values(&left.0, &right.0, reals).then_with(|| values(&left.1, &right.1, reals))
+        }),
+        (Value::Vector(left), Value::Vector(right)) => {
+            lexicographic(left, right, |left, right| values(left, right, reals))
+        }
+        (left, right) => left.kind().cmp(&right.kind()),
+    }
+}
+
+/// Whether the right of two neighbours sorts behind the left and is no duplicate of it.
+#[inline]
+pub(crate) fn values_ascend(left: &Value, right: &Value) -> bool {
+    if let (Value::String(left), Value::String(right)) = (left, right) {
+        return left < right;
+    }
+    values(left, right, reals) == Ordering::Less && !duplicates(left, right)
+}
+
+fn lexicographic<T>(left: &[T], right: &[T], order: impl Fn(&T, &T) -> Ordering) -> Ordering {
+    for (left, right) in left.iter().zip(right) {
+        let ordering = order(left, right);
+        if ordering != Ordering::Equal {
+            return ordering;
+        }
+    }
+    left.len().cmp(&right.len())
+}
+
+/// Reals as numbers; a NaN equals a NaN and comes last.
+pub(crate) fn reals(left: f64, right: f64) -> Ordering {
+    left.partial_cmp(&right).unwrap_or_else(|| left.is_nan().cmp(&right.is_nan()))
+}
+
+/// Reals as the format tells duplicates: a NaN is equivalent to every real.
+fn reals_loose(left: f64, right: f64) -> Ordering {
+    left.partial_cmp(&right).unwrap_or(Ordering::Equal)
+}
+
+/// Whether two neighbours in ascending order count as duplicates.
+pub(crate) fn duplicates(left: &Value, right: &Value) -> bool {
+    values(left, right, reals_loose) == Ordering::Equal
+}
+
+/// Equal for equal reals, in the sense of [`reals`].
+pub(crate) fn real_key(real: f64) -> u64 {
+    if real.is_nan() {
+        return u64::MAX;
+    }
+    // Adding positive zero turns a negative zero into a positive one and leaves every other number alone.
+    (real + 0.0).to_bits()
+}
+
+/// Views, as [`values`] orders the same values.
+pub(crate) fn variants(left: &Variant<'_>, right: &Variant<'_>) -> Ordering {
+    variants_by(left, right, reals)
+}
+
+/// Whether the right of two neighbours sorts behind the left and is no duplicate of it.
+#[inline]
+pub(crate) fn variants_ascend(left: &Variant<'_>, right: &Variant<'_>) -> bool {
+    if let (Some(left), Some(right)) = (left.as_string(), right.as_string()) {
+        // Most neighbours differ at once, which spares a call.
+        return match (left.first(), right.first()) {
+            (Some(left), Some(right)) if left != right => left < right,
+            _ => left < right,
+        };
+    }
+    variants(left, right) == Ordering::Less && !duplicate_variants(left, right)
+}
+
+/// Whether two neighbours in ascending order count as duplicates.
+pub(crate) fn duplicate_variants(left: &Variant<'_>, right: &Variant<'_>) -> bool {
+    variants_by(left, right, reals_loose) == Ordering::Equal
+}
+
+fn variants_by(left: &Variant<'_>, right: &Variant<'_>, reals: fn(f64, f64) -> Ordering) -> Ordering {
+    let kinds = left.kind().cmp(&right.kind());
+    if kinds != Ordering::Equal {
+        return kinds;
+    }
+    match left.kind() {
+        Kind::None => Ordering::Equal,
+        Kind::Boolean => left.as_boolean().cmp(&right.as_boolean()),
+        Kind::Real => reals(left.to_real(0.0), right.to_real(0.0)),
+        Kind::Integer => left.as_integer().cmp(&right.as_integer()),
+        Kind::Timestamp => left.as_timestamp().cmp(&right.as_timestamp()),
+        Kind::Timespan => left.as_timespan().cmp(&right.as_timespan()),
+        Kind::String => left.as_string().cmp(&right.as_string()),
+        Kind::Enum => left.as_enum().cmp(&right.as_enum()),
+        // Of these, the bytes sort as the values do.
+        Kind::Count | Kind::Address | Kind::Subnet | Kind::Port => left.bytes().cmp(right.bytes()),
+        Kind::Set | Kind::Table | Kind::Vector => {
+            let (left, right) = (left.walk(), right.walk());
+            let lengths = left.len().cmp(&right.len());
+            let mut orders = left.zip(right).map(|(left, right)| variants_by(&left, &right, reals));
+            orders.find(|order| *order != Ordering::Equal).unwrap_or(lengths)
+        }
+    }
+}
+
+/// A view against a tree, as [`values`] orders the same values.
+pub(crate) fn variant_with_value(left: &Variant<'_>, right: &Value) -> Ordering {
+    let kinds = left.kind().cmp(&right.kind());
+    if kinds != Ordering::Equal {
+        return kinds;
+    }
+    match right {
+        Value::String(right) => left.to_bytes(&[]).cmp(right),
+        Value::Enum(right) => left.to_enum(&[]).cmp(right),
+        Value::Set(right) => with_values(left.walk(), right.iter()),
+        Value::Vector(right) => with_values(left.walk(), right.iter()),
+        Value::Table(right) => {
+            let lengths = left.to_table().len().cmp(&right.len());
+            let mut orders = left.to_table().iter().zip(right).map(|(left, right)| {
+                variant_with_value(&left.0, &right.0).then_with(|| variant_with_value(&left.1, &right.1))
+            });
+            orders.find(|order| *order != Ordering::Equal).unwrap_or(lengths)
+        }
+        right => left.to_value().cmp(right),
+    }
+}
+
+fn with_values<'a>(
+    left: impl ExactSizeIterator<Item = Variant<'a>>,
+    right: impl ExactSizeIterator<Item = &'a Value>,
+) -> Ordering {
+    let lengths = left.len().cmp(&right.len());
+    let mut orders = left.zip(right).map(|(left, right)| variant_with_value(&left, right));
+    orders.find(|order| *order != Ordering::Equal).unwrap_or(lengths)
+}

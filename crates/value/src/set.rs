@@ -1,0 +1,103 @@
+//! A set of values: ascending, each once.
+
+use crate::Value;
+use crate::order;
+
+/// Values in the format's order, each once. What counts as once is the format's rule: a NaN is a duplicate of any
+/// other real, and `0.0` of `-0.0`.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct Set(Vec<Value>);
+
+/// An element of a set or a key of a table is there twice.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("an element of a set or a key of a table is there twice; give each once")]
+pub struct NotUnique;
+
+impl Set {
+    /// An empty set.
+    pub fn new() -> Set {
+        Set(Vec::new())
+    }
+
+    /// The set of these values, which come in any order.
+    pub fn from_values(mut values: Vec<Value>) -> Result<Set, NotUnique> {
+        if !values.is_sorted_by(order::values_ascend) {
+            values.sort_unstable();
+            if values.windows(2).any(|pair| matches!(pair, [left, right] if order::duplicates(left, right))) {
+                return Err(NotUnique);
+            }
+        }
+        Ok(Set(values))
+    }
+
+    /// Adds a value; false if it is already there. Moves what sorts behind it: to fill a large set, collect it.
+    pub fn insert(&mut self, value: Value) -> bool {
+        let Err(place) = self.0.binary_search(&value) else {
+            return false;
+        };
+        let twin = |neighbour: Option<&Value>| neighbour.is_some_and(|other| order::duplicates(other, &value));
+        if twin(place.checked_sub(1).and_then(|place| self.0.get(place))) || twin(self.0.get(place)) {
+            return false;
+        }
+        self.0.insert(place, value);
+        true
+    }
+
+    /// Whether the value is there. In O(log n).
+    pub fn contains(&self, value: &Value) -> bool {
+        self.0.binary_search(value).is_ok()
+    }
+
+    /// How many values there are.
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The values, ascending.
+    pub fn iter(&self) -> std::slice::Iter<'_, Value> {
+        self.0.iter()
+    }
+
+    /// The values, ascending.
+    pub fn as_slice(&self) -> &[Value] {
+        &self.0
+    }
+
+    /// The values, ascending, owned.
+    pub fn into_vec(self) -> Vec<Value> {
+        self.0
+    }
+}
+
+impl FromIterator<Value> for Set {
+    /// The set of these values; of duplicates, one stays.
+    fn from_iter<I: IntoIterator<Item = Value>>(values: I) -> Set {
+        let mut values: Vec<Value> = values.into_iter().collect();
+        values.sort();
+        values.dedup_by(|right, left| order::duplicates(left, right));
+        Set(values)
+    }
+}
+
+impl<'a> IntoIterator for &'a Set {
+    type Item = &'a Value;
+    type IntoIter = std::slice::Iter<'a, Value>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.0.iter()
+    }
+}
+
+impl IntoIterator for Set {
+    type Item = Value;
+    type IntoIter = std::vec::IntoIter<Value>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.0.into_iter()
+    }
+}

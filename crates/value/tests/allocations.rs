@@ -1,0 +1,69 @@
+//! One allocation an envelope, none for a view or for builders whose buffer has grown.
+
+#![allow(clippy::unwrap_used)]
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+
+use rawline_value::{Decoder, Limits, ListBuilder, Value};
+
+thread_local! {
+    static ALLOCATIONS: Cell<usize> = const { Cell::new(0) };
+}
+
+struct Counting;
+
+// SAFETY: every call is the system's; counting touches nothing but a thread's own number.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        ALLOCATIONS.set(ALLOCATIONS.get() + 1);
+        // SAFETY: as the caller promises.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
+        // SAFETY: as the caller promises.
+        unsafe { System.dealloc(memory, layout) }
+    }
+}
+
+#[global_allocator]
+static COUNTING: Counting = Counting;
+
+fn count<T>(run: impl FnOnce() -> T) -> usize {
+    let before = ALLOCATIONS.get();
+    drop(run());
+    ALLOCATIONS.get() - before
+}
+
+fn build(out: &mut Vec<u8>) {
+    out.clear();
+    let mut event = ListBuilder::new(out);
+    event.add(1u64).add(1u64);
+    let mut content = event.list();
+    content.add("event_1");
+    content.list().add(42).add("a text of more than twenty-two bytes");
+}
+
+#[test]
+fn one_an_envelope_none_for_views_and_builders() {
+    let mut out = Vec::new();
+    assert!(count(|| build(&mut out)) > 0);
+    assert_eq!(count(|| build(&mut out)), 0);
+    let mut decoder = Decoder::default();
+    decoder.envelope(b"/topic", &out).unwrap();
+    assert_eq!(count(|| decoder.decode(&out).unwrap().to_list().len()), 0);
+    assert_eq!(count(|| decoder.envelope(b"/topic", &out).unwrap()), 1);
+    let envelope = decoder.envelope(b"/topic", &out).unwrap();
+    assert_eq!(count(|| envelope.clone()), 0);
+    let value = Value::decode(&out, &Limits::default()).unwrap();
+    // Three vectors and the string that is too long to be kept inline.
+    assert_eq!(count(|| Value::decode(&out, &Limits::default()).unwrap()), 4);
+    assert_eq!(
+        count(|| value.encode_into({
+            out.clear();
+            &mut out
+        })),
+        0
+    );
+}
