@@ -196,15 +196,16 @@ impl Appender {
                     Err(mpsc::error::TryRecvError::Disconnected) => is_open = false,
                 }
             }
-            if self.is_due(&group, confirming.len(), is_open) {
+            let now = Instant::now();
+            if self.is_due(&group, confirming.len(), is_open, now) {
                 let appends = group.take(self.object_bytes_max);
                 if let Some(commit) = self.begin(appends, &mut confirming).await {
                     confirming.push_back(commit.confirm());
                 }
                 continue;
             }
-            let due_at = group.since.map(|since| since + self.batch_wait);
-            let is_timed = !self.batch_wait.is_zero() && confirming.len() < COMMITS_CONFIRMING_MAX;
+            // Behind that time the group waits for a commit to be confirmed, and no longer for the clock.
+            let due_at = group.since.map(|since| since + self.batch_wait).filter(|&due_at| due_at > now);
             tokio::select! {
                 biased;
                 Some(confirmed) = confirming.next() => self.settle(confirmed),
@@ -214,7 +215,7 @@ impl Appender {
                         None => is_open = false,
                     }
                 }
-                () = sleep_until(due_at.unwrap_or_else(Instant::now)), if due_at.is_some() && is_timed => {}
+                () = sleep_until(due_at.unwrap_or(now)), if due_at.is_some() => {}
                 else => {}
             }
         }
@@ -222,10 +223,10 @@ impl Appender {
 
     /// Whether the group should be stored now: it is full, or has waited long enough, and the store is free for it or
     /// it is worth writing while the store confirms the one before.
-    fn is_due(&self, group: &Group, confirming: usize, is_open: bool) -> bool {
+    fn is_due(&self, group: &Group, confirming: usize, is_open: bool, now: Instant) -> bool {
         let Some(since) = group.since else { return false };
         let is_full = group.bytes >= self.commit_bytes || group.next.is_some();
-        let has_waited = !is_open || self.batch_wait.is_zero() || since.elapsed() >= self.batch_wait;
+        let has_waited = !is_open || now >= since + self.batch_wait;
         let is_free = confirming == 0 || group.bytes >= self.commit_bytes / 2;
         confirming < COMMITS_CONFIRMING_MAX && (is_full || has_waited && is_free)
     }
