@@ -9,6 +9,8 @@ pub mod plain;
 mod text;
 pub mod typed;
 
+use crate::item::ItemWriter;
+use serde_json::de::SliceRead;
 use std::io;
 
 pub(crate) use text::{Rfc3339, Seconds, read_span, read_time};
@@ -42,4 +44,27 @@ pub enum WriteError {
     /// The output took no more.
     #[error("the JSON could not be written: {0}; check where it goes to")]
     Output(#[from] io::Error),
+}
+
+/// What was written as JSON. All of it is UTF-8, so nothing is replaced here.
+fn text_of(json: Vec<u8>) -> String {
+    String::from_utf8(json).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
+}
+
+/// Reads one JSON text by a mapping's seed and appends the bytes of its value to `out`; after an error `out` is as it
+/// was.
+fn read_with<'de>(
+    json: &'de [u8],
+    out: &mut Vec<u8>,
+    seed: impl FnOnce(&mut ItemWriter<'_>, &mut serde_json::Deserializer<SliceRead<'de>>) -> serde_json::Result<()>,
+) -> Result<(), ReadError> {
+    let mut writer = ItemWriter::new(out);
+    let mut json = serde_json::Deserializer::from_slice(json);
+    // The seeds' depth takes the place of serde_json's own limit, which counts brackets and not values.
+    json.disable_recursion_limit();
+    if let Err(error) = seed(&mut writer, &mut json).and_then(|()| json.end()) {
+        writer.clear();
+        return Err(error.into());
+    }
+    Ok(writer.finish()?)
 }

@@ -9,7 +9,7 @@ use std::io::{self, Write};
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 
 use super::text::{Rfc3339, Seconds, special_real};
-use super::{DEPTH_MAX, ReadError, WriteError};
+use super::{DEPTH_MAX, ReadError, WriteError, read_with, text_of};
 use crate::item::{Item, ItemReader, ItemWriter};
 use crate::{Kind, Limits, ValueError};
 
@@ -61,24 +61,14 @@ pub fn write(bytes: &[u8], out: &mut impl Write) -> Result<(), WriteError> {
 pub fn to_string(bytes: &[u8]) -> Result<String, WriteError> {
     let mut out = Vec::with_capacity(bytes.len() * 2);
     write(bytes, &mut out)?;
-    // Everything written is UTF-8, so nothing is replaced here.
-    Ok(String::from_utf8(out).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned()))
+    Ok(text_of(out))
 }
 
 /// Reads one JSON value of any kind and appends the bytes of its value to `out`: `null` as none, a whole number as count
 /// or, if negative, as integer, any other number as real, strings as strings, arrays as vectors, objects as tables with
 /// strings as keys, in the order of the text. At most [`DEPTH_MAX`] deep. After an error `out` is as it was.
 pub fn read(json: &[u8], out: &mut Vec<u8>) -> Result<(), ReadError> {
-    let mut writer = ItemWriter::new(out);
-    let mut json = serde_json::Deserializer::from_slice(json);
-    // `depth` takes the place of serde_json's own limit, so that both mappings have the same.
-    json.disable_recursion_limit();
-    let read = PlainSeed { out: &mut writer, depth: 1 }.deserialize(&mut json).and_then(|()| json.end());
-    if let Err(error) = read {
-        writer.clear();
-        return Err(error.into());
-    }
-    Ok(writer.finish()?)
+    read_with(json, out, |out, json| PlainSeed { out, depth: 1 }.deserialize(json))
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -11,7 +11,7 @@ use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, Seq
 use serde_json::value::RawValue;
 
 use super::text::{Hex, WholeSpan, ZonelessTime, read_hex, read_span, read_special_real, read_time, special_real};
-use super::{DEPTH_MAX, ReadError, WriteError};
+use super::{DEPTH_MAX, ReadError, WriteError, read_with, text_of};
 use crate::item::{Item, ItemReader, ItemWriter, subnet_bytes};
 use crate::{Address, Kind, Limits, Port, PortError, Protocol, Subnet, decode};
 
@@ -43,23 +43,13 @@ pub fn write(bytes: &[u8], out: &mut impl Write) -> Result<(), WriteError> {
 pub fn to_string(bytes: &[u8]) -> Result<String, WriteError> {
     let mut out = Vec::with_capacity(bytes.len() * 4);
     write(bytes, &mut out)?;
-    // Everything written is UTF-8, so nothing is replaced here.
-    Ok(String::from_utf8(out).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned()))
+    Ok(text_of(out))
 }
 
 /// Reads one JSON object and appends the bytes of its value to `out`; elements of sets and tables stay in the order of
 /// the text. At most [`DEPTH_MAX`] deep. After an error `out` is as it was.
 pub fn read(json: &[u8], out: &mut Vec<u8>) -> Result<(), ReadError> {
-    let mut writer = ItemWriter::new(out);
-    let mut json = serde_json::Deserializer::from_slice(json);
-    // `depth` takes the place of serde_json's own limit, which counts brackets and not values.
-    json.disable_recursion_limit();
-    let read = ValueSeed { out: &mut writer, depth: 1 }.deserialize(&mut json).and_then(|()| json.end());
-    if let Err(error) = read {
-        writer.clear();
-        return Err(error.into());
-    }
-    Ok(writer.finish()?)
+    read_with(json, out, |out, json| ValueSeed { out, depth: 1 }.deserialize(json))
 }
 
 /// A container whose elements are being written.
