@@ -1,0 +1,1 @@
+//! A topic of measurements becomes roll-ups in Parquet, and answers to queries.
