@@ -172,6 +172,52 @@ fn limits_measure_everything() {
 }
 
 #[test]
+fn values_reads_the_same_from_every_format_and_sends_events_through_a_broker() {
+    let figures = figures(&[
+        "values",
+        "--count=50",
+        "--rounds=3",
+        "--runs=1",
+        "--end-to-end-events=5000",
+        "--durability=page-cache",
+    ]);
+    let races = &figures["stream"];
+    for race in ["encode", "ten_fields", "every_field"] {
+        for time in races[race].as_array().unwrap() {
+            assert!(positive(&time["min_ns"]) <= positive(&time["median_ns"]), "{race}: {time}");
+            assert!(positive(&time["median_ns"]) <= positive(&time["max_ns"]), "{race}: {time}");
+        }
+    }
+    let ten = races["ten_fields"].as_array().unwrap();
+    assert!(ten.len() >= 6, "{ten:?}");
+    let check = positive(&ten[0]["check"]);
+    assert!(ten.iter().all(|time| positive(&time["check"]) == check), "not every format gave the same: {ten:?}");
+    let size = |name: &str| {
+        let sizes = races["sizes"].as_array().unwrap();
+        sizes.iter().find(|size| size["name"] == name).unwrap()["bytes"].as_u64().unwrap()
+    };
+    assert!(size("value, record") < size("value, table") && size("value, table") < size("JSON"));
+    assert_eq!(figures["small"].as_array().unwrap().len(), 10);
+    let end_to_end = figures["end_to_end"].as_array().unwrap();
+    assert_eq!(end_to_end.len(), 2);
+    for events in end_to_end {
+        assert_eq!(events["count"], 8192, "whole batches");
+        positive(&events["events_per_second"]["avg"]);
+    }
+}
+
+#[test]
+fn values_takes_a_log_of_zeek() {
+    let folder = TempDir::new().unwrap();
+    let log = folder.path().join("dns.log");
+    std::fs::write(&log, "{\"_path\":\"dns\"}\n").unwrap();
+    let output = bench(folder.path(), &["values", "--end-to-end-events=0", "--events", log.to_str().unwrap()]);
+    assert_eq!(output.status.code(), Some(1), "{output:?}");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(said.contains("line 1: missing field `_write_ts`"), "{said}");
+}
+
+#[test]
 fn a_broker_that_is_not_there_is_exit_code_1() {
     // Bound and closed again, so nothing listens there.
     let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();

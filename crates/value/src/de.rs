@@ -61,10 +61,7 @@ impl<'de> Deserializer<'de> for ValueDeserializer<'_, 'de> {
             Item::Count(count) => visitor.visit_u64(count),
             Item::Integer(number) => visitor.visit_i64(number),
             Item::Real(real) => visitor.visit_f64(real),
-            Item::String(text) | Item::Enum(text) => match std::str::from_utf8(text) {
-                Ok(text) => visitor.visit_borrowed_str(text),
-                Err(_) => visitor.visit_borrowed_bytes(text),
-            },
+            Item::String(text) | Item::Enum(text) => visit_text(text, visitor),
             Item::Address(address) => visitor.visit_string(address.to_string()),
             Item::Subnet(subnet) => visitor.visit_string(subnet.to_string()),
             Item::Port(port) => visitor.visit_string(port.to_string()),
@@ -109,13 +106,28 @@ impl<'de> Deserializer<'de> for ValueDeserializer<'_, 'de> {
     }
 
     fn deserialize_bytes<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, SerdeError> {
-        if !matches!(self.kind_next(), Some(Kind::String | Kind::Enum)) {
-            return self.deserialize_any(visitor);
+        match self.reader.text()? {
+            Some(bytes) => visitor.visit_borrowed_bytes(bytes),
+            None => self.deserialize_any(visitor),
         }
-        match self.reader.item()? {
-            Item::String(bytes) | Item::Enum(bytes) => visitor.visit_borrowed_bytes(bytes),
-            _ => visitor.visit_borrowed_bytes(&[]),
+    }
+
+    #[inline]
+    fn deserialize_str<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, SerdeError> {
+        match self.reader.text()? {
+            Some(bytes) => visit_text(bytes, visitor),
+            None => self.deserialize_any(visitor),
         }
+    }
+
+    #[inline]
+    fn deserialize_string<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, SerdeError> {
+        self.deserialize_str(visitor)
+    }
+
+    #[inline]
+    fn deserialize_identifier<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, SerdeError> {
+        self.deserialize_str(visitor)
     }
 
     fn deserialize_byte_buf<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, SerdeError> {
@@ -153,8 +165,15 @@ impl<'de> Deserializer<'de> for ValueDeserializer<'_, 'de> {
     }
 
     forward_to_deserialize_any! {
-        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string unit seq tuple tuple_struct map struct
-        identifier
+        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char unit seq tuple tuple_struct map struct
+    }
+}
+
+#[inline]
+fn visit_text<'de, V: Visitor<'de>>(text: &'de [u8], visitor: V) -> Result<V::Value, SerdeError> {
+    match std::str::from_utf8(text) {
+        Ok(text) => visitor.visit_borrowed_str(text),
+        Err(_) => visitor.visit_borrowed_bytes(text),
     }
 }
 

@@ -1,7 +1,7 @@
 //! Values one after the other off the bytes and onto them, a container as its head: what JSON and serde share.
 
 use crate::encode::{put_array, put_string, put_word};
-use crate::wire::{Reader, pack_real, put_size, unpack_real};
+use crate::wire::{FIXED_BYTES, Reader, pack_real, put_size, unpack_real};
 use crate::{Address, Decoder, Kind, Limits, Port, Protocol, Subnet, ValueError, decode};
 
 /// A scalar, or the head of a container, whose elements follow as items of their own.
@@ -61,11 +61,13 @@ impl<'a> ItemReader<'a> {
     }
 
     /// What has not been taken.
+    #[inline]
     pub(crate) fn rest(&self) -> &'a [u8] {
         self.bytes.get(self.reader.position()..).unwrap_or_default()
     }
 
     /// The next item.
+    #[inline]
     pub(crate) fn item(&mut self) -> Result<Item<'a>, ValueError> {
         let reader = &mut self.reader;
         let position = reader.position();
@@ -95,8 +97,20 @@ impl<'a> ItemReader<'a> {
     }
 
     /// Takes a whole value, with all that is in it, and gives its bytes.
+    #[inline]
     pub(crate) fn value(&mut self) -> Result<&'a [u8], ValueError> {
         let start = self.rest();
+        // What always takes the same is most of what there is.
+        if let Some(tag) = start.first()
+            && *tag != Kind::Port as u8
+            && let Some(Some(length)) = FIXED_BYTES.get(usize::from(*tag))
+        {
+            return self.reader.take(1 + usize::from(*length));
+        }
+        self.value_of_any_length(start)
+    }
+
+    fn value_of_any_length(&mut self, start: &'a [u8]) -> Result<&'a [u8], ValueError> {
         let mut left = 1;
         while left > 0 {
             left -= 1;
@@ -108,6 +122,18 @@ impl<'a> ItemReader<'a> {
             };
         }
         Ok(start.get(..start.len() - self.rest().len()).unwrap_or_default())
+    }
+
+    /// The bytes of the next value if it is a string or an enum, which is taken then.
+    #[inline]
+    pub(crate) fn text(&mut self) -> Result<Option<&'a [u8]>, ValueError> {
+        match self.rest().first() {
+            Some(tag) if *tag == Kind::String as u8 || *tag == Kind::Enum as u8 => {
+                self.reader.byte()?;
+                self.reader.string().map(Some)
+            }
+            _ => Ok(None),
+        }
     }
 
     /// Errs if bytes are left.

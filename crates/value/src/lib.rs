@@ -44,7 +44,7 @@ pub use subnet::{Subnet, SubnetError};
 pub use table::Table;
 pub use text::Text;
 pub use value::{Kind, Value};
-pub use variant::{ListView, SetView, TableView, Variant};
+pub use variant::{Field, ListView, SetView, TableView, Variant};
 
 /// What a reader accepts at most. Every limit is checked before memory is had or a frame is put on the stack for what the
 /// bytes claim.

@@ -83,9 +83,9 @@ pub(crate) fn variants(left: &Variant<'_>, right: &Variant<'_>) -> Ordering {
 #[inline]
 pub(crate) fn variants_ascend(left: &Variant<'_>, right: &Variant<'_>) -> bool {
     if let (Some(left), Some(right)) = (left.as_string(), right.as_string()) {
-        // Most neighbours differ at once, which spares a call.
-        return match (left.first(), right.first()) {
-            (Some(left), Some(right)) if left != right => left < right,
+        // Most neighbours differ in their first bytes, which spares a call.
+        return match (left.first_chunk::<4>(), right.first_chunk::<4>()) {
+            (Some(left), Some(right)) if left != right => u32::from_be_bytes(*left) < u32::from_be_bytes(*right),
             _ => left < right,
         };
     }

@@ -6,7 +6,7 @@ mod support;
 
 use rawline_value::zeek::{self, Message};
 use rawline_value::{
-    Decoder, EnumName, Limits, ListBuilder, SetBuilder, TableBuilder, TimestampNs, Value, ValueError, Variant,
+    Decoder, EnumName, Field, Limits, ListBuilder, SetBuilder, TableBuilder, TimestampNs, Value, ValueError, Variant,
 };
 use support::value_bytes;
 
@@ -195,4 +195,29 @@ fn what_is_no_message_is_refused() {
 
 fn text(bytes: &[u8]) -> &str {
     std::str::from_utf8(bytes).unwrap()
+}
+
+#[test]
+fn a_field_is_found_wherever_the_next_table_has_it() {
+    let table = |names: &[&str]| {
+        let mut out = Vec::new();
+        let mut table = TableBuilder::new(&mut out);
+        for name in names {
+            table.add(*name, name.len() as u64);
+        }
+        drop(table);
+        out
+    };
+    let fields = ["b", "bbb", "dd"].map(Field::new);
+    let mut decoder = Decoder::default();
+    for names in
+        [&["a", "b", "bbb", "dd"][..], &["a", "b", "bbb", "dd"], &["bbb", "dd"], &["b"], &[], &["a", "b", "c", "dd"]]
+    {
+        let bytes = table(names);
+        let view = decoder.decode(&bytes).unwrap().to_table();
+        for (field, name) in fields.iter().zip(["b", "bbb", "dd"]) {
+            let expected = names.contains(&name).then_some(name.len() as u64);
+            assert_eq!(view.get_field(field).and_then(|value| value.as_count()), expected, "{name} in {names:?}");
+        }
+    }
 }

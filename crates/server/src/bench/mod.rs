@@ -11,6 +11,7 @@ mod read_back;
 mod report;
 mod target;
 mod usage;
+mod values;
 mod write;
 
 use crate::commands::CommandError;
@@ -30,6 +31,10 @@ enum Command {
     Read(read::Args),
     Latency(latency::Args),
     Limits(limits::Args),
+    Values(values::Args),
+    /// The process of `bench values` that produces
+    #[command(hide = true)]
+    ValuesProducer(values::ProducerArgs),
 }
 
 /// Runs the benchmark. When it is interrupted, what it started is stopped and what it stored locally is removed.
@@ -44,6 +49,8 @@ pub async fn run(args: Args) -> Result<(), CommandError> {
             Command::Read(args) => read::run(args).await,
             Command::Latency(args) => latency::run(args).await,
             Command::Limits(args) => limits::run(args).await,
+            Command::Values(args) => values::run(args).await,
+            Command::ValuesProducer(args) => values::produce(args).await,
         }
     };
     tokio::select! {
