@@ -20,7 +20,7 @@ pub use codec::{Codec, decompress_into};
 pub use error::BatchError;
 pub use header::{HEADER_BYTES, Header};
 pub use parse::{Batch, Batches, Records};
-pub use slice::{Slice, slice_sizes};
+pub use slice::Slice;
 
 /// What a reader accepts at most. Every limit is checked against the header before a byte behind it is believed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

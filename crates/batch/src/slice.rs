@@ -61,18 +61,3 @@ impl Batch<'_> {
         })
     }
 }
-
-/// How many of the records from `from` on fit into `bytes_max`, at least one: the sum of their sizes and of their
-/// entries in the sizes stays within it.
-pub fn slice_sizes(batch: &Batch<'_>, from: u32, bytes_max: u64) -> u32 {
-    let mut bytes = 0u64;
-    let mut count = 0u32;
-    for size in batch.sizes().iter().skip(from as usize) {
-        bytes += 4 + u64::from(size.get());
-        if bytes > bytes_max && count > 0 {
-            break;
-        }
-        count += 1;
-    }
-    count
-}

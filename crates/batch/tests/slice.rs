@@ -4,7 +4,7 @@
 
 mod support;
 
-use rawline_batch::{Batch, BatchError, Codec, Limits, Slice, slice_sizes};
+use rawline_batch::{Batch, BatchError, Codec, Limits, Slice};
 use support::{build, records, small};
 
 fn sent(parent: &[u8], slice: &Slice) -> Vec<u8> {
@@ -63,26 +63,4 @@ fn a_compressed_batch_is_had_whole_only() {
     let bytes = build(Codec::Lz4, &[[b'x'; 100]; 2]);
     let batch = Batch::parse(&bytes, &Limits::FORMAT).unwrap();
     assert_eq!(batch.slice(0..1), Err(BatchError::SliceCompressed));
-}
-
-#[test]
-fn as_many_records_as_fit_and_at_least_one() {
-    let bytes = small();
-    let batch = Batch::parse(&bytes, &Limits::FORMAT).unwrap();
-    // Sizes 5, 1, 0, 9, 2, each with 4 bytes of its own.
-    for (from, bytes_max, count) in [
-        (0, 0, 1),
-        (0, 8, 1),
-        (0, 13, 1),
-        (0, 14, 2),
-        (0, 18, 3),
-        (0, 37, 5),
-        (0, u64::MAX, 5),
-        (3, 0, 1),
-        (3, 18, 1),
-        (3, 19, 2),
-        (5, 100, 0),
-    ] {
-        assert_eq!(slice_sizes(&batch, from, bytes_max), count, "from {from}, {bytes_max} bytes");
-    }
 }

@@ -15,6 +15,7 @@ fn decode<'a>(decoder: &'a mut Decoder, bytes: &'a [u8]) -> Variant<'a> {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "reading the vectors takes Miri hours")]
 fn builders_write_the_originals_bytes() {
     let mut out = Vec::new();
     let mut event = ListBuilder::new(&mut out);
@@ -71,6 +72,7 @@ fn canonical_sorts_and_refuses_twins() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "reading the vectors takes Miri hours")]
 fn a_value_in_a_value_is_sent_on_alone() {
     let bytes = value_bytes("event_1");
     let mut decoder = Decoder::default();
@@ -86,6 +88,7 @@ fn a_value_in_a_value_is_sent_on_alone() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "reading the vectors takes Miri hours")]
 fn accessors_turn_no_type_into_another() {
     let bytes = value_bytes("vector_one_of_everything");
     let mut decoder = Decoder::default();
@@ -115,6 +118,7 @@ fn accessors_turn_no_type_into_another() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "reading the vectors takes Miri hours")]
 fn zeeks_messages_are_read_and_written() {
     let mut decoder = Decoder::default();
     for vector in support::vectors("values") {

@@ -29,6 +29,7 @@ fn typed_hex(kind: &str, data: &str) -> Result<String, String> {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "reading the vectors takes Miri hours")]
 fn json_of_the_original_gives_its_bytes() {
     let mut read_count = 0;
     for vector in vectors("values") {
@@ -43,6 +44,7 @@ fn json_of_the_original_gives_its_bytes() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "reading the vectors takes Miri hours")]
 fn what_the_original_writes_without_loss_is_written_the_same() {
     let mut same_count = 0;
     for vector in vectors("values") {
@@ -62,6 +64,7 @@ fn what_the_original_writes_without_loss_is_written_the_same() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "reading the vectors takes Miri hours")]
 fn every_value_survives_json() {
     for vector in vectors("values") {
         let bytes = unhex(vector["hex"].as_str().unwrap());
@@ -117,6 +120,7 @@ const STRICTER: [&str; 5] =
     ["json_real_nan_literal", "json_subnet_bad_len", "json_port_unknown_proto", "json_port_overflow", "json_port_text"];
 
 #[test]
+#[cfg_attr(miri, ignore = "reading the vectors takes Miri hours")]
 fn malformed_json_is_refused() {
     let (mut accepted, mut refused) = (0, 0);
     for vector in vectors("malformed") {
@@ -370,6 +374,7 @@ fn random_values_survive_json() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "reading the vectors takes Miri hours")]
 fn changed_json_never_panics() {
     let mut random = fastrand::Rng::with_seed(4);
     for vector in vectors("values") {

@@ -13,6 +13,7 @@ use support::{hex, nested, vectors};
 const STRICTER: [&str; 4] = ["string_len_gt_u32", "string_overlong_len_10_bytes", "nesting_1000", "nesting_10000"];
 
 #[test]
+#[cfg_attr(miri, ignore = "reading the vectors takes Miri hours")]
 fn every_value_is_read_and_written_alike() {
     let vectors = vectors("values");
     assert_eq!(vectors.len(), 124);
@@ -26,6 +27,7 @@ fn every_value_is_read_and_written_alike() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "reading the vectors takes Miri hours")]
 fn every_malformed_value_gets_its_verdict() {
     let mut seen = 0;
     for vector in vectors("malformed").iter().filter(|vector| vector["kind"] == "value") {
@@ -60,6 +62,7 @@ fn errors_say_what_and_where() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "reading the vectors takes Miri hours")]
 fn limits_are_kept() {
     let bytes = support::value_bytes("vector_200_counts");
     let limits = Limits { elements_max: 199, ..Limits::default() };
@@ -78,6 +81,7 @@ fn limits_are_kept() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "reading the vectors takes Miri hours")]
 fn every_frame_is_read_and_written_alike() {
     let mut seen = 0;
     for vector in vectors("envelopes").iter().filter(|vector| vector["payload_hex"].is_string()) {
@@ -102,6 +106,7 @@ fn every_frame_is_read_and_written_alike() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "reading the vectors takes Miri hours")]
 fn every_malformed_frame_gets_its_verdict() {
     let mut seen = 0;
     for vector in vectors("malformed").iter().filter(|vector| vector["kind"] == "envelope") {
@@ -114,6 +119,7 @@ fn every_malformed_frame_gets_its_verdict() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "reading the vectors takes Miri hours")]
 fn the_view_agrees_with_the_tree_on_every_vector() {
     for name in ["values", "malformed"] {
         for bytes in vectors(name).iter().filter_map(|vector| hex(vector, "hex")) {

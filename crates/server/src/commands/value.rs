@@ -1,6 +1,6 @@
 //! `rawline value`: turns structured values into JSON and back, without a broker.
 
-use super::value_types::{FieldType, typed_json};
+use super::value_types::{FieldType, typed_value};
 use super::{CommandError, stdout_failed};
 use clap::{Subcommand, ValueEnum};
 use rawline_value::json::{plain, typed};
@@ -170,7 +170,11 @@ fn read_json(line: &[u8], from: Mapping, types: &[FieldType], value: &mut Vec<u8
     let read = match from {
         Mapping::Json => typed::read(line, value),
         Mapping::Plain if types.is_empty() => plain::read(line, value),
-        Mapping::Plain => typed::read(typed_json(line, types)?.as_bytes(), value),
+        Mapping::Plain => {
+            let typed = typed_value(line, types)?;
+            typed.encode_into(value);
+            return Ok(());
+        }
     };
     read.map_err(|error| error.to_string())
 }

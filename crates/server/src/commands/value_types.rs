@@ -1,6 +1,7 @@
 //! Gives fields of plain JSON objects the types that JSON does not have: `--as id.orig_h=address`.
 
-use serde_json::{Value as Json, json};
+use rawline_value::{Port, Protocol, Set, Table, TimespanNs, TimestampNs, Value};
+use serde_json::Value as Json;
 use std::str::FromStr;
 
 /// A field and the type that its value is to get.
@@ -12,10 +13,14 @@ pub struct FieldType {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Kind {
-    /// A type whose JSON is a text.
-    Text(&'static str),
-    /// A type whose JSON is a number.
-    Number(&'static str),
+    Address,
+    Subnet,
+    Timestamp,
+    Enum,
+    String,
+    Count,
+    Integer,
+    Real,
     /// Seconds as a number, or a text with a unit.
     Timespan,
     /// A text such as `53/udp`, or a number whose protocol another field names.
@@ -34,14 +39,14 @@ impl FromStr for FieldType {
             Some(("port", protocol)) => Kind::Port { protocol: Some(protocol.to_owned()) },
             Some(_) => return Err("only a port takes its protocol from another field: FIELD=port@FIELD".to_owned()),
             None => match kind {
-                "address" => Kind::Text("address"),
-                "subnet" => Kind::Text("subnet"),
-                "timestamp" => Kind::Text("timestamp"),
-                "enum" => Kind::Text("enum-value"),
-                "string" => Kind::Text("string"),
-                "count" => Kind::Number("count"),
-                "integer" => Kind::Number("integer"),
-                "real" => Kind::Number("real"),
+                "address" => Kind::Address,
+                "subnet" => Kind::Subnet,
+                "timestamp" => Kind::Timestamp,
+                "enum" => Kind::Enum,
+                "string" => Kind::String,
+                "count" => Kind::Count,
+                "integer" => Kind::Integer,
+                "real" => Kind::Real,
                 "timespan" => Kind::Timespan,
                 "port" => Kind::Port { protocol: None },
                 "set" => Kind::Set,
@@ -57,8 +62,8 @@ impl FromStr for FieldType {
     }
 }
 
-/// A line of plain JSON in the mapping that keeps types, its fields of the types asked for.
-pub fn typed_json(line: &[u8], types: &[FieldType]) -> Result<String, String> {
+/// The value that a line of plain JSON stands for, its fields of the types asked for.
+pub fn typed_value(line: &[u8], types: &[FieldType]) -> Result<Value, String> {
     let parsed: Json = serde_json::from_slice(line).map_err(|error| error.to_string())?;
     let Json::Object(fields) = &parsed else {
         return Err("--as is for objects, this line is none".to_owned());
@@ -69,58 +74,72 @@ pub fn typed_json(line: &[u8], types: &[FieldType]) -> Result<String, String> {
             Some(wanted) => of_kind(&wanted.kind, value, fields).map_err(|why| format!("field {name}: {why}"))?,
             None => untyped(value),
         };
-        pairs.push(json!({"key": {"@data-type": "string", "data": name}, "value": value}));
+        pairs.push((Value::from(name.as_str()), value));
     }
-    Ok(json!({"@data-type": "table", "data": pairs}).to_string())
+    Table::from_pairs(pairs).map(Value::Table).map_err(|error| error.to_string())
 }
 
-fn of_kind(kind: &Kind, value: &Json, fields: &serde_json::Map<String, Json>) -> Result<Json, String> {
+fn of_kind(kind: &Kind, value: &Json, fields: &serde_json::Map<String, Json>) -> Result<Value, String> {
     if value.is_null() {
-        return Ok(untyped(value));
+        return Ok(Value::None);
     }
-    let typed = |name: &str, data: Json| Ok(json!({"@data-type": name, "data": data}));
-    match (kind, value) {
-        (Kind::Text(name), Json::String(text)) => typed(name, json!(text)),
-        (Kind::Number("real"), Json::Number(number)) => typed("real", json!(number.as_f64())),
-        (Kind::Number(name), Json::Number(_)) => typed(name, value.clone()),
-        (Kind::Timespan, Json::String(text)) => typed("timespan", json!(text)),
+    let misfit = || format!("{value} does not fit the type asked for");
+    Ok(match (kind, value) {
+        (Kind::Address, Json::String(text)) => Value::Address(parsed(text)?),
+        (Kind::Subnet, Json::String(text)) => Value::Subnet(parsed(text)?),
+        (Kind::Timestamp, Json::String(text)) => parsed::<TimestampNs>(text)?.into(),
+        (Kind::Timespan, Json::String(text)) => parsed::<TimespanNs>(text)?.into(),
         (Kind::Timespan, Json::Number(seconds)) => {
-            let nanoseconds = seconds.as_f64().unwrap_or_default() * 1e9;
-            typed("timespan", json!(format!("{:.0}ns", nanoseconds)))
-        }
-        (Kind::Port { .. }, Json::String(text)) => typed("port", json!(text)),
-        (Kind::Port { protocol }, Json::Number(number)) => {
-            let protocol = protocol.as_ref().and_then(|field| fields.get(field)).and_then(Json::as_str);
-            let protocol = protocol.filter(|name| ["tcp", "udp", "icmp"].contains(name)).unwrap_or("?");
-            typed("port", json!(format!("{number}/{protocol}")))
-        }
-        (Kind::Set, Json::Array(elements)) => {
-            let mut unique: Vec<Json> = Vec::with_capacity(elements.len());
-            for element in elements.iter().map(untyped) {
-                if !unique.contains(&element) {
-                    unique.push(element);
-                }
+            let nanoseconds = (seconds.as_f64().unwrap_or(f64::NAN) * 1e9).round();
+            // 2^63 is the first that 64 bits do not hold.
+            if nanoseconds.is_nan() || nanoseconds.abs() >= 9_223_372_036_854_775_808.0 {
+                return Err(format!("{value} seconds are more than 64 bits of nanoseconds hold"));
             }
-            typed("set", Json::Array(unique))
+            Value::Timespan(nanoseconds as i64)
         }
-        _ => Err(format!("{value} does not fit the type asked for")),
-    }
+        (Kind::Enum, Json::String(text)) => Value::Enum(text.as_str().into()),
+        (Kind::String, Json::String(text)) => text.as_str().into(),
+        (Kind::Count, Json::Number(number)) => Value::Count(number.as_u64().ok_or_else(misfit)?),
+        (Kind::Integer, Json::Number(number)) => Value::Integer(number.as_i64().ok_or_else(misfit)?),
+        (Kind::Real, Json::Number(number)) => Value::Real(number.as_f64().ok_or_else(misfit)?),
+        (Kind::Port { .. }, Json::String(text)) => Value::Port(parsed(text)?),
+        (Kind::Port { protocol }, Json::Number(number)) => {
+            let number = number.as_u64().and_then(|number| u16::try_from(number).ok()).ok_or_else(misfit)?;
+            let protocol = protocol.as_ref().and_then(|field| fields.get(field)).and_then(Json::as_str);
+            Value::Port(Port::new(
+                number,
+                match protocol {
+                    Some("tcp") => Protocol::Tcp,
+                    Some("udp") => Protocol::Udp,
+                    Some("icmp") => Protocol::Icmp,
+                    _ => Protocol::Unknown,
+                },
+            ))
+        }
+        (Kind::Set, Json::Array(elements)) => Value::Set(elements.iter().map(untyped).collect::<Set>()),
+        _ => return Err(misfit()),
+    })
+}
+
+fn parsed<T: FromStr<Err: std::fmt::Display>>(text: &str) -> Result<T, String> {
+    text.parse().map_err(|error: T::Err| format!("{text:?}: {error}"))
 }
 
 /// A value of plain JSON as what it is without being told.
-fn untyped(value: &Json) -> Json {
-    let typed = |name: &str, data: Json| json!({"@data-type": name, "data": data});
+fn untyped(value: &Json) -> Value {
     match value {
-        Json::Null => typed("none", json!({})),
-        Json::Bool(_) => typed("boolean", value.clone()),
-        Json::Number(number) if number.is_u64() => typed("count", value.clone()),
-        Json::Number(number) if number.is_i64() => typed("integer", value.clone()),
-        Json::Number(_) => typed("real", value.clone()),
-        Json::String(_) => typed("string", value.clone()),
-        Json::Array(elements) => typed("vector", elements.iter().map(untyped).collect()),
-        Json::Object(fields) => {
-            let pair = |(name, value): (&String, &Json)| json!({"key": {"@data-type": "string", "data": name}, "value": untyped(value)});
-            typed("table", fields.iter().map(pair).collect())
-        }
+        Json::Null => Value::None,
+        Json::Bool(boolean) => Value::Boolean(*boolean),
+        Json::Number(number) => match (number.as_u64(), number.as_i64()) {
+            (Some(count), _) => Value::Count(count),
+            (None, Some(integer)) => Value::Integer(integer),
+            (None, None) => Value::Real(number.as_f64().unwrap_or(f64::NAN)),
+        },
+        Json::String(text) => text.as_str().into(),
+        Json::Array(elements) => Value::Vector(elements.iter().map(untyped).collect()),
+        // Keys of one object are different, so all are kept.
+        Json::Object(fields) => Value::Table(
+            fields.iter().map(|(name, value)| (Value::from(name.as_str()), untyped(value))).collect::<Table>(),
+        ),
     }
 }
