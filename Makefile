@@ -4,8 +4,10 @@ CARGO ?= cargo
 TOOLS := $(CURDIR)/.tools/bin
 VERSITYGW_VERSION := v1.8.0
 DATA ?= .rawline/data
+# What `make full` built stays in the binary that `make run` builds.
+FEATURES := $(shell cat target/.features 2>/dev/null)
 
-.PHONY: help run test bench fuzz check tools release clean
+.PHONY: help run test bench fuzz check tools release full clean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-8s %s\n", $$1, $$2}'
@@ -20,7 +22,11 @@ run: release ## Run a broker on a local directory (.rawline/data)
 	@exec target/release/rawline serve --storage $(DATA)
 
 release: ## Build the binary: target/release/rawline
-	$(CARGO) build --release --locked --bin rawline
+	$(CARGO) build --release --locked --bin rawline $(addprefix --features ,$(FEATURES))
+
+full: ## Build it with measurements and Avro, and with the formats that bench compares ours with
+	@mkdir -p target && echo full > target/.features
+	$(MAKE) release
 
 tools: $(TOOLS)/versitygw ## Install what the tests need: a real S3 server
 
@@ -29,11 +35,12 @@ $(TOOLS)/versitygw:
 	GOBIN=$(TOOLS) go install github.com/versity/versitygw/cmd/versitygw@$(VERSITYGW_VERSION)
 
 test: tools ## Run every test, over every store, a real S3 server included
-	$(CARGO) test --workspace --locked
+	$(CARGO) test --workspace --locked --features rawline-server/full
 
 check: ## Formatting and lints
 	$(CARGO) fmt --all --check
-	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
+	$(CARGO) clippy --workspace --all-targets --locked --features rawline-server/full -- -D warnings
+	$(CARGO) clippy -p rawline-server --locked -- -D warnings
 
 bench: release ## A short benchmark: write, read, latency, and what the machine can do
 	target/release/rawline bench limits

@@ -94,53 +94,89 @@ impl Decoder {
         open.clear();
         let mut places = memory.as_mut_slice();
         let mut reader = Reader::new(bytes, limits)?;
+        // Where the next value begins. The reader is brought there only for what it alone can read.
+        let mut at = 0;
         let mut slot = 0;
         let mut slot_end = 1;
         loop {
             while slot < slot_end {
-                let position = reader.position();
-                let tag = reader.byte()?;
+                let position = at;
+                let tag = *bytes.get(position).ok_or(ValueError::Truncated { position })?;
+                let step = STEPS.get(usize::from(tag)).copied().unwrap_or(NO_STEP);
                 let mut place = 0;
-                match FIXED_BYTES.get(usize::from(tag)) {
-                    Some(Some(length)) => {
-                        let payload = reader.take(usize::from(*length))?;
-                        if tag == Kind::Port as u8 {
-                            check_protocol(payload, position)?;
+                if step != NO_STEP {
+                    at = position + usize::from(step);
+                    if at > bytes.len() {
+                        return Err(ValueError::Truncated { position: position + 1 });
+                    }
+                } else if tag == Kind::String as u8 || tag == Kind::Enum as u8 {
+                    let (length, start) = match bytes.get(position + 1) {
+                        Some(length) if *length < 0x80 => (usize::from(*length), position + 2),
+                        _ => {
+                            reader.go_to(bytes, position + 1);
+                            (reader.size()?, reader.position())
                         }
+                    };
+                    place = start;
+                    at = start + length;
+                    if at > bytes.len() {
+                        return Err(ValueError::Truncated { position: start });
                     }
-                    _ if tag == Kind::String as u8 || tag == Kind::Enum as u8 => {
-                        let length = reader.size()?;
-                        place = reader.position();
-                        reader.take(length)?;
-                    }
-                    _ if tag <= Kind::Vector as u8 => {
-                        reader.check_depth(open.len() as u32, position)?;
-                        let width = if tag == Kind::Table as u8 { 2 } else { 1 };
-                        let children = reader.elements(width)? * width;
-                        let end_slot = nodes;
-                        nodes += 1 + children;
-                        put(places, slot, pack(tag, position, end_slot));
-                        reserve(memory, nodes);
-                        places = memory.as_mut_slice();
-                        open.push(Open { slot, slot_end });
-                        slot = end_slot + 1;
-                        slot_end = slot + children;
-                        continue;
-                    }
-                    _ => return Err(ValueError::Tag { position, found: tag }),
+                } else if tag == Kind::Port as u8 {
+                    at = position + 4;
+                    let payload =
+                        bytes.get(position + 1..at).ok_or(ValueError::Truncated { position: position + 1 })?;
+                    check_protocol(payload, position)?;
+                } else if tag <= Kind::Vector as u8 {
+                    reader.check_depth(open.len() as u32, position)?;
+                    reader.go_to(bytes, position + 1);
+                    let width = if tag == Kind::Table as u8 { 2 } else { 1 };
+                    let children = reader.elements(width)? * width;
+                    at = reader.position();
+                    let end_slot = nodes;
+                    nodes += 1 + children;
+                    put(places, slot, pack(tag, position, end_slot));
+                    reserve(memory, nodes);
+                    places = memory.as_mut_slice();
+                    open.push(Open { slot, slot_end });
+                    slot = end_slot + 1;
+                    slot_end = slot + children;
+                    continue;
+                } else {
+                    return Err(ValueError::Tag { position, found: tag });
                 }
                 put(places, slot, pack(tag, position, place));
                 slot += 1;
             }
             let Some(outer) = open.pop() else {
+                reader.go_to(bytes, at);
                 return reader.finish().map(|()| nodes);
             };
-            close(places, outer.slot, slot_end, reader.position(), bytes)?;
+            close(places, outer.slot, slot_end, at, bytes)?;
             slot = outer.slot + 1;
             slot_end = outer.slot_end;
         }
     }
 }
+
+/// Of a tag whose value does not always take the same bytes, or is to be checked.
+const NO_STEP: u8 = u8::MAX;
+
+/// Bytes of a value by its tag, the tag's own included.
+const STEPS: [u8; 16] = {
+    let mut steps = [NO_STEP; 16];
+    let mut tag = 0;
+    while tag < FIXED_BYTES.len() {
+        #[allow(clippy::indexing_slicing, reason = "checked when it is compiled")]
+        if let Some(bytes) = FIXED_BYTES[tag]
+            && tag != Kind::Port as usize
+        {
+            steps[tag] = 1 + bytes;
+        }
+        tag += 1;
+    }
+    steps
+};
 
 /// Ends the container whose node is in `slot`; its children's nodes end at `children_end`.
 #[inline]

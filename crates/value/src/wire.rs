@@ -132,6 +132,12 @@ impl<'a> Reader<'a> {
         self.length - self.rest.len()
     }
 
+    /// Reads on from `position` of `bytes`, which are those that it was made with.
+    #[inline]
+    pub(crate) fn go_to(&mut self, bytes: &'a [u8], position: usize) {
+        self.rest = bytes.get(position..).unwrap_or_default();
+    }
+
     #[inline]
     pub(crate) fn byte(&mut self) -> Result<u8, ValueError> {
         let Some((byte, rest)) = self.rest.split_first() else {

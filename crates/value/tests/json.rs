@@ -334,8 +334,9 @@ fn plain_json_becomes_values_of_its_own_types() {
 
 #[test]
 fn deep_values_are_written_without_recursion() {
-    let bytes = [[0x0d, 1, 5, 0].repeat(200_000), vec![0]].concat();
-    assert!(plain::to_string(&bytes).unwrap().ends_with(&"}".repeat(200_000)));
+    let depth = if cfg!(miri) { 200 } else { 200_000 };
+    let bytes = [[0x0d, 1, 5, 0].repeat(depth), vec![0]].concat();
+    assert!(plain::to_string(&bytes).unwrap().ends_with(&"}".repeat(depth)));
     assert!(typed::to_string(&bytes).unwrap().ends_with("}]}"));
 }
 
@@ -348,6 +349,7 @@ fn bytes_that_are_no_value_are_refused() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "too many elements for Miri")]
 fn large_containers_have_room_for_their_count() {
     for count in [127, 128, 16_383, 16_384] {
         let value = Value::Vector(vec![Value::Vector(vec![Value::Count(7); count]), Value::Boolean(true)]);
