@@ -4,80 +4,103 @@
 
 use crate::error::{Fault, FaultKind};
 
+/// Bytes behind a string that are looked at with it: about a line of short strings.
+const LOOK_AHEAD: usize = 256;
+
 /// A place in a message's bytes. After an error it stands where the bad value begins.
 #[derive(Debug, Clone)]
 pub struct Cursor<'a> {
     message: &'a [u8],
-    position: usize,
+    rest: &'a [u8],
+    /// As long as at least so many bytes are left, all that has been read since they were looked at was ASCII.
+    ascii_rest: usize,
 }
 
 impl<'a> Cursor<'a> {
     /// A cursor at the message's first byte.
+    #[inline]
     pub fn new(message: &'a [u8]) -> Self {
-        Self { message, position: 0 }
+        Self { message, rest: message, ascii_rest: usize::MAX }
+    }
+
+    /// A cursor at byte `position`, or at the message's end if that comes first.
+    #[inline]
+    pub(crate) fn at(message: &'a [u8], position: usize) -> Self {
+        Self { rest: message.get(position..).unwrap_or_default(), ..Self::new(message) }
+    }
+
+    /// Goes where `ahead`, a clone of this cursor, has gone.
+    #[inline]
+    pub(crate) fn go_to(&mut self, ahead: &Self) {
+        self.rest = ahead.rest;
+        self.ascii_rest = ahead.ascii_rest;
+    }
+
+    /// The whole message.
+    #[inline]
+    pub(crate) fn message(&self) -> &'a [u8] {
+        self.message
     }
 
     /// Bytes read so far.
     #[inline]
     pub fn position(&self) -> usize {
-        self.position
+        self.message.len() - self.rest.len()
     }
 
     /// The bytes not yet read.
     #[inline]
     pub fn rest(&self) -> &'a [u8] {
-        self.message.get(self.position..).unwrap_or_default()
+        self.rest
     }
 
     /// The fault `kind` at the cursor's place.
     #[cold]
     pub fn fault(&self, kind: FaultKind) -> Fault {
-        Fault { kind, position: self.position }
+        Fault { kind, position: self.position() }
     }
 
     /// A zigzag `long`. Encodings longer than needed are read, as long as they fit into ten bytes and 64 bits.
     #[inline]
     pub fn long(&mut self) -> Result<i64, Fault> {
-        let rest = self.rest();
-        match rest.first() {
-            Some(&byte) if byte < 0x80 => {
-                self.position += 1;
+        match self.rest.split_first() {
+            Some((&byte, rest)) if byte < 0x80 => {
+                self.rest = rest;
                 Ok(unzigzag(u64::from(byte)))
             }
-            _ => self.long_of_many_bytes(rest),
+            _ => match self.rest.first_chunk().and_then(|word| short_long(*word)) {
+                Some((value, length)) => {
+                    self.rest = self.rest.get(length..).unwrap_or_default();
+                    Ok(value)
+                }
+                None => match long_long(self.rest) {
+                    Ok((value, rest)) => {
+                        self.rest = rest;
+                        Ok(value)
+                    }
+                    Err(kind) => Err(self.fault(kind)),
+                },
+            },
         }
-    }
-
-    fn long_of_many_bytes(&mut self, rest: &[u8]) -> Result<i64, Fault> {
-        let mut value = 0_u64;
-        for (i, &byte) in rest.iter().take(10).enumerate() {
-            // The tenth byte holds the 64th bit alone.
-            if i == 9 && byte > 1 {
-                return Err(self.fault(FaultKind::IntegerTooLong));
-            }
-            value |= u64::from(byte & 0x7f) << (7 * i);
-            if byte < 0x80 {
-                self.position += i + 1;
-                return Ok(unzigzag(value));
-            }
-        }
-        Err(self.fault(if rest.len() < 10 { FaultKind::Truncated } else { FaultKind::IntegerTooLong }))
     }
 
     /// A zigzag `int`: a `long` that fits into 32 bits.
     #[inline]
     pub fn int(&mut self) -> Result<i32, Fault> {
-        let begin = self.position;
+        let begin = self.rest;
         let value = self.long()?;
-        i32::try_from(value).map_err(|_| Fault { kind: FaultKind::IntegerTooLong, position: begin })
+        i32::try_from(value).map_err(|_| {
+            self.rest = begin;
+            self.fault(FaultKind::IntegerTooLong)
+        })
     }
 
     /// The next `length` bytes.
     #[inline]
     pub fn fixed(&mut self, length: usize) -> Result<&'a [u8], Fault> {
-        match self.rest().get(..length) {
-            Some(bytes) => {
-                self.position += length;
+        match self.rest.split_at_checked(length) {
+            Some((bytes, rest)) => {
+                self.rest = rest;
                 Ok(bytes)
             }
             None => Err(self.fault(FaultKind::Truncated)),
@@ -88,45 +111,53 @@ impl<'a> Cursor<'a> {
     /// anything is allocated for it.
     #[inline]
     pub fn bytes(&mut self) -> Result<&'a [u8], Fault> {
-        let begin = self.position;
-        let length = self.long()?;
-        match usize::try_from(length).ok().and_then(|length| self.rest().get(..length)) {
-            Some(bytes) => {
-                self.position += bytes.len();
+        // Even and below 0x80: a length of one byte.
+        if let Some((&first, rest)) = self.rest.split_first()
+            && first & 0x81 == 0
+            && let Some((bytes, rest)) = rest.split_at_checked(usize::from(first >> 1))
+        {
+            self.rest = rest;
+            return Ok(bytes);
+        }
+        match long_bytes(self.rest) {
+            Ok((bytes, rest)) => {
+                self.rest = rest;
                 Ok(bytes)
             }
-            None => {
-                self.position = begin;
-                Err(self.fault(if length < 0 { FaultKind::Length } else { FaultKind::Truncated }))
-            }
+            Err(kind) => Err(self.fault(kind)),
         }
     }
 
     /// A `string`: bytes that are UTF-8.
     #[inline]
     pub fn string(&mut self) -> Result<&'a str, Fault> {
-        let begin = self.position;
+        let begin = self.rest;
         let bytes = self.bytes()?;
-        match std::str::from_utf8(bytes) {
-            Ok(text) => Ok(text),
-            Err(_) => {
-                self.position = begin;
-                Err(self.fault(FaultKind::Utf8))
+        // Lengths and short integers are ASCII as text is, so one look ahead mostly clears many strings.
+        if self.rest.len() < self.ascii_rest {
+            let behind = self.message.len() - self.rest.len();
+            let ahead = self.message.get(behind - bytes.len()..).unwrap_or_default();
+            match ascii_ahead(ahead, bytes) {
+                Some(ascii_rest) => self.ascii_rest = ascii_rest,
+                None => {
+                    self.rest = begin;
+                    self.ascii_rest = usize::MAX;
+                    return Err(self.fault(FaultKind::Utf8));
+                }
             }
         }
+        // SAFETY: either these bytes were checked just now, or all bytes up to `ascii_rest` from the end were found to be
+        // ASCII when a string before this one was read; a cursor only moves forward.
+        Ok(unsafe { std::str::from_utf8_unchecked(bytes) })
     }
 
     /// A `boolean`: one byte, 0 or 1.
     #[inline]
     pub fn boolean(&mut self) -> Result<bool, Fault> {
-        match self.rest().first() {
-            Some(0) => {
-                self.position += 1;
-                Ok(false)
-            }
-            Some(1) => {
-                self.position += 1;
-                Ok(true)
+        match self.rest.split_first() {
+            Some((&byte @ (0 | 1), rest)) => {
+                self.rest = rest;
+                Ok(byte == 1)
             }
             Some(_) => Err(self.fault(FaultKind::Boolean)),
             None => Err(self.fault(FaultKind::Truncated)),
@@ -136,9 +167,9 @@ impl<'a> Cursor<'a> {
     /// A `float`: four bytes, little-endian.
     #[inline]
     pub fn float(&mut self) -> Result<f32, Fault> {
-        match self.rest().first_chunk() {
-            Some(bytes) => {
-                self.position += 4;
+        match self.rest.split_first_chunk() {
+            Some((bytes, rest)) => {
+                self.rest = rest;
                 Ok(f32::from_le_bytes(*bytes))
             }
             None => Err(self.fault(FaultKind::Truncated)),
@@ -148,9 +179,9 @@ impl<'a> Cursor<'a> {
     /// A `double`: eight bytes, little-endian.
     #[inline]
     pub fn double(&mut self) -> Result<f64, Fault> {
-        match self.rest().first_chunk() {
-            Some(bytes) => {
-                self.position += 8;
+        match self.rest.split_first_chunk() {
+            Some((bytes, rest)) => {
+                self.rest = rest;
                 Ok(f64::from_le_bytes(*bytes))
             }
             None => Err(self.fault(FaultKind::Truncated)),
@@ -162,29 +193,93 @@ impl<'a> Cursor<'a> {
     /// can skip the block or check it.
     #[inline]
     pub fn block(&mut self) -> Result<(u64, Option<usize>), Fault> {
-        let begin = self.position;
+        let begin = self.rest;
         let count = self.long()?;
         if count >= 0 {
             return Ok((count.unsigned_abs(), None));
         }
-        let size = self.long().map_err(|fault| Fault { position: begin, ..fault })?;
-        match usize::try_from(size).ok().filter(|size| *size <= self.rest().len()) {
-            Some(size) => Ok((count.unsigned_abs(), Some(size))),
-            None => {
-                self.position = begin;
+        let size = self.long().inspect_err(|_| self.rest = begin);
+        match size.map(|size| usize::try_from(size).ok().filter(|size| *size <= self.rest.len())) {
+            Ok(Some(size)) => Ok((count.unsigned_abs(), Some(size))),
+            Ok(None) => {
+                self.rest = begin;
                 Err(self.fault(FaultKind::Length))
             }
+            Err(fault) => Err(Fault { position: self.position(), ..fault }),
         }
     }
 
     /// The message must end here.
     #[inline]
     pub fn finish(&self) -> Result<(), Fault> {
-        if self.position == self.message.len() { Ok(()) } else { Err(self.fault(FaultKind::Remainder)) }
+        if self.rest.is_empty() { Ok(()) } else { Err(self.fault(FaultKind::Remainder)) }
     }
 }
 
 #[inline]
 fn unzigzag(value: u64) -> i64 {
     (value >> 1).cast_signed() ^ -(value & 1).cast_signed()
+}
+
+/// An integer of at most eight bytes, and how many they are.
+#[inline]
+fn short_long(word: [u8; 8]) -> Option<(i64, usize)> {
+    let word = u64::from_le_bytes(word);
+    let ends = !word & 0x8080_8080_8080_8080;
+    if ends == 0 {
+        return None;
+    }
+    // The bytes up to the first without its high bit; then groups of 7 bits are moved together, each time twice as wide.
+    let value = word & (ends ^ (ends - 1));
+    let value = (value & 0x007f_007f_007f_007f) | (value & 0x7f00_7f00_7f00_7f00) >> 1;
+    let value = (value & 0x0000_3fff_0000_3fff) | (value & 0x3fff_0000_3fff_0000) >> 2;
+    let value = (value & 0x0fff_ffff) | (value & 0x0fff_ffff_0000_0000) >> 4;
+    Some((unzigzag(value), ends.trailing_zeros() as usize / 8 + 1))
+}
+
+/// An integer of any length, and the rest.
+#[inline(never)]
+fn long_long(from: &[u8]) -> Result<(i64, &[u8]), FaultKind> {
+    let mut value = 0_u64;
+    for (i, &byte) in from.iter().take(10).enumerate() {
+        // The tenth byte holds the 64th bit alone.
+        if i == 9 && byte > 1 {
+            return Err(FaultKind::IntegerTooLong);
+        }
+        value |= u64::from(byte & 0x7f) << (7 * i);
+        if byte < 0x80 {
+            return Ok((unzigzag(value), from.get(i + 1..).unwrap_or_default()));
+        }
+    }
+    Err(if from.len() < 10 { FaultKind::Truncated } else { FaultKind::IntegerTooLong })
+}
+
+/// Bytes behind a length of any size, and the rest. By value, as all that is seldom called: a cursor then stays in registers.
+#[inline(never)]
+fn long_bytes(from: &[u8]) -> Result<(&[u8], &[u8]), FaultKind> {
+    let mut cursor = Cursor::new(from);
+    let length = cursor.long().map_err(|fault| fault.kind)?;
+    let split = usize::try_from(length).ok().and_then(|length| cursor.rest.split_at_checked(length));
+    split.ok_or(if length < 0 { FaultKind::Length } else { FaultKind::Truncated })
+}
+
+/// What is left of `ahead` behind the ASCII that it begins with; nothing if `text`, its first bytes, is not UTF-8.
+#[inline(never)]
+fn ascii_ahead(ahead: &[u8], text: &[u8]) -> Option<usize> {
+    let near = ahead.get(..text.len() + LOOK_AHEAD).unwrap_or(ahead);
+    let ascii = ascii_prefix(near);
+    (ascii >= text.len() || std::str::from_utf8(text).is_ok()).then_some(ahead.len() - ascii)
+}
+
+/// How many bytes come before the first that is not ASCII.
+#[inline]
+fn ascii_prefix(bytes: &[u8]) -> usize {
+    let (words, tail) = bytes.as_chunks::<8>();
+    for (i, word) in words.iter().enumerate() {
+        let high = u64::from_le_bytes(*word) & 0x8080_8080_8080_8080;
+        if high != 0 {
+            return i * 8 + high.trailing_zeros() as usize / 8;
+        }
+    }
+    words.len() * 8 + tail.iter().take_while(|byte| byte.is_ascii()).count()
 }

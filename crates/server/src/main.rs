@@ -3,6 +3,8 @@
 use clap::{Parser, Subcommand};
 use rawline_server::bench;
 use rawline_server::commands::{consume, produce, serve, topic, topics, value};
+#[cfg(feature = "measurements")]
+use rawline_server::commands::{query, series};
 use std::process::ExitCode;
 
 const EXAMPLES: &str = "\
@@ -34,6 +36,10 @@ enum Command {
     Topics(topics::Args),
     Topic(topic::Args),
     Value(value::Args),
+    #[cfg(feature = "measurements")]
+    Series(series::Args),
+    #[cfg(feature = "measurements")]
+    Query(query::Args),
     Bench(bench::Args),
 }
 
@@ -54,6 +60,10 @@ fn main() -> ExitCode {
             Command::Topics(args) => topics::run(args).await,
             Command::Topic(args) => topic::run(args).await,
             Command::Value(args) => value::run(args).await,
+            #[cfg(feature = "measurements")]
+            Command::Series(args) => series::run(args).await,
+            #[cfg(feature = "measurements")]
+            Command::Query(args) => query::run(args).await,
             Command::Bench(args) => bench::run(args).await,
         }
     });

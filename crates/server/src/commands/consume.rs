@@ -1,5 +1,7 @@
 //! `rawline consume`: reads records from a topic to stdout.
 
+#[cfg(feature = "measurements")]
+use super::avro::{DecodeArgs, Schemas, Shower};
 use super::{BrokerArgs, CommandError, parse_bytes, parse_duration, stdout_failed};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD as BASE64;
@@ -20,7 +22,8 @@ Examples:
   rawline consume dns --offset 1000 --max-records 10 --format json
   rawline consume dns --since 2026-11-21T09:00:00Z | wc -l
   rawline consume images --format length-prefixed        for records that hold newlines
-  rawline consume events --format value                  structured values as JSON";
+  rawline consume events --format value                  structured values as JSON
+  rawline consume cpu --format avro                      Avro records as JSON";
 
 /// Written to stdout at once, in bytes: a pipe or a file takes it in one go.
 const WRITE_BYTES: usize = 1 << 20;
@@ -56,6 +59,10 @@ pub struct Args {
     #[arg(long, value_enum, env = "RAWLINE_CONSUME_FORMAT", default_value_t = Format::Raw)]
     format: Format,
 
+    #[cfg(feature = "measurements")]
+    #[command(flatten)]
+    avro: DecodeArgs,
+
     /// Most bytes of one request
     #[arg(long, value_name = "BYTES", env = "RAWLINE_CONSUME_BYTES", default_value = "4MiB", value_parser = parse_bytes)]
     read_bytes: u64,
@@ -78,6 +85,8 @@ enum Format {
     Value,
     /// Structured values as a line of JSON each that keeps every type ("@data-type")
     ValueTyped,
+    /// Avro records as a line of JSON each
+    Avro,
 }
 
 /// Writes the records to stdout.
@@ -105,15 +114,28 @@ pub async fn run(args: Args) -> Result<(), CommandError> {
         retries: RetryPolicy::lasting(args.retry_for),
         ..ConsumerConfig::default()
     };
+    #[cfg(not(feature = "measurements"))]
+    if args.format == Format::Avro {
+        return Err(super::not_built("--format avro"));
+    }
+    #[cfg(feature = "measurements")]
+    let shower = match args.format {
+        Format::Avro => Some(Shower::new(&args.avro, Schemas::load(client.clone()).await?)?),
+        _ => None,
+    };
     let mut consumer = Consumer::new(client, &args.topic, config).await?;
     let mut output = Output::new(args.format).map_err(|error| stdout_failed(&error))?;
+    #[cfg(feature = "measurements")]
+    output.show_by(shower);
     let offset_end = offset_end.unwrap_or(u64::MAX);
     let copied = tokio::select! {
         copied = copy(&mut consumer, &mut output, offset_end) => copied,
         // Between two records: what was gathered is still written.
         _ = tokio::signal::ctrl_c() => Ok(()),
     };
-    match copied.and_then(|()| output.flush()) {
+    // What came before a bad record is shown.
+    let flushed = if matches!(copied, Err(Stop::Enough)) { Ok(()) } else { output.flush() };
+    match copied.and(flushed) {
         Err(Stop::Enough) => Ok(()),
         Err(Stop::Failed(error)) => Err(error),
         Ok(()) => Ok(()),
@@ -146,6 +168,10 @@ async fn copy(consumer: &mut Consumer, output: &mut Output, offset_end: u64) -> 
             }
         };
         let Some(fetched) = fetched else { return Ok(()) };
+        #[cfg(feature = "measurements")]
+        if let Some(shower) = &mut output.shower {
+            shower.meet(fetched).await?;
+        }
         output.write(fetched, offset_end)?;
     }
 }
@@ -155,12 +181,25 @@ struct Output {
     format: Format,
     stdout: File,
     gathered: Vec<u8>,
+    #[cfg(feature = "measurements")]
+    shower: Option<Shower>,
 }
 
 impl Output {
     fn new(format: Format) -> std::io::Result<Self> {
         let stdout = File::from(std::io::stdout().as_fd().try_clone_to_owned()?);
-        Ok(Output { format, stdout, gathered: Vec::with_capacity(WRITE_BYTES + (64 << 10)) })
+        Ok(Output {
+            format,
+            stdout,
+            gathered: Vec::with_capacity(WRITE_BYTES + (64 << 10)),
+            #[cfg(feature = "measurements")]
+            shower: None,
+        })
+    }
+
+    #[cfg(feature = "measurements")]
+    fn show_by(&mut self, shower: Option<Shower>) {
+        self.shower = shower;
     }
 
     fn has_gathered(&self) -> bool {
@@ -187,6 +226,7 @@ impl Output {
                 }
                 Format::Value => self.write_value(offset, bytes, plain::write)?,
                 Format::ValueTyped => self.write_value(offset, bytes, typed::write)?,
+                Format::Avro => self.write_avro(offset, bytes)?,
                 Format::Json => write_json(&mut self.gathered, offset, time.of(created_us), bytes)?,
             }
             if self.gathered.len() >= WRITE_BYTES {
@@ -201,13 +241,31 @@ impl Output {
         value: &[u8],
         write: impl Fn(&[u8], &mut Vec<u8>) -> Result<(), rawline_value::json::WriteError>,
     ) -> Result<(), CommandError> {
+        let begin = self.gathered.len();
         write(value, &mut self.gathered).map_err(|error| {
+            self.gathered.truncate(begin);
             CommandError::Failed(format!(
                 "the record at offset {offset} is no structured value: {error}; read this topic with --format raw"
             ))
         })?;
         self.gathered.push(b'\n');
         Ok(())
+    }
+
+    #[cfg(feature = "measurements")]
+    fn write_avro(&mut self, offset: u64, record: &[u8]) -> Result<(), CommandError> {
+        if let Some(shower) = &mut self.shower {
+            shower.show(record, &mut self.gathered).map_err(|error| {
+                CommandError::Failed(format!("the record at offset {offset} can't be shown as Avro: {error}"))
+            })?;
+            self.gathered.push(b'\n');
+        }
+        Ok(())
+    }
+
+    #[cfg(not(feature = "measurements"))]
+    fn write_avro(&mut self, _: u64, _: &[u8]) -> Result<(), CommandError> {
+        Err(super::not_built("--format avro"))
     }
 
     fn flush(&mut self) -> Result<(), Stop> {

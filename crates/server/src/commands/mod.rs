@@ -1,7 +1,15 @@
 //! The commands of `rawline`, one file each, and what they share: where the broker is, how a failure ends.
 
+#[cfg(feature = "measurements")]
+pub mod avro;
 pub mod consume;
 pub mod produce;
+#[cfg(feature = "measurements")]
+pub mod query;
+#[cfg(feature = "measurements")]
+pub mod rollups;
+#[cfg(feature = "measurements")]
+pub mod series;
 pub mod serve;
 pub mod topic;
 pub mod topics;
@@ -65,6 +73,12 @@ impl CommandError {
             CommandError::Usage(_) => 2,
         }
     }
+}
+
+/// A command that this binary was built without.
+#[cfg(not(feature = "measurements"))]
+pub fn not_built(what: &str) -> CommandError {
+    CommandError::Usage(format!("this rawline was built without {what}; `make full` builds one that has it"))
 }
 
 /// Reads a number of bytes with an optional unit: 1048576, 512KiB, 10MiB, 2GiB, or KB, MB, GB of 1000.

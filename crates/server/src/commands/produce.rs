@@ -1,11 +1,13 @@
 //! `rawline produce`: appends records from a file or stdin to a topic.
 
+#[cfg(feature = "measurements")]
+use super::avro::{EncodeArgs, Encoder, Schemas};
 use super::value::value_of_json;
 use super::value_types::FieldType;
 use super::{BrokerArgs, CommandError, parse_bytes, parse_duration};
 use clap::ValueEnum;
 use indicatif::{ProgressBar, ProgressStyle};
-use rawline_client::{ClientError, Codec, Producer, ProducerConfig, Receipt, RetryPolicy};
+use rawline_client::{Client, ClientError, Codec, Producer, ProducerConfig, Receipt, RetryPolicy};
 use std::io::IsTerminal;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -19,7 +21,9 @@ Examples:
   rawline produce images cat.png --format file     the whole file as one record
   rawline produce dns dns.json --codec zstd        compressed, also on the broker's disk
   rawline produce dns dns.json --format value --as id.orig_h=address --as ts=timestamp
-                                                   structured values, with types that JSON lacks";
+                                                   structured values, with types that JSON lacks
+  rawline produce cpu cpu.csv --format avro --schema measurement --column logtime=timestamp
+                  --set metric=cpu --set tags.host=a1       Avro records from CSV or JSON";
 
 /// Read at once, in bytes; a record that is longer is gathered from several reads.
 const READ_BYTES: usize = 1 << 20;
@@ -46,6 +50,10 @@ pub struct Args {
     /// With --format value, a type for a field: see `rawline value encode --help`; may be given many times
     #[arg(long = "as", value_name = "FIELD=TYPE")]
     types: Vec<FieldType>,
+
+    #[cfg(feature = "measurements")]
+    #[command(flatten)]
+    avro: EncodeArgs,
 
     /// A batch is sent when it has this much
     #[arg(long, value_name = "BYTES", env = "RAWLINE_PRODUCE_BATCH_BYTES", default_value = "1MiB", value_parser = parse_bytes)]
@@ -75,6 +83,43 @@ enum Format {
     LengthPrefixed,
     /// A line of JSON, which becomes a structured value
     Value,
+    /// A line of JSON or CSV, which becomes an Avro record
+    Avro,
+}
+
+/// What becomes of a line before it is sent.
+enum Convert {
+    Nothing,
+    /// A line of JSON becomes a value, with these types for fields.
+    Value(Vec<FieldType>),
+    #[cfg(feature = "measurements")]
+    Avro(Box<Encoder>),
+}
+
+impl Convert {
+    /// How the input is cut.
+    fn cut(&self, format: Format) -> Cut {
+        match (self, format) {
+            #[cfg(feature = "measurements")]
+            (Convert::Avro(encoder), _) if encoder.has_quotes() => Cut::QuotedLines,
+            (_, Format::File) => Cut::File,
+            (_, Format::LengthPrefixed) => Cut::LengthPrefixed,
+            _ => Cut::Lines,
+        }
+    }
+
+    /// Appends to `out` what the line becomes. Nothing, if it becomes no record.
+    fn apply(&mut self, line: &[u8], out: &mut Vec<u8>) -> Result<Option<()>, String> {
+        if line.trim_ascii().is_empty() {
+            return Ok(None);
+        }
+        match self {
+            Convert::Nothing => Ok(None),
+            Convert::Value(types) => value_of_json(line, types, out).map(Some),
+            #[cfg(feature = "measurements")]
+            Convert::Avro(encoder) => encoder.encode(line, out),
+        }
+    }
 }
 
 /// Appends the records and says on stderr what it did.
@@ -84,6 +129,7 @@ pub async fn run(args: Args) -> Result<(), CommandError> {
     if let Err(error @ ClientError::Connect { .. }) = client.with_retries(RetryPolicy::NONE).health().await {
         return Err(error.into());
     }
+    let convert = convert(&args, &client).await?;
     let (input, name, bytes) = open(&args).await?;
     let started = Instant::now();
     let record_bytes_max = u64::from(client.config().limits.batch_bytes_max.min(client.config().limits.raw_bytes_max));
@@ -95,16 +141,11 @@ pub async fn run(args: Args) -> Result<(), CommandError> {
         ..ProducerConfig::default()
     };
     let producer = Producer::new(client, &args.topic, config)?;
-    let mut sending = Sending {
-        producer: &producer,
-        name,
-        bar: progress_bar(bytes),
-        sent: Sent::default(),
-        is_value: args.format == Format::Value,
-        types: args.types,
-    };
+    let cut = convert.cut(args.format);
+    let mut sending =
+        Sending { producer: &producer, name, bar: progress_bar(bytes), sent: Sent::default(), lines: 0, convert };
     let read = tokio::select! {
-        read = send_all(input, Cutter::new(args.format, record_bytes_max), &mut sending) => read,
+        read = send_all(input, Cutter::new(cut, record_bytes_max), &mut sending) => read,
         _ = tokio::signal::ctrl_c() => Err(CommandError::Failed("interrupted".to_owned())),
     };
     let Sending { bar, sent, .. } = sending;
@@ -121,6 +162,34 @@ pub async fn run(args: Args) -> Result<(), CommandError> {
         eprintln!("rawline: {}", summary(&args.topic, &sent, started.elapsed()).await?);
     }
     read.and(closed.map_err(CommandError::from))
+}
+
+#[cfg(feature = "measurements")]
+async fn convert(args: &Args, client: &Client) -> Result<Convert, CommandError> {
+    if args.format != Format::Avro {
+        return Ok(convert_value(args));
+    }
+    let encoder = Encoder::new(&args.avro, args.file.as_deref())?;
+    if encoder.names_its_schema() {
+        // Before the first record, so that nobody reads one whose schema is not there.
+        Schemas::load(client.clone()).await?.register(encoder.schema()).await?;
+    }
+    Ok(Convert::Avro(Box::new(encoder)))
+}
+
+#[cfg(not(feature = "measurements"))]
+async fn convert(args: &Args, _: &Client) -> Result<Convert, CommandError> {
+    match args.format {
+        Format::Avro => Err(super::not_built("--format avro")),
+        _ => Ok(convert_value(args)),
+    }
+}
+
+fn convert_value(args: &Args) -> Convert {
+    match args.format {
+        Format::Value => Convert::Value(args.types.clone()),
+        _ => Convert::Nothing,
+    }
 }
 
 /// The input, its name for messages, and its length in bytes if it is known.
@@ -154,9 +223,9 @@ struct Sending<'a> {
     name: String,
     bar: ProgressBar,
     sent: Sent,
-    /// Whether each record is a line of JSON that becomes a value, with these types for fields.
-    is_value: bool,
-    types: Vec<FieldType>,
+    /// Records and lines that were taken from the input.
+    lines: u64,
+    convert: Convert,
 }
 
 /// What was handed to the producer.
@@ -180,14 +249,14 @@ async fn send_all(
         let read = input.read_buf(buffer).await;
         let read = read.map_err(|error| CommandError::Failed(format!("can't read {}: {error}", sending.name)))?;
         let ended = read == 0;
-        while let Some(mut record) = cutter.next(ended).map_err(|reason| too_bad(sending, &reason))? {
-            if sending.is_value {
-                if record.trim_ascii().is_empty() {
-                    continue;
-                }
+        while let Some(mut record) = cutter.next(ended).map_err(|reason| after_last(sending, &reason))? {
+            sending.lines += 1;
+            if !matches!(sending.convert, Convert::Nothing) {
                 value.clear();
-                value_of_json(record, &sending.types, &mut value).map_err(|reason| too_bad(sending, &reason))?;
-                record = &value;
+                match sending.convert.apply(record, &mut value).map_err(|reason| too_bad(sending, &reason))? {
+                    Some(()) => record = &value,
+                    None => continue,
+                }
             }
             let receipt = sending.producer.send(record).await?;
             let sent = &mut sending.sent;
@@ -203,8 +272,15 @@ async fn send_all(
     }
 }
 
+/// The record that was taken last is bad.
 fn too_bad(sending: &Sending<'_>, reason: &str) -> CommandError {
-    CommandError::Failed(format!("{}, record {}: {reason}", sending.name, sending.sent.records + 1))
+    let unit = if matches!(sending.convert, Convert::Nothing) { "record" } else { "line" };
+    CommandError::Failed(format!("{}, {unit} {}: {reason}", sending.name, sending.lines))
+}
+
+/// The record behind the one that was taken last is bad.
+fn after_last(sending: &Sending<'_>, reason: &str) -> CommandError {
+    CommandError::Failed(format!("{}, record {}: {reason}", sending.name, sending.lines + 1))
 }
 
 async fn summary(topic: &str, sent: &Sent, took: Duration) -> Result<String, CommandError> {
@@ -224,20 +300,40 @@ async fn summary(topic: &str, sent: &Sent, took: Duration) -> Result<String, Com
     ))
 }
 
+/// Where records end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Cut {
+    Lines,
+    /// At newlines that are not between quotes.
+    #[cfg_attr(not(feature = "measurements"), allow(dead_code, reason = "only CSV has quotes"))]
+    QuotedLines,
+    File,
+    LengthPrefixed,
+}
+
 /// Cuts what was read into records. Holds the front of a record whose end is still to come.
 struct Cutter {
-    format: Format,
+    cut: Cut,
     record_bytes_max: u64,
     held: Vec<u8>,
     /// Where the next record begins in `held`.
     start: usize,
     /// Up to where there is known to be no newline, so that a long line is searched once.
     searched: usize,
+    /// Whether what was searched ends between quotes.
+    in_quotes: bool,
 }
 
 impl Cutter {
-    fn new(format: Format, record_bytes_max: u64) -> Self {
-        Cutter { format, record_bytes_max, held: Vec::with_capacity(2 * READ_BYTES), start: 0, searched: 0 }
+    fn new(cut: Cut, record_bytes_max: u64) -> Self {
+        Cutter {
+            cut,
+            record_bytes_max,
+            held: Vec::with_capacity(2 * READ_BYTES),
+            start: 0,
+            searched: 0,
+            in_quotes: false,
+        }
     }
 
     /// Where to read to, behind what is held. What was handed out is forgotten.
@@ -251,25 +347,21 @@ impl Cutter {
 
     /// The next record that is whole; none until more is read, or, if the input has `ended`, at its end.
     fn next(&mut self, ended: bool) -> Result<Option<&[u8]>, String> {
+        let line_end = self.line_end();
         let rest = self.held.get(self.start..).unwrap_or_default();
         // Where the record lies in `rest`, and how much of it is then done with.
-        let (record, taken) = match self.format {
-            Format::Lines | Format::Value => {
-                match memchr::memchr(b'\n', self.held.get(self.searched..).unwrap_or_default()) {
-                    Some(at) => {
-                        let bytes = self.searched - self.start + at;
-                        (0..bytes, bytes + 1)
-                    }
-                    None if ended && !rest.is_empty() => (0..rest.len(), rest.len()),
-                    None => {
-                        self.searched = self.held.len();
-                        return self.wait_for_more();
-                    }
+        let (record, taken) = match self.cut {
+            Cut::Lines | Cut::QuotedLines => match line_end {
+                Some(bytes) => (0..bytes, bytes + 1),
+                None if ended && !rest.is_empty() => (0..rest.len(), rest.len()),
+                None => {
+                    self.searched = self.held.len();
+                    return self.wait_for_more();
                 }
-            }
-            Format::File if ended && !rest.is_empty() => (0..rest.len(), rest.len()),
-            Format::File => return self.wait_for_more(),
-            Format::LengthPrefixed => match rest.split_first_chunk::<4>() {
+            },
+            Cut::File if ended && !rest.is_empty() => (0..rest.len(), rest.len()),
+            Cut::File => return self.wait_for_more(),
+            Cut::LengthPrefixed => match rest.split_first_chunk::<4>() {
                 Some((length, body)) => {
                     let length = u32::from_le_bytes(*length) as usize;
                     self.check(length as u64)?;
@@ -291,7 +383,27 @@ impl Cutter {
         let start = self.start;
         self.start += taken;
         self.searched = self.start;
+        self.in_quotes = false;
         Ok(self.held.get(start + record.start..start + record.end))
+    }
+
+    /// Length of the line that begins at `start`, if its newline is there.
+    fn line_end(&mut self) -> Option<usize> {
+        let rest = self.held.get(self.searched..).unwrap_or_default();
+        if self.cut == Cut::File || self.cut == Cut::LengthPrefixed {
+            return None;
+        }
+        if self.cut == Cut::Lines {
+            return memchr::memchr(b'\n', rest).map(|at| self.searched - self.start + at);
+        }
+        for at in memchr::memchr2_iter(b'\n', b'"', rest) {
+            match rest.get(at) {
+                Some(b'"') => self.in_quotes = !self.in_quotes,
+                _ if self.in_quotes => {}
+                _ => return Some(self.searched - self.start + at),
+            }
+        }
+        None
     }
 
     /// Before a record's end is known, what there is of it already counts.
@@ -314,8 +426,8 @@ mod tests {
     use super::*;
 
     /// Cuts `input`, handed over in pieces of `step` bytes.
-    fn cut(format: Format, input: &[u8], step: usize, limit: u64) -> Result<Vec<Vec<u8>>, String> {
-        let mut cutter = Cutter::new(format, limit);
+    fn pieces(cut: Cut, input: &[u8], step: usize, limit: u64) -> Result<Vec<Vec<u8>>, String> {
+        let mut cutter = Cutter::new(cut, limit);
         let mut records = Vec::new();
         for piece in input.chunks(step).chain([&[][..]]) {
             cutter.room().extend_from_slice(piece);
@@ -329,7 +441,7 @@ mod tests {
     #[test]
     fn lines_lose_their_newline_and_nothing_else() {
         for step in 1..20 {
-            let lines = |input: &[u8]| cut(Format::Lines, input, step, 100).unwrap();
+            let lines = |input: &[u8]| pieces(Cut::Lines, input, step, 100).unwrap();
             assert_eq!(lines(b"a\n\nb\r\n\xff\x00"), [b"a".to_vec(), vec![], b"b\r".to_vec(), vec![0xff, 0]]);
             assert_eq!(lines(b"a\n"), [b"a"]);
             assert_eq!(lines(b"\n"), [b""]);
@@ -338,9 +450,18 @@ mod tests {
     }
 
     #[test]
+    fn newlines_in_quotes_end_no_line() {
+        for step in 1..20 {
+            let lines = |input: &[u8]| pieces(Cut::QuotedLines, input, step, 100).unwrap();
+            assert_eq!(lines(b"a,\"b\nc\"\nd"), [&b"a,\"b\nc\""[..], b"d"]);
+            assert_eq!(lines(b"\"x\"\"\n\"\n\n"), [&b"\"x\"\"\n\""[..], b""]);
+        }
+    }
+
+    #[test]
     fn a_file_is_one_record_unless_it_is_empty() {
-        assert_eq!(cut(Format::File, b"a\nb\n", 1, 100).unwrap(), [b"a\nb\n"]);
-        assert!(cut(Format::File, b"", 1, 100).unwrap().is_empty());
+        assert_eq!(pieces(Cut::File, b"a\nb\n", 1, 100).unwrap(), [b"a\nb\n"]);
+        assert!(pieces(Cut::File, b"", 1, 100).unwrap().is_empty());
     }
 
     #[test]
@@ -352,9 +473,9 @@ mod tests {
             input.extend_from_slice(record);
         }
         for step in [1, 3, 4, 5, 100, 1000] {
-            assert_eq!(cut(Format::LengthPrefixed, &input, step, 1000).unwrap(), records);
+            assert_eq!(pieces(Cut::LengthPrefixed, &input, step, 1000).unwrap(), records);
             for end in [1, 3, 5, 8, 20, input.len() - 1] {
-                assert!(cut(Format::LengthPrefixed, &input[..end], step, 1000).is_err(), "{end}");
+                assert!(pieces(Cut::LengthPrefixed, &input[..end], step, 1000).is_err(), "{end}");
             }
         }
     }
@@ -362,11 +483,11 @@ mod tests {
     #[test]
     fn a_record_that_no_batch_holds_is_refused_before_it_is_all_there() {
         let long = vec![b'x'; 1000];
-        for format in [Format::Lines, Format::File] {
-            let mut cutter = Cutter::new(format, 99);
+        for cut in [Cut::Lines, Cut::File] {
+            let mut cutter = Cutter::new(cut, 99);
             cutter.room().extend_from_slice(&long);
             assert!(cutter.next(false).is_err());
         }
-        assert!(cut(Format::LengthPrefixed, &100u32.to_le_bytes(), 4, 99).is_err());
+        assert!(pieces(Cut::LengthPrefixed, &100u32.to_le_bytes(), 4, 99).is_err());
     }
 }

@@ -29,6 +29,11 @@ impl Broker {
         format!("http://{}", self.address)
     }
 
+    /// What it was given as --storage.
+    pub fn directory(&self) -> &Path {
+        self.directory.path()
+    }
+
     /// As a crash of the machine would, but for the page cache.
     pub fn kill(&mut self) {
         self.process.kill().unwrap();

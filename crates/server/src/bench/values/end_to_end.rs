@@ -247,7 +247,8 @@ pub async fn produce(args: ProducerArgs) -> Result<(), CommandError> {
     let mut decoder = Decoder::default();
     let (mut sizes, mut data, mut check) = (Vec::new(), Vec::new(), 0_u64);
     for batch in 0..batches {
-        (sizes.clear(), data.clear());
+        sizes.clear();
+        data.clear();
         build(&dns, batch, &mut sizes, &mut data);
         let mut rest = data.as_slice();
         for size in &sizes {

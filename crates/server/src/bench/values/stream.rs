@@ -140,8 +140,8 @@ pub fn size(name: &'static str, events: &[Vec<u8>]) -> Size {
 }
 
 /// The sum over all events of what `of` gives of each.
-pub fn each<T>(events: &[T], mut of: impl FnMut(&T) -> u64) -> u64 {
-    events.iter().map(|event| of(event)).fold(0, u64::wrapping_add)
+pub fn each<T>(events: &[T], of: impl FnMut(&T) -> u64) -> u64 {
+    events.iter().map(of).fold(0, u64::wrapping_add)
 }
 
 /// How much `write` writes into a buffer that is used again.

@@ -1,0 +1,261 @@
+//! A shared table from byte strings to numbers that only grows, inside memory fixed at its start.
+//!
+//! The contract, on which the interner and the series table stand:
+//!
+//! - **Hits take no lock and change no memory.** A look-up reads slots with `Acquire` and the bytes behind them; no
+//!   thread can make it wait, whatever that thread does.
+//! - **The same bytes have one number in every thread**, and it never changes. An insertion looks again under the
+//!   lock, so of two threads that miss the same bytes one inserts and the other finds.
+//! - **Nothing is half inserted.** An entry is written whole, its place in the list of entries is stored, the count is
+//!   raised, and only then is its slot stored with `Release`. A reader sees the slot empty or the entry whole, and a
+//!   number that anyone has been given is below `len()` for everyone who heard of it. (The other way round there is an
+//!   instant in which an entry is listed and not yet found.)
+//! - **Insertions take one lock**, held for one look-up and one copy. A thread that dies inside has published
+//!   nothing or everything; the lock's poison is therefore ignored. A thread that is descheduled inside delays
+//!   other insertions until it runs again, and never a hit.
+//! - **Full is an answer.** Entries, bytes and probes are bounded; when one runs out `insert` says `Full` at once,
+//!   without the lock where it can, and all known bytes still resolve.
+//! - **Collisions are excluded**: equal hashes only propose an entry; the whole byte string is compared. Hashes are
+//!   seeded, so that nobody who does not know the seed can choose strings that collide.
+//!
+//! A slot is 0 while empty, else the upper half of the hash and the entry's place in the arena:
+//!
+//! ```text
+//! bits 63..32  upper half of the hash
+//! bits 31..0   place in the arena, in units of 8 bytes
+//! ```
+//!
+//! So a hit touches two places that are not in the cache when the table is large: the slot's line, and the entry's.
+
+use std::sync::PoisonError;
+
+use rapidhash::v3::{RapidSecrets, rapidhash_v3_micro_inline};
+use thiserror::Error;
+
+use crate::arena::{Arena, Place, Writer};
+use crate::prefetch::prefetch;
+use crate::sync::{AtomicU32, AtomicU64, Mutex, Ordering};
+
+/// Slots per entry at full load. Half empty: a hit takes 1.5 probes on average.
+const SLOTS_PER_ENTRY: usize = 2;
+
+/// How far from its hash's slot an entry may lie. At half load the longest run among 100 million entries stays well
+/// below; only a chosen collision reaches it, and is answered with `Full`.
+const PROBES_MAX: usize = 256;
+
+/// No room for another entry.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Full;
+
+/// Limits that cannot be met.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+#[error(
+    "a table of {entries_max} entries in {bytes_max} bytes cannot be had: ask for 1 to 1073741824 entries, at most 32 GiB, and no more than the machine's free memory"
+)]
+pub struct LimitsError {
+    /// Entries asked for.
+    pub entries_max: u32,
+    /// Bytes asked for.
+    pub bytes_max: usize,
+}
+
+/// Which number a new entry gets.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Number {
+    /// The count of entries before it.
+    Next,
+    /// This one.
+    Given(u32),
+}
+
+#[derive(Debug)]
+pub(crate) struct ByteTable {
+    slots: Box<[AtomicU64]>,
+    /// Entries in order of insertion; 0 where there is none yet.
+    places: Box<[AtomicU32]>,
+    count: AtomicU32,
+    arena: Arena,
+    writer: Mutex<Writer>,
+    secrets: RapidSecrets,
+}
+
+/// Where a look-up ended.
+enum Probe {
+    Found(u32),
+    Vacant(usize),
+    TooFar,
+}
+
+impl ByteTable {
+    /// A table for `entries_max` byte strings in an arena of `bytes_max`, all allocated now. The seed goes into the
+    /// hash: any secret for a server, a fixed one for a test.
+    pub(crate) fn new(entries_max: u32, bytes_max: usize, seed: u64) -> Result<Self, LimitsError> {
+        let error = LimitsError { entries_max, bytes_max };
+        if entries_max == 0 || entries_max > 1 << 30 {
+            return Err(error);
+        }
+        let slots = (entries_max as usize * SLOTS_PER_ENTRY).next_power_of_two();
+        let (arena, writer) = Arena::new(bytes_max).ok_or(error)?;
+        Ok(Self {
+            slots: filled(slots, || AtomicU64::new(0)).ok_or(error)?,
+            places: filled(entries_max as usize, || AtomicU32::new(0)).ok_or(error)?,
+            count: AtomicU32::new(0),
+            arena,
+            writer: Mutex::new(writer),
+            secrets: RapidSecrets::seed(seed),
+        })
+    }
+
+    #[inline(always)]
+    pub(crate) fn hash(&self, bytes: &[u8]) -> u64 {
+        rapidhash_v3_micro_inline::<true, false>(bytes, &self.secrets)
+    }
+
+    /// The number of `bytes`, whose hash is given.
+    #[inline]
+    pub(crate) fn find(&self, hash: u64, bytes: &[u8]) -> Option<u32> {
+        match self.probe(hash, bytes) {
+            Probe::Found(number) => Some(number),
+            Probe::Vacant(_) | Probe::TooFar => None,
+        }
+    }
+
+    #[inline]
+    fn probe(&self, hash: u64, bytes: &[u8]) -> Probe {
+        let mask = self.slots.len() - 1;
+        let first = hash as usize;
+        for step in 0..PROBES_MAX {
+            let index = first.wrapping_add(step) & mask;
+            let word = self.slots.get(index).map_or(0, |slot| slot.load(Ordering::Acquire));
+            if word == 0 {
+                return Probe::Vacant(index);
+            }
+            if word >> 32 == hash >> 32 {
+                // SAFETY: the slot was read with `Acquire` and holds a place of this table's arena.
+                let (number, known) = unsafe { self.arena.read(word as Place) };
+                if known == bytes {
+                    return Probe::Found(number);
+                }
+            }
+        }
+        Probe::TooFar
+    }
+
+    /// The number of `bytes`, inserted if they are new.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn insert(&self, hash: u64, bytes: &[u8], number: Number) -> Result<u32, Full> {
+        if self.is_full_for(bytes.len()) {
+            return self.find(hash, bytes).ok_or(Full);
+        }
+        let mut writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
+        let index = match self.probe(hash, bytes) {
+            Probe::Found(number) => return Ok(number),
+            Probe::Vacant(index) => index,
+            Probe::TooFar => return Err(Full),
+        };
+        let count = self.count.load(Ordering::Relaxed);
+        let (Some(listed), Some(slot)) = (self.places.get(count as usize), self.slots.get(index)) else {
+            return Err(Full);
+        };
+        let number = match number {
+            Number::Next => count,
+            Number::Given(number) => number,
+        };
+        let place = self.arena.append(&mut writer, number, bytes).ok_or(Full)?;
+        listed.store(place, Ordering::Release);
+        self.count.store(count + 1, Ordering::Release);
+        slot.store(hash >> 32 << 32 | u64::from(place), Ordering::Release);
+        Ok(number)
+    }
+
+    /// Whether bytes of this length, if they are new, have no room.
+    pub(crate) fn is_full_for(&self, length: usize) -> bool {
+        self.len() >= self.entries_max() || !self.arena.fits(length)
+    }
+
+    /// The bytes of the entry inserted as the `index`th, from 0.
+    #[inline]
+    pub(crate) fn get(&self, index: u32) -> Option<&[u8]> {
+        let place = self.places.get(index as usize)?.load(Ordering::Acquire);
+        if place == 0 {
+            return None;
+        }
+        // SAFETY: read with `Acquire` from where `insert` stored it with `Release`.
+        Some(unsafe { self.arena.read(place) }.1)
+    }
+
+    /// Entries inserted.
+    pub(crate) fn len(&self) -> u32 {
+        self.count.load(Ordering::Acquire)
+    }
+
+    /// Entries there is room for.
+    pub(crate) fn entries_max(&self) -> u32 {
+        self.places.len() as u32
+    }
+
+    /// Bytes of the arena in use.
+    pub(crate) fn bytes_used(&self) -> usize {
+        self.arena.bytes_used()
+    }
+
+    /// Bytes allocated in all.
+    pub(crate) fn memory_bytes(&self) -> usize {
+        self.arena.bytes_max() + size_of_val::<[_]>(&self.slots) + size_of_val::<[_]>(&self.places)
+    }
+
+    // A look-up in three steps, so that a batch can wait for many cache misses at once instead of one after the other.
+
+    /// First step: the slot's line is fetched.
+    #[inline(always)]
+    pub(crate) fn prefetch_slot(&self, hash: u64) {
+        let index = hash as usize & (self.slots.len() - 1);
+        prefetch(self.slots.as_ptr().wrapping_add(index).cast());
+    }
+
+    /// Second step: the place of the first entry whose hash agrees, 0 if there is none; its lines are fetched.
+    #[inline(always)]
+    pub(crate) fn propose(&self, hash: u64, length: usize) -> Place {
+        let mask = self.slots.len() - 1;
+        let first = hash as usize;
+        for step in 0..PROBES_MAX {
+            let index = first.wrapping_add(step) & mask;
+            let word = self.slots.get(index).map_or(0, |slot| slot.load(Ordering::Acquire));
+            if word == 0 {
+                return 0;
+            }
+            if word >> 32 == hash >> 32 {
+                let address = self.arena.address(word as Place);
+                prefetch(address);
+                prefetch(address.wrapping_add(64));
+                if length > 120 {
+                    prefetch(address.wrapping_add(128));
+                }
+                return word as Place;
+            }
+        }
+        0
+    }
+
+    /// Third step: the proposed entry's number if its bytes are these. `None` says nothing: look again with `find`.
+    ///
+    /// # Safety
+    /// `place` came from this table's `propose`, in this thread.
+    #[inline(always)]
+    pub(crate) unsafe fn confirm(&self, place: Place, bytes: &[u8]) -> Option<u32> {
+        if place == 0 {
+            return None;
+        }
+        // SAFETY: `propose` read it with `Acquire` from a slot.
+        let (number, known) = unsafe { self.arena.read(place) };
+        (known == bytes).then_some(number)
+    }
+}
+
+fn filled<T>(count: usize, mut new: impl FnMut() -> T) -> Option<Box<[T]>> {
+    let mut all = Vec::new();
+    all.try_reserve_exact(count).ok()?;
+    all.extend((0..count).map(|_| new()));
+    Some(all.into_boxed_slice())
+}

@@ -1,0 +1,268 @@
+//! Messages become Arrow's columns, and columns messages.
+//!
+//! | Avro | Arrow |
+//! |---|---|
+//! | null, boolean, int, long, float, double, bytes | Null, Boolean, Int32, Int64, Float32, Float64, Binary |
+//! | string | as [`StringAs`] says; a map's keys too |
+//! | fixed | FixedSizeBinary |
+//! | enum | Dictionary(Int32, Utf8) of all symbols in order |
+//! | array, map, record | List, Map, Struct |
+//! | a union of null and one other type | that type, nullable |
+//! | any other union | dense Union, branch `i` as type id `i` |
+//! | date, time-millis, time-micros | Date32, Time32(ms), Time64(us) |
+//! | timestamp-*, local-timestamp-* | Timestamp of that unit, with zone `+00:00` or without |
+//! | decimal | Decimal128 up to 38 digits, Decimal256 up to 76, else as its bytes |
+//! | uuid | FixedSizeBinary(16), extension `arrow.uuid` |
+//! | duration | Interval(MonthDayNano) |
+//! | big-decimal | Binary |
+//!
+//! Every byte is checked as rows check it ([`Plan::row`]). Beyond that, a UUID must be one, a decimal have no more digits than its
+//! precision, and a duration's months and days be below 2^31: Arrow's types hold nothing else.
+
+mod build;
+mod column;
+mod encode;
+mod finish;
+mod fit;
+mod logical;
+mod sink;
+
+use std::sync::Arc;
+
+use arrow_array::{ArrayRef, RecordBatch, StringArray, StructArray};
+use arrow_buffer::{Buffer, OffsetBuffer};
+use arrow_schema::{DataType, Fields, Schema as ArrowSchema, SchemaRef};
+use thiserror::Error;
+
+pub use encode::{ColumnEncoder, Encoded};
+
+use crate::cursor::Cursor;
+use crate::decode::{self, Level};
+use crate::error::{DecodeError, FaultKind};
+use crate::interner::Interner;
+use crate::measurement::{Counts, FAULTS_MAX};
+use crate::plan::{Code, Plan, Scalar, Skip};
+use build::ROOT;
+use column::{Column, Data};
+use finish::Shared;
+use sink::{Filling, Mark, Refused, Texts};
+
+/// What becomes of strings.
+#[derive(Debug, Clone)]
+pub enum StringAs {
+    /// Offsets and bytes.
+    Utf8,
+    /// Views, which hold texts of up to 12 bytes and point to longer ones in a block of all columns. Where
+    /// messages are little else than text, the block has whole messages.
+    Utf8View,
+    /// UInt32 keys that are the interner's ids, the same in every batch and thread, and the interner's strings as
+    /// values.
+    Dictionary(Arc<Interner>),
+}
+
+/// Why there are no columns for a schema, or no messages for columns.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("{}{reason}", crate::error::Field(.path))]
+pub struct ColumnsError {
+    /// The field's path in the schema; empty for the message itself.
+    pub path: String,
+    /// What does not fit, and what to do.
+    pub reason: String,
+}
+
+impl ColumnsError {
+    #[cold]
+    fn new(reason: &str) -> Self {
+        Self { path: String::new(), reason: reason.to_owned() }
+    }
+
+    /// The same error seen from outside of `segment`.
+    #[cold]
+    fn within(mut self, segment: &str) -> Self {
+        let dot = if self.path.is_empty() || self.path.starts_with('[') { "" } else { "." };
+        self.path = format!("{segment}{dot}{}", self.path);
+        self
+    }
+}
+
+/// A message that was refused.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("message {number}, {error}")]
+pub struct ColumnFault {
+    /// The message's place in the call, from 0.
+    pub number: u64,
+    /// Why.
+    pub error: DecodeError,
+}
+
+/// Fills columns with messages. One for each thread.
+#[derive(Debug)]
+pub struct ColumnDecoder {
+    plan: Arc<Plan>,
+    schema: SchemaRef,
+    columns: Vec<Column>,
+    texts: Texts,
+    strings: Strings,
+    levels: Vec<Level<Mark>>,
+    rows: usize,
+    faults: Vec<ColumnFault>,
+}
+
+impl ColumnDecoder {
+    /// A decoder of the plan's messages into columns of its reader's schema. A record's fields are the columns; of any other
+    /// schema there is one, named `value`.
+    pub fn new(plan: Arc<Plan>, strings: StringAs) -> Result<Self, ColumnsError> {
+        let (columns, root) = build::build(plan.reader(), &strings)?;
+        let fields = match (columns.get(ROOT as usize), root.data_type()) {
+            (Some(Column { data: Data::Record { .. }, .. }), DataType::Struct(fields)) => fields.clone(),
+            _ => Fields::from(vec![root.with_name("value")]),
+        };
+        let interner = match strings {
+            StringAs::Dictionary(interner) if i32::try_from(interner.memory_bytes()).is_err() => {
+                let reason = "the interner may hold more strings than one Arrow array; give it limits below 2 GiB";
+                return Err(ColumnsError::new(reason));
+            }
+            StringAs::Dictionary(interner) => Some(interner),
+            _ => None,
+        };
+        Ok(Self {
+            schema: Arc::new(ArrowSchema::new(fields)),
+            columns,
+            texts: Texts { block: Vec::new(), whole: is_text(&plan), interner },
+            strings: Strings::default(),
+            plan,
+            levels: Vec::new(),
+            rows: 0,
+            faults: Vec::with_capacity(FAULTS_MAX),
+        })
+    }
+
+    /// The batches' schema.
+    pub fn schema(&self) -> &SchemaRef {
+        &self.schema
+    }
+
+    /// Rows since the last batch.
+    pub fn rows(&self) -> usize {
+        self.rows
+    }
+
+    /// Appends a message as a row. A message that is refused leaves nothing behind.
+    pub fn append(&mut self, message: &[u8]) -> Result<(), DecodeError> {
+        let Self { plan, columns, texts, levels, .. } = self;
+        let block_bytes = texts.block.len();
+        let mut cursor = Cursor::new(message);
+        let mut filling = Filling::new(columns, texts, message, ROOT);
+        let read = decode::decode(plan, &mut cursor, levels, &mut filling)
+            .and_then(|()| cursor.finish().map_err(|fault| DecodeError { path: String::new(), fault }));
+        let filled = filling.finish();
+        let result = read.and_then(|()| {
+            filled.map_err(|Refused { column, fault }| DecodeError { path: build::path(columns, column), fault })
+        });
+        match result {
+            Ok(()) => self.rows += 1,
+            Err(_) => {
+                column::truncate(columns, ROOT, self.rows);
+                self.texts.block.truncate(block_bytes);
+            }
+        }
+        result
+    }
+
+    /// Appends messages as rows. Bad messages are left out and counted as `faulty`, those whose new strings the interner has no room for
+    /// as `dropped`. When the columns are full it ends early: `messages` says how many were taken, and the others can be appended
+    /// after [`ColumnDecoder::finish`].
+    pub fn append_batch<'m>(&mut self, messages: impl IntoIterator<Item = &'m [u8]>) -> Counts {
+        self.faults.clear();
+        let mut counts = Counts::default();
+        for message in messages {
+            match self.append(message) {
+                Ok(()) => counts.rows += 1,
+                Err(error) => match error.fault.kind {
+                    FaultKind::ColumnsFull if self.rows > 0 => break,
+                    FaultKind::StringsFull => counts.dropped += 1,
+                    _ => {
+                        counts.faulty += 1;
+                        if self.faults.len() < FAULTS_MAX {
+                            self.faults.push(ColumnFault { number: counts.messages, error });
+                        }
+                    }
+                },
+            }
+            counts.messages += 1;
+        }
+        counts
+    }
+
+    /// The first faults of the last [`ColumnDecoder::append_batch`], at most [`FAULTS_MAX`].
+    pub fn faults(&self) -> &[ColumnFault] {
+        &self.faults
+    }
+
+    /// The rows since the last batch. The columns' memory goes with it, and new memory is taken at once for as
+    /// many rows and bytes, so that appending a batch like it allocates nothing.
+    pub fn finish(&mut self) -> RecordBatch {
+        let block = finish::take(&mut self.texts.block);
+        let shared = Shared {
+            block: Some(block).filter(|block| !block.is_empty()).map(Buffer::from_vec),
+            strings: self.strings.array(self.texts.interner.as_deref()),
+        };
+        self.rows = 0;
+        let array = match self.columns.get(ROOT as usize) {
+            Some(Column { data: Data::Record { .. }, .. }) => finish::record(&mut self.columns, ROOT, &shared, None),
+            _ => {
+                let value = finish::array(&mut self.columns, ROOT, &shared);
+                StructArray::new(self.schema.fields().clone(), vec![value], None)
+            }
+        };
+        RecordBatch::from(array)
+    }
+}
+
+/// The interner's strings as an array, which is made anew only when there are more.
+#[derive(Debug)]
+struct Strings {
+    offsets: Vec<i32>,
+    data: Vec<u8>,
+    array: ArrayRef,
+}
+
+impl Default for Strings {
+    fn default() -> Self {
+        Self { offsets: vec![0], data: Vec::new(), array: Arc::new(StringArray::new_null(0)) }
+    }
+}
+
+impl Strings {
+    fn array(&mut self, interner: Option<&Interner>) -> ArrayRef {
+        let known = self.array.len() as u32;
+        if let Some(interner) = interner
+            && interner.len() > known
+        {
+            for (_, string) in interner.iter_since(known) {
+                self.data.extend_from_slice(string.as_bytes());
+                // The interner's memory is below 2^31 bytes.
+                self.offsets.push(self.data.len() as i32);
+            }
+            let offsets = OffsetBuffer::new(self.offsets.clone().into());
+            self.array = Arc::new(StringArray::new(offsets, self.data.as_slice().into(), None));
+        }
+        Arc::clone(&self.array)
+    }
+}
+
+/// Whether messages are little else than text that is kept.
+fn is_text(plan: &Plan) -> bool {
+    let other = |code| {
+        matches!(
+            code,
+            Code::Read(Scalar::Bytes | Scalar::StringToBytes | Scalar::Fixed(_))
+                | Code::Skip(Skip::Bytes | Skip::Fixed(_))
+                | Code::Constant { .. }
+                | Code::SkipBlocks { .. }
+                | Code::SkipUnion { .. }
+                | Code::SkipRecord { .. }
+        )
+    };
+    !plan.steps.iter().any(|step| other(step.code))
+}

@@ -1,0 +1,422 @@
+//! A message's values go to the ends of their columns.
+//!
+//! What a value's column refuses beyond what the plan checks (a text that is no UUID, a full interner) is kept until the message has been
+//! read: the plan's own faults go first.
+
+use std::sync::Arc;
+
+use arrow_buffer::{IntervalMonthDayNano, i256};
+
+use super::build::NOTHING;
+use super::column::{CHUNK, Column, Data, Runs, extend, push_branch, push_null};
+use super::logical;
+use crate::cursor::Cursor;
+use crate::decode::Sink;
+use crate::error::{Fault, FaultKind};
+use crate::interner::{InternError, Interner};
+
+/// What all columns of text have in common.
+#[derive(Debug)]
+pub(super) struct Texts {
+    /// Bytes that views point into.
+    pub block: Vec<u8>,
+    /// Whether whole messages go there instead of single texts.
+    pub whole: bool,
+    pub interner: Option<Arc<Interner>>,
+}
+
+/// Texts up to this length are inside of their views.
+const VIEW_INLINE_MAX: usize = 12;
+
+/// Takes one message.
+pub(super) struct Filling<'c, 'm> {
+    columns: &'c mut [Column],
+    texts: &'c mut Texts,
+    message: &'m [u8],
+    /// Slot 0 of the level that was begun last.
+    base: u32,
+    /// Whether a view points into the message itself.
+    viewed: bool,
+    /// The first value that a column refused.
+    refused: Option<Refused>,
+}
+
+/// A value that its column refused.
+pub(super) struct Refused {
+    pub column: u32,
+    pub fault: Fault,
+}
+
+impl<'c, 'm> Filling<'c, 'm> {
+    #[inline]
+    pub fn new(columns: &'c mut [Column], texts: &'c mut Texts, message: &'m [u8], base: u32) -> Self {
+        Self { columns, texts, message, base, viewed: false, refused: None }
+    }
+
+    /// To be called when the message has been read.
+    #[inline]
+    pub fn finish(self) -> Result<(), Refused> {
+        if self.viewed {
+            self.texts.block.extend_from_slice(self.message);
+        }
+        self.refused.map_or(Ok(()), Err)
+    }
+
+    #[inline]
+    fn data(&mut self, slot: u32) -> Option<&mut Data> {
+        self.columns.get_mut((self.base + slot) as usize).map(|column| &mut column.data)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn refuse(&mut self, column: u32, kind: FaultKind, value: &[u8]) {
+        // A default is not in the message; the message's begin stands for it.
+        let position = Some(value.as_ptr().addr().wrapping_sub(self.message.as_ptr().addr()));
+        let position = position.filter(|position| *position <= self.message.len()).unwrap_or_default();
+        self.refused.get_or_insert(Refused { column, fault: Fault { kind, position } });
+    }
+
+    /// A text into the column `at`.
+    #[inline]
+    fn text(&mut self, at: u32, text: &'m str) {
+        let Some(Column { data, .. }) = self.columns.get_mut(at as usize) else { return };
+        let kind = match data {
+            Data::Runs(runs) => {
+                if runs.reserve(1, text.len()) {
+                    runs.append(text.as_bytes(), chunk(self.message, text));
+                    return;
+                }
+                FaultKind::ColumnsFull
+            }
+            Data::View(views) => {
+                if push_view(views, text, self.message, self.texts, &mut self.viewed) {
+                    return;
+                }
+                FaultKind::ColumnsFull
+            }
+            Data::Id(ids) => match self.texts.interner.as_ref().map(|interner| interner.intern(text.as_bytes())) {
+                Some(Ok(id)) => {
+                    ids.push(id);
+                    return;
+                }
+                Some(Err(InternError::TooLong)) => FaultKind::StringTooLong,
+                _ => FaultKind::StringsFull,
+            },
+            Data::Uuid(values) => match logical::uuid_of_text(text) {
+                Some(uuid) => {
+                    values.push(uuid);
+                    return;
+                }
+                None => FaultKind::Logical,
+            },
+            _ => return,
+        };
+        self.refuse(at, kind, text.as_bytes());
+    }
+
+    /// Bytes or a fixed type's into the column at `slot`.
+    #[inline]
+    fn binary(&mut self, slot: u32, value: &'m [u8]) {
+        let at = self.base + slot;
+        let Some(data) = self.data(slot) else { return };
+        let done = match data {
+            Data::Runs(runs) => {
+                if !runs.push(value) {
+                    self.refuse(at, FaultKind::ColumnsFull, value);
+                }
+                return;
+            }
+            Data::Fixed { data, rows, .. } => {
+                data.extend_from_slice(value);
+                *rows += 1;
+                return;
+            }
+            Data::Uuid(values) => value.try_into().ok().map(|uuid| values.push(uuid)),
+            Data::Decimal128 { below, values } => {
+                let number = logical::sign_extended(value).map(i128::from_be_bytes);
+                number.filter(|number| -*below < *number && number < below).map(|number| values.push(number))
+            }
+            Data::Decimal256 { below, values } => {
+                let number = logical::sign_extended(value).map(i256::from_be_bytes);
+                number
+                    .filter(|number| below.wrapping_neg() < *number && number < below)
+                    .map(|number| values.push(number))
+            }
+            Data::Duration(values) => logical::duration(value).map(|(months, days, nanoseconds)| {
+                values.push(IntervalMonthDayNano::new(months, days, nanoseconds));
+            }),
+            _ => return,
+        };
+        if done.is_none() {
+            self.refuse(at, FaultKind::Logical, value);
+        }
+    }
+
+    /// An array's or map's end.
+    #[inline]
+    fn blocks_end(&mut self, mark: Mark, count: u32) {
+        self.base = mark.base;
+        let at = mark.base + mark.slot;
+        if let Some(Data::List { offsets, .. } | Data::Map { offsets, .. }) = self.data(mark.slot)
+            && !extend(offsets, count)
+        {
+            self.refuse(at, FaultKind::ColumnsFull, &[]);
+        }
+    }
+}
+
+/// Slot 0 of the level around, and the slot of it that was begun.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Mark {
+    base: u32,
+    slot: u32,
+}
+
+impl<'m> Sink<'m> for Filling<'_, 'm> {
+    type Mark = Mark;
+
+    #[inline]
+    fn null(&mut self, slot: u32) {
+        if let Some(Data::Null(rows)) = self.data(slot) {
+            *rows += 1;
+        }
+    }
+
+    #[inline]
+    fn boolean(&mut self, slot: u32, value: bool) {
+        if let Some(Data::Boolean(values)) = self.data(slot) {
+            values.append(value);
+        }
+    }
+
+    #[inline]
+    fn int(&mut self, slot: u32, value: i32) {
+        if let Some(Data::Int(values)) = self.data(slot) {
+            values.push(value);
+        }
+    }
+
+    #[inline]
+    fn long(&mut self, slot: u32, value: i64) {
+        if let Some(Data::Long(values)) = self.data(slot) {
+            values.push(value);
+        }
+    }
+
+    #[inline]
+    fn float(&mut self, slot: u32, value: f32) {
+        if let Some(Data::Float(values)) = self.data(slot) {
+            values.push(value);
+        }
+    }
+
+    #[inline]
+    fn double(&mut self, slot: u32, value: f64) {
+        if let Some(Data::Double(values)) = self.data(slot) {
+            values.push(value);
+        }
+    }
+
+    #[inline]
+    fn bytes(&mut self, slot: u32, value: &'m [u8]) {
+        self.binary(slot, value);
+    }
+
+    #[inline]
+    fn string(&mut self, slot: u32, value: &'m str) {
+        self.text(self.base + slot, value);
+    }
+
+    #[inline]
+    fn fixed(&mut self, slot: u32, value: &'m [u8]) {
+        self.binary(slot, value);
+    }
+
+    #[inline]
+    fn symbol(&mut self, slot: u32, value: u32) {
+        if let Some(Data::Symbol { keys, .. }) = self.data(slot) {
+            keys.push(value.cast_signed());
+        }
+    }
+
+    #[inline]
+    fn record_begin(&mut self, slot: u32, _slots: u32) -> Mark {
+        let mark = Mark { base: self.base, slot };
+        if let Some(Data::Record { first, rows, .. }) = self.data(slot) {
+            *rows += 1;
+            self.base = *first;
+        }
+        mark
+    }
+
+    #[inline]
+    fn record_end(&mut self, mark: Mark) {
+        self.base = mark.base;
+    }
+
+    #[inline]
+    fn branch_begin(&mut self, slot: u32, branch: u32) -> Mark {
+        let mark = Mark { base: self.base, slot };
+        let at = self.base + slot;
+        self.base = match self.data(slot) {
+            Some(Data::Nullable { value, null_branch }) => {
+                let value = *value;
+                if *null_branch == branch {
+                    push_null(self.columns, value);
+                    NOTHING
+                } else {
+                    value
+                }
+            }
+            _ => match push_branch(self.columns, at, branch) {
+                Some(child) => child,
+                None => {
+                    self.refuse(at, FaultKind::ColumnsFull, &[]);
+                    NOTHING
+                }
+            },
+        };
+        mark
+    }
+
+    #[inline]
+    fn branch_end(&mut self, mark: Mark) {
+        self.base = mark.base;
+    }
+
+    #[inline]
+    fn array_begin(&mut self, slot: u32) -> Mark {
+        let mark = Mark { base: self.base, slot };
+        if let Some(Data::List { items, .. }) = self.data(slot) {
+            self.base = *items;
+        }
+        mark
+    }
+
+    #[inline]
+    fn element(&mut self) {}
+
+    #[inline]
+    fn array_end(&mut self, mark: Mark, count: u32) {
+        self.blocks_end(mark, count);
+    }
+
+    #[inline]
+    fn map_begin(&mut self, slot: u32) -> Mark {
+        let mark = Mark { base: self.base, slot };
+        if let Some(Data::Map { keys, .. }) = self.data(slot) {
+            self.base = *keys + 1;
+        }
+        mark
+    }
+
+    #[inline]
+    fn key(&mut self, key: &'m str) {
+        // A map's keys are the column before its values.
+        self.text(self.base - 1, key);
+    }
+
+    #[inline]
+    fn map_end(&mut self, mark: Mark, count: u32) {
+        self.blocks_end(mark, count);
+    }
+
+    #[inline]
+    fn texts(&mut self, count: u32, cursor: &mut Cursor<'m>) -> Result<(), Fault> {
+        let at = self.base as usize;
+        let (message, count) = (self.message, count as usize);
+        // All texts lie between the cursor and the message's end.
+        let bytes_max = cursor.rest().len();
+        let mut local = cursor.clone();
+        if let Some([Column { data: keys, .. }, Column { data: values, .. }]) = self.columns.get_mut(at - 1..=at) {
+            match (keys, values) {
+                (Data::Runs(keys), Data::Runs(values)) => {
+                    if keys.reserve(count, bytes_max) && values.reserve(count, bytes_max) {
+                        for _ in 0..count {
+                            append(keys, &mut local, message)?;
+                            append(values, &mut local, message)?;
+                        }
+                        *cursor = local;
+                        return Ok(());
+                    }
+                }
+                (Data::View(keys), Data::View(values)) => {
+                    keys.reserve(count);
+                    values.reserve(count);
+                    let mut room = true;
+                    for _ in 0..count {
+                        room &= push_view(keys, local.string()?, message, self.texts, &mut self.viewed);
+                        room &= push_view(values, local.string()?, message, self.texts, &mut self.viewed);
+                    }
+                    *cursor = local;
+                    if !room {
+                        self.refuse(self.base, FaultKind::ColumnsFull, &[]);
+                    }
+                    return Ok(());
+                }
+                _ => {}
+            }
+        }
+        for _ in 0..count {
+            self.key(cursor.string()?);
+            self.string(0, cursor.string()?);
+        }
+        Ok(())
+    }
+}
+
+#[inline(always)]
+fn append<'m>(runs: &mut Runs, cursor: &mut Cursor<'m>, message: &'m [u8]) -> Result<(), Fault> {
+    let text = cursor.string()?;
+    runs.append(text.as_bytes(), chunk(message, text));
+    Ok(())
+}
+
+/// The bytes from a text's begin on; nothing if the message ends before, or the text is a default's.
+#[inline(always)]
+fn chunk<'m>(message: &'m [u8], text: &str) -> Option<&'m [u8; CHUNK]> {
+    let begin = text.as_ptr().addr().wrapping_sub(message.as_ptr().addr());
+    message.get(begin..)?.first_chunk()
+}
+
+/// Whether there was room: a view counts to 2^31.
+#[inline(always)]
+fn push_view(views: &mut Vec<u128>, text: &str, message: &[u8], texts: &mut Texts, viewed: &mut bool) -> bool {
+    if text.len() <= VIEW_INLINE_MAX {
+        views.push(match chunk(message, text) {
+            Some(chunk) => {
+                let bits = u128::from_le_bytes(*chunk) & ((1 << (8 * text.len())) - 1);
+                bits << 32 | text.len() as u128
+            }
+            None => inline_view(text.as_bytes()),
+        });
+        return true;
+    }
+    let offset = if texts.whole {
+        *viewed = true;
+        texts.block.len() + text.as_ptr().addr().wrapping_sub(message.as_ptr().addr())
+    } else {
+        let offset = texts.block.len();
+        texts.block.extend_from_slice(text.as_bytes());
+        offset
+    };
+    views.push(view(text.as_bytes(), offset));
+    i32::try_from(offset + text.len()).is_ok()
+}
+
+/// A view of a text that is inside of it: length and bytes.
+#[inline]
+fn inline_view(text: &[u8]) -> u128 {
+    let mut bytes = [0; 16];
+    if let Some(place) = bytes.get_mut(4..4 + text.len()) {
+        place.copy_from_slice(text);
+    }
+    u128::from_le_bytes(bytes) | text.len() as u128
+}
+
+/// A view of a text in block 0: length, first four bytes, block and offset.
+#[inline]
+fn view(text: &[u8], offset: usize) -> u128 {
+    let prefix = text.first_chunk().copied().map_or(0, u32::from_le_bytes);
+    text.len() as u128 | u128::from(prefix) << 32 | (offset as u128) << 96
+}

@@ -1,0 +1,99 @@
+//! What stands in front of a message's value: nothing, a schema's fingerprint, or its number in a registry.
+//!
+//! Sources: Avro specification 1.12, "Single-object encoding"; Confluent's "wire format" of its schema registry.
+
+use thiserror::Error;
+
+use crate::error::ResolveError;
+
+/// How a message says which schema wrote it.
+///
+/// | framing | bytes in front of the value |
+/// |---|---|
+/// | bare | none |
+/// | single object | `C3 01`, then the fingerprint, 8 bytes, little-endian |
+/// | registry | `00`, then the schema's number, 4 bytes, big-endian |
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Framing {
+    /// Not at all.
+    Bare,
+    /// By its schema's fingerprint.
+    SingleObject,
+    /// By its schema's number in a registry.
+    Registry,
+}
+
+/// Which schema wrote a message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum WriterId {
+    /// The one that whoever reads the message knows.
+    Known,
+    /// The one of this CRC-64-AVRO fingerprint.
+    Fingerprint(u64),
+    /// The one of this number in the registry.
+    Number(u32),
+}
+
+/// Why a message's schema was not found.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum FramingError {
+    /// The message does not begin as its framing does.
+    #[error("the message does not begin with {expected}; it has another framing")]
+    Head {
+        /// How it would begin.
+        expected: &'static str,
+    },
+    /// No schema of this fingerprint was added.
+    #[error("no schema of the fingerprint {0:016x} is known; add the schema that wrote the message")]
+    UnknownFingerprint(u64),
+    /// No schema of this number was added.
+    #[error("no schema of the number {0} is known; add it from the registry")]
+    UnknownNumber(u32),
+    /// No schema for bare messages was added.
+    #[error("the message names no schema; say which one wrote it")]
+    NoWriter,
+    /// The number or fingerprint stands for another schema.
+    #[error("{0:?} already stands for another schema; use a store of its own")]
+    Taken(WriterId),
+    /// The schema can't be read as the reader's.
+    #[error("its writer's schema does not fit: {0}")]
+    Resolve(#[from] ResolveError),
+}
+
+impl Framing {
+    /// Which schema wrote the message, and its value's bytes.
+    #[inline]
+    pub fn open(self, message: &[u8]) -> Result<(WriterId, &[u8]), FramingError> {
+        match self {
+            Self::Bare => Ok((WriterId::Known, message)),
+            Self::SingleObject => match message.split_first_chunk::<10>() {
+                Some(([0xc3, 0x01, fingerprint @ ..], value)) => {
+                    Ok((WriterId::Fingerprint(u64::from_le_bytes(*fingerprint)), value))
+                }
+                _ => Err(FramingError::Head { expected: "C3 01 and a fingerprint" }),
+            },
+            Self::Registry => match message.split_first_chunk::<5>() {
+                Some(([0, number @ ..], value)) => Ok((WriterId::Number(u32::from_be_bytes(*number)), value)),
+                _ => Err(FramingError::Head { expected: "00 and a schema's number" }),
+            },
+        }
+    }
+}
+
+impl WriterId {
+    /// Appends what stands in front of a value that this schema wrote.
+    pub fn write(self, out: &mut Vec<u8>) {
+        match self {
+            Self::Known => {}
+            Self::Fingerprint(fingerprint) => {
+                out.extend_from_slice(&[0xc3, 0x01]);
+                out.extend_from_slice(&fingerprint.to_le_bytes());
+            }
+            Self::Number(number) => {
+                out.push(0);
+                out.extend_from_slice(&number.to_be_bytes());
+            }
+        }
+    }
+}

@@ -1,0 +1,116 @@
+//! Strings to dense ids and back, shared by all threads.
+
+use thiserror::Error;
+
+use crate::byte_table::{ByteTable, Full, LimitsError, Number};
+
+/// Longest string that is interned: one page of a name is a mistake, and a snapshot's segment must hold any string.
+pub const STRING_BYTES_MAX: usize = 64 << 10;
+
+/// What an interner may hold. All of it is allocated when the interner is made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct InternerLimits {
+    /// Strings, 1 to 2^30.
+    pub strings_max: u32,
+    /// Memory for the strings' bytes, each with a header of 8 bytes and rounded up to 8; at most 32 GiB.
+    pub bytes_max: usize,
+}
+
+/// A string that was not interned.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+pub enum InternError {
+    /// No room for a new string. Known strings still have their ids.
+    #[error("the table of strings is full: start again with higher limits for strings and bytes")]
+    Full,
+    /// The string is longer than [`STRING_BYTES_MAX`].
+    #[error("the string is longer than {STRING_BYTES_MAX} bytes: shorten it where it is produced")]
+    TooLong,
+    /// The bytes are not UTF-8.
+    #[error("the string's bytes are not UTF-8: repair the producer")]
+    Utf8,
+}
+
+/// Strings to dense ids from 0 and back. All methods take `&self` and may be called from any thread at any time.
+///
+/// - The same bytes have the same id in every thread; an id never changes and is never used again.
+/// - Finding a known string takes no lock, writes nothing and allocates nothing: no thread can delay it.
+/// - A new string takes one short lock. It is checked to be UTF-8 then, and only then: equal bytes are equally valid.
+/// - Capacity and memory are fixed. A string that has no room is answered with [`InternError::Full`] at once, nothing
+///   of it is kept, and every known string still resolves. No call ever waits for room.
+/// - A thread that dies in the middle of an insertion has inserted the string or not, nothing between; others go on.
+/// - Probing is bounded, the hash is seeded, and bytes are compared in full: different strings never share an id.
+///
+/// How this is done stands in `byte_table.rs`.
+#[derive(Debug)]
+pub struct Interner {
+    table: ByteTable,
+}
+
+impl Interner {
+    /// An empty interner. The seed goes into the hash; take a random one unless a test must be repeatable.
+    pub fn new(limits: InternerLimits, seed: u64) -> Result<Self, LimitsError> {
+        Ok(Self { table: ByteTable::new(limits.strings_max, limits.bytes_max, seed)? })
+    }
+
+    /// The id of a string, which is inserted if it is new.
+    #[inline]
+    pub fn intern(&self, bytes: &[u8]) -> Result<u32, InternError> {
+        let hash = self.table.hash(bytes);
+        match self.table.find(hash, bytes) {
+            Some(id) => Ok(id),
+            None => self.insert(hash, bytes),
+        }
+    }
+
+    #[cold]
+    fn insert(&self, hash: u64, bytes: &[u8]) -> Result<u32, InternError> {
+        std::str::from_utf8(bytes).map_err(|_| InternError::Utf8)?;
+        if bytes.len() > STRING_BYTES_MAX {
+            return Err(InternError::TooLong);
+        }
+        self.table.insert(hash, bytes, Number::Next).map_err(|Full| InternError::Full)
+    }
+
+    /// The id of a string, if it has one.
+    #[inline]
+    pub fn find(&self, bytes: &[u8]) -> Option<u32> {
+        self.table.find(self.table.hash(bytes), bytes)
+    }
+
+    /// The string with this id.
+    #[inline]
+    pub fn get(&self, id: u32) -> Option<&str> {
+        // SAFETY: `insert` is the only way in, and it checks.
+        self.table.get(id).map(|bytes| unsafe { std::str::from_utf8_unchecked(bytes) })
+    }
+
+    /// Strings held; ids are all numbers below it.
+    pub fn len(&self) -> u32 {
+        self.table.len()
+    }
+
+    /// Whether no string is held.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Strings there is room for, as long as their bytes have room.
+    pub fn strings_max(&self) -> u32 {
+        self.table.entries_max()
+    }
+
+    /// Bytes of strings held, headers and padding included.
+    pub fn bytes_used(&self) -> usize {
+        self.table.bytes_used()
+    }
+
+    /// Memory allocated, in bytes. It never changes.
+    pub fn memory_bytes(&self) -> usize {
+        self.table.memory_bytes()
+    }
+
+    /// Strings with ids from `since` on, in order.
+    pub fn iter_since(&self, since: u32) -> impl Iterator<Item = (u32, &str)> {
+        (since..self.len()).filter_map(|id| Some((id, self.get(id)?)))
+    }
+}

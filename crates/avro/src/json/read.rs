@@ -1,0 +1,327 @@
+//! JSON to Avro, by a schema.
+
+use std::cell::Cell;
+
+use serde_json::{Map, Value};
+
+use crate::encode::{self, RecordParts};
+use crate::error::EncodeError;
+use crate::json::text;
+use crate::schema::{Fixed, Kind, Logical, Record, Schema, Type, TypeId};
+
+/// Branches of unions that may be tried in vain for one value, so that unions in unions can't take for ever.
+const ATTEMPTS_MAX: u32 = 10_000;
+
+impl Schema {
+    /// Appends a value given as JSON text, encoded. After an error `out` is as it was before.
+    pub fn encode_json(&self, json: &str, out: &mut Vec<u8>) -> Result<(), EncodeError> {
+        let value = serde_json::from_str(json).map_err(|error| EncodeError::new("JSON", error.to_string()))?;
+        self.encode_value(&value, out)
+    }
+
+    /// Appends a value given as JSON, encoded. After an error `out` is as it was before.
+    pub fn encode_value(&self, value: &Value, out: &mut Vec<u8>) -> Result<(), EncodeError> {
+        let begin = out.len();
+        Reader::new(self, true).value(self.root(), value, out).inspect_err(|_| out.truncate(begin))
+    }
+}
+
+/// Appends a field's default: bytes and numbers alone, as the specification has it.
+pub(crate) fn encode_default(schema: &Schema, id: TypeId, value: &Value, out: &mut Vec<u8>) -> Result<(), EncodeError> {
+    Reader::new(schema, false).value(id, value, out)
+}
+
+struct Reader<'s> {
+    schema: &'s Schema,
+    /// Whether logical types are read from their text.
+    texts: bool,
+    attempts_left: Cell<u32>,
+}
+
+impl<'s> Reader<'s> {
+    fn new(schema: &'s Schema, texts: bool) -> Self {
+        Self { schema, texts, attempts_left: Cell::new(ATTEMPTS_MAX) }
+    }
+
+    /// Calls itself for each level of the JSON, of which the parser allows 128.
+    fn value(&self, id: TypeId, value: &Value, out: &mut Vec<u8>) -> Result<(), EncodeError> {
+        let Type { kind, logical } = self.schema.type_at(id);
+        if self.texts
+            && let Some(logical) = logical
+            && let Some(result) = self.logical(*logical, kind, value, out)
+        {
+            return result;
+        }
+        let wrong = || EncodeError::new(expected(kind, *logical), found(value));
+        match (kind, value) {
+            (Kind::Null, Value::Null) => {}
+            (Kind::Boolean, Value::Bool(value)) => out.push(u8::from(*value)),
+            (Kind::Int, value) => {
+                let number = integer(value).and_then(|number| i32::try_from(number).ok());
+                encode::long(out, i64::from(number.ok_or_else(wrong)?));
+            }
+            (Kind::Long, value) => encode::long(out, integer(value).ok_or_else(wrong)?),
+            (Kind::Float, value) => {
+                let number = real(value).ok_or_else(wrong)?;
+                if number.is_finite() && !(number as f32).is_finite() {
+                    return Err(wrong());
+                }
+                out.extend_from_slice(&(number as f32).to_le_bytes());
+            }
+            (Kind::Double, value) => out.extend_from_slice(&real(value).ok_or_else(wrong)?.to_le_bytes()),
+            (Kind::String, Value::String(text)) => encode::bytes(out, text.as_bytes()),
+            (Kind::Bytes, Value::String(text)) => encode::bytes(out, &latin(text).ok_or_else(wrong)?),
+            (Kind::Fixed(fixed), Value::String(text)) => {
+                let bytes = latin(text).filter(|bytes| bytes.len() == fixed.size).ok_or_else(wrong)?;
+                out.extend_from_slice(&bytes);
+            }
+            (Kind::Enum(symbols), Value::String(text)) => {
+                let index = symbols.symbols.iter().position(|symbol| symbol == text);
+                encode::length(out, index.ok_or_else(wrong)?);
+            }
+            (Kind::Array(items), Value::Array(values)) => {
+                if !values.is_empty() {
+                    encode::length(out, values.len());
+                }
+                for (i, value) in values.iter().enumerate() {
+                    self.value(*items, value, out).map_err(|error| error.within(&format!("[{i}]")))?;
+                }
+                out.push(0);
+            }
+            (Kind::Map(values), Value::Object(entries)) => {
+                if !entries.is_empty() {
+                    encode::length(out, entries.len());
+                }
+                for (key, value) in entries {
+                    encode::bytes(out, key.as_bytes());
+                    self.value(*values, value, out).map_err(|error| error.within(key))?;
+                }
+                out.push(0);
+            }
+            (Kind::Record(record), Value::Object(fields)) => self.record(record, fields, out)?,
+            (Kind::Union(branches), value) => self.union(branches, value, out)?,
+            _ => return Err(wrong()),
+        }
+        Ok(())
+    }
+
+    fn record(&self, record: &Record, fields: &Map<String, Value>, out: &mut Vec<u8>) -> Result<(), EncodeError> {
+        if let Some(unknown) = fields.keys().find(|key| record.fields.iter().all(|field| field.name != **key)) {
+            let known: Vec<&str> = record.fields.iter().map(|field| field.name.as_str()).collect();
+            let expected = format!("one of the fields {}", known.join(", "));
+            return Err(EncodeError::new(expected, "a field of that name").within(unknown));
+        }
+        let mut parts = RecordParts::new(record);
+        for (index, field) in record.fields.iter().enumerate() {
+            if let Some(value) = fields.get(&field.name) {
+                parts
+                    .write(index, out, |out| self.value(field.type_id, value, out))
+                    .map_err(|error| error.within(&field.name))?;
+            }
+        }
+        parts.finish(out)
+    }
+
+    fn union(&self, branches: &[TypeId], value: &Value, out: &mut Vec<u8>) -> Result<(), EncodeError> {
+        let mut refusals = Vec::new();
+        for rank in 0..2 {
+            for (index, id) in branches.iter().enumerate() {
+                if self.rank(*id, value) == Some(rank) {
+                    match self.attempt(index, *id, value, out) {
+                        Ok(()) => return Ok(()),
+                        Err(error) => refusals.push(error),
+                    }
+                }
+            }
+        }
+        if let Value::Object(fields) = value
+            && let Some((name, value)) = fields.iter().next()
+            && fields.len() == 1
+            && let Some((index, id)) =
+                branches.iter().enumerate().find(|(_, id)| self.schema.kind(**id).to_string() == *name)
+        {
+            return self.attempt(index, *id, value, out);
+        }
+        if refusals.len() == 1 {
+            return Err(refusals.remove(0));
+        }
+        let names: Vec<String> = branches.iter().map(|id| self.schema.kind(*id).to_string()).collect();
+        Err(EncodeError::new(format!("one of {}", names.join(", ")), found(value)))
+    }
+
+    fn attempt(&self, index: usize, id: TypeId, value: &Value, out: &mut Vec<u8>) -> Result<(), EncodeError> {
+        let begin = out.len();
+        encode::length(out, index);
+        self.value(id, value, out).inspect_err(|_| {
+            out.truncate(begin);
+            self.attempts_left.set(self.attempts_left.get().saturating_sub(1));
+        })
+    }
+
+    /// How well a branch takes a value: 0 as it is, 1 in another form. Nothing, once too many were tried in vain.
+    fn rank(&self, id: TypeId, value: &Value) -> Option<u32> {
+        let Type { kind, logical } = self.schema.type_at(id);
+        if self.attempts_left.get() == 0 {
+            return None;
+        }
+        match (value, kind) {
+            (Value::Null, Kind::Null) | (Value::Bool(_), Kind::Boolean) => Some(0),
+            (Value::Number(_), Kind::Int | Kind::Long) => Some(0),
+            (Value::Number(number), Kind::Float | Kind::Double) => Some(u32::from(!number.is_f64())),
+            (Value::String(_), Kind::String) => Some(u32::from(logical.is_some())),
+            (Value::String(text), Kind::Enum(symbols)) => symbols.symbols.contains(text).then_some(0),
+            (Value::String(_), Kind::Int | Kind::Long) if logical.is_some() => Some(1),
+            (Value::String(_), Kind::Bytes | Kind::Fixed(_) | Kind::Float | Kind::Double) => Some(1),
+            (Value::Number(_), Kind::Bytes | Kind::Fixed(_)) if logical.is_some() => Some(1),
+            (Value::Array(_), Kind::Array(_)) | (Value::Object(_), Kind::Map(_)) => Some(0),
+            (Value::Object(fields), Kind::Record(record)) => {
+                fields.keys().all(|key| record.fields.iter().any(|field| field.name == *key)).then_some(0)
+            }
+            (Value::Object(_), Kind::Fixed(_)) if *logical == Some(Logical::Duration) => Some(0),
+            _ => None,
+        }
+    }
+
+    /// A logical type from the form that people write. Nothing, if the value is to be read as the type beneath.
+    fn logical(
+        &self,
+        logical: Logical,
+        kind: &Kind,
+        value: &Value,
+        out: &mut Vec<u8>,
+    ) -> Option<Result<(), EncodeError>> {
+        let wrong = || EncodeError::new(expected(kind, Some(logical)), found(value));
+        let result = match (kind, value) {
+            (Kind::Int | Kind::Long, Value::String(text)) => match text::parse_time(logical, text) {
+                Some(number) if matches!(kind, Kind::Long) || i32::try_from(number).is_ok() => {
+                    encode::long(out, number);
+                    Ok(())
+                }
+                _ => Err(wrong()),
+            },
+            (Kind::String, Value::String(text)) if logical == Logical::Uuid => match text::parse_uuid(text) {
+                Some(_) => return None,
+                None => Err(wrong()),
+            },
+            (Kind::Bytes | Kind::Fixed(_), value) => match (logical, value) {
+                (Logical::Uuid, Value::String(text)) => binary(kind, &text::parse_uuid(text)?, out).ok_or_else(wrong),
+                (Logical::Decimal { precision, scale }, Value::String(_) | Value::Number(_)) => {
+                    let text = match value {
+                        Value::String(text) => text.clone(),
+                        value => value.to_string(),
+                    };
+                    let size = match kind {
+                        Kind::Fixed(fixed) => Some(fixed.size),
+                        _ => None,
+                    };
+                    match text::parse_decimal(&text, precision, scale, size) {
+                        Some(bytes) => binary(kind, &bytes, out).ok_or_else(wrong),
+                        // A longer decimal is read as the bytes as which it is written.
+                        None if value.is_string() && latin(&text).is_some_and(|bytes| bytes.len() > 16) => return None,
+                        None => Err(wrong()),
+                    }
+                }
+                (Logical::Duration, Value::Object(parts)) => match duration(parts) {
+                    Some(bytes) => binary(kind, &bytes, out).ok_or_else(wrong),
+                    None => Err(wrong()),
+                },
+                _ => return None,
+            },
+            _ => return None,
+        };
+        Some(result)
+    }
+}
+
+fn binary(kind: &Kind, bytes: &[u8], out: &mut Vec<u8>) -> Option<()> {
+    match kind {
+        Kind::Fixed(fixed) if fixed.size != bytes.len() => return None,
+        Kind::Fixed(_) => out.extend_from_slice(bytes),
+        _ => encode::bytes(out, bytes),
+    }
+    Some(())
+}
+
+fn duration(parts: &Map<String, Value>) -> Option<Vec<u8>> {
+    let part = |name| match parts.get(name) {
+        None => Some(0),
+        Some(value) => u32::try_from(value.as_u64()?).ok(),
+    };
+    let known = ["months", "days", "millis"];
+    if parts.keys().any(|key| !known.contains(&key.as_str())) {
+        return None;
+    }
+    let parts: Option<Vec<u32>> = known.into_iter().map(part).collect();
+    Some(parts?.into_iter().flat_map(u32::to_le_bytes).collect())
+}
+
+/// An integer, also written as `1.0` or `1e3`, as far as such a number is exact.
+fn integer(value: &Value) -> Option<i64> {
+    const EXACT_MAX: f64 = 9_007_199_254_740_992.0;
+    value.as_i64().or_else(|| {
+        let number = value.as_f64().filter(|_| !value.is_u64())?;
+        (number.fract() == 0.0 && number.abs() < EXACT_MAX).then_some(number as i64)
+    })
+}
+
+fn real(value: &Value) -> Option<f64> {
+    match value {
+        Value::Number(number) => number.as_f64(),
+        Value::String(text) => match text.as_str() {
+            "NaN" => Some(f64::NAN),
+            "Infinity" => Some(f64::INFINITY),
+            "-Infinity" => Some(f64::NEG_INFINITY),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// One byte a character.
+fn latin(text: &str) -> Option<Vec<u8>> {
+    text.chars().map(|character| u8::try_from(u32::from(character)).ok()).collect()
+}
+
+fn expected(kind: &Kind, logical: Option<Logical>) -> String {
+    match (kind, logical) {
+        (_, Some(Logical::Decimal { precision, scale })) => {
+            format!("a decimal of at most {precision} digits, {scale} of them after the point")
+        }
+        (_, Some(Logical::Date)) => "a date such as 2020-09-13, or days since 1970".to_owned(),
+        (_, Some(Logical::TimeMillis | Logical::TimeMicros)) => {
+            "a time of day such as 12:26:40.5, or a number".to_owned()
+        }
+        (_, Some(Logical::LocalTimestampMillis | Logical::LocalTimestampMicros | Logical::LocalTimestampNanos)) => {
+            "a timestamp such as 2020-09-13T12:26:40, no finer than its unit, or a number".to_owned()
+        }
+        (_, Some(Logical::TimestampMillis | Logical::TimestampMicros | Logical::TimestampNanos)) => {
+            "a timestamp such as 2020-09-13T12:26:40Z, no finer than its unit, or a number".to_owned()
+        }
+        (_, Some(Logical::Uuid)) => "a UUID".to_owned(),
+        (_, Some(Logical::Duration)) => "an object with months, days and millis".to_owned(),
+        (Kind::Int, _) => "an integer of 32 bits".to_owned(),
+        (Kind::Long, _) => "an integer of 64 bits".to_owned(),
+        (Kind::Float, _) => "a number that a float holds".to_owned(),
+        (Kind::Double, _) => "a number".to_owned(),
+        (Kind::Bytes, _) => "a string of the characters U+0000 to U+00FF".to_owned(),
+        (Kind::Fixed(fixed), _) => {
+            let Fixed { size, .. } = **fixed;
+            format!("a string of {size} of the characters U+0000 to U+00FF")
+        }
+        (Kind::Enum(symbols), _) => format!("one of {}", symbols.symbols.join(", ")),
+        (Kind::Record(_) | Kind::Map(_), _) => "an object".to_owned(),
+        (kind, _) => kind.to_string(),
+    }
+}
+
+fn found(value: &Value) -> String {
+    match value {
+        Value::Array(_) => "an array".to_owned(),
+        Value::Object(_) => "an object".to_owned(),
+        Value::String(text) if text.chars().count() > 40 => {
+            format!("the string {:?}…", text.chars().take(40).collect::<String>())
+        }
+        Value::String(text) => format!("the string {text:?}"),
+        value => value.to_string(),
+    }
+}

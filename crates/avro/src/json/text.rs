@@ -1,0 +1,143 @@
+//! Logical types as text and back.
+
+use jiff::civil::{Date, DateTime, Time};
+use jiff::tz::TimeZone;
+use jiff::{SignedDuration, Span, Timestamp, Unit};
+
+use crate::schema::Logical;
+
+/// Nanoseconds of a logical type's unit.
+fn unit_nanos(logical: Logical) -> Option<i64> {
+    Some(match logical {
+        Logical::TimestampMillis | Logical::LocalTimestampMillis | Logical::TimeMillis => 1_000_000,
+        Logical::TimestampMicros | Logical::LocalTimestampMicros | Logical::TimeMicros => 1_000,
+        Logical::TimestampNanos | Logical::LocalTimestampNanos => 1,
+        _ => return None,
+    })
+}
+
+fn is_local(logical: Logical) -> bool {
+    matches!(logical, Logical::LocalTimestampMillis | Logical::LocalTimestampMicros | Logical::LocalTimestampNanos)
+}
+
+/// A date, time of day or timestamp as text; nothing where the number is outside of what the text can say.
+pub(crate) fn time(logical: Logical, value: i64) -> Option<String> {
+    if logical == Logical::Date {
+        return Some(epoch().checked_add(Span::new().try_days(value).ok()?).ok()?.to_string());
+    }
+    let nanos = i128::from(value) * i128::from(unit_nanos(logical)?);
+    if matches!(logical, Logical::TimeMillis | Logical::TimeMicros) {
+        let nanos = i64::try_from(nanos).ok().filter(|nanos| (0..86_400_000_000_000).contains(nanos))?;
+        return Some(Time::midnight().checked_add(SignedDuration::from_nanos(nanos)).ok()?.to_string());
+    }
+    let timestamp = Timestamp::from_nanosecond(nanos).ok()?;
+    Some(if is_local(logical) {
+        timestamp.to_zoned(TimeZone::UTC).datetime().to_string()
+    } else {
+        timestamp.to_string()
+    })
+}
+
+/// The number behind such a text; nothing where it is another text, or finer than the type's unit.
+pub(crate) fn parse_time(logical: Logical, text: &str) -> Option<i64> {
+    if logical == Logical::Date {
+        let span = epoch().until((Unit::Day, text.parse::<Date>().ok()?)).ok()?;
+        return Some(i64::from(span.get_days()));
+    }
+    let unit = i128::from(unit_nanos(logical)?);
+    let nanos = match logical {
+        Logical::TimeMillis | Logical::TimeMicros => {
+            text.parse::<Time>().ok()?.duration_since(Time::midnight()).as_nanos()
+        }
+        logical if is_local(logical) => {
+            text.parse::<DateTime>().ok()?.to_zoned(TimeZone::UTC).ok()?.timestamp().as_nanosecond()
+        }
+        _ => text.parse::<Timestamp>().ok()?.as_nanosecond(),
+    };
+    if nanos % unit != 0 {
+        return None;
+    }
+    i64::try_from(nanos / unit).ok()
+}
+
+fn epoch() -> Date {
+    Date::constant(1970, 1, 1)
+}
+
+/// A decimal of at most 16 bytes as text.
+pub(crate) fn decimal(bytes: &[u8], scale: u32) -> Option<String> {
+    let first = *bytes.first()?;
+    let mut wide = [if first >= 0x80 { 0xff } else { 0 }; 16];
+    wide.get_mut(16_usize.checked_sub(bytes.len())?..)?.copy_from_slice(bytes);
+    let value = i128::from_be_bytes(wide);
+    let scale = usize::try_from(scale).ok().filter(|scale| *scale <= 100)?;
+    let digits = format!("{:0>width$}", value.unsigned_abs(), width = scale + 1);
+    let (whole, rest) = digits.split_at(digits.len() - scale);
+    let sign = if value < 0 { "-" } else { "" };
+    Some(if rest.is_empty() { format!("{sign}{whole}") } else { format!("{sign}{whole}.{rest}") })
+}
+
+/// The bytes of a decimal, as many as `size` or as few as hold it; nothing where it has more digits than allowed.
+pub(crate) fn parse_decimal(text: &str, precision: u32, scale: u32, size: Option<usize>) -> Option<Vec<u8>> {
+    let (sign, text) = match text.strip_prefix('-') {
+        Some(text) => (-1, text),
+        None => (1, text),
+    };
+    let (whole, rest) = text.split_once('.').unwrap_or((text, ""));
+    let rest = rest.trim_end_matches('0');
+    let scale = usize::try_from(scale).ok().filter(|scale| *scale <= 38 && *scale >= rest.len())?;
+    let digits = format!("{whole}{rest:0<scale$}");
+    let digits = digits.trim_start_matches('0');
+    if whole.is_empty() || !text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.') {
+        return None;
+    }
+    if u32::try_from(digits.len()).ok()? > precision {
+        return None;
+    }
+    let value = if digits.is_empty() { 0 } else { digits.parse::<i128>().ok()? } * sign;
+    let wide = value.to_be_bytes();
+    let sign_byte = if value < 0 { 0xff } else { 0 };
+    // Bytes that only repeat the sign go, as long as the next one still shows it.
+    let spare = wide
+        .windows(2)
+        .take_while(|pair| matches!(pair, [first, second] if *first == sign_byte && (second ^ sign_byte) < 0x80));
+    let short = wide.get(spare.count()..)?;
+    match size {
+        None => Some(short.to_vec()),
+        Some(size) => {
+            let mut bytes = vec![sign_byte; size.checked_sub(short.len())?];
+            bytes.extend_from_slice(short);
+            Some(bytes)
+        }
+    }
+}
+
+/// A UUID's 16 bytes as text.
+pub(crate) fn uuid(bytes: &[u8]) -> Option<String> {
+    if bytes.len() != 16 {
+        return None;
+    }
+    let mut text = String::with_capacity(36);
+    for (i, byte) in bytes.iter().enumerate() {
+        if matches!(i, 4 | 6 | 8 | 10) {
+            text.push('-');
+        }
+        text.push_str(&format!("{byte:02x}"));
+    }
+    Some(text)
+}
+
+/// The bytes of a UUID's text.
+pub(crate) fn parse_uuid(text: &str) -> Option<Vec<u8>> {
+    let dashes = text.bytes().enumerate().all(|(i, byte)| (byte == b'-') == matches!(i, 8 | 13 | 18 | 23));
+    if text.len() != 36 || !dashes {
+        return None;
+    }
+    let digits: Option<Vec<u8>> = text
+        .chars()
+        .filter(|character| *character != '-')
+        .map(|character| character.to_digit(16).and_then(|digit| u8::try_from(digit).ok()))
+        .collect();
+    let (pairs, _) = digits.as_deref()?.as_chunks::<2>();
+    Some(pairs.iter().map(|[high, low]| high << 4 | low).collect())
+}

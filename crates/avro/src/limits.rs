@@ -1,0 +1,29 @@
+//! What one message may ask of its reader.
+
+/// Limits on one message, whatever its bytes claim.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// Records, arrays, maps and unions in one another. What reads a decoded message recursively (JSON, serde) goes as
+    /// deep, so a thread's stack sets the bound.
+    pub depth_max: u32,
+    /// Elements of arrays, entries of maps and fields of records, all together. Elements may take no bytes, so the
+    /// message's length does not bound them.
+    pub elements_max: u32,
+}
+
+impl Limits {
+    /// 64 levels, as deep as people nest; 2^20 elements, which take 24 to 48 MiB in a row buffer.
+    pub const DEFAULT: Self = Self { depth_max: 64, elements_max: 1 << 20 };
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self::DEFAULT
+    }
+}
+
+/// Levels to which schemas are followed: more than their JSON can nest.
+pub(crate) const SCHEMA_DEPTH_MAX: u32 = 256;
+
+/// Steps a plan may have: a schema's JSON of 1 MB makes about 50,000.
+pub(crate) const PLAN_STEPS_MAX: usize = 1 << 20;

@@ -1,0 +1,282 @@
+//! Messages of measurements to columns: a series id, a time and a value each.
+//!
+//! A message is a metric, a map of tags, a time and a value. The first two are its *identity* and repeat from message
+//! to message; the last two are its *tail* and change. Reading the identity forward means following eleven lengths, each
+//! of which says where the next one is. That chain is not followed here:
+//!
+//! 1. The tail is read **from the end**. In a variable-length integer every byte but the last has its high bit set, so
+//!    the message's last byte ends `value`, the bytes before it with the high bit set belong to it, the next one ends
+//!    `time`, and so on until the high bit is clear again. (A float or double is four or eight bytes.)
+//! 2. What is before the tail is looked up whole among the identities seen before: one hash, one comparison of all bytes.
+//! 3. Found: the message is valid, and done. Not found: it is read forward with every check, and its identity remembered.
+//!
+//! **Why that validates everything.** Let `M` be a message, `P` the bytes before its tail as found from the end, and `P`
+//! equal to a remembered identity. `P` was remembered because the forward reader, with every check, read a metric and
+//! tags from some message and ended exactly at `P`'s length. The forward reader decides each step by bytes it has read,
+//! and by bounds that only a shorter message can fail; so on `M`, which begins with `P` and is longer, it takes the same
+//! steps and ends at the same place with the same strings. From there the bytes are, by construction, one integer (bytes
+//! with the high bit set, one with it clear) and a second one (or four or eight bytes), and nothing after: what the
+//! forward reader reads as time and value, ending at the message's end. An integer of more than ten bytes or 64 bits is
+//! not taken here; the forward reader names the fault. So the fast way says yes only where the forward reader does, with
+//! the same result. And it misses nothing: an identity ends with the map's closing zero, whose high bit is clear, so on a
+//! valid message the backward reader stops where the forward reader began.
+//!
+//! **Batches.** With a million series each look-up misses the cache twice. Messages are therefore taken in blocks,
+//! and each block in three passes: find the identity, hash it and fetch its slot; read the slot and fetch the bytes
+//! behind it; compare and write the row.
+
+mod shape;
+mod tail;
+
+use std::sync::Arc;
+
+pub use shape::{FieldType, Frame, Shape, ShapeError, ValueType};
+
+use crate::arena::Place;
+use crate::cursor::Cursor;
+use crate::error::{Fault, FaultKind};
+use crate::series::{Scratch, SeriesError, SeriesTable, read_identity};
+use tail::Tail;
+
+/// Messages looked up together: enough to have the memory's parallel requests busy, few enough to stay in the first
+/// cache.
+const BLOCK: usize = 64;
+
+/// Faults described in full for each call; the others are counted.
+pub const FAULTS_MAX: usize = 8;
+
+/// Measurements as columns; a row is the same place in each. Kept by the caller and filled again and again.
+#[derive(Debug, Default, Clone, PartialEq)]
+pub struct Columns {
+    /// Series ids of the decoder's table.
+    pub series: Vec<u32>,
+    /// Times as they were written: milliseconds since 1970.
+    pub time_ms: Vec<i64>,
+    /// Values. A long above 2^53 is rounded.
+    pub value: Vec<f64>,
+}
+
+impl Columns {
+    /// Rows.
+    pub fn len(&self) -> usize {
+        self.series.len()
+    }
+
+    /// Whether there is no row.
+    pub fn is_empty(&self) -> bool {
+        self.series.is_empty()
+    }
+
+    /// Removes all rows and keeps the memory.
+    pub fn clear(&mut self) {
+        self.series.clear();
+        self.time_ms.clear();
+        self.value.clear();
+    }
+}
+
+/// What became of a batch's messages.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub struct Counts {
+    /// Messages given.
+    pub messages: u64,
+    /// Of these, rows written.
+    pub rows: u64,
+    /// Of these, dropped because the series table had no room for their series.
+    pub dropped: u64,
+    /// Of these, refused because their bytes are wrong.
+    pub faulty: u64,
+}
+
+/// A message that was refused.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("message {number}, field {field}: {fault}")]
+pub struct MessageFault {
+    /// The message's place in the batch, from 0.
+    pub number: u64,
+    /// The field: `frame`, `metric`, `tags`, `time`, `value`, or `end` for what follows.
+    pub field: &'static str,
+    /// What is wrong, and at which byte of the message.
+    pub fault: Fault,
+}
+
+/// Decodes measurements of one shape. One for each thread; all share one table.
+#[derive(Debug)]
+pub struct MeasurementDecoder {
+    table: Arc<SeriesTable>,
+    forward: Forward,
+    faults: Vec<MessageFault>,
+}
+
+/// A message between the passes.
+#[derive(Clone, Copy)]
+struct Pending<'m> {
+    /// Metric and tags; empty if the message takes the forward way.
+    identity: &'m [u8],
+    hash: u64,
+    place: Place,
+    time: i64,
+    value: f64,
+}
+
+const NOTHING_PENDING: Pending<'static> = Pending { identity: &[], hash: 0, place: 0, time: 0, value: 0.0 };
+
+impl MeasurementDecoder {
+    /// A decoder of messages of this shape, whose series get their ids from `table`.
+    pub fn new(shape: Shape, table: Arc<SeriesTable>) -> Self {
+        let (header, header_bytes) = shape.frame.header();
+        let forward = Forward { value: shape.value, header, header_bytes, scratch: Scratch::default() };
+        Self { table, forward, faults: Vec::with_capacity(FAULTS_MAX) }
+    }
+
+    /// The table.
+    pub fn table(&self) -> &Arc<SeriesTable> {
+        &self.table
+    }
+
+    /// The first faults of the last call, at most [`FAULTS_MAX`].
+    pub fn faults(&self) -> &[MessageFault] {
+        &self.faults
+    }
+
+    /// Appends the messages' rows to `out`, in order. Bad messages and those without room are counted and left out.
+    pub fn decode<'m>(&mut self, messages: impl IntoIterator<Item = &'m [u8]>, out: &mut Columns) -> Counts {
+        self.faults.clear();
+        let mut counts = Counts::default();
+        let mut messages = messages.into_iter();
+        let mut block: [&[u8]; BLOCK] = [&[]; BLOCK];
+        loop {
+            let mut filled = 0;
+            for (place, message) in block.iter_mut().zip(&mut messages) {
+                *place = message;
+                filled += 1;
+            }
+            let Some(block) = block.get(..filled).filter(|block| !block.is_empty()) else {
+                return counts;
+            };
+            match self.forward.value {
+                ValueType::Long => self.decode_block(block, out, &mut counts, |body| {
+                    Some(tail::two_longs(body)?.map(|value| value as f64))
+                }),
+                ValueType::Int => self.decode_block(block, out, &mut counts, |body| {
+                    let tail = tail::two_longs(body)?;
+                    i32::try_from(tail.value).is_ok().then(|| tail.map(|value| value as f64))
+                }),
+                ValueType::Float => {
+                    self.decode_block(block, out, &mut counts, |body| Some(tail::long_and_float(body)?.map(f64::from)))
+                }
+                ValueType::Double => self.decode_block(block, out, &mut counts, tail::long_and_double),
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn decode_block<'m>(
+        &mut self,
+        messages: &[&'m [u8]],
+        out: &mut Columns,
+        counts: &mut Counts,
+        read_tail: impl Fn(&'m [u8]) -> Option<Tail<f64>>,
+    ) {
+        let aliases = self.table.aliases();
+        let mut pending = [NOTHING_PENDING; BLOCK];
+        for (next, message) in pending.iter_mut().zip(messages) {
+            let Some(body) = self.forward.body(message) else { continue };
+            let Some(Tail { begin, time, value }) = read_tail(body) else { continue };
+            let identity = body.get(..begin).unwrap_or_default();
+            let hash = aliases.hash(identity);
+            aliases.prefetch_slot(hash);
+            *next = Pending { identity, hash, place: 0, time, value };
+        }
+        for next in pending.iter_mut().take(messages.len()) {
+            next.place = aliases.propose(next.hash, next.identity.len());
+        }
+        let mut series = [0; BLOCK];
+        let mut time_ms = [0; BLOCK];
+        let mut value = [0.0; BLOCK];
+        let mut rows = 0;
+        for (at, (next, message)) in pending.iter().zip(messages).enumerate() {
+            // SAFETY: `propose` of the same table gave the place in the pass above.
+            let known = unsafe { aliases.confirm(next.place, next.identity) };
+            let row = match known {
+                Some(series) => Row { series, time: next.time, value: next.value },
+                None => match self.forward.read(&self.table, message) {
+                    Ok(row) => row,
+                    Err(SeriesError::Full) => {
+                        counts.dropped += 1;
+                        continue;
+                    }
+                    Err(SeriesError::Bad { field, fault }) => {
+                        counts.faulty += 1;
+                        if self.faults.len() < FAULTS_MAX {
+                            self.faults.push(MessageFault { number: counts.messages + at as u64, field, fault });
+                        }
+                        continue;
+                    }
+                },
+            };
+            let places = (series.get_mut(rows), time_ms.get_mut(rows), value.get_mut(rows));
+            if let (Some(series), Some(time_ms), Some(value)) = places {
+                (*series, *time_ms, *value) = (row.series, row.time, row.value);
+                rows += 1;
+            }
+        }
+        out.series.extend_from_slice(series.get(..rows).unwrap_or_default());
+        out.time_ms.extend_from_slice(time_ms.get(..rows).unwrap_or_default());
+        out.value.extend_from_slice(value.get(..rows).unwrap_or_default());
+        counts.rows += rows as u64;
+        counts.messages += messages.len() as u64;
+    }
+}
+
+/// Reads messages from the front, with every check.
+#[derive(Debug)]
+struct Forward {
+    value: ValueType,
+    header: [u8; 10],
+    header_bytes: usize,
+    scratch: Scratch,
+}
+
+struct Row {
+    series: u32,
+    time: i64,
+    value: f64,
+}
+
+impl Forward {
+    /// The message without its frame, if that is the expected one.
+    #[inline(always)]
+    fn body<'m>(&self, message: &'m [u8]) -> Option<&'m [u8]> {
+        message.strip_prefix(self.header.get(..self.header_bytes)?)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn read(&mut self, table: &SeriesTable, message: &[u8]) -> Result<Row, SeriesError> {
+        let bad = |field| move |fault| SeriesError::Bad { field, fault };
+        let mut cursor = Cursor::new(message);
+        if self.body(message).is_none() {
+            return Err(bad("frame")(cursor.fault(FaultKind::Frame)));
+        }
+        cursor.fixed(self.header_bytes).map_err(bad("frame"))?;
+        let metric = read_identity(&mut cursor, &mut self.scratch)?;
+        let identity = message.get(self.header_bytes..cursor.position()).unwrap_or_default();
+        let time = cursor.long().map_err(bad("time"))?;
+        let value = match self.value {
+            ValueType::Int => cursor.int().map(f64::from),
+            ValueType::Long => cursor.long().map(|value| value as f64),
+            ValueType::Float => cursor.float().map(f64::from),
+            ValueType::Double => cursor.double(),
+        };
+        let value = value.map_err(bad("value"))?;
+        cursor.finish().map_err(bad("end"))?;
+        // Only now: a bad message leaves nothing in the table.
+        let hash = table.aliases().hash(identity);
+        let series = match table.aliases().find(hash, identity) {
+            Some(series) => series,
+            None => table.learn(identity, hash, metric, message, &mut self.scratch)?,
+        };
+        Ok(Row { series, time, value })
+    }
+}

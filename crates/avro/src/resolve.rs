@@ -1,0 +1,468 @@
+//! Resolves a writer's schema with a reader's into a plan's steps.
+//!
+//! Source: Avro specification 1.12, "Schema Resolution". Where a union's branch has no counterpart in the reader's schema, only
+//! messages that hold it are refused; all else that does not fit is refused here.
+
+use std::collections::HashMap;
+
+use crate::error::ResolveError;
+use crate::limits::{PLAN_STEPS_MAX, SCHEMA_DEPTH_MAX};
+use crate::plan::{Branch, Code, PathNode, Plan, Scalar, Segment, Skip, Step};
+use crate::schema::{Enum, Kind, Record, Schema, TypeId, simple};
+use crate::size::Sizes;
+
+/// Appends to `plan` the steps that read a message of `writer` as `reader`.
+pub(crate) fn resolve(writer: &Schema, reader: &Schema, plan: &mut Plan) -> Result<(), ResolveError> {
+    let root = Place { path: 0, type_id: reader.root() };
+    let mut resolver = Resolver {
+        reader,
+        plan,
+        depth: 0,
+        bodies: HashMap::new(),
+        refused: HashMap::new(),
+        sizes: [Sizes::new(writer), Sizes::new(reader)],
+    };
+    resolver.value(Written { schema: writer, id: writer.root(), default: false }, 0, root)?;
+    resolver.push(0, root, Code::End)?;
+    Ok(())
+}
+
+/// A type as it was written: by the writer, or as a default by the reader's schema itself.
+#[derive(Clone, Copy)]
+struct Written<'a> {
+    schema: &'a Schema,
+    id: TypeId,
+    default: bool,
+}
+
+impl<'a> Written<'a> {
+    fn at(self, id: TypeId) -> Self {
+        Self { id, ..self }
+    }
+
+    fn kind(self) -> &'a Kind {
+        self.schema.kind(self.id)
+    }
+}
+
+/// Where a value is, and the reader's type of it; for what is passed over, the type of the record around it.
+#[derive(Clone, Copy)]
+struct Place {
+    path: u32,
+    type_id: TypeId,
+}
+
+/// A record's body is found again by what was written and what is read; `None`: it is passed over.
+type Key = (bool, TypeId, Option<TypeId>);
+
+struct Resolver<'a, 'p> {
+    reader: &'a Schema,
+    plan: &'p mut Plan,
+    depth: u32,
+    bodies: HashMap<Key, u32>,
+    /// Records that do not fit, so that unions do not try them again and again.
+    refused: HashMap<Key, ResolveError>,
+    sizes: [Sizes<'a>; 2],
+}
+
+impl<'a> Resolver<'a, '_> {
+    fn value(&mut self, written: Written<'a>, slot: u32, place: Place) -> Result<(), ResolveError> {
+        self.depth += 1;
+        if self.depth > SCHEMA_DEPTH_MAX {
+            return Err(self.refuse(place, "its types are nested too deep; flatten the schema"));
+        }
+        let result = self.value_within(written, slot, place);
+        self.depth -= 1;
+        result
+    }
+
+    fn value_within(&mut self, written: Written<'a>, slot: u32, place: Place) -> Result<(), ResolveError> {
+        let read = self.reader.kind(place.type_id);
+        match (written.kind(), read) {
+            (Kind::Union(branches), read) => self.union(written, branches, matches!(read, Kind::Union(_)), slot, place),
+            (_, Kind::Union(branches)) => {
+                let level = self.push(slot, place, Code::End)?;
+                let branch = self.branch(written, branches, place)?;
+                self.close(level, |body, next| Code::Wrap { branch, body, next })
+            }
+            (Kind::Record(from), Kind::Record(to)) if to.name.takes(&from.name) => {
+                self.record(written, from, to, slot, place)
+            }
+            (Kind::Array(from), Kind::Array(to)) => {
+                let bytes_min = self.bytes_min(written.at(*from));
+                let level = self.push(slot, place, Code::End)?;
+                let place = self.place(place, Segment::Items, *to)?;
+                self.value(written.at(*from), 0, place)?;
+                self.close(level, |body, next| Code::Array { bytes_min, body, next })
+            }
+            (Kind::Map(from), Kind::Map(to)) => {
+                let bytes_min = self.bytes_min(written.at(*from)).saturating_add(1);
+                let level = self.push(slot, place, Code::End)?;
+                let place = self.place(place, Segment::Value, *to)?;
+                self.value(written.at(*from), 0, place)?;
+                self.close(level, |body, next| Code::Map { bytes_min, body, next })
+            }
+            (Kind::Enum(from), Kind::Enum(to)) if to.name.takes(&from.name) => {
+                let scalar = self.symbols(from, to, place)?;
+                self.push(slot, place, Code::Read(scalar)).map(drop)
+            }
+            (Kind::Fixed(from), Kind::Fixed(to)) if to.name.takes(&from.name) => {
+                if from.size != to.size {
+                    let reason = format!(
+                        "the writer's {} has {} bytes, the reader's {}; give the new size a new name",
+                        from.name.full, from.size, to.size
+                    );
+                    return Err(self.refuse(place, &reason));
+                }
+                let size = self.number(from.size, place)?;
+                self.push(slot, place, Code::Read(Scalar::Fixed(size))).map(drop)
+            }
+            (from, to) => match scalar(from, to) {
+                Some(scalar) => self.push(slot, place, Code::Read(scalar)).map(drop),
+                None => {
+                    let named = matches!(to, Kind::Record(_) | Kind::Enum(_) | Kind::Fixed(_));
+                    let hint = if named { "; if it was renamed, add the old name as an alias" } else { "" };
+                    Err(self.refuse(place, &format!("the writer's {from} can't be read as {to}{hint}")))
+                }
+            },
+        }
+    }
+
+    fn record(
+        &mut self,
+        written: Written<'a>,
+        from: &'a Record,
+        to: &'a Record,
+        slot: u32,
+        place: Place,
+    ) -> Result<(), ResolveError> {
+        let key = (written.default, written.id, Some(place.type_id));
+        let slots = self.number(to.fields.len(), place)?;
+        if let Some(&body) = self.bodies.get(&key) {
+            let next = self.next(place)? + 1;
+            return self.push(slot, place, Code::Record { slots, body, next }).map(drop);
+        }
+        if let Some(error) = self.refused.get(&key) {
+            return Err(error.clone());
+        }
+        let level = self.push(slot, place, Code::End)?;
+        self.bodies.insert(key, level + 1);
+        match self.fields(written, from, to, place) {
+            Ok(()) => self.close(level, |body, next| Code::Record { slots, body, next }),
+            Err(error) => {
+                self.bodies.remove(&key);
+                self.refused.insert(key, error.clone());
+                Err(error)
+            }
+        }
+    }
+
+    fn fields(
+        &mut self,
+        written: Written<'a>,
+        from: &'a Record,
+        to: &'a Record,
+        place: Place,
+    ) -> Result<(), ResolveError> {
+        // A reader's field is filled by the writer's of its name, or else by the first that one of its aliases names.
+        let fills: Vec<Option<usize>> = to
+            .fields
+            .iter()
+            .map(|field| {
+                let by_name = from.fields.iter().position(|other| other.name == field.name);
+                by_name.or_else(|| from.fields.iter().position(|other| field.aliases.contains(&other.name)))
+            })
+            .collect();
+        for (index, field) in from.fields.iter().enumerate() {
+            let mut slots = fills.iter().zip(&to.fields).enumerate().filter(|(_, (fill, _))| **fill == Some(index));
+            let Some((slot, (_, into))) = slots.next() else {
+                let path = self.path(place, Segment::Field(field.name.clone()))?;
+                self.skip(written.at(field.type_id), Place { path, ..place })?;
+                continue;
+            };
+            if let Some((_, (_, second))) = slots.next() {
+                let reason = format!(
+                    "the reader's fields {:?} and {:?} both take the writer's {:?}; keep the alias on one of them",
+                    into.name, second.name, field.name
+                );
+                return Err(self.refuse(place, &reason));
+            }
+            let slot = self.number(slot, place)?;
+            let place = self.place(place, Segment::Field(into.name.clone()), into.type_id)?;
+            self.value(written.at(field.type_id), slot, place)?;
+        }
+        for (index, (field, fill)) in to.fields.iter().zip(fills).enumerate() {
+            if fill.is_some() {
+                continue;
+            }
+            let place = self.place(place, Segment::Field(field.name.clone()), field.type_id)?;
+            let Some(default) = &field.default else {
+                return Err(self.refuse(place, "the writer's schema lacks it; give it a default in the reader's"));
+            };
+            let slot = self.number(index, place)?;
+            let begin = self.number(self.plan.constants.len(), place)?;
+            self.plan.constants.extend_from_slice(default);
+            let level = self.push(slot, place, Code::End)?;
+            self.value(Written { schema: self.reader, id: field.type_id, default: true }, slot, place)?;
+            self.close(level, |body, next| Code::Constant { begin, body, next })?;
+        }
+        Ok(())
+    }
+
+    fn union(
+        &mut self,
+        written: Written<'a>,
+        branches: &'a [TypeId],
+        wrapped: bool,
+        slot: u32,
+        place: Place,
+    ) -> Result<(), ResolveError> {
+        let level = self.push(slot, place, Code::End)?;
+        let mut resolved = Vec::with_capacity(branches.len());
+        let mut refusal = None;
+        for branch in branches {
+            let body = self.next(place)?;
+            let written = written.at(*branch);
+            let result = match self.reader.kind(place.type_id) {
+                Kind::Union(readers) if wrapped => {
+                    self.branch(written, readers, place).map(|index| Branch::Wrapped { index, body })
+                }
+                _ => self.attempt(|this| this.value(written, slot, place)).map(|()| Branch::Plain { body }),
+            };
+            match result {
+                Ok(branch) => {
+                    self.push(0, place, Code::End)?;
+                    resolved.push(branch);
+                }
+                Err(error) => {
+                    resolved.push(Branch::Missing);
+                    refusal.get_or_insert(error);
+                }
+            }
+        }
+        if let Some(error) = refusal
+            && resolved.iter().all(|branch| *branch == Branch::Missing)
+        {
+            return Err(error);
+        }
+        let first = self.number(self.plan.branches.len(), place)?;
+        let count = self.number(resolved.len(), place)?;
+        self.plan.branches.extend(resolved);
+        let next = self.next(place)?;
+        self.set(level, Code::Union { first, count, next });
+        Ok(())
+    }
+
+    /// Reads what was written as the first of the reader's branches that takes it; gives that branch's index. The same type
+    /// goes before the same name in another namespace, and both before a promotion.
+    fn branch(&mut self, written: Written<'a>, readers: &'a [TypeId], place: Place) -> Result<u32, ResolveError> {
+        let mut refusal = None;
+        for rank in 0..3 {
+            for (index, id) in readers.iter().enumerate() {
+                if rank_of(written.kind(), self.reader.kind(*id)) != Some(rank) {
+                    continue;
+                }
+                let place = Place { type_id: *id, ..place };
+                match self.attempt(|this| this.value(written, 0, place)) {
+                    Ok(()) => return self.number(index, place),
+                    Err(error) => drop(refusal.get_or_insert(error)),
+                }
+            }
+        }
+        let reason = || format!("no branch of the reader's union takes the writer's {}", written.kind());
+        Err(refusal.unwrap_or_else(|| self.refuse(place, &reason())))
+    }
+
+    /// Runs `steps`; if they fail, the plan is as it was before.
+    fn attempt(&mut self, steps: impl FnOnce(&mut Self) -> Result<(), ResolveError>) -> Result<(), ResolveError> {
+        let plan = &*self.plan;
+        let lengths =
+            (plan.steps.len(), plan.branches.len(), plan.symbols.len(), plan.constants.len(), plan.paths.len());
+        let depth = self.depth;
+        steps(self).inspect_err(|_| {
+            self.depth = depth;
+            self.plan.steps.truncate(lengths.0);
+            self.plan.places.truncate(lengths.0);
+            self.plan.branches.truncate(lengths.1);
+            self.plan.symbols.truncate(lengths.2);
+            self.plan.constants.truncate(lengths.3);
+            self.plan.paths.truncate(lengths.4);
+            self.bodies.retain(|_, body| (*body as usize) <= lengths.0);
+        })
+    }
+
+    fn symbols(&mut self, from: &Enum, to: &Enum, place: Place) -> Result<Scalar, ResolveError> {
+        let first = self.number(self.plan.symbols.len(), place)?;
+        let count = self.number(from.symbols.len(), place)?;
+        for symbol in &from.symbols {
+            let index = to.symbols.iter().position(|other| other == symbol);
+            let index = index.map(|index| self.number(index, place)).transpose()?.or(to.default);
+            self.plan.symbols.push(index);
+        }
+        Ok(Scalar::Enum { first, count })
+    }
+
+    fn skip(&mut self, written: Written<'a>, place: Place) -> Result<(), ResolveError> {
+        self.depth += 1;
+        if self.depth > SCHEMA_DEPTH_MAX {
+            return Err(self.refuse(place, "its types are nested too deep; flatten the schema"));
+        }
+        let result = self.skip_within(written, place);
+        self.depth -= 1;
+        result
+    }
+
+    fn skip_within(&mut self, written: Written<'a>, place: Place) -> Result<(), ResolveError> {
+        if let Some(size) = self.sizes(written).fixed(written.id) {
+            return self.skip_fixed(size, place);
+        }
+        match written.kind() {
+            Kind::Bytes | Kind::String => self.push(0, place, Code::Skip(Skip::Bytes)).map(drop),
+            Kind::Array(items) | Kind::Map(items) => {
+                let keys = matches!(written.kind(), Kind::Map(_));
+                let bytes_min = self.bytes_min(written.at(*items)).saturating_add(u32::from(keys));
+                let level = self.push(0, place, Code::End)?;
+                self.skip(written.at(*items), place)?;
+                self.close(level, |body, next| Code::SkipBlocks { keys, bytes_min, body, next })
+            }
+            Kind::Union(branches) => {
+                let level = self.push(0, place, Code::End)?;
+                let mut bodies = Vec::with_capacity(branches.len());
+                for branch in branches {
+                    bodies.push(Branch::Plain { body: self.next(place)? });
+                    self.skip(written.at(*branch), place)?;
+                    self.push(0, place, Code::End)?;
+                }
+                let first = self.number(self.plan.branches.len(), place)?;
+                let count = self.number(bodies.len(), place)?;
+                self.plan.branches.extend(bodies);
+                let next = self.next(place)?;
+                self.set(level, Code::SkipUnion { first, count, next });
+                Ok(())
+            }
+            Kind::Record(record) => {
+                let key = (written.default, written.id, None);
+                if let Some(&body) = self.bodies.get(&key) {
+                    let next = self.next(place)? + 1;
+                    return self.push(0, place, Code::SkipRecord { body, next }).map(drop);
+                }
+                let level = self.push(0, place, Code::End)?;
+                self.bodies.insert(key, level + 1);
+                for field in &record.fields {
+                    self.skip(written.at(field.type_id), place)?;
+                }
+                self.close(level, |body, next| Code::SkipRecord { body, next })
+            }
+            // All that is left are integers: a fixed size was handled above.
+            _ => self.push(0, place, Code::Skip(Skip::Long)).map(drop),
+        }
+    }
+
+    fn skip_fixed(&mut self, size: u32, place: Place) -> Result<(), ResolveError> {
+        if size == 0 {
+            return Ok(());
+        }
+        self.push(0, place, Code::Skip(Skip::Fixed(size))).map(drop)
+    }
+
+    fn sizes(&mut self, written: Written<'a>) -> &mut Sizes<'a> {
+        let [writer, reader] = &mut self.sizes;
+        if written.default { reader } else { writer }
+    }
+
+    fn bytes_min(&mut self, written: Written<'a>) -> u32 {
+        self.sizes(written).min(written.id)
+    }
+
+    fn place(&mut self, around: Place, segment: Segment, type_id: TypeId) -> Result<Place, ResolveError> {
+        Ok(Place { path: self.path(around, segment)?, type_id })
+    }
+
+    fn path(&mut self, around: Place, segment: Segment) -> Result<u32, ResolveError> {
+        let node = self.number(self.plan.paths.len(), around)?;
+        self.plan.paths.push(PathNode { parent: around.path, segment });
+        Ok(node)
+    }
+
+    fn push(&mut self, slot: u32, place: Place, code: Code) -> Result<u32, ResolveError> {
+        let index = self.next(place)?;
+        self.plan.steps.push(Step { slot, code });
+        self.plan.places.push(place.path);
+        Ok(index)
+    }
+
+    /// Ends the level that the step `level` began, and says what that step does.
+    fn close(&mut self, level: u32, code: impl FnOnce(u32, u32) -> Code) -> Result<(), ResolveError> {
+        let path = self.plan.places.get(level as usize).copied().unwrap_or_default();
+        let place = Place { path, type_id: self.reader.root() };
+        self.push(0, place, Code::End)?;
+        let next = self.next(place)?;
+        self.set(level, code(level + 1, next));
+        Ok(())
+    }
+
+    fn set(&mut self, step: u32, code: Code) {
+        if let Some(step) = self.plan.steps.get_mut(step as usize) {
+            step.code = code;
+        }
+    }
+
+    fn next(&self, place: Place) -> Result<u32, ResolveError> {
+        let length = self.plan.steps.len();
+        if length >= PLAN_STEPS_MAX {
+            return Err(self.refuse(place, "the schemas have too many fields; split them"));
+        }
+        self.number(length, place)
+    }
+
+    fn number(&self, number: usize, place: Place) -> Result<u32, ResolveError> {
+        u32::try_from(number).map_err(|_| self.refuse(place, "a size in the schema is 2^32 or more; make it smaller"))
+    }
+
+    #[cold]
+    fn refuse(&self, place: Place, reason: &str) -> ResolveError {
+        ResolveError { path: self.plan.path(place.path), reason: reason.to_owned() }
+    }
+}
+
+/// How well a reader's branch takes a written type: 0 the same type, 1 the same by name or alias alone, 2 a promotion.
+fn rank_of(from: &Kind, to: &Kind) -> Option<u32> {
+    let (from_name, to_name) = match (from, to) {
+        (Kind::Array(_), Kind::Array(_)) | (Kind::Map(_), Kind::Map(_)) => return Some(0),
+        (Kind::Record(from), Kind::Record(to)) => (&from.name, &to.name),
+        (Kind::Enum(from), Kind::Enum(to)) => (&from.name, &to.name),
+        (Kind::Fixed(from), Kind::Fixed(to)) => (&from.name, &to.name),
+        _ => {
+            let same = std::mem::discriminant(from) == std::mem::discriminant(to);
+            return scalar(from, to).map(|_| if same { 0 } else { 2 });
+        }
+    };
+    match () {
+        () if from_name.full == to_name.full => Some(0),
+        () if from_name.simple() == simple(&to_name.full) || to_name.takes(from_name) => Some(1),
+        () => None,
+    }
+}
+
+/// The primitive types and their promotions.
+fn scalar(from: &Kind, to: &Kind) -> Option<Scalar> {
+    Some(match (from, to) {
+        (Kind::Null, Kind::Null) => Scalar::Null,
+        (Kind::Boolean, Kind::Boolean) => Scalar::Boolean,
+        (Kind::Int, Kind::Int) => Scalar::Int,
+        (Kind::Int, Kind::Long) => Scalar::IntToLong,
+        (Kind::Int, Kind::Float) => Scalar::IntToFloat,
+        (Kind::Int, Kind::Double) => Scalar::IntToDouble,
+        (Kind::Long, Kind::Long) => Scalar::Long,
+        (Kind::Long, Kind::Float) => Scalar::LongToFloat,
+        (Kind::Long, Kind::Double) => Scalar::LongToDouble,
+        (Kind::Float, Kind::Float) => Scalar::Float,
+        (Kind::Float, Kind::Double) => Scalar::FloatToDouble,
+        (Kind::Double, Kind::Double) => Scalar::Double,
+        (Kind::Bytes, Kind::Bytes) => Scalar::Bytes,
+        (Kind::Bytes, Kind::String) => Scalar::BytesToString,
+        (Kind::String, Kind::String) => Scalar::String,
+        (Kind::String, Kind::Bytes) => Scalar::StringToBytes,
+        _ => return None,
+    })
+}

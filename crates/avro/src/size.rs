@@ -1,0 +1,60 @@
+//! How many bytes a type's values take, as far as the schema alone says.
+
+use std::collections::HashMap;
+
+use crate::schema::{Kind, Schema, TypeId};
+
+/// Sizes of a schema's types, each found once.
+pub(crate) struct Sizes<'a> {
+    schema: &'a Schema,
+    known: HashMap<TypeId, Size>,
+}
+
+#[derive(Clone, Copy)]
+struct Size {
+    min: u32,
+    /// Whether every value takes `min`.
+    fixed: bool,
+}
+
+impl<'a> Sizes<'a> {
+    pub fn new(schema: &'a Schema) -> Self {
+        Self { schema, known: HashMap::new() }
+    }
+
+    /// The fewest bytes that a value of this type takes.
+    pub fn min(&mut self, id: TypeId) -> u32 {
+        self.size(id).min
+    }
+
+    /// The bytes that every value of this type takes, if they are all as long.
+    pub fn fixed(&mut self, id: TypeId) -> Option<u32> {
+        Some(self.size(id)).filter(|size| size.fixed).map(|size| size.min)
+    }
+
+    /// Recursion is as deep as the schema's JSON: what is defined elsewhere was met there first.
+    fn size(&mut self, id: TypeId) -> Size {
+        if let Some(size) = self.known.get(&id) {
+            return *size;
+        }
+        // A record within itself counts as nothing, so that the sum is a lower bound.
+        self.known.insert(id, Size { min: 0, fixed: false });
+        let schema = self.schema;
+        let (min, fixed) = match schema.kind(id) {
+            Kind::Null => (0, true),
+            Kind::Boolean => (1, true),
+            Kind::Float => (4, true),
+            Kind::Double => (8, true),
+            Kind::Fixed(fixed) => u32::try_from(fixed.size).map_or((u32::MAX, false), |size| (size, true)),
+            Kind::Record(record) => record.fields.iter().fold((0_u32, true), |(min, fixed), field| {
+                let size = self.size(field.type_id);
+                let sum = min.checked_add(size.min);
+                (sum.unwrap_or(u32::MAX), fixed && size.fixed && sum.is_some())
+            }),
+            _ => (1, false),
+        };
+        let size = Size { min, fixed };
+        self.known.insert(id, size);
+        size
+    }
+}

@@ -1,0 +1,166 @@
+//! JSON to Avro and back.
+
+#![allow(clippy::unwrap_used, clippy::indexing_slicing)]
+
+mod support;
+
+use support::{pass, schema};
+
+fn refuse(json: &str, value: &str) -> String {
+    let mut out = vec![7];
+    let error = schema(json).encode_json(value, &mut out).unwrap_err();
+    assert_eq!(out, [7], "what was there before stays alone");
+    error.to_string()
+}
+
+#[test]
+fn logical_types_as_people_write_them() {
+    let of = |kind: &str, logical: &str| format!(r#"{{"type":"{kind}","logicalType":"{logical}"}}"#);
+    let cases = [
+        (of("long", "timestamp-millis"), r#""2020-09-13T12:26:40.5Z""#, "1600000000500"),
+        (of("long", "timestamp-micros"), r#""1969-12-31T23:59:59.999999Z""#, "-1"),
+        (of("long", "timestamp-nanos"), r#""1970-01-01T00:00:00.000000001Z""#, "1"),
+        (of("long", "local-timestamp-millis"), r#""2020-09-13T12:26:40""#, "1600000000000"),
+        (of("int", "date"), r#""2020-09-13""#, "18518"),
+        (of("int", "time-millis"), r#""12:26:40.5""#, "44800500"),
+        (of("long", "time-micros"), r#""00:00:01""#, "1000000"),
+    ];
+    for (schema, text, number) in &cases {
+        assert_eq!(pass(schema, schema, text), *text);
+        assert_eq!(pass(schema, schema, number), *text);
+    }
+    // Outside of what a text can say, a number; a text finer than the unit is refused.
+    assert_eq!(pass(&cases[0].0, &cases[0].0, "9223372036854775807"), "9223372036854775807");
+    assert!(refuse(&cases[0].0, r#""2020-09-13T12:26:40.0001Z""#).starts_with("expected a timestamp such as"));
+    let uuid = of("string", "uuid");
+    assert_eq!(
+        pass(&uuid, &uuid, r#""6ba7b810-9dad-11d1-80b4-00c04fd430c8""#),
+        r#""6ba7b810-9dad-11d1-80b4-00c04fd430c8""#
+    );
+    assert!(refuse(&uuid, r#""6ba7b810""#).starts_with("expected a UUID"));
+    let uuid = r#"{"type":"fixed","size":16,"name":"U","logicalType":"uuid"}"#;
+    assert_eq!(
+        pass(uuid, uuid, r#""6ba7b810-9dad-11d1-80b4-00c04fd430c8""#),
+        r#""6ba7b810-9dad-11d1-80b4-00c04fd430c8""#
+    );
+    let duration = r#"{"type":"fixed","size":12,"name":"D","logicalType":"duration"}"#;
+    assert_eq!(pass(duration, duration, r#"{"days":2}"#), r#"{"months":0,"days":2,"millis":0}"#);
+}
+
+#[test]
+fn decimals() {
+    let bytes = r#"{"type":"bytes","logicalType":"decimal","precision":6,"scale":2}"#;
+    let fixed = r#"{"type":"fixed","name":"F","size":4,"logicalType":"decimal","precision":6,"scale":2}"#;
+    for schema in [bytes, fixed] {
+        for (text, wanted) in [
+            (r#""12.5""#, r#""12.50""#),
+            ("-0.01", r#""-0.01""#),
+            ("0", r#""0.00""#),
+            ("1.28", r#""1.28""#),
+            ("-1.28", r#""-1.28""#),
+            (r#""9999.99""#, r#""9999.99""#),
+            ("-327.68", r#""-327.68""#),
+            ("327.68", r#""327.68""#),
+            ("1.500", r#""1.50""#),
+        ] {
+            assert_eq!(pass(schema, schema, text), wanted, "{text}");
+        }
+        for wrong in ["12345.67", r#""1.234""#, r#""x""#, r#""""#, r#""1e3""#, r#""--1""#] {
+            let error = refuse(schema, wrong);
+            assert!(error.starts_with("expected a decimal of at most 6 digits, 2 of them after the point"), "{error}");
+        }
+    }
+}
+
+#[test]
+fn unions_take_the_branch_that_fits() {
+    let union = r#"["null","long",{"type":"long","logicalType":"timestamp-millis"}]"#;
+    assert!(rawline_avro::Schema::parse(union).is_err());
+    let record = |name: &str, field: &str, of: &str| {
+        format!(r#"{{"type":"record","name":"{name}","fields":[{{"name":"{field}","type":"{of}"}}]}}"#)
+    };
+    let union = format!(
+        r#"["null","boolean","int","double","bytes","string",{{"type":"array","items":"long"}},{},{},{}]"#,
+        record("A", "x", "int"),
+        record("B", "x", "string"),
+        record("C", "y", "int")
+    );
+    let branch = |value: &str| {
+        let mut out = Vec::new();
+        schema(&union).encode_json(value, &mut out).unwrap();
+        out[0] >> 1
+    };
+    let cases = [
+        ("null", 0),
+        ("true", 1),
+        ("5", 2),
+        ("3000000000", 3),
+        ("1.5", 3),
+        (r#""text""#, 5),
+        ("[1]", 6),
+        (r#"{"x":1}"#, 7),
+        (r#"{"x":"s"}"#, 8),
+        (r#"{"y":1}"#, 9),
+        (r#"{"bytes":"a"}"#, 4),
+        (r#"{"B":{"x":"s"}}"#, 8),
+        (r#"{"double":"NaN"}"#, 3),
+    ];
+    for (value, wanted) in cases {
+        assert_eq!(branch(value), wanted, "{value}");
+        assert!(!pass(&union, &union, value).is_empty());
+    }
+    assert!(refuse(&union, r#"{"z":1}"#).starts_with("expected one of null, boolean, int"));
+    let nullable = r#"["null",{"type":"long","logicalType":"timestamp-millis"}]"#;
+    assert_eq!(pass(nullable, nullable, r#""2020-09-13T12:26:40Z""#), r#""2020-09-13T12:26:40Z""#);
+    // Unions within unions that never fit end.
+    let mut deep = r#""int""#.to_owned();
+    for i in 0..12 {
+        let field = format!(r#"[{{"name":"x","type":{deep}}}]"#);
+        deep = format!(
+            r#"["null",{{"type":"record","name":"R{i}","fields":{field}}},{{"type":"record","name":"S{i}","fields":[{{"name":"x","type":"{}"}}]}}]"#,
+            if i == 0 { "int".to_owned() } else { format!("R{}", i - 1) }
+        );
+    }
+    let value = format!("{}\"no\"{}", r#"{"x":"#.repeat(12), "}".repeat(12));
+    refuse(&deep, &value);
+}
+
+#[test]
+fn errors_name_field_and_what_was_expected() {
+    let json = r#"{"type":"record","name":"R","fields":[{"name":"items","type":{"type":"array","items":
+        {"type":"record","name":"I","fields":[{"name":"price","type":"int"},{"name":"tags","type":{"type":"map","values":"string"},"default":{}}]}}}]}"#;
+    let cases = [
+        (
+            r#"{"items":[{"price":1},{"price":3000000000}]}"#,
+            "field items[1].price: expected an integer of 32 bits, found 3000000000",
+        ),
+        (r#"{"items":[{"price":1,"tags":{"a":1}}]}"#, "field items[0].tags.a: expected string, found 1"),
+        (
+            r#"{"items":[{"price":1,"cost":2}]}"#,
+            "field items[0].cost: expected one of the fields price, tags, found a field of that name",
+        ),
+        (r#"{"items":[{}]}"#, "field items[0].price: expected a value, for it has no default, found nothing"),
+        (r#"{}"#, "field items: expected a value, for it has no default, found nothing"),
+        (r#"[]"#, "expected an object, found an array"),
+        (r#"{"items":[{"price":1.5}]}"#, "field items[0].price: expected an integer of 32 bits, found 1.5"),
+    ];
+    for (value, wanted) in cases {
+        assert_eq!(refuse(json, value), wanted);
+    }
+    assert_eq!(pass(json, json, r#"{"items":[{"price":1.0}]}"#), r#"{"items":[{"price":1,"tags":{}}]}"#);
+    assert!(refuse(json, "{").contains("expected JSON"));
+    assert!(refuse(r#""float""#, "1e300").contains("a number that a float holds"));
+    assert!(refuse(r#""bytes""#, r#""€""#).contains("U+00FF"));
+}
+
+#[test]
+fn schemas_that_are_wrong_say_why() {
+    for (json, wanted) in [
+        ("{", "not an Avro schema"),
+        (r#""text""#, "text"),
+        (r#"{"type":"record","name":"R","fields":[{"name":"a","type":"int","default":"x"}]}"#, "`a`"),
+    ] {
+        let error = rawline_avro::Schema::parse(json).unwrap_err().to_string();
+        assert!(error.contains(wanted), "{error}");
+    }
+}

@@ -1,0 +1,62 @@
+//! After warm-up a measurement costs no allocation, whether it is good, bad, dropped or in a new encoding without room.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)] // A test.
+
+mod encoded;
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use encoded::{identity, long};
+use rawline_avro::{Columns, Frame, MeasurementDecoder, SeriesLimits, SeriesTable, Shape, ValueType};
+
+struct Counting;
+
+static ALLOCATIONS: AtomicU64 = AtomicU64::new(0);
+
+// SAFETY: hands every call on to the system's allocator unchanged; counting touches no memory of the caller's.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        ALLOCATIONS.fetch_add(1, Ordering::Relaxed);
+        // SAFETY: the caller's promise is the system allocator's condition.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        // SAFETY: as above.
+        unsafe { System.dealloc(pointer, layout) }
+    }
+}
+
+#[global_allocator]
+static COUNTING: Counting = Counting;
+
+#[test]
+fn nothing_is_allocated_after_warm_up() {
+    // Room for half of the series, and for a quarter of their encodings.
+    let limits = SeriesLimits { aliases_max: 250, ..SeriesLimits::for_series(500) };
+    let table = Arc::new(SeriesTable::new(limits, 7).unwrap());
+    let mut decoder = MeasurementDecoder::new(Shape { frame: Frame::Bare, value: ValueType::Long }, table);
+    let mut messages: Vec<Vec<u8>> = (0..1000)
+        .map(|n| {
+            let server = format!("server-{n}");
+            let tags: Vec<_> = (0..30).map(|tag| (["a", "b", "server"][tag % 3], server.as_str())).collect();
+            [identity("metric.name", &tags), long(n), long(n * n)].concat()
+        })
+        .collect();
+    let cut: Vec<_> = messages.iter().take(100).enumerate().map(|(n, message)| message[..n].to_vec()).collect();
+    messages.extend(cut);
+    let mut out = Columns::default();
+    let mut decode = || {
+        out.clear();
+        decoder.decode(messages.iter().map(Vec::as_slice), &mut out)
+    };
+    let first = decode();
+    assert_eq!((first.rows, first.dropped, first.faulty), (500, 500, 100));
+    let before = ALLOCATIONS.load(Ordering::Relaxed);
+    for _ in 0..3 {
+        assert_eq!(decode(), first);
+    }
+    assert_eq!(ALLOCATIONS.load(Ordering::Relaxed) - before, 0);
+}

@@ -1,0 +1,219 @@
+//! What is asked of the values in a step: their average, a quantile, a rate.
+
+use crate::sketch::{SketchWriter, bin_of};
+use crate::{ExactSum, Sketch};
+use std::str::FromStr;
+
+/// What is asked of the values in a step.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Agg {
+    /// Sum by number of values.
+    Avg,
+    /// Their sum.
+    Sum,
+    /// The least.
+    Min,
+    /// The greatest.
+    Max,
+    /// The one with the greatest time.
+    Last,
+    /// How many there are.
+    Count,
+    /// The value below which this part of them lies, from 0 to 1; within [`crate::RELATIVE_ERROR`].
+    Quantile(f64),
+    /// How much a counter grew a second: from the last value of the step before to the last of this. A counter that fell
+    /// has begun again at zero.
+    Rate,
+}
+
+impl FromStr for Agg {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Agg, String> {
+        Ok(match text {
+            "avg" => Agg::Avg,
+            "sum" => Agg::Sum,
+            "min" => Agg::Min,
+            "max" => Agg::Max,
+            "last" => Agg::Last,
+            "count" => Agg::Count,
+            "rate" => Agg::Rate,
+            "median" => Agg::Quantile(0.5),
+            _ => {
+                let percent = text.strip_prefix('p').and_then(|percent| percent.parse::<f64>().ok());
+                let percent = percent.filter(|percent| (0.0..=100.0).contains(percent)).ok_or_else(|| {
+                    format!("{text:?} is none of avg, sum, min, max, last, count, rate, p50, p90, p99 or another pNN")
+                })?;
+                Agg::Quantile(percent / 100.0)
+            }
+        })
+    }
+}
+
+impl std::fmt::Display for Agg {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Agg::Avg => f.write_str("avg"),
+            Agg::Sum => f.write_str("sum"),
+            Agg::Min => f.write_str("min"),
+            Agg::Max => f.write_str("max"),
+            Agg::Last => f.write_str("last"),
+            Agg::Count => f.write_str("count"),
+            Agg::Rate => f.write_str("rate"),
+            // 0.999 × 100 is 99.9 only when rounded.
+            Agg::Quantile(q) => write!(f, "p{}", (q * 1e11).round() / 1e9),
+        }
+    }
+}
+
+/// Values gathered before they go into a sketch: a sketch takes many at little more than the cost of one.
+const PENDING_MAX: usize = 256;
+
+/// What is known of a line's values in one step.
+///
+/// [`crate::Aggregate`] knows the same of a window; this leaves out what was not asked for, and takes raw values as they
+/// come.
+#[derive(Debug, Clone)]
+pub(crate) struct Cell {
+    count: u64,
+    sum: ExactSum,
+    min: f64,
+    max: f64,
+    last: Last,
+    sketch: Option<Box<(Sketch, Vec<f64>)>>,
+}
+
+/// The latest value; of series that have one at the same time, the one with the greatest id.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Last {
+    pub(crate) value: f64,
+    pub(crate) time_ms: i64,
+    pub(crate) series: u32,
+}
+
+impl Cell {
+    pub(crate) fn new(agg: Agg) -> Cell {
+        let last = Last { value: f64::NAN, time_ms: i64::MIN, series: 0 };
+        let sketch = matches!(agg, Agg::Quantile(_)).then(Box::default);
+        Cell { count: 0, sum: ExactSum::default(), min: f64::NAN, max: f64::NAN, last, sketch }
+    }
+
+    /// Adds a raw value.
+    pub(crate) fn add(&mut self, last: Last) {
+        self.sum.add(last.value);
+        // Zero has no sign in a sum of what is stored either.
+        self.take(1, last.value + 0.0, last.value + 0.0, last);
+        if let Some((sketch, pending)) = self.sketch.as_deref_mut() {
+            pending.push(last.value);
+            if pending.len() >= PENDING_MAX {
+                flush(sketch, pending);
+            }
+        }
+    }
+
+    /// Adds the row of a window. False if its sketch can't be read.
+    #[must_use]
+    pub(crate) fn add_row(&mut self, row: &crate::WindowRow<'_>, series: u32) -> bool {
+        self.sum.add_stored(row.sum, row.sum_rest);
+        self.take(row.count, row.min, row.max, Last { value: row.last, time_ms: row.last_time, series });
+        if let Some((sketch, _)) = self.sketch.as_deref_mut() {
+            match row.sketch.map(Sketch::from_bytes) {
+                Some(None) => return false,
+                Some(Some(other)) => sketch.merge(&other),
+                None => sketch.add(row.min, row.count),
+            }
+        }
+        true
+    }
+
+    fn take(&mut self, count: u64, min: f64, max: f64, last: Last) {
+        self.count += count;
+        self.min = self.min.min(min);
+        self.max = self.max.max(max);
+        // Rows of one series come in the order of their offsets.
+        if (last.time_ms, last.series) >= (self.last.time_ms, self.last.series) {
+            self.last = last;
+        }
+    }
+
+    pub(crate) fn last(&self) -> Last {
+        self.last
+    }
+
+    /// The answer; NaN if none of the values is a number. A rate needs the step before: see [`rate`].
+    pub(crate) fn value(mut self, agg: Agg) -> f64 {
+        match agg {
+            Agg::Avg => self.sum.value() / self.count as f64,
+            Agg::Sum => self.sum.value(),
+            Agg::Min | Agg::Quantile(..=0.0) => self.min,
+            Agg::Max | Agg::Quantile(1.0..) => self.max,
+            Agg::Last | Agg::Rate => self.last.value,
+            Agg::Count => self.count as f64,
+            Agg::Quantile(q) => {
+                let Some((sketch, pending)) = self.sketch.as_deref_mut() else { return f64::NAN };
+                flush(sketch, pending);
+                // Within the error, but never outside of what there is; `min` is no NaN where there is a quantile.
+                sketch.quantile(q).map_or(f64::NAN, |value| value.max(self.min).min(self.max))
+            }
+        }
+    }
+}
+
+/// Puts the values into the sketch all at once: one by one, each would cost as much as all.
+fn flush(sketch: &mut Sketch, pending: &mut Vec<f64>) {
+    let mut bins: Vec<i32> = pending.drain(..).filter_map(bin_of).collect();
+    bins.sort_unstable();
+    let mut bytes = Vec::new();
+    let mut writer = SketchWriter::new(&mut bytes);
+    for same in bins.chunk_by(|a, b| a == b) {
+        if let Some(&bin) = same.first() {
+            writer.bin(bin, same.len() as u64);
+        }
+    }
+    let gathered = Sketch::from_bytes(&bytes);
+    debug_assert!(gathered.is_some(), "a sketch that was just written can be read");
+    sketch.merge(&gathered.unwrap_or_default());
+}
+
+/// How much a counter grew a second between two values; none if no time passed.
+pub(crate) fn rate(before: Last, now: Last) -> Option<f64> {
+    let seconds = now.time_ms.saturating_sub(before.time_ms) as f64 / 1000.0;
+    let grown = if now.value < before.value { now.value } else { now.value - before.value };
+    (seconds > 0.0).then_some(grown / seconds)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_read_and_written() {
+        for name in ["avg", "sum", "min", "max", "last", "count", "rate", "p50", "p90", "p99", "p99.9", "p0", "p100"] {
+            assert_eq!(name.parse::<Agg>().unwrap().to_string(), name);
+        }
+        assert_eq!("median".parse(), Ok(Agg::Quantile(0.5)));
+        for name in ["", "p", "p101", "p-1", "pNaN", "mean", "P99", "99"] {
+            assert!(name.parse::<Agg>().unwrap_err().contains("avg, sum"), "{name}");
+        }
+    }
+
+    #[test]
+    fn a_counter_that_fell_began_again() {
+        let last = |value, time_ms| Last { value, time_ms, series: 0 };
+        assert_eq!(rate(last(10.0, 0), last(30.0, 2000)), Some(10.0));
+        assert_eq!(rate(last(10.0, 0), last(4.0, 2000)), Some(2.0));
+        assert_eq!(rate(last(10.0, 0), last(30.0, 0)), None);
+    }
+
+    #[test]
+    fn a_quantile_of_many_values_is_the_quantile_of_their_sketch() {
+        let mut cell = Cell::new(Agg::Quantile(0.9));
+        let mut sketch = Sketch::new();
+        for i in 0..10_000_u32 {
+            let value = f64::from(i * 7919 % 10_007);
+            cell.add(Last { value, time_ms: i64::from(i), series: 0 });
+            sketch.add(value, 1);
+        }
+        assert_eq!(Some(cell.value(Agg::Quantile(0.9))), sketch.quantile(0.9));
+    }
+}

@@ -1,0 +1,102 @@
+//! What is known of a window: rows of it, from any number of commits, are put together here.
+
+use crate::{ExactSum, Sketch};
+
+/// A window's measurements, summed up.
+#[derive(Debug, Clone, Default)]
+pub struct Aggregate {
+    /// Number of values, NaN too.
+    pub count: u64,
+    /// Their sum.
+    pub sum: ExactSum,
+    /// The least value; NaN if none is a number.
+    pub min: f64,
+    /// The greatest value; NaN if none is a number.
+    pub max: f64,
+    /// The value with the greatest time; of those with the same time, the one with the greatest offset.
+    pub last: f64,
+    /// Its time, milliseconds since the Unix epoch.
+    pub last_time: i64,
+    /// Where the values lie that are numbers.
+    pub sketch: Sketch,
+}
+
+/// A row of a file of windows, but for its series and window.
+#[derive(Debug, Clone, Copy)]
+pub struct WindowRow<'a> {
+    /// Column `count`.
+    pub count: u64,
+    /// Column `sum`.
+    pub sum: f64,
+    /// Column `sum_rest`.
+    pub sum_rest: Option<&'a [u8]>,
+    /// Column `min`.
+    pub min: f64,
+    /// Column `max`.
+    pub max: f64,
+    /// Column `last`.
+    pub last: f64,
+    /// Column `last_time`.
+    pub last_time: i64,
+    /// Column `sketch`.
+    pub sketch: Option<&'a [u8]>,
+}
+
+impl Aggregate {
+    /// Adds a measurement. Offsets must not decrease from one to the next.
+    pub fn add(&mut self, time_ms: i64, value: f64) {
+        let value_shown = value + 0.0; // Zero has no sign here, since it would depend on the order.
+        self.take(1, value_shown, value_shown, value, time_ms);
+        self.sum.add(value);
+        self.sketch.add(value, 1);
+    }
+
+    /// Adds a row. Rows must come in the order of their commits' offsets. False if its sketch is not one that is known
+    /// here; it is then not added.
+    #[must_use]
+    pub fn add_row(&mut self, row: &WindowRow<'_>) -> bool {
+        match row.sketch.map(Sketch::from_bytes) {
+            Some(None) => return false,
+            Some(Some(sketch)) => self.sketch.merge(&sketch),
+            None => self.sketch.add(row.min, row.count),
+        }
+        self.sum.add_stored(row.sum, row.sum_rest);
+        self.take(row.count, row.min, row.max, row.last, row.last_time);
+        true
+    }
+
+    /// Adds another, whose measurements all have greater offsets.
+    pub fn merge(&mut self, later: &Aggregate) {
+        self.sum.add_sum(&later.sum);
+        self.sketch.merge(&later.sketch);
+        self.take(later.count, later.min, later.max, later.last, later.last_time);
+    }
+
+    /// Sum by number of values; NaN if there are none.
+    pub fn mean(&self) -> f64 {
+        self.sum.value() / self.count as f64
+    }
+
+    /// See [`Sketch::quantile`]; never outside of what there is, and exact at both ends.
+    pub fn quantile(&self, q: f64) -> Option<f64> {
+        let value = match q {
+            ..=0.0 => self.min,
+            1.0.. => self.max,
+            _ => self.sketch.quantile(q)?,
+        };
+        (!self.min.is_nan()).then(|| value.clamp(self.min, self.max))
+    }
+
+    fn take(&mut self, count: u64, min: f64, max: f64, last: f64, last_time: i64) {
+        if count == 0 {
+            return;
+        }
+        let is_first = self.count == 0;
+        if is_first || last_time >= self.last_time {
+            (self.last, self.last_time) = (last, last_time);
+        }
+        self.min = if is_first { min } else { self.min.min(min) };
+        self.max = if is_first { max } else { self.max.max(max) };
+        self.count += count;
+    }
+}

@@ -1,0 +1,49 @@
+//! Deletes files that no commit names and none ever will.
+
+use crate::MeasureError;
+use crate::layout::{Layout, Tier};
+use crate::snapshot::Snapshot;
+use crate::store::Storage;
+use object_store::path::Path;
+use std::collections::HashSet;
+
+/// Deletes what processes left behind that ended before they could commit it, what was merged, and what is too old;
+/// gives how many files.
+///
+/// A file's name says which commit it was made for. Only where it is settled which files that commit names, others are
+/// deleted: below the end of what is committed, and for merged ones, where the run was merged. Elsewhere, another process
+/// may be about to name them.
+pub(crate) async fn clean(storage: &Storage, layout: &Layout) -> Result<u64, MeasureError> {
+    // Listed before the snapshot: then the snapshot has them, or what replaced them.
+    let merged: HashSet<String> =
+        storage.list(&layout.merged_commits(), None).await?.iter().filter_map(|path| name(path, ".json")).collect();
+    let snapshot = Snapshot::load(storage, layout).await?;
+    let Some(offset_end) = snapshot.offset_end() else { return Ok(0) };
+    let tiers = Tier::ALL.into_iter().flat_map(|tier| snapshot.kept(tier));
+    let named: HashSet<Path> = snapshot.series().chain(tiers).map(|file| layout.file(file)).collect();
+    let is_settled = |path: &Path| {
+        let name = name(path, ".parquet").unwrap_or_default();
+        match name.split_once("-merged-") {
+            Some((run, _)) => merged.contains(run),
+            None => offset_begin(&name).is_some_and(|offset_begin| offset_begin < offset_end),
+        }
+    };
+    let mut left = Vec::new();
+    for folder in [layout.series_folder()].into_iter().chain(Tier::ALL.map(|tier| layout.tier_folder(tier))) {
+        let listed = storage.list(&folder, None).await?;
+        left.extend(listed.into_iter().filter(|path| !named.contains(path) && is_settled(path)));
+    }
+    let count = left.len() as u64;
+    storage.delete(left).await?;
+    Ok(count)
+}
+
+fn name(path: &Path, suffix: &str) -> Option<String> {
+    path.filename()?.strip_suffix(suffix).map(str::to_owned)
+}
+
+/// The offset in a file's name; none if the name is not ours.
+fn offset_begin(name: &str) -> Option<u64> {
+    let (begin, _) = name.split_once('-')?;
+    if begin.len() == 20 { begin.parse().ok() } else { None }
+}

@@ -1,0 +1,326 @@
+//! Where the roll-ups of a topic lie in a store, and what their files hold.
+//!
+//! ```text
+//! .measure/TOPIC/start.json                        the first offset that is rolled up; created once
+//! .measure/TOPIC/commit/BEGIN.json                 one commit; its creation is the commit. BEGIN: offset, 20 digits
+//! .measure/TOPIC/merged/BEGIN-END.json             one commit in place of all those between the two offsets
+//! .measure/TOPIC/series/BEGIN-END-RANDOM.parquet   the commit's new series
+//! .measure/TOPIC/raw/BEGIN-END-RANDOM.parquet      its measurements
+//! .measure/TOPIC/minute/BEGIN-END-RANDOM.parquet   its windows of one minute
+//! .measure/TOPIC/hour/BEGIN-END-RANDOM.parquet     its windows of one hour
+//! .measure/TOPIC/horizon.json                      what is older is no longer kept
+//! ```
+//!
+//! A topic's name never begins with a dot, and brokers leave what does alone: so this lies in the same directory or
+//! below the same prefix as the topics, and is never taken for one. A file that no commit names does not exist.
+//!
+//! A window's row is what one commit's measurements add to it: readers put the rows of one series and window together,
+//! in the order of the commits' offsets (see [`crate::Aggregate`]). Then it does not matter where commits end.
+
+use arrow_schema::{DataType, Field, Fields, Schema, TimeUnit};
+use object_store::path::Path;
+use serde::{Deserialize, Serialize};
+use std::sync::{Arc, LazyLock};
+
+/// Version of [`Commit`] and of the files it names. Readers refuse greater ones.
+pub const LAYOUT_VERSION: u32 = 1;
+
+/// A resolution in which measurements are kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Tier {
+    /// Every measurement.
+    Raw,
+    /// Windows of one minute.
+    Minute,
+    /// Windows of one hour.
+    Hour,
+}
+
+impl Tier {
+    /// All of them, the finest first.
+    pub const ALL: [Tier; 3] = [Tier::Raw, Tier::Minute, Tier::Hour];
+
+    /// What its folder is called.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Tier::Raw => "raw",
+            Tier::Minute => "minute",
+            Tier::Hour => "hour",
+        }
+    }
+
+    /// Length of a window in milliseconds; none for raw measurements.
+    pub const fn window_ms(self) -> Option<i64> {
+        match self {
+            Tier::Raw => None,
+            Tier::Minute => Some(60_000),
+            Tier::Hour => Some(3_600_000),
+        }
+    }
+}
+
+/// The paths of one topic's roll-ups, below the store's root.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Layout {
+    root: Path,
+}
+
+impl Layout {
+    /// The topic's paths in a store whose topics lie below `prefix`, which is empty for a directory.
+    pub fn new(prefix: &Path, topic: &str) -> Layout {
+        Layout { root: prefix.clone().join(".measure").join(topic) }
+    }
+
+    /// The folder of everything.
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// The folder of the commits.
+    pub fn commits(&self) -> Path {
+        self.root.clone().join("commit")
+    }
+
+    /// The commit that begins at an offset.
+    pub fn commit(&self, offset_begin: u64) -> Path {
+        self.commits().join(format!("{offset_begin:020}.json"))
+    }
+
+    /// The folder of the commits that replace others.
+    pub fn merged_commits(&self) -> Path {
+        self.root.clone().join("merged")
+    }
+
+    /// The commit that replaces all those from one offset to another.
+    pub fn merged_commit(&self, offset_begin: u64, offset_end: u64) -> Path {
+        self.merged_commits().join(format!("{offset_begin:020}-{offset_end:020}.json"))
+    }
+
+    /// Where it is written which offset is the first.
+    pub fn start(&self) -> Path {
+        self.root.clone().join("start.json")
+    }
+
+    /// Where it is written what is too old to be kept.
+    pub fn horizon(&self) -> Path {
+        self.root.clone().join("horizon.json")
+    }
+
+    /// The folder of the series.
+    pub fn series_folder(&self) -> Path {
+        self.root.clone().join("series")
+    }
+
+    /// The folder of a tier's files.
+    pub fn tier_folder(&self, tier: Tier) -> Path {
+        self.root.clone().join(tier.name())
+    }
+
+    /// The path of a file that a commit names.
+    pub fn file(&self, file: &DataFile) -> Path {
+        Path::from(format!("{}/{}", self.root, file.path))
+    }
+}
+
+/// Says which offset of the topic is the first that is rolled up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StartMark {
+    /// [`LAYOUT_VERSION`] of who wrote it.
+    pub version: u32,
+    /// The offset.
+    pub offset_begin: u64,
+}
+
+/// Times before which files are no longer part of the roll-ups, milliseconds since the Unix epoch.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Horizon {
+    /// For measurements; none keeps all.
+    #[serde(default)]
+    pub raw_ms: Option<i64>,
+    /// For windows of one minute.
+    #[serde(default)]
+    pub minute_ms: Option<i64>,
+    /// For windows of one hour.
+    #[serde(default)]
+    pub hour_ms: Option<i64>,
+}
+
+impl Horizon {
+    /// The tier's.
+    pub fn of(&self, tier: Tier) -> Option<i64> {
+        match tier {
+            Tier::Raw => self.raw_ms,
+            Tier::Minute => self.minute_ms,
+            Tier::Hour => self.hour_ms,
+        }
+    }
+}
+
+/// One step of the roll-up: what the topic's records from one offset to another have become.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Commit {
+    /// [`LAYOUT_VERSION`] of who wrote it.
+    pub version: u32,
+    /// Offset of the first record in it.
+    pub offset_begin: u64,
+    /// Offset behind the last record in it, where the next commit begins.
+    pub offset_end: u64,
+    /// Place of the commit's first step among all that were ever made, from 0.
+    pub sequence_begin: u64,
+    /// Place of the next commit: more than one further if this replaces a run of commits.
+    pub sequence_end: u64,
+    /// Id of the first series that is new in it.
+    pub series_begin: u32,
+    /// Id behind the last series that is new in it, where the next commit's begin.
+    pub series_end: u32,
+    /// Its files.
+    pub files: Files,
+    /// What became of its records.
+    pub counts: Counts,
+}
+
+/// The files of a commit. A list is empty where there is nothing to hold; a commit that replaces others may have many.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Files {
+    /// New series: see [`series_schema`].
+    pub series: Vec<DataFile>,
+    /// Measurements: see [`raw_schema`].
+    pub raw: Vec<DataFile>,
+    /// Windows of one minute: see [`window_schema`].
+    pub minute: Vec<DataFile>,
+    /// Windows of one hour: see [`window_schema`].
+    pub hour: Vec<DataFile>,
+}
+
+impl Files {
+    /// A tier's files, in the order of their offsets.
+    pub fn tier(&self, tier: Tier) -> &[DataFile] {
+        match tier {
+            Tier::Raw => &self.raw,
+            Tier::Minute => &self.minute,
+            Tier::Hour => &self.hour,
+        }
+    }
+
+    /// A tier's files, to be changed.
+    pub fn tier_mut(&mut self, tier: Tier) -> &mut Vec<DataFile> {
+        match tier {
+            Tier::Raw => &mut self.raw,
+            Tier::Minute => &mut self.minute,
+            Tier::Hour => &mut self.hour,
+        }
+    }
+}
+
+/// One Parquet file.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DataFile {
+    /// Its path below the topic's folder, such as `raw/BEGIN-END-RANDOM.parquet`.
+    pub path: String,
+    /// Its length.
+    pub bytes: u64,
+    /// Number of its rows.
+    pub rows: u64,
+    /// Earliest time in it, milliseconds since the Unix epoch: of measurements, or where windows begin. Absent in files
+    /// of series.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub time_min: Option<i64>,
+    /// Latest time in it, as `time_min`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub time_max: Option<i64>,
+}
+
+/// What became of records.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Counts {
+    /// Measurements that are in the files.
+    pub decoded: u64,
+    /// Measurements left out because there was no room for another series.
+    pub dropped: u64,
+    /// Records that are no measurements.
+    pub bad: u64,
+    /// Records that the topic no longer had when their turn came.
+    #[serde(default)]
+    pub missing: u64,
+}
+
+impl std::ops::AddAssign for Counts {
+    fn add_assign(&mut self, other: Counts) {
+        self.decoded += other.decoded;
+        self.dropped += other.dropped;
+        self.bad += other.bad;
+        self.missing += other.missing;
+    }
+}
+
+/// Columns of a file of series, in the order of their ids.
+///
+/// - `series` UInt32: the id that other files use;
+/// - `metric` Utf8;
+/// - `tags` Map of Utf8 to Utf8, sorted by key.
+pub fn series_schema() -> Arc<Schema> {
+    static SCHEMA: LazyLock<Arc<Schema>> = LazyLock::new(|| {
+        Arc::new(Schema::new(vec![
+            Field::new("series", DataType::UInt32, false),
+            Field::new("metric", DataType::Utf8, false),
+            Field::new("tags", tags_type(), false),
+        ]))
+    });
+    SCHEMA.clone()
+}
+
+/// The type of the column `tags`.
+pub(crate) fn tags_type() -> DataType {
+    let pair = Fields::from(vec![Field::new("key", DataType::Utf8, false), Field::new("value", DataType::Utf8, false)]);
+    DataType::Map(Arc::new(Field::new("key_value", DataType::Struct(pair), false)), true)
+}
+
+/// The type of all columns that are times.
+pub fn time_type() -> DataType {
+    DataType::Timestamp(TimeUnit::Millisecond, Some("UTC".into()))
+}
+
+/// Columns of a file of measurements, sorted by `series`, then `time`, then offset.
+///
+/// - `series` UInt32;
+/// - `time` Timestamp in milliseconds, UTC;
+/// - `value` Float64, which may be NaN or infinite.
+pub fn raw_schema() -> Arc<Schema> {
+    static SCHEMA: LazyLock<Arc<Schema>> = LazyLock::new(|| {
+        Arc::new(Schema::new(vec![
+            Field::new("series", DataType::UInt32, false),
+            Field::new("time", time_type(), false),
+            Field::new("value", DataType::Float64, false),
+        ]))
+    });
+    SCHEMA.clone()
+}
+
+/// Columns of a file of windows, sorted by `series`, then `window`; one row each.
+///
+/// - `series` UInt32;
+/// - `window` Timestamp in milliseconds, UTC: where the window begins, a multiple of its length;
+/// - `count` UInt64, at least 1: all values, NaN too;
+/// - `sum` Float64: the sum of all values, rounded once; NaN if one of them is;
+/// - `sum_rest` Binary, null if `sum` is exact: what rounding took, see [`crate::ExactSum`];
+/// - `min`, `max` Float64: of the values that are not NaN; NaN if all are;
+/// - `last` Float64: the value with the greatest time, of those with the same time the one with the greatest offset;
+/// - `last_time` Timestamp in milliseconds, UTC: the time of `last`;
+/// - `sketch` Binary, null if no value differs from `min`: see [`crate::Sketch`].
+pub fn window_schema() -> Arc<Schema> {
+    static SCHEMA: LazyLock<Arc<Schema>> = LazyLock::new(|| {
+        Arc::new(Schema::new(vec![
+            Field::new("series", DataType::UInt32, false),
+            Field::new("window", time_type(), false),
+            Field::new("count", DataType::UInt64, false),
+            Field::new("sum", DataType::Float64, false),
+            Field::new("sum_rest", DataType::Binary, true),
+            Field::new("min", DataType::Float64, false),
+            Field::new("max", DataType::Float64, false),
+            Field::new("last", DataType::Float64, false),
+            Field::new("last_time", time_type(), false),
+            Field::new("sketch", DataType::Binary, true),
+        ]))
+    });
+    SCHEMA.clone()
+}

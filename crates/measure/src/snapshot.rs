@@ -1,0 +1,151 @@
+//! Which commits make up a topic's roll-ups at one moment.
+
+use crate::MeasureError;
+use crate::layout::{Commit, DataFile, Horizon, LAYOUT_VERSION, Layout, StartMark, Tier};
+use crate::store::Storage;
+use futures_util::{StreamExt, TryStreamExt};
+use object_store::path::Path;
+use serde::de::DeserializeOwned;
+use std::collections::BTreeMap;
+
+/// Commits read at once.
+const READS_AT_ONCE: usize = 16;
+
+/// The commits of a topic, one after the other without a gap: what readers see.
+///
+/// A file of it may be gone when it is read, because it was replaced or grew too old meanwhile: then load another
+/// snapshot and begin anew.
+#[derive(Debug, Clone, Default)]
+pub struct Snapshot {
+    /// The first offset that is rolled up; none if nothing was begun.
+    pub start: Option<u64>,
+    /// In the order of their offsets, each beginning where the one before ends.
+    pub commits: Vec<Commit>,
+    /// What is too old to be part of it.
+    pub horizon: Horizon,
+}
+
+impl Snapshot {
+    /// Reads which commits there are.
+    pub async fn load(storage: &Storage, layout: &Layout) -> Result<Snapshot, MeasureError> {
+        let Some(start) = read_json::<StartMark>(storage, layout, &layout.start()).await? else {
+            return Ok(Snapshot::default());
+        };
+        check_version(&layout.start(), start.version)?;
+        let horizon = read_json(storage, layout, &layout.horizon()).await?.unwrap_or_default();
+        let mut commits =
+            read_commits(storage, layout, merged_runs(storage, layout, start.offset_begin).await?).await?;
+        // The commits that were replaced are there for ever, so that nobody can make them twice; they are not read.
+        let merged_end = commits.last().map_or(start.offset_begin, |last| last.offset_end);
+        let before = merged_end.checked_sub(1).map(|offset| layout.commit(offset));
+        let listed = storage.list(&layout.commits(), before.as_ref()).await?;
+        let mut offset = merged_end;
+        for commit in read_commits(storage, layout, listed).await? {
+            // One that begins elsewhere was made by a process that had been overtaken.
+            if commit.offset_begin == offset && commit.offset_end > offset {
+                offset = commit.offset_end;
+                commits.push(commit);
+            }
+        }
+        Ok(Snapshot { start: Some(start.offset_begin), commits, horizon })
+    }
+
+    /// Where the next commit begins; none if nothing was begun.
+    pub fn offset_end(&self) -> Option<u64> {
+        self.commits.last().map(|last| last.offset_end).or(self.start)
+    }
+
+    /// The first id that no series has.
+    pub fn series_end(&self) -> u32 {
+        self.commits.last().map_or(0, |last| last.series_end)
+    }
+
+    /// The files of series, in the order of their ids.
+    pub fn series(&self) -> impl Iterator<Item = &DataFile> {
+        self.commits.iter().flat_map(|commit| &commit.files.series)
+    }
+
+    /// A tier's files that are not too old, in the order of their offsets.
+    pub fn kept(&self, tier: Tier) -> impl Iterator<Item = &DataFile> {
+        let horizon = self.horizon.of(tier).unwrap_or(i64::MIN);
+        let files = self.commits.iter().flat_map(move |commit| commit.files.tier(tier));
+        files.filter(move |file| file.time_max.unwrap_or(i64::MAX) >= horizon)
+    }
+
+    /// Those of them that may hold times from `from_ms` to before `to_ms`.
+    pub fn files(&self, tier: Tier, from_ms: i64, to_ms: i64) -> impl Iterator<Item = &DataFile> {
+        // A window that begins before may reach into the time asked for.
+        let from_ms = from_ms.saturating_sub(tier.window_ms().map_or(0, |length| length - 1));
+        self.kept(tier).filter(move |file| {
+            file.time_max.unwrap_or(i64::MAX) >= from_ms && file.time_min.unwrap_or(i64::MIN) < to_ms
+        })
+    }
+}
+
+/// The commits that stand for others, from the first offset on, the longest of those that begin at one.
+async fn merged_runs(storage: &Storage, layout: &Layout, start: u64) -> Result<Vec<Path>, MeasureError> {
+    let mut longest: BTreeMap<u64, (u64, Path)> = BTreeMap::new();
+    for path in storage.list(&layout.merged_commits(), None).await? {
+        let range = path.filename().and_then(|name| name.strip_suffix(".json")?.split_once('-'));
+        let Some((begin, end)) = range.and_then(|(begin, end)| Some((begin.parse().ok()?, end.parse().ok()?))) else {
+            continue;
+        };
+        let longest = longest.entry(begin).or_insert_with(|| (end, path.clone()));
+        if end > longest.0 {
+            *longest = (end, path);
+        }
+    }
+    let mut offset = start;
+    let mut runs = Vec::new();
+    while let Some((end, path)) = longest.remove(&offset) {
+        runs.push(path);
+        if end <= offset {
+            break;
+        }
+        offset = end;
+    }
+    Ok(runs)
+}
+
+async fn read_commits(storage: &Storage, layout: &Layout, paths: Vec<Path>) -> Result<Vec<Commit>, MeasureError> {
+    let json = paths.into_iter().filter(|path| path.as_ref().ends_with(".json"));
+    let reads = json.map(|path| async move {
+        // One that was listed and is gone was replaced by a longer one: only what replaces is ever deleted.
+        let commit: Option<Commit> = read_json(storage, layout, &path).await?;
+        let commit = commit.ok_or_else(|| MeasureError::Store {
+            kind: rawline_client::Kind::TryAgain,
+            reason: format!("{path} was replaced while it was read; try again"),
+        })?;
+        check_version(&path, commit.version)?;
+        Ok(commit)
+    });
+    futures_util::stream::iter(reads).buffered(READS_AT_ONCE).try_collect().await
+}
+
+async fn read_json<T: DeserializeOwned>(
+    storage: &Storage,
+    layout: &Layout,
+    path: &Path,
+) -> Result<Option<T>, MeasureError> {
+    let Some(bytes) = storage.get(path).await? else { return Ok(None) };
+    #[derive(serde::Deserialize)]
+    struct Version {
+        version: u32,
+    }
+    // First, since what a newer one wrote may have another form.
+    if let Ok(Version { version }) = serde_json::from_slice(&bytes) {
+        check_version(path, version)?;
+    }
+    serde_json::from_slice(&bytes).map(Some).map_err(|error| MeasureError::Damaged {
+        path: path.to_string(),
+        reason: error.to_string(),
+        folder: layout.root().to_string(),
+    })
+}
+
+fn check_version(path: &Path, version: u32) -> Result<(), MeasureError> {
+    if version > LAYOUT_VERSION {
+        return Err(MeasureError::Version { path: path.to_string(), found: version, known: LAYOUT_VERSION });
+    }
+    Ok(())
+}

@@ -1,0 +1,177 @@
+//! Opens the store that a user names, a directory or a bucket, and says what its failures mean.
+
+use crate::MeasureError;
+use futures_util::StreamExt;
+use object_store::aws::{AmazonS3Builder, Checksum, S3ConditionalPut};
+use object_store::local::LocalFileSystem;
+use object_store::path::Path;
+use object_store::{ClientOptions, ObjectStore, ObjectStoreExt, PutMode, PutPayload, RetryConfig};
+use rawline_client::Kind;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Where roll-ups lie: the same place as the broker's topics.
+#[derive(Debug, Clone)]
+pub struct Storage {
+    /// The directory or bucket.
+    pub store: Arc<dyn ObjectStore>,
+    /// What lies before all paths in it; empty for a directory.
+    pub prefix: Path,
+}
+
+impl Storage {
+    /// Opens `DIR` or `s3://BUCKET/PREFIX`. A directory is created if it is not there; the broker that has it may
+    /// run. `variables` are those of the process: the usual `AWS_…` are used for a bucket.
+    pub fn open(place: &str, variables: &[(String, String)]) -> Result<Storage, MeasureError> {
+        if let Some(rest) = place.strip_prefix("s3://") {
+            let (bucket, prefix) = rest.split_once('/').unwrap_or((rest, ""));
+            let wrong = || MeasureError::Config {
+                reason: format!("{place:?} is no place in S3; write it as s3://BUCKET/PREFIX or s3://BUCKET"),
+            };
+            let prefix = Path::parse(prefix.trim_end_matches('/')).map_err(|_| wrong())?;
+            if bucket.is_empty() {
+                return Err(wrong());
+            }
+            return Ok(Storage { store: Arc::new(open_bucket(bucket, variables)?), prefix });
+        }
+        if place == "memory:" || place.contains("://") {
+            return Err(MeasureError::Config {
+                reason: format!("{place} can't hold roll-ups; give a directory or s3://BUCKET/PREFIX"),
+            });
+        }
+        let failed = |reason: String| MeasureError::Store {
+            kind: Kind::TellHuman,
+            reason: format!("can't use the directory {place}: {reason}; see to its permissions, or name another"),
+        };
+        std::fs::create_dir_all(place).map_err(|error| failed(error.to_string()))?;
+        let files = LocalFileSystem::new_with_prefix(place).map_err(|error| failed(error.to_string()))?;
+        Ok(Storage { store: Arc::new(files.with_fsync(true)), prefix: Path::default() })
+    }
+
+    /// A store that is open already, such as one in memory.
+    pub fn new(store: Arc<dyn ObjectStore>, prefix: Path) -> Storage {
+        Storage { store, prefix }
+    }
+
+    /// An object's bytes; none if there is no such object.
+    pub(crate) async fn get(&self, path: &Path) -> Result<Option<bytes::Bytes>, MeasureError> {
+        let got = async { self.store.get(path).await?.bytes().await };
+        match got.await {
+            Ok(bytes) => Ok(Some(bytes)),
+            Err(object_store::Error::NotFound { .. }) => Ok(None),
+            Err(error) => Err(failed("read", path, &error)),
+        }
+    }
+
+    /// Stores an object in place of what was there.
+    pub(crate) async fn put(&self, path: &Path, bytes: PutPayload) -> Result<(), MeasureError> {
+        self.store.put(path, bytes).await.map(|_| ()).map_err(|error| failed("write", path, &error))
+    }
+
+    /// Stores an object if there is none; false if there is one, which is not these bytes.
+    pub(crate) async fn create(&self, path: &Path, bytes: Vec<u8>) -> Result<bool, MeasureError> {
+        let mut tries_left = 5;
+        loop {
+            let put = self.store.put_opts(path, PutPayload::from(bytes.clone()), PutMode::Create.into());
+            let error = match put.await {
+                Ok(_) => return Ok(true),
+                Err(error) => error,
+            };
+            // A try that failed may have stored it all the same; so may one before it, of which the store says that
+            // the object exists.
+            if let Some(found) = self.get(path).await? {
+                return Ok(found == bytes);
+            }
+            tries_left -= 1;
+            if tries_left == 0 || !is_passing(&error) {
+                return Err(failed("create", path, &error));
+            }
+            tokio::time::sleep(Duration::from_millis(200)).await;
+        }
+    }
+
+    /// Deletes objects; those that are gone already do not matter.
+    pub(crate) async fn delete(&self, paths: Vec<Path>) -> Result<(), MeasureError> {
+        let mut deleted = self.store.delete_stream(futures_util::stream::iter(paths).map(Ok).boxed());
+        while let Some(result) = deleted.next().await {
+            match result {
+                Ok(_) | Err(object_store::Error::NotFound { .. }) => {}
+                Err(error) => return Err(failed("delete", &Path::default(), &error)),
+            }
+        }
+        Ok(())
+    }
+
+    /// The paths in a folder, in order, from behind `after` on.
+    pub(crate) async fn list(&self, folder: &Path, after: Option<&Path>) -> Result<Vec<Path>, MeasureError> {
+        let mut listed = match after {
+            Some(after) => self.store.list_with_offset(Some(folder), after),
+            None => self.store.list(Some(folder)),
+        };
+        let mut paths = Vec::new();
+        while let Some(object) = listed.next().await {
+            paths.push(object.map_err(|error| failed("list", folder, &error))?.location);
+        }
+        paths.sort_unstable();
+        Ok(paths)
+    }
+}
+
+fn open_bucket(bucket: &str, variables: &[(String, String)]) -> Result<impl ObjectStore + use<>, MeasureError> {
+    // Fails where the process has chosen one already, which is as good.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let variable = |name: &str| {
+        let found = variables.iter().find(|(other, value)| other == name && !value.is_empty());
+        found.map(|(_, value)| value.as_str())
+    };
+    let endpoint = variable("AWS_ENDPOINT_URL_S3").or(variable("AWS_ENDPOINT_URL")).or(variable("AWS_ENDPOINT"));
+    let region = variable("AWS_REGION").or(variable("AWS_DEFAULT_REGION")).unwrap_or("us-east-1");
+    let is_plain = endpoint.is_some_and(|endpoint| endpoint.starts_with("http://"));
+    let options = ClientOptions::new()
+        .with_allow_http(is_plain)
+        .with_no_system_certificates(is_plain && variable("AWS_ACCESS_KEY_ID").is_some())
+        .with_timeout(REQUEST_TIMEOUT);
+    let mut builder = AmazonS3Builder::new()
+        .with_unsigned_payload(true)
+        .with_checksum_algorithm(Checksum::CRC64NVME)
+        .with_client_options(options);
+    for (name, value) in variables.iter().filter(|(name, value)| name.starts_with("AWS_") && !value.is_empty()) {
+        if let Ok(key) = name.to_ascii_lowercase().parse() {
+            builder = builder.with_config(key, value);
+        }
+    }
+    let retry = RetryConfig { max_retries: 8, retry_timeout: REQUEST_TIMEOUT, ..RetryConfig::default() };
+    builder
+        .with_bucket_name(bucket)
+        .with_region(region)
+        .with_conditional_put(S3ConditionalPut::ETagMatch)
+        .with_retry(retry)
+        .build()
+        .map_err(|error| MeasureError::Config {
+            reason: format!(
+                "can't use s3://{bucket}: {error}; see to the variables AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, \
+                 AWS_REGION and AWS_ENDPOINT_URL"
+            ),
+        })
+}
+
+/// How long one request to a bucket may take, tries included: a file of a commit has some tens of MB.
+const REQUEST_TIMEOUT: Duration = Duration::from_secs(60);
+
+fn is_passing(error: &object_store::Error) -> bool {
+    matches!(error, object_store::Error::AlreadyExists { .. } | object_store::Error::Generic { .. })
+}
+
+/// Puts a store's failure into words.
+pub(crate) fn failed(verb: &str, path: &Path, error: &object_store::Error) -> MeasureError {
+    use object_store::Error as E;
+    let (kind, advice) = match error {
+        E::NotFound { .. } => (Kind::TryAgain, "another process may have put newer files in its place: try again"),
+        E::PermissionDenied { .. } | E::Unauthenticated { .. } => {
+            (Kind::TellHuman, "access is denied: see to the permissions or the key")
+        }
+        E::Generic { .. } => (Kind::Wait, "see to the store and the network or disk, then start again"),
+        _ => (Kind::TellHuman, "see to the store"),
+    };
+    MeasureError::Store { kind, reason: format!("can't {verb} {path}: {error}; {advice}") }
+}

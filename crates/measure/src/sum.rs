@@ -1,0 +1,178 @@
+//! A sum of floating-point numbers that loses nothing, so that it does not depend on the order they come in.
+//!
+//! The exact sum is held as a few numbers that do not overlap (Shewchuk, "Adaptive Precision Floating-Point
+//! Arithmetic", 1997); sums of ordinary measurements need one or two. It is stored as the sum rounded to a `f64` and,
+//! where that is not exact, what is left, rounded again, and so on: 8 bytes each, little-endian.
+
+use smallvec::SmallVec;
+
+/// Numbers of this size count as infinite: 2^53 smaller ones can be added without overflow.
+const TOO_LARGE: f64 = 9.979_201_547_673_6e291; // 2^970
+
+/// An exact sum of `f64`s. NaN and infinities are summed as IEEE 754 has it; so are numbers of 10^292 and more, which
+/// count as infinite.
+#[derive(Debug, Clone, Default)]
+pub struct ExactSum {
+    /// Of increasing size, not overlapping, none of them zero.
+    parts: SmallVec<[f64; 2]>,
+    /// Sum of what is not finite; zero if all is.
+    special: f64,
+}
+
+impl ExactSum {
+    /// Adds a number.
+    #[inline]
+    pub fn add(&mut self, value: f64) {
+        if value.is_nan() || value.abs() >= TOO_LARGE {
+            self.special += if value.is_nan() { value } else { f64::INFINITY.copysign(value) };
+            return;
+        }
+        let mut carried = value;
+        let mut kept = 0;
+        for i in 0..self.parts.len() {
+            let Some(&part) = self.parts.get(i) else { break };
+            let (sum, error) = two_sum(carried, part);
+            if error != 0.0 {
+                if let Some(place) = self.parts.get_mut(kept) {
+                    *place = error;
+                }
+                kept += 1;
+            }
+            carried = sum;
+        }
+        self.parts.truncate(kept);
+        if carried != 0.0 {
+            self.parts.push(carried);
+        }
+    }
+
+    /// Adds another sum.
+    pub fn add_sum(&mut self, other: &ExactSum) {
+        self.special += other.special;
+        other.parts.iter().for_each(|&part| self.add(part));
+    }
+
+    /// Adds a sum as it is stored: `sum` and `sum_rest`.
+    pub fn add_stored(&mut self, sum: f64, rest: Option<&[u8]>) {
+        self.add(sum);
+        for part in rest.unwrap_or_default().as_chunks().0 {
+            self.add(f64::from_le_bytes(*part));
+        }
+    }
+
+    /// The sum, rounded once, to the nearest.
+    pub fn value(&self) -> f64 {
+        if self.special != 0.0 {
+            // One NaN as good as another: which one came first must not show.
+            return if self.special.is_nan() { f64::NAN } else { self.special };
+        }
+        let mut parts = self.parts.iter().rev().copied();
+        let mut high = parts.next().unwrap_or(0.0);
+        while let Some(part) = parts.next() {
+            let (sum, error) = two_sum(high, part);
+            high = sum;
+            if error != 0.0 {
+                // Half way between two numbers, what is left decides.
+                if let Some(next) = parts.next()
+                    && (error < 0.0) == (next < 0.0)
+                {
+                    let doubled = error * 2.0;
+                    let up = high + doubled;
+                    if doubled == up - high {
+                        high = up;
+                    }
+                }
+                break;
+            }
+        }
+        high
+    }
+
+    /// What [`ExactSum::value`] leaves out is put behind `rest`, in the form it is stored in; nothing if it is exact.
+    pub fn rest_into(&self, rest: &mut Vec<u8>) {
+        if self.special != 0.0 {
+            return;
+        }
+        let mut left = self.clone();
+        loop {
+            left.add(-left.value());
+            if left.parts.is_empty() {
+                return;
+            }
+            rest.extend_from_slice(&left.value().to_le_bytes());
+        }
+    }
+}
+
+/// The rounded sum, and what rounding took.
+#[inline]
+fn two_sum(a: f64, b: f64) -> (f64, f64) {
+    let sum = a + b;
+    let b_rounded = sum - a;
+    let a_rounded = sum - b_rounded;
+    (sum, (a - a_rounded) + (b - b_rounded))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sum(values: &[f64]) -> ExactSum {
+        let mut sum = ExactSum::default();
+        values.iter().for_each(|&value| sum.add(value));
+        sum
+    }
+
+    fn stored(sum: &ExactSum) -> (u64, Vec<u8>) {
+        let mut rest = Vec::new();
+        sum.rest_into(&mut rest);
+        (sum.value().to_bits(), rest)
+    }
+
+    #[test]
+    fn nothing_is_lost_to_rounding() {
+        assert_eq!(sum(&[1e16, 1.0, -1e16]).value(), 1.0);
+        assert_eq!(sum(&[1e100, 1.0, -1e100, 1e-100]).value(), 1.0);
+        assert_eq!(sum(&[0.1; 10]).value(), 1.0);
+        // Half way, where the last part decides: 2^53 + 1 + 2^-60.
+        assert_eq!(sum(&[9_007_199_254_740_992.0, 1.0, 2f64.powi(-60)]).value(), 9_007_199_254_740_994.0);
+        assert_eq!(sum(&[9_007_199_254_740_992.0, 1.0, -(2f64.powi(-60))]).value(), 9_007_199_254_740_992.0);
+        assert_eq!(sum(&[]).value().to_bits(), 0);
+        assert_eq!(sum(&[-0.0]).value().to_bits(), 0);
+    }
+
+    #[test]
+    fn order_and_borders_do_not_show() {
+        let mut random = fastrand::Rng::with_seed(7);
+        for _ in 0..300 {
+            let scale = random.i32(0..300);
+            let mut values: Vec<f64> = (0..random.usize(1..60))
+                .map(|_| (random.f64() - 0.5) * 10f64.powi(random.i32(-scale / 2..=scale / 2)))
+                .collect();
+            let whole = stored(&sum(&values));
+            random.shuffle(&mut values);
+            assert_eq!(stored(&sum(&values)), whole);
+            let (left, right) = values.split_at(random.usize(0..=values.len()));
+            let mut joined = sum(right);
+            let (sum_left, rest_left) = stored(&sum(left));
+            joined.add_stored(f64::from_bits(sum_left), Some(&rest_left));
+            assert_eq!(stored(&joined), whole);
+            let mut added = sum(left);
+            added.add_sum(&sum(right));
+            assert_eq!(stored(&added), whole);
+        }
+    }
+
+    #[test]
+    fn what_is_not_finite_stays_so() {
+        assert!(sum(&[1.0, f64::NAN, f64::INFINITY]).value().is_nan());
+        assert!(sum(&[f64::NEG_INFINITY, 1.0, f64::INFINITY]).value().is_nan());
+        assert_eq!(sum(&[f64::INFINITY, -1.0]).value(), f64::INFINITY);
+        // In whatever order, these would overflow on the way or not.
+        assert_eq!(sum(&[f64::MAX, f64::MAX, -1.0]).value(), f64::INFINITY);
+        assert!(sum(&[f64::MAX, -f64::MAX]).value().is_nan());
+        let (value, rest) = stored(&sum(&[f64::INFINITY, 0.1, 0.7]));
+        assert_eq!((f64::from_bits(value), rest), (f64::INFINITY, vec![]));
+        assert_eq!(TOO_LARGE, 2f64.powi(970));
+    }
+}

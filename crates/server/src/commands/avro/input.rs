@@ -1,0 +1,348 @@
+//! Lines of JSON or CSV into Avro records of one schema.
+
+use super::schemas::read_schema;
+use crate::commands::CommandError;
+use jiff::Timestamp;
+use jiff::civil::DateTime;
+use rawline_avro::{Framing, Kind, Logical, Schema, Type, TypeId, WriterId};
+use serde_json::{Map, Number, Value as Json};
+use std::path::Path;
+use std::str::FromStr;
+use std::sync::Arc;
+
+/// How lines become Avro records
+#[derive(Debug, Clone, clap::Args)]
+#[command(next_help_heading = "With --format avro")]
+pub struct EncodeArgs {
+    /// The records' schema: its file, or `measurement` for {metric, tags, logtime, value}
+    #[arg(long, value_name = "FILE|measurement")]
+    pub schema: Option<String>,
+
+    /// What the lines are [default: csv for a file whose name ends in .csv, json else]
+    #[arg(long, value_enum, value_name = "KIND")]
+    pub input: Option<Input>,
+
+    /// A field that is the same in every record, such as tags.region=eu-west-1; may be given many times
+    #[arg(long = "set", value_name = "FIELD=VALUE")]
+    pub constants: Vec<Assignment>,
+
+    /// A field that the lines have under another name, such as logtime=timestamp; may be given many times
+    #[arg(long = "column", value_name = "FIELD=COLUMN")]
+    pub columns: Vec<Assignment>,
+
+    /// A column, or a field of the JSON, to leave out; may be given many times
+    #[arg(long = "skip", value_name = "COLUMN")]
+    pub skipped: Vec<String>,
+
+    /// What stands before each record and names its schema: single-object
+    /// (10 bytes), registry:N (5 bytes), or bare
+    #[arg(long, value_name = "FRAMING", default_value = "single-object")]
+    pub framing: FramingArg,
+}
+
+/// What the lines are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum Input {
+    /// A JSON object a line
+    Json,
+    /// Comma-separated values; the first line names the columns
+    Csv,
+}
+
+/// A field and what it is given.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Assignment {
+    field: String,
+    value: String,
+}
+
+impl FromStr for Assignment {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        match text.split_once('=') {
+            Some((field, value)) if !field.is_empty() => {
+                Ok(Assignment { field: field.to_owned(), value: value.to_owned() })
+            }
+            _ => Err("write it as FIELD=VALUE, such as tags.region=eu-west-1".to_owned()),
+        }
+    }
+}
+
+/// What stands before a record, with a registry's number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FramingArg {
+    /// C3 01 and the schema's fingerprint.
+    SingleObject,
+    /// A zero and the number that a schema registry gave.
+    Registry(u32),
+    /// Nothing: whoever reads must know the schema.
+    Bare,
+}
+
+impl FromStr for FramingArg {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        match (text, text.strip_prefix("registry:").map(str::parse)) {
+            ("single-object", _) => Ok(FramingArg::SingleObject),
+            ("bare", _) => Ok(FramingArg::Bare),
+            (_, Some(Ok(number))) => Ok(FramingArg::Registry(number)),
+            (_, Some(Err(_))) => Err("a registry's schema has a number: registry:7".to_owned()),
+            _ => Err(format!("{text:?} is no framing; there are single-object, registry:N and bare")),
+        }
+    }
+}
+
+impl FramingArg {
+    /// How a message names this schema.
+    pub fn writer(self, schema: &Schema) -> WriterId {
+        match self {
+            FramingArg::SingleObject => WriterId::Fingerprint(schema.fingerprint()),
+            FramingArg::Registry(number) => WriterId::Number(number),
+            FramingArg::Bare => WriterId::Known,
+        }
+    }
+
+    /// The same without the number.
+    pub fn framing(self) -> Framing {
+        match self {
+            FramingArg::SingleObject => Framing::SingleObject,
+            FramingArg::Registry(_) => Framing::Registry,
+            FramingArg::Bare => Framing::Bare,
+        }
+    }
+}
+
+/// Where a column's cells go.
+enum Target {
+    Field { path: Vec<String>, type_id: TypeId },
+    Nowhere,
+}
+
+/// Makes records.
+pub struct Encoder {
+    schema: Arc<Schema>,
+    input: Input,
+    writer: WriterId,
+    columns: Vec<Assignment>,
+    skipped: Vec<String>,
+    /// The constant fields as an object that each record begins with.
+    constants: Map<String, Json>,
+    /// Of CSV, once its first line was seen.
+    header: Option<Vec<Target>>,
+}
+
+impl Encoder {
+    /// Reads the schema and checks the fields that are named. `file` is where the lines come from, if they have a name.
+    pub fn new(args: &EncodeArgs, file: Option<&Path>) -> Result<Encoder, CommandError> {
+        let Some(schema) = &args.schema else {
+            return Err(CommandError::Usage("--format avro needs --schema, a file or `measurement`".to_owned()));
+        };
+        let schema = read_schema(schema)?;
+        let is_csv = file.and_then(Path::extension).is_some_and(|end| end.eq_ignore_ascii_case("csv"));
+        let input = args.input.unwrap_or(if is_csv { Input::Csv } else { Input::Json });
+        let mut constants = Map::new();
+        for Assignment { field, value } in &args.constants {
+            let (path, type_id) = find(&schema, field).map_err(CommandError::Usage)?;
+            let value = cell(&schema, type_id, value)
+                .map_err(|error| CommandError::Usage(format!("--set {field}={value}: {error}")))?;
+            put(&mut constants, &path, value);
+        }
+        for Assignment { field, .. } in &args.columns {
+            find(&schema, field).map_err(CommandError::Usage)?;
+        }
+        Ok(Encoder {
+            input,
+            writer: args.framing.writer(&schema),
+            schema,
+            columns: args.columns.clone(),
+            skipped: args.skipped.clone(),
+            constants,
+            header: None,
+        })
+    }
+
+    /// The records' schema.
+    pub fn schema(&self) -> &Arc<Schema> {
+        &self.schema
+    }
+
+    /// Whether readers find the schema by what stands before each record.
+    pub fn names_its_schema(&self) -> bool {
+        matches!(self.writer, WriterId::Fingerprint(_))
+    }
+
+    /// Whether a newline inside quotes does not end a line.
+    pub fn has_quotes(&self) -> bool {
+        self.input == Input::Csv
+    }
+
+    /// Appends the record of this line to `out`. Nothing for the first line of CSV.
+    pub fn encode(&mut self, line: &[u8], out: &mut Vec<u8>) -> Result<Option<()>, String> {
+        let fields = match self.input {
+            Input::Json => self.fields_of_json(line)?,
+            Input::Csv => match self.fields_of_csv(line)? {
+                Some(fields) => fields,
+                None => return Ok(None),
+            },
+        };
+        self.writer.write(out);
+        self.schema.encode_value(&fields, out).map_err(|error| error.to_string())?;
+        Ok(Some(()))
+    }
+
+    fn fields_of_json(&self, line: &[u8]) -> Result<Json, String> {
+        let parsed: Json = serde_json::from_slice(line).map_err(|error| format!("not JSON: {error}"))?;
+        if self.constants.is_empty() && self.columns.is_empty() && self.skipped.is_empty() {
+            return Ok(parsed);
+        }
+        let Json::Object(given) = parsed else {
+            return Err("--set, --column and --skip are for objects, this line is none".to_owned());
+        };
+        let mut fields = self.constants.clone();
+        for (name, value) in given {
+            if self.skipped.contains(&name) {
+                continue;
+            }
+            match self.columns.iter().find(|column| column.value == name) {
+                Some(column) => put(&mut fields, &split(&column.field), value),
+                None => drop(fields.insert(name, value)),
+            }
+        }
+        Ok(Json::Object(fields))
+    }
+
+    fn fields_of_csv(&mut self, line: &[u8]) -> Result<Option<Json>, String> {
+        let mut reader = csv::ReaderBuilder::new().has_headers(false).from_reader(line);
+        let mut cells = csv::StringRecord::new();
+        reader.read_record(&mut cells).map_err(|error| format!("not CSV: {error}"))?;
+        let Some(header) = &self.header else {
+            self.header = Some(cells.iter().map(|name| self.target(name.trim())).collect::<Result<_, _>>()?);
+            return Ok(None);
+        };
+        if cells.len() != header.len() {
+            return Err(format!("{} columns, but the first line names {}", cells.len(), header.len()));
+        }
+        let mut fields = self.constants.clone();
+        for (target, text) in header.iter().zip(&cells) {
+            if let Target::Field { path, type_id } = target {
+                let value = cell(&self.schema, *type_id, text.trim());
+                put(&mut fields, path, value.map_err(|error| format!("{}: {error}", path.join(".")))?);
+            }
+        }
+        Ok(Some(Json::Object(fields)))
+    }
+
+    fn target(&self, column: &str) -> Result<Target, String> {
+        if self.skipped.iter().any(|skipped| skipped == column) {
+            return Ok(Target::Nowhere);
+        }
+        let field = match self.columns.iter().find(|renamed| renamed.value == column) {
+            Some(renamed) => renamed.field.as_str(),
+            None => column,
+        };
+        let (path, type_id) = find(&self.schema, field).map_err(|error| {
+            format!("column {column}: {error}; say which it is with --column FIELD={column}, or --skip {column}")
+        })?;
+        Ok(Target::Field { path, type_id })
+    }
+}
+
+fn split(field: &str) -> Vec<String> {
+    field.split('.').map(str::to_owned).collect()
+}
+
+/// Where a field such as `tags.region` is, and its type.
+fn find(schema: &Schema, field: &str) -> Result<(Vec<String>, TypeId), String> {
+    let path = split(field);
+    let mut at = schema.root();
+    for name in &path {
+        at = match schema.kind(bare(schema, at)) {
+            Kind::Map(values) => *values,
+            Kind::Record(record) => match record.fields.iter().find(|field| field.name == *name) {
+                Some(field) => field.type_id,
+                None => {
+                    let known: Vec<&str> = record.fields.iter().map(|field| field.name.as_str()).collect();
+                    return Err(format!("the schema has no field {field}; there are {}", known.join(", ")));
+                }
+            },
+            kind => return Err(format!("{field} leads into a {kind}, which has no fields")),
+        };
+    }
+    Ok((path, at))
+}
+
+/// The type that a nullable one has when it is not null.
+fn bare(schema: &Schema, id: TypeId) -> TypeId {
+    match schema.kind(id) {
+        Kind::Union(branches) => {
+            let mut values = branches.iter().filter(|id| !matches!(schema.kind(**id), Kind::Null));
+            match (values.next(), values.next()) {
+                (Some(only), None) => *only,
+                _ => id,
+            }
+        }
+        _ => id,
+    }
+}
+
+/// The JSON that a text stands for, by the type that it is to have.
+fn cell(schema: &Schema, id: TypeId, text: &str) -> Result<Json, String> {
+    let inner = bare(schema, id);
+    if text.is_empty() && inner != id {
+        return Ok(Json::Null);
+    }
+    let Type { kind, logical } = schema.type_at(inner);
+    let number = || text.parse::<Number>().map(Json::Number).map_err(|_| format!("{text:?} is no number"));
+    match kind {
+        Kind::Boolean => match text {
+            "true" | "1" => Ok(Json::Bool(true)),
+            "false" | "0" => Ok(Json::Bool(false)),
+            _ => Err(format!("{text:?} is neither true nor false")),
+        },
+        Kind::Int | Kind::Long if logical.is_some() && text.parse::<i64>().is_err() => {
+            Ok(Json::String(match (text.parse::<Timestamp>(), text.parse::<DateTime>()) {
+                // A time without a zone is taken as UTC's.
+                (Err(_), Ok(time)) if logical.is_some_and(is_timestamp) => format!("{time}Z"),
+                _ => text.to_owned(),
+            }))
+        }
+        Kind::Int | Kind::Long => number(),
+        Kind::Float | Kind::Double => match text {
+            "NaN" | "nan" | "inf" | "-inf" | "Infinity" | "-Infinity" => Ok(Json::String(
+                match text {
+                    "NaN" | "nan" => "NaN",
+                    "inf" | "Infinity" => "Infinity",
+                    _ => "-Infinity",
+                }
+                .to_owned(),
+            )),
+            _ => number(),
+        },
+        Kind::String | Kind::Bytes | Kind::Fixed(_) | Kind::Enum(_) => Ok(Json::String(text.to_owned())),
+        Kind::Null if text.is_empty() => Ok(Json::Null),
+        _ => serde_json::from_str(text).map_err(|error| format!("a {kind} is written as JSON: {error}")),
+    }
+}
+
+fn is_timestamp(logical: Logical) -> bool {
+    matches!(logical, Logical::TimestampMillis | Logical::TimestampMicros | Logical::TimestampNanos)
+}
+
+/// Puts a value at its place in an object, and objects on the way there.
+fn put(fields: &mut Map<String, Json>, path: &[String], value: Json) {
+    match path {
+        [] => {}
+        [name] => drop(fields.insert(name.clone(), value)),
+        [name, rest @ ..] => {
+            let inner = fields.entry(name.clone()).or_insert_with(|| Json::Object(Map::new()));
+            if !inner.is_object() {
+                *inner = Json::Object(Map::new());
+            }
+            if let Json::Object(inner) = inner {
+                put(inner, rest, value);
+            }
+        }
+    }
+}

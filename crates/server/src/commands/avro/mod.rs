@@ -1,0 +1,12 @@
+//! Avro on the command line: lines of JSON or CSV into records, records into JSON, schemas from files and from the log.
+
+mod input;
+mod schemas;
+mod show;
+
+pub use input::{EncodeArgs, Encoder};
+pub use schemas::{SCHEMAS_TOPIC, Schemas, read_schema};
+pub use show::{DecodeArgs, Shower};
+
+/// The schema that `--schema measurement` stands for.
+pub const MEASUREMENT_SCHEMA: &str = include_str!("measurement.avsc");

@@ -1,0 +1,90 @@
+//! Where schemas are: files, and a topic of the log, a record each, in which readers find a record's by its fingerprint.
+
+use super::MEASUREMENT_SCHEMA;
+use crate::commands::CommandError;
+use rawline_avro::{Schema, SchemaStore, WriterId};
+use rawline_client::{Client, ClientError, Consumer, ConsumerConfig, Start};
+use std::sync::Arc;
+
+/// The topic that holds the schemas' JSON. A record is never changed, so whoever has read it up to an offset knows
+/// every schema before it.
+pub const SCHEMAS_TOPIC: &str = "_schemas";
+
+/// Reads a schema from its file; `measurement` is the one that is built in.
+pub fn read_schema(name: &str) -> Result<Arc<Schema>, CommandError> {
+    let text = match name {
+        "measurement" => MEASUREMENT_SCHEMA.to_owned(),
+        path => std::fs::read_to_string(path).map_err(|error| {
+            CommandError::Failed(format!("can't read the schema {path}: {error}; give an .avsc file, or `measurement`"))
+        })?,
+    };
+    let schema =
+        Schema::parse(&text).map_err(|error| CommandError::Failed(format!("{name} is no Avro schema: {error}")))?;
+    Ok(Arc::new(schema))
+}
+
+/// The schemas in the log, as far as they were read.
+#[derive(Debug)]
+pub struct Schemas {
+    client: Client,
+    offset_next: u64,
+    store: Arc<SchemaStore>,
+}
+
+impl Schemas {
+    /// Reads those there are.
+    pub async fn load(client: Client) -> Result<Schemas, CommandError> {
+        let mut schemas = Schemas { client, offset_next: 0, store: Arc::default() };
+        schemas.refresh().await?;
+        Ok(schemas)
+    }
+
+    /// Those that were read.
+    pub fn store(&self) -> &Arc<SchemaStore> {
+        &self.store
+    }
+
+    /// Whether the schema of this name was read.
+    pub fn has(&self, id: WriterId) -> bool {
+        self.store.schema(id).is_ok()
+    }
+
+    /// Reads those that have come since.
+    pub async fn refresh(&mut self) -> Result<(), CommandError> {
+        let end = match self.client.topic(SCHEMAS_TOPIC).await {
+            Ok(topic) => topic.next_offset,
+            Err(ClientError::Refused { status: 404, .. }) => return Ok(()),
+            Err(error) => return Err(error.into()),
+        };
+        let config = ConsumerConfig {
+            start: Start::Offset(self.offset_next),
+            offset_end: Some(end),
+            ..ConsumerConfig::default()
+        };
+        let mut consumer = Consumer::new(self.client.clone(), SCHEMAS_TOPIC, config).await?;
+        while let Some(fetched) = consumer.next().await? {
+            let mut records = fetched.records();
+            while let Some(record) = records.next_record()? {
+                // What is no schema is somebody else's, and one that is there already nothing new.
+                let schema = std::str::from_utf8(record.bytes).ok().and_then(|text| Schema::parse(text).ok());
+                if let Some(schema) = schema {
+                    let _ = self.store.add(&Arc::new(schema));
+                }
+            }
+        }
+        self.offset_next = end;
+        Ok(())
+    }
+
+    /// Appends the schema, unless it is there. That two do so at once does no harm.
+    pub async fn register(&mut self, schema: &Arc<Schema>) -> Result<(), CommandError> {
+        if self.has(WriterId::Fingerprint(schema.fingerprint())) {
+            return Ok(());
+        }
+        let json: serde_json::Value = serde_json::from_str(schema.json())
+            .map_err(|error| CommandError::Failed(format!("the schema is no JSON: {error}")))?;
+        let line = json.to_string();
+        self.client.append_records(SCHEMAS_TOPIC, &[line.len() as u32], line.into()).await?;
+        self.store.add(schema).map(drop).map_err(|error| CommandError::Failed(error.to_string()))
+    }
+}
