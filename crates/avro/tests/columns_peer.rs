@@ -28,10 +28,10 @@ fn columns_are_what_arrow_avro_makes() {
         let Ok(fingerprint) = store.register(AvroSchema::new(text.clone())) else { continue };
         let reader = ReaderBuilder::new().with_writer_schema_store(store).with_active_fingerprint(fingerprint);
         let reader = reader.with_decoder_mode(DecoderMode::UnframedDatum).with_batch_size(32);
-        let view = seed % 2 == 0;
-        let Ok(mut theirs) = reader.with_utf8_view(view).build_decoder() else { continue };
+        // Its views lose nulls, so only ours are views.
+        let Ok(mut theirs) = reader.build_decoder() else { continue };
         let plan = Arc::new(Plan::same(&schema, Limits::default()).unwrap());
-        let strings = if view { StringAs::Utf8View } else { StringAs::Utf8 };
+        let strings = if seed % 2 == 0 { StringAs::Utf8View } else { StringAs::Utf8 };
         let mut ours = ColumnDecoder::new(plan, strings).unwrap();
         for _ in 0..32 {
             let mut message = Vec::new();
@@ -44,7 +44,6 @@ fn columns_are_what_arrow_avro_makes() {
         encoder.encode(&ours.finish(), &mut one).unwrap();
         // It refuses its own columns where a null stands in a map or a list.
         let Ok(Some(theirs)) = theirs.flush() else { continue };
-        if seed == 64 { eprintln!("{:?} {:?}", theirs.schema(), theirs.column(0)); }
         encoder.encode(&theirs, &mut other).unwrap_or_else(|error| panic!("{error}: {text}"));
         assert_eq!(one, other, "seed {seed}: {text}");
         compared += 1;

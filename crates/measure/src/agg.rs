@@ -67,7 +67,7 @@ impl std::fmt::Display for Agg {
 }
 
 /// Values gathered before they go into a sketch: a sketch takes many at little more than the cost of one.
-const PENDING_MAX: usize = 256;
+const PENDING_MAX: usize = 64;
 
 /// What is known of a line's values in one step.
 ///

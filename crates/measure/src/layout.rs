@@ -12,7 +12,9 @@
 //! ```
 //!
 //! A topic's name never begins with a dot, and brokers leave what does alone: so this lies in the same directory or
-//! below the same prefix as the topics, and is never taken for one. A file that no commit names does not exist.
+//! below the same prefix as the topics, and is never taken for one. A file that no commit names does not exist. Files
+//! made for a merged commit have `merged-` before RANDOM. Objects in `commit` are never deleted, merged or not: so nobody
+//! who was asleep can make one a second time.
 //!
 //! A window's row is what one commit's measurements add to it: readers put the rows of one series and window together,
 //! in the order of the commits' offsets (see [`crate::Aggregate`]). Then it does not matter where commits end.

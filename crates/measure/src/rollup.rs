@@ -169,3 +169,29 @@ pub(crate) fn window_begin(tier: Tier, time_ms: i64) -> i64 {
         Tier::Hour => time_ms.div_euclid(3_600_000).saturating_mul(3_600_000),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::chunk::Columns;
+
+    #[test]
+    fn times_at_the_ends_of_time_have_windows() {
+        for time_ms in [i64::MIN, i64::MIN + 1, -1, 0, 59_999, i64::MAX] {
+            for tier in [Tier::Minute, Tier::Hour] {
+                let begin = window_begin(tier, time_ms);
+                let length = tier.window_ms().unwrap();
+                assert!(begin <= time_ms && (begin == i64::MIN || begin % length == 0));
+                assert!(i128::from(time_ms) - i128::from(begin) < i128::from(length));
+            }
+        }
+        let times = vec![i64::MIN, i64::MAX, 0, i64::MIN];
+        let columns = Columns { series: vec![3; 4], time_ms: times, value: vec![f64::NAN, 1.0, -0.0, 1e300] };
+        let rolled_up = roll_up(Chunk::sort(vec![columns], 4), 3).unwrap();
+        let [raw, minute, hour] = rolled_up.files.map(Option::unwrap);
+        assert_eq!((raw.built.rows, minute.built.rows, hour.built.rows), (4, 3, 3));
+        assert_eq!((raw.time_min, raw.time_max, hour.time_min), (i64::MIN, i64::MAX, i64::MIN));
+        let nothing = roll_up(Chunk::sort(Vec::new(), 0), 3).unwrap();
+        assert!(nothing.files.iter().all(Option::is_none));
+    }
+}

@@ -7,6 +7,11 @@ use rawline_server::commands::{consume, produce, serve, topic, topics, value};
 use rawline_server::commands::{query, series};
 use std::process::ExitCode;
 
+/// So that `bench measurements` can tell what a decoder allocates.
+#[cfg(feature = "compare")]
+#[global_allocator]
+static ALLOCATOR: bench::Counting = bench::Counting;
+
 const EXAMPLES: &str = "\
 Examples:
   rawline serve                            a broker on ./rawline-data, for this machine only

@@ -122,16 +122,25 @@ impl Runs {
     /// Appends a run for which there is room; `chunk` begins with it.
     #[inline(always)]
     pub fn append(&mut self, run: &[u8], chunk: Option<&[u8; CHUNK]>) {
-        let place = self.data.get_mut(self.used..).unwrap_or_default();
-        match (chunk, place.first_chunk_mut()) {
-            (Some(chunk), Some(place)) if run.len() <= CHUNK => *place = *chunk,
-            _ => {
-                if let Some(place) = place.get_mut(..run.len()) {
-                    place.copy_from_slice(run);
-                }
-            }
+        if let Some(chunk) = chunk
+            && run.len() <= CHUNK
+        {
+            return self.append_short(chunk, run.len());
+        }
+        if let Some(place) = self.data.get_mut(self.used..self.used + run.len()) {
+            place.copy_from_slice(run);
         }
         self.used += run.len();
+        self.offsets.push(self.used as i32);
+    }
+
+    /// Appends the first `length` bytes of `chunk`, for which there is room.
+    #[inline(always)]
+    pub fn append_short(&mut self, chunk: &[u8; CHUNK], length: usize) {
+        if let Some(place) = self.data.get_mut(self.used..).and_then(<[u8]>::first_chunk_mut) {
+            *place = *chunk;
+        }
+        self.used += length;
         self.offsets.push(self.used as i32);
     }
 

@@ -26,6 +26,7 @@ mod finish;
 mod fit;
 mod logical;
 mod sink;
+mod texts;
 
 use std::sync::Arc;
 
@@ -45,7 +46,8 @@ use crate::plan::{Code, Plan, Scalar, Skip};
 use build::ROOT;
 use column::{Column, Data};
 use finish::Shared;
-use sink::{Filling, Mark, Refused, Texts};
+use sink::{Filling, Mark, Refused};
+use texts::Texts;
 
 /// What becomes of strings.
 #[derive(Debug, Clone)]
@@ -128,7 +130,7 @@ impl ColumnDecoder {
         Ok(Self {
             schema: Arc::new(ArrowSchema::new(fields)),
             columns,
-            texts: Texts { block: Vec::new(), whole: is_text(&plan), interner },
+            texts: Texts::new(is_text(&plan), interner),
             strings: Strings::default(),
             plan,
             levels: Vec::new(),

@@ -3,30 +3,15 @@
 //! What a value's column refuses beyond what the plan checks (a text that is no UUID, a full interner) is kept until the message has been
 //! read: the plan's own faults go first.
 
-use std::sync::Arc;
-
 use arrow_buffer::{IntervalMonthDayNano, i256};
 
 use super::build::NOTHING;
-use super::column::{CHUNK, Column, Data, Runs, extend, push_branch, push_null};
+use super::column::{Column, Data, extend, push_branch, push_null};
 use super::logical;
+use super::texts::{Texts, chunk, push_view, read_id, read_run, read_view};
 use crate::cursor::Cursor;
 use crate::decode::Sink;
 use crate::error::{Fault, FaultKind};
-use crate::interner::{InternError, Interner};
-
-/// What all columns of text have in common.
-#[derive(Debug)]
-pub(super) struct Texts {
-    /// Bytes that views point into.
-    pub block: Vec<u8>,
-    /// Whether whole messages go there instead of single texts.
-    pub whole: bool,
-    pub interner: Option<Arc<Interner>>,
-}
-
-/// Texts up to this length are inside of their views.
-const VIEW_INLINE_MAX: usize = 12;
 
 /// Takes one message.
 pub(super) struct Filling<'c, 'm> {
@@ -67,13 +52,15 @@ impl<'c, 'm> Filling<'c, 'm> {
         self.columns.get_mut((self.base + slot) as usize).map(|column| &mut column.data)
     }
 
+    /// Refuses a value that ends with `bytes` and begins `header` bytes before them.
     #[cold]
     #[inline(never)]
-    fn refuse(&mut self, column: u32, kind: FaultKind, value: &[u8]) {
+    fn refuse(&mut self, column: u32, kind: FaultKind, bytes: &[u8], header: usize) {
         // A default is not in the message; the message's begin stands for it.
-        let position = Some(value.as_ptr().addr().wrapping_sub(self.message.as_ptr().addr()));
-        let position = position.filter(|position| *position <= self.message.len()).unwrap_or_default();
-        self.refused.get_or_insert(Refused { column, fault: Fault { kind, position } });
+        let begin = bytes.as_ptr().addr().wrapping_sub(self.message.as_ptr().addr());
+        let position =
+            Some(begin).filter(|begin| *begin <= self.message.len()).and_then(|begin| begin.checked_sub(header));
+        self.refused.get_or_insert(Refused { column, fault: Fault { kind, position: position.unwrap_or_default() } });
     }
 
     /// A text into the column `at`.
@@ -94,13 +81,12 @@ impl<'c, 'm> Filling<'c, 'm> {
                 }
                 FaultKind::ColumnsFull
             }
-            Data::Id(ids) => match self.texts.interner.as_ref().map(|interner| interner.intern(text.as_bytes())) {
-                Some(Ok(id)) => {
+            Data::Id(ids) => match self.texts.id(text.as_bytes()) {
+                Ok(id) => {
                     ids.push(id);
                     return;
                 }
-                Some(Err(InternError::TooLong)) => FaultKind::StringTooLong,
-                _ => FaultKind::StringsFull,
+                Err(kind) => kind,
             },
             Data::Uuid(values) => match logical::uuid_of_text(text) {
                 Some(uuid) => {
@@ -111,18 +97,18 @@ impl<'c, 'm> Filling<'c, 'm> {
             },
             _ => return,
         };
-        self.refuse(at, kind, text.as_bytes());
+        self.refuse(at, kind, text.as_bytes(), length_bytes(text.as_bytes()));
     }
 
-    /// Bytes or a fixed type's into the column at `slot`.
+    /// Bytes or a fixed type's into the column at `slot`; `header` bytes come before them.
     #[inline]
-    fn binary(&mut self, slot: u32, value: &'m [u8]) {
+    fn binary(&mut self, slot: u32, value: &'m [u8], header: usize) {
         let at = self.base + slot;
         let Some(data) = self.data(slot) else { return };
         let done = match data {
             Data::Runs(runs) => {
                 if !runs.push(value) {
-                    self.refuse(at, FaultKind::ColumnsFull, value);
+                    self.refuse(at, FaultKind::ColumnsFull, value, header);
                 }
                 return;
             }
@@ -148,7 +134,7 @@ impl<'c, 'm> Filling<'c, 'm> {
             _ => return,
         };
         if done.is_none() {
-            self.refuse(at, FaultKind::Logical, value);
+            self.refuse(at, FaultKind::Logical, value, header);
         }
     }
 
@@ -160,7 +146,7 @@ impl<'c, 'm> Filling<'c, 'm> {
         if let Some(Data::List { offsets, .. } | Data::Map { offsets, .. }) = self.data(mark.slot)
             && !extend(offsets, count)
         {
-            self.refuse(at, FaultKind::ColumnsFull, &[]);
+            self.refuse(at, FaultKind::ColumnsFull, &[], 0);
         }
     }
 }
@@ -219,7 +205,7 @@ impl<'m> Sink<'m> for Filling<'_, 'm> {
 
     #[inline]
     fn bytes(&mut self, slot: u32, value: &'m [u8]) {
-        self.binary(slot, value);
+        self.binary(slot, value, length_bytes(value));
     }
 
     #[inline]
@@ -229,7 +215,7 @@ impl<'m> Sink<'m> for Filling<'_, 'm> {
 
     #[inline]
     fn fixed(&mut self, slot: u32, value: &'m [u8]) {
-        self.binary(slot, value);
+        self.binary(slot, value, 0);
     }
 
     #[inline]
@@ -271,7 +257,7 @@ impl<'m> Sink<'m> for Filling<'_, 'm> {
             _ => match push_branch(self.columns, at, branch) {
                 Some(child) => child,
                 None => {
-                    self.refuse(at, FaultKind::ColumnsFull, &[]);
+                    self.refuse(at, FaultKind::ColumnsFull, &[], 0);
                     NOTHING
                 }
             },
@@ -324,99 +310,49 @@ impl<'m> Sink<'m> for Filling<'_, 'm> {
     #[inline]
     fn texts(&mut self, count: u32, cursor: &mut Cursor<'m>) -> Result<(), Fault> {
         let at = self.base as usize;
-        let (message, count) = (self.message, count as usize);
         // All texts lie between the cursor and the message's end.
-        let bytes_max = cursor.rest().len();
+        let (count, bytes_max) = (count as usize, cursor.rest().len());
+        let Self { columns, texts, message, viewed, .. } = self;
         let mut local = cursor.clone();
-        if let Some([Column { data: keys, .. }, Column { data: values, .. }]) = self.columns.get_mut(at - 1..=at) {
-            match (keys, values) {
-                (Data::Runs(keys), Data::Runs(values)) => {
-                    if keys.reserve(count, bytes_max) && values.reserve(count, bytes_max) {
-                        for _ in 0..count {
-                            append(keys, &mut local, message)?;
-                            append(values, &mut local, message)?;
-                        }
-                        *cursor = local;
-                        return Ok(());
-                    }
+        match columns.get_mut(at - 1..=at) {
+            Some([Column { data: Data::Runs(keys), .. }, Column { data: Data::Runs(values), .. }]) => {
+                if !keys.reserve(count, bytes_max) || !values.reserve(count, bytes_max) {
+                    return Err(cursor.fault(FaultKind::ColumnsFull));
                 }
-                (Data::View(keys), Data::View(values)) => {
-                    keys.reserve(count);
-                    values.reserve(count);
-                    let mut room = true;
-                    for _ in 0..count {
-                        room &= push_view(keys, local.string()?, message, self.texts, &mut self.viewed);
-                        room &= push_view(values, local.string()?, message, self.texts, &mut self.viewed);
-                    }
-                    *cursor = local;
-                    if !room {
-                        self.refuse(self.base, FaultKind::ColumnsFull, &[]);
-                    }
-                    return Ok(());
+                for _ in 0..count {
+                    read_run(keys, &mut local)?;
+                    read_run(values, &mut local)?;
                 }
-                _ => {}
+            }
+            Some([Column { data: Data::View(keys), .. }, Column { data: Data::View(values), .. }]) => {
+                keys.reserve(count);
+                values.reserve(count);
+                for _ in 0..count {
+                    read_view(keys, &mut local, message, texts, viewed)?;
+                    read_view(values, &mut local, message, texts, viewed)?;
+                }
+            }
+            Some([Column { data: Data::Id(keys), .. }, Column { data: Data::Id(values), .. }]) => {
+                for _ in 0..count {
+                    read_id(keys, &mut local, texts)?;
+                    read_id(values, &mut local, texts)?;
+                }
+            }
+            _ => {
+                for _ in 0..count {
+                    self.key(local.string()?);
+                    self.string(0, local.string()?);
+                }
             }
         }
-        for _ in 0..count {
-            self.key(cursor.string()?);
-            self.string(0, cursor.string()?);
-        }
+        *cursor = local;
         Ok(())
     }
 }
 
-#[inline(always)]
-fn append<'m>(runs: &mut Runs, cursor: &mut Cursor<'m>, message: &'m [u8]) -> Result<(), Fault> {
-    let text = cursor.string()?;
-    runs.append(text.as_bytes(), chunk(message, text));
-    Ok(())
-}
-
-/// The bytes from a text's begin on; nothing if the message ends before, or the text is a default's.
-#[inline(always)]
-fn chunk<'m>(message: &'m [u8], text: &str) -> Option<&'m [u8; CHUNK]> {
-    let begin = text.as_ptr().addr().wrapping_sub(message.as_ptr().addr());
-    message.get(begin..)?.first_chunk()
-}
-
-/// Whether there was room: a view counts to 2^31.
-#[inline(always)]
-fn push_view(views: &mut Vec<u128>, text: &str, message: &[u8], texts: &mut Texts, viewed: &mut bool) -> bool {
-    if text.len() <= VIEW_INLINE_MAX {
-        views.push(match chunk(message, text) {
-            Some(chunk) => {
-                let bits = u128::from_le_bytes(*chunk) & ((1 << (8 * text.len())) - 1);
-                bits << 32 | text.len() as u128
-            }
-            None => inline_view(text.as_bytes()),
-        });
-        return true;
-    }
-    let offset = if texts.whole {
-        *viewed = true;
-        texts.block.len() + text.as_ptr().addr().wrapping_sub(message.as_ptr().addr())
-    } else {
-        let offset = texts.block.len();
-        texts.block.extend_from_slice(text.as_bytes());
-        offset
-    };
-    views.push(view(text.as_bytes(), offset));
-    i32::try_from(offset + text.len()).is_ok()
-}
-
-/// A view of a text that is inside of it: length and bytes.
+/// Bytes that a length takes if it is encoded as short as it can be.
 #[inline]
-fn inline_view(text: &[u8]) -> u128 {
-    let mut bytes = [0; 16];
-    if let Some(place) = bytes.get_mut(4..4 + text.len()) {
-        place.copy_from_slice(text);
-    }
-    u128::from_le_bytes(bytes) | text.len() as u128
-}
-
-/// A view of a text in block 0: length, first four bytes, block and offset.
-#[inline]
-fn view(text: &[u8], offset: usize) -> u128 {
-    let prefix = text.first_chunk().copied().map_or(0, u32::from_le_bytes);
-    text.len() as u128 | u128::from(prefix) << 32 | (offset as u128) << 96
+fn length_bytes(value: &[u8]) -> usize {
+    let bits = usize::BITS - (value.len() << 1 | 1).leading_zeros();
+    bits.div_ceil(7) as usize
 }

@@ -1,6 +1,6 @@
 //! What the tests of columns share: schemas and messages by chance, and columns compared with rows.
 
-#![allow(dead_code, clippy::unwrap_used, clippy::indexing_slicing)]
+#![allow(dead_code, clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
 
 use std::sync::Arc;
 

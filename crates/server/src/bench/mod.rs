@@ -1,11 +1,15 @@
 //! `rawline bench`: measures this broker, or one elsewhere, and the machine it runs on.
 
+#[cfg(feature = "compare")]
+mod allocated;
 mod append;
 mod data;
 mod environment;
 mod latency;
 mod limits;
 mod local_broker;
+#[cfg(feature = "compare")]
+mod measurements;
 mod read;
 mod read_back;
 mod report;
@@ -13,6 +17,9 @@ mod target;
 mod usage;
 mod values;
 mod write;
+
+#[cfg(feature = "compare")]
+pub use allocated::Counting;
 
 use crate::commands::CommandError;
 use rawline_broker::{Clock, SystemClock};
@@ -31,6 +38,8 @@ enum Command {
     Read(read::Args),
     Latency(latency::Args),
     Limits(limits::Args),
+    #[cfg(feature = "compare")]
+    Measurements(measurements::Args),
     Values(values::Args),
     /// The process of `bench values` that produces
     #[command(hide = true)]
@@ -49,6 +58,8 @@ pub async fn run(args: Args) -> Result<(), CommandError> {
             Command::Read(args) => read::run(args).await,
             Command::Latency(args) => latency::run(args).await,
             Command::Limits(args) => limits::run(args).await,
+            #[cfg(feature = "compare")]
+            Command::Measurements(args) => measurements::run(args).await,
             Command::Values(args) => values::run(args).await,
             Command::ValuesProducer(args) => values::produce(args).await,
         }

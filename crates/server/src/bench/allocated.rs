@@ -1,12 +1,13 @@
-//! An allocator that counts bytes while it is asked to.
+//! The system's allocator, and how much it was asked for while somebody wanted to know.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-struct Counting;
-
 static COUNTS: AtomicBool = AtomicBool::new(false);
 static BYTES: AtomicU64 = AtomicU64::new(0);
+
+/// Counts bytes while [`bytes_of`] runs; else as the system's.
+pub struct Counting;
 
 // SAFETY: hands every call on to the system's allocator unchanged; counting touches no memory of the caller's.
 unsafe impl GlobalAlloc for Counting {
@@ -23,9 +24,6 @@ unsafe impl GlobalAlloc for Counting {
         unsafe { System.dealloc(pointer, layout) }
     }
 }
-
-#[global_allocator]
-static COUNTING: Counting = Counting;
 
 /// Bytes that `run` allocates, in all threads.
 pub fn bytes_of(run: impl FnOnce()) -> u64 {

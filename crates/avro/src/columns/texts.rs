@@ -1,0 +1,186 @@
+//! Texts on their way from a message into columns.
+//!
+//! Most texts are short and ASCII. Those are read with their length in one look at 17 bytes, checked and stored as one number of 16 bytes,
+//! whatever their length: no call to copy a few bytes, no loop to check them. All others take the cursor's way.
+
+use std::sync::Arc;
+
+use super::column::{CHUNK, Runs};
+use crate::cursor::Cursor;
+use crate::error::{Fault, FaultKind};
+use crate::interner::{InternError, Interner};
+
+/// What all columns of text have in common.
+#[derive(Debug)]
+pub(super) struct Texts {
+    /// Bytes that views point into.
+    pub block: Vec<u8>,
+    /// Whether whole messages go there instead of single texts.
+    pub whole: bool,
+    pub interner: Option<Arc<Interner>>,
+    /// Short texts met lately and their ids, each at the place that its bytes name. Ids never change.
+    pub memo: Box<[Known; MEMO]>,
+}
+
+/// A text of at most 16 bytes, padded with zeros, and its id.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Known {
+    bits: u128,
+    length: u32,
+    id: u32,
+}
+
+/// 16 KiB, half of a first cache.
+const MEMO: usize = 512;
+
+/// Texts up to this length are inside of their views.
+const VIEW_INLINE_MAX: usize = 12;
+
+/// The first bytes of 16, so many as the index says.
+#[allow(clippy::indexing_slicing, reason = "checked by the compiler, which runs it")]
+const MASKS: [u128; CHUNK + 1] = {
+    let mut masks = [u128::MAX; CHUNK + 1];
+    let mut length = 0;
+    while length < CHUNK {
+        masks[length] = (1 << (8 * length)) - 1;
+        length += 1;
+    }
+    masks
+};
+
+const NOT_ASCII: u128 = u128::from_ne_bytes([0x80; CHUNK]);
+
+impl Texts {
+    pub fn new(whole: bool, interner: Option<Arc<Interner>>) -> Self {
+        // No text has this length.
+        let nothing = Known { bits: 0, length: u32::MAX, id: 0 };
+        Self { block: Vec::new(), whole, interner, memo: Box::new([nothing; MEMO]) }
+    }
+
+    /// The interner's id of a text.
+    pub fn id(&self, text: &[u8]) -> Result<u32, FaultKind> {
+        match self.interner.as_ref().map(|interner| interner.intern(text)) {
+            Some(Ok(id)) => Ok(id),
+            Some(Err(InternError::TooLong)) => Err(FaultKind::StringTooLong),
+            Some(Err(InternError::Utf8)) => Err(FaultKind::Utf8),
+            Some(Err(InternError::Full)) | None => Err(FaultKind::StringsFull),
+        }
+    }
+}
+
+/// A text that is short and ASCII, padded with zeros, and its length. The cursor moves behind it, or stays if it is no such text or too near
+/// to the message's end.
+#[inline(always)]
+fn short(cursor: &mut Cursor) -> Option<(u128, usize)> {
+    let [first, chunk @ ..] = cursor.rest().first_chunk::<{ CHUNK + 1 }>()?;
+    let length = usize::from(first >> 1);
+    // An odd first byte is a negative length, and one from 0x80 on is the first of several; those have no mask.
+    let mask = if first & 1 == 0 { MASKS.get(length)? } else { return None };
+    let bits = u128::from_le_bytes(*chunk) & mask;
+    if bits & NOT_ASCII != 0 {
+        return None;
+    }
+    cursor.fixed(1 + length).ok()?;
+    Some((bits, length))
+}
+
+/// Reads a text into runs that have room for it.
+#[inline(always)]
+pub(super) fn read_run(runs: &mut Runs, cursor: &mut Cursor) -> Result<(), Fault> {
+    match short(cursor) {
+        Some((bits, length)) => runs.append_short(&bits.to_le_bytes(), length),
+        None => runs.append(cursor.string()?.as_bytes(), None),
+    }
+    Ok(())
+}
+
+/// Reads a text into views.
+#[inline(always)]
+pub(super) fn read_view<'m>(
+    views: &mut Vec<u128>,
+    cursor: &mut Cursor<'m>,
+    message: &'m [u8],
+    texts: &mut Texts,
+    viewed: &mut bool,
+) -> Result<(), Fault> {
+    let mut ahead = cursor.clone();
+    if let Some((bits, length)) = short(&mut ahead)
+        && length <= VIEW_INLINE_MAX
+    {
+        *cursor = ahead;
+        views.push(bits << 32 | length as u128);
+        return Ok(());
+    }
+    let begin = cursor.position();
+    let text = cursor.string()?;
+    match push_view(views, text, message, texts, viewed) {
+        true => Ok(()),
+        false => Err(Fault { kind: FaultKind::ColumnsFull, position: begin }),
+    }
+}
+
+/// Reads a text as its id.
+#[inline(always)]
+pub(super) fn read_id(ids: &mut Vec<u32>, cursor: &mut Cursor, texts: &mut Texts) -> Result<(), Fault> {
+    let begin = cursor.position();
+    let wrong = |kind| Fault { kind, position: begin };
+    let Some((bits, length)) = short(cursor) else {
+        let text = cursor.string()?;
+        ids.push(texts.id(text.as_bytes()).map_err(wrong)?);
+        return Ok(());
+    };
+    // The high half of a product depends on all of its factors' bits.
+    let folded = (bits as u64 ^ (bits >> 64) as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    let place = (folded >> (64 - MEMO.ilog2())) as usize;
+    let id = match texts.memo.get(place) {
+        Some(known) if known.bits == bits && known.length == length as u32 => known.id,
+        _ => {
+            let id = texts.id(bits.to_le_bytes().get(..length).unwrap_or_default()).map_err(wrong)?;
+            if let Some(known) = texts.memo.get_mut(place) {
+                *known = Known { bits, length: length as u32, id };
+            }
+            id
+        }
+    };
+    ids.push(id);
+    Ok(())
+}
+
+/// The bytes from a text's begin on; nothing if the message ends before, or the text is a default's.
+#[inline(always)]
+pub(super) fn chunk<'m>(message: &'m [u8], text: &str) -> Option<&'m [u8; CHUNK]> {
+    let begin = text.as_ptr().addr().wrapping_sub(message.as_ptr().addr());
+    message.get(begin..)?.first_chunk()
+}
+
+/// Whether there was room: a view counts to 2^31.
+#[inline]
+pub(super) fn push_view(
+    views: &mut Vec<u128>,
+    text: &str,
+    message: &[u8],
+    texts: &mut Texts,
+    viewed: &mut bool,
+) -> bool {
+    let text = text.as_bytes();
+    if text.len() <= VIEW_INLINE_MAX {
+        let mut bytes = [0; CHUNK];
+        if let Some(place) = bytes.get_mut(..text.len()) {
+            place.copy_from_slice(text);
+        }
+        views.push(u128::from_le_bytes(bytes) << 32 | text.len() as u128);
+        return true;
+    }
+    let offset = texts.block.len();
+    let offset = if texts.whole {
+        *viewed = true;
+        offset + text.as_ptr().addr().wrapping_sub(message.as_ptr().addr())
+    } else {
+        texts.block.extend_from_slice(text);
+        offset
+    };
+    // Length, first four bytes, block 0 and offset.
+    let prefix = text.first_chunk().copied().map_or(0, u32::from_le_bytes);
+    views.push(text.len() as u128 | u128::from(prefix) << 32 | (offset as u128) << 96);
+    i32::try_from(offset + text.len()).is_ok()
+}
