@@ -322,4 +322,13 @@ fn limits_hold_for_columns_too() {
     assert_eq!(decoder.append(&[20, 2, 0]).unwrap_err().fault.kind, FaultKind::Elements);
     let batch = decoder.finish();
     assert_eq!(batch.column(0).as_list::<i32>().values().len(), 10);
+    // Four fields and five tags.
+    for (elements_max, fits) in [(3, false), (8, false), (9, true)] {
+        let limits = Limits { elements_max, ..Limits::default() };
+        let plan = Arc::new(Plan::same(&schema(MEASUREMENT), limits).unwrap());
+        let wanted = plan.row(&mut RowBuffer::new(), &measurement()).map(drop);
+        let mut decoder = ColumnDecoder::new(plan.clone(), StringAs::Utf8).unwrap();
+        let found = decoder.append(&measurement());
+        assert_eq!((found.is_ok(), found), (fits, wanted));
+    }
 }

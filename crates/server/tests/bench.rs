@@ -385,3 +385,19 @@ fn message(from: &mut impl BufRead) -> Option<(String, Vec<u8>)> {
     from.read_exact(&mut body).ok()?;
     Some((head, body))
 }
+
+#[cfg(feature = "compare")]
+#[test]
+fn measurements_gives_the_same_values_by_every_decoder() {
+    let figures = figures(&["measurements", "--set=article", "--rounds=1", "--round-ms=1", "--threads=2"]);
+    let set = &figures["sets"][0];
+    assert_eq!((&set["messages"], &set["message_bytes"]), (&65_536.into(), &81.0.into()));
+    let rows: Vec<&Value> = ["stages", "others"].iter().flat_map(|name| set[name].as_array().unwrap()).collect();
+    assert_eq!(rows.len(), 6 + 12);
+    for row in rows {
+        assert_eq!(row["check"], 65_536.0, "the article's value is 1: {row}");
+        positive(&row["one_thread"]);
+    }
+    let ours = set["stages"].as_array().unwrap().last().unwrap();
+    assert_eq!(ours["allocated_bytes"], 0.0, "{ours}");
+}

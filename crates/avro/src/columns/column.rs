@@ -108,15 +108,18 @@ impl Runs {
         }
     }
 
-    /// Makes room for so many runs and all their bytes. Whether offsets count so far.
+    /// Makes room for so many runs and all their bytes; refuses where offsets do not count so far.
     #[inline]
     pub fn reserve(&mut self, runs: usize, bytes: usize) -> bool {
         let end = self.used + bytes;
+        if i32::try_from(end).is_err() {
+            return false;
+        }
         if self.data.len() < end + CHUNK {
             self.data.resize((end + CHUNK).max(self.data.len() * 2), 0);
         }
         self.offsets.reserve(runs);
-        i32::try_from(end).is_ok()
+        true
     }
 
     /// Appends a run for which there is room; `chunk` begins with it.
@@ -370,5 +373,21 @@ fn truncate_union(columns: &mut [Column], at: u32, to: usize) {
     {
         let child = *first + u32::from(branch.cast_unsigned());
         truncate(columns, child, offset as usize);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn offsets_count_to_2_31_and_not_on() {
+        let mut offsets = vec![0, i32::MAX - 2];
+        assert!(extend(&mut offsets, 2));
+        assert!(!extend(&mut offsets, 1) && !extend(&mut offsets, u32::MAX));
+        assert_eq!(offsets, [0, i32::MAX - 2, i32::MAX]);
+        let mut runs = Runs { offsets: vec![0], data: Vec::new(), used: i32::MAX as usize - 3 };
+        assert!(!runs.reserve(1, 4) && !runs.push(b"four"));
+        assert_eq!(runs.offsets, [0]);
     }
 }

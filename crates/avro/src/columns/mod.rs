@@ -24,6 +24,7 @@ mod column;
 mod encode;
 mod finish;
 mod fit;
+mod flat;
 mod logical;
 mod sink;
 mod texts;
@@ -46,6 +47,7 @@ use crate::plan::{Code, Plan, Scalar, Skip};
 use build::ROOT;
 use column::{Column, Data};
 use finish::Shared;
+use flat::Flat;
 use sink::{Filling, Mark, Refused};
 use texts::Texts;
 
@@ -101,6 +103,8 @@ pub struct ColumnFault {
 #[derive(Debug)]
 pub struct ColumnDecoder {
     plan: Arc<Plan>,
+    /// The plan once more, if it is so simple.
+    flat: Option<Vec<Flat>>,
     schema: SchemaRef,
     columns: Vec<Column>,
     texts: Texts,
@@ -128,6 +132,7 @@ impl ColumnDecoder {
             _ => None,
         };
         Ok(Self {
+            flat: flat::flatten(&plan, &columns),
             schema: Arc::new(ArrowSchema::new(fields)),
             columns,
             texts: Texts::new(is_text(&plan), interner),
@@ -149,10 +154,19 @@ impl ColumnDecoder {
         self.rows
     }
 
-    /// Appends a message as a row. A message that is refused leaves nothing behind.
+    /// Appends a message as a row. A message that is refused leaves nothing behind in the columns; strings that were read
+    /// before its fault keep their ids.
     pub fn append(&mut self, message: &[u8]) -> Result<(), DecodeError> {
-        let Self { plan, columns, texts, levels, .. } = self;
+        let Self { plan, flat, columns, texts, levels, .. } = self;
         let block_bytes = texts.block.len();
+        if let Some(flat) = flat {
+            if flat::append(flat, columns, texts, message, plan.limits().elements_max).is_some() {
+                self.rows += 1;
+                return Ok(());
+            }
+            column::truncate(columns, ROOT, self.rows);
+            texts.block.truncate(block_bytes);
+        }
         let mut cursor = Cursor::new(message);
         let mut filling = Filling::new(columns, texts, message, ROOT);
         let read = decode::decode(plan, &mut cursor, levels, &mut filling)
@@ -260,6 +274,7 @@ fn is_text(plan: &Plan) -> bool {
             code,
             Code::Read(Scalar::Bytes | Scalar::StringToBytes | Scalar::Fixed(_))
                 | Code::Skip(Skip::Bytes | Skip::Fixed(_))
+                | Code::Array { .. }
                 | Code::Constant { .. }
                 | Code::SkipBlocks { .. }
                 | Code::SkipUnion { .. }

@@ -8,7 +8,7 @@ use arrow_buffer::{IntervalMonthDayNano, i256};
 use super::build::NOTHING;
 use super::column::{Column, Data, extend, push_branch, push_null};
 use super::logical;
-use super::texts::{Texts, chunk, push_view, read_id, read_run, read_view};
+use super::texts::{Texts, chunk, push_view, read_entries};
 use crate::cursor::Cursor;
 use crate::decode::Sink;
 use crate::error::{Fault, FaultKind};
@@ -139,7 +139,7 @@ impl<'c, 'm> Filling<'c, 'm> {
     }
 
     /// An array's or map's end.
-    #[inline]
+    #[inline(always)]
     fn blocks_end(&mut self, mark: Mark, count: u32) {
         self.base = mark.base;
         let at = mark.base + mark.slot;
@@ -302,50 +302,24 @@ impl<'m> Sink<'m> for Filling<'_, 'm> {
         self.text(self.base - 1, key);
     }
 
-    #[inline]
+    #[inline(always)]
     fn map_end(&mut self, mark: Mark, count: u32) {
         self.blocks_end(mark, count);
     }
 
     #[inline]
     fn texts(&mut self, count: u32, cursor: &mut Cursor<'m>) -> Result<(), Fault> {
-        let at = self.base as usize;
-        // All texts lie between the cursor and the message's end.
-        let (count, bytes_max) = (count as usize, cursor.rest().len());
         let Self { columns, texts, message, viewed, .. } = self;
-        let mut local = cursor.clone();
-        match columns.get_mut(at - 1..=at) {
-            Some([Column { data: Data::Runs(keys), .. }, Column { data: Data::Runs(values), .. }]) => {
-                if !keys.reserve(count, bytes_max) || !values.reserve(count, bytes_max) {
-                    return Err(cursor.fault(FaultKind::ColumnsFull));
-                }
-                for _ in 0..count {
-                    read_run(keys, &mut local)?;
-                    read_run(values, &mut local)?;
-                }
-            }
-            Some([Column { data: Data::View(keys), .. }, Column { data: Data::View(values), .. }]) => {
-                keys.reserve(count);
-                values.reserve(count);
-                for _ in 0..count {
-                    read_view(keys, &mut local, message, texts, viewed)?;
-                    read_view(values, &mut local, message, texts, viewed)?;
-                }
-            }
-            Some([Column { data: Data::Id(keys), .. }, Column { data: Data::Id(values), .. }]) => {
-                for _ in 0..count {
-                    read_id(keys, &mut local, texts)?;
-                    read_id(values, &mut local, texts)?;
-                }
-            }
-            _ => {
-                for _ in 0..count {
-                    self.key(local.string()?);
-                    self.string(0, local.string()?);
-                }
-            }
+        let pair = columns.get_mut(self.base as usize - 1..).and_then(<[_]>::first_chunk_mut);
+        if let Some(pair) = pair
+            && read_entries(pair, count as usize, cursor, message, texts, viewed)?
+        {
+            return Ok(());
         }
-        *cursor = local;
+        for _ in 0..count {
+            self.key(cursor.string()?);
+            self.string(0, cursor.string()?);
+        }
         Ok(())
     }
 }

@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use super::column::{CHUNK, Runs};
+use super::column::{CHUNK, Column, Data, Runs};
 use crate::cursor::Cursor;
 use crate::error::{Fault, FaultKind};
 use crate::interner::{InternError, Interner};
@@ -82,6 +82,49 @@ fn short(cursor: &mut Cursor) -> Option<(u128, usize)> {
     }
     cursor.fixed(1 + length).ok()?;
     Some((bits, length))
+}
+
+/// Reads a map's entries into its columns of keys and values, if both are text of one kind; says whether they are.
+#[inline(always)]
+pub(super) fn read_entries<'m>(
+    [Column { data: keys, .. }, Column { data: values, .. }]: &mut [Column; 2],
+    count: usize,
+    cursor: &mut Cursor<'m>,
+    message: &'m [u8],
+    texts: &mut Texts,
+    viewed: &mut bool,
+) -> Result<bool, Fault> {
+    // All texts lie between the cursor and the message's end.
+    let bytes_max = cursor.rest().len();
+    let mut local = cursor.clone();
+    match (keys, values) {
+        (Data::Runs(keys), Data::Runs(values)) => {
+            if !keys.reserve(count, bytes_max) || !values.reserve(count, bytes_max) {
+                return Err(cursor.fault(FaultKind::ColumnsFull));
+            }
+            for _ in 0..count {
+                read_run(keys, &mut local)?;
+                read_run(values, &mut local)?;
+            }
+        }
+        (Data::View(keys), Data::View(values)) => {
+            keys.reserve(count);
+            values.reserve(count);
+            for _ in 0..count {
+                read_view(keys, &mut local, message, texts, viewed)?;
+                read_view(values, &mut local, message, texts, viewed)?;
+            }
+        }
+        (Data::Id(keys), Data::Id(values)) => {
+            for _ in 0..count {
+                read_id(keys, &mut local, texts)?;
+                read_id(values, &mut local, texts)?;
+            }
+        }
+        _ => return Ok(false),
+    }
+    *cursor = local;
+    Ok(true)
 }
 
 /// Reads a text into runs that have room for it.
