@@ -25,11 +25,14 @@
 //! and each block in three passes: find the identity, hash it and fetch its slot; read the slot and fetch the bytes
 //! behind it; compare and write the row.
 
+mod reader;
+mod roles;
 mod shape;
 mod tail;
 
 use std::sync::Arc;
 
+pub use reader::{MeasurementReader, Refused};
 pub use shape::{FieldType, Frame, Shape, ShapeError, ValueType};
 
 use crate::arena::Place;
@@ -37,6 +40,9 @@ use crate::cursor::Cursor;
 use crate::error::{Fault, FaultKind};
 use crate::series::{Scratch, SeriesError, SeriesTable, read_identity};
 use tail::Tail;
+
+/// The schema of measurements: what a new one is written with, and what all are read as.
+pub const MEASUREMENT_SCHEMA: &str = include_str!("measurement/measurement.avsc");
 
 /// Messages looked up together: enough to have the memory's parallel requests busy, few enough to stay in the first
 /// cache.
@@ -86,6 +92,15 @@ pub struct Counts {
     pub dropped: u64,
     /// Of these, refused because their bytes are wrong.
     pub faulty: u64,
+}
+
+impl std::ops::AddAssign for Counts {
+    fn add_assign(&mut self, other: Self) {
+        self.messages += other.messages;
+        self.rows += other.rows;
+        self.dropped += other.dropped;
+        self.faulty += other.faulty;
+    }
 }
 
 /// A message that was refused.

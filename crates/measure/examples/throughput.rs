@@ -9,7 +9,7 @@
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::print_stdout)] // It measures, on a machine of its own.
 
 use bytes::Bytes;
-use rawline_avro::{Columns, Frame, Shape, ValueType};
+use rawline_avro::{Columns, Framing, MEASUREMENT_SCHEMA, Schema, SchemaStore, WriterId};
 use rawline_broker::pool::Pool;
 use rawline_broker::store::disk::{DiskStore, Durability};
 use rawline_broker::{Broker, Config, SystemClock};
@@ -155,8 +155,10 @@ async fn from_topic(data: &Data, directory: &Path, memory_bytes: u64) {
     println!("made and appended in {:.1} s", begin.elapsed().as_secs_f64());
     for round in 0..ROUNDS {
         let storage = Storage::open(directory.join(format!("rolled-up-{round}")).to_str().unwrap(), &[]).unwrap();
-        let shape = Shape { frame: Frame::Bare, value: ValueType::Double };
-        let options = Options { memory_bytes, ..Options::new(client.clone(), "t", storage, shape) };
+        let schemas = Arc::new(SchemaStore::default());
+        schemas.add_as(WriterId::Known, &Arc::new(Schema::parse(MEASUREMENT_SCHEMA).unwrap())).unwrap();
+        let options = Options::new(client.clone(), "t", storage, schemas, Framing::Bare);
+        let options = Options { memory_bytes, ..options };
         let pipeline = Pipeline::open(options).await.unwrap();
         let before = cpu_seconds();
         let begin = Instant::now();

@@ -2,7 +2,7 @@
 
 use crate::layout::Counts;
 use crate::limits::BAD_TOLD_MAX;
-use rawline_avro::{Columns, MeasurementDecoder};
+use rawline_avro::{Columns, MeasurementReader};
 use rawline_batch::{Batch, Codec, decompress_into};
 use rawline_client::Fetched;
 use std::ops::Range;
@@ -20,14 +20,20 @@ pub struct BadMessage {
 
 /// Decodes on one thread.
 pub(crate) struct Decoder {
-    measurements: MeasurementDecoder,
+    measurements: MeasurementReader,
     /// Data of a compressed batch.
     unpacked: Vec<u8>,
+    missing_schema: bool,
 }
 
 impl Decoder {
-    pub(crate) fn new(measurements: MeasurementDecoder) -> Decoder {
-        Decoder { measurements, unpacked: Vec::new() }
+    pub(crate) fn new(measurements: MeasurementReader) -> Decoder {
+        Decoder { measurements, unpacked: Vec::new(), missing_schema: false }
+    }
+
+    /// Whether the last call met a message whose schema is not known.
+    pub(crate) fn missing_schema(&self) -> bool {
+        self.missing_schema
     }
 
     /// Appends the measurements whose offsets lie in `wanted` to `columns`, and the first bad messages to `bad`.
@@ -39,6 +45,7 @@ impl Decoder {
         bad: &mut Vec<BadMessage>,
     ) -> Counts {
         let mut counts = Counts::default();
+        self.missing_schema = false;
         for (first_offset, batch) in fetched.batches() {
             let header = batch.header();
             let end = wanted.end.min(first_offset + u64::from(header.records));
@@ -62,8 +69,9 @@ impl Decoder {
             counts.decoded += decoded.rows;
             counts.dropped += decoded.dropped;
             counts.bad += decoded.faulty;
-            for fault in self.measurements.faults() {
-                tell(bad, begin + fault.number, fault.field, fault.fault.to_string());
+            self.missing_schema |= self.measurements.missing_schema();
+            for refused in self.measurements.faults() {
+                tell(bad, begin + refused.number, &refused.field, refused.reason.clone());
             }
         }
         counts

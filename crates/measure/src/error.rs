@@ -16,6 +16,22 @@ pub enum MeasureError {
     /// The broker could not be read from.
     #[error(transparent)]
     Broker(#[from] ClientError),
+    /// A message has a schema that is not known, and those that have come since could not be read. The message is not
+    /// lost: it will be the next one to be rolled up.
+    #[error(
+        "a message of topic {topic} between offsets {offset_begin} and {offset_end} has an unknown schema, and new \
+         schemas could not be read ({reason}); repair that and start again, it goes on at its last commit"
+    )]
+    Schemas {
+        /// The topic.
+        topic: String,
+        /// Offset of the first record that was decoded together with the message.
+        offset_begin: u64,
+        /// Offset behind the last one.
+        offset_end: u64,
+        /// Why they could not be read.
+        reason: String,
+    },
     /// The store failed.
     #[error("{reason}")]
     Store {
@@ -85,7 +101,7 @@ impl MeasureError {
             MeasureError::Config { .. } => Kind::FixRequest,
             MeasureError::Broker(error) => error.kind(),
             MeasureError::Store { kind, .. } => *kind,
-            MeasureError::BrokeOff { .. } => Kind::TryAgain,
+            MeasureError::BrokeOff { .. } | MeasureError::Schemas { .. } => Kind::TryAgain,
             MeasureError::Raced { .. }
             | MeasureError::OtherTopic { .. }
             | MeasureError::Damaged { .. }

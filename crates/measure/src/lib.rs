@@ -41,7 +41,7 @@ pub use aggregate::{Aggregate, WindowRow};
 pub use decode::BadMessage;
 pub use answer::{Answer, Line};
 pub use error::MeasureError;
-pub use pipeline::{Options, Pipeline, Progress, Retention, Summary};
+pub use pipeline::{Options, Pipeline, Progress, Refresh, Retention, Summary};
 pub use rawline_client::Kind;
 pub use scan::ReadCounts;
 #[doc(hidden)]

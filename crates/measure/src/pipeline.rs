@@ -21,13 +21,20 @@ use crate::limits::{BAD_TOLD_MAX, CHUNK_RECORDS_MAX, CHUNK_RECORDS_MIN, MERGE_CO
 use crate::snapshot::Snapshot;
 use crate::store::Storage;
 use futures_util::future::BoxFuture;
-use rawline_avro::{MeasurementDecoder, SeriesLimits, SeriesTable, Shape};
+use rawline_avro::{Framing, MeasurementReader, SchemaStore, SeriesLimits, SeriesTable, WriterId};
 use rawline_client::{Client, Fetched, Start, TopicInfo};
 use std::collections::VecDeque;
+use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinHandle;
+
+/// Adds to [`Options::schemas`] those that have come since, or says why it can't. It is awaited when a message has an
+/// unknown schema, at times by several threads at once; the messages that were read with it are then decoded once more.
+/// What is unknown after that is counted as bad. If it fails, the roll-up ends: no message is given up because schemas
+/// could not be read.
+pub type Refresh = Arc<dyn Fn() -> BoxFuture<'static, Result<(), String>> + Send + Sync>;
 
 /// What is rolled up, and how.
 #[derive(Clone)]
@@ -38,8 +45,12 @@ pub struct Options {
     pub topic: String,
     /// Where the roll-ups go; begin with the place where the broker's topics are.
     pub storage: Storage,
-    /// How the messages are written.
-    pub shape: Shape,
+    /// The schemas that wrote the messages; that of bare messages as [`WriterId::Known`].
+    pub schemas: Arc<SchemaStore>,
+    /// How a message says which schema it has.
+    pub framing: Framing,
+    /// Reads schemas that have come since; none if all are there from the beginning.
+    pub refresh: Option<Refresh>,
     /// Where to begin, if nothing was rolled up yet; else it goes on at the last commit.
     pub start: Start,
     /// Whether to go on when the topic's end is reached, as it is when the roll-up begins.
@@ -75,12 +86,20 @@ pub struct Retention {
 
 impl Options {
     /// The usual settings: from the oldest record to the topic's end, on all cores, 512 MiB, a million series.
-    pub fn new(client: Client, topic: impl Into<String>, storage: Storage, shape: Shape) -> Options {
+    pub fn new(
+        client: Client,
+        topic: impl Into<String>,
+        storage: Storage,
+        schemas: Arc<SchemaStore>,
+        framing: Framing,
+    ) -> Options {
         Options {
             client,
             topic: topic.into(),
             storage,
-            shape,
+            schemas,
+            framing,
+            refresh: None,
             start: Start::Earliest,
             follow: false,
             flush_after: Duration::from_secs(10),
@@ -130,6 +149,11 @@ pub struct Pipeline {
 impl Pipeline {
     /// Finds out where to go on, and loads the series that are known. Nothing is rolled up yet.
     pub async fn open(options: Options) -> Result<Pipeline, MeasureError> {
+        if options.framing == Framing::Bare
+            && let Err(error) = options.schemas.schema(WriterId::Known)
+        {
+            return Err(MeasureError::Config { reason: error.to_string() });
+        }
         let layout = Layout::new(&options.storage.prefix, &options.topic);
         let topic = options.client.topic(&options.topic).await?;
         let mut snapshot = Snapshot::load(&options.storage, &layout).await?;
@@ -211,7 +235,10 @@ impl Pipeline {
         let (stopping, stopped) = watch::channel(false);
         let _fetching = AbortOnDrop(tokio::spawn(self.fetch.run(free_buffers, came_in, stopped)));
         let workers = Arc::new(Workers {
-            shape: self.options.shape,
+            topic: self.options.topic.clone(),
+            schemas: self.options.schemas.clone(),
+            framing: self.options.framing,
+            refresh: self.options.refresh.clone(),
             table: self.committer.table.clone(),
             idle: Mutex::default(),
         });
@@ -244,9 +271,9 @@ impl Pipeline {
             tokio::select! {
                 item = came.recv(), if wants_more => match item {
                     Some(Came::Records(fetched, wanted)) => {
-                        let (workers, wanted_too) = (workers.clone(), wanted.clone());
-                        let decoding = tokio::task::spawn_blocking(move || workers.decode(fetched, &wanted_too));
-                        run.queue.push_back(Next::Decoded(decoding, wanted.end));
+                        let offset_end = wanted.end;
+                        let decoding = tokio::spawn(workers.clone().decode(fetched, wanted));
+                        run.queue.push_back(Next::Decoded(decoding, offset_end));
                     }
                     Some(Came::Cut(offset_end)) => run.queue.push_back(Next::Cut(offset_end)),
                     Some(Came::Failed(error)) => failed = Some(error),
@@ -318,7 +345,10 @@ fn chunk_records(options: &Options) -> Result<u64, MeasureError> {
 
 /// Decoders for any number of threads.
 struct Workers {
-    shape: Shape,
+    topic: String,
+    schemas: Arc<SchemaStore>,
+    framing: Framing,
+    refresh: Option<Refresh>,
     table: Arc<SeriesTable>,
     idle: Mutex<Vec<Decoder>>,
 }
@@ -329,28 +359,49 @@ struct Decoded {
     columns: Columns,
     counts: Counts,
     bad: Vec<BadMessage>,
-    is_series_full: bool,
+    missing_schema: bool,
 }
 
 impl Workers {
-    fn decode(&self, fetched: Fetched, wanted: &std::ops::Range<u64>) -> Decoded {
+    /// Decodes a read; once more after a refresh, if it has messages of unknown schemas.
+    async fn decode(self: Arc<Self>, fetched: Fetched, wanted: Range<u64>) -> Result<Decoded, MeasureError> {
+        let decoded = self.clone().decode_blocking(fetched, wanted.clone()).await?;
+        let Some(refresh) = self.refresh.as_ref().filter(|_| decoded.missing_schema) else { return Ok(decoded) };
+        refresh().await.map_err(|reason| MeasureError::Schemas {
+            topic: self.topic.clone(),
+            offset_begin: wanted.start,
+            offset_end: wanted.end,
+            reason,
+        })?;
+        let Decoded { fetched, columns, .. } = decoded;
+        drop(columns);
+        self.clone().decode_blocking(fetched, wanted).await
+    }
+
+    async fn decode_blocking(self: Arc<Self>, fetched: Fetched, wanted: Range<u64>) -> Result<Decoded, MeasureError> {
+        let decoding = tokio::task::spawn_blocking(move || self.decode_once(fetched, &wanted));
+        decoding.await.map_err(|error| MeasureError::BrokeOff { reason: error.to_string() })
+    }
+
+    fn decode_once(&self, fetched: Fetched, wanted: &Range<u64>) -> Decoded {
         let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
-        let new = || Decoder::new(MeasurementDecoder::new(self.shape, self.table.clone()));
+        let new = || Decoder::new(MeasurementReader::new(self.schemas.clone(), self.framing, self.table.clone()));
         let mut decoder = idle.unwrap_or_else(new);
         let rows = usize::try_from(wanted.end.saturating_sub(wanted.start)).unwrap_or(0);
         let (series, time_ms, value) = (Vec::with_capacity(rows), Vec::with_capacity(rows), Vec::with_capacity(rows));
         let mut columns = Columns { series, time_ms, value };
         let mut bad = Vec::new();
         let counts = decoder.decode(&fetched, wanted, &mut columns, &mut bad);
+        let missing_schema = decoder.missing_schema();
         self.idle.lock().unwrap_or_else(PoisonError::into_inner).push(decoder);
-        Decoded { fetched, columns, counts, bad, is_series_full: counts.dropped > 0 }
+        Decoded { fetched, columns, counts, bad, missing_schema }
     }
 }
 
 /// Something that comes in its turn.
 enum Next {
     /// What a read becomes, and the offset behind it.
-    Decoded(JoinHandle<Decoded>, u64),
+    Decoded(JoinHandle<Result<Decoded, MeasureError>>, u64),
     /// The end of a commit.
     Cut(u64),
 }
@@ -387,7 +438,7 @@ impl Run {
         let progress = &mut self.progress;
         progress.offset = offset_end;
         progress.counts += decoded.counts;
-        progress.is_series_full |= decoded.is_series_full;
+        progress.is_series_full |= decoded.counts.dropped > 0;
         progress.bad.extend(decoded.bad);
         progress.bad.truncate(BAD_TOLD_MAX);
         if let Some(committer) = &self.committer {
@@ -449,7 +500,8 @@ async fn next_decoded(queue: &mut VecDeque<Next>) -> Result<(Decoded, u64), Meas
     let offset_end = *offset_end;
     let decoded = decoding.await;
     queue.pop_front();
-    decoded.map(|decoded| (decoded, offset_end)).map_err(|error| MeasureError::BrokeOff { reason: error.to_string() })
+    let decoded = decoded.map_err(|error| MeasureError::BrokeOff { reason: error.to_string() })?;
+    Ok((decoded?, offset_end))
 }
 
 /// What became of the commit that is on its way. Waits for ever if there is none. May be dropped while it waits.

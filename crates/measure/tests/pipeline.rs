@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)] // A test.
 
+mod evolution;
 #[path = "../../broker/tests/s3_server/mod.rs"]
 mod s3_server;
 mod topic;

@@ -4,7 +4,7 @@ use clap::{Parser, Subcommand};
 use rawline_server::bench;
 use rawline_server::commands::{consume, produce, serve, topic, topics, value};
 #[cfg(feature = "measurements")]
-use rawline_server::commands::{query, series};
+use rawline_server::commands::{measure, query, series};
 use std::process::ExitCode;
 
 /// So that `bench measurements` can tell what a decoder allocates.
@@ -42,10 +42,20 @@ enum Command {
     Topic(topic::Args),
     Value(value::Args),
     #[cfg(feature = "measurements")]
+    Measure(measure::Args),
+    #[cfg(feature = "measurements")]
     Series(series::Args),
     #[cfg(feature = "measurements")]
     Query(query::Args),
     Bench(bench::Args),
+    /// Roll up, list and ask measurements: in a binary that `make full` builds
+    #[cfg(not(feature = "measurements"))]
+    #[command(aliases = ["series", "query"])]
+    Measure {
+        /// Whatever it is
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true, hide = true)]
+        arguments: Vec<std::ffi::OsString>,
+    },
 }
 
 fn main() -> ExitCode {
@@ -66,10 +76,14 @@ fn main() -> ExitCode {
             Command::Topic(args) => topic::run(args).await,
             Command::Value(args) => value::run(args).await,
             #[cfg(feature = "measurements")]
+            Command::Measure(args) => measure::run(args).await,
+            #[cfg(feature = "measurements")]
             Command::Series(args) => series::run(args).await,
             #[cfg(feature = "measurements")]
             Command::Query(args) => query::run(args).await,
             Command::Bench(args) => bench::run(args).await,
+            #[cfg(not(feature = "measurements"))]
+            Command::Measure { .. } => Err(rawline_server::commands::not_built("measurements")),
         }
     });
     // A stdin read that never ends must not keep the process.

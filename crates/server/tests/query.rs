@@ -6,10 +6,11 @@
 
 mod support;
 
-use rawline_avro::{Frame, Shape, ValueType};
+use rawline_avro::{Framing, MEASUREMENT_SCHEMA, Schema, SchemaStore, WriterId};
 use rawline_client::{Client, ClientConfig};
 use rawline_measure::{Options, Pipeline, Storage};
 use std::process::Output;
+use std::sync::Arc;
 use support::{Broker, rawline, run};
 
 /// 2014-04-10T00:00:00Z.
@@ -57,8 +58,9 @@ fn rolled_up() -> Broker {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
     runtime.block_on(async {
         client.append_records("cloud", &sizes, messages.concat().into()).await.unwrap();
-        let shape = Shape { frame: Frame::Bare, value: ValueType::Double };
-        let options = Options { series_max: 1000, ..Options::new(client, "cloud", storage, shape) };
+        let schemas = Arc::new(SchemaStore::default());
+        schemas.add_as(WriterId::Known, &Arc::new(Schema::parse(MEASUREMENT_SCHEMA).unwrap())).unwrap();
+        let options = Options { series_max: 1000, ..Options::new(client, "cloud", storage, schemas, Framing::Bare) };
         let summary = Pipeline::open(options).await.unwrap().run(|_| {}, std::future::pending()).await.unwrap();
         assert_eq!(summary.counts.decoded, 3 * 2 * 180);
     });

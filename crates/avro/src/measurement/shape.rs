@@ -2,6 +2,9 @@
 
 use thiserror::Error;
 
+use super::roles::{ROLES, TimeUnit, roles};
+use crate::schema::{Kind, Schema, TypeId};
+
 /// The type of a record's field, as far as measurements care.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FieldType {
@@ -109,5 +112,42 @@ impl Shape {
             _ => ValueType::Long,
         };
         Ok(Self { frame, value })
+    }
+
+    /// The shape of messages of this schema. Each field must have its name or, as an alias, have had it: types alone do
+    /// not tell a time from a value that is a long. The time's unit must be the millisecond, said or not.
+    pub fn of_schema(frame: Frame, schema: &Schema) -> Result<Self, ShapeError> {
+        let Kind::Record(record) = schema.kind(schema.root()) else {
+            return Err(ShapeError { reason: format!("it is a {}, no record", schema.kind(schema.root())) });
+        };
+        let fields: Vec<_> =
+            record.fields.iter().map(|field| (field.name.as_str(), field_type(schema, field.type_id))).collect();
+        let shape = Self::of(frame, &fields)?;
+        for (at, (role, found)) in ROLES.iter().zip(roles(record)).enumerate() {
+            if found != Some(at) {
+                let name = fields.get(at).map_or("", |(name, _)| name);
+                let reason = format!("field {} ({name:?}) is not called {role:?}, now or in its aliases", at + 1);
+                return Err(ShapeError { reason });
+            }
+        }
+        let time = record.fields.get(2).map(|field| TimeUnit::of(schema, field.type_id));
+        match time {
+            Some(Ok(TimeUnit::Milliseconds)) => Ok(shape),
+            Some(Ok(unit)) => Err(ShapeError { reason: format!("its time is in {unit}") }),
+            Some(Err(reason)) => Err(ShapeError { reason }),
+            None => Err(ShapeError { reason: "it has no time".to_owned() }),
+        }
+    }
+}
+
+fn field_type(schema: &Schema, id: TypeId) -> FieldType {
+    match schema.kind(id) {
+        Kind::String => FieldType::String,
+        Kind::Map(values) if matches!(schema.kind(*values), Kind::String) => FieldType::StringMap,
+        Kind::Int => FieldType::Int,
+        Kind::Long => FieldType::Long,
+        Kind::Float => FieldType::Float,
+        Kind::Double => FieldType::Double,
+        _ => FieldType::Other,
     }
 }

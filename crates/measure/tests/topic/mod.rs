@@ -8,7 +8,7 @@ use arrow_array::types::{Float64Type, TimestampMillisecondType, UInt32Type, UInt
 use bytes::Bytes;
 use object_store::ObjectStoreExt;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
-use rawline_avro::{Frame, Shape, ValueType};
+use rawline_avro::{Framing, MEASUREMENT_SCHEMA, Schema, SchemaStore, WriterId};
 use rawline_broker::pool::Pool;
 use rawline_broker::store::Store;
 use rawline_broker::store::memory::MemoryStore;
@@ -22,7 +22,12 @@ use std::sync::Arc;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 
-pub const SHAPE: Shape = Shape { frame: Frame::Bare, value: ValueType::Double };
+/// The measurement's schema, for messages without a frame.
+pub fn bare_schema() -> Arc<SchemaStore> {
+    let schemas = SchemaStore::default();
+    schemas.add_as(WriterId::Known, &Arc::new(Schema::parse(MEASUREMENT_SCHEMA).unwrap())).unwrap();
+    Arc::new(schemas)
+}
 
 /// A broker; ends with the value.
 pub struct Broker {
@@ -54,7 +59,8 @@ impl Broker {
     }
 
     pub fn options(&self, topic: &str, storage: &Storage) -> Options {
-        Options { threads: 2, series_max: 10_000, ..Options::new(self.client.clone(), topic, storage.clone(), SHAPE) }
+        let options = Options::new(self.client.clone(), topic, storage.clone(), bare_schema(), Framing::Bare);
+        Options { threads: 2, series_max: 10_000, ..options }
     }
 }
 
@@ -75,17 +81,21 @@ impl Sent {
     pub fn message(&self) -> Vec<u8> {
         let mut message = Vec::new();
         put_string(&mut message, &self.metric);
-        if !self.tags.is_empty() {
-            put_long(&mut message, self.tags.len() as i64);
-            for (key, value) in &self.tags {
-                put_string(&mut message, key);
-                put_string(&mut message, value);
-            }
-        }
-        put_long(&mut message, 0);
+        self.put_tags(&mut message);
         put_long(&mut message, self.time_ms);
         message.extend_from_slice(&self.value.to_le_bytes());
         message
+    }
+
+    pub fn put_tags(&self, message: &mut Vec<u8>) {
+        if !self.tags.is_empty() {
+            put_long(message, self.tags.len() as i64);
+            for (key, value) in &self.tags {
+                put_string(message, key);
+                put_string(message, value);
+            }
+        }
+        put_long(message, 0);
     }
 
     fn series(&self) -> Series {
@@ -95,7 +105,7 @@ impl Sent {
     }
 }
 
-fn put_long(message: &mut Vec<u8>, value: i64) {
+pub fn put_long(message: &mut Vec<u8>, value: i64) {
     let mut left = (value << 1 ^ value >> 63).cast_unsigned();
     while left >= 0x80 {
         message.push(left as u8 | 0x80);
@@ -104,7 +114,7 @@ fn put_long(message: &mut Vec<u8>, value: i64) {
     message.push(left as u8);
 }
 
-fn put_string(message: &mut Vec<u8>, text: &str) {
+pub fn put_string(message: &mut Vec<u8>, text: &str) {
     put_long(message, text.len() as i64);
     message.extend_from_slice(text.as_bytes());
 }

@@ -321,7 +321,8 @@ fn write_json(out: &mut Vec<u8>, offset: u64, time: &str, record: &[u8]) -> Resu
     Ok(())
 }
 
-fn parse_start(text: &str) -> Result<Start, String> {
+/// Where to begin: an offset, or a word.
+pub fn parse_start(text: &str) -> Result<Start, String> {
     match text {
         "earliest" => Ok(Start::Earliest),
         "latest" => Ok(Start::Latest),

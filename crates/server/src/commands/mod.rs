@@ -3,6 +3,8 @@
 #[cfg(feature = "measurements")]
 pub mod avro;
 pub mod consume;
+#[cfg(feature = "measurements")]
+pub mod measure;
 pub mod produce;
 #[cfg(feature = "measurements")]
 pub mod query;

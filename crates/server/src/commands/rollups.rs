@@ -25,6 +25,11 @@ impl RollupArgs {
                 self.storage
             )));
         }
+        self.open_or_create()
+    }
+
+    /// The storage, for writing.
+    pub fn open_or_create(&self) -> Result<Storage, CommandError> {
         let variables: Vec<(String, String)> = std::env::vars_os()
             .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
             .collect();

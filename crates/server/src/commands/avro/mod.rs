@@ -4,9 +4,9 @@ mod input;
 mod schemas;
 mod show;
 
-pub use input::{EncodeArgs, Encoder};
+pub use input::{EncodeArgs, Encoder, FramingArg};
 pub use schemas::{SCHEMAS_TOPIC, Schemas, read_schema};
 pub use show::{DecodeArgs, Shower};
 
 /// The schema that `--schema measurement` stands for.
-pub const MEASUREMENT_SCHEMA: &str = include_str!("measurement.avsc");
+pub use rawline_avro::MEASUREMENT_SCHEMA;
