@@ -139,9 +139,7 @@ const NOTHING_PENDING: Pending<'static> = Pending { identity: &[], hash: 0, plac
 impl MeasurementDecoder {
     /// A decoder of messages of this shape, whose series get their ids from `table`.
     pub fn new(shape: Shape, table: Arc<SeriesTable>) -> Self {
-        let (header, header_bytes) = shape.frame.header();
-        let forward = Forward { value: shape.value, header, header_bytes, scratch: Scratch::default() };
-        Self { table, forward, faults: Vec::with_capacity(FAULTS_MAX) }
+        Self { table, forward: Forward::new(shape), faults: Vec::with_capacity(FAULTS_MAX) }
     }
 
     /// The table.
@@ -169,79 +167,81 @@ impl MeasurementDecoder {
             let Some(block) = block.get(..filled).filter(|block| !block.is_empty()) else {
                 return counts;
             };
-            match self.forward.value {
-                ValueType::Long => self.decode_block(block, out, &mut counts, |body| {
-                    Some(tail::two_longs(body)?.map(|value| value as f64))
-                }),
-                ValueType::Int => self.decode_block(block, out, &mut counts, |body| {
-                    let tail = tail::two_longs(body)?;
-                    i32::try_from(tail.value).is_ok().then(|| tail.map(|value| value as f64))
-                }),
-                ValueType::Float => {
-                    self.decode_block(block, out, &mut counts, |body| Some(tail::long_and_float(body)?.map(f64::from)))
-                }
-                ValueType::Double => self.decode_block(block, out, &mut counts, tail::long_and_double),
-            }
+            self.decode_block(block, out, &mut counts);
         }
     }
 
-    #[inline(always)]
-    fn decode_block<'m>(
-        &mut self,
-        messages: &[&'m [u8]],
-        out: &mut Columns,
-        counts: &mut Counts,
-        read_tail: impl Fn(&'m [u8]) -> Option<Tail<f64>>,
-    ) {
-        let aliases = self.table.aliases();
+    fn decode_block(&mut self, messages: &[&[u8]], out: &mut Columns, counts: &mut Counts) {
+        let Self { table, forward, faults } = self;
         let mut pending = [NOTHING_PENDING; BLOCK];
-        for (next, message) in pending.iter_mut().zip(messages) {
-            let Some(body) = self.forward.body(message) else { continue };
-            let Some(Tail { begin, time, value }) = read_tail(body) else { continue };
-            let identity = body.get(..begin).unwrap_or_default();
-            let hash = aliases.hash(identity);
-            aliases.prefetch_slot(hash);
-            *next = Pending { identity, hash, place: 0, time, value };
-        }
-        for next in pending.iter_mut().take(messages.len()) {
-            next.place = aliases.propose(next.hash, next.identity.len());
-        }
-        let mut series = [0; BLOCK];
-        let mut time_ms = [0; BLOCK];
-        let mut value = [0.0; BLOCK];
-        let mut rows = 0;
-        for (at, (next, message)) in pending.iter().zip(messages).enumerate() {
-            // SAFETY: `propose` of the same table gave the place in the pass above.
-            let known = unsafe { aliases.confirm(next.place, next.identity) };
-            let row = match known {
-                Some(series) => Row { series, time: next.time, value: next.value },
-                None => match self.forward.read(&self.table, message) {
-                    Ok(row) => row,
-                    Err(SeriesError::Full) => {
-                        counts.dropped += 1;
-                        continue;
+        forward.find_identities(table, messages, &mut pending);
+        let first = counts.messages;
+        look_up(table, messages, &mut pending, out, counts, |at, message| {
+            forward.read(table, message).map_err(|error| match error {
+                SeriesError::Full => Left::Dropped,
+                SeriesError::Bad { field, fault } => {
+                    if faults.len() < FAULTS_MAX {
+                        faults.push(MessageFault { number: first + at as u64, field, fault });
                     }
-                    Err(SeriesError::Bad { field, fault }) => {
-                        counts.faulty += 1;
-                        if self.faults.len() < FAULTS_MAX {
-                            self.faults.push(MessageFault { number: counts.messages + at as u64, field, fault });
-                        }
-                        continue;
-                    }
-                },
-            };
-            let places = (series.get_mut(rows), time_ms.get_mut(rows), value.get_mut(rows));
-            if let (Some(series), Some(time_ms), Some(value)) = places {
-                (*series, *time_ms, *value) = (row.series, row.time, row.value);
-                rows += 1;
-            }
-        }
-        out.series.extend_from_slice(series.get(..rows).unwrap_or_default());
-        out.time_ms.extend_from_slice(time_ms.get(..rows).unwrap_or_default());
-        out.value.extend_from_slice(value.get(..rows).unwrap_or_default());
-        counts.rows += rows as u64;
-        counts.messages += messages.len() as u64;
+                    Left::Faulty
+                }
+            })
+        });
     }
+}
+
+/// Why a message has no row.
+enum Left {
+    Dropped,
+    Faulty,
+}
+
+/// The second and third pass over a block: writes the rows of identities that are known, and asks `read` for the others.
+#[inline(always)]
+fn look_up<'m>(
+    table: &SeriesTable,
+    messages: &[&'m [u8]],
+    pending: &mut [Pending<'m>; BLOCK],
+    out: &mut Columns,
+    counts: &mut Counts,
+    mut read: impl FnMut(usize, &'m [u8]) -> Result<Row, Left>,
+) {
+    let aliases = table.aliases();
+    for next in pending.iter_mut().take(messages.len()) {
+        next.place = aliases.propose(next.hash, next.identity.len());
+    }
+    let mut series = [0; BLOCK];
+    let mut time_ms = [0; BLOCK];
+    let mut value = [0.0; BLOCK];
+    let mut rows = 0;
+    for (at, (next, message)) in pending.iter().zip(messages).enumerate() {
+        // SAFETY: `propose` of the same table gave the place in the pass above.
+        let known = unsafe { aliases.confirm(next.place, next.identity) };
+        let row = match known {
+            Some(series) => Row { series, time: next.time, value: next.value },
+            None => match read(at, message) {
+                Ok(row) => row,
+                Err(Left::Dropped) => {
+                    counts.dropped += 1;
+                    continue;
+                }
+                Err(Left::Faulty) => {
+                    counts.faulty += 1;
+                    continue;
+                }
+            },
+        };
+        let places = (series.get_mut(rows), time_ms.get_mut(rows), value.get_mut(rows));
+        if let (Some(series), Some(time_ms), Some(value)) = places {
+            (*series, *time_ms, *value) = (row.series, row.time, row.value);
+            rows += 1;
+        }
+    }
+    out.series.extend_from_slice(series.get(..rows).unwrap_or_default());
+    out.time_ms.extend_from_slice(time_ms.get(..rows).unwrap_or_default());
+    out.value.extend_from_slice(value.get(..rows).unwrap_or_default());
+    counts.rows += rows as u64;
+    counts.messages += messages.len() as u64;
 }
 
 /// Reads messages from the front, with every check.
@@ -260,6 +260,48 @@ struct Row {
 }
 
 impl Forward {
+    fn new(shape: Shape) -> Self {
+        let (header, header_bytes) = shape.frame.header();
+        Self { value: shape.value, header, header_bytes, scratch: Scratch::default() }
+    }
+
+    /// The first pass over a block, or over a part of it: reads the tails from the end. What is no measurement of this
+    /// frame, as far as can be seen there, stays without an identity.
+    fn find_identities<'m>(&self, table: &SeriesTable, messages: &[&'m [u8]], pending: &mut [Pending<'m>]) {
+        match self.value {
+            ValueType::Long => self.find_before(table, messages, pending, |body| {
+                Some(tail::two_longs(body)?.map(|value| value as f64))
+            }),
+            ValueType::Int => self.find_before(table, messages, pending, |body| {
+                let tail = tail::two_longs(body)?;
+                i32::try_from(tail.value).is_ok().then(|| tail.map(|value| value as f64))
+            }),
+            ValueType::Float => {
+                self.find_before(table, messages, pending, |body| Some(tail::long_and_float(body)?.map(f64::from)))
+            }
+            ValueType::Double => self.find_before(table, messages, pending, tail::long_and_double),
+        }
+    }
+
+    #[inline(always)]
+    fn find_before<'m>(
+        &self,
+        table: &SeriesTable,
+        messages: &[&'m [u8]],
+        pending: &mut [Pending<'m>],
+        read_tail: impl Fn(&'m [u8]) -> Option<Tail<f64>>,
+    ) {
+        let aliases = table.aliases();
+        for (next, message) in pending.iter_mut().zip(messages) {
+            let Some(body) = self.body(message) else { continue };
+            let Some(Tail { begin, time, value }) = read_tail(body) else { continue };
+            let identity = body.get(..begin).unwrap_or_default();
+            let hash = aliases.hash(identity);
+            aliases.prefetch_slot(hash);
+            *next = Pending { identity, hash, place: 0, time, value };
+        }
+    }
+
     /// The message without its frame, if that is the expected one.
     #[inline(always)]
     fn body<'m>(&self, message: &'m [u8]) -> Option<&'m [u8]> {

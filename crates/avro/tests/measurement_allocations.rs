@@ -9,7 +9,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use encoded::{identity, long};
-use rawline_avro::{Columns, Frame, MeasurementDecoder, SeriesLimits, SeriesTable, Shape, ValueType};
+use rawline_avro::{
+    Columns, Frame, Framing, MEASUREMENT_SCHEMA, MeasurementDecoder, MeasurementReader, Schema, SchemaStore,
+    SeriesLimits, SeriesTable, Shape, ValueType,
+};
 
 struct Counting;
 
@@ -57,6 +60,39 @@ fn nothing_is_allocated_after_warm_up() {
     let before = ALLOCATIONS.load(Ordering::Relaxed);
     for _ in 0..3 {
         assert_eq!(decode(), first);
+    }
+    assert_eq!(ALLOCATIONS.load(Ordering::Relaxed) - before, 0);
+    of_several_schemas();
+}
+
+/// Part of the test above: only one may run while allocations are counted.
+fn of_several_schemas() {
+    let longer = MEASUREMENT_SCHEMA.replace("\"fields\": [", "\"fields\": [{\"name\": \"unit\", \"type\": \"string\"},");
+    let schemas = [MEASUREMENT_SCHEMA, &longer].map(|json| Arc::new(Schema::parse(json).unwrap()));
+    let store = Arc::new(SchemaStore::default());
+    let ids = schemas.each_ref().map(|schema| store.add(schema).unwrap());
+    let messages: Vec<Vec<u8>> = (0..1000)
+        .map(|n| {
+            let mut message = Vec::new();
+            ids[n % 2].write(&mut message);
+            message.extend_from_slice(if n % 2 == 0 { b"" } else { b"\x04ms" });
+            message.extend(identity("metric.name", &[("server", &(n % 100).to_string())]));
+            message.extend(long(n as i64));
+            message.extend((n as f64).to_le_bytes());
+            message
+        })
+        .collect();
+    let table = Arc::new(SeriesTable::new(SeriesLimits::for_series(500), 7).unwrap());
+    let mut reader = MeasurementReader::new(store, Framing::SingleObject, table);
+    let mut out = Columns::default();
+    let mut decode = || {
+        out.clear();
+        reader.decode(messages.iter().map(Vec::as_slice), &mut out).rows
+    };
+    assert_eq!(decode(), 1000);
+    let before = ALLOCATIONS.load(Ordering::Relaxed);
+    for _ in 0..3 {
+        assert_eq!(decode(), 1000);
     }
     assert_eq!(ALLOCATIONS.load(Ordering::Relaxed) - before, 0);
 }

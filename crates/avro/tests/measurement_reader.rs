@@ -89,7 +89,10 @@ fn three_schemas_by_turns_read_as_one() {
                 each.map(|(which, number)| message(ids[which], &schemas[which], &wide(number)[which])).collect()
             };
             let (counts, columns) = decode(&mut reader, &of(&|number| number / run % 3));
-            assert_eq!((counts, reader.faults()), (Counts { messages: 1_000, rows: 1_000, ..Counts::default() }, &[][..]));
+            assert_eq!(
+                (counts, reader.faults()),
+                (Counts { messages: 1_000, rows: 1_000, ..Counts::default() }, &[][..])
+            );
             assert!(!reader.missing_schema());
             for which in 0..3 {
                 let mut one = MeasurementReader::new(store.clone(), framing, alone.clone());
@@ -214,7 +217,8 @@ fn schemas_have_the_shape_or_a_plan_or_neither() {
     let time = |logical: &str| fields(&[(2, json!({"type": {"type": "long", "logicalType": logical}}))]);
     let mut without_tags = fields(&[]);
     without_tags["fields"].as_array_mut().unwrap().remove(1);
-    let swapped = fields(&[(2, json!({"name": "value", "type": "long"})), (3, json!({"name": "logtime", "type": "long"}))]);
+    let swapped =
+        fields(&[(2, json!({"name": "value", "type": "long"})), (3, json!({"name": "logtime", "type": "long"}))]);
     // The schema, whether it has the shape, and the time and value of 1500 and 7 as they are read.
     let cases = [
         (fields(&[]), true, Ok((1_500, 7.0))),
@@ -225,8 +229,11 @@ fn schemas_have_the_shape_or_a_plan_or_neither() {
         (time("local-timestamp-nanos"), false, Ok((0, 7.0))),
         (time("time-micros"), false, Err("its time is a TimeMicros")),
         (fields(&[(2, json!({"type": ["null", "int"]}))]), false, Ok((1_500, 7.0))),
-        (fields(&[(2, json!({"type": ["int", {"type": "long", "logicalType": "timestamp-micros"}]}))]), false,
-            Err("several units")),
+        (
+            fields(&[(2, json!({"type": ["int", {"type": "long", "logicalType": "timestamp-micros"}]}))]),
+            false,
+            Err("several units"),
+        ),
         (fields(&[(2, json!({"type": "null"}))]), false, Err("can't be read as long")),
         (without_tags, false, Ok((1_500, 7.0))),
         (swapped, false, Ok((1_500, 7.0))),

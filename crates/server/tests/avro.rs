@@ -169,6 +169,7 @@ fn what_does_not_fit_the_schema_is_told_with_its_line() {
         1,
         "line 2: 3 columns, but the first line names 2",
     );
+    shell.fails(&produce(&["--input=csv"]), "logtime,value\n\"1,2\n", 1, "line 2: not CSV: a quote is not closed");
     shell.fails(&["produce", "t", "--format=avro"], "", 2, "--schema");
     shell.fails(&["produce", "t", "--format=avro", "--schema=nowhere.avsc"], "", 1, "nowhere.avsc");
     let broken = shell.file("broken.avsc", "{\"type\": \"record\"}");

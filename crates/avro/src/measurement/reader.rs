@@ -1,16 +1,19 @@
 //! Measurements of several schemas, each message's named by its frame, to columns.
 //!
-//! Messages that follow one another with the same frame make a run, which is read by its writer's way: a
-//! [`MeasurementDecoder`] where the schema has its [`Shape`], else a plan that resolves the schema with the measurement's.
-//! Rows are in the messages' order, and a series has one id whichever schema its messages have.
+//! Messages are taken in blocks, as [`MeasurementDecoder`](super::MeasurementDecoder) takes them, and each block in the
+//! same passes. Within a block, messages that follow one another with the same frame are a run: where their schema has
+//! a [`Shape`], the first pass finds their identities, and the others look up those of all runs together. A message
+//! whose schema has none is left to the last pass, which reads it by a plan that resolves its schema with the
+//! measurement's. Rows are in the messages' order, and a series has one id whichever schema its messages have.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::roles::{ROLES, TimeUnit, roles};
-use super::{Columns, Counts, FAULTS_MAX, Frame, MeasurementDecoder, Shape};
+use super::{BLOCK, Columns, Counts, FAULTS_MAX, Forward, Frame, Left, NOTHING_PENDING, Row, Shape, look_up};
 use crate::encode;
-use crate::framing::{Framing, WriterId};
+use crate::error::Fault;
+use crate::framing::{Framing, FramingError, WriterId};
 use crate::limits::Limits;
 use crate::plan::Plan;
 use crate::row::RowBuffer;
@@ -41,10 +44,17 @@ pub struct Refused {
 /// Fingerprints leave logical types and aliases out: of schemas that differ in nothing else the store has one.
 #[derive(Debug)]
 pub struct MeasurementReader {
+    table: Arc<SeriesTable>,
+    writers: Writers,
+}
+
+/// The schemas that were met, and what was wrong with messages.
+#[derive(Debug)]
+struct Writers {
     store: Arc<SchemaStore>,
     framing: Framing,
-    table: Arc<SeriesTable>,
-    writers: HashMap<WriterId, Writer>,
+    numbers: HashMap<WriterId, usize>,
+    all: Vec<Writer>,
     refused: Vec<Refused>,
     missing_schema: bool,
 }
@@ -52,7 +62,7 @@ pub struct MeasurementReader {
 /// How one schema's messages are read.
 #[derive(Debug)]
 enum Writer {
-    Shaped(Box<MeasurementDecoder>),
+    Shaped(Forward),
     Planned(Box<Planned>),
     /// Not at all, and why.
     Unfit(String),
@@ -63,7 +73,8 @@ impl MeasurementReader {
     /// The schema of bare messages is the store's [`WriterId::Known`].
     pub fn new(store: Arc<SchemaStore>, framing: Framing, table: Arc<SeriesTable>) -> Self {
         let refused = Vec::with_capacity(FAULTS_MAX);
-        Self { store, framing, table, writers: HashMap::new(), refused, missing_schema: false }
+        let (numbers, all) = (HashMap::new(), Vec::new());
+        Self { table, writers: Writers { store, framing, numbers, all, refused, missing_schema: false } }
     }
 
     /// The table.
@@ -73,154 +84,153 @@ impl MeasurementReader {
 
     /// The first messages that the last call refused, at most [`FAULTS_MAX`].
     pub fn faults(&self) -> &[Refused] {
-        &self.refused
+        &self.writers.refused
     }
 
     /// Whether the last call met a message whose schema the store does not know. It was counted as faulty; decoded once
     /// more after the store has learned the schema, it is read.
     pub fn missing_schema(&self) -> bool {
-        self.missing_schema
+        self.writers.missing_schema
     }
 
     /// Appends the messages' rows to `out`, in order. Bad messages and those without room are counted and left out.
     pub fn decode<'m>(&mut self, messages: impl IntoIterator<Item = &'m [u8]>, out: &mut Columns) -> Counts {
-        self.refused.clear();
-        self.missing_schema = false;
-        let messages = messages.into_iter();
-        match self.framing {
-            Framing::Bare => self.decode_framed::<0>(messages, out),
-            Framing::SingleObject => self.decode_framed::<10>(messages, out),
-            Framing::Registry => self.decode_framed::<5>(messages, out),
+        self.writers.refused.clear();
+        self.writers.missing_schema = false;
+        let mut counts = Counts::default();
+        let mut messages = messages.into_iter();
+        let mut block: [&[u8]; BLOCK] = [&[]; BLOCK];
+        loop {
+            let mut filled = 0;
+            for (place, message) in block.iter_mut().zip(&mut messages) {
+                *place = message;
+                filled += 1;
+            }
+            let Some(block) = block.get(..filled).filter(|block| !block.is_empty()) else {
+                return counts;
+            };
+            self.decode_block(block, out, &mut counts);
         }
     }
 
-    /// `N` bytes are in front of each message's value.
-    fn decode_framed<'m, const N: usize>(
-        &mut self,
-        mut messages: impl Iterator<Item = &'m [u8]>,
-        out: &mut Columns,
-    ) -> Counts {
-        let mut counts = Counts::default();
-        let mut next = messages.next();
-        while let Some(message) = next {
-            let (id, head, body) = match (self.framing.open(message), message.split_first_chunk::<N>()) {
-                (Ok((id, _)), Some((head, body))) => (id, head, body),
-                (opened, _) => {
-                    let reason = opened.err().map(|error| error.to_string()).unwrap_or_default();
-                    refuse(&mut self.refused, counts.messages, "frame", || reason);
-                    counts.messages += 1;
-                    counts.faulty += 1;
-                    next = messages.next();
-                    continue;
-                }
-            };
-            let mut run = Run { head, first: Some(body), rest: &mut messages, behind: None };
-            let counted = match writer(&mut self.writers, &self.store, id, &self.table) {
-                Ok(Writer::Shaped(decoder)) => {
-                    let counted = decoder.decode(&mut run, out);
-                    for found in decoder.faults() {
-                        let fault = crate::Fault { position: found.fault.position + N, ..found.fault };
-                        refuse(&mut self.refused, counts.messages + found.number, found.field, || fault.to_string());
-                    }
-                    counted
-                }
-                Ok(Writer::Planned(planned)) => {
-                    planned.decode::<N>(&mut run, &self.table, counts.messages, &mut self.refused, out)
-                }
-                Ok(Writer::Unfit(reason)) => refuse_all(&mut run, reason, counts.messages, &mut self.refused),
-                Err(reason) => {
-                    self.missing_schema = true;
-                    refuse_all(&mut run, &reason, counts.messages, &mut self.refused)
-                }
-            };
-            next = run.behind;
-            counts += counted;
+    fn decode_block(&mut self, messages: &[&[u8]], out: &mut Columns, counts: &mut Counts) {
+        let Self { table, writers } = self;
+        let mut pending = [NOTHING_PENDING; BLOCK];
+        // Who wrote each message, if that is known.
+        let mut by = [None; BLOCK];
+        let mut rest = (messages, pending.as_mut_slice(), by.as_mut_slice());
+        while let Some(first) = rest.0.first() {
+            let writer = writers.of(first).ok();
+            let length = writers.run_length(rest.0);
+            let (run, messages) = rest.0.split_at(length);
+            let (found, pending) = rest.1.split_at_mut(length);
+            let (same, by) = rest.2.split_at_mut(length);
+            rest = (messages, pending, by);
+            same.fill(writer);
+            if let Some(Writer::Shaped(forward)) = writer.and_then(|writer| writers.all.get(writer)) {
+                forward.find_identities(table, run, found);
+            }
         }
-        counts
+        let first = counts.messages;
+        look_up(table, messages, &mut pending, out, counts, |at, message| {
+            writers.read(table, by.get(at).copied().flatten(), first + at as u64, message)
+        });
     }
 }
 
-/// The way to read what `id` wrote; if the store does not know it, what to say. Only schemas are remembered, so that
-/// one that comes later is found.
-fn writer<'w>(
-    writers: &'w mut HashMap<WriterId, Writer>,
-    store: &SchemaStore,
-    id: WriterId,
-    table: &Arc<SeriesTable>,
-) -> Result<&'w mut Writer, String> {
-    use std::collections::hash_map::Entry;
-    match writers.entry(id) {
-        Entry::Occupied(known) => Ok(known.into_mut()),
-        Entry::Vacant(place) => {
-            let schema = store.schema(id).map_err(|error| error.to_string())?;
-            Ok(place.insert(Writer::new(&schema, table)))
+/// Why a message is left out: it has no room, or its field and what is wrong.
+enum Wrong {
+    Full,
+    Bad(String, String),
+}
+
+impl Writers {
+    /// How many messages, from the first on, begin with the same frame; at least one.
+    fn run_length(&self, messages: &[&[u8]]) -> usize {
+        match self.framing {
+            Framing::Bare => messages.len(),
+            Framing::SingleObject => same_head::<10>(messages),
+            Framing::Registry => same_head::<5>(messages),
         }
     }
+
+    /// The number of the writer of a message. Only schemas that the store has are remembered, so that one that comes
+    /// later is found.
+    fn of(&mut self, message: &[u8]) -> Result<usize, FramingError> {
+        let (id, _) = self.framing.open(message)?;
+        if let Some(known) = self.numbers.get(&id) {
+            return Ok(*known);
+        }
+        let schema = self.store.schema(id)?;
+        let number = self.all.len();
+        self.all.push(Writer::new(id, &schema));
+        self.numbers.insert(id, number);
+        Ok(number)
+    }
+
+    /// Reads a message from the front, or says why that can't be.
+    #[cold]
+    #[inline(never)]
+    fn read(
+        &mut self,
+        table: &SeriesTable,
+        writer: Option<usize>,
+        number: u64,
+        message: &[u8],
+    ) -> Result<Row, Left> {
+        self.try_read(table, writer, message).map_err(|wrong| match wrong {
+            Wrong::Full => Left::Dropped,
+            Wrong::Bad(field, reason) => {
+                if self.refused.len() < FAULTS_MAX {
+                    self.refused.push(Refused { number, field, reason });
+                }
+                Left::Faulty
+            }
+        })
+    }
+
+    fn try_read(&mut self, table: &SeriesTable, writer: Option<usize>, message: &[u8]) -> Result<Row, Wrong> {
+        let writer = writer.map_or_else(|| self.of(message), Ok).map_err(|error| {
+            let is_frame = matches!(error, FramingError::Head { .. });
+            self.missing_schema |= !is_frame;
+            Wrong::Bad(if is_frame { "frame" } else { "schema" }.to_owned(), error.to_string())
+        })?;
+        match self.all.get_mut(writer) {
+            Some(Writer::Shaped(forward)) => forward.read(table, message).map_err(|error| match error {
+                SeriesError::Full => Wrong::Full,
+                SeriesError::Bad { field, fault } => Wrong::Bad(field.to_owned(), fault.to_string()),
+            }),
+            Some(Writer::Planned(planned)) => {
+                // Opened before, when its writer was found.
+                let body = self.framing.open(message).map_or(message, |(_, body)| body);
+                planned.read(table, body, message.len() - body.len())
+            }
+            Some(Writer::Unfit(reason)) => Err(Wrong::Bad("schema".to_owned(), reason.clone())),
+            None => Err(Wrong::Bad("schema".to_owned(), String::new())),
+        }
+    }
+}
+
+fn same_head<const N: usize>(messages: &[&[u8]]) -> usize {
+    let Some((first, others)) = messages.split_first() else { return 0 };
+    let Some(head) = first.first_chunk::<N>() else { return 1 };
+    1 + others.iter().take_while(|message| message.first_chunk::<N>() == Some(head)).count()
 }
 
 impl Writer {
-    fn new(schema: &Arc<Schema>, table: &Arc<SeriesTable>) -> Self {
-        // The frame is taken off before.
-        if let Ok(shape) = Shape::of_schema(Frame::Bare, schema) {
-            return Self::Shaped(Box::new(MeasurementDecoder::new(shape, Arc::clone(table))));
+    fn new(id: WriterId, schema: &Arc<Schema>) -> Self {
+        let frame = match id {
+            WriterId::Known => Frame::Bare,
+            WriterId::Fingerprint(fingerprint) => Frame::SingleObject(fingerprint),
+            WriterId::Number(number) => Frame::Registry(number),
+        };
+        if let Ok(shape) = Shape::of_schema(frame, schema) {
+            return Self::Shaped(Forward::new(shape));
         }
         match Planned::new(schema) {
             Ok(planned) => Self::Planned(Box::new(planned)),
             Err(reason) => Self::Unfit(format!("its schema can't be read as a measurement: {reason}")),
         }
-    }
-}
-
-/// The values of messages that follow one another with the same frame.
-struct Run<'i, 'm, I, const N: usize> {
-    head: &'m [u8; N],
-    first: Option<&'m [u8]>,
-    rest: &'i mut I,
-    /// The message that ended the run.
-    behind: Option<&'m [u8]>,
-}
-
-impl<'m, I: Iterator<Item = &'m [u8]>, const N: usize> Iterator for Run<'_, 'm, I, N> {
-    type Item = &'m [u8];
-
-    #[inline]
-    fn next(&mut self) -> Option<&'m [u8]> {
-        if let Some(first) = self.first.take() {
-            return Some(first);
-        }
-        // Whoever takes blocks asks once more after the end.
-        if self.behind.is_some() {
-            return None;
-        }
-        let message = self.rest.next()?;
-        match message.split_first_chunk::<N>() {
-            Some((head, body)) if head == self.head => Some(body),
-            _ => {
-                self.behind = Some(message);
-                None
-            }
-        }
-    }
-}
-
-/// Refuses a run for its schema; `first` is its first message's place in the batch.
-fn refuse_all<'m>(
-    run: impl Iterator<Item = &'m [u8]>,
-    reason: &str,
-    first: u64,
-    refused: &mut Vec<Refused>,
-) -> Counts {
-    let mut messages = 0;
-    for _ in run {
-        refuse(refused, first + messages, "schema", || reason.to_owned());
-        messages += 1;
-    }
-    Counts { messages, faulty: messages, ..Counts::default() }
-}
-
-fn refuse(refused: &mut Vec<Refused>, number: u64, field: &str, reason: impl FnOnce() -> String) {
-    if refused.len() < FAULTS_MAX {
-        refused.push(Refused { number, field: field.to_owned(), reason: reason() });
     }
 }
 
@@ -273,52 +283,18 @@ impl Planned {
         })
     }
 
-    /// `first` is the first message's place in the batch.
-    fn decode<'m, const N: usize>(
-        &mut self,
-        bodies: impl Iterator<Item = &'m [u8]>,
-        table: &SeriesTable,
-        first: u64,
-        refused: &mut Vec<Refused>,
-        out: &mut Columns,
-    ) -> Counts {
-        let mut counts = Counts::default();
-        for body in bodies {
-            match self.read::<N>(body, table) {
-                Ok((series, time_ms, value)) => {
-                    out.series.push(series);
-                    out.time_ms.push(time_ms);
-                    out.value.push(value);
-                    counts.rows += 1;
-                }
-                Err(None) => counts.dropped += 1,
-                Err(Some((field, reason))) => {
-                    refuse(refused, first + counts.messages, &field, || reason);
-                    counts.faulty += 1;
-                }
-            }
-            counts.messages += 1;
-        }
-        counts
-    }
-
-    /// Series, time and value; else the field and what is wrong, or nothing if there is no room.
-    fn read<const N: usize>(
-        &mut self,
-        body: &[u8],
-        table: &SeriesTable,
-    ) -> Result<(u32, i64, f64), Option<(String, String)>> {
+    /// `head_bytes` are in front of the body.
+    fn read(&mut self, table: &SeriesTable, body: &[u8], head_bytes: usize) -> Result<Row, Wrong> {
         let row = self.plan.row(&mut self.buffer, body).map_err(|error| {
-            let fault = crate::Fault { position: error.fault.position + N, ..error.fault };
-            let field = if error.path.is_empty() { "end".to_owned() } else { error.path };
-            Some((field, fault.to_string()))
+            let fault = Fault { position: error.fault.position + head_bytes, ..error.fault };
+            Wrong::Bad(if error.path.is_empty() { "end".to_owned() } else { error.path }, fault.to_string())
         })?;
         let metric = row.at(0).and_then(|metric| metric.as_str());
         let tags = row.at(1).map(|tags| tags.entries());
         let time = row.at(2).and_then(|time| time.as_long());
         let value = row.at(3).and_then(|value| value.as_double());
         let (Some(metric), Some(tags), Some(time), Some(value)) = (metric, tags, time, value) else {
-            return Err(Some(("schema".to_owned(), "its plan does not read a measurement".to_owned())));
+            return Err(Wrong::Bad("schema".to_owned(), "its plan does not read a measurement".to_owned()));
         };
         self.identity.clear();
         encode::bytes(&mut self.identity, metric.as_bytes());
@@ -332,10 +308,10 @@ impl Planned {
         }
         encode::length(&mut self.identity, 0);
         let series = table.intern_encoded(&self.identity, &mut self.scratch).map_err(|error| match error {
-            SeriesError::Full => None,
+            SeriesError::Full => Wrong::Full,
             // The place is one in the identity, not in the message.
-            SeriesError::Bad { field, fault } => Some((field.to_owned(), fault.kind.to_string())),
+            SeriesError::Bad { field, fault } => Wrong::Bad(field.to_owned(), fault.kind.to_string()),
         })?;
-        Ok((series, self.unit.to_ms(time), value))
+        Ok(Row { series, time: self.unit.to_ms(time), value })
     }
 }

@@ -52,7 +52,9 @@ impl TimeUnit {
             None | Some(Logical::TimestampMillis | Logical::LocalTimestampMillis) => Ok(Self::Milliseconds),
             Some(Logical::TimestampMicros | Logical::LocalTimestampMicros) => Ok(Self::Microseconds),
             Some(Logical::TimestampNanos | Logical::LocalTimestampNanos) => Ok(Self::Nanoseconds),
-            Some(other) => Err(format!("its time is a {other:?}, not a time since 1970 in milli-, micro- or nanoseconds")),
+            Some(other) => {
+                Err(format!("its time is a {other:?}, not a time since 1970 in milli-, micro- or nanoseconds"))
+            }
         }
     }
 

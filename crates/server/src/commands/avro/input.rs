@@ -2,6 +2,7 @@
 
 use super::schemas::read_schema;
 use crate::commands::CommandError;
+use csv_core::ReadRecordResult;
 use jiff::Timestamp;
 use jiff::civil::DateTime;
 use rawline_avro::{Framing, Kind, Logical, Schema, Type, TypeId, WriterId};
@@ -131,6 +132,7 @@ pub struct Encoder {
     constants: Map<String, Json>,
     /// Of CSV, once its first line was seen.
     header: Option<Vec<Target>>,
+    cells: Cells,
 }
 
 impl Encoder {
@@ -160,6 +162,7 @@ impl Encoder {
             skipped: args.skipped.clone(),
             constants,
             header: None,
+            cells: Cells { reader: csv_core::Reader::new(), line: Vec::new(), text: Vec::new(), ends: Vec::new() },
         })
     }
 
@@ -214,18 +217,17 @@ impl Encoder {
     }
 
     fn fields_of_csv(&mut self, line: &[u8]) -> Result<Option<Json>, String> {
-        let mut reader = csv::ReaderBuilder::new().has_headers(false).from_reader(line);
-        let mut cells = csv::StringRecord::new();
-        reader.read_record(&mut cells).map_err(|error| format!("not CSV: {error}"))?;
+        let cells = self.cells.cut(line)?;
         let Some(header) = &self.header else {
-            self.header = Some(cells.iter().map(|name| self.target(name.trim())).collect::<Result<_, _>>()?);
+            let names: Vec<String> = cells.map(|name| name.trim().to_owned()).collect();
+            self.header = Some(names.iter().map(|name| self.target(name)).collect::<Result<_, _>>()?);
             return Ok(None);
         };
         if cells.len() != header.len() {
             return Err(format!("{} columns, but the first line names {}", cells.len(), header.len()));
         }
         let mut fields = self.constants.clone();
-        for (target, text) in header.iter().zip(&cells) {
+        for (target, text) in header.iter().zip(cells) {
             if let Target::Field { path, type_id } = target {
                 let value = cell(&self.schema, *type_id, text.trim());
                 put(&mut fields, path, value.map_err(|error| format!("{}: {error}", path.join(".")))?);
@@ -246,6 +248,36 @@ impl Encoder {
             format!("column {column}: {error}; say which it is with --column FIELD={column}, or --skip {column}")
         })?;
         Ok(Target::Field { path, type_id })
+    }
+}
+
+/// Cuts lines of CSV; keeps its memory from one to the next.
+struct Cells {
+    reader: csv_core::Reader,
+    line: Vec<u8>,
+    text: Vec<u8>,
+    ends: Vec<usize>,
+}
+
+impl Cells {
+    /// The cells of a whole line, quotes undone.
+    fn cut(&mut self, line: &[u8]) -> Result<impl ExactSizeIterator<Item = &str>, String> {
+        self.line.clear();
+        self.line.extend_from_slice(line);
+        self.line.push(b'\n');
+        // Cells are not longer than the line, and not more than its bytes.
+        self.text.resize(self.line.len(), 0);
+        self.ends.resize(self.line.len(), 0);
+        let (result, _, text, ends) = self.reader.read_record(&self.line, &mut self.text, &mut self.ends);
+        if result != ReadRecordResult::Record {
+            self.reader.reset();
+            return Err("not CSV: a quote is not closed".to_owned());
+        }
+        let text = std::str::from_utf8(self.text.get(..text).unwrap_or_default())
+            .map_err(|_| "not CSV: its bytes are not UTF-8".to_owned())?;
+        let ends = self.ends.get(..ends).unwrap_or_default();
+        let begin = |cell: usize| cell.checked_sub(1).and_then(|before| ends.get(before)).copied().unwrap_or(0);
+        Ok(ends.iter().enumerate().map(move |(cell, end)| text.get(begin(cell)..*end).unwrap_or_default()))
     }
 }
 
