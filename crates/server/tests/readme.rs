@@ -81,7 +81,10 @@ fn the_quick_start_works_by_copy_and_paste() {
     assert!(outputs[2].contains(r#""record":"one""#) && outputs[2].contains(r#""name":"hello""#), "{}", outputs[2]);
     if cfg!(feature = "measurements") {
         let measured = outputs.iter().find(|output| output.contains("sgp-1")).expect("the README measures something");
-        assert!(measured.contains("sgp-2") && measured.contains("2025-11-20 00:00") && !measured.contains("ams-3"), "{measured}");
+        assert!(
+            measured.contains("sgp-2") && measured.contains("2025-11-20 00:00") && !measured.contains("ams-3"),
+            "{measured}"
+        );
         let plot = std::fs::read_to_string(folder.path().join("cpu.svg")).unwrap();
         assert!(plot.contains("ams-3"), "the plot lacks a line");
     }

@@ -199,9 +199,9 @@ fn stage_row(args: &Args, stage: Stage, messages: &Messages) -> Result<Row, Box<
     let one_thread = median(args, stage, messages, &shared, 1);
     let all_threads = Some(median(args, stage, messages, &shared, args.threads as usize));
     let mut worker = Worker::new(stage, &shared)?;
-    worker.run(messages, 0);
+    worker.run(messages);
     let mut check = 0.0;
-    let bytes = allocated::bytes_of(|| check = worker.run(messages, 0).1);
+    let bytes = allocated::bytes_of(|| check = worker.run(messages).1);
     let allocated_bytes = bytes as f64 / messages.len() as f64;
     Ok(Row { name: stage.name(), one_thread, all_threads, allocated_bytes, check })
 }
@@ -217,13 +217,13 @@ fn median(args: &Args, stage: Stage, messages: &Messages, shared: &Shared, threa
                     // Made here, so that no two threads' workers share a cache line.
                     let mut worker = Worker::new(stage, shared).ok();
                     // Threads begin at different places, as readers of different partitions do.
-                    let begin = messages.len() / threads * thread;
+                    let mut at = messages.len() / threads * thread;
                     if let Some(worker) = &mut worker {
-                        worker.run(messages, begin);
+                        worker.run(messages);
                     }
                     barrier.wait();
                     let Some(worker) = &mut worker else { return Vec::new() };
-                    (0..args.rounds).map(|_| rate(args, || worker.run(messages, begin).0)).collect()
+                    (0..args.rounds).map(|_| rate(args, || worker.run_batch(messages, &mut at))).collect()
                 })
             })
             .collect();

@@ -133,19 +133,26 @@ impl<'s> Worker<'s> {
         })
     }
 
-    /// Decodes all messages, `begin` first; answers how many are good and the sum of their values.
-    pub fn run(&mut self, messages: &Messages, begin: usize) -> (u64, f64) {
+    /// Decodes all messages; answers how many are good and the sum of their values.
+    pub fn run(&mut self, messages: &Messages) -> (u64, f64) {
+        let mut at = 0;
         let mut sum = (0, 0.0);
-        let mut first = begin;
-        for _ in 0..messages.len().div_ceil(BATCH_MESSAGES) {
-            let (good, values) = self.batch(messages.range(first, BATCH_MESSAGES));
+        while at < messages.len() {
+            let (good, values) = self.batch(messages.range(at, BATCH_MESSAGES));
             sum = (sum.0 + good, sum.1 + values);
-            first += BATCH_MESSAGES;
-            if first >= messages.len() {
-                first = 0;
-            }
+            at += BATCH_MESSAGES;
         }
         sum
+    }
+
+    /// Decodes a batch from `at` on, and moves it on; answers how many are good.
+    pub fn run_batch(&mut self, messages: &Messages, at: &mut usize) -> u64 {
+        let (good, _) = self.batch(messages.range(*at, BATCH_MESSAGES));
+        *at += BATCH_MESSAGES;
+        if *at >= messages.len() {
+            *at = 0;
+        }
+        good
     }
 
     fn batch<'m>(&mut self, messages: impl Iterator<Item = &'m [u8]>) -> (u64, f64) {
