@@ -174,7 +174,12 @@ impl MeasurementDecoder {
     fn decode_block(&mut self, messages: &[&[u8]], out: &mut Columns, counts: &mut Counts) {
         let Self { table, forward, faults } = self;
         let mut pending = [NOTHING_PENDING; BLOCK];
-        forward.find_identities(table, messages, &mut pending);
+        let mut rest = (messages, pending.as_mut_slice());
+        while !rest.0.is_empty() {
+            // The message behind those of the frame has another one, or none.
+            let next = forward.find_identities(table, rest.0, rest.1) + 1;
+            rest = (rest.0.get(next..).unwrap_or_default(), rest.1.get_mut(next..).unwrap_or_default());
+        }
         let first = counts.messages;
         look_up(table, messages, &mut pending, out, counts, |at, message| {
             forward.read(table, message).map_err(|error| match error {
@@ -265,13 +270,13 @@ impl Forward {
         Self { value: shape.value, header, header_bytes, scratch: Scratch::default() }
     }
 
-    /// The first pass over a block, or over a part of it: reads the tails from the end. What is no measurement of this
-    /// frame, as far as can be seen there, stays without an identity.
-    fn find_identities<'m>(&self, table: &SeriesTable, messages: &[&'m [u8]], pending: &mut [Pending<'m>]) {
+    /// The first pass over a block, or over a part of it: reads the tails from the end, up to the first message that has
+    /// not this frame. Gives the number of messages before that one. Those that are no measurements, as far as can be
+    /// seen at their end, stay without an identity.
+    fn find_identities<'m>(&self, table: &SeriesTable, messages: &[&'m [u8]], pending: &mut [Pending<'m>]) -> usize {
         match self.value {
-            ValueType::Long => self.find_before(table, messages, pending, |body| {
-                Some(tail::two_longs(body)?.map(|value| value as f64))
-            }),
+            ValueType::Long => self
+                .find_before(table, messages, pending, |body| Some(tail::two_longs(body)?.map(|value| value as f64))),
             ValueType::Int => self.find_before(table, messages, pending, |body| {
                 let tail = tail::two_longs(body)?;
                 i32::try_from(tail.value).is_ok().then(|| tail.map(|value| value as f64))
@@ -290,16 +295,17 @@ impl Forward {
         messages: &[&'m [u8]],
         pending: &mut [Pending<'m>],
         read_tail: impl Fn(&'m [u8]) -> Option<Tail<f64>>,
-    ) {
+    ) -> usize {
         let aliases = table.aliases();
-        for (next, message) in pending.iter_mut().zip(messages) {
-            let Some(body) = self.body(message) else { continue };
+        for (at, (next, message)) in pending.iter_mut().zip(messages).enumerate() {
+            let Some(body) = self.body(message) else { return at };
             let Some(Tail { begin, time, value }) = read_tail(body) else { continue };
             let identity = body.get(..begin).unwrap_or_default();
             let hash = aliases.hash(identity);
             aliases.prefetch_slot(hash);
             *next = Pending { identity, hash, place: 0, time, value };
         }
+        messages.len()
     }
 
     /// The message without its frame, if that is the expected one.

@@ -67,7 +67,8 @@ fn nothing_is_allocated_after_warm_up() {
 
 /// Part of the test above: only one may run while allocations are counted.
 fn of_several_schemas() {
-    let longer = MEASUREMENT_SCHEMA.replace("\"fields\": [", "\"fields\": [{\"name\": \"unit\", \"type\": \"string\"},");
+    let longer =
+        MEASUREMENT_SCHEMA.replace("\"fields\": [", "\"fields\": [{\"name\": \"unit\", \"type\": \"string\"},");
     let schemas = [MEASUREMENT_SCHEMA, &longer].map(|json| Arc::new(Schema::parse(json).unwrap()));
     let store = Arc::new(SchemaStore::default());
     let ids = schemas.each_ref().map(|schema| store.add(schema).unwrap());

@@ -38,14 +38,14 @@ mod window;
 
 pub use agg::Agg;
 pub use aggregate::{Aggregate, WindowRow};
-pub use decode::BadMessage;
 pub use answer::{Answer, Line};
+pub use decode::BadMessage;
 pub use error::MeasureError;
 pub use pipeline::{Options, Pipeline, Progress, Refresh, Retention, Summary};
 pub use rawline_client::Kind;
-pub use scan::ReadCounts;
 #[doc(hidden)]
 pub use rollup::roll_up_columns;
+pub use scan::ReadCounts;
 pub use sketch::{RELATIVE_ERROR, Sketch};
 pub use snapshot::Snapshot;
 pub use store::Storage;

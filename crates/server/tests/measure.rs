@@ -106,7 +106,7 @@ async fn a_kill_in_the_middle_changes_nothing() {
         let mut child = measure(&broker, killed.path()).stderr(Stdio::null()).spawn().unwrap();
         let started = Instant::now();
         while commits(killed.path()) < wanted && started.elapsed() < Duration::from_secs(60) {
-            std::thread::sleep(Duration::from_millis(1));
+            tokio::time::sleep(Duration::from_millis(1)).await;
         }
         child.kill().unwrap();
         child.wait().unwrap();

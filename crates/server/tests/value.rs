@@ -121,7 +121,7 @@ fn values_go_through_a_broker_and_keep_their_types() {
 
     let bad = rawline(&["produce", "events", "--format", "value", at[0], at[1]], b"7\n{\n");
     assert_eq!(bad.status.code(), Some(1));
-    assert!(String::from_utf8_lossy(&bad.stderr).contains("record 2: "));
+    assert!(String::from_utf8_lossy(&bad.stderr).contains("line 2: "));
     done(&["produce", "lines", at[0], at[1]], b"no value\n");
     let none = rawline(&["consume", "lines", "--format", "value", at[0], at[1]], b"");
     assert_eq!(none.status.code(), Some(1));

@@ -48,12 +48,17 @@ pub struct MeasurementReader {
     writers: Writers,
 }
 
+/// The number of a writer that is not known.
+const UNKNOWN: u32 = u32::MAX;
+
 /// The schemas that were met, and what was wrong with messages.
 #[derive(Debug)]
 struct Writers {
     store: Arc<SchemaStore>,
     framing: Framing,
-    numbers: HashMap<WriterId, usize>,
+    /// Places in `all`.
+    numbers: HashMap<WriterId, u32>,
+    last: Option<(WriterId, u32)>,
     all: Vec<Writer>,
     refused: Vec<Refused>,
     missing_schema: bool,
@@ -74,7 +79,7 @@ impl MeasurementReader {
     pub fn new(store: Arc<SchemaStore>, framing: Framing, table: Arc<SeriesTable>) -> Self {
         let refused = Vec::with_capacity(FAULTS_MAX);
         let (numbers, all) = (HashMap::new(), Vec::new());
-        Self { table, writers: Writers { store, framing, numbers, all, refused, missing_schema: false } }
+        Self { table, writers: Writers { store, framing, numbers, last: None, all, refused, missing_schema: false } }
     }
 
     /// The table.
@@ -116,24 +121,22 @@ impl MeasurementReader {
     fn decode_block(&mut self, messages: &[&[u8]], out: &mut Columns, counts: &mut Counts) {
         let Self { table, writers } = self;
         let mut pending = [NOTHING_PENDING; BLOCK];
-        // Who wrote each message, if that is known.
-        let mut by = [None; BLOCK];
+        // Who wrote each message.
+        let mut by = [UNKNOWN; BLOCK];
         let mut rest = (messages, pending.as_mut_slice(), by.as_mut_slice());
         while let Some(first) = rest.0.first() {
-            let writer = writers.of(first).ok();
-            let length = writers.run_length(rest.0);
-            let (run, messages) = rest.0.split_at(length);
-            let (found, pending) = rest.1.split_at_mut(length);
-            let (same, by) = rest.2.split_at_mut(length);
-            rest = (messages, pending, by);
-            same.fill(writer);
-            if let Some(Writer::Shaped(forward)) = writer.and_then(|writer| writers.all.get(writer)) {
-                forward.find_identities(table, run, found);
-            }
+            let writer = writers.of(first).unwrap_or(UNKNOWN);
+            let run = match writers.all.get(writer as usize) {
+                Some(Writer::Shaped(forward)) => forward.find_identities(table, rest.0, rest.1).max(1),
+                _ => 1,
+            };
+            let (written, by) = rest.2.split_at_mut(run.min(rest.2.len()));
+            written.fill(writer);
+            rest = (rest.0.get(run..).unwrap_or_default(), rest.1.get_mut(run..).unwrap_or_default(), by);
         }
         let first = counts.messages;
         look_up(table, messages, &mut pending, out, counts, |at, message| {
-            writers.read(table, by.get(at).copied().flatten(), first + at as u64, message)
+            writers.read(table, by.get(at).copied().unwrap_or(UNKNOWN), first + at as u64, message)
         });
     }
 }
@@ -145,39 +148,31 @@ enum Wrong {
 }
 
 impl Writers {
-    /// How many messages, from the first on, begin with the same frame; at least one.
-    fn run_length(&self, messages: &[&[u8]]) -> usize {
-        match self.framing {
-            Framing::Bare => messages.len(),
-            Framing::SingleObject => same_head::<10>(messages),
-            Framing::Registry => same_head::<5>(messages),
-        }
-    }
-
     /// The number of the writer of a message. Only schemas that the store has are remembered, so that one that comes
     /// later is found.
-    fn of(&mut self, message: &[u8]) -> Result<usize, FramingError> {
+    fn of(&mut self, message: &[u8]) -> Result<u32, FramingError> {
         let (id, _) = self.framing.open(message)?;
-        if let Some(known) = self.numbers.get(&id) {
-            return Ok(*known);
+        if let Some((_, number)) = self.last.filter(|(last, _)| *last == id) {
+            return Ok(number);
         }
-        let schema = self.store.schema(id)?;
-        let number = self.all.len();
-        self.all.push(Writer::new(id, &schema));
-        self.numbers.insert(id, number);
+        let number = match self.numbers.get(&id) {
+            Some(known) => *known,
+            None => {
+                let schema = self.store.schema(id)?;
+                // The store's schemas are far fewer than 2^32.
+                let number = self.all.len() as u32;
+                self.all.push(Writer::new(id, &schema));
+                self.numbers.insert(id, number);
+                number
+            }
+        };
+        self.last = Some((id, number));
         Ok(number)
     }
 
     /// Reads a message from the front, or says why that can't be.
-    #[cold]
     #[inline(never)]
-    fn read(
-        &mut self,
-        table: &SeriesTable,
-        writer: Option<usize>,
-        number: u64,
-        message: &[u8],
-    ) -> Result<Row, Left> {
+    fn read(&mut self, table: &SeriesTable, writer: u32, number: u64, message: &[u8]) -> Result<Row, Left> {
         self.try_read(table, writer, message).map_err(|wrong| match wrong {
             Wrong::Full => Left::Dropped,
             Wrong::Bad(field, reason) => {
@@ -189,13 +184,14 @@ impl Writers {
         })
     }
 
-    fn try_read(&mut self, table: &SeriesTable, writer: Option<usize>, message: &[u8]) -> Result<Row, Wrong> {
-        let writer = writer.map_or_else(|| self.of(message), Ok).map_err(|error| {
+    fn try_read(&mut self, table: &SeriesTable, writer: u32, message: &[u8]) -> Result<Row, Wrong> {
+        let writer = if writer == UNKNOWN { self.of(message) } else { Ok(writer) };
+        let writer = writer.map_err(|error| {
             let is_frame = matches!(error, FramingError::Head { .. });
             self.missing_schema |= !is_frame;
             Wrong::Bad(if is_frame { "frame" } else { "schema" }.to_owned(), error.to_string())
         })?;
-        match self.all.get_mut(writer) {
+        match self.all.get_mut(writer as usize) {
             Some(Writer::Shaped(forward)) => forward.read(table, message).map_err(|error| match error {
                 SeriesError::Full => Wrong::Full,
                 SeriesError::Bad { field, fault } => Wrong::Bad(field.to_owned(), fault.to_string()),
@@ -209,12 +205,6 @@ impl Writers {
             None => Err(Wrong::Bad("schema".to_owned(), String::new())),
         }
     }
-}
-
-fn same_head<const N: usize>(messages: &[&[u8]]) -> usize {
-    let Some((first, others)) = messages.split_first() else { return 0 };
-    let Some(head) = first.first_chunk::<N>() else { return 1 };
-    1 + others.iter().take_while(|message| message.first_chunk::<N>() == Some(head)).count()
 }
 
 impl Writer {
