@@ -5,6 +5,8 @@
 //! - [`ListBuilder`], [`SetBuilder`] and [`TableBuilder`] write bytes without a tree; [`zeek`] has Zeek's messages.
 //! - [`json`] shows values as JSON and reads them; [`to_bytes`] and [`from_bytes`] are for types of your own, by serde.
 
+#![forbid(unsafe_code)]
+
 mod address;
 mod builder;
 mod de;
