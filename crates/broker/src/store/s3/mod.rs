@@ -1,0 +1,328 @@
+//! Objects in an S3 bucket: one PUT a commit, created only if nothing is there.
+//!
+//! The key is `PREFIX/TOPIC/FIRST_OFFSET.rwl`, the offset in 20 digits, so that keys sort like offsets. The bucket is
+//! all there is: an index is read off its listing. Creation (`If-None-Match: *`) is what keeps two brokers from both
+//! having one offset, so a store that ignores it is refused when it is opened.
+
+mod bucket;
+mod failed;
+mod probe;
+
+use super::cache::{Cache, CacheError, CopyName};
+use super::{Begun, CommitError, FileRange, Known, Listed, Location, ObjectAt, SETTINGS_NAME, Store, StoreError};
+use crate::limits::{FOREIGN_KEYS_TOLD_MAX, SETTINGS_BYTES_MAX};
+use crate::object::{HEADER_BYTES, Object, ObjectError};
+use bucket::{Bucket, tag};
+use bytes::Bytes;
+use failed::Failed;
+use futures_util::StreamExt;
+use futures_util::future::BoxFuture;
+use object_store::path::Path;
+use object_store::{ObjectStore, PutPayload};
+use std::collections::{BTreeMap, HashSet};
+use std::ops::Range;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+use tokio::time::timeout;
+
+/// Keys that one DeleteObjects request takes.
+const DELETES_MAX: usize = 1000;
+const LISTS_AGAIN_MAX: usize = 3;
+
+/// Where a bucket is and how patiently it is used.
+pub struct S3Config {
+    /// The bucket's name.
+    pub bucket: String,
+    /// What every key begins with, without a slash at its ends; may be empty.
+    pub prefix: String,
+    /// Local copies of what is in the bucket.
+    pub cache: Cache,
+    /// How long one request may make no progress. A PUT may take a second more for each MiB.
+    pub request_timeout: Duration,
+    /// How long a request that failed for a reason that may pass is tried again.
+    pub retry_budget: Duration,
+    /// The usual AWS variables: `AWS_ENDPOINT_URL_S3`, `AWS_ENDPOINT_URL`, `AWS_REGION`, `AWS_DEFAULT_REGION`,
+    /// `AWS_ACCESS_KEY_ID`, `AWS_SECRET_ACCESS_KEY`, `AWS_SESSION_TOKEN` and whatever else `object_store` knows.
+    pub variables: Vec<(String, String)>,
+}
+
+impl S3Config {
+    /// The place that `s3://BUCKET/PREFIX` names, with the variables of this process.
+    pub fn new(url: &str, cache: Cache) -> Result<S3Config, StoreError> {
+        let (bucket, prefix) = parse_url(url)?;
+        Ok(S3Config {
+            bucket,
+            prefix,
+            cache,
+            request_timeout: Duration::from_secs(10),
+            retry_budget: Duration::from_secs(30),
+            variables: std::env::vars_os()
+                .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
+                .collect(),
+        })
+    }
+}
+
+/// Reads `s3://BUCKET/PREFIX`, or `s3://BUCKET` for no prefix.
+pub fn parse_url(url: &str) -> Result<(String, String), StoreError> {
+    let wrong = |why: &str| {
+        StoreError::human(format!("{url:?} is no place in S3: {why}; write it as s3://BUCKET/PREFIX or s3://BUCKET"))
+    };
+    let rest = url.strip_prefix("s3://").ok_or_else(|| wrong("it does not begin with s3://"))?;
+    let (bucket, prefix) = rest.split_once('/').unwrap_or((rest, ""));
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b".-_".contains(&byte);
+    if bucket.is_empty() || !bucket.bytes().all(plain) {
+        return Err(wrong("a bucket's name has letters, digits, '.', '-' and '_' only"));
+    }
+    let prefix = prefix.trim_end_matches('/');
+    if !prefix.is_empty() && Path::parse(prefix).ok().is_none_or(|path| path.as_ref() != prefix) {
+        return Err(wrong("the prefix has an empty part or a character that a key can't have"));
+    }
+    Ok((bucket.to_owned(), prefix.to_owned()))
+}
+
+/// Topics in a bucket.
+pub struct S3Store {
+    bucket: Arc<Bucket>,
+    cache: Cache,
+    /// Keys that are not ours and that the log has been told of.
+    foreign: Mutex<HashSet<String>>,
+}
+
+impl S3Store {
+    /// Opens the bucket and makes sure that it keeps the condition that commits rest on.
+    pub async fn open(config: S3Config) -> Result<S3Store, StoreError> {
+        let bucket = Bucket::new(&config)?;
+        bucket.check_credentials().await?;
+        bucket.probe().await?;
+        Ok(S3Store { bucket: Arc::new(bucket), cache: config.cache, foreign: Mutex::new(HashSet::new()) })
+    }
+
+    async fn list_from(&self, topic: &str, from: u64) -> Result<Vec<Listed>, StoreError> {
+        let mut vanished = 0;
+        loop {
+            let mut listed = self.list_keys(topic, from).await?;
+            let Some(newest) = listed.last_mut() else { return Ok(listed) };
+            let path = self.bucket.object_path(topic, newest.first_offset)?;
+            match self.bucket.index(&path).await {
+                Ok(Some((header, _))) => {
+                    let known = newest.first_offset == header.first_offset && newest.bytes == header.object_bytes;
+                    if !known {
+                        return Err(self.newest_damaged(&path, &ObjectError::Header));
+                    }
+                    newest.known = Some(Known { offset_next: header.offset_next(), appended_us: header.appended_us });
+                    return Ok(listed);
+                }
+                // Another broker deletes from the front: what was the newest is no longer, so list again.
+                Ok(None) if vanished < LISTS_AGAIN_MAX => vanished += 1,
+                Ok(None) => {
+                    let called = self.bucket.called(&path);
+                    return Err(StoreError::wait(format!("{called} is listed but can't be read; try again")));
+                }
+                Err(CacheError::Damaged(error)) => return Err(self.newest_damaged(&path, &error)),
+                Err(CacheError::Store(error)) => return Err(error),
+            }
+        }
+    }
+
+    /// The newest object says where the topic goes on. Nothing can be appended at its place, nor safely elsewhere.
+    fn newest_damaged(&self, path: &Path, error: &ObjectError) -> StoreError {
+        StoreError::human(format!(
+            "{} is its topic's newest object and is damaged: {error}; its place is taken, so the topic can't go on: \
+             restore the object from a copy, or move it away if its records may be lost, then start the broker again",
+            self.bucket.called(path)
+        ))
+    }
+
+    async fn list_keys(&self, topic: &str, from: u64) -> Result<Vec<Listed>, StoreError> {
+        let dir = self.bucket.topic_path(topic)?;
+        let mut after = match from.checked_sub(1) {
+            Some(before) => Some(self.bucket.object_path(topic, before)?),
+            None => None,
+        };
+        let mut found = BTreeMap::new();
+        let mut tries = self.bucket.tries();
+        loop {
+            let mut pages = match &after {
+                Some(after) => self.bucket.s3.list_with_offset(Some(&dir), after),
+                None => self.bucket.s3.list(Some(&dir)),
+            };
+            let failed = loop {
+                let key = match timeout(self.bucket.request_timeout, pages.next()).await {
+                    Ok(None) => return Ok(found.into_values().collect()),
+                    Ok(Some(Ok(key))) => key,
+                    Ok(Some(Err(error))) => break Failed::from(error),
+                    Err(_) => break Failed::TimedOut,
+                };
+                if let Some(listed) = self.listed(topic, &key)
+                    && listed.first_offset >= from
+                {
+                    found.insert(listed.first_offset, listed);
+                    // Keys come in order, except from the buckets of S3 Express.
+                    if !self.bucket.name.ends_with("--x-s3") {
+                        after = Some(key.location);
+                    }
+                }
+            };
+            tries.again(failed).await.map_err(|failed| self.bucket.explain("list", &dir, &failed))?;
+        }
+    }
+
+    fn listed(&self, topic: &str, key: &object_store::ObjectMeta) -> Option<Listed> {
+        let first_offset = key.location.filename().and_then(parse_key);
+        let is_ours = |offset: &u64| self.bucket.object_path(topic, *offset).is_ok_and(|path| path == key.location);
+        let Some(first_offset) = first_offset.filter(is_ours) else {
+            if key.location.filename() == Some(SETTINGS_NAME) {
+                return None;
+            }
+            self.tell_foreign(&key.location);
+            return None;
+        };
+        let location = Location { segment: first_offset, position: tag(key.e_tag.as_deref()) };
+        Some(Listed { first_offset, location, bytes: key.size, known: None })
+    }
+
+    fn tell_foreign(&self, key: &Path) {
+        let mut told = self.foreign.lock().unwrap_or_else(PoisonError::into_inner);
+        if told.len() < FOREIGN_KEYS_TOLD_MAX && told.insert(key.to_string()) {
+            let called = self.bucket.called(key);
+            tracing::warn!(key = called, "not an object of Rawline; left alone");
+        }
+    }
+
+    async fn put(&self, topic: &str, object: Object) -> Result<Location, CommitError> {
+        let path = self.bucket.object_path(topic, object.header.first_offset)?;
+        let payload: PutPayload = object.parts.iter().cloned().collect();
+        let mut tries = self.bucket.tries();
+        let tag = loop {
+            let failed = match self.bucket.create(&path, payload.clone()).await {
+                Ok(tag) => break tag,
+                Err(failed) => failed,
+            };
+            if let Failed::Exists { in_progress } = failed {
+                // Is it ours? An earlier try may have succeeded without its answer reaching us.
+                match self.bucket.front(&path, object.header.index_bytes() as u64).await {
+                    Ok(Some((front, tag))) => match object.parts.first() {
+                        Some(index) if *index == front => break tag,
+                        _ => return Err(CommitError::Exists),
+                    },
+                    // Whoever was about to create it has not.
+                    Ok(None) if in_progress => {}
+                    // It is gone already: others have written on and deleted behind them, so our offset is old.
+                    Ok(None) => return Err(CommitError::Exists),
+                    Err(error) => tracing::warn!(%error, "can't see who has committed; trying again"),
+                }
+            }
+            tries.again(failed).await.map_err(|failed| self.bucket.explain("store", &path, &failed))?;
+        };
+        let location = Location { segment: object.header.first_offset, position: tag };
+        self.cache.put(copy_name(topic, location), object.parts);
+        Ok(location)
+    }
+
+    async fn read(&self, topic: &str, object: ObjectAt, range: Range<u64>) -> Result<Bytes, StoreError> {
+        if range.is_empty() {
+            return Ok(Bytes::new());
+        }
+        let path = self.bucket.object_path(topic, object.first_offset)?;
+        let name = copy_name(topic, object.location);
+        // A search by time looks at many objects' headers: that must not bring the objects here.
+        if range.start == 0 && range.end <= HEADER_BYTES as u64 && !self.cache.holds(&name) {
+            let index = self.bucket.index(&path).await;
+            let index = index.map_err(|error| self.bucket.unreadable(&path, error))?;
+            return match index {
+                Some((_, front)) => Ok(front.slice(..range.end as usize)),
+                None => Err(self.bucket.gone(&path)),
+            };
+        }
+        let (bucket, wanted) = (self.bucket.clone(), path.clone());
+        let fetch = move |sink| {
+            let (bucket, path) = (bucket.clone(), wanted.clone());
+            async move { bucket.fetch(&path, object.bytes, sink).await }
+        };
+        let read = self.cache.get(&name, object, range, fetch).await;
+        read.map_err(|error| self.bucket.unreadable(&path, error))
+    }
+
+    async fn delete_front(&self, topic: &str, offset: u64) -> Result<u64, StoreError> {
+        let listed = self.list_keys(topic, 0).await?;
+        let Some(newest) = listed.last() else { return Ok(offset) };
+        // An object ends where the next begins; the newest stays, because it says where the topic goes on.
+        let ends = listed.iter().skip(1).map(|next| next.first_offset);
+        let count = ends.take_while(|&end| end <= offset).count();
+        let (old, kept) = listed.split_at_checked(count).unwrap_or_default();
+        // From the front, a request's worth at a time, so that what is left after a failure has no hole.
+        for old in old.chunks(DELETES_MAX) {
+            self.delete_all(topic, old).await?;
+            self.cache.remove(old.iter().map(|old| copy_name(topic, old.location)).collect()).await;
+        }
+        Ok(kept.first().unwrap_or(newest).first_offset)
+    }
+
+    async fn delete_all(&self, topic: &str, old: &[Listed]) -> Result<(), StoreError> {
+        let paths: Result<Vec<Path>, StoreError> =
+            old.iter().map(|old| self.bucket.object_path(topic, old.first_offset)).collect();
+        let paths = paths?;
+        let mut tries = self.bucket.tries();
+        while let Err(failed) = self.bucket.delete(&paths).await {
+            let dir = self.bucket.topic_path(topic)?;
+            tries.again(failed).await.map_err(|failed| self.bucket.explain("delete from", &dir, &failed))?;
+        }
+        Ok(())
+    }
+}
+
+impl Store for S3Store {
+    fn topics(&self) -> BoxFuture<'_, Result<Vec<String>, StoreError>> {
+        Box::pin(self.bucket.topics())
+    }
+
+    fn list<'a>(&'a self, topic: &'a str, from: u64) -> BoxFuture<'a, Result<Vec<Listed>, StoreError>> {
+        Box::pin(self.list_from(topic, from))
+    }
+
+    fn begin<'a>(&'a self, topic: &'a str, object: Object) -> BoxFuture<'a, Result<Begun, CommitError>> {
+        Box::pin(async move { self.put(topic, object).await.map(Begun::done) })
+    }
+
+    fn get<'a>(
+        &'a self,
+        topic: &'a str,
+        object: ObjectAt,
+        range: Range<u64>,
+    ) -> BoxFuture<'a, Result<Bytes, StoreError>> {
+        Box::pin(self.read(topic, object, range))
+    }
+
+    fn settings<'a>(&'a self, topic: &'a str) -> BoxFuture<'a, Result<Option<Bytes>, StoreError>> {
+        Box::pin(async move {
+            let path = self.bucket.settings_path(topic)?;
+            Ok(self.bucket.front(&path, SETTINGS_BYTES_MAX as u64).await?.map(|(settings, _)| settings))
+        })
+    }
+
+    fn put_settings<'a>(&'a self, topic: &'a str, settings: Bytes) -> BoxFuture<'a, Result<(), StoreError>> {
+        Box::pin(async move {
+            let path = self.bucket.settings_path(topic)?;
+            self.bucket.replace(&path, settings).await
+        })
+    }
+
+    fn file_of(&self, bytes: &[u8]) -> Option<FileRange> {
+        self.cache.file_of(bytes)
+    }
+
+    fn delete_before<'a>(&'a self, topic: &'a str, offset: u64) -> BoxFuture<'a, Result<u64, StoreError>> {
+        Box::pin(self.delete_front(topic, offset))
+    }
+}
+
+fn copy_name(topic: &str, location: Location) -> CopyName {
+    CopyName { topic: topic.to_owned(), first_offset: location.segment, tag: location.position }
+}
+
+fn parse_key(name: &str) -> Option<u64> {
+    let digits = name.strip_suffix(".rwl")?;
+    let sound = digits.len() == 20 && digits.bytes().all(|byte| byte.is_ascii_digit());
+    if sound { digits.parse().ok() } else { None }
+}

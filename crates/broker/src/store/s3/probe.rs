@@ -1,0 +1,123 @@
+//! Makes sure that a store keeps the condition that commits rest on.
+
+use super::bucket::Bucket;
+use super::failed::Failed;
+use crate::object::HEADER_BYTES;
+use crate::store::StoreError;
+use bytes::Bytes;
+use futures_util::future::join_all;
+use object_store::PutPayload;
+use object_store::path::Path;
+
+/// Under this the probe's keys lie; no topic's name begins with a dot.
+const PROBES: &str = ".rawline-probe";
+/// Keys that race, and writers a key. Stores that check first and write then, without a lock, let several win nearly
+/// every time.
+const RACES: u64 = 3;
+const RACERS: u64 = 8;
+
+impl Bucket {
+    /// Makes sure that the store creates an object only if there is none, also when many try at once.
+    pub(super) async fn probe(&self) -> Result<(), StoreError> {
+        let lone = self.probe_path()?;
+        let races: Result<Vec<Path>, StoreError> = (0..RACES).map(|_| self.probe_path()).collect();
+        let races = races?;
+        let mut probed = self.probe_lone(&lone).await;
+        if probed.is_ok() {
+            let raced = join_all(races.iter().map(|path| self.probe_race(path))).await;
+            probed = raced.into_iter().collect();
+        }
+        let paths: Vec<Path> = std::iter::once(lone).chain(races).collect();
+        if let Err(failed) = self.delete(&paths).await
+            && probed.is_ok()
+        {
+            let error = self.explain("delete", &Path::from(PROBES), &failed);
+            tracing::warn!(%error, "a few bytes of the probe stay in the bucket");
+        }
+        probed
+    }
+
+    async fn probe_lone(&self, path: &Path) -> Result<(), StoreError> {
+        let mut tries = self.tries();
+        loop {
+            match self.create(path, PutPayload::from_static(b"first")).await {
+                // An earlier try's answer may have been lost.
+                Ok(_) | Err(Failed::Exists { .. }) => break,
+                Err(failed) => tries.again(failed).await.map_err(|failed| self.explain("store", path, &failed))?,
+            }
+        }
+        let mut tries = self.tries();
+        loop {
+            match self.create(path, PutPayload::from_static(b"second")).await {
+                Ok(_) => return Err(self.refuse("wrote over an object that was there")),
+                Err(Failed::Exists { .. }) => break,
+                Err(failed) => tries.again(failed).await.map_err(|failed| self.explain("store", path, &failed))?,
+            }
+        }
+        match self.front(path, HEADER_BYTES as u64).await?.as_ref().map(|(front, _)| front.as_ref()) {
+            Some(b"first") => Ok(()),
+            Some(_) => Err(self.refuse("said that an object exists and wrote over it all the same")),
+            None => Err(self.refuse("said that it had stored an object and does not have it")),
+        }
+    }
+
+    async fn probe_race(&self, path: &Path) -> Result<(), StoreError> {
+        let racers = (0..RACERS).map(|racer| async move {
+            let payload = Bytes::copy_from_slice(&racer.to_le_bytes());
+            let mut tries = self.tries();
+            let mut is_clear = true;
+            loop {
+                match self.create(path, payload.clone().into()).await {
+                    Ok(_) => return Ok((payload, Raced::Won)),
+                    Err(Failed::Exists { in_progress: false }) => {
+                        return Ok((payload, if is_clear { Raced::Lost } else { Raced::Unclear }));
+                    }
+                    Err(failed) => {
+                        is_clear &= matches!(failed, Failed::Exists { .. });
+                        tries.again(failed).await.map_err(|failed| self.explain("store", path, &failed))?;
+                    }
+                }
+            }
+        });
+        let ended: Result<Vec<(Bytes, Raced)>, StoreError> = join_all(racers).await.into_iter().collect();
+        let ended = ended?;
+        let Some((stored, _)) = self.front(path, HEADER_BYTES as u64).await? else {
+            return Err(self.refuse("said that it had stored an object and does not have it"));
+        };
+        let has_won = |(payload, raced): &&(Bytes, Raced)| match raced {
+            Raced::Won => true,
+            Raced::Lost => false,
+            Raced::Unclear => *payload == stored,
+        };
+        let winners: Vec<&Bytes> = ended.iter().filter(has_won).map(|(payload, _)| payload).collect();
+        match winners.as_slice() {
+            [winner] if **winner == stored => Ok(()),
+            [] | [_] => Err(self.refuse("kept another object than the one whose writer it told so")),
+            many => Err(self.refuse(&format!(
+                "let {} of {RACERS} writers that tried at once believe that they had created the same object",
+                many.len()
+            ))),
+        }
+    }
+
+    fn refuse(&self, done: &str) -> StoreError {
+        StoreError::human(format!(
+            "the S3 server at {} does not keep the condition \"If-None-Match: *\": it {done}. Two brokers on it could \
+             overwrite each other's records, so Rawline does not use it. Use Amazon S3, MinIO, Cloudflare R2, Ceph or \
+             another that supports conditional writes, in a recent version",
+            self.endpoint
+        ))
+    }
+
+    fn probe_path(&self) -> Result<Path, StoreError> {
+        self.path(&format!("{PROBES}/{:032x}", rand::random::<u128>()))
+    }
+}
+
+/// How one writer of the probe fared.
+enum Raced {
+    Won,
+    Lost,
+    /// An answer was lost before it was told that the object exists, which may then be its own.
+    Unclear,
+}
