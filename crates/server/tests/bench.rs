@@ -209,6 +209,19 @@ fn values_reads_the_same_from_every_format_and_sends_events_through_a_broker() {
 }
 
 #[test]
+fn values_sends_events_through_a_broker_that_wants_a_key() {
+    let broker = Broker::start(&["--api-key=secret"]);
+    let folder = TempDir::new().unwrap();
+    let address = format!("--remote-broker-address={}", broker.url());
+    let small = ["values", "--count=10", "--rounds=1", "--runs=1", "--end-to-end-events=5000", "--local-broker=false"];
+    let with_key = [&small[..], &[&address, "--remote-broker-api-key=secret"]].concat();
+    let output = bench(folder.path(), &with_key);
+    assert!(output.status.success(), "{output:?}");
+    let output = bench(folder.path(), &[&small[..], &[&address, "--remote-broker-api-key=wrong"]].concat());
+    assert_eq!(output.status.code(), Some(1), "{output:?}");
+}
+
+#[test]
 fn values_takes_a_log_of_zeek() {
     let folder = TempDir::new().unwrap();
     let log = folder.path().join("dns.log");

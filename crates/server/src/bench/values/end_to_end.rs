@@ -92,6 +92,9 @@ pub struct ProducerArgs {
     /// The DNS events follow from it.
     #[arg(long)]
     seed: u64,
+    /// The broker's key, if it has one.
+    #[arg(long, env = "RAWLINE_API_KEY", hide_env_values = true)]
+    api_key: Option<String>,
 }
 
 /// Measures `runs` runs after one that warms up.
@@ -111,6 +114,7 @@ pub async fn measure(
             events,
             count: count.next_multiple_of(BATCH_EVENTS),
             seed,
+            api_key: target.client.config().api_key.clone(),
         };
         let (run, run_bytes) = one_run(target, &args).await?;
         let what = if number == 0 { "warm-up".to_owned() } else { format!("run {number}") };
@@ -142,7 +146,13 @@ pub async fn measure(
 async fn one_run(target: &Target, args: &ProducerArgs) -> Result<(Run, u64), CommandError> {
     let broken = |what: String| CommandError::Failed(format!("the producer's process failed: {what}"));
     let program = std::env::current_exe().map_err(|error| broken(error.to_string()))?;
-    let mut producer = tokio::process::Command::new(program)
+    let mut command = tokio::process::Command::new(program);
+    match &args.api_key {
+        // Where a list of processes does not show it.
+        Some(key) => command.env("RAWLINE_API_KEY", key),
+        None => command.env_remove("RAWLINE_API_KEY"),
+    };
+    let mut producer = command
         .args(["bench", "values-producer", "--broker", &args.broker, "--topic", &args.topic])
         .args(["--events", args.events.name(), "--count", &args.count.to_string(), "--seed", &args.seed.to_string()])
         .stdin(Stdio::piped())
@@ -171,9 +181,8 @@ async fn one_run(target: &Target, args: &ProducerArgs) -> Result<(Run, u64), Com
         ..ConsumerConfig::default()
     };
     let (broker_cpu, consumer_cpu, started) = (target.meter().map(Meter::cpu), own_cpu(), Instant::now());
-    go.write_all(b"go\n")
-        .await
-        .map_err(|error| CommandError::Failed(format!("the producer does not listen: {error}")))?;
+    let deaf = |error| CommandError::Failed(format!("the producer does not listen: {error}"));
+    go.write_all(b"go\n").await.map_err(deaf)?;
     // The topic is there once something was appended.
     let created = line().await?;
     let mut consumer =
@@ -196,6 +205,8 @@ async fn one_run(target: &Target, args: &ProducerArgs) -> Result<(Run, u64), Com
     let consumer_cpu_seconds = (own_cpu() - consumer_cpu).as_secs_f64();
     let broker_cpu = target.meter().zip(broker_cpu).map(|(meter, before)| meter.cpu().saturating_sub(before));
     let producer_cpu = meter.map_or(Duration::ZERO, |meter| meter.cpu());
+    // Only now, so that what it takes to tell counts neither as producing nor against the consumer.
+    go.write_all(b"tell\n").await.map_err(deaf)?;
     let sent = line().await?;
     bar.finish_and_clear();
     let expected = format!("sent {} events, check {check:016x}", args.count);
@@ -212,9 +223,10 @@ async fn one_run(target: &Target, args: &ProducerArgs) -> Result<(Run, u64), Com
     Ok((run, bytes))
 }
 
-/// The producer's process: gets ready, says so, waits for a line, appends, and says what it sent.
+/// The producer's process: gets ready, says so, waits for a line, appends, waits for another, and says what it sent.
 pub async fn produce(args: ProducerArgs) -> Result<(), CommandError> {
     let mut config = ClientConfig::new(args.broker.clone());
+    config.api_key = args.api_key.clone();
     config.retries = RetryPolicy::NONE;
     let client = Client::new(config).map_err(|error| CommandError::Usage(error.to_string()))?;
     let dns = match args.events {
@@ -223,9 +235,9 @@ pub async fn produce(args: ProducerArgs) -> Result<(), CommandError> {
     };
     let dns = Arc::new(dns);
     println!("ready");
-    let mut go = String::new();
-    let heard = BufReader::new(tokio::io::stdin()).read_line(&mut go).await;
-    heard.map_err(|error| CommandError::Failed(format!("can't read stdin: {error}")))?;
+    let mut told = BufReader::new(tokio::io::stdin()).lines();
+    let unheard = |error| CommandError::Failed(format!("can't read stdin: {error}"));
+    told.next_line().await.map_err(unheard)?;
 
     let batches = args.count / BATCH_EVENTS;
     append(&client, &args, &dns, 0).await?;
@@ -244,6 +256,7 @@ pub async fn produce(args: ProducerArgs) -> Result<(), CommandError> {
         worker.map_err(|error| CommandError::Failed(format!("a worker stopped: {error}")))??;
     }
 
+    told.next_line().await.map_err(unheard)?;
     let mut decoder = Decoder::default();
     let (mut sizes, mut data, mut check) = (Vec::new(), Vec::new(), 0_u64);
     for batch in 0..batches {
