@@ -43,8 +43,8 @@ pub use framing::{Framing, FramingError, WriterId};
 pub use interner::{InternError, Interner, InternerLimits, STRING_BYTES_MAX};
 pub use limits::Limits;
 pub use measurement::{
-    Columns, Counts, FAULTS_MAX, FieldType, Frame, MEASUREMENT_SCHEMA, MeasurementDecoder, MeasurementReader,
-    MessageFault, Refused, Shape, ShapeError, ValueType,
+    Columns, Counts, FAULTS_MAX, FieldType, MEASUREMENT_SCHEMA, MeasurementDecoder, MeasurementReader, MessageFault,
+    Refused, Shape, ShapeError, ValueType,
 };
 pub use plan::Plan;
 pub use row::{Row, RowBuffer};

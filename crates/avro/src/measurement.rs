@@ -33,7 +33,7 @@ mod tail;
 use std::sync::Arc;
 
 pub use reader::{MeasurementReader, Refused};
-pub use shape::{FieldType, Frame, Shape, ShapeError, ValueType};
+pub use shape::{FieldType, Shape, ShapeError, ValueType};
 
 use crate::arena::Place;
 use crate::cursor::Cursor;
@@ -156,19 +156,8 @@ impl MeasurementDecoder {
     pub fn decode<'m>(&mut self, messages: impl IntoIterator<Item = &'m [u8]>, out: &mut Columns) -> Counts {
         self.faults.clear();
         let mut counts = Counts::default();
-        let mut messages = messages.into_iter();
-        let mut block: [&[u8]; BLOCK] = [&[]; BLOCK];
-        loop {
-            let mut filled = 0;
-            for (place, message) in block.iter_mut().zip(&mut messages) {
-                *place = message;
-                filled += 1;
-            }
-            let Some(block) = block.get(..filled).filter(|block| !block.is_empty()) else {
-                return counts;
-            };
-            self.decode_block(block, out, &mut counts);
-        }
+        each_block(messages, |block| self.decode_block(block, out, &mut counts));
+        counts
     }
 
     fn decode_block(&mut self, messages: &[&[u8]], out: &mut Columns, counts: &mut Counts) {
@@ -192,6 +181,24 @@ impl MeasurementDecoder {
                 }
             })
         });
+    }
+}
+
+/// Hands the messages on, [`BLOCK`] of them at a time.
+#[inline(always)]
+fn each_block<'m>(messages: impl IntoIterator<Item = &'m [u8]>, mut work: impl FnMut(&[&'m [u8]])) {
+    let mut messages = messages.into_iter();
+    let mut block: [&[u8]; BLOCK] = [&[]; BLOCK];
+    loop {
+        let mut filled = 0;
+        for (place, message) in block.iter_mut().zip(&mut messages) {
+            *place = message;
+            filled += 1;
+        }
+        match block.get(..filled) {
+            Some(block) if !block.is_empty() => work(block),
+            _ => return,
+        }
     }
 }
 
@@ -266,7 +273,7 @@ struct Row {
 
 impl Forward {
     fn new(shape: Shape) -> Self {
-        let (header, header_bytes) = shape.frame.header();
+        let (header, header_bytes) = shape.frame.head();
         Self { value: shape.value, header, header_bytes, scratch: Scratch::default() }
     }
 

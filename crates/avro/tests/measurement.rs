@@ -8,12 +8,12 @@ use std::sync::Arc;
 
 use encoded::{identity, long, string};
 use rawline_avro::{
-    Columns, Counts, Cursor, FAULTS_MAX, Fault, FaultKind, FieldType, Frame, MeasurementDecoder, SeriesLimits,
-    SeriesTable, Shape, ValueType,
+    Columns, Counts, Cursor, FAULTS_MAX, Fault, FaultKind, FieldType, MeasurementDecoder, SeriesLimits, SeriesTable,
+    Shape, ValueType, WriterId,
 };
 
 const SEED: u64 = 7;
-const LONGS: Shape = Shape { frame: Frame::Bare, value: ValueType::Long };
+const LONGS: Shape = Shape { frame: WriterId::Known, value: ValueType::Long };
 /// The message of the article: metric.name, five tags, 1600000000000, 1.
 const ARTICLE: &[u8] = b"\x16metric.name\x0a\x08tag1\x0cvalue1\x08tag4\x0cvalue4\x08tag5\x0cvalue5\x08tag2\x0cvalue2\
     \x08tag3\x0cvalue3\0\x80\x80\xf4\xf6\x90\x5d\x02";
@@ -86,14 +86,14 @@ fn each_type_of_value() {
         (ValueType::Float, (-f32::MAX).to_le_bytes().to_vec(), f64::from(-f32::MAX)),
     ];
     for (value, bytes, expected) in all {
-        let mut decoder = decoder(Shape { frame: Frame::Bare, value });
+        let mut decoder = decoder(Shape { frame: WriterId::Known, value });
         let mut out = Columns::default();
         let messages: Vec<_> = (0..5).map(|time| message(&[("a", "b")], time - 2, &bytes)).collect();
         let counts = decoder.decode(messages.iter().map(Vec::as_slice), &mut out);
         assert_eq!((counts.rows, decoder.faults()), (5, &[][..]), "{value:?}");
         assert_eq!((out.time_ms, out.value), (vec![-2, -1, 0, 1, 2], vec![expected; 5]), "{value:?}");
     }
-    let mut ints = decoder(Shape { frame: Frame::Bare, value: ValueType::Int });
+    let mut ints = decoder(Shape { frame: WriterId::Known, value: ValueType::Int });
     let long = message(&[("a", "b")], 0, &long(1 << 31));
     assert_eq!(ints.decode([long.as_slice(); 2], &mut Columns::default()).faulty, 2);
     assert_eq!((ints.faults()[1].field, ints.faults()[1].fault.kind), ("value", FaultKind::IntegerTooLong));
@@ -104,7 +104,7 @@ fn frames_are_checked() {
     let body = message(&[("a", "b")], 5, &long(6));
     let registry = [&[0, 0, 0, 1, 2][..], &body].concat();
     let single = [&[0xc3, 0x01, 8, 7, 6, 5, 4, 3, 2, 1][..], &body].concat();
-    let frames = [Frame::Bare, Frame::Registry(0x102), Frame::SingleObject(0x0102_0304_0506_0708)];
+    let frames = [WriterId::Known, WriterId::Number(0x102), WriterId::Fingerprint(0x0102_0304_0506_0708)];
     for (at, frame) in frames.into_iter().enumerate() {
         let mut decoder = decoder(Shape { frame, value: ValueType::Long });
         for _ in 0..2 {
@@ -113,7 +113,7 @@ fn frames_are_checked() {
             let counts = decoder.decode(all, &mut out);
             assert_eq!((counts.rows, counts.faulty, out.time_ms.as_slice()), (1, 3, &[5][..]));
             assert!(decoder.faults().iter().all(|fault| fault.number != at as u64));
-            if frame != Frame::Bare {
+            if frame != WriterId::Known {
                 assert!(decoder.faults().iter().all(|fault| fault.fault.kind == FaultKind::Frame));
             }
         }
@@ -172,7 +172,7 @@ fn schemas_of_another_shape_are_refused() {
     let of = |types: &[FieldType]| {
         let names = ["m", "t", "when", "what", "more"];
         let fields: Vec<_> = names.into_iter().zip(types.iter().copied()).collect();
-        Shape::of(Frame::Bare, &fields)
+        Shape::of(WriterId::Known, &fields)
     };
     assert_eq!(of(&[String, StringMap, Long, Double]).unwrap().value, ValueType::Double);
     assert_eq!(of(&[String, StringMap, Long, Int]).unwrap().value, ValueType::Int);
@@ -227,7 +227,7 @@ fn damaged_messages_read_as_the_plain_way_reads_them() {
     let mut random = fastrand::Rng::with_seed(SEED);
     for value in [ValueType::Int, ValueType::Long, ValueType::Float, ValueType::Double] {
         let table = SeriesTable::new(SeriesLimits::for_series(50_000), SEED).unwrap();
-        let mut decoder = MeasurementDecoder::new(Shape { frame: Frame::Bare, value }, Arc::new(table));
+        let mut decoder = MeasurementDecoder::new(Shape { frame: WriterId::Known, value }, Arc::new(table));
         let identities: Vec<_> = (0..100).map(|_| random_identity(&mut random)).collect();
         let (mut good, mut bad) = (0, 0);
         for _ in 0..400 {

@@ -10,8 +10,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use encoded::{identity, long};
 use rawline_avro::{
-    Columns, Frame, Framing, MEASUREMENT_SCHEMA, MeasurementDecoder, MeasurementReader, Schema, SchemaStore,
-    SeriesLimits, SeriesTable, Shape, ValueType,
+    Columns, Framing, MEASUREMENT_SCHEMA, MeasurementDecoder, MeasurementReader, Schema, SchemaStore, SeriesLimits,
+    SeriesTable, Shape, ValueType, WriterId,
 };
 
 struct Counting;
@@ -40,7 +40,7 @@ fn nothing_is_allocated_after_warm_up() {
     // Room for half of the series, and for a quarter of their encodings.
     let limits = SeriesLimits { aliases_max: 250, ..SeriesLimits::for_series(500) };
     let table = Arc::new(SeriesTable::new(limits, 7).unwrap());
-    let mut decoder = MeasurementDecoder::new(Shape { frame: Frame::Bare, value: ValueType::Long }, table);
+    let mut decoder = MeasurementDecoder::new(Shape { frame: WriterId::Known, value: ValueType::Long }, table);
     let mut messages: Vec<Vec<u8>> = (0..1000)
         .map(|n| {
             let server = format!("server-{n}");

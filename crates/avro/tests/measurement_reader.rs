@@ -5,8 +5,8 @@
 use std::sync::Arc;
 
 use rawline_avro::{
-    Columns, Counts, FAULTS_MAX, Frame, Framing, MEASUREMENT_SCHEMA, MeasurementReader, Schema, SchemaStore,
-    SeriesLimits, SeriesTable, Shape, ValueType, WriterId,
+    Columns, Counts, FAULTS_MAX, Framing, MEASUREMENT_SCHEMA, MeasurementReader, Schema, SchemaStore, SeriesLimits,
+    SeriesTable, Shape, ValueType, WriterId,
 };
 use serde_json::{Value, json};
 
@@ -242,7 +242,7 @@ fn schemas_have_the_shape_or_a_plan_or_neither() {
     ];
     for (text, is_shape, expected) in cases {
         let schema = schema(&text.to_string());
-        assert_eq!(Shape::of_schema(Frame::Bare, &schema).is_ok(), is_shape, "{text}");
+        assert_eq!(Shape::of_schema(WriterId::Known, &schema).is_ok(), is_shape, "{text}");
         let store = Arc::new(SchemaStore::default());
         store.add_as(WriterId::Known, &schema).unwrap();
         let mut value = json!({"metric": "m", "tags": {"a": "b"}, "logtime": 1_500, "value": 7, "amount": 7});
@@ -271,8 +271,9 @@ fn schemas_have_the_shape_or_a_plan_or_neither() {
         }
     }
     let double = schema(MEASUREMENT_SCHEMA);
-    let shape = Shape::of_schema(Frame::Registry(7), &double).unwrap();
-    assert_eq!(shape, Shape { frame: Frame::Registry(7), value: ValueType::Double });
-    let error = Shape::of_schema(Frame::Bare, &schema(&time("timestamp-nanos").to_string())).unwrap_err().to_string();
+    let shape = Shape::of_schema(WriterId::Number(7), &double).unwrap();
+    assert_eq!(shape, Shape { frame: WriterId::Number(7), value: ValueType::Double });
+    let error =
+        Shape::of_schema(WriterId::Known, &schema(&time("timestamp-nanos").to_string())).unwrap_err().to_string();
     assert!(error.contains("its time is in nanoseconds"), "{error}");
 }

@@ -10,7 +10,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::roles::{ROLES, TimeUnit, roles};
-use super::{BLOCK, Columns, Counts, FAULTS_MAX, Forward, Frame, Left, NOTHING_PENDING, Row, Shape, look_up};
+use super::{BLOCK, Columns, Counts, FAULTS_MAX, Forward, Left, NOTHING_PENDING, Row, Shape, each_block, look_up};
 use crate::encode;
 use crate::error::Fault;
 use crate::framing::{Framing, FramingError, WriterId};
@@ -103,19 +103,8 @@ impl MeasurementReader {
         self.writers.refused.clear();
         self.writers.missing_schema = false;
         let mut counts = Counts::default();
-        let mut messages = messages.into_iter();
-        let mut block: [&[u8]; BLOCK] = [&[]; BLOCK];
-        loop {
-            let mut filled = 0;
-            for (place, message) in block.iter_mut().zip(&mut messages) {
-                *place = message;
-                filled += 1;
-            }
-            let Some(block) = block.get(..filled).filter(|block| !block.is_empty()) else {
-                return counts;
-            };
-            self.decode_block(block, out, &mut counts);
-        }
+        each_block(messages, |block| self.decode_block(block, out, &mut counts));
+        counts
     }
 
     fn decode_block(&mut self, messages: &[&[u8]], out: &mut Columns, counts: &mut Counts) {
@@ -209,12 +198,7 @@ impl Writers {
 
 impl Writer {
     fn new(id: WriterId, schema: &Arc<Schema>) -> Self {
-        let frame = match id {
-            WriterId::Known => Frame::Bare,
-            WriterId::Fingerprint(fingerprint) => Frame::SingleObject(fingerprint),
-            WriterId::Number(number) => Frame::Registry(number),
-        };
-        if let Ok(shape) = Shape::of_schema(frame, schema) {
+        if let Ok(shape) = Shape::of_schema(id, schema) {
             return Self::Shaped(Forward::new(shape));
         }
         match Planned::new(schema) {

@@ -3,6 +3,7 @@
 use thiserror::Error;
 
 use super::roles::{ROLES, TimeUnit, roles};
+use crate::framing::WriterId;
 use crate::schema::{Kind, Schema, TypeId};
 
 /// The type of a record's field, as far as measurements care.
@@ -37,42 +38,11 @@ pub enum ValueType {
     Double,
 }
 
-/// What stands before each message's body.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Frame {
-    /// Nothing.
-    Bare,
-    /// Avro's single-object encoding: the bytes C3 01 and the schema's CRC-64-AVRO fingerprint, little-endian.
-    SingleObject(u64),
-    /// A schema registry's: a zero byte and the schema's id, big-endian.
-    Registry(u32),
-}
-
-impl Frame {
-    /// The header's bytes, in the first `length` of the array.
-    pub(super) fn header(self) -> ([u8; 10], usize) {
-        let mut header = [0; 10];
-        let written: &[&[u8]] = match self {
-            Frame::Bare => &[],
-            Frame::SingleObject(fingerprint) => &[&[0xc3, 0x01], &fingerprint.to_le_bytes()],
-            Frame::Registry(id) => &[&[0], &id.to_be_bytes()],
-        };
-        let mut length = 0;
-        for byte in written.iter().copied().flatten() {
-            if let Some(place) = header.get_mut(length) {
-                *place = *byte;
-            }
-            length += 1;
-        }
-        (header, length)
-    }
-}
-
 /// How measurements are written: their frame and their value's type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Shape {
     /// What stands before each message.
-    pub frame: Frame,
+    pub frame: WriterId,
     /// The value's type.
     pub value: ValueType,
 }
@@ -89,7 +59,7 @@ pub struct ShapeError {
 
 impl Shape {
     /// The shape of a record with these fields, name and type, in the writer's order.
-    pub fn of(frame: Frame, fields: &[(&str, FieldType)]) -> Result<Self, ShapeError> {
+    pub fn of(frame: WriterId, fields: &[(&str, FieldType)]) -> Result<Self, ShapeError> {
         let expected: [(&str, &[FieldType]); 4] = [
             ("metric", &[FieldType::String]),
             ("tags", &[FieldType::StringMap]),
@@ -116,7 +86,7 @@ impl Shape {
 
     /// The shape of messages of this schema. Each field must have its name or, as an alias, have had it: types alone do
     /// not tell a time from a value that is a long. The time's unit must be the millisecond, said or not.
-    pub fn of_schema(frame: Frame, schema: &Schema) -> Result<Self, ShapeError> {
+    pub fn of_schema(frame: WriterId, schema: &Schema) -> Result<Self, ShapeError> {
         let Kind::Record(record) = schema.kind(schema.root()) else {
             return Err(ShapeError { reason: format!("it is a {}, no record", schema.kind(schema.root())) });
         };

@@ -11,8 +11,8 @@ use std::sync::Arc;
 use apache_avro::Schema;
 use apache_avro::reader::datum::GenericDatumReader;
 use rawline_avro::{
-    Columns, Cursor, Fault, Frame, InternError, Interner, InternerLimits, LimitsError, MeasurementDecoder,
-    SeriesLimits, SeriesTable, Shape, ValueType,
+    Columns, Cursor, Fault, InternError, Interner, InternerLimits, LimitsError, MeasurementDecoder, SeriesLimits,
+    SeriesTable, Shape, ValueType, WriterId,
 };
 use serde::Deserialize;
 
@@ -126,7 +126,7 @@ impl<'s> Worker<'s> {
             Stage::InterningArray => Self::InterningArray(OwnInterner::default()),
             Stage::Concurrent => Self::Concurrent(&shared.interner),
             Stage::Series => {
-                let shape = Shape { frame: Frame::Bare, value: ValueType::Long };
+                let shape = Shape { frame: WriterId::Known, value: ValueType::Long };
                 let decoder = MeasurementDecoder::new(shape, Arc::clone(&shared.table));
                 Self::Series(Box::new(decoder), Columns::default())
             }
