@@ -70,6 +70,10 @@ impl Decoder {
         Decoder { limits, nodes: Vec::new(), open: Vec::new() }
     }
 
+    pub(crate) fn limits(&self) -> &Limits {
+        &self.limits
+    }
+
     /// A view of the value that these bytes hold, all of them. Allocates only while the decoder's memory still grows.
     #[inline]
     pub fn decode<'a>(&'a mut self, bytes: &'a [u8]) -> Result<Variant<'a>, ValueError> {

@@ -73,3 +73,21 @@ pub enum ValueError {
         bytes_max: u32,
     },
 }
+
+impl ValueError {
+    /// The error of a value that begins so many bytes into a larger one.
+    pub(crate) fn moved(mut self, start: usize) -> ValueError {
+        match &mut self {
+            ValueError::Truncated { position }
+            | ValueError::Tag { position, .. }
+            | ValueError::Protocol { position, .. }
+            | ValueError::Size { position }
+            | ValueError::NotUnique { position }
+            | ValueError::TrailingBytes { position, .. }
+            | ValueError::TooDeep { position, .. }
+            | ValueError::TooManyElements { position, .. } => *position += start,
+            ValueError::TooLong { .. } => {}
+        }
+        self
+    }
+}

@@ -2,6 +2,7 @@
 //!
 //! - [`Value`] is an owned tree of every type that the format has.
 //! - [`Decoder`] checks bytes once and gives a [`Variant`], a view into them, or an [`Envelope`], which owns them.
+//!   [`Decoder::pick`] reads one value out of a large one without looking at what lies behind it.
 //! - [`ListBuilder`], [`SetBuilder`] and [`TableBuilder`] write bytes without a tree; [`zeek`] has Zeek's messages.
 //! - [`json`] shows values as JSON and reads them; [`to_bytes`] and [`from_bytes`] are for types of your own, by serde.
 
@@ -20,6 +21,7 @@ mod item;
 pub mod json;
 mod marked;
 mod order;
+mod pick;
 mod port;
 mod ser;
 mod set;
@@ -39,6 +41,7 @@ pub use envelope::Envelope;
 pub use error::ValueError;
 pub use frame::{EndpointId, Frame, FrameError, FrameKind, TTL_DEFAULT};
 pub use marked::{Name, TimeError, as_set};
+pub use pick::Step;
 pub use port::{Port, PortError, Protocol};
 pub use ser::{SerdeError, to_bytes, to_bytes_into};
 pub use set::{NotUnique, Set};

@@ -6,7 +6,8 @@ mod support;
 
 use rawline_value::zeek::{self, Message};
 use rawline_value::{
-    Decoder, EnumName, Field, Limits, ListBuilder, SetBuilder, TableBuilder, TimestampNs, Value, ValueError, Variant,
+    Decoder, EnumName, Field, Limits, ListBuilder, SetBuilder, Step, TableBuilder, TimestampNs, Value, ValueError,
+    Variant,
 };
 use support::value_bytes;
 
@@ -224,4 +225,24 @@ fn a_field_is_found_wherever_the_next_table_has_it() {
             assert_eq!(view.get_field(field).and_then(|value| value.as_count()), expected, "{name} in {names:?}");
         }
     }
+}
+
+#[test]
+fn a_pick_does_not_look_behind_what_it_gives() {
+    let mut bytes = Vec::new();
+    let mut table = TableBuilder::new(&mut bytes);
+    table.add("host", "a");
+    table.list("path").add(1u64).add("two");
+    table.add("zone", "last");
+    drop(table);
+    let cut = bytes.len() - "last".len();
+    let mut decoder = Decoder::default();
+    let second = [Step::Key("path"), Step::Index(1)];
+    assert_eq!(decoder.pick(&bytes[..cut], &second).unwrap().unwrap().as_str(), Some("two"));
+    assert_eq!(decoder.decode(&bytes[..cut]), Err(ValueError::Truncated { position: cut }));
+    assert_eq!(decoder.pick(&bytes[..cut], &["zone".into()]), Err(ValueError::Truncated { position: cut }));
+    // What is in front is checked, and the error says where in the whole it is.
+    let set_at = bytes.windows(4).position(|window| window == b"path").unwrap() + 4;
+    bytes[set_at..set_at + 2].copy_from_slice(&[0x0f, 0]);
+    assert_eq!(decoder.pick(&bytes, &second), Err(ValueError::Tag { position: set_at, found: 0x0f }));
 }

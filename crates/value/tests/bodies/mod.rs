@@ -6,7 +6,7 @@ use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash, Hasher};
 
 use rawline_value::zeek::Message;
-use rawline_value::{Decoder, Frame, Kind, Limits, ListBuilder, Value, ValueError, Variant};
+use rawline_value::{Decoder, Frame, Kind, Limits, ListBuilder, Step, Value, ValueError, Variant};
 
 /// Any bytes: tree and view say the same, and what is read is written and read again.
 pub fn agree(bytes: &[u8]) {
@@ -48,11 +48,14 @@ fn agree_within(bytes: &[u8], limits: &Limits) {
         (Ok(tree), Ok(view)) => (tree, view),
         (tree, view) => {
             assert_eq!(tree.clone().err(), view.err(), "{tree:?}");
+            // Only what lies in front is looked at, so there may be a value; it must not end the process.
+            let _ = Decoder::new(*limits).pick(bytes, &[Step::Index(1), Step::Key("a")]);
             return;
         }
     };
     assert_eq!(view.bytes(), bytes);
     same(&tree, &view);
+    picked(bytes, &view, limits);
     let encoded = tree.encode();
     let again = Value::decode(&encoded, limits).expect("what was read is written within the same limits");
     assert_eq!(again.encode(), encoded);
@@ -71,6 +74,23 @@ fn agree_within(bytes: &[u8], limits: &Limits) {
     if let Some(Message::Batch(batch)) = Message::read(&view) {
         assert_eq!(batch.iter().count(), batch.len());
     }
+}
+
+/// What is picked is what the view has there.
+fn picked(bytes: &[u8], view: &Variant<'_>, limits: &Limits) {
+    let mut decoder = Decoder::new(*limits);
+    assert_eq!(decoder.pick(bytes, &[]), Ok(Some(*view)));
+    for index in 0..=view.to_list().len() {
+        assert_eq!(decoder.pick(bytes, &[index.into()]), Ok(view.to_list().get(index)));
+        let inner = view.to_list().at(index).to_list();
+        assert_eq!(decoder.pick(bytes, &[index.into(), 0.into()]), Ok(inner.get(0)));
+    }
+    for (key, value) in view.to_table().iter() {
+        if let Some(key) = key.as_str() {
+            assert_eq!(decoder.pick(bytes, &[key.into()]), Ok(Some(value)));
+        }
+    }
+    assert_eq!(decoder.pick(bytes, &["no such key".into()]), Ok(None));
 }
 
 /// A view and a tree of the same value, all the way down.

@@ -1,0 +1,81 @@
+//! One value out of a large one, checking only what lies in front of it.
+
+use crate::item::{Item, ItemReader};
+use crate::{Decoder, Kind, ValueError, Variant};
+
+/// One step down into a value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Step<'n> {
+    /// To the element of a vector, the first at 0.
+    Index(usize),
+    /// To the value that a table has under a string.
+    Key(&'n str),
+}
+
+impl From<usize> for Step<'_> {
+    fn from(index: usize) -> Self {
+        Step::Index(index)
+    }
+}
+
+impl<'n> From<&'n str> for Step<'n> {
+    fn from(key: &'n str) -> Self {
+        Step::Key(key)
+    }
+}
+
+impl Decoder {
+    /// The value at the end of a path, or nothing where there is none. What lies behind it is not looked at, so that it
+    /// costs the same however much that is; what lies in front of it is passed over and checked for its lengths and tags
+    /// only. Bytes that [`Decoder::decode`] refuses may so give a value; bytes that it takes give what its view has there.
+    ///
+    /// A vector's elements are passed over one by one, and a table's pairs in the order of the bytes, which is ascending
+    /// by key as they are written: a field that is to be read so belongs in front of what grows.
+    pub fn pick<'a>(&'a mut self, bytes: &'a [u8], path: &[Step<'_>]) -> Result<Option<Variant<'a>>, ValueError> {
+        let mut reader = ItemReader::new(bytes, self.limits())?;
+        for step in path {
+            let found = match *step {
+                Step::Index(index) => reader.skip_to_index(index)?,
+                Step::Key(key) => reader.skip_to_key(key.as_bytes())?,
+            };
+            if !found {
+                return Ok(None);
+            }
+        }
+        let start = bytes.len() - reader.rest().len();
+        let value = reader.value()?;
+        self.decode(value).map(Some).map_err(|error| error.moved(start))
+    }
+}
+
+impl ItemReader<'_> {
+    /// Takes a vector's head and what lies in front of its element. Takes nothing but the head if it has none there.
+    fn skip_to_index(&mut self, index: usize) -> Result<bool, ValueError> {
+        match self.item()? {
+            Item::Vector(elements) if index < elements => {
+                for _ in 0..index {
+                    self.value()?;
+                }
+                Ok(true)
+            }
+            _ => Ok(false),
+        }
+    }
+
+    /// Takes a table's head, what lies in front of the pair with this key, and the key.
+    fn skip_to_key(&mut self, wanted: &[u8]) -> Result<bool, ValueError> {
+        let Item::Table(pairs) = self.item()? else { return Ok(false) };
+        for _ in 0..pairs {
+            let is_string = self.rest().first() == Some(&(Kind::String as u8));
+            let key = self.text()?;
+            if is_string && key == Some(wanted) {
+                return Ok(true);
+            }
+            if key.is_none() {
+                self.value()?;
+            }
+            self.value()?;
+        }
+        Ok(false)
+    }
+}
