@@ -3,6 +3,7 @@
 use crate::body::Pieces;
 use crate::connection::{Connection, SendFailed};
 use crate::pool::Pool;
+use crate::stream::{Stream, Tls, is_tls_error};
 use crate::{ClientError, RetryPolicy};
 use bytes::{BufMut, Bytes};
 use http::header::{AUTHORIZATION, CONNECTION, CONTENT_TYPE, HOST, HeaderMap, HeaderName, HeaderValue, RETRY_AFTER};
@@ -14,7 +15,6 @@ use rawline_batch::Limits;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::io::AsyncReadExt;
-use tokio::net::TcpStream;
 
 /// Received at once of a long body, in bytes: its checksum is computed while it is in the second-level cache.
 const PIECE_BYTES: usize = 128 << 10;
@@ -31,7 +31,8 @@ const TEXT_BYTES_MAX: u64 = 32 << 20;
 /// How a client reaches its broker. Begin with [`ClientConfig::new`] and change what differs.
 #[derive(Debug, Clone)]
 pub struct ClientConfig {
-    /// The broker's address, such as `http://127.0.0.1:51313`.
+    /// The broker's address, such as `http://127.0.0.1:51313`; `https` where TLS is spoken, which trusts what the system
+    /// trusts.
     pub broker: String,
     /// The key that the broker was started with, if any.
     pub api_key: Option<String>,
@@ -79,6 +80,7 @@ struct Inner {
     config: ClientConfig,
     host: String,
     port: u16,
+    tls: Option<Tls>,
     /// What stands before the requests' own paths, without a slash at its end; mostly empty.
     path: String,
     host_header: HeaderValue,
@@ -114,14 +116,11 @@ impl Client {
         let example = "give one such as http://127.0.0.1:51313";
         let uri: Uri =
             url.parse().map_err(|error| wrong(format!("{url:?} is not a broker's URL ({error}); {example}")))?;
-        match uri.scheme_str() {
-            Some("http") => {}
-            Some("https") => {
-                let what = "this client speaks http only; put a proxy that ends TLS beside it";
-                return Err(wrong(format!("{url:?} asks for https: {what}")));
-            }
+        let is_encrypted = match uri.scheme_str() {
+            Some("http") => false,
+            Some("https") => true,
             _ => return Err(wrong(format!("{url:?} is not a broker's URL; {example}"))),
-        }
+        };
         if uri.query().is_some() {
             return Err(wrong(format!("the broker's URL {url:?} has a query; leave it out")));
         }
@@ -140,9 +139,11 @@ impl Client {
             }
             None => None,
         };
+        let host = authority.host().trim_start_matches('[').trim_end_matches(']').to_owned();
         let inner = Inner {
-            host: authority.host().trim_start_matches('[').trim_end_matches(']').to_owned(),
-            port: authority.port_u16().unwrap_or(80),
+            port: authority.port_u16().unwrap_or(if is_encrypted { 443 } else { 80 }),
+            tls: if is_encrypted { Some(Tls::new(&host).map_err(wrong)?) } else { None },
+            host,
             path: uri.path().trim_end_matches('/').to_owned(),
             host_header,
             authorization,
@@ -260,9 +261,13 @@ impl Client {
     }
 
     async fn connect(&self) -> Result<Connection, ClientError> {
-        let Inner { config, host, port, .. } = &*self.inner;
-        let failed = |reason: String| ClientError::Connect { broker: config.broker.clone(), reason };
-        match tokio::time::timeout(config.connect_timeout, Connection::open(host, *port)).await {
+        let Inner { config, host, port, tls, .. } = &*self.inner;
+        let broker = || config.broker.clone();
+        let failed = |reason: String| ClientError::Connect { broker: broker(), reason };
+        match tokio::time::timeout(config.connect_timeout, Connection::open(host, *port, tls.as_ref())).await {
+            Ok(Err(error)) if is_tls_error(&error) => {
+                Err(ClientError::Tls { broker: broker(), reason: error.to_string() })
+            }
             Ok(opened) => opened.map_err(|error| failed(error.to_string())),
             Err(_) => Err(failed(format!("no answer within {:.1} s", config.connect_timeout.as_secs_f64()))),
         }
@@ -307,7 +312,7 @@ pub(crate) struct Exchange {
 enum Source {
     Http(Connection),
     /// A long body, read past hyper.
-    Socket(TcpStream),
+    Stream(Stream),
     /// It has come to its end, or to nothing.
     Ended,
 }
@@ -363,19 +368,19 @@ impl Exchange {
         // A body without a length, or with little to come, is left to hyper.
         let left = self.announced_bytes.map_or(0, |bytes| bytes.saturating_sub(self.received_bytes));
         if matches!(self.source, Source::Http(_)) && left >= PIECE_BYTES as u64 {
-            return self.take_socket(buffer);
+            return self.take_stream(buffer);
         }
-        let Source::Socket(socket) = &mut self.source else {
+        let Source::Stream(stream) = &mut self.source else {
             let chunk = self.chunk(true).await?;
             buffer.extend_from_slice(chunk.as_deref().unwrap_or_default());
             return Ok(chunk.is_some());
         };
         if left == 0 {
-            return self.give_socket_back().await.map(|()| false);
+            return self.give_stream_back().await.map(|()| false);
         }
         let piece = usize::try_from(left).unwrap_or(PIECE_BYTES).min(PIECE_BYTES);
         buffer.reserve(piece);
-        match socket.read_buf(&mut buffer.limit(piece)).await {
+        match stream.read_buf(&mut buffer.limit(piece)).await {
             Ok(0) => Err(self.client.cut_off("it was closed in the middle of an answer".to_owned())),
             Ok(read) => {
                 self.received_bytes += read as u64;
@@ -386,9 +391,9 @@ impl Exchange {
     }
 
     /// Goes on without hyper.
-    fn take_socket(&mut self, buffer: &mut Vec<u8>) -> Result<bool, ClientError> {
+    fn take_stream(&mut self, buffer: &mut Vec<u8>) -> Result<bool, ClientError> {
         let Source::Http(connection) = std::mem::replace(&mut self.source, Source::Ended) else { return Ok(false) };
-        let Some((chunks, socket)) = connection.into_socket(&mut self.body) else {
+        let Some((chunks, stream)) = connection.into_stream(&mut self.body) else {
             return Err(self.client.cut_off("it was closed in the middle of an answer".to_owned()));
         };
         for chunk in chunks {
@@ -398,18 +403,18 @@ impl Exchange {
         if self.announced_bytes.is_some_and(|bytes| bytes < self.received_bytes) {
             return Err(self.not_a_brokers("it is longer than its Content-Length".to_owned()));
         }
-        self.source = Source::Socket(socket);
+        self.source = Source::Stream(stream);
         Ok(true)
     }
 
-    /// The socket's next answer is hyper's again.
-    async fn give_socket_back(&mut self) -> Result<(), ClientError> {
+    /// The stream's next answer is hyper's again.
+    async fn give_stream_back(&mut self) -> Result<(), ClientError> {
         let closes =
             self.head.headers.get(CONNECTION).is_some_and(|value| value.as_bytes().eq_ignore_ascii_case(b"close"));
-        if let Source::Socket(socket) = std::mem::replace(&mut self.source, Source::Ended)
+        if let Source::Stream(stream) = std::mem::replace(&mut self.source, Source::Ended)
             && !closes
         {
-            let connection = Connection::over(socket).await.map_err(|error| self.client.broken(&error))?;
+            let connection = Connection::over(stream).await.map_err(|error| self.client.broken(&error))?;
             self.client.pool.put(connection);
         }
         Ok(())
@@ -495,7 +500,7 @@ mod tests {
     #[test]
     fn wrong_addresses_are_named() {
         for url in
-            ["", "127.0.0.1:51313", "localhost", "ftp://x", "https://x", "http://x/?a=b", "http://u:p@x", "http://"]
+            ["", "127.0.0.1:51313", "localhost", "ftp://x", "https://", "http://x/?a=b", "http://u:p@x", "http://"]
         {
             let error = client(url).unwrap_err();
             assert!(matches!(error, ClientError::Config { .. }), "{url}: {error}");

@@ -8,6 +8,7 @@
 //! request: 0.20 CPU seconds a GB instead of 0.22, measured with 16 readers of 1 MiB answers on a busy machine.
 
 use crate::body::Pieces;
+use crate::stream::{Stream, Tls};
 use bytes::Bytes;
 use http::{Request, Response};
 use http_body::Body;
@@ -29,7 +30,7 @@ pub(crate) struct Connection {
 }
 
 /// Moves the bytes. Boxed, since it is large and connections move into the pool and out of it.
-type Driver = Box<http1::Connection<TokioIo<TcpStream>, Pieces>>;
+type Driver = Box<http1::Connection<TokioIo<Stream>, Pieces>>;
 
 /// A request that failed on a connection.
 pub(crate) struct SendFailed {
@@ -39,22 +40,26 @@ pub(crate) struct SendFailed {
 }
 
 impl Connection {
-    pub(crate) async fn open(host: &str, port: u16) -> std::io::Result<Connection> {
+    pub(crate) async fn open(host: &str, port: u16, tls: Option<&Tls>) -> std::io::Result<Connection> {
         let socket = connect(host, port).await?;
         socket.set_nodelay(true)?;
-        Connection::over(socket).await.map_err(std::io::Error::other)
+        let stream = match tls {
+            Some(tls) => tls.connect(socket).await?,
+            None => Stream::Plain(socket),
+        };
+        Connection::over(stream).await.map_err(std::io::Error::other)
     }
 
-    /// A connection over a socket on which no answer is under way. Sends nothing.
-    pub(crate) async fn over(socket: TcpStream) -> Result<Connection, hyper::Error> {
+    /// A connection over a stream on which no answer is under way. Sends nothing.
+    pub(crate) async fn over(stream: Stream) -> Result<Connection, hyper::Error> {
         let (sender, driver) =
-            http1::Builder::new().read_buf_exact_size(Some(HEAD_BYTES)).handshake(TokioIo::new(socket)).await?;
+            http1::Builder::new().read_buf_exact_size(Some(HEAD_BYTES)).handshake(TokioIo::new(stream)).await?;
         Ok(Connection { sender, driver: Some(Box::new(driver)) })
     }
 
-    /// Takes the socket out in the middle of an answer's body: the chunks of the body that were received already, and
-    /// the socket with what follows them. None if the connection has ended.
-    pub(crate) fn into_socket(self, body: &mut Incoming) -> Option<(Vec<Bytes>, TcpStream)> {
+    /// Takes the stream out in the middle of an answer's body: the chunks of the body that were received already, and
+    /// the stream with what follows them. None if the connection has ended.
+    pub(crate) fn into_stream(self, body: &mut Incoming) -> Option<(Vec<Bytes>, Stream)> {
         let mut received = Vec::new();
         let mut context = Context::from_waker(std::task::Waker::noop());
         // What hyper had handed on, and then what it still had itself.

@@ -34,6 +34,16 @@ pub enum ClientError {
         /// What the system said.
         reason: String,
     },
+    /// The two ends found no encryption that both trust.
+    #[error(
+        "no TLS with {broker} ({reason}); check its certificate, and let the system, or SSL_CERT_FILE, trust who signed it"
+    )]
+    Tls {
+        /// The broker's address.
+        broker: String,
+        /// What TLS said.
+        reason: String,
+    },
     /// The connection broke before the answer was there. The request may have been carried out.
     #[error("the connection to {broker} broke ({reason}); see whether the broker is still running, then try again")]
     Broken {
@@ -98,7 +108,7 @@ impl ClientError {
             // Damage on the way is rare and does not strike twice in the same place.
             ClientError::Batch(BatchError::Crc { .. }) => Kind::TryAgain,
             ClientError::Batch(_) => Kind::FixRequest,
-            ClientError::Answer { .. } | ClientError::Stopped { .. } => Kind::TellHuman,
+            ClientError::Tls { .. } | ClientError::Answer { .. } | ClientError::Stopped { .. } => Kind::TellHuman,
         }
     }
 

@@ -19,6 +19,7 @@ mod pool;
 mod producer;
 mod read;
 mod retry;
+mod stream;
 mod topic;
 
 pub use append::Appended;

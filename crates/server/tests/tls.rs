@@ -1,0 +1,101 @@
+//! Clients and a broker behind a proxy that ends TLS.
+
+// Clippy knows tests by their attribute only; these are their helpers.
+#![allow(clippy::unwrap_used)]
+
+mod support;
+
+use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+use support::{Broker, rawline, run};
+use tokio::net::{TcpListener, TcpStream};
+use tokio_rustls::TlsAcceptor;
+use tokio_rustls::rustls::ServerConfig;
+use tokio_rustls::rustls::crypto::ring;
+use tokio_rustls::rustls::pki_types::PrivatePkcs8KeyDer;
+
+/// Ends TLS in front of a broker until it is dropped, with a certificate for `localhost` of an authority of its own.
+struct Proxy {
+    port: u16,
+    authority: PathBuf,
+    _runtime: tokio::runtime::Runtime,
+    _directory: tempfile::TempDir,
+}
+
+impl Proxy {
+    fn start(broker: SocketAddr) -> Proxy {
+        let mut authority = CertificateParams::default();
+        authority.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        let authority = CertifiedIssuer::self_signed(authority, KeyPair::generate().unwrap()).unwrap();
+        let key = KeyPair::generate().unwrap();
+        let leaf = CertificateParams::new(["localhost".to_owned()]).unwrap().signed_by(&key, &authority).unwrap();
+        let config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
+            .with_safe_default_protocol_versions()
+            .unwrap()
+            .with_no_client_auth()
+            .with_single_cert(vec![leaf.der().clone()], PrivatePkcs8KeyDer::from(key.serialize_der()).into())
+            .unwrap();
+        let acceptor = TlsAcceptor::from(Arc::new(config));
+
+        let directory = tempfile::tempdir().unwrap();
+        let authority_file = directory.path().join("authority.pem");
+        std::fs::write(&authority_file, authority.pem()).unwrap();
+
+        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
+        let listener = runtime.block_on(TcpListener::bind("localhost:0")).unwrap();
+        let port = listener.local_addr().unwrap().port();
+        runtime.spawn(async move {
+            loop {
+                let (socket, _) = listener.accept().await.unwrap();
+                let acceptor = acceptor.clone();
+                tokio::spawn(async move {
+                    // A client that does not trust the certificate ends here.
+                    let Ok(mut client) = acceptor.accept(socket).await else { return };
+                    let mut broker = TcpStream::connect(broker).await.unwrap();
+                    let _ = tokio::io::copy_bidirectional(&mut client, &mut broker).await;
+                });
+            }
+        });
+        Proxy { port, authority: authority_file, _runtime: runtime, _directory: directory }
+    }
+
+    fn url(&self, host: &str) -> String {
+        format!("https://{host}:{}", self.port)
+    }
+}
+
+#[test]
+fn records_go_through_tls_and_come_back() {
+    let broker = Broker::start(&[]);
+    let proxy = Proxy::start(broker.address);
+    // More than one answer, each long enough to be read past the HTTP library.
+    let lines: Vec<u8> = (0..1_000_000).flat_map(|number| format!("{number}\n").into_bytes()).collect();
+    let command = |args: &[&str]| {
+        let mut command = rawline(&proxy.url("localhost"), args);
+        command.env("SSL_CERT_FILE", &proxy.authority);
+        command
+    };
+    let produced = run(command(&["produce", "numbers"]), &lines);
+    assert!(produced.status.success(), "{}", String::from_utf8_lossy(&produced.stderr));
+    let consumed = run(command(&["consume", "numbers"]), b"");
+    assert!(consumed.status.success(), "{}", String::from_utf8_lossy(&consumed.stderr));
+    assert!(consumed.stdout == lines, "{} bytes for {}", consumed.stdout.len(), lines.len());
+}
+
+#[test]
+fn a_certificate_that_is_not_trusted_is_refused_at_once() {
+    let broker = Broker::start(&[]);
+    let proxy = Proxy::start(broker.address);
+    let other = Proxy::start(broker.address);
+    // Signed by somebody else, and for another name.
+    for (host, authority) in [("localhost", &other.authority), ("127.0.0.1", &proxy.authority)] {
+        let mut command = rawline(&proxy.url(host), &["consume", "numbers"]);
+        command.env("SSL_CERT_FILE", authority);
+        let output = run(command, b"");
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{said}");
+        assert!(said.contains("no TLS with") && said.contains("SSL_CERT_FILE"), "{said}");
+    }
+}
