@@ -1,0 +1,5 @@
+//! Old and new shapes of a message, the formats that take them from one to the other, and what comes of it.
+
+pub mod formats;
+pub mod outcome;
+pub mod shapes;
