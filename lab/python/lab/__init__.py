@@ -1,0 +1,1 @@
+"""The Python side of the laboratory of wire formats: `python -m lab --help`."""

@@ -1,0 +1,18 @@
+"""Where the laboratory's files are: what is read, and what is written under lab/out."""
+
+from pathlib import Path
+
+PYTHON = Path(__file__).resolve().parents[1]
+LAB = PYTHON.parent
+CASES = LAB / "cases"
+SCHEMAS = LAB / "schemas"
+OUT = LAB / "out"
+MESSAGES = OUT / "cases"
+WIRE = OUT / "wire"
+GENERATED = OUT / "python"
+CONFORMANCE = OUT / "conformance.jsonl"
+RESULTS = OUT / "results.jsonl"
+
+
+class Missing(Exception):
+    """A file that another part of the laboratory makes is not there; the message says which command makes it."""
