@@ -105,7 +105,10 @@ impl<'a> ItemReader<'a> {
             && *tag != Kind::Port as u8
             && let Some(Some(length)) = FIXED_BYTES.get(usize::from(*tag))
         {
-            return self.reader.take(1 + usize::from(*length));
+            let length = usize::from(*length);
+            self.reader.byte()?;
+            self.reader.take(length)?;
+            return Ok(start.get(..1 + length).unwrap_or_default());
         }
         self.value_of_any_length(start)
     }

@@ -241,6 +241,13 @@ fn a_pick_does_not_look_behind_what_it_gives() {
     assert_eq!(decoder.pick(&bytes[..cut], &second).unwrap().unwrap().as_str(), Some("two"));
     assert_eq!(decoder.decode(&bytes[..cut]), Err(ValueError::Truncated { position: cut }));
     assert_eq!(decoder.pick(&bytes[..cut], &["zone".into()]), Err(ValueError::Truncated { position: cut }));
+    // What is cut off is cut off behind its tag, as in the whole.
+    for end in [4, 5, 10] {
+        let counts = [0x0e, 2, 2, 0, 0, 0, 0, 0, 0, 0];
+        let cut = &counts[..end];
+        let picked = decoder.pick(cut, &[1.into()]).map(drop);
+        assert_eq!(picked.unwrap_err(), Decoder::default().decode(cut).map(drop).unwrap_err());
+    }
     // What is in front is checked, and the error says where in the whole it is.
     let set_at = bytes.windows(4).position(|window| window == b"path").unwrap() + 4;
     bytes[set_at..set_at + 2].copy_from_slice(&[0x0f, 0]);
