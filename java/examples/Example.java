@@ -1,0 +1,25 @@
+import io.rawline.Client;
+import io.rawline.Consumer;
+import io.rawline.ConsumerConfig;
+import io.rawline.Producer;
+import io.rawline.Record;
+
+/** Appends three records to a topic and reads the topic from its beginning to its end. */
+public class Example {
+    public static void main(String[] args) {
+        String broker = args.length > 0 ? args[0] : "http://127.0.0.1:51313";
+        try (Client client = new Client(broker)) {
+            try (Producer producer = client.producer("greetings")) {
+                for (String name : new String[] {"Ada", "Grace", "Edsger"}) {
+                    producer.send("Hello, " + name + "!");
+                }
+            }
+            ConsumerConfig untilNow = new ConsumerConfig().offsetEnd(client.topic("greetings").nextOffset());
+            try (Consumer consumer = new Consumer(client, "greetings", untilNow)) {
+                for (Record record : consumer) {
+                    System.out.println(record.offset() + "  " + record.text());
+                }
+            }
+        }
+    }
+}

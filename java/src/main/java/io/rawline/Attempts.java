@@ -1,0 +1,38 @@
+package io.rawline;
+
+import java.util.concurrent.ThreadLocalRandom;
+
+/** The failures of one request so far, and how long to wait after each. */
+final class Attempts {
+    /** What {@link #waitAfter} says when the error is the caller's. */
+    static final long GIVE_UP = -1;
+
+    private final RetryPolicy policy;
+    private long waitNs;
+    private boolean failed;
+    private long firstFailureNs;
+
+    Attempts(RetryPolicy policy) {
+        this.policy = policy;
+        this.waitNs = policy.waitMin().toNanos();
+    }
+
+    /** Nanoseconds until the request should be sent again, or {@link #GIVE_UP}. */
+    long waitAfter(RawlineException error, long nowNs) {
+        if (!error.isRetryable() || error instanceof InterruptedCallException || policy.giveUpAfter().isZero()) {
+            return GIVE_UP;
+        }
+        if (!failed) {
+            failed = true;
+            firstFailureNs = nowNs;
+        }
+        long leftNs = policy.giveUpAfter().toNanos() - (nowNs - firstFailureNs);
+        // Between half the wait and the whole of it, so that clients that failed together do not come back together.
+        long wait = (long) (waitNs * (0.5 + ThreadLocalRandom.current().nextDouble() / 2));
+        if (error instanceof RefusedException refused && refused.retryAfter().isPresent()) {
+            wait = Math.max(wait, refused.retryAfter().get().toNanos());
+        }
+        waitNs = Math.min(waitNs * 2, policy.waitMax().toNanos());
+        return wait <= leftNs ? wait : GIVE_UP;
+    }
+}

@@ -1,0 +1,35 @@
+package io.rawline;
+
+import java.util.concurrent.CompletableFuture;
+
+/** Tells when a record is stored. May be forgotten. */
+public final class Receipt {
+    private final Delivery delivery;
+    /** The record's index in its batch. */
+    private final int index;
+
+    Receipt(Delivery delivery, int index) {
+        this.delivery = delivery;
+        this.index = index;
+    }
+
+    /**
+     * Waits until the record is stored.
+     *
+     * @return its offset
+     * @throws RawlineException why it is not stored, or not known to be
+     */
+    public long offset() {
+        return delivery.await() + index;
+    }
+
+    /**
+     * As {@link #offset()}, without waiting. What is hung on it runs on the producer's own thread: it must be short and
+     * must not wait for the producer.
+     *
+     * @return a new future of the offset, or of the {@link RawlineException}
+     */
+    public CompletableFuture<Long> future() {
+        return delivery.told().thenApply(firstOffset -> firstOffset + index);
+    }
+}

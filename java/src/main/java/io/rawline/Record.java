@@ -1,0 +1,94 @@
+package io.rawline;
+
+import java.nio.ByteBuffer;
+import java.nio.charset.StandardCharsets;
+
+/**
+ * A record where it was received, or unpacked.
+ *
+ * <p>Its bytes are those of what it was read with: they stay what they are until that {@link Fetched} is used for
+ * another read. What is to live longer is copied with {@link #toBytes()} or {@link #text()}.
+ *
+ * <p>Import it by its name: {@code import io.rawline.*} leaves it ambiguous with {@code java.lang.Record}.
+ */
+public final class Record {
+    private final ByteBuffer buffer;
+    private final int position;
+    private final int length;
+    private final long offset;
+    private final long createdUs;
+
+    Record(ByteBuffer buffer, int position, int length, long offset, long createdUs) {
+        this.buffer = buffer;
+        this.position = position;
+        this.length = length;
+        this.offset = offset;
+        this.createdUs = createdUs;
+    }
+
+    /**
+     * Its offset in the topic.
+     *
+     * @return from 0 on
+     */
+    public long offset() {
+        return offset;
+    }
+
+    /**
+     * When the producer made the record's batch, by its clock.
+     *
+     * @return microseconds since the Unix epoch
+     */
+    public long createdUs() {
+        return createdUs;
+    }
+
+    /**
+     * Its length.
+     *
+     * @return bytes
+     */
+    public int length() {
+        return length;
+    }
+
+    /**
+     * Its bytes, where they are.
+     *
+     * @return a read-only slice, not a copy
+     */
+    public ByteBuffer bytes() {
+        return buffer.slice(position, length);
+    }
+
+    /**
+     * A copy of its bytes.
+     *
+     * @return a new array
+     */
+    public byte[] toBytes() {
+        byte[] copy = new byte[length];
+        buffer.get(position, copy);
+        return copy;
+    }
+
+    /**
+     * Its bytes as text.
+     *
+     * @return what they are in UTF-8; what is not UTF-8 becomes U+FFFD
+     */
+    public String text() {
+        return new String(toBytes(), StandardCharsets.UTF_8);
+    }
+
+    /**
+     * Where it lies, for people.
+     *
+     * @return its offset and length
+     */
+    @Override
+    public String toString() {
+        return "record " + offset + " of " + length + " bytes";
+    }
+}

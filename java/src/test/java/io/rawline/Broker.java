@@ -1,0 +1,115 @@
+package io.rawline;
+
+import java.io.BufferedReader;
+import java.io.File;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.InputStreamReader;
+import java.io.OutputStream;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import java.util.stream.Stream;
+
+/** A real broker for tests: the {@code rawline} binary on a directory of its own and a free port. */
+final class Broker implements AutoCloseable {
+    private final Path directory;
+    private final List<String> flags;
+    private Process process;
+    private String url;
+
+    private Broker(List<String> flags) throws IOException {
+        this.directory = Files.createTempDirectory("rawline-java");
+        this.flags = flags;
+        serve("127.0.0.1:0");
+    }
+
+    static Broker start(String... flags) {
+        try {
+            return new Broker(List.of(flags));
+        } catch (IOException error) {
+            throw new AssertionError(error);
+        }
+    }
+
+    String url() {
+        return url;
+    }
+
+    Client client() {
+        return new Client(url);
+    }
+
+    /** As a crash of the machine would, but for the page cache. */
+    void kill() {
+        process.destroyForcibly().onExit().join();
+    }
+
+    /** On the same directory and port as before. */
+    void startAgain() throws IOException {
+        serve(url.substring("http://".length()));
+    }
+
+    /** Stops and goes on; between the two the broker takes connections in and answers nothing. */
+    void signal(String name) throws IOException, InterruptedException {
+        new ProcessBuilder("kill", "-" + name, Long.toString(process.pid())).start().waitFor();
+    }
+
+    @Override
+    public void close() throws IOException {
+        kill();
+        try (Stream<Path> files = Files.walk(directory)) {
+            files.sorted(Comparator.reverseOrder()).map(Path::toFile).forEach(File::delete);
+        }
+    }
+
+    private void serve(String listen) throws IOException {
+        List<String> command = new ArrayList<>(List.of(binary(), "serve", "--listen", listen, "--memory", "128MiB",
+                "--storage", directory.toString()));
+        command.addAll(flags);
+        ProcessBuilder builder = new ProcessBuilder(command).redirectOutput(ProcessBuilder.Redirect.DISCARD);
+        builder.environment().clear();
+        process = builder.start();
+        BufferedReader stderr =
+                new BufferedReader(new InputStreamReader(process.getErrorStream(), StandardCharsets.UTF_8));
+        StringBuilder said = new StringBuilder();
+        for (String line = stderr.readLine(); ; line = stderr.readLine()) {
+            if (line == null) {
+                throw new AssertionError("the broker ended: " + said);
+            }
+            said.append(line).append('\n');
+            int at = line.indexOf("listening on http://");
+            if (at >= 0) {
+                url = line.substring(at + "listening on ".length()).trim();
+                break;
+            }
+        }
+        // It must never block on a full pipe.
+        InputStream rest = process.getErrorStream();
+        Thread drain = new Thread(() -> {
+            try {
+                rest.transferTo(OutputStream.nullOutputStream());
+            } catch (IOException error) {
+                // It ended.
+            }
+        });
+        drain.setDaemon(true);
+        drain.start();
+    }
+
+    private static String binary() {
+        String given = System.getProperty("rawline.bin", System.getenv("RAWLINE_BIN"));
+        if (given != null) {
+            return given;
+        }
+        for (String built : List.of("../target/debug/rawline", "../target/release/rawline")) {
+            if (Files.isExecutable(Path.of(built))) {
+                return built;
+            }
+        }
+        throw new AssertionError("no broker to test with: run `cargo build --bin rawline`, or set RAWLINE_BIN");
+    }
+}

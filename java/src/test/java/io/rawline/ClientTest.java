@@ -1,0 +1,394 @@
+package io.rawline;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.IOException;
+import java.net.ServerSocket;
+import java.nio.ByteBuffer;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Random;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.atomic.AtomicReference;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+
+/** The client's requests one by one, against a real broker. */
+class ClientTest {
+    private static Broker broker;
+
+    @BeforeAll
+    static void start() {
+        broker = Broker.start();
+    }
+
+    @AfterAll
+    static void stop() throws IOException {
+        broker.close();
+    }
+
+    /** Reads a topic from its beginning to its end, in both ways that there are. */
+    static List<String> readAll(Client client, String topic) {
+        List<String> all = new ArrayList<>();
+        Fetched fetched = new Fetched();
+        long offset = 0;
+        while (true) {
+            client.read(topic, ReadOptions.from(offset), fetched);
+            if (fetched.isEmpty()) {
+                return all;
+            }
+            long next = offset;
+            for (Record record : fetched) {
+                assertEquals(next++, record.offset());
+                all.add(record.text());
+            }
+            for (Records records = fetched.records(); records.next(); offset++) {
+                assertEquals(offset, records.offset());
+                assertEquals(all.get((int) offset), records.text());
+            }
+            assertEquals(fetched.offsetAfter(), offset);
+            assertEquals(next, offset);
+        }
+    }
+
+    private static ByteBuffer numbered(Codec codec, int from, int to) {
+        List<String> records = new ArrayList<>();
+        for (int i = from; i < to; i++) {
+            records.add("record " + i);
+        }
+        return BatchTest.build(codec, records);
+    }
+
+    @Test
+    void batchesAreReceivedExactlyAsTheyWereSent() {
+        try (Client client = broker.client()) {
+            client.health();
+            ByteBuffer first = numbered(Codec.ZSTD, 0, 100);
+            ByteBuffer second = numbered(Codec.NONE, 100, 105);
+            ByteBuffer sent = ByteBuffer.allocate(first.remaining() + second.remaining());
+            sent.put(first.duplicate()).put(second.duplicate()).flip();
+            // Cut where no border is.
+            ByteBuffer front = sent.slice(0, 100);
+            ByteBuffer back = ByteBuffer.allocateDirect(sent.limit() - 100).put(sent.duplicate().position(100)).flip();
+            Appended appended = client.append("exact", front, ByteBuffer.allocate(0), back);
+            assertEquals(new Appended(0, 105), appended);
+
+            Fetched fetched = client.read("exact", ReadOptions.from(0));
+            assertEquals(sent, fetched.bytes());
+            assertEquals(105, fetched.offsetNext());
+            assertEquals(105, fetched.count());
+
+            // The same memory again; from inside the compressed batch, which comes whole.
+            client.read("exact", ReadOptions.from(42), fetched);
+            assertEquals(sent, fetched.bytes());
+            assertEquals(0, fetched.firstOffset());
+            assertEquals(63, fetched.count());
+            assertEquals("record 42", fetched.iterator().next().text());
+            Records records = fetched.records();
+            assertTrue(records.next());
+            assertEquals("record 42", records.text());
+            assertEquals(1_700_000_000_123_456L, records.createdUs());
+        }
+    }
+
+    @Test
+    void recordsAreAppendedFromSizesAndData() {
+        try (Client client = broker.client()) {
+            int[] sizes = {3, 0, 2};
+            assertEquals(new Appended(0, 3), client.appendRecords("sizes", sizes, ByteBuffer.wrap("onemo".getBytes())));
+            assertEquals(List.of("one", "", "mo"), readAll(client, "sizes"));
+            assertEquals("batch_empty",
+                    assertThrows(BatchException.class, () -> client.append("sizes", ByteBuffer.allocate(0))).code());
+            assertEquals(new Appended(3, 108), client.appendAsync("sizes", numbered(Codec.LZ4, 0, 105)).join());
+            assertEquals(105, client.readAsync("sizes", ReadOptions.from(3)).join().count());
+        }
+    }
+
+    @Test
+    void aLongAppendAndItsAnswerKeepTheirBytes() {
+        try (Client client = broker.client()) {
+            byte[] data = new byte[20 << 20];
+            new Random(3).nextBytes(data);
+            int[] sizes = {data.length - 5, 5};
+            client.appendRecords("long", sizes, ByteBuffer.wrap(data));
+            client.appendRecords("long", sizes, ByteBuffer.allocateDirect(data.length).put(data).flip());
+            Fetched fetched = client.read("long", ReadOptions.from(0));
+            assertEquals(2, fetched.batches().size());
+            for (Batch batch : fetched.batches()) {
+                assertEquals(ByteBuffer.wrap(data), batch.data());
+                assertEquals(ByteBuffer.wrap(data, data.length - 5, 5), batch.record(1));
+            }
+        }
+    }
+
+    @Test
+    void aReadWaitsForWhatIsNotThereYet() throws Exception {
+        try (Client client = broker.client()) {
+            Fetched fetched = client.read("waits", ReadOptions.from(0).waitMax(Duration.ofMillis(20)));
+            assertTrue(fetched.isEmpty());
+            assertEquals(0, fetched.offsetAfter());
+            CompletableFuture<Fetched> read =
+                    client.readAsync("waits", ReadOptions.from(0).waitMax(Duration.ofSeconds(60)));
+            client.appendRecords("waits", new int[] {1}, ByteBuffer.wrap(new byte[] {'x'}));
+            assertEquals(1, read.join().count());
+        }
+    }
+
+    @Test
+    void aReadKeepsToItsLimits() {
+        try (Client client = broker.client()) {
+            client.append("limits", numbered(Codec.NONE, 0, 1000));
+            Fetched fetched = client.read("limits", ReadOptions.from(10).recordsMax(5));
+            assertEquals(15, fetched.offsetAfter());
+            assertEquals(5, fetched.count());
+            assertTrue(client.read("limits", ReadOptions.from(10).bytesMax(100)).count() < 20);
+            ClientConfig narrow = new ClientConfig(broker.url()).answerBytesMax(100).retries(RetryPolicy.NONE);
+            try (Client strict = new Client(narrow)) {
+                assertThrows(AnswerException.class, () -> strict.read("limits", ReadOptions.from(0)));
+            }
+        }
+    }
+
+    @Test
+    void topicsAreDescribed() {
+        try (Client client = broker.client()) {
+            assertEquals(0, client.topic("described").nextOffset());
+            assertTrue(client.topic("described").latestCommitAt().isEmpty());
+            client.append("described", numbered(Codec.NONE, 0, 3));
+            TopicInfo info = client.topic("described");
+            assertEquals(3, info.records());
+            assertTrue(info.bytes() > 0 && info.objects() == 1 && info.payload() == Payload.BYTES);
+            assertEquals(Payload.VALUE, client.setPayload("described", Payload.VALUE).payload());
+            assertTrue(client.topics().stream().anyMatch(topic -> topic.equals(client.topic("described"))));
+            Instant commit = info.latestCommitAt().orElseThrow();
+            assertEquals(0, client.offsetAt("described", commit.minusSeconds(60)));
+            assertEquals(3, client.offsetAt("described", commit.plusSeconds(60)));
+        }
+    }
+
+    @Test
+    void whatTheBrokerRefusesSaysWhy() throws IOException {
+        try (Broker strict = Broker.start("--no-create-topics"); Client client = strict.client()) {
+            RefusedException missing = assertThrows(RefusedException.class, () -> client.topic("t"));
+            assertEquals(404, missing.status());
+            assertEquals("topic_not_found", missing.code());
+            assertEquals(Kind.FIX_REQUEST, missing.kind());
+        }
+        try (Client client = broker.client()) {
+            ByteBuffer damaged = numbered(Codec.NONE, 0, 1);
+            damaged.put(70, (byte) (damaged.get(70) ^ 1));
+            RefusedException refused = assertThrows(RefusedException.class, () -> client.append("refused", damaged));
+            assertEquals("batch_crc", refused.code());
+            assertFalse(refused.isRetryable());
+            // The client goes on to work.
+            client.topics();
+            assertThrows(RefusedException.class, () -> client.topic("no/name at all"));
+        }
+    }
+
+    @Test
+    void aWrongKeyIsRefusedHoweverLongTheRequest() throws IOException {
+        try (Broker guarded = Broker.start("--api-key", "secret")) {
+            int[] sizes = {30 << 20};
+            ByteBuffer data = ByteBuffer.allocateDirect(sizes[0]);
+            for (String key : new String[] {null, "wrong"}) {
+                try (Client client = new Client(new ClientConfig(guarded.url()).apiKey(key))) {
+                    RefusedException refused = assertThrows(RefusedException.class, () -> client.topic("t"));
+                    assertEquals(401, refused.status());
+                    assertEquals("unauthorized", refused.code());
+                    assertFalse(refused.getMessage().contains("wrong\""));
+                    refused = assertThrows(RefusedException.class, () -> client.appendRecords("t", sizes, data));
+                    assertEquals(401, refused.status());
+                }
+            }
+            try (Client client = new Client(new ClientConfig(guarded.url()).apiKey("secret"))) {
+                assertEquals(0, client.topic("t").nextOffset());
+            }
+        }
+    }
+
+    @Test
+    void aClientOutlivesItsConnections() throws IOException {
+        try (Broker mortal = Broker.start()) {
+            ClientConfig once = new ClientConfig(mortal.url()).retries(RetryPolicy.NONE);
+            try (Client client = new Client(once)) {
+                client.append("t", numbered(Codec.NONE, 0, 1));
+                client.topic("t");
+                mortal.kill();
+                RawlineException gone = assertThrows(UnreachableException.class, () -> client.topic("t"));
+                assertEquals(Kind.WAIT, gone.kind());
+                assertTrue(gone.getMessage().contains("rawline serve"), gone.getMessage());
+                mortal.startAgain();
+                assertEquals(new Appended(1, 2), client.append("t", numbered(Codec.NONE, 0, 1)));
+                assertEquals(2, client.topic("t").nextOffset());
+            }
+        }
+    }
+
+    @Test
+    void aReadIsTriedAgainUntilTheBrokerIsBack() throws Exception {
+        try (Broker mortal = Broker.start(); Client client = mortal.client()) {
+            client.append("t", numbered(Codec.NONE, 0, 3));
+            mortal.kill();
+            CompletableFuture<Fetched> read = client.readAsync("t", ReadOptions.from(0));
+            mortal.startAgain();
+            assertEquals(3, read.join().count());
+        }
+    }
+
+    @Test
+    void aBrokerThatIsNotThereIsNamed() throws IOException {
+        int port;
+        try (ServerSocket free = new ServerSocket(0)) {
+            port = free.getLocalPort();
+        }
+        ClientConfig config = new ClientConfig("http://127.0.0.1:" + port)
+                .retries(new RetryPolicy(Duration.ofMillis(1), Duration.ofMillis(2), Duration.ofMillis(20)));
+        try (Client client = new Client(config)) {
+            assertThrows(UnreachableException.class, client::health);
+            assertThrows(UnreachableException.class, () -> client.append("t", numbered(Codec.NONE, 0, 1)));
+        }
+        try (Client client = new Client(new ClientConfig("http://no-such-host.invalid").retries(RetryPolicy.NONE))) {
+            assertTrue(assertThrows(UnreachableException.class, client::health).getMessage().contains("not known"));
+        }
+    }
+
+    @Test
+    void aRequestEndsWithItsTime() throws Exception {
+        try (Broker slow = Broker.start(); Client patient = slow.client()) {
+            patient.append("t", numbered(Codec.NONE, 0, 1));
+            // What the broker is asked to wait counts on top.
+            ClientConfig second = new ClientConfig(slow.url()).retries(RetryPolicy.NONE)
+                    .requestTimeout(Duration.ofSeconds(1));
+            try (Client client = new Client(second)) {
+                assertTrue(client.read("t", ReadOptions.from(1).waitMax(Duration.ofMillis(1100))).isEmpty());
+            }
+            slow.signal("STOP");
+            ClientConfig hasty = new ClientConfig(slow.url()).retries(RetryPolicy.NONE)
+                    .requestTimeout(Duration.ofMillis(200));
+            try (Client client = new Client(hasty)) {
+                RawlineException late = assertThrows(RequestTimeoutException.class, () -> client.topic("t"));
+                assertEquals(Kind.TRY_AGAIN, late.kind());
+                assertTrue(late.getMessage().contains("0.2 s"), late.getMessage());
+                // One that is longer than the sockets' buffers.
+                ByteBuffer data = ByteBuffer.allocateDirect(30 << 20);
+                assertThrows(RequestTimeoutException.class,
+                        () -> client.appendRecords("t", new int[] {data.capacity()}, data));
+            }
+            slow.signal("CONT");
+            assertEquals("t", patient.topic("t").name());
+        }
+    }
+
+    @Test
+    void anInterruptEndsAWait() throws Exception {
+        try (Client client = broker.client()) {
+            AtomicReference<RuntimeException> thrown = new AtomicReference<>();
+            AtomicReference<Boolean> interrupted = new AtomicReference<>();
+            Thread reader = new Thread(() -> {
+                try {
+                    client.read("interrupted", ReadOptions.from(0).waitMax(Duration.ofSeconds(60)));
+                } catch (RuntimeException error) {
+                    thrown.set(error);
+                    interrupted.set(Thread.currentThread().isInterrupted());
+                }
+            });
+            reader.start();
+            reader.interrupt();
+            reader.join();
+            assertEquals(InterruptedCallException.class, thrown.get().getClass());
+            assertEquals(true, interrupted.get());
+        }
+    }
+
+    @Test
+    void whatIsNoBrokerIsSaidToBeNone() throws Exception {
+        for (String answer : new String[] {"SSH-2.0-x\r\n", "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nhi",
+            "HTTP/1.1 200 OK\r\ncontent-length: -2\r\n\r\n",
+            "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\nxyz\r\n"}) {
+            try (ServerSocket other = new ServerSocket(0)) {
+                CompletableFuture<Void> answering = answer(other, answer);
+                try (Client client = new Client(new ClientConfig("http://127.0.0.1:" + other.getLocalPort())
+                        .retries(RetryPolicy.NONE))) {
+                    assertThrows(AnswerException.class, () -> client.topic("t"), answer);
+                }
+                answering.join();
+            }
+        }
+    }
+
+    @Test
+    void answersInChunksOrWithoutALengthAreRead() throws Exception {
+        String batch = new String(toArray(numbered(Codec.NONE, 0, 1)), StandardCharsets.ISO_8859_1);
+        String head = "HTTP/1.1 200 OK\r\nrawline-first-offset: 0\r\nrawline-next-offset: 1\r\n";
+        String chunks = Integer.toHexString(10) + ";x=y\r\n" + batch.substring(0, 10) + "\r\n"
+                + Integer.toHexString(batch.length() - 10) + "\r\n" + batch.substring(10)
+                + "\r\n0\r\ntrailer: x\r\n\r\n";
+        for (String answer : new String[] {head + "transfer-encoding: chunked\r\n\r\n" + chunks, head + "\r\n" + batch,
+            "HTTP/1.1 103 Early Hints\r\nlink: x\r\n\r\n" + head
+                + "Content-Length: " + batch.length() + "\r\n\r\n" + batch}) {
+            try (ServerSocket other = new ServerSocket(0)) {
+                CompletableFuture<Void> answering = answer(other, answer);
+                try (Client client = new Client("http://127.0.0.1:" + other.getLocalPort())) {
+                    assertEquals("record 0", client.read("t", ReadOptions.from(0)).iterator().next().text());
+                }
+                answering.join();
+            }
+        }
+        // Cut off in the middle.
+        try (ServerSocket other = new ServerSocket(0)) {
+            CompletableFuture<Void> answering = answer(other, head + "content-length: 500\r\n\r\n" + batch);
+            try (Client client = new Client(new ClientConfig("http://127.0.0.1:" + other.getLocalPort())
+                    .retries(RetryPolicy.NONE))) {
+                assertThrows(ConnectionBrokenException.class, () -> client.read("t", ReadOptions.from(0)));
+            }
+            answering.join();
+        }
+    }
+
+    private static byte[] toArray(ByteBuffer buffer) {
+        byte[] bytes = new byte[buffer.remaining()];
+        buffer.get(bytes);
+        return bytes;
+    }
+
+    /** Reads a request's head, answers so and hangs up. */
+    private static CompletableFuture<Void> answer(ServerSocket socket, String answer) {
+        return CompletableFuture.runAsync(() -> {
+            try (var connection = socket.accept()) {
+                StringBuilder head = new StringBuilder();
+                while (head.indexOf("\r\n\r\n") < 0) {
+                    head.append((char) connection.getInputStream().read());
+                }
+                connection.getOutputStream().write(answer.getBytes(StandardCharsets.ISO_8859_1));
+            } catch (IOException error) {
+                throw new CompletionException(error);
+            }
+        });
+    }
+
+    @Test
+    void wrongSettingsAreNamed() {
+        for (String url : new String[] {"", "127.0.0.1:51313", "localhost", "ftp://x", "https://", "http://x/?a=b",
+            "http://u:p@x", "http://", "http:// x"}) {
+            RawlineException error = assertThrows(ConfigException.class, () -> new Client(url), url);
+            assertEquals(Kind.FIX_REQUEST, error.kind());
+        }
+        ConfigException error = assertThrows(ConfigException.class,
+                () -> new Client(new ClientConfig("http://x").apiKey("secret\n")));
+        assertFalse(error.getMessage().contains("secret"));
+        assertEquals(new Address("http://[::1]:7/", false, "::1", 7, "[::1]:7", ""), Address.parse("http://[::1]:7/"));
+        assertEquals("/rawline", Address.parse("http://gate.example/rawline/").path());
+        assertEquals(80, Address.parse("http://gate.example").port());
+        assertEquals(443, Address.parse("https://gate.example").port());
+        assertEquals("a%20b%26c%3Dd%2F%C3%BC-._~".toLowerCase(), Address.queryValue("a b&c=d/ü-._~").toLowerCase());
+    }
+}

@@ -1,0 +1,162 @@
+package io.rawline;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+
+/** The consumer against a real broker. */
+class ConsumerTest {
+    private static Broker broker;
+    private static Client client;
+
+    @BeforeAll
+    static void start() {
+        broker = Broker.start();
+        client = broker.client();
+    }
+
+    @AfterAll
+    static void stop() throws IOException {
+        client.close();
+        broker.close();
+    }
+
+    private static ByteBuffer numbers(Codec codec, int from, int to) {
+        List<String> records = new ArrayList<>();
+        for (int i = from; i < to; i++) {
+            records.add(Integer.toString(i));
+        }
+        return BatchTest.build(codec, records);
+    }
+
+    @Test
+    void itBeginsAndEndsWhereItIsTold() {
+        client.append("ranges", numbers(Codec.NONE, 0, 100));
+        client.append("ranges", numbers(Codec.ZSTD, 100, 200));
+        client.append("ranges", numbers(Codec.LZ4, 200, 250), numbers(Codec.NONE, 250, 300));
+        Instant commit = client.topic("ranges").latestCommitAt().orElseThrow();
+        Start[] starts = {Start.earliest(), Start.offset(250), Start.offset(5), Start.offset(120), Start.latest(),
+            Start.time(commit.minusSeconds(3600)), Start.time(commit.plusSeconds(3600))};
+        int[][] wanted = {{0, 300}, {250, 300}, {5, 6}, {120, 180}, {300, 300}, {0, 300}, {300, 300}};
+        for (int i = 0; i < starts.length; i++) {
+            for (long bytesMax : new long[] {1, 500, 1 << 20}) {
+                ConsumerConfig config =
+                        new ConsumerConfig().start(starts[i]).offsetEnd(wanted[i][1]).bytesMax(bytesMax);
+                int next = wanted[i][0];
+                try (Consumer consumer = new Consumer(client, "ranges", config)) {
+                    for (Record record : consumer) {
+                        assertEquals(next, record.offset());
+                        assertEquals(Integer.toString(next++), record.text());
+                    }
+                    assertTrue(consumer.atEnd());
+                    assertTrue(consumer.next().isEmpty());
+                }
+                assertEquals(wanted[i][1], next);
+                next = wanted[i][0];
+                try (Consumer consumer = new Consumer(client, "ranges", config)) {
+                    while (!consumer.atEnd()) {
+                        Fetched fetched = consumer.next();
+                        assertTrue(fetched.count() > 0);
+                        long counted = 0;
+                        for (Records records = fetched.records(); records.next(); counted++) {
+                            assertEquals(next++, records.offset());
+                        }
+                        assertEquals(fetched.count(), counted);
+                    }
+                }
+                assertEquals(wanted[i][1], next);
+            }
+        }
+    }
+
+    @Test
+    void itFollowsATopic() {
+        try (Consumer consumer = client.consumer("followed"); Producer producer = client.producer("followed")) {
+            for (int number = 0; number < 5; number++) {
+                // Given up while it waits, each time somewhere else; nothing is lost.
+                assertTrue(consumer.next(Duration.ofMillis(number)).isEmpty());
+                assertEquals(number, producer.send(Integer.toString(number)).offset());
+                Record record = consumer.next().iterator().next();
+                assertEquals(number, record.offset());
+                assertEquals(Integer.toString(number), record.text());
+                assertEquals(number + 1, consumer.offset());
+            }
+        }
+    }
+
+    @Test
+    void whatItGaveStaysUntilItIsAskedForMore() {
+        for (int i = 0; i < 10; i++) {
+            client.append("kept", numbers(i % 2 == 0 ? Codec.NONE : Codec.ZSTD, i * 100, i * 100 + 100));
+        }
+        try (Consumer consumer = new Consumer(client, "kept", new ConsumerConfig().bytesMax(1).offsetEnd(1000))) {
+            while (!consumer.atEnd()) {
+                List<Record> records = new ArrayList<>();
+                consumer.next().forEach(records::add);
+                // By now the next read has long begun, if not ended.
+                client.topic("kept");
+                records.forEach(record -> assertEquals(Long.toString(record.offset()), record.text()));
+            }
+        }
+    }
+
+    @Test
+    void itGoesOnAfterACrash() throws IOException {
+        try (Broker mortal = Broker.start(); Client near = mortal.client(); Consumer consumer = near.consumer("t")) {
+            near.append("t", numbers(Codec.NONE, 0, 10));
+            assertEquals(10, consumer.next().count());
+            mortal.kill();
+            mortal.startAgain();
+            near.append("t", numbers(Codec.NONE, 10, 20));
+            assertEquals("10", consumer.next().iterator().next().text());
+        }
+    }
+
+    @Test
+    void itTellsWhatIsWrongAndCanBeAskedAgain() throws IOException {
+        try (Broker mortal = Broker.start(); Client near = mortal.client()) {
+            near.append("t", numbers(Codec.NONE, 0, 10));
+            ConsumerConfig config = new ConsumerConfig().retries(RetryPolicy.NONE);
+            try (Consumer consumer = new Consumer(near, "t", config)) {
+                consumer.next();
+                mortal.kill();
+                assertTrue(assertThrows(RawlineException.class, consumer::next).isRetryable());
+                mortal.startAgain();
+                near.append("t", numbers(Codec.NONE, 10, 11));
+                assertEquals("10", consumer.next().iterator().next().text());
+            }
+        }
+    }
+
+    @Test
+    void closingItEndsItsWait() {
+        Consumer consumer = client.consumer("closed");
+        assertTrue(consumer.next(Duration.ofMillis(1)).isEmpty());
+        CompletableFuture<Fetched> waiting = CompletableFuture.supplyAsync(consumer::next);
+        consumer.close();
+        assertEquals(StoppedException.class,
+                assertThrows(CompletionException.class, waiting::join).getCause().getClass());
+        assertThrows(StoppedException.class, consumer::next);
+    }
+
+    @Test
+    void wrongSettingsAreNamed() {
+        assertThrows(ConfigException.class,
+                () -> new Consumer(client, "t", new ConsumerConfig().start(Start.offset(-1))));
+        assertThrows(ConfigException.class, () -> new Consumer(client, "t", new ConsumerConfig().bytesMax(-1)));
+        assertFalse(client.consumer("t").atEnd());
+    }
+}

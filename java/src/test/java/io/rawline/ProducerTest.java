@@ -1,0 +1,287 @@
+package io.rawline;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.TreeMap;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+
+/** The producer against a real broker: order, offsets, limits, failures. */
+class ProducerTest {
+    private static final RetryPolicy SHORT =
+            new RetryPolicy(Duration.ofMillis(1), Duration.ofMillis(10), Duration.ofMillis(100));
+
+    private static Broker broker;
+
+    @BeforeAll
+    static void start() {
+        broker = Broker.start();
+    }
+
+    @AfterAll
+    static void stop() throws IOException {
+        broker.close();
+    }
+
+    @Test
+    void receiptsTellTheOffsets() {
+        List<String> want = new ArrayList<>();
+        for (int i = 0; i < 5000; i++) {
+            want.add("record " + i);
+        }
+        for (Codec codec : Codec.values()) {
+            String topic = "receipts-" + codec;
+            // Small batches and a buffer of a few of them: full most of the time.
+            ProducerConfig config = new ProducerConfig().batchBytes(1000).batchRecordsMax(60).bufferBytes(5000)
+                    .requestBytesMax(3000).codec(codec);
+            try (Client client = broker.client(); Producer producer = new Producer(client, topic, config)) {
+                List<Receipt> receipts = new ArrayList<>();
+                List<CompletableFuture<Long>> futures = new ArrayList<>();
+                for (String record : want) {
+                    receipts.add(producer.send(record));
+                    futures.add(receipts.get(receipts.size() - 1).future());
+                }
+                producer.flush();
+                for (int i = 0; i < want.size(); i++) {
+                    assertEquals(i, receipts.get(i).offset());
+                    assertEquals(i, futures.get(i).join());
+                }
+                assertEquals(want, ClientTest.readAll(client, topic));
+                // Nothing to do, and nothing is done.
+                producer.flush();
+                assertEquals(5000, client.topic(topic).nextOffset());
+            }
+        }
+    }
+
+    @Test
+    void aRecordLongerThanBatchAndBufferGetsThrough() {
+        try (Client client = broker.client()) {
+            ProducerConfig config = new ProducerConfig().batchBytes(10).bufferBytes(10);
+            List<String> want = List.of("", "a".repeat(5_000_000), "b", "c".repeat(100), "", "last");
+            try (Producer producer = new Producer(client, "long-records", config)) {
+                want.subList(0, 5).forEach(producer::send);
+                // One that no batch can hold harms only itself.
+                ByteBuffer tooLong = ByteBuffer.allocate((int) Limits.DEFAULT.batchBytesMax());
+                assertEquals("batch_limit",
+                        assertThrows(BatchException.class, () -> producer.send(tooLong)).code());
+                producer.send("last");
+            }
+            assertEquals(want, ClientTest.readAll(client, "long-records"));
+        }
+    }
+
+    @Test
+    void aRecordIsSentWithoutAFlush() {
+        for (int lingerMs : new int[] {0, 5}) {
+            ProducerConfig config = new ProducerConfig().linger(Duration.ofMillis(lingerMs));
+            try (Client client = broker.client(); Producer producer = new Producer(client, "unflushed", config)) {
+                long first = producer.send("x").offset();
+                assertEquals(first + 1, producer.send("x").offset());
+            }
+        }
+    }
+
+    @Test
+    void manySendersShareAProducer() {
+        for (int inFlightMax : new int[] {1, 4}) {
+            String topic = "shared-" + inFlightMax;
+            ProducerConfig config = new ProducerConfig().inFlightMax(inFlightMax).batchBytes(500).bufferBytes(4000);
+            try (Client client = broker.client(); Producer producer = new Producer(client, topic, config)) {
+                TreeMap<Long, String> placed = new TreeMap<>();
+                List<CompletableFuture<Void>> senders = new ArrayList<>();
+                for (int sender = 0; sender < 8; sender++) {
+                    int name = sender;
+                    senders.add(CompletableFuture.runAsync(() -> sendSome(producer, name, placed),
+                            task -> new Thread(task).start()));
+                }
+                senders.forEach(CompletableFuture::join);
+                assertEquals(4000, placed.size());
+                assertEquals(new ArrayList<>(placed.values()), ClientTest.readAll(client, topic));
+            }
+        }
+    }
+
+    private static void sendSome(Producer producer, int sender, TreeMap<Long, String> placed) {
+        TreeMap<String, Receipt> receipts = new TreeMap<>();
+        for (int number = 0; number < 500; number++) {
+            String record = sender + " " + number;
+            receipts.put(record, producer.send(record));
+            if (number % 100 == 99) {
+                producer.flush();
+            }
+        }
+        receipts.forEach((record, receipt) -> {
+            long offset = receipt.offset();
+            synchronized (placed) {
+                placed.put(offset, record);
+            }
+        });
+    }
+
+    @Test
+    void aFullBufferHoldsTheSenderBack() throws Exception {
+        try (Broker paused = Broker.start(); Client client = paused.client()) {
+            ProducerConfig config = new ProducerConfig().batchBytes(1000).bufferBytes(10_000).linger(Duration.ZERO);
+            try (Producer producer = new Producer(client, "t", config)) {
+                producer.send("first").offset();
+                paused.signal("STOP");
+                AtomicInteger sent = new AtomicInteger();
+                byte[] record = new byte[96];
+                Thread sender = new Thread(() -> {
+                    for (int i = 0; i < 1000; i++) {
+                        producer.send(record);
+                        sent.incrementAndGet();
+                    }
+                });
+                sender.start();
+                while (sent.get() < 100 || sender.getState() != Thread.State.WAITING) {
+                    Thread.onSpinWait();
+                }
+                // 100 bytes each with their sizes: the hundred and first waits for the broker, which stands still.
+                assertEquals(100, sent.get());
+                paused.signal("CONT");
+                sender.join();
+                producer.flush();
+                assertEquals(1001, client.topic("t").nextOffset());
+            }
+        }
+    }
+
+    @Test
+    void aProducerThatFailedSendsNothingMore() throws IOException {
+        try (Broker strict = Broker.start("--no-create-topics"); Client client = strict.client()) {
+            Producer producer = client.producer("t");
+            Receipt receipt = producer.send("x");
+            for (int i = 0; i < 2; i++) {
+                assertEquals("topic_not_found", assertThrows(RefusedException.class, receipt::offset).code());
+            }
+            assertTrue(assertThrows(CompletionException.class, () -> receipt.future().join())
+                    .getCause() instanceof RefusedException);
+            assertEquals("topic_not_found", assertThrows(RefusedException.class, () -> producer.send("y")).code());
+            assertEquals("topic_not_found", assertThrows(RefusedException.class, producer::flush).code());
+            assertEquals("topic_not_found", assertThrows(RefusedException.class, producer::close).code());
+            // As a try statement closes it, after a failure in its body.
+            assertThrows(RefusedException.class, () -> {
+                try (Producer another = client.producer("t")) {
+                    another.send("x").offset();
+                }
+            });
+        }
+    }
+
+    @Test
+    void aProducerStopsWhenItsRetriesAreOver() throws IOException {
+        try (Broker mortal = Broker.start(); Client client = mortal.client()) {
+            ProducerConfig config = new ProducerConfig().batchBytes(10).retries(SHORT);
+            Producer producer = new Producer(client, "t", config);
+            producer.send("stored").offset();
+            mortal.kill();
+            Receipt first = producer.send("on its way");
+            assertThrows(UnreachableException.class, first::offset);
+            assertThrows(UnreachableException.class, () -> producer.send("more"));
+            assertThrows(UnreachableException.class, producer::close);
+            // Once it is closed, it is closed.
+            producer.close();
+            mortal.startAgain();
+            assertEquals(List.of("stored"), ClientTest.readAll(client, "t"));
+        }
+    }
+
+    @Test
+    void anAbandonedProducerLeavesNobodyWaiting() throws Exception {
+        try (Broker paused = Broker.start(); Client client = paused.client()) {
+            ProducerConfig config = new ProducerConfig().batchBytes(4).bufferBytes(16).linger(Duration.ofHours(1));
+            Producer producer = new Producer(client, "t", config);
+            paused.signal("STOP");
+            List<Receipt> receipts = List.of(producer.send("sent"), producer.send("x"));
+            CompletableFuture<Void> waiting = CompletableFuture.runAsync(() -> producer.send("there is no room"));
+            CompletableFuture<Void> flushing = CompletableFuture.runAsync(producer::flush);
+            producer.abandon();
+            for (Receipt receipt : receipts) {
+                assertThrows(StoppedException.class, receipt::offset);
+            }
+            for (CompletableFuture<Void> blocked : List.of(waiting, flushing)) {
+                Throwable cause = assertThrows(CompletionException.class, blocked::join).getCause();
+                assertEquals(StoppedException.class, cause.getClass());
+            }
+            assertThrows(StoppedException.class, () -> producer.send("y"));
+            producer.close();
+            paused.signal("CONT");
+        }
+    }
+
+    @Test
+    void orderIsKeptOverCrashesAndNothingAcknowledgedIsLost() throws Exception {
+        for (Codec codec : new Codec[] {Codec.NONE, Codec.LZ4}) {
+            try (Broker mortal = Broker.start(); Client client = mortal.client()) {
+                ProducerConfig config = new ProducerConfig().batchBytes(400).linger(Duration.ZERO).codec(codec);
+                LinkedBlockingQueue<Receipt> told = new LinkedBlockingQueue<>(100);
+                List<Long> offsets = new ArrayList<>();
+                try (Producer producer = new Producer(client, "t", config)) {
+                    CompletableFuture<Void> sender = CompletableFuture.runAsync(() -> {
+                        for (int number = 0; number < 20_000; number++) {
+                            Receipt receipt = producer.send(Integer.toString(number));
+                            try {
+                                told.put(receipt);
+                            } catch (InterruptedException error) {
+                                throw new AssertionError(error);
+                            }
+                        }
+                    });
+                    for (int number = 0; number < 20_000; number++) {
+                        offsets.add(told.take().offset());
+                        if (number == 3000 || number == 9000 || number == 15_000) {
+                            mortal.kill();
+                            mortal.startAgain();
+                        }
+                    }
+                    sender.join();
+                }
+                List<String> all = ClientTest.readAll(client, "t");
+                for (int number = 0; number < offsets.size(); number++) {
+                    assertEquals(Integer.toString(number), all.get((int) (long) offsets.get(number)));
+                }
+                // A batch whose answer was lost may be there twice, side by side: each record comes first after the one
+                // before it.
+                int next = 0;
+                for (String text : all) {
+                    int number = Integer.parseInt(text);
+                    assertTrue(number <= next, number + " came before " + next);
+                    next = Math.max(next, number + 1);
+                }
+                assertEquals(20_000, next);
+            }
+        }
+    }
+
+    @Test
+    void wrongSettingsAreNamed() {
+        try (Client client = broker.client()) {
+            for (ProducerConfig wrong : List.of(new ProducerConfig().batchBytes(0), new ProducerConfig().bufferBytes(0),
+                    new ProducerConfig().inFlightMax(0), new ProducerConfig().batchRecordsMax(2 << 20),
+                    new ProducerConfig().batchBytes(33 << 20))) {
+                assertThrows(ConfigException.class, () -> new Producer(client, "t", wrong));
+            }
+            ClientConfig full = new ClientConfig(broker.url()).executor(task -> {
+                throw new RejectedExecutionException();
+            });
+            try (Client busy = new Client(full)) {
+                assertThrows(ConfigException.class, () -> busy.producer("t"));
+            }
+        }
+    }
+}

@@ -1,0 +1,86 @@
+package io.rawline;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.IOException;
+import java.lang.reflect.Constructor;
+import java.lang.reflect.InvocationTargetException;
+import java.net.URL;
+import java.net.URLClassLoader;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** The example and the benchmark, run as their readers run them: by {@code java}, without any other library. */
+class ProgramsTest {
+    private static final Path CLASSES = Path.of("target/classes");
+
+    @TempDir
+    Path directory;
+
+    private String java(String... args) throws IOException, InterruptedException {
+        Path java = Path.of(System.getProperty("java.home"), "bin", "java");
+        List<String> command = new ArrayList<>(List.of(java.toString(), "-XX:TieredStopAtLevel=1", "-cp",
+                CLASSES.toString()));
+        command.addAll(List.of(args));
+        Path output = directory.resolve("output");
+        Process process =
+                new ProcessBuilder(command).redirectErrorStream(true).redirectOutput(output.toFile()).start();
+        int status = process.waitFor();
+        String said = Files.readString(output, StandardCharsets.UTF_8);
+        assertEquals(0, status, said);
+        return said;
+    }
+
+    @Test
+    void theExamplePrintsWhatItAppended() throws Exception {
+        try (Broker broker = Broker.start()) {
+            assertEquals(List.of("0  Hello, Ada!", "1  Hello, Grace!", "2  Hello, Edsger!"),
+                    java("examples/Example.java", broker.url()).lines().toList());
+        }
+    }
+
+    @Test
+    void theExampleInTheReadmeIsTheOneThatIsTested() throws Exception {
+        String readme = Files.readString(Path.of("README.md"));
+        assertTrue(readme.contains("```java\n" + Files.readString(Path.of("examples/Example.java")) + "```"));
+    }
+
+    @Test
+    void theBenchmarkChecksWhatItMoves() throws Exception {
+        try (Broker broker = Broker.start(); Client client = broker.client()) {
+            String written = java("bench/Bench.java", "write", broker.url(), "runs=1", "workers=2", "batches=40",
+                    "records=10", "bytes=100");
+            assertEquals(2, written.lines().count(), written);
+            String topic = client.topics().get(0).name();
+            String read = java("bench/Bench.java", "read", broker.url(), "runs=1", "workers=2", "requests=50",
+                    "records=20", "bytes=100", "topic=" + topic);
+            assertTrue(read.contains("java read run 1: "), read);
+        }
+    }
+
+    @Test
+    void whoCompressesWithoutTheLibraryIsToldToAddIt() throws Exception {
+        URL[] classes = {CLASSES.toUri().toURL()};
+        try (URLClassLoader alone = new URLClassLoader(classes, ClassLoader.getPlatformClassLoader())) {
+            Class<?> codec = alone.loadClass("io.rawline.Codec");
+            Class<?> limits = alone.loadClass("io.rawline.Limits");
+            Constructor<?> builder = alone.loadClass("io.rawline.BatchBuilder").getConstructor(codec, limits);
+            Object usual = limits.getField("DEFAULT").get(null);
+            builder.newInstance(codec.getField("NONE").get(null), usual);
+            for (String name : List.of("LZ4", "ZSTD")) {
+                Object wanted = codec.getField(name).get(null);
+                Throwable cause = assertThrows(InvocationTargetException.class,
+                        () -> builder.newInstance(wanted, usual)).getCause();
+                assertEquals("io.rawline.ConfigException", cause.getClass().getName());
+                assertTrue(cause.getMessage().contains("io.airlift:aircompressor"), cause.getMessage());
+            }
+        }
+    }
+}

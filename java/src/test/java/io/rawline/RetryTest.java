@@ -1,0 +1,60 @@
+package io.rawline;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.time.Duration;
+import org.junit.jupiter.api.Test;
+
+/** How long is waited after which failure; no clock is needed. */
+class RetryTest {
+    private static final RawlineException BROKEN = new ConnectionBrokenException("r", null);
+
+    private static RawlineException refused(int status, Duration retryAfter) {
+        return new RefusedException(status, "c", "m", retryAfter);
+    }
+
+    @Test
+    void waitsGrowToTheMaximumAndEnd() {
+        RetryPolicy policy = new RetryPolicy(Duration.ofMillis(100), Duration.ofMillis(400), Duration.ofSeconds(2));
+        Attempts attempts = new Attempts(policy);
+        long nowMs = 0;
+        int count = 0;
+        for (long wait; (wait = attempts.waitAfter(BROKEN, nowMs * 1_000_000)) != Attempts.GIVE_UP; count++) {
+            long waitMs = wait / 1_000_000;
+            long most = Math.min(100L << count, 400);
+            assertTrue(waitMs >= most / 2 && waitMs <= most, count + ": " + waitMs);
+            nowMs += waitMs;
+        }
+        assertTrue(nowMs <= 2000 && nowMs >= 1600, "gave up after " + nowMs);
+    }
+
+    @Test
+    void theBrokersOwnWaitIsKept() {
+        Attempts attempts = new Attempts(RetryPolicy.DEFAULT);
+        assertEquals(3_000_000_000L, attempts.waitAfter(refused(503, Duration.ofSeconds(3)), 0));
+        // One that is longer than there is patience for is not begun.
+        assertEquals(Attempts.GIVE_UP, attempts.waitAfter(refused(503, Duration.ofSeconds(300)), 0));
+    }
+
+    @Test
+    void whatNoRetryHelpsIsHandedOnAtOnce() {
+        for (RawlineException error : new RawlineException[] {refused(400, null), refused(500, null),
+            new AnswerException("m", null), new InterruptedCallException("m", null)}) {
+            assertEquals(Attempts.GIVE_UP, new Attempts(RetryPolicy.DEFAULT).waitAfter(error, 0));
+        }
+        assertEquals(Attempts.GIVE_UP, new Attempts(RetryPolicy.NONE).waitAfter(BROKEN, 0));
+    }
+
+    @Test
+    void everyStatusHasItsKind() {
+        int[] statuses = {400, 404, 408, 413, 429, 500, 502, 503, 504, 507};
+        Kind[] kinds = {Kind.FIX_REQUEST, Kind.FIX_REQUEST, Kind.TRY_AGAIN, Kind.FIX_REQUEST, Kind.WAIT,
+            Kind.TELL_HUMAN, Kind.TRY_AGAIN, Kind.WAIT, Kind.TRY_AGAIN, Kind.TELL_HUMAN};
+        for (int i = 0; i < statuses.length; i++) {
+            assertEquals(kinds[i], refused(statuses[i], null).kind());
+        }
+        assertEquals(Kind.TRY_AGAIN, new BatchException("batch_crc", "m").kind());
+        assertEquals(Kind.FIX_REQUEST, new BatchException("batch_magic", "m").kind());
+    }
+}

@@ -1,0 +1,182 @@
+package io.rawline;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.IOException;
+import java.io.InputStream;
+import java.net.InetAddress;
+import java.net.ServerSocket;
+import java.net.Socket;
+import java.net.URI;
+import java.nio.ByteBuffer;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.security.GeneralSecurityException;
+import java.security.KeyStore;
+import java.time.Duration;
+import java.util.List;
+import java.util.Random;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import javax.net.ssl.KeyManagerFactory;
+import javax.net.ssl.SSLContext;
+import javax.net.ssl.TrustManagerFactory;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** A real broker behind an end of TLS, as a proxy would be. */
+class TlsTest {
+    private static final char[] PASSWORD = "password".toCharArray();
+
+    @TempDir
+    static Path directory;
+
+    private static SSLContext context;
+
+    @BeforeAll
+    static void makeCertificate() throws Exception {
+        context = context("named", "ip:127.0.0.1");
+    }
+
+    /** Has a certificate of this name, and trusts it and no other. */
+    private static SSLContext context(String file, String name) throws Exception {
+        Path path = directory.resolve(file);
+        Process keytool = new ProcessBuilder(Path.of(System.getProperty("java.home"), "bin", "keytool").toString(),
+                "-genkeypair", "-keyalg", "EC", "-alias", "broker", "-dname", "CN=broker", "-ext", "san=" + name,
+                "-storetype", "PKCS12", "-storepass", new String(PASSWORD), "-keystore", path.toString()).start();
+        assertEquals(0, keytool.waitFor());
+        KeyStore keys = KeyStore.getInstance("PKCS12");
+        try (InputStream in = Files.newInputStream(path)) {
+            keys.load(in, PASSWORD);
+        }
+        return context(keys);
+    }
+
+    private static SSLContext context(KeyStore keys) throws GeneralSecurityException, IOException {
+        KeyManagerFactory keyManagers = KeyManagerFactory.getInstance(KeyManagerFactory.getDefaultAlgorithm());
+        keyManagers.init(keys, PASSWORD);
+        KeyStore trusted = KeyStore.getInstance("PKCS12");
+        trusted.load(null, null);
+        trusted.setCertificateEntry("broker", keys.getCertificate("broker"));
+        TrustManagerFactory trustManagers = TrustManagerFactory.getInstance(TrustManagerFactory.getDefaultAlgorithm());
+        trustManagers.init(trusted);
+        SSLContext context = SSLContext.getInstance("TLS");
+        context.init(keyManagers.getKeyManagers(), trustManagers.getTrustManagers(), null);
+        return context;
+    }
+
+    /** Ends TLS and hands the bytes on, until its socket is closed. */
+    private static ServerSocket proxy(SSLContext context, Broker broker) throws IOException {
+        ServerSocket server =
+                context.getServerSocketFactory().createServerSocket(0, 50, InetAddress.getByName("127.0.0.1"));
+        URI url = URI.create(broker.url());
+        start(() -> {
+            while (true) {
+                Socket outside = server.accept();
+                Socket inside = new Socket(url.getHost(), url.getPort());
+                pump(outside, inside);
+                pump(inside, outside);
+            }
+        });
+        return server;
+    }
+
+    private static void pump(Socket from, Socket to) {
+        start(() -> {
+            try (from; to) {
+                from.getInputStream().transferTo(to.getOutputStream());
+            }
+        });
+    }
+
+    private interface Work {
+        void run() throws IOException;
+    }
+
+    private static void start(Work work) {
+        Thread thread = new Thread(() -> {
+            try {
+                work.run();
+            } catch (IOException error) {
+                // One end was closed, which ends the work.
+            }
+        });
+        thread.setDaemon(true);
+        thread.start();
+    }
+
+    private static ClientConfig config(ServerSocket proxy, SSLContext trusted) {
+        return new ClientConfig("https://127.0.0.1:" + proxy.getLocalPort()).sslContext(trusted)
+                .retries(RetryPolicy.NONE);
+    }
+
+    @Test
+    void everythingGoesThroughTls() throws Exception {
+        try (Broker broker = Broker.start("--api-key", "secret"); ServerSocket proxy = proxy(context, broker);
+                Client client = new Client(config(proxy, context).apiKey("secret"))) {
+            byte[] data = new byte[5 << 20];
+            new Random(4).nextBytes(data);
+            for (int i = 0; i < 3; i++) {
+                client.appendRecords("t", new int[] {data.length}, ByteBuffer.wrap(data));
+            }
+            Fetched fetched = client.read("t", ReadOptions.from(1));
+            assertEquals(2, fetched.count());
+            for (Batch batch : fetched.batches()) {
+                assertEquals(ByteBuffer.wrap(data), batch.record(0));
+            }
+            try (Producer producer = client.producer("s"); Consumer consumer = client.consumer("s")) {
+                assertTrue(consumer.next(Duration.ofMillis(1)).isEmpty());
+                producer.send("hello");
+                assertEquals("hello", consumer.next().iterator().next().text());
+            }
+        }
+    }
+
+    @Test
+    void whatIsNotTrustedIsNotSpokenTo() throws Exception {
+        try (Broker broker = Broker.start(); ServerSocket proxy = proxy(context, broker)) {
+            try (Client client = new Client(config(proxy, null))) {
+                TlsException error = assertThrows(TlsException.class, client::health);
+                assertEquals(Kind.TELL_HUMAN, error.kind());
+                assertTrue(error.getMessage().contains("keytool"), error.getMessage());
+            }
+        }
+        SSLContext another = context("another", "dns:elsewhere.example");
+        try (Broker broker = Broker.start(); ServerSocket proxy = proxy(another, broker);
+                Client client = new Client(config(proxy, another))) {
+            assertThrows(TlsException.class, client::health);
+        }
+        // One that speaks no TLS at all.
+        try (Broker broker = Broker.start();
+                Client client = new Client(new ClientConfig(broker.url().replace("http:", "https:"))
+                        .retries(RetryPolicy.NONE))) {
+            assertThrows(TlsException.class, client::health);
+        }
+    }
+
+    @Test
+    void waitsEndThroughTlsToo() throws Exception {
+        try (Broker broker = Broker.start(); ServerSocket proxy = proxy(context, broker);
+                Client client = new Client(config(proxy, context).requestTimeout(Duration.ofMillis(300)))) {
+            Client patient = new Client(config(proxy, context));
+            Consumer consumer = patient.consumer("t");
+            assertTrue(consumer.next(Duration.ofMillis(50)).isEmpty());
+            CompletableFuture<Fetched> waiting = CompletableFuture.supplyAsync(consumer::next);
+            consumer.close();
+            assertThrows(CompletionException.class, waiting::join);
+            broker.signal("STOP");
+            assertThrows(RequestTimeoutException.class, client::health);
+            broker.signal("CONT");
+            assertEquals(List.of("t"), patient.topics().stream().map(TopicInfo::name).toList());
+            patient.close();
+        }
+        // Nobody answers the greeting.
+        try (ServerSocket silent = new ServerSocket(0); Client client = new Client(config(silent, context)
+                .connectTimeout(Duration.ofMillis(200)))) {
+            assertThrows(UnreachableException.class, client::health);
+        }
+    }
+}
