@@ -1,0 +1,60 @@
+package io.rawline.value;
+
+import java.util.Arrays;
+
+/** Containers whose elements are being written as JSON, the innermost last. */
+final class Containers {
+    private Kind[] kinds = new Kind[8];
+    /** How a table is shown. */
+    private boolean[] marks = new boolean[8];
+    /** Values still to come, a pair is two; and how many there were. */
+    private int[] left = new int[8];
+    private int[] all = new int[8];
+    private int depth;
+
+    void push(Kind kind, int values) {
+        if (depth == kinds.length) {
+            kinds = Arrays.copyOf(kinds, depth * 2);
+            marks = Arrays.copyOf(marks, depth * 2);
+            left = Arrays.copyOf(left, depth * 2);
+            all = Arrays.copyOf(all, depth * 2);
+        }
+        kinds[depth] = kind;
+        marks[depth] = false;
+        left[depth] = values;
+        all[depth] = values;
+        depth++;
+    }
+
+    void pop() {
+        depth = Math.max(depth - 1, 0);
+    }
+
+    boolean isEmpty() {
+        return depth == 0;
+    }
+
+    Kind kind() {
+        return kinds[depth - 1];
+    }
+
+    boolean mark() {
+        return marks[depth - 1];
+    }
+
+    void setMark() {
+        marks[depth - 1] = true;
+    }
+
+    int left() {
+        return left[depth - 1];
+    }
+
+    boolean isStarted() {
+        return left[depth - 1] < all[depth - 1];
+    }
+
+    void takeOne() {
+        left[depth - 1]--;
+    }
+}

@@ -1,0 +1,140 @@
+package io.rawline.value;
+
+/** Bytes or a text that are not the value they should be; the message says where, and what to do. */
+public final class ValueException extends RuntimeException {
+    private static final long serialVersionUID = 1L;
+
+    /** What is wrong. */
+    public enum Reason {
+        /** The bytes end inside a value, or a container claims more elements than there are bytes. */
+        TRUNCATED,
+        /** A byte that stands for no type. */
+        TAG,
+        /** A number that stands for no protocol of a port. */
+        PROTOCOL,
+        /** A size of more than five bytes or of 2^32 or more. */
+        SIZE,
+        /** A set with an element twice or a table with a key twice. */
+        NOT_UNIQUE,
+        /** Bytes behind the end of the value. */
+        TRAILING_BYTES,
+        /** Containers in containers beyond the limit. */
+        TOO_DEEP,
+        /** More elements than the limit, all containers together. */
+        TOO_MANY_ELEMENTS,
+        /** More bytes than the limit. */
+        TOO_LONG,
+        /** A value of another type than the one asked for. */
+        TYPE,
+        /** A text that is no address, subnet, port, time or duration. */
+        TEXT,
+        /** A text that is not the JSON of a value. */
+        JSON,
+        /** A frame that is cut off, of an unknown kind, or with too long a topic. */
+        FRAME
+    }
+
+    /** What is wrong. */
+    private final Reason reason;
+    /** Where, in bytes from the value's first. */
+    private final long position;
+    /** The number that belongs to the reason. */
+    private final long detail;
+
+    private ValueException(Reason reason, long position, long detail, String message) {
+        super(message);
+        this.reason = reason;
+        this.position = position;
+        this.detail = detail;
+    }
+
+    /**
+     * What is wrong.
+     *
+     * @return the reason
+     */
+    public Reason reason() {
+        return reason;
+    }
+
+    /**
+     * Where it is wrong.
+     *
+     * @return bytes from the value's first, for JSON characters from the text's first; 0 where the reason has no place
+     */
+    public long position() {
+        return position;
+    }
+
+    /**
+     * The number that belongs to the reason: the tag or protocol found, the bytes that follow, or the limit.
+     *
+     * @return the number; 0 where the reason has none
+     */
+    public long detail() {
+        return detail;
+    }
+
+    static ValueException truncated(long position) {
+        return new ValueException(Reason.TRUNCATED, position, 0,
+                "the value is cut off: the field at byte " + position + " needs more bytes than follow; send it whole");
+    }
+
+    static ValueException tag(long position, int found) {
+        return new ValueException(Reason.TAG, position, found,
+                String.format("no type has the tag 0x%02x at byte %d; use 0x00 to 0x0e", found, position));
+    }
+
+    static ValueException protocol(long position, int found) {
+        return new ValueException(Reason.PROTOCOL, position, found, "no protocol has the number " + found + " at byte "
+                + position + "; use 0 (unknown), 1 (tcp), 2 (udp) or 3 (icmp)");
+    }
+
+    static ValueException size(long position) {
+        return new ValueException(Reason.SIZE, position, 0,
+                "the size at byte " + position + " takes more than five bytes or 32 bits; send smaller values");
+    }
+
+    static ValueException notUnique(long position) {
+        return new ValueException(Reason.NOT_UNIQUE, position, 0,
+                "the set or table at byte " + position + " holds an element or a key twice; send each once");
+    }
+
+    static ValueException trailingBytes(long position, int count) {
+        return new ValueException(Reason.TRAILING_BYTES, position, count,
+                count + " bytes follow the value's end at byte " + position + "; send exactly one value");
+    }
+
+    static ValueException tooDeep(long position, int depthMax) {
+        return new ValueException(Reason.TOO_DEEP, position, depthMax, "the container at byte " + position
+                + " is nested more than " + depthMax + " deep; send flatter values");
+    }
+
+    static ValueException tooManyElements(long position, int elementsMax) {
+        return new ValueException(Reason.TOO_MANY_ELEMENTS, position, elementsMax,
+                "at byte " + position + " the value passes " + elementsMax + " elements; send smaller values");
+    }
+
+    static ValueException tooLong(long bytes, int bytesMax) {
+        return new ValueException(Reason.TOO_LONG, 0, bytesMax,
+                "a value of " + bytes + " bytes; this reader takes at most " + bytesMax + ": send smaller values");
+    }
+
+    static ValueException type(long position, Kind found, Kind expected) {
+        return new ValueException(Reason.TYPE, position, found.tag(), "at byte " + position + " is a "
+                + found.jsonName() + " and not a " + expected.jsonName()
+                + "; look at the value's kind first, or ask with a fallback");
+    }
+
+    static ValueException text(String text, String expected) {
+        return new ValueException(Reason.TEXT, 0, 0, "\"" + text + "\" is not " + expected);
+    }
+
+    static ValueException json(int position, String message) {
+        return new ValueException(Reason.JSON, position, 0, message + "; the mapping is in docs/values.md");
+    }
+
+    static ValueException frame(String message) {
+        return new ValueException(Reason.FRAME, 0, 0, message);
+    }
+}
