@@ -1,0 +1,128 @@
+package io.rawline.measurement;
+
+import java.nio.ByteBuffer;
+import java.nio.charset.CharacterCodingException;
+import java.nio.charset.CharsetDecoder;
+import java.nio.charset.StandardCharsets;
+
+/** Reads Avro's primitive types from a message, every bound checked. */
+final class Cursor {
+    private static final int LONG_BYTES_MAX = 10;
+
+    byte[] bytes;
+    int at;
+    private int end;
+    private final CharsetDecoder utf8 = StandardCharsets.UTF_8.newDecoder();
+
+    void reset(byte[] bytes, int at, int end) {
+        this.bytes = bytes;
+        this.at = at;
+        this.end = end;
+    }
+
+    /** A zigzag {@code long}; longer than needed is read, as long as it fits into ten bytes and 64 bits. */
+    long readLong() {
+        long value = 0;
+        for (int index = 0; index < LONG_BYTES_MAX; index++) {
+            if (at + index >= end) {
+                throw new FaultException(Fault.TRUNCATED, at);
+            }
+            int next = bytes[at + index];
+            // The tenth byte holds the 64th bit alone.
+            if (index == LONG_BYTES_MAX - 1 && (next & 0xff) > 1) {
+                break;
+            }
+            value |= (long) (next & 0x7f) << 7 * index;
+            if (next >= 0) {
+                at += index + 1;
+                return value >>> 1 ^ -(value & 1);
+            }
+        }
+        throw new FaultException(Fault.INTEGER_TOO_LONG, at);
+    }
+
+    int readInt() {
+        int begin = at;
+        long value = readLong();
+        if (value != (int) value) {
+            throw new FaultException(Fault.INTEGER_TOO_LONG, begin);
+        }
+        return (int) value;
+    }
+
+    float readFloat() {
+        return Float.intBitsToFloat(Integer.reverseBytes(ByteBuffer.wrap(bytes, fixed(4), 4).getInt()));
+    }
+
+    double readDouble() {
+        return Double.longBitsToDouble(ByteTable.getLong(bytes, fixed(8)));
+    }
+
+    private int fixed(int length) {
+        if (end - at < length) {
+            throw new FaultException(Fault.TRUNCATED, at);
+        }
+        at += length;
+        return at - length;
+    }
+
+    /** Takes a string and gives its length; it ends where the cursor then stands. */
+    int readString() {
+        int begin = at;
+        long length = readLong();
+        if (length < 0 || length > end - at) {
+            throw new FaultException(length < 0 ? Fault.LENGTH : Fault.TRUNCATED, begin);
+        }
+        if (!isUtf8(at, (int) length)) {
+            throw new FaultException(Fault.UTF8, begin);
+        }
+        if (length > StringInterner.STRING_BYTES_MAX) {
+            throw new FaultException(Fault.STRING_TOO_LONG, begin);
+        }
+        at += (int) length;
+        return (int) length;
+    }
+
+    private boolean isUtf8(int from, int length) {
+        for (int index = from; index < from + length; index++) {
+            if (bytes[index] < 0) {
+                try {
+                    utf8.decode(ByteBuffer.wrap(bytes, from, length));
+                    return true;
+                } catch (CharacterCodingException error) {
+                    return false;
+                }
+            }
+        }
+        return true;
+    }
+
+    /** How many entries the next block has, and where it must end; {@link #blockEnd} is -1 if it does not say. */
+    long readBlock() {
+        int begin = at;
+        long count = readLong();
+        blockEnd = -1;
+        if (count < 0) {
+            long size;
+            try {
+                size = readLong();
+            } catch (FaultException fault) {
+                throw new FaultException(fault.fault, begin);
+            }
+            if (size < 0 || size > end - at) {
+                throw new FaultException(Fault.LENGTH, begin);
+            }
+            blockEnd = at + (int) size;
+        }
+        // The least number has no opposite; as one without a sign it is right, and more than there can be.
+        return count == Long.MIN_VALUE ? Long.MAX_VALUE : Math.abs(count);
+    }
+
+    int blockEnd;
+
+    void finish() {
+        if (at != end) {
+            throw new FaultException(Fault.REMAINDER, at);
+        }
+    }
+}

@@ -1,0 +1,256 @@
+package io.rawline.measurement;
+
+import io.rawline.Records;
+import java.nio.ByteBuffer;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Objects;
+
+/**
+ * Decodes measurements of one shape: a series id, a time and a value each. One for each thread; all share one table. Nothing
+ * is allocated for a measurement whose metric and tags were seen before.
+ *
+ * <p>A message is a metric and tags, which repeat, then a time and a value, which change. The last two are read <b>from the
+ * message's end</b>: in a variable-length integer every byte but the last has its high bit set. What is before them is looked
+ * up whole among the encodings seen before: one hash, one comparison of all bytes. Found, the message is valid, for the
+ * reader that goes forward with every check would take the same steps as it did on the message that was remembered. Not
+ * found, it is read forward, and its encoding remembered.
+ *
+ * <p>Messages are taken in blocks, and each block in three passes, since with a million series each look-up misses the
+ * cache twice: each pass asks for the memory that the next one needs.
+ */
+public final class MeasurementDecoder {
+    /** Faults described in full for each call; the others are counted. */
+    public static final int FAULTS_MAX = 8;
+
+    private static final int BLOCK = 64;
+    private static final int FORWARD = -1;
+
+    private final SeriesTable table;
+    private final ByteTable encodings;
+    private final byte[] head;
+    private final ValueType type;
+    private final Tail tail = new Tail();
+    private final Scratch scratch = new Scratch();
+    private final List<MessageFault> faults = new ArrayList<>(FAULTS_MAX);
+
+    /** The messages of a block: where they begin and end in one array. */
+    private final int[] begins = new int[BLOCK];
+    private final int[] ends = new int[BLOCK];
+    /** Where time begins, or {@link #FORWARD}; the hash of what is before it; time and value. */
+    private final int[] tails = new int[BLOCK];
+    private final long[] hashes = new long[BLOCK];
+    private final long[] times = new long[BLOCK];
+    private final double[] values = new double[BLOCK];
+    /** Copies of messages that lie in no accessible array. */
+    private byte[] copy = new byte[BLOCK * 128];
+
+    private long messages;
+    private long rows;
+    private long dropped;
+    private long faulty;
+    /** Keeps the passes that only ask from being left out. */
+    private long touched;
+
+    /**
+     * A decoder of messages of this shape.
+     *
+     * @param shape the shape
+     * @param table gives the series their ids
+     */
+    public MeasurementDecoder(MeasurementShape shape, SeriesTable table) {
+        this.table = Objects.requireNonNull(table);
+        encodings = table.encodings();
+        head = shape.head();
+        type = shape.value();
+    }
+
+    /**
+     * Decodes records to their end. Bad ones and those without room are counted and left out.
+     *
+     * @param records the records, each one message
+     * @param out takes the measurements, in order
+     * @return what became of them
+     */
+    public Counts decode(Records records, MeasurementSink out) {
+        start();
+        int count = 0;
+        int used = 0;
+        while (records.next()) {
+            int length = records.length();
+            if (count == BLOCK || count > 0 && used + length > copy.length) {
+                decodeBlock(copy, count, out);
+                count = 0;
+                used = 0;
+            }
+            reserve(used + length);
+            records.buffer().get(records.position(), copy, used, length);
+            begins[count] = used;
+            used += length;
+            ends[count++] = used;
+        }
+        decodeBlock(copy, count, out);
+        return counts();
+    }
+
+    /**
+     * Decodes messages that lie one behind the other.
+     *
+     * @param block an array that holds them
+     * @param offset where the first begins
+     * @param lengths their lengths in bytes
+     * @param count how many there are
+     * @param out takes the measurements, in order
+     * @return what became of them
+     */
+    public Counts decode(byte[] block, int offset, int[] lengths, int count, MeasurementSink out) {
+        start();
+        for (int first = 0; first < count; first += BLOCK) {
+            int size = Math.min(BLOCK, count - first);
+            for (int index = 0; index < size; index++) {
+                begins[index] = offset;
+                Objects.checkFromIndexSize(offset, lengths[first + index], block.length);
+                offset += lengths[first + index];
+                ends[index] = offset;
+            }
+            decodeBlock(block, size, out);
+        }
+        return counts();
+    }
+
+    /**
+     * Decodes one message, between the buffer's position and limit, which stay where they are.
+     *
+     * @param message the message
+     * @param out takes the measurement
+     * @return whether there is one; if not, {@link #faults} says why, or nothing where the table is full
+     */
+    public boolean decode(ByteBuffer message, MeasurementSink out) {
+        start();
+        byte[] bytes = copy;
+        begins[0] = 0;
+        if (message.hasArray()) {
+            bytes = message.array();
+            begins[0] = message.arrayOffset() + message.position();
+        } else {
+            reserve(message.remaining());
+            bytes = copy;
+            message.get(message.position(), bytes, 0, message.remaining());
+        }
+        ends[0] = begins[0] + message.remaining();
+        decodeBlock(bytes, 1, out);
+        return rows == 1;
+    }
+
+    /**
+     * The first faults of the last call, at most {@link #FAULTS_MAX}.
+     *
+     * @return a list that the next call changes
+     */
+    public List<MessageFault> faults() {
+        return java.util.Collections.unmodifiableList(faults);
+    }
+
+    /**
+     * The table that gives the series their ids.
+     *
+     * @return the table
+     */
+    public SeriesTable table() {
+        return table;
+    }
+
+    private void start() {
+        faults.clear();
+        messages = 0;
+        rows = 0;
+        dropped = 0;
+        faulty = 0;
+    }
+
+    private Counts counts() {
+        return new Counts(messages, rows, dropped, faulty);
+    }
+
+    private void reserve(int length) {
+        if (length > copy.length) {
+            copy = Arrays.copyOf(copy, Math.max(length, (int) Math.min(copy.length * 2L, Integer.MAX_VALUE - 64)));
+        }
+    }
+
+    private void decodeBlock(byte[] bytes, int count, MeasurementSink out) {
+        long asked = 0;
+        for (int index = 0; index < count; index++) {
+            int body = begins[index] + head.length;
+            if (!hasHead(bytes, begins[index], ends[index]) || !tail.read(type, bytes, body, ends[index])) {
+                tails[index] = FORWARD;
+                continue;
+            }
+            long hash = encodings.hash(bytes, body, tail.begin - body);
+            asked += encodings.touchSlot(hash);
+            tails[index] = tail.begin;
+            hashes[index] = hash;
+            times[index] = tail.time;
+            values[index] = tail.value;
+        }
+        for (int index = 0; index < count && count > 1; index++) {
+            asked += tails[index] == FORWARD ? 0 : encodings.touchEntry(hashes[index]);
+        }
+        touched = asked;
+        for (int index = 0; index < count; index++) {
+            int body = begins[index] + head.length;
+            int series = tails[index] == FORWARD ? -1
+                    : encodings.find(hashes[index], bytes, body, tails[index] - body);
+            if (series >= 0) {
+                rows++;
+                out.add(series, times[index], values[index]);
+            } else {
+                readForward(bytes, begins[index], ends[index], messages + index, out);
+            }
+        }
+        messages += count;
+    }
+
+    private boolean hasHead(byte[] bytes, int begin, int end) {
+        return end - begin >= head.length && Arrays.equals(bytes, begin, begin + head.length, head, 0, head.length);
+    }
+
+    /** Reads a message from the front, with every check. */
+    private void readForward(byte[] bytes, int begin, int end, long number, MeasurementSink out) {
+        Cursor cursor = scratch.cursor;
+        cursor.reset(bytes, begin, end);
+        scratch.field = "frame";
+        try {
+            if (!hasHead(bytes, begin, end)) {
+                throw new FaultException(Fault.FRAME, begin);
+            }
+            cursor.at += head.length;
+            scratch.readIdentity();
+            scratch.field = "time";
+            long time = cursor.readLong();
+            scratch.field = "value";
+            double value = switch (type) {
+                case INT -> cursor.readInt();
+                case LONG -> cursor.readLong();
+                case FLOAT -> cursor.readFloat();
+                case DOUBLE -> cursor.readDouble();
+            };
+            scratch.field = "end";
+            cursor.finish();
+            // Only now: a bad message leaves nothing in the table.
+            int series = table.learn(scratch);
+            if (series < 0) {
+                dropped++;
+                return;
+            }
+            rows++;
+            out.add(series, time, value);
+        } catch (FaultException fault) {
+            faulty++;
+            if (faults.size() < FAULTS_MAX) {
+                faults.add(new MessageFault(number, scratch.field, fault.place - begin, fault.fault));
+            }
+        }
+    }
+}
