@@ -35,9 +35,13 @@ impl<'s, 'o> Encoder<'s, 'o> {
     }
 
     /// The type to write as, with `takes` giving each type's rank, the lowest first. Of a union the branch is written.
-    fn pick(&mut self, found: &str, takes: impl Fn(&Kind) -> Option<u32>) -> Result<&'s Kind, EncodeError> {
+    fn pick(
+        &mut self,
+        found: impl std::fmt::Display,
+        takes: impl Fn(&Kind) -> Option<u32>,
+    ) -> Result<&'s Kind, EncodeError> {
         let kind = self.schema.kind(self.id);
-        let wrong = || EncodeError::new(kind.to_string(), found);
+        let wrong = || EncodeError::new(kind.to_string(), found.to_string());
         let Kind::Union(branches) = kind else {
             return takes(kind).map(|_| kind).ok_or_else(wrong);
         };
@@ -45,7 +49,7 @@ impl<'s, 'o> Encoder<'s, 'o> {
         let ranks = ranks.filter_map(|(index, id)| Some((takes(self.schema.kind(*id))?, index, *id)));
         let Some((_, index, id)) = ranks.min_by_key(|(rank, index, _)| (*rank, *index)) else {
             let names: Vec<String> = branches.iter().map(|id| self.schema.kind(*id).to_string()).collect();
-            return Err(EncodeError::new(format!("one of {}", names.join(", ")), found));
+            return Err(EncodeError::new(format!("one of {}", names.join(", ")), found.to_string()));
         };
         encode::length(self.out, index);
         self.id = id;
@@ -54,7 +58,7 @@ impl<'s, 'o> Encoder<'s, 'o> {
 
     fn integer(mut self, value: i64) -> Result<(), EncodeError> {
         let int = i32::try_from(value).is_ok();
-        self.pick(&format!("the integer {value}"), |kind| match kind {
+        self.pick(format_args!("the integer {value}"), |kind| match kind {
             Kind::Long => Some(1),
             Kind::Int if int => Some(0),
             _ => None,
@@ -80,7 +84,7 @@ impl<'s, 'o> Encoder<'s, 'o> {
     }
 
     fn record(mut self, name: &str) -> Result<Fields<'s, 'o>, EncodeError> {
-        let kind = self.pick(&format!("a struct {name}"), |kind| match kind {
+        let kind = self.pick(format_args!("a struct {name}"), |kind| match kind {
             Kind::Record(record) => Some(u32::from(record.name.simple() != name)),
             _ => None,
         })?;
@@ -185,7 +189,7 @@ impl<'s, 'o> Serializer for Encoder<'s, 'o> {
     }
 
     fn serialize_bytes(mut self, value: &[u8]) -> Result<(), EncodeError> {
-        let kind = self.pick(&format!("{} bytes", value.len()), |kind| match kind {
+        let kind = self.pick(format_args!("{} bytes", value.len()), |kind| match kind {
             Kind::Bytes => Some(0),
             Kind::Fixed(fixed) if fixed.size == value.len() => Some(1),
             _ => None,

@@ -164,10 +164,10 @@ impl Decoder {
 }
 
 /// Of a tag whose value does not always take the same bytes, or is to be checked.
-const NO_STEP: u8 = u8::MAX;
+pub(crate) const NO_STEP: u8 = u8::MAX;
 
 /// Bytes of a value by its tag, the tag's own included.
-const STEPS: [u8; 16] = {
+pub(crate) const STEPS: [u8; 16] = {
     let mut steps = [NO_STEP; 16];
     let mut tag = 0;
     while tag < FIXED_BYTES.len() {

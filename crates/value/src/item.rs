@@ -1,5 +1,6 @@
 //! Values one after the other off the bytes and onto them, a container as its head: what JSON and serde share.
 
+use crate::decoder::{NO_STEP, STEPS};
 use crate::encode::{put_array, put_string, put_word};
 use crate::wire::{FIXED_BYTES, Reader, pack_real, put_size, unpack_real};
 use crate::{Address, Decoder, Kind, Limits, Port, Protocol, Subnet, ValueError, decode};
@@ -114,16 +115,41 @@ impl<'a> ItemReader<'a> {
     }
 
     fn value_of_any_length(&mut self, start: &'a [u8]) -> Result<&'a [u8], ValueError> {
+        let bytes = self.bytes;
+        // Where the next value begins. The reader is brought there only for what it alone can read.
+        let mut at = self.reader.position();
         let mut left = 1;
         while left > 0 {
             left -= 1;
+            let position = at;
+            let tag = *bytes.get(position).ok_or(ValueError::Truncated { position })?;
+            let step = STEPS.get(usize::from(tag)).copied().unwrap_or(NO_STEP);
+            if step != NO_STEP {
+                at = position + usize::from(step);
+                if at > bytes.len() {
+                    return Err(ValueError::Truncated { position: position + 1 });
+                }
+                continue;
+            }
+            if (tag == Kind::String as u8 || tag == Kind::Enum as u8)
+                && let Some(length) = bytes.get(position + 1).filter(|length| **length < 0x80)
+            {
+                at = position + 2 + usize::from(*length);
+                if at > bytes.len() {
+                    return Err(ValueError::Truncated { position: position + 2 });
+                }
+                continue;
+            }
+            self.reader.go_to(bytes, position);
             // Never more than there are bytes, which the reader sees to.
             left += match self.item()? {
                 Item::Set(elements) | Item::Vector(elements) => elements,
                 Item::Table(pairs) => pairs * 2,
                 _ => 0,
             };
+            at = self.reader.position();
         }
+        self.reader.go_to(bytes, at);
         Ok(start.get(..start.len() - self.rest().len()).unwrap_or_default())
     }
 
