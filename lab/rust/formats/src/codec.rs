@@ -1,0 +1,185 @@
+//! What a row is: a library used in one way, and what it can do with a message.
+
+use anyhow::Result;
+
+use crate::cases::Message;
+
+/// What is measured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Operation {
+    /// From the owned message to bytes.
+    Encode,
+    /// From bytes to a message that owns all it holds.
+    Decode,
+    /// From bytes to the one field, as cheaply as the library allows.
+    Field,
+    /// From bytes to every field, read once.
+    Fields,
+}
+
+impl Operation {
+    /// All there are.
+    pub const ALL: [Operation; 4] = [Operation::Encode, Operation::Decode, Operation::Field, Operation::Fields];
+
+    /// The name that results give it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Operation::Encode => "encode",
+            Operation::Decode => "decode",
+            Operation::Field => "field",
+            Operation::Fields => "fields",
+        }
+    }
+}
+
+/// Which library it is, how it is used, and what of it is measured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Row {
+    /// The wire format.
+    pub format: &'static str,
+    /// The crate.
+    pub library: &'static str,
+    /// What is changed from the documented use; empty for that itself.
+    pub variant: &'static str,
+    /// What is measured; [`Codec`]'s other functions are not called.
+    pub operations: &'static [Operation],
+}
+
+impl Row {
+    /// A row with every operation, used as documented.
+    pub const fn new(format: &'static str, library: &'static str) -> Row {
+        Row { format, library, variant: "", operations: &Operation::ALL }
+    }
+
+    /// The row with a change.
+    pub const fn variant(self, variant: &'static str) -> Row {
+        Row { variant, ..self }
+    }
+
+    /// The row with only some operations.
+    pub const fn only(self, operations: &'static [Operation]) -> Row {
+        Row { operations, ..self }
+    }
+
+    /// Whether this is measured.
+    pub fn has(&self, operation: Operation) -> bool {
+        self.operations.contains(&operation)
+    }
+
+    /// Library and variant, as folders are called: `simd-json+reused buffers`.
+    pub fn name(&self) -> String {
+        if self.variant.is_empty() {
+            return self.library.to_owned();
+        }
+        format!("{}+{}", self.library, self.variant)
+    }
+}
+
+/// A row's row.
+pub trait Used {
+    /// Which one it is.
+    const ROW: Row;
+}
+
+/// A library used in one way on one case: buffers, schemas and whatever else it keeps from message to message. Each
+/// thread has its own.
+pub trait Codec<M: Message>: Used + Sized {
+    /// The message as the library takes it; made before the clock runs.
+    type Native: Send + Sync + 'static;
+    /// The message as the library gives it, owning all it holds.
+    type Decoded;
+
+    /// A codec with nothing read or written yet.
+    fn new() -> Result<Self>;
+
+    /// The library's message.
+    fn native(message: &M) -> Result<Self::Native>;
+
+    /// The case's message, to compare.
+    fn message(decoded: Self::Decoded) -> Result<M>;
+
+    /// The message's bytes.
+    fn encode(&mut self, native: &Self::Native) -> Result<&[u8]>;
+
+    /// The message that these bytes hold.
+    fn decode(&mut self, bytes: &[u8]) -> Result<Self::Decoded>;
+
+    /// The sum of the one field.
+    fn field(&mut self, bytes: &[u8]) -> Result<u64>;
+
+    /// The sum of all fields.
+    fn fields(&mut self, bytes: &[u8]) -> Result<u64>;
+
+    /// What [`Codec::fields`] must give.
+    fn sum(message: &M) -> Result<u64> {
+        Ok(message.sum())
+    }
+
+    /// What [`Codec::field`] must give.
+    fn one(message: &M) -> Result<u64> {
+        Ok(message.one())
+    }
+}
+
+/// A message in a library's own type of the same fields, by way of JSON.
+pub fn convert<From: serde::Serialize, To: serde::de::DeserializeOwned>(from: &From) -> Result<To> {
+    Ok(serde_json::from_value(serde_json::to_value(from)?)?)
+}
+
+/// A codec's types and conversions where the library takes the plain types.
+macro_rules! plain_messages {
+    () => {
+        type Native = M;
+        type Decoded = M;
+
+        fn native(message: &M) -> ::anyhow::Result<M> {
+            Ok(message.clone())
+        }
+
+        fn message(decoded: M) -> ::anyhow::Result<M> {
+            Ok(decoded)
+        }
+    };
+}
+pub(crate) use plain_messages;
+
+/// A codec's types and conversions where the library takes the types that leave absent fields out.
+macro_rules! named_messages {
+    () => {
+        type Native = M::Named;
+        type Decoded = M::Named;
+
+        fn native(message: &M) -> ::anyhow::Result<M::Named> {
+            $crate::codec::convert(message)
+        }
+
+        fn message(decoded: M::Named) -> ::anyhow::Result<M> {
+            $crate::codec::convert(&decoded)
+        }
+    };
+}
+pub(crate) use named_messages;
+
+/// What a variant does as the row it wraps.
+macro_rules! as_wrapped {
+    ($($verb:ident -> $of:ty),*) => {
+        $(fn $verb(&mut self, bytes: &[u8]) -> ::anyhow::Result<$of> {
+            $crate::codec::Codec::<M>::$verb(&mut self.0, bytes)
+        })*
+    };
+}
+pub(crate) use as_wrapped;
+
+/// A variant's own construction, and its encoding as the row it wraps.
+macro_rules! wraps {
+    ($of:ty) => {
+        fn new() -> ::anyhow::Result<Self> {
+            Ok(Self(<$of as $crate::codec::Codec<M>>::new()?))
+        }
+
+        fn encode(&mut self, native: &Self::Native) -> ::anyhow::Result<&[u8]> {
+            $crate::codec::Codec::<M>::encode(&mut self.0, native)
+        }
+    };
+}
+pub(crate) use wraps;

@@ -1,0 +1,397 @@
+//! How the cases' types become values and come out of them again, as a program of its own would have it: one trait for
+//! what a value can be, one macro for records.
+
+use std::collections::BTreeMap;
+
+use anyhow::{Context, Result, bail};
+use rawline_value::{Address, EnumName, ListBuilder, Name, Port, Put, Step, TableBuilder, TimestampNs, Variant};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::cases::plain::{Customer, Doubles, Line, Measurement, Order, PingPong, Shipping, Strings};
+use crate::cases::{Message, Sum};
+
+/// What a value can be. `TABLE` says whether records are tables with names or vectors.
+pub trait Part: Sized {
+    /// Appends the value.
+    fn put<const TABLE: bool>(&self, out: &mut Vec<u8>);
+    /// Makes an owned one of a view.
+    fn get<const TABLE: bool>(view: Variant<'_>) -> Result<Self>;
+    /// Adds a view to a sum.
+    fn add<const TABLE: bool>(view: Variant<'_>, sum: &mut Sum) -> Result<()>;
+    /// Adds an owned one to a sum.
+    fn add_owned(&self, sum: &mut Sum);
+
+    /// Whether it is left out of a table.
+    fn is_absent(&self) -> bool {
+        false
+    }
+
+    /// What stands for a field that is not there.
+    fn absent() -> Option<Self> {
+        None
+    }
+}
+
+/// A case with the type that a program would have for our values.
+pub trait Valued: Message {
+    /// That type.
+    type Typed: Part + Serialize + DeserializeOwned + Send + Sync + 'static;
+    /// The way to the one field where records are tables.
+    const WAY_TABLE: &'static [Step<'static>];
+    /// The way to the one field where records are vectors.
+    const WAY_LIST: &'static [Step<'static>];
+    /// The typed message.
+    fn typed(&self) -> Result<Self::Typed>;
+    /// The case's message.
+    fn untyped(typed: Self::Typed) -> Result<Self>;
+}
+
+/// A part as builders take it.
+pub(crate) struct As<'p, P, const TABLE: bool>(pub(crate) &'p P);
+
+impl<P: Part, const TABLE: bool> Put for As<'_, P, TABLE> {
+    #[inline]
+    fn put(&self, out: &mut Vec<u8>) {
+        self.0.put::<TABLE>(out);
+    }
+}
+
+macro_rules! parts {
+    ($($of:ty: $view:ident, $self:ident => $put:expr, $get:expr, $sum:ident, $owned:expr;)*) => {
+        $(impl Part for $of {
+            #[inline]
+            fn put<const TABLE: bool>(&$self, out: &mut Vec<u8>) {
+                Put::put(&$put, out);
+            }
+
+            #[inline]
+            fn get<const TABLE: bool>($view: Variant<'_>) -> Result<Self> {
+                let found = || -> Option<Self> { $get };
+                found().with_context(|| format!("no {} but {:?}", stringify!($of), $view.kind()))
+            }
+
+            #[inline]
+            fn add<const TABLE: bool>(view: Variant<'_>, sum: &mut Sum) -> Result<()> {
+                let part = Self::get::<TABLE>(view)?;
+                part.add_owned(sum);
+                Ok(())
+            }
+
+            #[inline]
+            fn add_owned(&$self, sum: &mut Sum) {
+                sum.$sum($owned);
+            }
+        })*
+    };
+}
+
+parts! {
+    i64: view, self => *self, view.as_integer().or_else(|| view.as_count()?.try_into().ok()), int, *self;
+    i32: view, self => *self, i64::get::<TABLE>(view).ok()?.try_into().ok(), int, (*self).into();
+    bool: view, self => *self, view.as_boolean(), flag, *self;
+    f64: view, self => *self, view.as_real(), real, *self;
+    Address: view, self => *self, view.as_address(), bytes, self.octets();
+    Port: view, self => *self, view.as_port(), int, self.number.into();
+    TimestampNs: view, self => *self, view.as_timestamp().map(TimestampNs), int, self.0;
+}
+
+/// Texts are looked at where they lie.
+impl Part for String {
+    #[inline]
+    fn put<const TABLE: bool>(&self, out: &mut Vec<u8>) {
+        Put::put(self.as_str(), out);
+    }
+
+    #[inline]
+    fn get<const TABLE: bool>(view: Variant<'_>) -> Result<String> {
+        Ok(view.as_str().context("no text")?.to_owned())
+    }
+
+    #[inline]
+    fn add<const TABLE: bool>(view: Variant<'_>, sum: &mut Sum) -> Result<()> {
+        sum.text(view.as_str().context("no text")?);
+        Ok(())
+    }
+
+    #[inline]
+    fn add_owned(&self, sum: &mut Sum) {
+        sum.text(self);
+    }
+}
+
+/// An enum's name; a plain text stands for one too.
+impl Part for Name {
+    #[inline]
+    fn put<const TABLE: bool>(&self, out: &mut Vec<u8>) {
+        Put::put(&EnumName(&self.0), out);
+    }
+
+    #[inline]
+    fn get<const TABLE: bool>(view: Variant<'_>) -> Result<Name> {
+        Ok(Name(name(view)?.to_owned()))
+    }
+
+    #[inline]
+    fn add<const TABLE: bool>(view: Variant<'_>, sum: &mut Sum) -> Result<()> {
+        sum.text(name(view)?);
+        Ok(())
+    }
+
+    #[inline]
+    fn add_owned(&self, sum: &mut Sum) {
+        sum.text(&self.0);
+    }
+}
+
+#[inline]
+fn name(view: Variant<'_>) -> Result<&str> {
+    let bytes = view.as_enum().or_else(|| view.as_string()).context("no enum")?;
+    Ok(std::str::from_utf8(bytes)?)
+}
+
+impl<P: Part> Part for Vec<P> {
+    #[inline]
+    fn put<const TABLE: bool>(&self, out: &mut Vec<u8>) {
+        let mut list = ListBuilder::new(out);
+        self.iter().for_each(|part| {
+            list.add(As::<_, TABLE>(part));
+        });
+    }
+
+    #[inline]
+    fn get<const TABLE: bool>(view: Variant<'_>) -> Result<Vec<P>> {
+        view.as_list().context("no vector")?.iter().map(P::get::<TABLE>).collect()
+    }
+
+    #[inline]
+    fn add<const TABLE: bool>(view: Variant<'_>, sum: &mut Sum) -> Result<()> {
+        view.as_list().context("no vector")?.iter().try_for_each(|element| P::add::<TABLE>(element, sum))
+    }
+
+    fn add_owned(&self, sum: &mut Sum) {
+        self.iter().for_each(|part| part.add_owned(sum));
+    }
+}
+
+impl<P: Part> Part for Option<P> {
+    #[inline]
+    fn put<const TABLE: bool>(&self, out: &mut Vec<u8>) {
+        match self {
+            Some(part) => part.put::<TABLE>(out),
+            None => Put::put(&(), out),
+        }
+    }
+
+    #[inline]
+    fn get<const TABLE: bool>(view: Variant<'_>) -> Result<Option<P>> {
+        if view.is_none() { Ok(None) } else { P::get::<TABLE>(view).map(Some) }
+    }
+
+    #[inline]
+    fn add<const TABLE: bool>(view: Variant<'_>, sum: &mut Sum) -> Result<()> {
+        if view.is_none() { Ok(()) } else { P::add::<TABLE>(view, sum) }
+    }
+
+    fn add_owned(&self, sum: &mut Sum) {
+        self.iter().for_each(|part| part.add_owned(sum));
+    }
+
+    #[inline]
+    fn is_absent(&self) -> bool {
+        self.is_none()
+    }
+
+    #[inline]
+    fn absent() -> Option<Self> {
+        Some(None)
+    }
+}
+
+impl Part for BTreeMap<String, String> {
+    #[inline]
+    fn put<const TABLE: bool>(&self, out: &mut Vec<u8>) {
+        let mut table = TableBuilder::new(out);
+        for (key, value) in self {
+            table.add(key.as_str(), value.as_str());
+        }
+    }
+
+    #[inline]
+    fn get<const TABLE: bool>(view: Variant<'_>) -> Result<Self> {
+        let pairs = view.as_table().context("no table")?;
+        pairs.iter().map(|(key, value)| Ok((String::get::<TABLE>(key)?, String::get::<TABLE>(value)?))).collect()
+    }
+
+    #[inline]
+    fn add<const TABLE: bool>(view: Variant<'_>, sum: &mut Sum) -> Result<()> {
+        view.as_table().context("no table")?.iter().try_for_each(|(key, value)| {
+            String::add::<TABLE>(key, sum)?;
+            String::add::<TABLE>(value, sum)
+        })
+    }
+
+    fn add_owned(&self, sum: &mut Sum) {
+        for (key, value) in self {
+            sum.text(key);
+            sum.text(value);
+        }
+    }
+}
+
+/// A record: its fields in their own order, which a vector has, and in that of their names, which a table has.
+macro_rules! record {
+    ($of:ident, [$($field:ident: $type:ty),* $(,)?], [$($sorted:ident),* $(,)?]) => {
+        impl Part for $of {
+            #[inline]
+            fn put<const TABLE: bool>(&self, out: &mut Vec<u8>) {
+                if TABLE {
+                    let mut table = TableBuilder::new(out);
+                    $(if !self.$sorted.is_absent() {
+                        table.add(stringify!($sorted), As::<_, TABLE>(&self.$sorted));
+                    })*
+                } else {
+                    let mut list = ListBuilder::new(out);
+                    $(list.add(As::<_, TABLE>(&self.$field));)*
+                }
+            }
+
+            #[inline]
+            fn get<const TABLE: bool>(view: Variant<'_>) -> Result<Self> {
+                if TABLE {
+                    let table = view.as_table().context("no table")?;
+                    Ok($of { $($field: match table.get_field(field!($field)) {
+                        Some(view) => <$type as Part>::get::<TABLE>(view).context(stringify!($field))?,
+                        None => <$type as Part>::absent().context(concat!("there is no ", stringify!($field)))?,
+                    }),* })
+                } else {
+                    let list = view.as_list().context("no vector")?;
+                    let mut elements = list.iter();
+                    $(let $field = match elements.next() {
+                        Some(view) => <$type as Part>::get::<TABLE>(view).context(stringify!($field))?,
+                        None => bail!(concat!("the vector ends before ", stringify!($field))),
+                    };)*
+                    Ok($of { $($field),* })
+                }
+            }
+
+            #[inline]
+            fn add<const TABLE: bool>(view: Variant<'_>, sum: &mut Sum) -> Result<()> {
+                if TABLE {
+                    let table = view.as_table().context("no table")?;
+                    $(if let Some(view) = table.get_field(field!($field)) {
+                        <$type as Part>::add::<TABLE>(view, sum)?;
+                    })*
+                } else {
+                    let list = view.as_list().context("no vector")?;
+                    let mut elements = list.iter();
+                    $(if let Some(view) = elements.next() {
+                        <$type as Part>::add::<TABLE>(view, sum)?;
+                    })*
+                }
+                Ok(())
+            }
+
+            fn add_owned(&self, sum: &mut Sum) {
+                $(self.$field.add_owned(sum);)*
+            }
+        }
+    };
+}
+
+/// A field's name, with the place that tables had it at.
+macro_rules! field {
+    ($name:ident) => {{
+        static FIELD: rawline_value::Field<'static> = rawline_value::Field::new(stringify!($name));
+        &FIELD
+    }};
+}
+
+pub(crate) use {field, record};
+
+macro_rules! valued_as_is {
+    ($($of:ident [$($key:literal),+] [$($index:literal),+];)*) => {
+        $(impl Valued for $of {
+            type Typed = $of;
+            const WAY_TABLE: &'static [Step<'static>] = &[$(Step::Key($key)),+];
+            const WAY_LIST: &'static [Step<'static>] = &[$(Step::Index($index)),+];
+
+            fn typed(&self) -> Result<$of> {
+                Ok(self.clone())
+            }
+
+            fn untyped(typed: $of) -> Result<$of> {
+                Ok(typed)
+            }
+        })*
+    };
+}
+
+valued_as_is! {
+    PingPong ["message"] [2];
+    Doubles ["single_3"] [2];
+    Strings ["string_3"] [2];
+    Measurement ["metric"] [0];
+    Order ["customer", "name"] [3, 1];
+}
+
+record!(
+    PingPong,
+    [
+        id: i64,
+        version: i32,
+        message: String,
+        is_important: bool,
+        names: Vec<String>,
+        ints: Vec<i32>,
+        doubles: Vec<f64>,
+    ],
+    [doubles, id, ints, is_important, message, names, version]
+);
+record!(
+    Doubles,
+    [single_1: f64, single_2: f64, single_3: f64, single_4: f64, single_5: f64, list: Vec<f64>],
+    [list, single_1, single_2, single_3, single_4, single_5]
+);
+record!(
+    Strings,
+    [
+        string_1: String,
+        string_2: String,
+        string_3: String,
+        string_4: String,
+        string_5: String,
+        names: Vec<String>,
+    ],
+    [names, string_1, string_2, string_3, string_4, string_5]
+);
+record!(
+    Measurement,
+    [metric: String, tags: BTreeMap<String, String>, logtime: i64, value: i64],
+    [logtime, metric, tags, value]
+);
+record!(Customer, [id: i64, name: String, email: Option<String>], [email, id, name]);
+record!(
+    Shipping,
+    [street: String, city: String, postcode: String, country: String],
+    [city, country, postcode, street]
+);
+record!(
+    Line,
+    [sku: String, description: Option<String>, quantity: i32, unit_price_cents: i64, discount: Option<f64>],
+    [description, discount, quantity, sku, unit_price_cents]
+);
+record!(
+    Order,
+    [
+        id: i64,
+        placed_at: i64,
+        currency: String,
+        customer: Customer,
+        shipping: Option<Shipping>,
+        lines: Vec<Line>,
+        note: Option<String>,
+        total_cents: i64,
+    ],
+    [currency, customer, id, lines, note, placed_at, shipping, total_cents]
+);

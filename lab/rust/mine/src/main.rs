@@ -1,0 +1,195 @@
+//! `rawline-lab`: measures wire formats on your own messages, and says which it would choose.
+
+mod candidate;
+mod choose;
+mod error;
+mod formats;
+mod hints;
+mod measure;
+mod output;
+mod path;
+mod sample;
+mod shape;
+#[path = "../../../../crates/server/src/commands/value_types.rs"]
+mod value_types;
+
+use clap::Parser;
+use error::LabError;
+use formats::{SchemaFiles, Subject};
+use indicatif::{ProgressBar, ProgressFinish, ProgressStyle};
+use measure::measure;
+use output::Outcome;
+use path::FieldPath;
+use sample::{Bounds, Sample};
+use std::io::Write;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Duration;
+use value_types::FieldType;
+
+// Paragraphs are one line each: the terminal's width wraps them.
+const HELP: &str = "\
+The sample is a JSON object a line. No schema is needed: for Avro and Protobuf one is inferred, and the page shows it.
+
+Examples:
+  rawline-lab --sample orders.jsonl
+  rawline-lab --sample orders.jsonl --schema order.avsc --field customer.name --output orders.html
+  rawline-lab --sample orders.jsonl --schema order.proto --message shop.Order
+  zcat dns.json.gz | rawline-lab --sample - --as id.orig_h=address --as ts=timestamp
+
+Measured are the formats that need no schema or take one when the program runs: JSON, MessagePack, CBOR, Rawline's \
+values, Avro and Protobuf. Libraries that need code made from a schema (SBE, FlatBuffers, Cap'n Proto, and Protobuf by \
+prost) are faster than these; `make lab` measures them on messages of its own.
+
+What is printed: bytes a message; zstd: each message compressed alone; dict: alone, with a dictionary of other \
+messages; batch: all together. Encode, decode and field are medians, with the half of their interval of 95 %. What it \
+would choose: the row with the smallest product of bytes and time (encode and decode).
+
+Exit codes:
+  0  measured
+  1  a file can't be read or written
+  2  the arguments are wrong
+  3  the sample can't be measured: it is empty, not JSON, or its fields don't fit --field or --as
+  4  the schema is none, or the messages don't fit it";
+
+/// Measure wire formats on your own messages
+#[derive(Debug, Parser)]
+#[command(name = "rawline-lab", version, after_help = HELP)]
+struct Args {
+    /// Your messages, a JSON object a line; - is stdin
+    #[arg(long, value_name = "FILE.jsonl")]
+    sample: PathBuf,
+    /// Their schema, .avsc or .proto; may be given once of each
+    #[arg(long = "schema", value_name = "S.avsc|S.proto")]
+    schemas: Vec<PathBuf>,
+    /// The message in the .proto; needed if there are several
+    #[arg(long, value_name = "NAME")]
+    message: Option<String>,
+    /// The field that is read alone, such as customer.name [default: a string in the message's middle]
+    #[arg(long, value_name = "PATH")]
+    field: Option<String>,
+    /// What our values keep a field as: address, subnet, port, port@FIELD (its protocol in that field), timestamp,
+    /// timespan, enum, string, count, integer, real, set; may be given many times
+    #[arg(long = "as", value_name = "FIELD=TYPE")]
+    types: Vec<FieldType>,
+    /// Write the page there
+    #[arg(long, value_name = "PAGE.html")]
+    output: Option<PathBuf>,
+    /// Write the figures there, a result line each
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+    /// How long to measure
+    #[arg(long, value_name = "SECONDS", default_value_t = 20, value_parser = clap::value_parser!(u64).range(1..=600))]
+    seconds: u64,
+    /// How many messages to measure at most
+    #[arg(long, value_name = "COUNT", default_value_t = 1000, value_parser = clap::value_parser!(u64).range(1..=100_000))]
+    messages: u64,
+    /// How much of the sample to look at, in MB; of a larger file, places spread over it
+    #[arg(long, value_name = "MB", default_value_t = 64, value_parser = clap::value_parser!(u64).range(1..=4096))]
+    memory_mb: u64,
+}
+
+fn main() -> ExitCode {
+    let args = Args::parse();
+    match run(&args) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("rawline-lab: {error}");
+            ExitCode::from(error.exit_code())
+        }
+    }
+}
+
+fn run(args: &Args) -> Result<(), LabError> {
+    let files = schema_files(args)?;
+    let bar = progress();
+    bar.set_message("reading the sample");
+    let bounds = Bounds { bytes_max: args.memory_mb << 20, messages_max: args.messages as usize };
+    let sample = Sample::read(&args.sample, bounds)?;
+    let path = match &args.field {
+        Some(text) => FieldPath::find(text, &sample.shape)?,
+        None => FieldPath::by_default(&sample.shape)?,
+    };
+    bar.set_message("writing and reading every message, once");
+    let subject = Subject::new(&sample, path, args.types.clone(), &files)?;
+    let mut attempts = subject.attempts()?;
+    bar.set_message("measuring");
+    let mut candidates = Vec::new();
+    let mut rows = Vec::new();
+    let mut refused = Vec::new();
+    for attempt in attempts.drain(..) {
+        match attempt.candidate {
+            Ok(candidate) => {
+                candidates.push(candidate);
+                rows.push((attempt.row, attempt.version));
+            }
+            Err(why) => refused.push((attempt.row, why)),
+        }
+    }
+    // A thread that draws would be noise: the bar is drawn between rounds alone.
+    count_rounds(&bar);
+    let timings = measure(&mut candidates, Duration::from_secs(args.seconds), |done| bar.set_position(done));
+    bar.set_message("compressing");
+    let mut outcome = Outcome::new(&subject, args.field.is_none(), refused);
+    for (((row, version), candidate), timings) in rows.into_iter().zip(&candidates).zip(timings) {
+        outcome.add(row, version, candidate.wire(), timings)?;
+    }
+    bar.finish_and_clear();
+    outcome.notes.extend(hints::of(&sample, &args.types));
+    let name = args.sample.file_name().map_or("stdin".to_owned(), |name| name.to_string_lossy().into_owned());
+    let case = if name == "-" { "stdin".to_owned() } else { name };
+    if let Some(path) = &args.json {
+        write(path, &outcome.lines_text(&case)?)?;
+    }
+    if let Some(path) = &args.output {
+        write(path, &outcome.page(&case, &subject))?;
+    }
+    let mut out = std::io::stdout().lock();
+    match out.write_all(outcome.table(&case).as_bytes()) {
+        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
+        written => written.map_err(|source| LabError::File { path: "stdout".to_owned(), source }),
+    }
+}
+
+fn schema_files(args: &Args) -> Result<SchemaFiles, LabError> {
+    let mut files = SchemaFiles { message: args.message.clone(), ..SchemaFiles::default() };
+    for path in &args.schemas {
+        let place = match path.extension().and_then(|extension| extension.to_str()) {
+            Some("avsc") => &mut files.avro,
+            Some("proto") => &mut files.proto,
+            _ => {
+                return Err(LabError::Schema(format!(
+                    "{}: a schema's name ends in .avsc or .proto, which says what it is",
+                    path.display()
+                )));
+            }
+        };
+        if place.replace(path.clone()).is_some() {
+            return Err(LabError::Schema(format!("{}: there is a schema of its kind already", path.display())));
+        }
+    }
+    if files.message.is_some() && files.proto.is_none() {
+        return Err(LabError::Schema("--message names a message of a .proto: give it with --schema".to_owned()));
+    }
+    Ok(files)
+}
+
+/// On stderr, and nowhere if that is no terminal: what is done, until there are rounds to count.
+fn progress() -> ProgressBar {
+    let bar = ProgressBar::new_spinner().with_finish(ProgressFinish::AndClear);
+    bar.enable_steady_tick(Duration::from_millis(100));
+    bar
+}
+
+/// From now on rounds are counted.
+fn count_rounds(bar: &ProgressBar) {
+    if let Ok(style) = ProgressStyle::with_template("{msg} {wide_bar} {percent} %, {eta} left") {
+        bar.set_style(style);
+    }
+    bar.disable_steady_tick();
+    bar.set_length(measure::ROUNDS as u64);
+}
+
+fn write(path: &PathBuf, text: &str) -> Result<(), LabError> {
+    std::fs::write(path, text).map_err(|source| LabError::File { path: path.display().to_string(), source })
+}

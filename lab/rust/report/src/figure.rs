@@ -1,0 +1,196 @@
+//! One figure: what a row took for an operation in a setting.
+
+use crate::line::Line;
+use serde::Serialize;
+
+/// A library used in one way, in one language, for one format.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Default)]
+pub struct Row {
+    /// `rust`, `java` or `python`.
+    pub language: String,
+    /// The wire format.
+    pub format: String,
+    /// The library.
+    pub library: String,
+    /// Empty if used as documented.
+    pub variant: String,
+}
+
+impl Row {
+    /// The library, and its variant if it has one.
+    pub fn name(&self) -> String {
+        if self.variant.is_empty() { self.library.clone() } else { format!("{}, {}", self.library, self.variant) }
+    }
+}
+
+/// What is measured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Operation {
+    /// From the message in memory to bytes.
+    Encode,
+    /// From bytes to a message of its own memory.
+    Decode,
+    /// From bytes to one field.
+    Field,
+    /// From bytes to each field once.
+    Fields,
+    /// Bytes a message.
+    Bytes,
+    /// Bytes a message, each compressed alone.
+    BytesZstd,
+    /// Bytes a message, each compressed alone with a dictionary.
+    BytesZstdDictionary,
+    /// Bytes a message, all compressed together.
+    BytesZstdBatch,
+}
+
+impl Operation {
+    /// All of them, in the order in which they are shown.
+    pub const ALL: [Operation; 8] = [
+        Operation::Encode,
+        Operation::Decode,
+        Operation::Field,
+        Operation::Fields,
+        Operation::Bytes,
+        Operation::BytesZstd,
+        Operation::BytesZstdDictionary,
+        Operation::BytesZstdBatch,
+    ];
+
+    /// The name in files and addresses.
+    pub fn key(self) -> &'static str {
+        match self {
+            Operation::Encode => "encode",
+            Operation::Decode => "decode",
+            Operation::Field => "field",
+            Operation::Fields => "fields",
+            Operation::Bytes => "bytes",
+            Operation::BytesZstd => "bytes-zstd",
+            Operation::BytesZstdDictionary => "bytes-zstd-dictionary",
+            Operation::BytesZstdBatch => "bytes-zstd-batch",
+        }
+    }
+
+    /// The name for people.
+    pub fn title(self) -> &'static str {
+        match self {
+            Operation::Encode => "encode",
+            Operation::Decode => "decode",
+            Operation::Field => "read one field",
+            Operation::Fields => "read every field",
+            Operation::Bytes => "bytes a message",
+            Operation::BytesZstd => "bytes, each by zstd",
+            Operation::BytesZstdDictionary => "bytes, each by zstd with a dictionary",
+            Operation::BytesZstdBatch => "bytes, all together by zstd",
+        }
+    }
+
+    /// Whether its figures are nanoseconds, else they are bytes.
+    pub fn is_time(self) -> bool {
+        matches!(self, Operation::Encode | Operation::Decode | Operation::Field | Operation::Fields)
+    }
+
+    fn of_key(key: &str) -> Option<Operation> {
+        Operation::ALL.into_iter().find(|operation| operation.key() == key)
+    }
+}
+
+/// What a figure was measured on.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
+pub struct Setting {
+    /// Which messages.
+    pub case: String,
+    /// How large they are.
+    pub size: String,
+    /// `varied` or `one`.
+    pub messages: String,
+    /// What was done.
+    pub operation: Operation,
+    /// Threads at work at once.
+    pub threads: u32,
+}
+
+/// A row's figure in a setting, in nanoseconds or bytes, with the ends of its interval.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Figure {
+    /// Whose.
+    pub row: Row,
+    /// On what.
+    pub setting: Setting,
+    /// The library's version.
+    pub version: String,
+    /// The figure.
+    pub value: f64,
+    /// Lower end of the interval; the figure itself if nothing was said.
+    pub low: f64,
+    /// Upper end.
+    pub high: f64,
+    /// Bytes allocated an operation.
+    pub alloc_bytes: Option<f64>,
+    /// Whether it comes from a quick run.
+    pub quick: bool,
+}
+
+/// The figures that a line holds: one for a timed operation, up to four for sizes. An error says what is wrong with it.
+pub fn figures_of(line: &Line) -> Result<Vec<Figure>, String> {
+    for (what, text) in
+        [("language", &line.language), ("format", &line.format), ("library", &line.library), ("case", &line.case)]
+    {
+        if text.is_empty() {
+            return Err(format!("it has no {what}"));
+        }
+    }
+    let row = Row {
+        language: line.language.clone(),
+        format: line.format.clone(),
+        library: line.library.clone(),
+        variant: line.variant.clone(),
+    };
+    let or = |text: &str, default: &str| if text.is_empty() { default.to_owned() } else { text.to_owned() };
+    let figure = |operation, value: f64, low: f64, high: f64| Figure {
+        row: row.clone(),
+        setting: Setting {
+            case: line.case.clone(),
+            size: or(&line.size, "base"),
+            messages: or(&line.messages, "varied"),
+            operation,
+            threads: line.threads.max(1),
+        },
+        version: line.version.clone(),
+        value,
+        low,
+        high,
+        alloc_bytes: line.alloc_bytes,
+        quick: line.quick,
+    };
+    let usable = |value: f64| value.is_finite() && value > 0.0;
+    if line.operation == "size" {
+        let sizes = [
+            (Operation::Bytes, line.bytes),
+            (Operation::BytesZstd, line.bytes_zstd),
+            (Operation::BytesZstdDictionary, line.bytes_zstd_dictionary),
+            (Operation::BytesZstdBatch, line.bytes_zstd_batch),
+        ];
+        let mut figures = Vec::new();
+        for (operation, bytes) in sizes {
+            match bytes {
+                Some(bytes) if usable(bytes) => figures.push(figure(operation, bytes, bytes, bytes)),
+                Some(bytes) => return Err(format!("{bytes} is no size")),
+                None => {}
+            }
+        }
+        return if figures.is_empty() {
+            Err("its operation is size, and it has no bytes".to_owned())
+        } else {
+            Ok(figures)
+        };
+    }
+    let operation = Operation::of_key(&line.operation)
+        .filter(|operation| operation.is_time())
+        .ok_or_else(|| format!("{:?} is no operation", line.operation))?;
+    let Some(ns) = line.ns.filter(|ns| usable(*ns)) else { return Err("it has no ns above 0".to_owned()) };
+    let low = line.ns_low.filter(|low| usable(*low) && *low <= ns).unwrap_or(ns);
+    let high = line.ns_high.filter(|high| usable(*high) && *high >= ns).unwrap_or(ns);
+    Ok(vec![figure(operation, ns, low, high)])
+}

@@ -1,0 +1,109 @@
+//! The formats' names, colours and what they need: one place, so that a format looks the same everywhere.
+
+/// A wire format as it is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Format {
+    /// The key in result lines.
+    pub key: &'static str,
+    /// The name for people.
+    pub name: &'static str,
+    /// The class of its colour: formats of one family share it.
+    pub class: &'static str,
+    /// Whether a message can be read without a schema.
+    pub self_describing: bool,
+}
+
+const fn format(key: &'static str, name: &'static str, class: &'static str, self_describing: bool) -> Format {
+    Format { key, name, class, self_describing }
+}
+
+/// In the order in which they are shown.
+const FORMATS: [Format; 21] = [
+    format("values", "values", "values", true),
+    format("values-list", "values, list", "values", false),
+    format("json", "JSON", "json", true),
+    format("msgpack", "MessagePack", "msgpack", true),
+    format("msgpack-array", "MessagePack, array", "msgpack", false),
+    format("cbor", "CBOR", "cbor", true),
+    format("cbor-array", "CBOR, array", "cbor", false),
+    format("avro", "Avro", "avro", false),
+    format("protobuf", "Protobuf", "protobuf", false),
+    format("sbe", "SBE", "sbe", false),
+    format("flatbuffers", "FlatBuffers", "flatbuffers", false),
+    format("capnp", "Cap'n Proto", "capnp", false),
+    format("capnp-packed", "Cap'n Proto, packed", "capnp", false),
+    format("xml", "XML", "other", true),
+    format("rkyv", "rkyv", "other", false),
+    format("postcard", "postcard", "other", false),
+    format("bincode", "bincode", "other", false),
+    format("bincode-fixed", "bincode, fixed", "other", false),
+    format("bitcode", "bitcode", "other", false),
+    format("pickle", "pickle", "other", true),
+    format("jdk", "JDK serialization", "other", true),
+];
+
+/// Colours: each at least 3:1 against both backgrounds, and told apart by people who see red and green alike, since those
+/// that are alike in hue differ in lightness. No chart relies on them alone: every mark has its name.
+pub const COLOURS: [(&str, &str); 10] = [
+    ("values", "#d3451d"),
+    ("json", "#0072b2"),
+    ("msgpack", "#c27a00"),
+    ("cbor", "#c0629a"),
+    ("avro", "#00875f"),
+    ("protobuf", "#3a9bd1"),
+    ("sbe", "#948a00"),
+    ("flatbuffers", "#7b61c9"),
+    ("capnp", "#8f6237"),
+    ("other", "#808080"),
+];
+
+/// The format of that key; one that is not known is shown by its key, in grey.
+pub fn of(key: &str) -> Option<&'static Format> {
+    FORMATS.iter().find(|format| format.key == key)
+}
+
+/// Its name.
+pub fn name(key: &str) -> &str {
+    of(key).map_or(key, |format| format.name)
+}
+
+/// The class of its colour.
+pub fn class(key: &str) -> &'static str {
+    of(key).map_or("other", |format| format.class)
+}
+
+/// Its place in lists.
+pub fn place(key: &str) -> usize {
+    FORMATS.iter().position(|format| format.key == key).unwrap_or(FORMATS.len())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn luminance(colour: &str) -> f64 {
+        let channel = |at: usize| {
+            let value = f64::from(u8::from_str_radix(&colour[at..at + 2], 16).unwrap()) / 255.0;
+            if value <= 0.040_45 { value / 12.92 } else { ((value + 0.055) / 1.055).powf(2.4) }
+        };
+        0.2126 * channel(1) + 0.7152 * channel(3) + 0.0722 * channel(5)
+    }
+
+    #[test]
+    fn every_colour_stands_out_from_both_backgrounds() {
+        for (name, colour) in COLOURS {
+            for background in [crate::svg::LIGHT.background, crate::svg::DARK.background] {
+                let (one, other) = (luminance(colour), luminance(background));
+                let contrast = (one.max(other) + 0.05) / (one.min(other) + 0.05);
+                assert!(contrast >= 3.0, "{name} on {background}: {contrast:.2}");
+            }
+        }
+    }
+
+    #[test]
+    fn every_format_has_a_colour() {
+        for format in FORMATS {
+            assert!(COLOURS.iter().any(|(class, _)| *class == format.class), "{}", format.key);
+        }
+    }
+}

@@ -1,0 +1,148 @@
+//! `lab-report`: sizes of what the drivers wrote, the page, and the tables of the documentation.
+
+use clap::{Parser, Subcommand};
+use lab_report::article::Article;
+use lab_report::evolution::Evolution;
+use lab_report::{Check, Line, Report, docs, page, read, sizes};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+const EXAMPLES: &str = "\
+In this order, from the project's folder, after the three languages' drivers:
+  lab-report sizes    size lines of lab/out/wire, in lab/out/results.jsonl
+  lab-report page     lab/out/report.html
+  lab-report docs     tables and charts of docs/wire-formats.md
+
+The newest full run is shown, or the newest quick one where there is no full one; --run names others.
+
+Exit codes: 0 done; 1 a file could not be read or written; 2 the arguments are wrong.";
+
+/// Turn the laboratory's result lines into a page, charts and tables
+#[derive(Debug, Parser)]
+#[command(version, after_help = EXAMPLES)]
+struct Args {
+    /// The folder of the laboratory
+    #[arg(long, global = true, default_value = "lab", value_name = "DIR")]
+    lab: PathBuf,
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Measure the bytes in out/wire, and append size lines to out/results.jsonl
+    Sizes,
+    /// Write the page
+    Page {
+        /// Where to
+        #[arg(long, value_name = "FILE", help = "Where to [default: LAB/out/report.html]")]
+        output: Option<PathBuf>,
+        /// A run to show; may be given many times
+        #[arg(long = "run", value_name = "RUN")]
+        runs: Vec<String>,
+    },
+    /// Fill the tables of a document between their markers, and write the charts it shows beside it
+    Docs {
+        /// The document
+        #[arg(long, default_value = "docs/wire-formats.md", value_name = "FILE")]
+        document: PathBuf,
+        /// A run to show; may be given many times
+        #[arg(long = "run", value_name = "RUN")]
+        runs: Vec<String>,
+    },
+}
+
+fn main() -> ExitCode {
+    match run(&Args::parse()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("lab-report: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(args: &Args) -> Result<(), String> {
+    match &args.command {
+        Command::Sizes => write_sizes(&args.lab),
+        Command::Page { output, runs } => {
+            let report = report(&args.lab, runs)?;
+            let path = output.clone().unwrap_or_else(|| args.lab.join("out/report.html"));
+            let html = page::html(&report);
+            std::fs::write(&path, &html).map_err(|error| format!("{}: {error}", path.display()))?;
+            println!("{}: {} figures, {} kB", path.display(), report.figures.len(), html.len() / 1000);
+            Ok(())
+        }
+        Command::Docs { document, runs } => {
+            let report = report(&args.lab, runs)?;
+            let article = Article::read(&args.lab.join("report/article.json"))?;
+            let missing =
+                docs::fill(document, &report, &article).map_err(|error| format!("{}, {error}", document.display()))?;
+            println!("{}: filled", document.display());
+            if !missing.is_empty() {
+                eprintln!("lab-report: nothing was measured for the charts {}", missing.join(", "));
+            }
+            Ok(())
+        }
+    }
+}
+
+fn report(lab: &Path, runs: &[String]) -> Result<Report, String> {
+    let results = lab.join("out/results.jsonl");
+    let lines = read::lines::<Line>(&results).map_err(|error| error.to_string())?;
+    let conformance = lab.join("out/conformance.jsonl");
+    let checks = read::lines::<Check>(&conformance).map_err(|error| error.to_string())?;
+    let told = [(&results, &lines.bad), (&conformance, &checks.bad)];
+    for (path, bad) in told {
+        for (number, why) in bad {
+            eprintln!("lab-report: {}, line {number} is passed over: {why}", path.display());
+        }
+    }
+    if lines.items.is_empty() {
+        return Err(format!("{} has no results: run a driver first (make lab-quick)", results.display()));
+    }
+    if let Some(run) = runs.iter().find(|run| lines.items.iter().all(|line| line.run != **run)) {
+        return Err(format!("{} has no run {run:?}", results.display()));
+    }
+    let mut report = Report::new(&lines.items, &checks.items, runs);
+    for bad in &report.bad {
+        eprintln!("lab-report: {bad}; it is passed over");
+    }
+    report.title = "Wire formats in Rust, Java and Python".to_owned();
+    report.words = vec![
+        "What each library takes to write a message, read it whole, and read one field of it; and how many bytes it makes \
+         of it. Choose messages, size and operation; leave out languages and formats."
+            .to_owned(),
+    ];
+    report.evolution = Evolution::read(&lab.join("evolution/expected.json"))?;
+    if report.figures.is_empty() {
+        eprintln!("lab-report: no row has both a result and a passed conformance check; the page lists why");
+    }
+    Ok(report)
+}
+
+fn write_sizes(lab: &Path) -> Result<(), String> {
+    let wire = lab.join("out/wire");
+    let environment = |name: &str| std::env::var(name).unwrap_or_default();
+    let time = jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
+    let (lines, bad) =
+        sizes::of_folder(&wire, &sizes::blank(&environment("LAB_RUN"), &environment("LAB_COMMIT"), &time))?;
+    for bad in &bad {
+        eprintln!("lab-report: {bad}; it is passed over");
+    }
+    if lines.is_empty() {
+        return Err(format!("{} has no messages: let a driver write them (conform write)", wire.display()));
+    }
+    let path = lab.join("out/results.jsonl");
+    let mut text = String::new();
+    for line in &lines {
+        text.push_str(&serde_json::to_string(line).map_err(|error| error.to_string())?);
+        text.push('\n');
+    }
+    let file = std::fs::OpenOptions::new().create(true).append(true).open(&path);
+    let written = file.and_then(|mut file| file.write_all(text.as_bytes()));
+    written.map_err(|error| format!("{}: {error}", path.display()))?;
+    println!("{}: {} size lines", path.display(), lines.len());
+    Ok(())
+}

@@ -1,0 +1,154 @@
+//! Measures the bytes that the drivers wrote for conformance: plain, compressed each alone, with a dictionary, and together.
+
+use crate::line::{Line, Machine};
+use std::path::{Path, PathBuf};
+
+/// What zstd does without being told.
+const LEVEL: i32 = 3;
+/// What zstd's own program makes at most.
+const DICTIONARY_BYTES_MAX: usize = 110 << 10;
+/// Fewer samples teach a dictionary nothing.
+const DICTIONARY_MESSAGES_MIN: usize = 100;
+
+/// Means over messages.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Sizes {
+    /// Bytes a message.
+    pub bytes: f64,
+    /// Each compressed alone.
+    pub zstd: f64,
+    /// All compressed together, a message's share.
+    pub zstd_batch: f64,
+    /// Each of one half compressed alone with a dictionary trained on the other half, which is not counted. Nothing where
+    /// there are too few messages or too little in them.
+    pub zstd_dictionary: Option<f64>,
+}
+
+/// Measures messages. None has no sizes.
+pub fn measure<'m>(messages: impl Iterator<Item = &'m [u8]> + Clone) -> std::io::Result<Option<Sizes>> {
+    let count = messages.clone().count();
+    if count == 0 {
+        return Ok(None);
+    }
+    let mean = |bytes: usize, count: usize| bytes as f64 / count.max(1) as f64;
+    let mut compressor = zstd::bulk::Compressor::new(LEVEL)?;
+    let (mut bytes, mut alone) = (0, 0);
+    let mut batch = Vec::new();
+    for message in messages.clone() {
+        bytes += message.len();
+        alone += compressor.compress(message)?.len();
+        batch.extend_from_slice(message);
+    }
+    let together = compressor.compress(&batch)?.len();
+    let zstd_dictionary = if count < DICTIONARY_MESSAGES_MIN {
+        None
+    } else {
+        let trained: Vec<&[u8]> = messages.clone().step_by(2).collect();
+        // What is too alike or too little to learn from has no dictionary; that is no failure of the measurement.
+        zstd::dict::from_samples(&trained, DICTIONARY_BYTES_MAX).ok().and_then(|dictionary| {
+            let mut compressor = zstd::bulk::Compressor::with_dictionary(LEVEL, &dictionary).ok()?;
+            let others = messages.skip(1).step_by(2);
+            let total: usize = others
+                .clone()
+                .map(|message| compressor.compress(message).map(|out| out.len()))
+                .sum::<Result<_, _>>()
+                .ok()?;
+            Some(mean(total, others.count()))
+        })
+    };
+    Ok(Some(Sizes {
+        bytes: mean(bytes, count),
+        zstd: mean(alone, count),
+        zstd_batch: mean(together, count),
+        zstd_dictionary,
+    }))
+}
+
+/// A size line for each file `LANG/LIBRARY[+VARIANT]/FORMAT.CASE.SIZE.bin` under the folder, and what was passed over.
+pub fn of_folder(wire: &Path, blank: &Line) -> Result<(Vec<Line>, Vec<String>), String> {
+    let mut lines = Vec::new();
+    let mut bad = Vec::new();
+    for language in sorted(wire)? {
+        for library in sorted(&language)? {
+            for file in sorted(&library)? {
+                match of_file(&language, &library, &file, blank) {
+                    Ok(Some(line)) => lines.push(line),
+                    Ok(None) => {}
+                    Err(why) => bad.push(format!("{}: {why}", file.display())),
+                }
+            }
+        }
+    }
+    Ok((lines, bad))
+}
+
+fn of_file(language: &Path, library: &Path, file: &Path, blank: &Line) -> Result<Option<Line>, String> {
+    let name = |path: &Path| path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    let (file_name, library) = (name(file), name(library));
+    let Some(stem) = file_name.strip_suffix(".bin") else { return Ok(None) };
+    let mut parts = stem.rsplitn(3, '.');
+    let (Some(size), Some(case), Some(format)) = (parts.next(), parts.next(), parts.next()) else {
+        return Err("it is not named FORMAT.CASE.SIZE.bin".to_owned());
+    };
+    let content = std::fs::read(file).map_err(|error| error.to_string())?;
+    let messages = split(&content)?;
+    let sizes = measure(messages.iter().copied()).map_err(|error| error.to_string())?;
+    let Some(sizes) = sizes else { return Err("it has no message".to_owned()) };
+    let (library, variant) = library.split_once('+').unwrap_or((&library, ""));
+    let round = |bytes: f64| Some((bytes * 1000.0).round() / 1000.0);
+    Ok(Some(Line {
+        language: name(language),
+        library: library.to_owned(),
+        variant: variant.to_owned(),
+        format: format.to_owned(),
+        case: case.to_owned(),
+        size: size.to_owned(),
+        operation: "size".to_owned(),
+        messages: "varied".to_owned(),
+        threads: 1,
+        bytes: round(sizes.bytes),
+        bytes_zstd: round(sizes.zstd),
+        bytes_zstd_batch: round(sizes.zstd_batch),
+        bytes_zstd_dictionary: sizes.zstd_dictionary.and_then(round),
+        ..blank.clone()
+    }))
+}
+
+/// The messages of a file: each behind its length, u32 little-endian.
+fn split(mut content: &[u8]) -> Result<Vec<&[u8]>, String> {
+    let mut messages = Vec::new();
+    while !content.is_empty() {
+        let (length, rest) = content.split_first_chunk::<4>().ok_or("it ends within a length")?;
+        let length = u32::from_le_bytes(*length) as usize;
+        let (message, rest) =
+            rest.split_at_checked(length).ok_or_else(|| format!("message {} is cut off", messages.len() + 1))?;
+        messages.push(message);
+        content = rest;
+    }
+    Ok(messages)
+}
+
+fn sorted(folder: &Path) -> Result<Vec<PathBuf>, String> {
+    let failed = |error: std::io::Error| format!("can't read {}: {error}", folder.display());
+    if !folder.is_dir() {
+        return Ok(Vec::new());
+    }
+    let mut paths = Vec::new();
+    for entry in std::fs::read_dir(folder).map_err(failed)? {
+        paths.push(entry.map_err(failed)?.path());
+    }
+    paths.sort();
+    Ok(paths)
+}
+
+/// What every size line of this run has.
+pub fn blank(run: &str, commit: &str, time: &str) -> Line {
+    Line {
+        run: run.to_owned(),
+        commit: commit.to_owned(),
+        time: time.to_owned(),
+        machine: Machine::here(),
+        harness: format!("lab-report {}, zstd level {LEVEL}", env!("CARGO_PKG_VERSION")),
+        ..Line::default()
+    }
+}

@@ -1,0 +1,204 @@
+//! A panel of lines: each row's amount over the message's size; a format's best row is drawn strongly and named.
+
+use super::{Drawing, PANEL_WIDTH, Scale};
+use crate::figure::{Figure, Row};
+use crate::{formats, text};
+use std::collections::{BTreeMap, HashMap};
+
+const LEFT: f64 = 44.0;
+const RIGHT: f64 = 92.0;
+const TOP: f64 = 26.0;
+const BOTTOM: f64 = 300.0;
+const HEIGHT: f64 = 334.0;
+/// Between two names at the right.
+const NAME_STEP: f64 = 12.5;
+
+/// One language's rows over the sizes of one case.
+#[derive(Debug)]
+pub struct Lines<'f> {
+    /// The panel's name.
+    pub title: &'f str,
+    /// Figures of any number of rows and sizes.
+    pub figures: &'f [&'f Figure],
+    /// The message's size.
+    pub across: Scale,
+    /// The amounts.
+    pub up: Scale,
+    /// Whether the amounts are times, else bytes.
+    pub is_time: bool,
+}
+
+/// A row's points, ascending by size: size in bytes and figure.
+type Points<'f> = Vec<(f64, &'f Figure)>;
+
+impl Lines<'_> {
+    /// The panel.
+    pub fn draw(&self) -> Drawing {
+        let mut rows: BTreeMap<&Row, Points<'_>> = BTreeMap::new();
+        for figure in self.figures {
+            let Some(size) = text::size_bytes(&figure.setting.size) else { continue };
+            rows.entry(&figure.row).or_default().push((size, figure));
+        }
+        rows.values_mut().for_each(|points| points.sort_by(|one, other| one.0.total_cmp(&other.0)));
+        let best = best_of_formats(&rows);
+        let mut body = self.frame();
+        let mut names: Vec<(f64, &str)> = Vec::new();
+        // The strong ones last, so that they lie on top.
+        for strong in [false, true] {
+            for (row, points) in rows.iter().filter(|(row, _)| best.contains_key(**row) == strong) {
+                body.push_str(&self.line(row, points, strong));
+                if let Some((_, last)) = points.last().filter(|_| strong) {
+                    names.push((self.y(last.value), &row.format));
+                }
+            }
+        }
+        names.sort_by(|one, other| one.0.total_cmp(&other.0));
+        for (y, (_, format)) in spaced(&names).into_iter().zip(&names) {
+            body.push_str(&format!(
+                "<g class=\"label f-{}\" data-format=\"{}\"><rect class=\"dot\" x=\"{:.0}\" y=\"{:.1}\" width=\"7\" height=\"7\"/>\
+                 <text x=\"{:.0}\" y=\"{:.1}\">{}</text></g>",
+                formats::class(format),
+                text::escape(format),
+                PANEL_WIDTH - RIGHT + 8.0,
+                y - 3.5,
+                PANEL_WIDTH - RIGHT + 19.0,
+                y + 4.0,
+                text::escape(&text::short(formats::name(format), 14)),
+            ));
+        }
+        Drawing {
+            title: self.title.to_owned(),
+            description: format!("{}: {}.", self.title, described(&rows, &best, self.is_time)),
+            width: PANEL_WIDTH,
+            height: HEIGHT,
+            data: String::new(),
+            body,
+        }
+    }
+
+    /// The title, the scales and their names.
+    fn frame(&self) -> String {
+        let mut body = format!("<text class=\"head\" x=\"0\" y=\"14\">{}</text>", text::escape(self.title));
+        body.push_str(&format!(
+            "<text class=\"quiet end\" x=\"{PANEL_WIDTH}\" y=\"14\">less is better · both scales log</text>"
+        ));
+        let mut grid = String::new();
+        for tick in self.up.ticks(7) {
+            let y = self.y(tick);
+            grid.push_str(&format!("M{LEFT} {y:.1}H{:.0}", PANEL_WIDTH - RIGHT));
+            body.push_str(&format!(
+                "<text class=\"quiet end\" x=\"{:.0}\" y=\"{:.1}\">{}</text>",
+                LEFT - 4.0,
+                y + 4.0,
+                text::tick(tick, self.is_time)
+            ));
+        }
+        for tick in self.across.ticks(6) {
+            let x = self.x(tick);
+            grid.push_str(&format!("M{x:.1} {TOP}V{BOTTOM}"));
+            let label = text::tick(tick, false);
+            body.push_str(&format!(
+                "<text class=\"quiet middle\" x=\"{x:.1}\" y=\"{:.0}\">{label}</text>",
+                BOTTOM + 14.0
+            ));
+        }
+        body.push_str(&format!("<path class=\"rule\" d=\"{grid}\"/>"));
+        body.push_str(&format!(
+            "<text class=\"quiet middle\" x=\"{:.0}\" y=\"{:.0}\">the message as JSON</text>",
+            (LEFT + PANEL_WIDTH - RIGHT) / 2.0,
+            BOTTOM + 29.0
+        ));
+        body
+    }
+
+    fn line(&self, row: &Row, points: &Points<'_>, strong: bool) -> String {
+        let mut path = String::new();
+        let mut marks = String::new();
+        for (index, (size, figure)) in points.iter().enumerate() {
+            let (x, y) = (self.x(*size), self.y(figure.value));
+            path.push_str(&format!("{}{x:.1} {y:.1}", if index == 0 { 'M' } else { 'L' }));
+            if strong {
+                marks.push_str(&format!("<circle class=\"dot\" cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"2.6\"/>"));
+            }
+        }
+        let ends: Vec<String> = [points.first(), points.last()]
+            .into_iter()
+            .flatten()
+            .map(|(size, figure)| format!("{} at {}", text::amount(figure.value, self.is_time), text::bytes(*size)))
+            .collect();
+        format!(
+            "<g class=\"series f-{}{}\" data-format=\"{}\"><title>{}</title><path class=\"line\" d=\"{path}\"/>{marks}</g>",
+            formats::class(&row.format),
+            if strong { "" } else { " faint" },
+            text::escape(&row.format),
+            text::escape(&format!("{}, {}: {}", formats::name(&row.format), row.name(), ends.join(", "))),
+        )
+    }
+
+    fn x(&self, size: f64) -> f64 {
+        LEFT + self.across.share(size) * (PANEL_WIDTH - RIGHT - LEFT)
+    }
+
+    fn y(&self, amount: f64) -> f64 {
+        BOTTOM - self.up.share(amount) * (BOTTOM - TOP)
+    }
+}
+
+/// Of each format the row that is best at its largest size.
+fn best_of_formats<'f>(rows: &BTreeMap<&'f Row, Points<'f>>) -> HashMap<&'f Row, f64> {
+    let mut best: BTreeMap<&str, (&'f Row, f64, f64)> = BTreeMap::new();
+    for (row, points) in rows {
+        let Some((size, figure)) = points.last() else { continue };
+        let better = best
+            .get(row.format.as_str())
+            .is_none_or(|(_, best_size, value)| size > best_size || (size == best_size && figure.value < *value));
+        if better {
+            best.insert(&row.format, (*row, *size, figure.value));
+        }
+    }
+    best.into_values().map(|(row, _, value)| (row, value)).collect()
+}
+
+fn described(rows: &BTreeMap<&Row, Points<'_>>, best: &HashMap<&Row, f64>, is_time: bool) -> String {
+    let of_row = |(row, points): (&&Row, &Points<'_>)| {
+        let (first, last) = (points.first()?, points.last()?);
+        Some(format!(
+            "{} by {} from {} at {} to {} at {}",
+            formats::name(&row.format),
+            row.name(),
+            text::amount(first.1.value, is_time),
+            text::bytes(first.0),
+            text::amount(last.1.value, is_time),
+            text::bytes(last.0),
+        ))
+    };
+    let said: Vec<String> = rows.iter().filter(|(row, _)| best.contains_key(**row)).filter_map(of_row).collect();
+    said.join("; ")
+}
+
+/// Where names go whose lines end at these heights, ascending: moved apart, and up again where they would leave the panel.
+fn spaced(names: &[(f64, &str)]) -> Vec<f64> {
+    let mut places: Vec<f64> = Vec::with_capacity(names.len());
+    for (wanted, _) in names {
+        places.push(places.last().map_or(*wanted, |last| wanted.max(last + NAME_STEP)));
+    }
+    let mut floor = BOTTOM + 6.0;
+    for place in places.iter_mut().rev() {
+        *place = place.min(floor);
+        floor = *place - NAME_STEP;
+    }
+    places
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_keep_their_distance_and_stay_inside() {
+        let names = [(298.0, "a"), (299.0, "b"), (300.0, "c")];
+        let places = spaced(&names);
+        assert!(places.windows(2).all(|pair| pair[1] - pair[0] >= NAME_STEP - 1e-9));
+        assert!(places.iter().all(|place| *place <= BOTTOM + 6.0));
+    }
+}

@@ -1,0 +1,383 @@
+//! The tables of the documentation, as Markdown.
+
+use crate::article::{Article, ArticleRow};
+use crate::figure::{Figure, Operation, Row, Setting};
+use crate::report::{Report, case_place, size_place};
+use crate::text::{self, cell};
+use crate::{formats, stage};
+use std::collections::BTreeSet;
+
+/// The table of that name, or the names that there are.
+pub fn table(name: &str, report: &Report, article: &Article) -> Result<String, String> {
+    let mut words = name.split_whitespace();
+    match (words.next(), words.next(), words.next()) {
+        (Some(case @ ("pingpong" | "doubles" | "strings")), None, None) => Ok(beside_article(case, report, article)),
+        (Some("case"), Some(case), None) => Ok(of_case(case, report)),
+        (Some("growth"), Some(case), Some(operation)) => {
+            match Operation::ALL.iter().find(|known| known.key() == operation) {
+                Some(operation) => Ok(growth(case, *operation, report)),
+                None => Err(format!("{operation:?} is no operation")),
+            }
+        }
+        (Some("best"), None, None) => Ok(best(report)),
+        (Some("self-describing"), Some(case), None) => Ok(self_describing(case, report)),
+        (Some("conformance"), None, None) => Ok(conformance(report)),
+        (Some("refused"), None, None) => Ok(refused(report)),
+        (Some("evolution"), None, None) => Ok(evolution(report)),
+        (Some("machine"), None, None) => Ok(machine(report)),
+        _ => Err(format!(
+            "there is no table {name:?}; there are pingpong, doubles, strings, case CASE, growth CASE OPERATION, best, self-describing CASE, \
+             conformance, refused, evolution and machine"
+        )),
+    }
+}
+
+fn setting(case: &str, size: &str, operation: Operation) -> Setting {
+    let (case, size, messages) = (case.to_owned(), size.to_owned(), "varied".to_owned());
+    Setting { case, size, messages, operation, threads: 1 }
+}
+
+/// A Markdown table; columns but the first `texts` are numbers.
+fn markdown(head: &[&str], texts: usize, rows: &[Vec<String>]) -> String {
+    if rows.is_empty() {
+        return "Not measured yet.\n".to_owned();
+    }
+    let rule: Vec<&str> = (0..head.len()).map(|column| if column < texts { "---" } else { "---:" }).collect();
+    let mut table = format!("| {} |\n|{}|\n", head.join(" | "), rule.join("|"));
+    for row in rows {
+        table.push_str(&format!("| {} |\n", row.join(" | ")));
+    }
+    table
+}
+
+/// The rows that have a time in the case, by format and then by language.
+fn rows_of(report: &Report, case: &str) -> Vec<Row> {
+    let rows: BTreeSet<&Row> = report
+        .figures
+        .iter()
+        .filter(|figure| figure.setting.case == case && figure.setting.operation.is_time())
+        .map(|figure| &figure.row)
+        .collect();
+    let mut rows: Vec<Row> = rows.into_iter().cloned().collect();
+    rows.sort_by_key(|row| (formats::place(&row.format), row.format.clone(), row.language.clone()));
+    rows
+}
+
+fn named(row: &Row) -> [String; 2] {
+    [cell(formats::name(&row.format)), cell(&format!("{} ({})", row.name(), text::language(&row.language)))]
+}
+
+/// Messages a millisecond, and half the interval.
+fn per_ms(figure: Option<&Figure>) -> String {
+    figure.map_or("–".to_owned(), |figure| {
+        let (rate, low, high) = (1e6 / figure.value, 1e6 / figure.high, 1e6 / figure.low);
+        let half = (high - low) / 2.0;
+        if half > 0.0 { format!("{rate:.0} ±{half:.0}") } else { format!("{rate:.0}") }
+    })
+}
+
+fn time(figure: Option<&Figure>) -> String {
+    figure.map_or("–".to_owned(), |figure| {
+        let spread = text::spread(figure.value, figure.low, figure.high);
+        spread.map_or_else(|| text::time(figure.value), |spread| format!("{} {spread}", text::time(figure.value)))
+    })
+}
+
+fn alloc(encode: Option<&Figure>, decode: Option<&Figure>) -> String {
+    let one = |figure: Option<&Figure>| {
+        figure.and_then(|figure| figure.alloc_bytes).map_or("–".to_owned(), |bytes| format!("{bytes:.0}"))
+    };
+    match (one(encode), one(decode)) {
+        (encode, decode) if encode == "–" && decode == "–" => "–".to_owned(),
+        (encode, decode) => format!("{encode} / {decode}"),
+    }
+}
+
+/// One of the published tables: its figures beside ours.
+fn beside_article(case: &str, report: &Report, article: &Article) -> String {
+    let mut published: Vec<&ArticleRow> = article.rows.iter().filter(|row| row.case == case).collect();
+    let mut rows = Vec::new();
+    let dash = || vec!["–".to_owned(); 4];
+    let theirs = |row: &ArticleRow| {
+        let rate = |[rate, half]: [f64; 2]| format!("{rate:.0} ±{half:.0}");
+        vec![
+            format!("{} {}: {:.0}", cell(&row.library), row.version, row.bytes),
+            rate(row.encode_per_ms),
+            rate(row.decode_per_ms),
+            format!("{:.0} / {:.0}", row.encode_alloc_bytes, row.decode_alloc_bytes),
+        ]
+    };
+    for row in rows_of(report, case) {
+        let encode = report.figure(&row, &setting(case, "base", Operation::Encode)).cloned();
+        let decode = report.figure(&row, &setting(case, "base", Operation::Decode)).cloned();
+        let bytes = report.bytes(&row, case, "base").map_or("–".to_owned(), |bytes| format!("{bytes:.0}"));
+        let mut cells = named(&row).to_vec();
+        cells.extend([
+            bytes,
+            per_ms(encode.as_ref()),
+            per_ms(decode.as_ref()),
+            alloc(encode.as_ref(), decode.as_ref()),
+        ]);
+        let counterpart = published.iter().position(|published| {
+            row.language == "java"
+                && row.variant.is_empty()
+                && row.format == published.format
+                && row.library.to_lowercase().starts_with(&published.counterpart)
+        });
+        cells.extend(counterpart.map_or_else(dash, |place| theirs(published.remove(place))));
+        rows.push(cells);
+    }
+    // What the article has and we have no row for is not kept from the reader.
+    for row in published {
+        let mut cells = vec![cell(formats::name(&row.format)), cell(&format!("{} (Java)", row.library))];
+        cells.extend(dash());
+        cells.extend(theirs(row));
+        rows.push(cells);
+    }
+    let head = [
+        "format",
+        "library",
+        "bytes",
+        "encode/ms",
+        "decode/ms",
+        "B allocated",
+        "published: bytes",
+        "ser/ms",
+        "de/ms",
+        "B allocated",
+    ];
+    markdown(&head, 2, &rows)
+}
+
+/// All that is known of one case's messages at their base size.
+fn of_case(case: &str, report: &Report) -> String {
+    let rows: Vec<Vec<String>> = rows_of(report, case)
+        .iter()
+        .map(|row| {
+            let of = |operation| report.figure(row, &setting(case, "base", operation));
+            let (encode, decode) = (of(Operation::Encode), of(Operation::Decode));
+            let bytes = |operation| of(operation).map_or("–".to_owned(), |figure| format!("{:.0}", figure.value));
+            let mut cells = named(row).to_vec();
+            cells.push(report.bytes(row, case, "base").map_or("–".to_owned(), |bytes| format!("{bytes:.0}")));
+            cells.extend([bytes(Operation::BytesZstd), bytes(Operation::BytesZstdBatch)]);
+            cells.extend([time(encode), time(decode), time(of(Operation::Field)), time(of(Operation::Fields))]);
+            cells.push(alloc(encode, decode));
+            cells
+        })
+        .collect();
+    let head = [
+        "format",
+        "library",
+        "bytes",
+        "zstd",
+        "zstd batch",
+        "encode",
+        "decode",
+        "one field",
+        "every field",
+        "B allocated",
+    ];
+    markdown(&head, 2, &rows)
+}
+
+/// One operation over the sizes.
+fn growth(case: &str, operation: Operation, report: &Report) -> String {
+    let mut sizes: Vec<&String> = report
+        .figures
+        .iter()
+        .filter(|figure| figure.setting.case == case && figure.setting.operation == operation)
+        .map(|figure| &figure.setting.size)
+        .filter(|size| text::size_bytes(size).is_some())
+        .collect::<BTreeSet<_>>()
+        .into_iter()
+        .collect();
+    sizes.sort_by(|one, other| size_place(one).total_cmp(&size_place(other)));
+    let names: Vec<String> = sizes.iter().map(|size| text::size(size)).collect();
+    let mut head = vec!["format", "library"];
+    head.extend(names.iter().map(String::as_str));
+    let rows: Vec<Vec<String>> = rows_of(report, case)
+        .iter()
+        .filter_map(|row| {
+            let figures: Vec<Option<&Figure>> =
+                sizes.iter().map(|size| report.figure(row, &setting(case, size, operation))).collect();
+            figures.iter().any(Option::is_some).then(|| {
+                let mut cells = named(row).to_vec();
+                cells.extend(
+                    figures.iter().map(|figure| figure.map_or("–".to_owned(), |figure| text::time(figure.value))),
+                );
+                cells
+            })
+        })
+        .collect();
+    if sizes.is_empty() { "Not measured yet.\n".to_owned() } else { markdown(&head, 2, &rows) }
+}
+
+/// Of each case, language and operation the fastest row, and the fastest of those that need no schema.
+fn best(report: &Report) -> String {
+    let mut cases: Vec<&String> =
+        report.figures.iter().map(|figure| &figure.setting.case).collect::<BTreeSet<_>>().into_iter().collect();
+    cases.sort_by_key(|case| case_place(case));
+    let mut rows = Vec::new();
+    for case in cases {
+        for operation in [Operation::Encode, Operation::Decode, Operation::Field, Operation::Fields] {
+            let setting = setting(case, "base", operation);
+            for language in report.languages() {
+                let of_language = || report.of(&setting).filter(|figure| figure.row.language == language);
+                let Some(fastest) = of_language().next() else { continue };
+                let describes_itself =
+                    |figure: &&Figure| formats::of(&figure.row.format).is_some_and(|format| format.self_describing);
+                let say = |figure: Option<&Figure>| {
+                    figure.map_or("–".to_owned(), |figure| {
+                        let format = formats::name(&figure.row.format);
+                        cell(&format!("{format} by {}: {}", figure.row.name(), text::time(figure.value)))
+                    })
+                };
+                rows.push(vec![
+                    text::case(case),
+                    operation.title().to_owned(),
+                    text::language(&language),
+                    say(Some(fastest)),
+                    say(of_language().find(describes_itself)),
+                ]);
+            }
+        }
+    }
+    markdown(&["messages", "operation", "language", "fastest", "fastest that needs no schema"], 5, &rows)
+}
+
+/// Of each format that needs no schema its best row in each operation, and how far that is from the best of them all.
+fn self_describing(case: &str, report: &Report) -> String {
+    let operations = [Operation::Bytes, Operation::Encode, Operation::Decode, Operation::Field];
+    let describes_itself = |key: &str| formats::of(key).is_some_and(|format| format.self_describing);
+    let mut rows = Vec::new();
+    for language in report.languages() {
+        let best = |operation, format: Option<&str>| {
+            report
+                .of(&setting(case, "base", operation))
+                .filter(|figure| figure.row.language == language && describes_itself(&figure.row.format))
+                .find(|figure| format.is_none_or(|format| figure.row.format == format))
+        };
+        for format in report.formats().iter().filter(|format| describes_itself(format)) {
+            let cells = operations.map(|operation| match (best(operation, Some(format)), best(operation, None)) {
+                (Some(figure), Some(least)) => {
+                    let amount = text::amount(figure.value, operation.is_time());
+                    format!("{amount} ({:.2}x)", figure.value / least.value)
+                }
+                _ => "–".to_owned(),
+            });
+            if cells.iter().any(|cell| cell != "–") {
+                let mut row = vec![text::language(&language), cell(formats::name(format))];
+                row.extend(cells);
+                rows.push(row);
+            }
+        }
+    }
+    markdown(&["language", "format", "bytes", "encode", "decode", "one field"], 2, &rows)
+}
+
+fn conformance(report: &Report) -> String {
+    let matrix = &report.conformance.matrix;
+    let pairs: BTreeSet<(&String, &String)> = matrix.keys().map(|(writer, reader, _)| (writer, reader)).collect();
+    let mut formats: Vec<&String> =
+        matrix.keys().map(|(_, _, format)| format).collect::<BTreeSet<_>>().into_iter().collect();
+    formats.sort_by_key(|format| formats::place(format));
+    let names: Vec<String> = pairs
+        .iter()
+        .map(|(writer, reader)| format!("{} → {}", text::language(writer), text::language(reader)))
+        .collect();
+    let mut head = vec!["format"];
+    head.extend(names.iter().map(String::as_str));
+    let rows: Vec<Vec<String>> = formats
+        .iter()
+        .map(|format| {
+            let mut cells = vec![cell(formats::name(format))];
+            cells.extend(pairs.iter().map(|(writer, reader)| {
+                match matrix.get(&((*writer).clone(), (*reader).clone(), (*format).clone())) {
+                    Some((passed, 0)) => format!("{passed}"),
+                    Some((passed, failed)) => format!("**{passed} of {}**", passed + failed),
+                    None => "–".to_owned(),
+                }
+            }));
+            cells
+        })
+        .collect();
+    if rows.is_empty() { "Not checked yet.\n".to_owned() } else { markdown(&head, 1, &rows) }
+}
+
+fn refused(report: &Report) -> String {
+    if report.refused.is_empty() {
+        return "Every row that was measured has passed its checks.\n".to_owned();
+    }
+    let rows: Vec<Vec<String>> = report
+        .refused_rows()
+        .into_iter()
+        .map(|(row, cases, why)| {
+            let cases: Vec<String> = cases.into_iter().map(text::case).collect();
+            let mut cells = named(row).to_vec();
+            cells.extend([cases.join(", "), cell(&text::short(why, 200))]);
+            cells
+        })
+        .collect();
+    markdown(&["format", "library", "messages", "why"], 4, &rows)
+}
+
+fn evolution(report: &Report) -> String {
+    let Some(evolution) = &report.evolution else { return "Not tested yet.\n".to_owned() };
+    let mut head = vec!["format"];
+    head.extend(evolution.changes.iter().map(String::as_str));
+    let rows: Vec<Vec<String>> = evolution
+        .rows
+        .iter()
+        .map(|(format, cells)| {
+            let mut row = vec![cell(formats::name(format))];
+            row.extend(cells.iter().map(|text| cell(text)));
+            row
+        })
+        .collect();
+    let mut table = markdown(&head, head.len(), &rows);
+    table.push('\n');
+    for (word, meaning) in &evolution.meanings {
+        table.push_str(&format!("- **{}**: {}\n", cell(word), cell(meaning.as_str().unwrap_or_default())));
+    }
+    table.push_str("\n<details><summary>What is to be said of each format</summary>\n\n");
+    for (format, notes) in &evolution.notes {
+        table.push_str(&format!("- {}: {}\n", cell(formats::name(format)), cell(&notes.join("; "))));
+    }
+    table.push_str("\n</details>\n");
+    table
+}
+
+fn machine(report: &Report) -> String {
+    let rows: Vec<Vec<String>> = report
+        .sources
+        .iter()
+        .map(|source| {
+            let versions: Vec<String> =
+                source.versions.iter().map(|(library, version)| format!("{library} {version}")).collect();
+            let quick = if source.quick { " (quick)" } else { "" };
+            vec![
+                text::language(&source.language),
+                cell(&format!("{}{quick}, commit {}, {}", source.run, source.commit, source.time)),
+                cell(&source.machine.describe()),
+                cell(&format!("{}, {}", source.runtime, source.harness)),
+                cell(&versions.join(", ")),
+            ]
+        })
+        .collect();
+    markdown(&["language", "run", "machine", "runtime and harness", "versions"], 5, &rows)
+}
+
+/// The picture of that name, as [`stage`] names its charts.
+pub fn picture(name: &str, report: &Report) -> Option<String> {
+    let settings = report.settings();
+    if let Some(setting) = settings.iter().find(|setting| stage::setting_name(setting) == name) {
+        return Some(stage::bars(report, setting).picture());
+    }
+    if let Some(rest) = name.strip_prefix("scatter-") {
+        let setting = settings.iter().find(|setting| stage::setting_name(setting) == rest)?;
+        return stage::scatter(report, setting).map(|chart| chart.picture());
+    }
+    let (case, operation) = name.split_once("-growth-")?;
+    let operation = Operation::ALL.into_iter().find(|known| known.key() == operation)?;
+    stage::growth(report, case, operation).map(|chart| chart.picture())
+}
