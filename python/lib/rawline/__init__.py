@@ -1,0 +1,79 @@
+"""Producer and consumer for a Rawline broker; structured values, Avro and measurements.
+
+>>> import rawline
+>>> with rawline.Client() as client:                      # doctest: +SKIP
+...     with client.producer("events") as producer:
+...         producer.send(b"hello")
+...     for record in client.consumer("events", end=client.topic("events").next_offset).records():
+...         print(bytes(record))
+
+`rawline.Client` and what it makes wait; `rawline.AsyncClient` and what it makes are awaited. Every error is a
+`rawline.RawlineError` whose `kind` says what can be done about it.
+"""
+
+import os as _os
+
+from rawline import aio as aio
+from rawline import avro as avro
+from rawline import measurement as measurement
+from rawline import value as value
+from rawline._rawline import Batch, Batches, Receipt, __version__, _after_fork
+from rawline.aio import AsyncClient, AsyncConsumer, AsyncProducer
+from rawline.batch import Limits, build_batch, parse_batch, parse_batches
+from rawline.client import Appended, Client, TopicInfo
+from rawline.consumer import Consumer
+from rawline.errors import (
+    AnswerError,
+    AvroError,
+    BatchError,
+    BrokenError,
+    ConfigError,
+    ConnectError,
+    RawlineError,
+    RefusedError,
+    RequestTimeoutError,
+    StoppedError,
+    TlsError,
+    ValueFormatError,
+    WaitTimeoutError,
+)
+from rawline.producer import Producer
+
+if hasattr(_os, "register_at_fork"):
+    _os.register_at_fork(after_in_child=_after_fork)
+
+__all__ = [
+    "AnswerError",
+    "Appended",
+    "AsyncClient",
+    "AsyncConsumer",
+    "AsyncProducer",
+    "AvroError",
+    "Batch",
+    "BatchError",
+    "Batches",
+    "BrokenError",
+    "Client",
+    "ConfigError",
+    "ConnectError",
+    "Consumer",
+    "Limits",
+    "Producer",
+    "RawlineError",
+    "Receipt",
+    "RefusedError",
+    "RequestTimeoutError",
+    "StoppedError",
+    "TlsError",
+    "TopicInfo",
+    "ValueFormatError",
+    "WaitTimeoutError",
+    "__version__",
+    "aio",
+    "avro",
+    "build_batch",
+    "measurement",
+    "parse_batch",
+    "parse_batches",
+    "value",
+]

@@ -1,0 +1,436 @@
+"""The native half of the package; use it through `rawline` and its modules."""
+
+from collections.abc import Callable, Generator, Iterable, Iterator
+from datetime import datetime, timedelta
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network
+from typing import Any, Literal, SupportsIndex, final, overload
+
+from typing_extensions import Buffer, Self
+
+__version__: str
+MEASUREMENT_SCHEMA: str
+
+@final
+class Batch:
+    """Records of one batch: a sequence of read-only memoryviews of the bytes received. Made by consumers and reads.
+
+    Nothing is copied: not for `batch[i]`, `for record in batch`, `batch[a:b]` (again a Batch), nor for Arrow:
+    `pyarrow.array(batch)`, `polars.Series(batch)` look at the same memory. A compressed batch was unpacked when it came.
+    """
+
+    def __len__(self) -> int: ...
+    @overload
+    def __getitem__(self, index: SupportsIndex, /) -> memoryview: ...
+    @overload
+    def __getitem__(self, index: slice, /) -> Batch: ...
+    def __iter__(self) -> Iterator[memoryview]: ...
+    @property
+    def first_offset(self) -> int:
+        """Offset of the first of these records."""
+    @property
+    def next_offset(self) -> int:
+        """Offset behind the last of these records."""
+    @property
+    def created_us(self) -> int:
+        """When the producer made the batch: microseconds since 1970, by its clock."""
+    @property
+    def codec(self) -> str:
+        """How the batch came: `none`, `lz4` or `zstd`."""
+    @property
+    def producer_id(self) -> int:
+        """Who made it; 0 is nobody in particular."""
+    @property
+    def sequence(self) -> int:
+        """The producer's own number for the batch's first record."""
+    @property
+    def crc32c(self) -> int:
+        """The batch's checksum, which was found right."""
+    @property
+    def is_slice(self) -> bool:
+        """Whether the batch was cut out of another."""
+    @property
+    def batch_bytes(self) -> int:
+        """Length of the whole batch as it came."""
+    @property
+    def data_bytes(self) -> int:
+        """Length of the batch's data as it came."""
+    @property
+    def raw_bytes(self) -> int:
+        """Length of all of the batch's records, uncompressed."""
+    @property
+    def data(self) -> memoryview:
+        """These records back to back, uncompressed."""
+    @property
+    def sizes(self) -> memoryview:
+        """These records' lengths, u32 little-endian: `numpy.frombuffer(batch.sizes, "<u4")`."""
+    @property
+    def wire(self) -> memoryview:
+        """The whole batch as it came, for `Client.append_batches`."""
+    def to_list(self) -> list[bytes]:
+        """Copies of the records."""
+    def __arrow_c_array__(self, requested_schema: object | None = None) -> tuple[object, object]:
+        """The records as an Arrow array of binary over the same memory."""
+    def __arrow_c_schema__(self) -> object:
+        """Its type."""
+
+@final
+class BatchIterator:
+    """Goes through the records of a batch."""
+
+    def __iter__(self) -> Self: ...
+    def __next__(self) -> memoryview: ...
+
+@final
+class Batches:
+    """Batches in a row: a sequence, and an Arrow stream with the columns `offset`, `time` and `record`.
+
+    `polars.DataFrame(batches)`, `pyarrow.table(batches)` and DuckDB's `FROM batches` take it without a copy of the records.
+    """
+
+    def __new__(cls, batches: Iterable[Batch] | None = None, /) -> Self: ...
+    def __len__(self) -> int:
+        """Number of batches."""
+    @overload
+    def __getitem__(self, index: SupportsIndex, /) -> Batch: ...
+    @overload
+    def __getitem__(self, index: slice, /) -> Batches: ...
+    def __iter__(self) -> Iterator[Batch]: ...
+    @property
+    def records(self) -> int:
+        """Number of records."""
+    @property
+    def first_offset(self) -> int | None:
+        """Offset of the first record; none if there is no record."""
+    @property
+    def next_offset(self) -> int | None:
+        """Offset behind the last record: where to read on; none if there is no record."""
+    def to_list(self) -> list[bytes]:
+        """Copies of the records."""
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        """One table for each batch."""
+    def __arrow_c_schema__(self) -> object:
+        """The columns' types."""
+
+@final
+class Receipt:
+    """Told when a record is stored. May be dropped."""
+
+    def offset(self, timeout: float | None = None) -> int:
+        """Waits until the record is stored and gives its offset. Raises `WaitTimeoutError` after `timeout` seconds."""
+    def __await__(self) -> Generator[Any, None, int]:
+        """The same for asyncio."""
+
+@final
+class RecordSource:
+    def __new__(cls, records: Iterable[Buffer | str] | Any) -> Self: ...
+
+@final
+class ProducerCore:
+    def send(self, record: Buffer | str, timeout: float | None = None) -> Receipt: ...
+    def try_send(self, record: Buffer | str) -> Receipt | None: ...
+    def send_async(self, record: Buffer | str) -> Any: ...
+    def send_many(self, records: Iterable[Buffer | str] | Any, timeout: float | None = None) -> Receipt | None: ...
+    def send_chunk_async(self, source: RecordSource) -> Any: ...
+    def flush(self, asynchronous: bool, timeout: float | None = None) -> Any: ...
+    def close(self, asynchronous: bool, timeout: float | None = None) -> Any: ...
+    def abandon(self) -> None: ...
+
+@final
+class ConsumerCore:
+    def poll(self, asynchronous: bool, timeout: float | None = None) -> Any: ...
+    def next(self, asynchronous: bool) -> Any: ...
+    @property
+    def ended(self) -> bool: ...
+    def close(self) -> None: ...
+
+@final
+class ClientCore:
+    def __new__(
+        cls, broker: str, api_key: str | None, connect_timeout: float, request_timeout: float, retry_for: float
+    ) -> Self: ...
+    def health(self, asynchronous: bool) -> Any: ...
+    def topic(self, asynchronous: bool, topic: str) -> Any: ...
+    def topics(self, asynchronous: bool) -> Any: ...
+    def set_payload(self, asynchronous: bool, topic: str, payload: str) -> Any: ...
+    def offset_at(self, asynchronous: bool, topic: str, time_us: int) -> Any: ...
+    def append(
+        self, asynchronous: bool, topic: str, records: Iterable[Buffer | str] | Any, codec: str, created_us: int
+    ) -> Any: ...
+    def append_records(self, asynchronous: bool, topic: str, sizes: Buffer, data: Buffer) -> Any: ...
+    def append_batches(self, asynchronous: bool, topic: str, batches: Buffer) -> Any: ...
+    def read(
+        self, asynchronous: bool, topic: str, offset: int, records_max: int, bytes_max: int, wait: float
+    ) -> Any: ...
+    def producer(
+        self,
+        topic: str,
+        batch_bytes: int,
+        batch_records_max: int,
+        linger: float,
+        buffer_bytes: int,
+        request_bytes_max: int,
+        in_flight_max: int,
+        codec: str,
+        retry_for: float,
+    ) -> ProducerCore: ...
+    def consumer(
+        self,
+        topic: str,
+        start: str,
+        start_number: int,
+        offset_end: int | None,
+        bytes_max: int,
+        wait: float,
+        retry_for: float,
+    ) -> ConsumerCore: ...
+
+def build_batch(
+    records: Iterable[Buffer | str],
+    codec: str = "none",
+    created_us: int = 0,
+    producer_id: int = 0,
+    sequence: int = 0,
+    is_slice: bool = False,
+) -> bytes: ...
+def parse_batch(
+    data: Buffer,
+    position: int = 0,
+    first_offset: int = 0,
+    batch_bytes_max: int | None = None,
+    records_max: int | None = None,
+    raw_bytes_max: int | None = None,
+) -> tuple[Batch, int]: ...
+def _after_fork() -> None: ...
+@final
+class Address:
+    """An IPv4 or IPv6 address. Equal, ordered and hashed by its 16 bytes."""
+
+    def __new__(cls, address: str | bytes | IPv4Address | IPv6Address) -> Self: ...
+    @property
+    def packed(self) -> bytes:
+        """The 16 bytes; an IPv4 address is mapped into IPv6."""
+    @property
+    def ip(self) -> IPv4Address | IPv6Address:
+        """The same of the standard library."""
+    def __hash__(self) -> int: ...
+    def __eq__(self, value: object, /) -> bool: ...
+    def __ne__(self, value: object, /) -> bool: ...
+    def __lt__(self, value: Address, /) -> bool: ...
+    def __le__(self, value: Address, /) -> bool: ...
+    def __gt__(self, value: Address, /) -> bool: ...
+    def __ge__(self, value: Address, /) -> bool: ...
+    def __reduce__(self) -> tuple[Any, ...]: ...
+
+@final
+class Subnet:
+    """A network: an address and the length of its prefix."""
+
+    def __new__(cls, subnet: str | bytes | IPv4Network | IPv6Network) -> Self: ...
+    @property
+    def packed(self) -> bytes:
+        """The format's 17 bytes."""
+    @property
+    def address(self) -> Address:
+        """The network's address."""
+    @property
+    def length(self) -> int | None:
+        """The prefix's length in the address's own family; none where the bytes hold an impossible one."""
+    @property
+    def network(self) -> IPv4Network | IPv6Network:
+        """The same of the standard library."""
+    def __hash__(self) -> int: ...
+    def __eq__(self, value: object, /) -> bool: ...
+    def __ne__(self, value: object, /) -> bool: ...
+    def __lt__(self, value: Subnet, /) -> bool: ...
+    def __le__(self, value: Subnet, /) -> bool: ...
+    def __gt__(self, value: Subnet, /) -> bool: ...
+    def __ge__(self, value: Subnet, /) -> bool: ...
+    def __reduce__(self) -> tuple[Any, ...]: ...
+
+@final
+class Port:
+    """A port number with its protocol, such as `Port("53/udp")` or `Port(53, "udp")`."""
+
+    def __new__(cls, port: int | str, protocol: str | None = None) -> Self: ...
+    @property
+    def number(self) -> int:
+        """The number."""
+    @property
+    def protocol(self) -> str:
+        """`tcp`, `udp`, `icmp`, or `?` where it is not known."""
+    def __hash__(self) -> int: ...
+    def __eq__(self, value: object, /) -> bool: ...
+    def __ne__(self, value: object, /) -> bool: ...
+    def __lt__(self, value: Port, /) -> bool: ...
+    def __le__(self, value: Port, /) -> bool: ...
+    def __gt__(self, value: Port, /) -> bool: ...
+    def __ge__(self, value: Port, /) -> bool: ...
+    def __reduce__(self) -> tuple[Any, ...]: ...
+
+@final
+class Timestamp:
+    """A point in time, in nanoseconds since 1970: from such a number, or from text in RFC 3339."""
+
+    def __new__(cls, time: int | str) -> Self: ...
+    @property
+    def ns(self) -> int:
+        """Nanoseconds since 1970-01-01T00:00:00Z."""
+    def datetime(self) -> datetime:
+        """The same with microseconds, in UTC; what is finer is cut off."""
+    def __int__(self) -> int: ...
+    def __hash__(self) -> int: ...
+    def __eq__(self, value: object, /) -> bool: ...
+    def __ne__(self, value: object, /) -> bool: ...
+    def __lt__(self, value: Timestamp, /) -> bool: ...
+    def __le__(self, value: Timestamp, /) -> bool: ...
+    def __gt__(self, value: Timestamp, /) -> bool: ...
+    def __ge__(self, value: Timestamp, /) -> bool: ...
+    def __reduce__(self) -> tuple[Any, ...]: ...
+
+@final
+class Timespan:
+    """A duration in nanoseconds: from such a number, or from text such as `1500ms`."""
+
+    def __new__(cls, span: int | str) -> Self: ...
+    @property
+    def ns(self) -> int:
+        """Nanoseconds."""
+    def timedelta(self) -> timedelta:
+        """The same with microseconds; what is finer is cut off."""
+    def __int__(self) -> int: ...
+    def __hash__(self) -> int: ...
+    def __eq__(self, value: object, /) -> bool: ...
+    def __ne__(self, value: object, /) -> bool: ...
+    def __lt__(self, value: Timespan, /) -> bool: ...
+    def __le__(self, value: Timespan, /) -> bool: ...
+    def __gt__(self, value: Timespan, /) -> bool: ...
+    def __ge__(self, value: Timespan, /) -> bool: ...
+    def __reduce__(self) -> tuple[Any, ...]: ...
+
+@final
+class View:
+    """A view of a value in its bytes, which are checked once and not copied. Parts are views too; order is the bytes'.
+
+    `view["key"]` and `view.get("key")` look a table's key up, `view[0]` is a vector's element. Raises
+    `ValueFormatError` for bytes that are no value.
+    """
+
+    def __new__(cls, data: Buffer) -> Self: ...
+    @property
+    def kind(self) -> str:
+        """`none`, `boolean`, `count`, `integer`, `real`, `string`, `address`, … as docs/values.md names them."""
+    @property
+    def data(self) -> memoryview:
+        """The value's own bytes: a whole value that can be sent on by itself."""
+    def to_python(self, exact: bool = False) -> Any:
+        """The object, as `decode` makes it."""
+    def to_json(self, typed: bool = False) -> str:
+        """The JSON, as the function `to_json` makes it."""
+    def __len__(self) -> int: ...
+    def __getitem__(self, key: Any, /) -> View: ...
+    def __contains__(self, key: Any, /) -> bool: ...
+    def __iter__(self) -> Iterator[View]: ...
+    def get(self, key: Any) -> View | None:
+        """The value under a table's key; none if there is no such key."""
+    def items(self) -> list[tuple[View, View]]:
+        """A table's keys and values."""
+    def __hash__(self) -> int: ...
+    def __eq__(self, value: object, /) -> bool: ...
+
+@final
+class RecordCore:
+    def __new__(cls, fields: list[tuple[str, str]], is_vector: bool) -> Self: ...
+    def encode(self, record: dict[str, Any]) -> bytes: ...
+
+def encode(value: Any, /) -> bytes:
+    """The bytes of the value that an object is; see `rawline.value` for which. Tables and sets are sorted."""
+
+def decode(data: Buffer, exact: bool = False) -> Any:
+    """The object that a value's bytes stand for. With `exact`, integers are `Integer` and so keep their type."""
+
+def check(data: Buffer) -> None:
+    """Raises `ValueFormatError` unless the bytes are exactly one value."""
+
+def field(*path: str | int) -> Callable[[Buffer], Any]:
+    """A function from a value's bytes to one field: `field("query")`, `field("id", "orig_h")`, `field(3)`.
+
+    The fields in front of it are passed over and those behind it not looked at, so its time does not depend on them, and
+    damage there is not seen. `None` if there is no such field.
+    """
+
+def to_json(data: Buffer, typed: bool = False) -> str:
+    """A value's bytes as JSON: for people, or with `typed` as JSON that keeps the types."""
+
+def from_json(text: str | Buffer, typed: bool = False) -> bytes:
+    """The bytes of the value that a JSON text is."""
+
+@final
+class Schema:
+    """An Avro schema, from its JSON. Equal if their canonical forms are."""
+
+    def __new__(cls, json: str) -> Self: ...
+    @property
+    def json(self) -> str:
+        """The schema as it was given."""
+    @property
+    def canonical(self) -> str:
+        """Its parsing canonical form."""
+    @property
+    def fingerprint(self) -> int:
+        """CRC-64-AVRO of the canonical form."""
+    def __hash__(self) -> int: ...
+    def __eq__(self, value: object, /) -> bool: ...
+    def __ne__(self, value: object, /) -> bool: ...
+
+@final
+class Table:
+    """Columns: `polars.DataFrame(table)`, `pyarrow.table(table)` and DuckDB take them without a copy."""
+
+    def __len__(self) -> int:
+        """Number of rows."""
+    @property
+    def column_names(self) -> list[str]:
+        """The columns' names."""
+    @property
+    def faulty(self) -> int:
+        """Messages that were left out because their bytes are wrong."""
+    @property
+    def dropped(self) -> int:
+        """Messages that were left out because the table of strings or series had no room."""
+    @property
+    def faults(self) -> list[str]:
+        """The first few of them: which, and why."""
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        """The columns, as one or more batches."""
+    def __arrow_c_schema__(self) -> object:
+        """Their types."""
+
+@final
+class AvroDecoder:
+    def __new__(
+        cls,
+        writer: Schema,
+        reader: Schema | None,
+        framing: str,
+        strings: Literal["utf8", "view", "dictionary"],
+        strings_max: int,
+        strings_bytes_max: int,
+    ) -> Self: ...
+    def decode(self, messages: Iterable[Buffer] | Any, skip: bool) -> Table: ...
+    def to_json(self, message: Buffer) -> str: ...
+
+@final
+class AvroEncoder:
+    def __new__(cls, schema: Schema, framing: str) -> Self: ...
+    def encode(self, value: Any) -> bytes | None: ...
+    def encode_json(self, json: str) -> bytes: ...
+    def encode_table(self, table: Any) -> list[bytes]: ...
+
+@final
+class MeasurementCore:
+    def __new__(cls, framing: str, series_max: int) -> Self: ...
+    def add_schema(self, schema: Schema, number: int | None) -> None: ...
+    def decode(self, messages: Iterable[Buffer] | Any, skip: bool) -> Table: ...
+    def series(self, since: int) -> Table: ...
+    @property
+    def series_count(self) -> int: ...

@@ -1,0 +1,227 @@
+"""The same client, producer and consumer for asyncio: what waits there is awaited here."""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Iterable
+from datetime import datetime
+from types import TracebackType
+from typing import Any
+
+from rawline._rawline import Batch, Batches, ConsumerCore, ProducerCore, Receipt, RecordSource
+from rawline.batch import Codec
+from rawline.client import Appended, Payload, TopicInfo, core, time_us, topic_info
+from rawline.consumer import Start, start_of
+from rawline.types import BytesLike
+
+
+def _complete(promise: "asyncio.Future[Any]", value: Any, error: BaseException | None) -> None:
+    """Called in the loop's thread when the native half has an answer."""
+    if promise.done():
+        return
+    if error is None:
+        promise.set_result(value)
+    else:
+        promise.set_exception(error)
+
+
+class AsyncClient:
+    """As `rawline.Client`; the settings are the same."""
+
+    def __init__(
+        self,
+        broker: str | None = None,
+        *,
+        api_key: str | None = None,
+        connect_timeout: float = 5.0,
+        request_timeout: float = 30.0,
+        retry_for: float = 30.0,
+    ) -> None:
+        self._core = core(broker, api_key, connect_timeout, request_timeout, retry_for)
+
+    async def __aenter__(self) -> "AsyncClient":
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        """There for symmetry: connections close when the client and all that it made are gone."""
+
+    async def health(self) -> None:
+        """Returns if the broker answers and is well."""
+        await self._core.health(True)
+
+    async def topic(self, topic: str) -> TopicInfo:
+        """One topic; it comes into being if the broker lets it."""
+        return topic_info(await self._core.topic(True, topic))
+
+    async def topics(self) -> list[TopicInfo]:
+        """All topics, by name."""
+        return [topic_info(topic) for topic in await self._core.topics(True)]
+
+    async def set_payload(self, topic: str, payload: Payload) -> TopicInfo:
+        """Says what a topic's records are, for those who show them."""
+        return topic_info(await self._core.set_payload(True, topic, payload))
+
+    async def offset_at(self, topic: str, moment: datetime) -> int:
+        """Offset of the first record appended at or after a time; the topic's next offset if there is none."""
+        return int(await self._core.offset_at(True, topic, time_us(moment)))
+
+    async def append(
+        self, topic: str, records: Iterable[BytesLike | str] | Any, *, codec: Codec = "none"
+    ) -> Appended:
+        """Appends records as one batch; see `Client.append`."""
+        return Appended(*await self._core.append(True, topic, records, codec, time.time_ns() // 1000))
+
+    async def append_records(self, topic: str, sizes: BytesLike, data: BytesLike) -> Appended:
+        """Appends records that lie back to back; see `Client.append_records`."""
+        return Appended(*await self._core.append_records(True, topic, sizes, data))
+
+    async def append_batches(self, topic: str, batches: BytesLike) -> Appended:
+        """Appends whole batches as they are; see `Client.append_batches`."""
+        return Appended(*await self._core.append_batches(True, topic, batches))
+
+    async def read(
+        self, topic: str, offset: int, *, records_max: int = 0, bytes_max: int = 0, wait: float = 0.0
+    ) -> Batches:
+        """Reads what there is from `offset` on; see `Client.read`."""
+        batches: Batches = await self._core.read(True, topic, offset, records_max, bytes_max, wait)
+        return batches
+
+    def producer(
+        self,
+        topic: str,
+        *,
+        codec: Codec = "none",
+        linger: float = 0.005,
+        batch_bytes: int = 1 << 20,
+        batch_records_max: int = 1 << 20,
+        buffer_bytes: int = 32 << 20,
+        request_bytes_max: int = 8 << 20,
+        in_flight_max: int = 1,
+        retry_for: float = 30.0,
+    ) -> "AsyncProducer":
+        """A producer for a topic; see `Client.producer`."""
+        return AsyncProducer(
+            self._core.producer(
+                topic,
+                batch_bytes,
+                batch_records_max,
+                linger,
+                buffer_bytes,
+                request_bytes_max,
+                in_flight_max,
+                codec,
+                retry_for,
+            )
+        )
+
+    def consumer(
+        self,
+        topic: str,
+        start: Start = "earliest",
+        *,
+        end: int | None = None,
+        bytes_max: int = 4 << 20,
+        wait: float = 20.0,
+        retry_for: float = 30.0,
+    ) -> "AsyncConsumer":
+        """A consumer of a topic; see `Client.consumer`."""
+        return AsyncConsumer(self._core.consumer(topic, *start_of(start), end, bytes_max, wait, retry_for))
+
+
+class AsyncProducer:
+    """As `rawline.Producer`. For time-outs use `asyncio.timeout` or `asyncio.wait_for`."""
+
+    def __init__(self, core: ProducerCore) -> None:
+        self._core = core
+
+    async def __aenter__(self) -> "AsyncProducer":
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if kind is None:
+            await self.close()
+        else:
+            self._core.abandon()
+
+    async def send(self, record: BytesLike | str) -> Receipt:
+        """Takes a record in; waits while the buffer is full. `await receipt` gives its offset once it is stored."""
+        receipt = self._core.try_send(record)
+        if receipt is None:
+            receipt = await self._core.send_async(record)
+        return receipt
+
+    async def send_many(self, records: Iterable[BytesLike | str] | Any) -> Receipt | None:
+        """Takes records in, as `Producer.send_many`; the loop goes on between any thousand of them."""
+        source, last = RecordSource(records), None
+        while (sent := self._core.send_chunk_async(source)) is not None:
+            last = await sent
+        return last
+
+    async def flush(self) -> None:
+        """Returns when every record taken in so far is stored."""
+        await self._core.flush(True)
+
+    async def close(self) -> None:
+        """As `flush`, and ends the producer. Does nothing the second time."""
+        await self._core.close(True)
+
+
+class AsyncConsumer:
+    """As `rawline.Consumer`, for `async for`."""
+
+    def __init__(self, core: ConsumerCore) -> None:
+        self._core = core
+
+    async def __aenter__(self) -> "AsyncConsumer":
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    async def __aiter__(self) -> AsyncIterator[Batch]:
+        while (batch := await self._core.next(True)) is not None:
+            yield batch
+
+    async def records(self) -> AsyncIterator[memoryview]:
+        """The records one by one."""
+        async for batch in self:
+            for record in batch:
+                yield record
+
+    async def poll(self, timeout: float | None = None) -> Batches | None:
+        """All batches that come next; none at `end`, or if nothing came within `timeout` seconds."""
+        batches: Batches | None = await self._core.poll(True, timeout)
+        return batches
+
+    async def take(self, records: int, timeout: float | None = None) -> Batches:
+        """Batches with at least so many records; fewer at `end`, or if `timeout` seconds ran out."""
+        deadline = None if timeout is None else time.monotonic() + timeout
+        batches: list[Batch] = []
+        while records > 0:
+            left = None if deadline is None else max(0.0, deadline - time.monotonic())
+            came = await self.poll(left)
+            if came is None:
+                break
+            batches.extend(came)
+            records -= came.records
+        return Batches(batches)
+
+    @property
+    def ended(self) -> bool:
+        """Whether everything before `end` was handed out."""
+        return self._core.ended
+
+    def close(self) -> None:
+        """Ends the read that is on its way."""
+        self._core.close()
+
+
+__all__ = ["AsyncClient", "AsyncConsumer", "AsyncProducer"]

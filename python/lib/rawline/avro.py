@@ -1,0 +1,76 @@
+"""Avro messages: a schema becomes a decoder to Arrow columns, and an encoder from dicts or columns (docs/measurements.md).
+
+Strings become ids where asked for: `Decoder(schema, strings="dictionary")` gives dictionary columns whose keys are the
+same in every table of that decoder. Errors are `rawline.AvroError`s that name the field.
+"""
+
+import json
+from collections.abc import Iterable
+from typing import Any, Literal
+
+from rawline._rawline import AvroDecoder, AvroEncoder, Batch, Batches, Schema, Table
+from rawline.types import BytesLike
+
+Strings = Literal["utf8", "view", "dictionary"]
+
+
+def schema_of(schema: Schema | str | dict[str, Any]) -> Schema:
+    """A schema from what stands for one: itself, its JSON, or that JSON as Python objects."""
+    if isinstance(schema, Schema):
+        return schema
+    return Schema(schema if isinstance(schema, str) else json.dumps(schema))
+
+
+class Decoder:
+    """Reads messages that one schema wrote, as they were written or as another schema's.
+
+    - `reader`: the schema to read them as, by Avro's rules of resolution
+    - `framing`: what stands before a message: `"single-object"` (a fingerprint), `"registry:N"` or `"bare"`
+    - `strings`: what becomes of strings: `"utf8"`, `"view"` (Arrow's string views) or `"dictionary"` (ids)
+    - `strings_max`, `strings_bytes_max`: room for different strings, with `"dictionary"`; it is fixed
+    """
+
+    def __init__(
+        self,
+        schema: Schema | str | dict[str, Any],
+        *,
+        reader: Schema | str | dict[str, Any] | None = None,
+        framing: str = "single-object",
+        strings: Strings = "utf8",
+        strings_max: int = 1 << 20,
+        strings_bytes_max: int = 64 << 20,
+    ) -> None:
+        read_as = None if reader is None else schema_of(reader)
+        self._core = AvroDecoder(schema_of(schema), read_as, framing, strings, strings_max, strings_bytes_max)
+
+    def decode(
+        self, messages: Batch | Batches | Iterable[BytesLike] | Any, *, errors: Literal["raise", "skip"] = "raise"
+    ) -> Table:
+        """Messages (batches, an Arrow array, or any iterable) as columns. Releases the GIL.
+
+        Raises `AvroError` if one is bad, or leaves it out: then the table's `faulty` and `faults` tell.
+        """
+        return self._core.decode(messages, errors == "skip")
+
+    def decode_one(self, message: BytesLike) -> Any:
+        """One message as Python objects, as its JSON has them (docs/measurements.md)."""
+        return json.loads(self._core.to_json(message))
+
+
+class Encoder:
+    """Writes messages of one schema; `framing` as with `Decoder`."""
+
+    def __init__(self, schema: Schema | str | dict[str, Any], *, framing: str = "single-object") -> None:
+        self._core = AvroEncoder(schema_of(schema), framing)
+
+    def encode(self, value: Any) -> bytes:
+        """One message of what `json.dumps` takes, such as a dict; `bytes` too. A map's entries keep their order."""
+        message = self._core.encode(value)
+        return self._core.encode_json(json.dumps(value)) if message is None else message
+
+    def encode_table(self, table: Any) -> list[bytes]:
+        """A message for each row of an Arrow table (pyarrow's, polars', …), whose columns are found by their names."""
+        return self._core.encode_table(table)
+
+
+__all__ = ["Decoder", "Encoder", "Schema", "Strings", "Table"]

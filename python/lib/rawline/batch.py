@@ -1,0 +1,74 @@
+"""The bytes of batches: made from records, and checked and read again; no broker needed."""
+
+import time
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+from rawline import _rawline
+from rawline._rawline import Batch, Batches
+from rawline.errors import BatchError
+from rawline.types import BytesLike
+
+Codec = Literal["none", "lz4", "zstd"]
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What a reader accepts at most of one batch."""
+
+    batch_bytes_max: int = 32 << 20
+    """Length of a whole batch, in bytes."""
+    records_max: int = 1 << 20
+    """Number of records."""
+    raw_bytes_max: int = 64 << 20
+    """Length of the records, uncompressed, in bytes."""
+
+
+FORMAT = Limits((1 << 32) - 1, (1 << 32) - 1, (1 << 32) - 1)
+"""What the format itself allows."""
+
+
+def build_batch(
+    records: Iterable[BytesLike | str],
+    codec: Codec = "none",
+    *,
+    created_us: int | None = None,
+    producer_id: int = 0,
+    sequence: int = 0,
+    is_slice: bool = False,
+) -> bytes:
+    """The bytes of one batch of these records. Data that its codec would not make shorter is stored as it is.
+
+    `created_us` is in microseconds since 1970, by default now. Raises `BatchError` if there is no record.
+    """
+    if created_us is None:
+        created_us = time.time_ns() // 1000
+    return _rawline.build_batch(records, codec, created_us, producer_id, sequence, is_slice)
+
+
+def parse_batch(data: BytesLike, limits: Limits = FORMAT) -> Batch:
+    """The one batch that these bytes are; its records are memoryviews of them. Raises `BatchError`."""
+    batch, end = _rawline.parse_batch(data, 0, 0, limits.batch_bytes_max, limits.records_max, limits.raw_bytes_max)
+    length = memoryview(data).nbytes
+    if end != length:
+        message = f"{length - end} bytes follow the end of the batch; send nothing behind it"
+        raise BatchError(message, "fix_request", "batch_trailing_bytes")
+    return batch
+
+
+def parse_batches(data: BytesLike, limits: Limits = FORMAT, first_offset: int = 0) -> Iterator[Batch]:
+    """The batches that lie back to back in these bytes, one after the other.
+
+    Raises `BatchError` where one is damaged, after those before it; no bytes are an error too.
+    """
+    position, length = 0, memoryview(data).nbytes
+    while position < length or length == 0:
+        batch, position = _rawline.parse_batch(
+            data, position, first_offset, limits.batch_bytes_max, limits.records_max, limits.raw_bytes_max
+        )
+        first_offset += len(batch)
+        yield batch
+
+
+__all__ = ["FORMAT", "Batch", "Batches", "Codec", "Limits", "build_batch", "parse_batch", "parse_batches"]

@@ -1,0 +1,216 @@
+"""A broker's address and its requests one by one: append, read, what topics there are."""
+
+import os
+import time
+from collections.abc import Iterable
+from datetime import datetime, timedelta, timezone
+from types import TracebackType
+from typing import Any, Literal, NamedTuple
+
+from rawline._rawline import Batches, ClientCore
+from rawline.batch import Codec
+from rawline.consumer import Consumer, Start, start_of
+from rawline.errors import ConfigError
+from rawline.producer import Producer
+from rawline.types import BytesLike
+
+BROKER = "http://127.0.0.1:51313"
+"""Where a broker listens unless it is told otherwise."""
+
+Payload = Literal["bytes", "value"]
+
+EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
+
+
+class Appended(NamedTuple):
+    """Where appended records lie: `first_offset` up to just before `next_offset`."""
+
+    first_offset: int
+    next_offset: int
+
+
+class TopicInfo(NamedTuple):
+    """A topic as the broker describes it."""
+
+    name: str
+    first_offset: int
+    """Offset of the oldest record that is still there."""
+    next_offset: int
+    """Offset that the next record will get."""
+    bytes: int
+    """Length of what is stored."""
+    objects: int
+    """Number of stored objects."""
+    latest_commit_at: datetime | None
+    """When the newest records were committed, by the broker's clock."""
+    payload: str
+    """What the records are, for those who show them."""
+
+    @property
+    def records(self) -> int:
+        """Number of records that are there."""
+        return self.next_offset - self.first_offset
+
+
+def topic_info(topic: tuple[Any, ...]) -> TopicInfo:
+    """What the native half says of a topic."""
+    name, first_offset, next_offset, length, objects, committed_ns, payload = topic
+    committed = None if committed_ns is None else EPOCH + timedelta(microseconds=committed_ns // 1000)
+    return TopicInfo(name, first_offset, next_offset, length, objects, committed, payload)
+
+
+def time_us(moment: datetime) -> int:
+    """Microseconds since 1970 of a time with a zone."""
+    if moment.tzinfo is None:
+        raise ConfigError("a time without a zone; give one such as datetime.now(timezone.utc)", "fix_request")
+    return (moment - EPOCH) // timedelta(microseconds=1)
+
+
+def core(
+    broker: str | None, api_key: str | None, connect_timeout: float, request_timeout: float, retry_for: float
+) -> ClientCore:
+    """The native client of these settings and of the environment."""
+    broker = broker or os.environ.get("RAWLINE_BROKER") or BROKER
+    api_key = api_key if api_key is not None else os.environ.get("RAWLINE_API_KEY") or None
+    return ClientCore(broker, api_key, connect_timeout, request_timeout, retry_for)
+
+
+class Client:
+    """Sends requests to one broker. Cheap to keep, safe to share between threads; connects with the first request.
+
+    - `broker`: its address, `https` where TLS is spoken; by default what `RAWLINE_BROKER` says, else
+      `http://127.0.0.1:51313`
+    - `api_key`: the key that it was started with; by default what `RAWLINE_API_KEY` says
+    - `connect_timeout`, `request_timeout`: seconds for a connection, and for a request beside what a read asks to wait
+    - `retry_for`: seconds that failed look-ups and reads are tried again; appends are not
+
+    Waiting releases the GIL and ends with Ctrl-C. After a fork, make a new one in the child.
+    """
+
+    def __init__(
+        self,
+        broker: str | None = None,
+        *,
+        api_key: str | None = None,
+        connect_timeout: float = 5.0,
+        request_timeout: float = 30.0,
+        retry_for: float = 30.0,
+    ) -> None:
+        self._core = core(broker, api_key, connect_timeout, request_timeout, retry_for)
+
+    def __enter__(self) -> "Client":
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """There for symmetry: connections close when the client and all that it made are gone."""
+
+    def health(self) -> None:
+        """Returns if the broker answers and is well."""
+        self._core.health(False)
+
+    def topic(self, topic: str) -> TopicInfo:
+        """One topic; it comes into being if the broker lets it."""
+        return topic_info(self._core.topic(False, topic))
+
+    def topics(self) -> list[TopicInfo]:
+        """All topics, by name."""
+        return [topic_info(topic) for topic in self._core.topics(False)]
+
+    def set_payload(self, topic: str, payload: Payload) -> TopicInfo:
+        """Says what a topic's records are, for those who show them."""
+        return topic_info(self._core.set_payload(False, topic, payload))
+
+    def offset_at(self, topic: str, moment: datetime) -> int:
+        """Offset of the first record appended at or after a time; the topic's next offset if there is none."""
+        return int(self._core.offset_at(False, topic, time_us(moment)))
+
+    def append(self, topic: str, records: Iterable[BytesLike | str] | Any, *, codec: Codec = "none") -> Appended:
+        """Appends records as one batch: bytes-like objects, or an Arrow array of bytes or text. All or none is stored.
+
+        Not tried again by itself: after a `BrokenError` or `RequestTimeoutError` they may have been stored.
+        """
+        return Appended(*self._core.append(False, topic, records, codec, time.time_ns() // 1000))
+
+    def append_records(self, topic: str, sizes: BytesLike, data: BytesLike) -> Appended:
+        """Appends records that lie back to back in `data` as one batch, without copying them.
+
+        `sizes` has the records' lengths in bytes as `array.array("I")` or numpy's uint32.
+        """
+        return Appended(*self._core.append_records(False, topic, sizes, data))
+
+    def append_batches(self, topic: str, batches: BytesLike) -> Appended:
+        """Appends whole batches as they are, back to back, such as `Batch.wire` of another topic's."""
+        return Appended(*self._core.append_batches(False, topic, batches))
+
+    def read(
+        self, topic: str, offset: int, *, records_max: int = 0, bytes_max: int = 0, wait: float = 0.0
+    ) -> Batches:
+        """Reads what there is from `offset` on, at most so much (0: as the broker likes); waits up to `wait` seconds.
+
+        Of compressed batches more records than `records_max` may come. Empty if nothing came in time.
+        """
+        batches: Batches = self._core.read(False, topic, offset, records_max, bytes_max, wait)
+        return batches
+
+    def producer(
+        self,
+        topic: str,
+        *,
+        codec: Codec = "none",
+        linger: float = 0.005,
+        batch_bytes: int = 1 << 20,
+        batch_records_max: int = 1 << 20,
+        buffer_bytes: int = 32 << 20,
+        request_bytes_max: int = 8 << 20,
+        in_flight_max: int = 1,
+        retry_for: float = 30.0,
+    ) -> Producer:
+        """A producer for a topic: gathers records into batches and sends them in order.
+
+        - `linger`: seconds that a batch which is not full waits for further records
+        - `batch_bytes`, `batch_records_max`: when a batch is full
+        - `buffer_bytes`: most bytes of records held; `send` waits while there is no room
+        - `request_bytes_max`: most bytes of one request
+        - `in_flight_max`: requests on their way at once; with more than 1 they can overtake each other
+        - `retry_for`: seconds that a failing request is tried again before the producer stops
+        """
+        return Producer(
+            self._core.producer(
+                topic,
+                batch_bytes,
+                batch_records_max,
+                linger,
+                buffer_bytes,
+                request_bytes_max,
+                in_flight_max,
+                codec,
+                retry_for,
+            )
+        )
+
+    def consumer(
+        self,
+        topic: str,
+        start: Start = "earliest",
+        *,
+        end: int | None = None,
+        bytes_max: int = 4 << 20,
+        wait: float = 20.0,
+        retry_for: float = 30.0,
+    ) -> Consumer:
+        """A consumer of a topic, from `start` (`"earliest"`, `"latest"`, an offset, a time) up to before `end`.
+
+        - `end`: none follows the topic for ever
+        - `bytes_max`: most bytes of one read; two are held at a time
+        - `wait`: seconds that the broker holds a read open when there is nothing to give
+        - `retry_for`: seconds that a failing read is tried again
+        """
+        return Consumer(self._core.consumer(topic, *start_of(start), end, bytes_max, wait, retry_for))
+
+
+__all__ = ["Appended", "Client", "Payload", "TopicInfo"]

@@ -1,0 +1,61 @@
+"""Gathers records into batches and sends them in order, with bounded memory."""
+
+from collections.abc import Iterable
+from types import TracebackType
+from typing import Any
+
+from rawline._rawline import ProducerCore, Receipt
+from rawline.types import BytesLike
+
+
+class Producer:
+    """Appends records to one topic, in the order in which they are sent. Made by `Client.producer`; safe to share.
+
+    **At least once.** When a connection breaks, the request is sent again; if only its answer was lost, its records are
+    then in the topic twice, side by side.
+
+    **Failure.** When a request is refused, or fails for longer than `retry_for`, the producer stops: what it still
+    holds is not sent, and every receipt, `send`, `flush` and `close` from then on raises.
+
+    Leaving the `with` block sends what is held; leaving it with an error drops it.
+    """
+
+    def __init__(self, core: ProducerCore) -> None:
+        self._core = core
+
+    def __enter__(self) -> "Producer":
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if kind is None:
+            self.close()
+        else:
+            self._core.abandon()
+
+    def send(self, record: BytesLike | str, timeout: float | None = None) -> Receipt:
+        """Takes a record in: bytes-like, or text as UTF-8. It is stored when its receipt says so.
+
+        Waits while the buffer is full, at most `timeout` seconds, and then raises `WaitTimeoutError`.
+        """
+        return self._core.send(record, timeout)
+
+    def send_many(self, records: Iterable[BytesLike | str] | Any, timeout: float | None = None) -> Receipt | None:
+        """Takes records in: any iterable, or an Arrow array of bytes or text (of a table, its column `record`).
+
+        Gives the last one's receipt: with `in_flight_max=1`, once that is stored all are. After a `WaitTimeoutError`
+        the first of them may have been taken in.
+        """
+        return self._core.send_many(records, timeout)
+
+    def flush(self, timeout: float | None = None) -> None:
+        """Returns when every record taken in so far is stored."""
+        self._core.flush(False, timeout)
+
+    def close(self, timeout: float | None = None) -> None:
+        """As `flush`, and ends the producer. Does nothing the second time."""
+        self._core.close(False, timeout)
+
+
+__all__ = ["Producer", "Receipt"]

@@ -1,0 +1,135 @@
+//! Arrow's C data interface by PyCapsules: records out without a copy, arrays in.
+
+use crate::batch::Batch;
+use crate::error::config_error;
+use arrow_array::ffi::{FFI_ArrowArray, FFI_ArrowSchema, from_ffi, to_ffi};
+use arrow_array::ffi_stream::{ArrayStreamReader, FFI_ArrowArrayStream, RecordBatchStreamReader};
+use arrow_array::{
+    Array, ArrayRef, BinaryArray, LargeBinaryArray, RecordBatch, RecordBatchIterator, StructArray,
+    TimestampMicrosecondArray, UInt64Array, make_array,
+};
+use arrow_buffer::{OffsetBuffer, ScalarBuffer};
+use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef, TimeUnit};
+use pyo3::prelude::*;
+use pyo3::types::PyCapsule;
+use std::ffi::CStr;
+use std::sync::Arc;
+
+const SCHEMA: &CStr = c"arrow_schema";
+const ARRAY: &CStr = c"arrow_array";
+const STREAM: &CStr = c"arrow_array_stream";
+
+/// Arrow's refusals.
+pub fn arrow_error(error: ArrowError) -> PyErr {
+    config_error(format!("Arrow refuses it: {error}"))
+}
+
+/// A batch's records over their own bytes: Binary, or LargeBinary where 31 bits do not reach.
+pub fn records(batch: &Batch) -> PyResult<ArrayRef> {
+    let stored = batch.stored();
+    let (start, end) = batch.places();
+    let (offsets, data) = (stored.offsets().clone(), stored.data_buffer());
+    let (from, count) = (start, end - start + 1);
+    if i32::try_from(stored.header().raw_bytes).is_ok() {
+        let offsets = OffsetBuffer::new(ScalarBuffer::<i32>::new(offsets, from, count));
+        return Ok(Arc::new(BinaryArray::try_new(offsets, data, None).map_err(arrow_error)?));
+    }
+    let offsets: Vec<i64> =
+        offsets.typed_data::<u32>().iter().skip(from).take(count).map(|at| i64::from(*at)).collect();
+    let offsets = OffsetBuffer::new(ScalarBuffer::from(offsets));
+    Ok(Arc::new(LargeBinaryArray::try_new(offsets, data, None).map_err(arrow_error)?))
+}
+
+/// The columns of [`table`].
+pub fn table_schema() -> SchemaRef {
+    let time = DataType::Timestamp(TimeUnit::Microsecond, Some("UTC".into()));
+    Arc::new(Schema::new(vec![
+        Field::new("offset", DataType::UInt64, false),
+        Field::new("time", time, false),
+        Field::new("record", DataType::Binary, false),
+    ]))
+}
+
+/// A batch's records with their offsets and the time that their producer made the batch.
+pub fn table(batch: &Batch) -> PyResult<RecordBatch> {
+    let first = batch.first_offset_value();
+    let rows = batch.records();
+    let offsets = UInt64Array::from_iter_values(first..first + rows as u64);
+    let created_us = batch.stored().header().created_us.min(i64::MAX as u64) as i64;
+    let times = TimestampMicrosecondArray::from_value(created_us, rows).with_timezone("UTC");
+    RecordBatch::try_new(table_schema(), vec![Arc::new(offsets), Arc::new(times), records(batch)?]).map_err(arrow_error)
+}
+
+/// A type by the C data interface.
+pub fn export_type<'py>(py: Python<'py>, data_type: &DataType) -> PyResult<Bound<'py, PyCapsule>> {
+    let schema = FFI_ArrowSchema::try_from(data_type).map_err(arrow_error)?;
+    PyCapsule::new_with_value(py, schema, SCHEMA)
+}
+
+/// An array by the C data interface: schema and array. Nothing is copied.
+pub fn export_array<'py>(
+    py: Python<'py>,
+    array: &dyn Array,
+) -> PyResult<(Bound<'py, PyCapsule>, Bound<'py, PyCapsule>)> {
+    let (array, schema) = to_ffi(&array.to_data()).map_err(arrow_error)?;
+    Ok((PyCapsule::new_with_value(py, schema, SCHEMA)?, PyCapsule::new_with_value(py, array, ARRAY)?))
+}
+
+/// Batches of columns by the C stream interface.
+pub fn export_stream<'py>(
+    py: Python<'py>,
+    schema: SchemaRef,
+    batches: Vec<RecordBatch>,
+) -> PyResult<Bound<'py, PyCapsule>> {
+    let reader = RecordBatchIterator::new(batches.into_iter().map(Ok), schema);
+    PyCapsule::new_with_value(py, FFI_ArrowArrayStream::new(Box::new(reader)), STREAM)
+}
+
+/// Whether an object has arrays by the PyCapsule interface.
+pub fn is_arrow(object: &Bound<'_, PyAny>) -> PyResult<bool> {
+    Ok(object.hasattr("__arrow_c_array__")? || object.hasattr("__arrow_c_stream__")?)
+}
+
+/// The arrays of an object with the PyCapsule interface; a stream's one after the other. Nothing is copied.
+pub fn import_arrays(object: &Bound<'_, PyAny>) -> PyResult<Vec<ArrayRef>> {
+    if object.hasattr("__arrow_c_array__")? {
+        let (schema, array): (Bound<'_, PyCapsule>, Bound<'_, PyCapsule>) =
+            object.call_method0("__arrow_c_array__")?.extract()?;
+        let (schema, array) = (schema.pointer_checked(Some(SCHEMA))?, array.pointer_checked(Some(ARRAY))?);
+        // SAFETY: the capsules' names say what they hold; the array is moved out, as the interface asks for.
+        let data = unsafe {
+            let array = FFI_ArrowArray::from_raw(array.as_ptr().cast());
+            from_ffi(array, schema.cast::<FFI_ArrowSchema>().as_ref())
+        };
+        return Ok(vec![make_array(data.map_err(arrow_error)?)]);
+    }
+    let stream: Bound<'_, PyCapsule> = object.call_method0("__arrow_c_stream__")?.extract()?;
+    let stream = stream.pointer_checked(Some(STREAM))?;
+    // SAFETY: the capsule's name says what it holds; the stream is moved out, as the interface asks for.
+    let stream = unsafe { FFI_ArrowArrayStream::from_raw(stream.as_ptr().cast()) };
+    let arrays = ArrayStreamReader::try_new(stream).map_err(arrow_error)?;
+    arrays.collect::<Result<_, _>>().map_err(arrow_error)
+}
+
+/// As [`import_arrays`], of tables.
+pub fn import_tables(object: &Bound<'_, PyAny>) -> PyResult<Vec<RecordBatch>> {
+    if !is_arrow(object)? {
+        return Err(config_error("no Arrow table; give one with __arrow_c_array__ or __arrow_c_stream__"));
+    }
+    if object.hasattr("__arrow_c_stream__")? {
+        let stream: Bound<'_, PyCapsule> = object.call_method0("__arrow_c_stream__")?.extract()?;
+        let stream = stream.pointer_checked(Some(STREAM))?;
+        // SAFETY: the capsule's name says what it holds; the stream is moved out, as the interface asks for.
+        let stream = unsafe { FFI_ArrowArrayStream::from_raw(stream.as_ptr().cast()) };
+        let reader = RecordBatchStreamReader::try_new(stream).map_err(arrow_error)?;
+        return reader.collect::<Result<_, _>>().map_err(arrow_error);
+    }
+    let mut tables = Vec::new();
+    for array in import_arrays(object)? {
+        match array.as_any().downcast_ref::<StructArray>() {
+            Some(columns) if columns.null_count() == 0 => tables.push(RecordBatch::from(columns)),
+            _ => return Err(config_error(format!("an Arrow array of {}; give a table", array.data_type()))),
+        }
+    }
+    Ok(tables)
+}

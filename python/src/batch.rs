@@ -1,0 +1,412 @@
+//! Batches as Python sees them: sequences of records, each a memoryview of the received bytes.
+
+use crate::arrow;
+use crate::buffer::{Held, memoryview, slice};
+use crate::error::{batch_error, config_error};
+use crate::received::{Placed, Stored};
+use pyo3::exceptions::{PyIndexError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+use pyo3::types::{PyBytes, PyCapsule, PyList, PySlice, PyTuple};
+use rawline_batch::{Builder, Codec, Header, Limits};
+use std::sync::Arc;
+
+/// Records of one batch, a sequence of read-only memoryviews. See `lib/rawline/_rawline.pyi`.
+#[pyclass(frozen, sequence, module = "rawline")]
+pub struct Batch {
+    stored: Arc<Stored>,
+    /// Offset of the batch's first record, which need not be one of these.
+    offset: u64,
+    /// The records in the batch.
+    start: usize,
+    end: usize,
+    /// A memoryview of all data, of which the records are slices.
+    data: PyOnceLock<Py<PyAny>>,
+}
+
+impl Batch {
+    pub fn new((offset, stored): Placed) -> Batch {
+        let end = stored.header().records as usize;
+        Batch { stored, offset, start: 0, end, data: PyOnceLock::new() }
+    }
+
+    /// The records of these offsets only.
+    pub fn within(mut self, first: u64, end: u64) -> Batch {
+        let place = |offset: u64| usize::try_from(offset.saturating_sub(self.offset)).unwrap_or(usize::MAX);
+        (self.start, self.end) = (self.start.max(place(first)).min(self.end), self.end.min(place(end)));
+        self
+    }
+
+    fn same(&self) -> Batch {
+        Batch {
+            stored: self.stored.clone(),
+            offset: self.offset,
+            start: self.start,
+            end: self.end,
+            data: PyOnceLock::new(),
+        }
+    }
+
+    pub fn stored(&self) -> &Stored {
+        &self.stored
+    }
+
+    pub fn records(&self) -> usize {
+        self.end.saturating_sub(self.start)
+    }
+
+    /// The records' places in the batch.
+    pub fn places(&self) -> (usize, usize) {
+        (self.start, self.end.max(self.start))
+    }
+
+    pub fn first_offset_value(&self) -> u64 {
+        self.offset + self.start as u64
+    }
+
+    fn data_view<'a, 'py>(&'a self, py: Python<'py>) -> PyResult<&'a Bound<'py, PyAny>> {
+        let view = self.data.get_or_try_init(py, || {
+            let (owner, data) = self.stored.data();
+            memoryview(py, owner, data).map(Bound::unbind)
+        })?;
+        Ok(view.bind(py))
+    }
+
+    fn record<'py>(&self, py: Python<'py>, index: usize) -> PyResult<Bound<'py, PyAny>> {
+        let (start, end) = self.stored.range(self.start + index).unwrap_or_default();
+        slice(self.data_view(py)?, start, end)
+    }
+
+    /// The records' bytes.
+    pub fn slices(&self) -> impl Iterator<Item = &[u8]> {
+        let data = self.stored.data().1;
+        let (start, end) = self.places();
+        (start..end)
+            .map(move |record| self.stored.range(record).and_then(|(from, to)| data.get(from..to)).unwrap_or_default())
+    }
+}
+
+#[pymethods]
+impl Batch {
+    fn __len__(&self) -> usize {
+        self.records()
+    }
+
+    fn __getitem__<'py>(&self, py: Python<'py>, index: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        let records = self.records();
+        if let Ok(range) = index.cast::<PySlice>() {
+            let range = range.indices(records as isize)?;
+            if range.step != 1 {
+                return Err(PyValueError::new_err("a batch is sliced in steps of 1; take list(batch)[...] for others"));
+            }
+            let start = self.start + range.start.unsigned_abs();
+            let part = Batch { start, end: start + range.slicelength, ..self.same() };
+            return Ok(Bound::new(py, part)?.into_any());
+        }
+        let wanted: isize = index.extract()?;
+        let place = if wanted < 0 { wanted + records as isize } else { wanted };
+        match usize::try_from(place) {
+            Ok(place) if place < records => self.record(py, place),
+            _ => Err(PyIndexError::new_err(format!("record {wanted} of a batch that has {records}"))),
+        }
+    }
+
+    fn __iter__(batch: Bound<'_, Self>) -> BatchIterator {
+        BatchIterator { batch: batch.unbind(), next: 0 }
+    }
+
+    fn __repr__(&self) -> String {
+        let (first, next) = (self.first_offset_value(), self.first_offset_value() + self.records() as u64);
+        format!("<rawline.Batch of {} records, offsets {first} to {next}>", self.records())
+    }
+
+    #[getter]
+    fn first_offset(&self) -> u64 {
+        self.first_offset_value()
+    }
+
+    #[getter]
+    fn next_offset(&self) -> u64 {
+        self.first_offset_value() + self.records() as u64
+    }
+
+    #[getter]
+    fn codec(&self) -> String {
+        self.stored.header().codec.to_string()
+    }
+
+    #[getter]
+    fn created_us(&self) -> u64 {
+        self.stored.header().created_us
+    }
+
+    #[getter]
+    fn producer_id(&self) -> u64 {
+        self.stored.header().producer_id
+    }
+
+    #[getter]
+    fn sequence(&self) -> u64 {
+        self.stored.header().sequence
+    }
+
+    #[getter]
+    fn crc32c(&self) -> u32 {
+        self.stored.header().crc32c
+    }
+
+    #[getter]
+    fn is_slice(&self) -> bool {
+        self.stored.header().slice
+    }
+
+    #[getter]
+    fn batch_bytes(&self) -> u64 {
+        self.stored.header().batch_bytes()
+    }
+
+    #[getter]
+    fn data_bytes(&self) -> u32 {
+        self.stored.header().data_bytes
+    }
+
+    #[getter]
+    fn raw_bytes(&self) -> u32 {
+        self.stored.header().raw_bytes
+    }
+
+    #[getter]
+    fn data<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let (first, end) = self.places();
+        let start = self.stored.range(first).map_or(self.stored.data().1.len(), |range| range.0);
+        let end = end.checked_sub(1).filter(|last| *last >= first).and_then(|last| self.stored.range(last));
+        slice(self.data_view(py)?, start, end.map_or(start, |range| range.1))
+    }
+
+    #[getter]
+    fn sizes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let (owner, sizes) = self.stored.sizes();
+        let (start, end) = self.places();
+        memoryview(py, owner, sizes.get(start * 4..end * 4).unwrap_or_default())
+    }
+
+    #[getter]
+    fn wire<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let (owner, bytes) = self.stored.bytes();
+        memoryview(py, owner, bytes)
+    }
+
+    fn to_list<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        let records: Vec<_> = self.slices().map(|record| PyBytes::new(py, record)).collect();
+        PyList::new(py, records)
+    }
+
+    #[pyo3(signature = (requested_schema=None))]
+    fn __arrow_c_array__<'py>(
+        &self,
+        py: Python<'py>,
+        requested_schema: Option<Bound<'py, PyAny>>,
+    ) -> PyResult<(Bound<'py, PyCapsule>, Bound<'py, PyCapsule>)> {
+        // As the protocol allows, the records come as they are, whatever type was asked for.
+        let _asked = requested_schema;
+        arrow::export_array(py, &arrow::records(self)?)
+    }
+
+    fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
+        arrow::export_type(py, arrow_array::Array::data_type(&arrow::records(self)?))
+    }
+}
+
+/// Goes through the records of a batch.
+#[pyclass(module = "rawline._rawline")]
+pub struct BatchIterator {
+    batch: Py<Batch>,
+    next: usize,
+}
+
+#[pymethods]
+impl BatchIterator {
+    fn __iter__(iterator: PyRef<'_, Self>) -> PyRef<'_, Self> {
+        iterator
+    }
+
+    fn __next__<'py>(&mut self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let batch = self.batch.get();
+        if self.next >= batch.records() {
+            return Ok(None);
+        }
+        let record = batch.record(py, self.next)?;
+        self.next += 1;
+        Ok(Some(record))
+    }
+}
+
+/// Several batches in a row, a sequence. See `lib/rawline/_rawline.pyi`.
+#[pyclass(frozen, sequence, module = "rawline")]
+pub struct Batches {
+    batches: Py<PyTuple>,
+    records: u64,
+}
+
+impl Batches {
+    pub fn new(py: Python<'_>, batches: impl IntoIterator<Item = Batch>) -> PyResult<Batches> {
+        let mut records = 0;
+        let mut all = Vec::new();
+        for batch in batches {
+            records += batch.records() as u64;
+            all.push(Bound::new(py, batch)?);
+        }
+        Ok(Batches { batches: PyTuple::new(py, all)?.unbind(), records })
+    }
+
+    fn each<'py>(&self, py: Python<'py>) -> impl Iterator<Item = Bound<'py, Batch>> {
+        // Only batches are put in.
+        self.batches.bind(py).iter().filter_map(|batch| batch.cast_into::<Batch>().ok())
+    }
+}
+
+#[pymethods]
+impl Batches {
+    #[new]
+    #[pyo3(signature = (batches=None, /))]
+    fn of(py: Python<'_>, batches: Option<&Bound<'_, PyAny>>) -> PyResult<Batches> {
+        let mut all = Vec::new();
+        if let Some(batches) = batches {
+            for batch in batches.try_iter()? {
+                all.push(batch?.cast_into::<Batch>()?);
+            }
+        }
+        let records = all.iter().map(|batch| batch.get().records() as u64).sum();
+        Ok(Batches { batches: PyTuple::new(py, all)?.unbind(), records })
+    }
+
+    fn __len__(&self, py: Python<'_>) -> usize {
+        self.batches.bind(py).len()
+    }
+
+    fn __getitem__<'py>(&self, py: Python<'py>, index: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        let item = self.batches.bind(py).as_any().get_item(index)?;
+        match item.cast_into::<PyTuple>() {
+            Ok(part) => Ok(Bound::new(py, Batches::of(py, Some(part.as_any()))?)?.into_any()),
+            Err(other) => Ok(other.into_inner()),
+        }
+    }
+
+    fn __iter__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        Ok(self.batches.bind(py).try_iter()?.into_any())
+    }
+
+    fn __repr__(&self, py: Python<'_>) -> String {
+        format!("<rawline.Batches: {} records in {} batches>", self.records, self.__len__(py))
+    }
+
+    #[getter]
+    fn records(&self) -> u64 {
+        self.records
+    }
+
+    #[getter]
+    fn first_offset(&self, py: Python<'_>) -> Option<u64> {
+        self.each(py).next().map(|batch| batch.get().first_offset_value())
+    }
+
+    #[getter]
+    fn next_offset(&self, py: Python<'_>) -> Option<u64> {
+        self.each(py).last().map(|batch| batch.get().next_offset())
+    }
+
+    fn to_list<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        let all = PyList::empty(py);
+        for batch in self.each(py) {
+            all.as_any().call_method1("extend", (batch.get().to_list(py)?,))?;
+        }
+        Ok(all)
+    }
+
+    #[pyo3(signature = (requested_schema=None))]
+    fn __arrow_c_stream__<'py>(
+        &self,
+        py: Python<'py>,
+        requested_schema: Option<Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyCapsule>> {
+        let _asked = requested_schema;
+        let batches = self.each(py).map(|batch| arrow::table(batch.get())).collect::<PyResult<Vec<_>>>()?;
+        arrow::export_stream(py, arrow::table_schema(), batches)
+    }
+
+    fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
+        let fields = arrow::table_schema().fields().clone();
+        arrow::export_type(py, &arrow_schema::DataType::Struct(fields))
+    }
+}
+
+/// The bytes of one batch.
+#[pyfunction]
+#[pyo3(signature = (records, codec="none", created_us=0, producer_id=0, sequence=0, is_slice=false))]
+pub fn build_batch<'py>(
+    py: Python<'py>,
+    records: &Bound<'py, PyAny>,
+    codec: &str,
+    created_us: u64,
+    producer_id: u64,
+    sequence: u64,
+    is_slice: bool,
+) -> PyResult<Bound<'py, PyBytes>> {
+    let codec: Codec = codec.parse().map_err(config_error)?;
+    let records = records.try_iter()?.map(|record| Held::new(&record?)).collect::<PyResult<Vec<Held>>>()?;
+    let built = py.detach(|| {
+        let mut out = Vec::new();
+        let mut builder = Builder::new(codec, Limits::FORMAT);
+        for record in &records {
+            builder.push(record.as_ref()).map_err(|full| config_error(full.to_string()))?;
+        }
+        builder.finish_into(created_us, producer_id, sequence, &mut out).map_err(batch_error)?;
+        if is_slice {
+            mark_as_slice(&mut out)?;
+        }
+        Ok::<_, PyErr>(out)
+    })?;
+    Ok(PyBytes::new(py, &built))
+}
+
+/// Gives a batch the header of a slice.
+fn mark_as_slice(batch: &mut [u8]) -> PyResult<()> {
+    let (header, data_bytes) = {
+        let (parsed, _) = rawline_batch::Batch::parse_prefix_trusted(batch, &Limits::FORMAT).map_err(batch_error)?;
+        (*parsed.header(), parsed.data().len())
+    };
+    if header.codec != Codec::None {
+        return Err(batch_error(rawline_batch::BatchError::SliceCompressed));
+    }
+    let sizes_end = rawline_batch::HEADER_BYTES + header.records as usize * 4;
+    if let Some((front, body)) = batch.split_at_mut_checked(rawline_batch::HEADER_BYTES) {
+        let sizes_bytes = sizes_end - rawline_batch::HEADER_BYTES;
+        let (sizes, rest) = body.split_at(sizes_bytes.min(body.len()));
+        let data = rest.get(..data_bytes).unwrap_or_default();
+        front.copy_from_slice(&Header { slice: true, crc32c: 0, ..header }.seal([sizes, data]));
+    }
+    Ok(())
+}
+
+/// The batch at `position` of some bytes, and where the next one begins.
+#[pyfunction]
+#[pyo3(signature = (data, position=0, first_offset=0, batch_bytes_max=None, records_max=None, raw_bytes_max=None))]
+pub fn parse_batch(
+    py: Python<'_>,
+    data: &Bound<'_, PyAny>,
+    position: usize,
+    first_offset: u64,
+    batch_bytes_max: Option<u32>,
+    records_max: Option<u32>,
+    raw_bytes_max: Option<u32>,
+) -> PyResult<(Batch, usize)> {
+    let limits = Limits {
+        batch_bytes_max: batch_bytes_max.unwrap_or(u32::MAX),
+        records_max: records_max.unwrap_or(u32::MAX),
+        raw_bytes_max: raw_bytes_max.unwrap_or(u32::MAX),
+    };
+    let held = Arc::new(Held::new(data)?);
+    let stored = py.detach(|| Stored::parse(held, position, &limits)).map_err(batch_error)?;
+    let end = stored.end();
+    Ok((Batch::new((first_offset, Arc::new(stored))), end))
+}

@@ -1,0 +1,287 @@
+//! A client behind `rawline.Client` and `rawline.AsyncClient`. Each method waits, or gives an asyncio future.
+
+use crate::batch::{Batch, Batches};
+use crate::buffer::Held;
+use crate::consumer::ConsumerCore;
+use crate::error::{client_error, config_error};
+use crate::producer::ProducerCore;
+use crate::received::{BufferPool, stored_batches};
+use crate::records::Source;
+use crate::runtime::{First, Process, duration, finish, runtime};
+use bytes::Bytes;
+use pyo3::prelude::*;
+use rawline_batch::{Builder, Codec};
+use rawline_client::{
+    Appended, Client, ClientConfig, ClientError, ConsumerConfig, Payload, Producer, ProducerConfig, ReadOptions,
+    RetryPolicy, Start, TopicInfo,
+};
+use std::sync::Arc;
+use std::time::{Duration, UNIX_EPOCH};
+
+/// Sends requests to one broker. See `lib/rawline/client.py`.
+#[pyclass(frozen, module = "rawline._rawline")]
+pub struct ClientCore {
+    client: Client,
+    pool: Arc<BufferPool>,
+    process: Process,
+}
+
+type Place = (u64, u64);
+
+fn place(py: Python<'_>, appended: Result<Appended, ClientError>) -> PyResult<Py<PyAny>> {
+    let appended = appended.map_err(client_error)?;
+    let place: Place = (appended.first_offset, appended.next_offset);
+    Ok(place.into_pyobject(py)?.into_any().unbind())
+}
+
+/// Name, first offset, next offset, bytes, objects, latest commit in nanoseconds since 1970, payload.
+type Topic = (String, u64, u64, u64, u64, Option<i128>, String);
+
+fn topic_of(info: TopicInfo) -> Topic {
+    let committed_ns = info.latest_commit_at.map(|at| at.as_nanosecond());
+    let payload = info.payload.to_string();
+    (info.name, info.first_offset, info.next_offset, info.bytes, info.objects, committed_ns, payload)
+}
+
+fn retries(give_up_after: f64) -> PyResult<RetryPolicy> {
+    Ok(match duration("retry_for", give_up_after)? {
+        Duration::ZERO => RetryPolicy::NONE,
+        give_up_after => RetryPolicy::lasting(give_up_after),
+    })
+}
+
+fn codec_of(name: &str) -> PyResult<Codec> {
+    name.parse().map_err(config_error)
+}
+
+/// What Python holds, as a piece of a request.
+fn bytes_of(object: &Bound<'_, PyAny>) -> PyResult<Bytes> {
+    Held::new(object).map(Bytes::from_owner)
+}
+
+#[pymethods]
+impl ClientCore {
+    #[new]
+    fn new(
+        broker: String,
+        api_key: Option<String>,
+        connect_timeout: f64,
+        request_timeout: f64,
+        retry_for: f64,
+    ) -> PyResult<ClientCore> {
+        let config = ClientConfig {
+            api_key,
+            connect_timeout: duration("connect_timeout", connect_timeout)?,
+            request_timeout: duration("request_timeout", request_timeout)?,
+            retries: retries(retry_for)?,
+            ..ClientConfig::new(broker)
+        };
+        let client = Client::new(config).map_err(client_error)?;
+        Ok(ClientCore { client, pool: Arc::default(), process: Process::current() })
+    }
+
+    fn health(&self, py: Python<'_>, asynchronous: bool) -> PyResult<Py<PyAny>> {
+        let client = self.client()?;
+        finish(py, asynchronous, First::Spawn, async move { client.health().await }, |py, well| {
+            well.map(|()| py.None()).map_err(client_error)
+        })
+    }
+
+    fn topic(&self, py: Python<'_>, asynchronous: bool, topic: String) -> PyResult<Py<PyAny>> {
+        let client = self.client()?;
+        finish(py, asynchronous, First::Spawn, async move { client.topic(&topic).await }, |py, info| {
+            Ok(topic_of(info.map_err(client_error)?).into_pyobject(py)?.into_any().unbind())
+        })
+    }
+
+    fn topics(&self, py: Python<'_>, asynchronous: bool) -> PyResult<Py<PyAny>> {
+        let client = self.client()?;
+        finish(py, asynchronous, First::Spawn, async move { client.topics().await }, |py, topics| {
+            let topics: Vec<Topic> = topics.map_err(client_error)?.into_iter().map(topic_of).collect();
+            Ok(topics.into_pyobject(py)?.into_any().unbind())
+        })
+    }
+
+    fn set_payload(&self, py: Python<'_>, asynchronous: bool, topic: String, payload: &str) -> PyResult<Py<PyAny>> {
+        let client = self.client()?;
+        let payload: Payload = payload.parse().map_err(config_error)?;
+        finish(py, asynchronous, First::Spawn, async move { client.set_payload(&topic, payload).await }, |py, info| {
+            Ok(topic_of(info.map_err(client_error)?).into_pyobject(py)?.into_any().unbind())
+        })
+    }
+
+    /// The time is in microseconds since 1970.
+    fn offset_at(&self, py: Python<'_>, asynchronous: bool, topic: String, time_us: u64) -> PyResult<Py<PyAny>> {
+        let client = self.client()?;
+        let time = UNIX_EPOCH + Duration::from_micros(time_us);
+        finish(py, asynchronous, First::Spawn, async move { client.offset_at(&topic, time).await }, |py, offset| {
+            Ok(offset.map_err(client_error)?.into_pyobject(py)?.into_any().unbind())
+        })
+    }
+
+    /// Appends records as one batch.
+    fn append(
+        &self,
+        py: Python<'_>,
+        asynchronous: bool,
+        topic: String,
+        records: &Bound<'_, PyAny>,
+        codec: &str,
+        created_us: u64,
+    ) -> PyResult<Py<PyAny>> {
+        let client = self.client()?;
+        let codec = codec_of(codec)?;
+        let mut source = Source::new(records)?;
+        let mut chunks = Vec::new();
+        while let Some(chunk) = source.next(py)? {
+            chunks.push(chunk);
+        }
+        let future = async move {
+            let limits = client.config().limits;
+            let mut builder = Builder::new(codec, limits);
+            for chunk in &chunks {
+                for record in 0..chunk.len() {
+                    builder.push(chunk.record(record)).map_err(|_| ClientError::Config {
+                        reason: format!(
+                            "more than one batch holds ({} bytes, {} records); append in parts or use a Producer",
+                            limits.batch_bytes_max, limits.records_max
+                        ),
+                    })?;
+                }
+            }
+            drop(chunks);
+            let mut batch = Vec::new();
+            builder.finish_into(created_us, 0, 0, &mut batch)?;
+            client.append(&topic, vec![Bytes::from(batch)]).await
+        };
+        finish(py, asynchronous, First::Spawn, future, place)
+    }
+
+    /// Appends records that lie back to back, as one batch, without copying them.
+    fn append_records(
+        &self,
+        py: Python<'_>,
+        asynchronous: bool,
+        topic: String,
+        sizes: &Bound<'_, PyAny>,
+        data: &Bound<'_, PyAny>,
+    ) -> PyResult<Py<PyAny>> {
+        let client = self.client()?;
+        let sizes = Held::new(sizes)?;
+        let (sizes, rest) = sizes.as_ref().as_chunks();
+        if !rest.is_empty() {
+            return Err(config_error("sizes are 4 bytes each; give array.array('I', sizes) or numpy's uint32"));
+        }
+        let sizes: Vec<u32> = sizes.iter().map(|size| u32::from_ne_bytes(*size)).collect();
+        let data = bytes_of(data)?;
+        let future = async move { client.append_records(&topic, &sizes, data).await };
+        finish(py, asynchronous, First::Spawn, future, place)
+    }
+
+    /// Appends batches as they are.
+    fn append_batches(
+        &self,
+        py: Python<'_>,
+        asynchronous: bool,
+        topic: String,
+        batches: &Bound<'_, PyAny>,
+    ) -> PyResult<Py<PyAny>> {
+        let client = self.client()?;
+        let batches = bytes_of(batches)?;
+        finish(py, asynchronous, First::Spawn, async move { client.append(&topic, vec![batches]).await }, place)
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "a read's four numbers, and Python's own")]
+    fn read(
+        &self,
+        py: Python<'_>,
+        asynchronous: bool,
+        topic: String,
+        offset: u64,
+        records_max: u64,
+        bytes_max: u64,
+        wait: f64,
+    ) -> PyResult<Py<PyAny>> {
+        let client = self.client()?;
+        let options = ReadOptions { offset, records_max, bytes_max, wait: duration("wait", wait)? };
+        let pool = self.pool.clone();
+        let future = async move {
+            let fetched = client.read(&topic, &options, pool.take()).await?;
+            Ok(stored_batches(fetched, pool)?)
+        };
+        finish(py, asynchronous, First::Spawn, future, move |py, batches: Result<_, ClientError>| {
+            let batches = batches.map_err(client_error)?;
+            let wanted = batches.into_iter().map(|placed| Batch::new(placed).within(offset, u64::MAX));
+            let wanted = wanted.filter(|batch| batch.records() > 0);
+            Ok(Py::new(py, Batches::new(py, wanted)?)?.into_any())
+        })
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "a producer's settings")]
+    fn producer(
+        &self,
+        topic: String,
+        batch_bytes: usize,
+        batch_records_max: u32,
+        linger: f64,
+        buffer_bytes: usize,
+        request_bytes_max: usize,
+        in_flight_max: usize,
+        codec: &str,
+        retry_for: f64,
+    ) -> PyResult<ProducerCore> {
+        let config = ProducerConfig {
+            batch_bytes,
+            batch_records_max,
+            linger: duration("linger", linger)?,
+            buffer_bytes,
+            request_bytes_max,
+            in_flight_max,
+            codec: codec_of(codec)?,
+            retries: retries(retry_for)?,
+        };
+        let client = self.client()?;
+        let _context = runtime()?.enter();
+        Producer::new(client, topic, config).map(ProducerCore::new).map_err(client_error)
+    }
+
+    /// `start` is `earliest`, `latest`, `offset` or `time`; the number is the offset, or microseconds since 1970.
+    #[expect(clippy::too_many_arguments, reason = "a consumer's settings")]
+    fn consumer(
+        &self,
+        topic: String,
+        start: &str,
+        start_number: u64,
+        offset_end: Option<u64>,
+        bytes_max: u64,
+        wait: f64,
+        retry_for: f64,
+    ) -> PyResult<ConsumerCore> {
+        let start = match start {
+            "earliest" => Start::Earliest,
+            "latest" => Start::Latest,
+            "offset" => Start::Offset(start_number),
+            "time" => Start::Time(UNIX_EPOCH + Duration::from_micros(start_number)),
+            other => {
+                return Err(config_error(format!(
+                    "start={other:?}; give \"earliest\", \"latest\", an offset or a datetime"
+                )));
+            }
+        };
+        let config = ConsumerConfig {
+            start,
+            offset_end,
+            bytes_max,
+            wait: duration("wait", wait)?,
+            retries: retries(retry_for)?,
+        };
+        Ok(ConsumerCore::new(self.client()?, topic, config, self.pool.clone()))
+    }
+}
+
+impl ClientCore {
+    fn client(&self) -> PyResult<Client> {
+        self.process.check()?;
+        Ok(self.client.clone())
+    }
+}

@@ -1,0 +1,47 @@
+//! The native half of the Python package `rawline`.
+//!
+//! ```text
+//! runtime       one tokio runtime; waiting from Python, and asyncio's futures
+//! buffer        bytes in and out of Python without a copy
+//! records       what producers are given: bytes-like objects or Arrow arrays
+//! received      where batches lie that came
+//! batch, arrow  batches as Python and Arrow see them
+//! client, producer, consumer
+//! value         structured values between Python's objects and bytes
+//! avro, measurement
+//! ```
+
+mod arrow;
+mod avro;
+mod batch;
+mod buffer;
+mod client;
+mod consumer;
+mod error;
+mod measurement;
+mod producer;
+mod received;
+mod records;
+mod runtime;
+mod value;
+
+use pyo3::prelude::*;
+
+#[pymodule]
+fn _rawline(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    module.add_class::<client::ClientCore>()?;
+    module.add_class::<producer::ProducerCore>()?;
+    module.add_class::<producer::Receipt>()?;
+    module.add_class::<producer::RecordSource>()?;
+    module.add_class::<consumer::ConsumerCore>()?;
+    module.add_class::<batch::Batch>()?;
+    module.add_class::<batch::BatchIterator>()?;
+    module.add_class::<batch::Batches>()?;
+    module.add_function(wrap_pyfunction!(batch::build_batch, module)?)?;
+    module.add_function(wrap_pyfunction!(batch::parse_batch, module)?)?;
+    module.add_function(wrap_pyfunction!(runtime::after_fork, module)?)?;
+    avro::register(module)?;
+    measurement::register(module)?;
+    value::register(module)
+}

@@ -1,0 +1,209 @@
+//! A producer behind `rawline.Producer` and `rawline.AsyncProducer`.
+
+use crate::buffer::Held;
+use crate::error::{client_error, config_error, wait_timeout};
+use crate::records::{Chunk, Source};
+use crate::runtime::{First, Process, duration_option, finish, to_asyncio, wait};
+use pyo3::prelude::*;
+use rawline_client::{ClientError, Producer};
+use std::future::Future;
+use std::pin::pin;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Context, Poll, Waker};
+use std::time::{Duration, Instant};
+
+/// Gathers records and sends them. See `lib/rawline/producer.py`.
+#[pyclass(frozen, module = "rawline._rawline")]
+pub struct ProducerCore {
+    /// None once it is closed.
+    producer: Mutex<Option<Arc<Producer>>>,
+    process: Process,
+}
+
+impl ProducerCore {
+    pub fn new(producer: Producer) -> ProducerCore {
+        ProducerCore { producer: Mutex::new(Some(Arc::new(producer))), process: Process::current() }
+    }
+
+    fn open(&self) -> PyResult<Arc<Producer>> {
+        self.process.check()?;
+        let producer = self.producer.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        producer.ok_or_else(|| config_error("the producer is closed; make a new one"))
+    }
+}
+
+/// Sends if that needs no waiting.
+fn send_now(py: Python<'_>, producer: &Producer, record: &[u8]) -> PyResult<Option<Receipt>> {
+    let polled = py.detach(|| {
+        let sending = pin!(producer.send(record));
+        sending.poll(&mut Context::from_waker(Waker::noop()))
+    });
+    match polled {
+        Poll::Ready(sent) => sent.map(Receipt::new).map(Some).map_err(client_error),
+        Poll::Pending => Ok(None),
+    }
+}
+
+async fn send_chunk(producer: Arc<Producer>, chunk: Chunk) -> Result<Option<rawline_client::Receipt>, ClientError> {
+    let mut last = None;
+    for record in 0..chunk.len() {
+        last = Some(producer.send(chunk.record(record)).await?);
+    }
+    Ok(last)
+}
+
+fn no_room() -> PyErr {
+    wait_timeout("the producer's buffer stayed full; wait longer, or see whether the broker keeps up")
+}
+
+#[pymethods]
+impl ProducerCore {
+    #[pyo3(signature = (record, timeout=None))]
+    fn send(&self, py: Python<'_>, record: &Bound<'_, PyAny>, timeout: Option<f64>) -> PyResult<Receipt> {
+        let producer = self.open()?;
+        let record = Held::new(record)?;
+        if let Some(receipt) = send_now(py, &producer, record.as_ref())? {
+            return Ok(receipt);
+        }
+        let timeout = duration_option("timeout", timeout)?;
+        match wait(py, timeout, First::Look, async move { producer.send(record).await })? {
+            Some(sent) => sent.map(Receipt::new).map_err(client_error),
+            None => Err(no_room()),
+        }
+    }
+
+    /// As `send`, or none if there is no room.
+    fn try_send(&self, py: Python<'_>, record: &Bound<'_, PyAny>) -> PyResult<Option<Receipt>> {
+        send_now(py, &*self.open()?, Held::new(record)?.as_ref())
+    }
+
+    fn send_async<'py>(&self, py: Python<'py>, record: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        let (producer, record) = (self.open()?, Held::new(record)?);
+        to_asyncio(py, async move { producer.send(record).await }, |py, sent| {
+            Ok(Py::new(py, Receipt::new(sent.map_err(client_error)?))?.into_any())
+        })
+    }
+
+    #[pyo3(signature = (records, timeout=None))]
+    fn send_many(&self, py: Python<'_>, records: &Bound<'_, PyAny>, timeout: Option<f64>) -> PyResult<Option<Receipt>> {
+        let producer = self.open()?;
+        let timeout = duration_option("timeout", timeout)?;
+        let deadline = timeout.and_then(|timeout| Instant::now().checked_add(timeout));
+        let mut source = Source::new(records)?;
+        let mut last = None;
+        while let Some(chunk) = source.next(py)? {
+            let left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
+            match wait(py, left, First::Look, send_chunk(producer.clone(), chunk))? {
+                Some(sent) => last = sent.map_err(client_error)?.or(last),
+                None => return Err(no_room()),
+            }
+        }
+        Ok(last.map(Receipt::new))
+    }
+
+    /// Takes an iterator's next records in; gives a future of the last one's receipt, or none at the iterator's end.
+    fn send_chunk_async<'py>(
+        &self,
+        py: Python<'py>,
+        source: &Bound<'py, RecordSource>,
+    ) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let producer = self.open()?;
+        let Some(chunk) = source.borrow_mut().0.next(py)? else { return Ok(None) };
+        let sent = to_asyncio(py, send_chunk(producer, chunk), |py, sent| {
+            let receipt = sent.map_err(client_error)?.map(Receipt::new);
+            Ok(receipt.into_pyobject(py)?.unbind())
+        })?;
+        Ok(Some(sent))
+    }
+
+    #[pyo3(signature = (asynchronous, timeout=None))]
+    fn flush(&self, py: Python<'_>, asynchronous: bool, timeout: Option<f64>) -> PyResult<Py<PyAny>> {
+        let producer = self.open()?;
+        flush(py, asynchronous, timeout, producer)
+    }
+
+    /// Flushes and ends the producer, whatever comes of the flush.
+    #[pyo3(signature = (asynchronous, timeout=None))]
+    fn close(&self, py: Python<'_>, asynchronous: bool, timeout: Option<f64>) -> PyResult<Py<PyAny>> {
+        self.process.check()?;
+        let producer = self.producer.lock().unwrap_or_else(PoisonError::into_inner).take();
+        match producer {
+            Some(producer) => flush(py, asynchronous, timeout, producer),
+            None => finish(py, asynchronous, First::Look, std::future::ready(()), |py, ()| Ok(py.None())),
+        }
+    }
+
+    /// Ends the producer and drops what was not sent.
+    fn abandon(&self) {
+        self.producer.lock().unwrap_or_else(PoisonError::into_inner).take();
+    }
+}
+
+fn flush(py: Python<'_>, asynchronous: bool, timeout: Option<f64>, producer: Arc<Producer>) -> PyResult<Py<PyAny>> {
+    let timeout = duration_option("timeout", timeout)?;
+    finish(py, asynchronous, First::Look, within(timeout, async move { producer.flush().await }), |py, flushed| {
+        match flushed {
+            Some(flushed) => flushed.map(|()| py.None()).map_err(client_error),
+            None => {
+                Err(wait_timeout("not all records are stored yet; wait longer, or see whether the broker keeps up"))
+            }
+        }
+    })
+}
+
+/// Bounds a future's time; none if it ran out.
+pub async fn within<T>(timeout: Option<Duration>, future: impl Future<Output = T>) -> Option<T> {
+    match timeout {
+        Some(timeout) => tokio::time::timeout(timeout, future).await.ok(),
+        None => Some(future.await),
+    }
+}
+
+/// Told when a record is stored. See `lib/rawline/_rawline.pyi`.
+#[pyclass(frozen, module = "rawline")]
+pub struct Receipt {
+    receipt: rawline_client::Receipt,
+}
+
+impl Receipt {
+    fn new(receipt: rawline_client::Receipt) -> Receipt {
+        Receipt { receipt }
+    }
+
+    fn finish(&self, py: Python<'_>, asynchronous: bool, timeout: Option<f64>) -> PyResult<Py<PyAny>> {
+        let timeout = duration_option("timeout", timeout)?;
+        let receipt = self.receipt.clone();
+        finish(py, asynchronous, First::Look, within(timeout, async move { receipt.offset().await }), |py, told| {
+            match told {
+                Some(offset) => Ok(offset.map_err(client_error)?.into_pyobject(py)?.into_any().unbind()),
+                None => {
+                    Err(wait_timeout("the record is not stored yet; wait longer, or see whether the broker keeps up"))
+                }
+            }
+        })
+    }
+}
+
+#[pymethods]
+impl Receipt {
+    #[pyo3(signature = (timeout=None))]
+    fn offset(&self, py: Python<'_>, timeout: Option<f64>) -> PyResult<Py<PyAny>> {
+        self.finish(py, false, timeout)
+    }
+
+    fn __await__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        self.finish(py, true, None)?.bind(py).call_method0("__await__")
+    }
+}
+
+/// An iterator of records from which chunks are taken.
+#[pyclass(module = "rawline._rawline")]
+pub struct RecordSource(Source);
+
+#[pymethods]
+impl RecordSource {
+    #[new]
+    fn new(records: &Bound<'_, PyAny>) -> PyResult<RecordSource> {
+        Source::new(records).map(RecordSource)
+    }
+}

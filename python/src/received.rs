@@ -1,0 +1,202 @@
+//! Batches where they were received: whose memory they lie in, and where in it their records are.
+
+use crate::buffer::{Held, Owner};
+use arrow_buffer::Buffer;
+use rawline_batch::{Batch, BatchError, Codec, Header, Limits, decompress_into};
+use rawline_client::Fetched;
+use std::ptr::NonNull;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+/// Memory of answers that is kept for the next ones, in bytes: fresh memory costs a page fault each 4 KiB.
+const IDLE_BYTES_MAX: usize = 64 << 20;
+
+/// Buffers of answers that nobody looks at any more.
+#[derive(Debug, Default)]
+pub struct BufferPool {
+    idle: Mutex<(Vec<Fetched>, usize)>,
+}
+
+impl BufferPool {
+    /// A buffer to receive into.
+    pub fn take(&self) -> Fetched {
+        let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(fetched) = idle.0.pop() else { return Fetched::default() };
+        idle.1 = idle.1.saturating_sub(fetched.as_bytes().len());
+        fetched
+    }
+
+    fn put(&self, fetched: Fetched) {
+        let bytes = fetched.as_bytes().len();
+        let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        if bytes > 0 && idle.1 + bytes <= IDLE_BYTES_MAX {
+            idle.1 += bytes;
+            idle.0.push(fetched);
+        }
+    }
+}
+
+/// An answer's bytes; they go back to the pool with the last view of them.
+#[derive(Debug)]
+pub struct Received {
+    fetched: Fetched,
+    pool: Arc<BufferPool>,
+}
+
+impl Drop for Received {
+    fn drop(&mut self) {
+        self.pool.put(std::mem::take(&mut self.fetched));
+    }
+}
+
+/// Whose memory a batch lies in.
+#[derive(Clone)]
+enum Source {
+    Received(Arc<Received>),
+    /// Bytes that Python gave.
+    Python(Arc<Held>),
+}
+
+impl Source {
+    fn bytes(&self) -> &[u8] {
+        match self {
+            Source::Received(received) => received.fetched.as_bytes(),
+            Source::Python(held) => (**held).as_ref(),
+        }
+    }
+
+    fn owner(&self) -> Owner {
+        match self {
+            Source::Received(received) => received.clone(),
+            Source::Python(held) => held.clone(),
+        }
+    }
+}
+
+/// A checked batch: its header, and its records as it has them or unpacked.
+pub struct Stored {
+    source: Source,
+    /// The first byte of the batch in its source.
+    position: usize,
+    header: Header,
+    /// The data of a compressed batch.
+    unpacked: Option<Arc<Vec<u8>>>,
+    /// Where each record begins in the data, and where the last one ends; made when first asked for.
+    offsets: OnceLock<Buffer>,
+}
+
+/// A batch and the offset of its first record.
+pub type Placed = (u64, Arc<Stored>);
+
+/// The batches of an answer, unpacked.
+pub fn stored_batches(fetched: Fetched, pool: Arc<BufferPool>) -> Result<Vec<Placed>, BatchError> {
+    let received = Arc::new(Received { fetched, pool });
+    let mut position = 0;
+    let mut batches = Vec::with_capacity(received.fetched.metas().len());
+    for (first_offset, batch) in received.fetched.batches() {
+        let stored = Stored::new(Source::Received(received.clone()), position, &batch)?;
+        position += batch.bytes().len();
+        batches.push((first_offset, Arc::new(stored)));
+    }
+    Ok(batches)
+}
+
+impl Stored {
+    fn new(source: Source, position: usize, batch: &Batch<'_>) -> Result<Stored, BatchError> {
+        let header = *batch.header();
+        let unpacked = match header.codec {
+            Codec::None => None,
+            codec => {
+                let mut data = Vec::new();
+                decompress_into(codec, batch.data(), header.raw_bytes, &mut data)?;
+                Some(Arc::new(data))
+            }
+        };
+        Ok(Stored { source, position, header, unpacked, offsets: OnceLock::new() })
+    }
+
+    /// Checks the batch that begins at `position` of bytes that Python holds, and unpacks it.
+    pub fn parse(held: Arc<Held>, position: usize, limits: &Limits) -> Result<Stored, BatchError> {
+        let bytes = (*held).as_ref().get(position..).unwrap_or_default();
+        if bytes.is_empty() {
+            return Err(BatchError::Empty);
+        }
+        let (batch, _) = Batch::parse_prefix(bytes, limits)?;
+        Stored::new(Source::Python(held.clone()), position, &batch)
+    }
+
+    /// The header's fields.
+    pub fn header(&self) -> &Header {
+        &self.header
+    }
+
+    /// The whole batch as it came, with what keeps it alive.
+    pub fn bytes(&self) -> (Owner, &[u8]) {
+        let bytes = self.source.bytes().get(self.position..self.end()).unwrap_or_default();
+        (self.source.owner(), bytes)
+    }
+
+    /// Where the next batch would begin in the same bytes.
+    pub fn end(&self) -> usize {
+        self.position + self.header.batch_bytes() as usize
+    }
+
+    /// The records back to back, uncompressed, with what keeps them alive.
+    pub fn data(&self) -> (Owner, &[u8]) {
+        match &self.unpacked {
+            Some(data) => (data.clone(), data.as_slice()),
+            None => {
+                let start = rawline_batch::HEADER_BYTES + self.header.records as usize * 4;
+                let end = start + self.header.data_bytes as usize;
+                let (owner, bytes) = self.bytes();
+                (owner, bytes.get(start..end).unwrap_or_default())
+            }
+        }
+    }
+
+    /// The records' sizes as they stand in the batch, u32 little-endian.
+    pub fn sizes(&self) -> (Owner, &[u8]) {
+        let start = rawline_batch::HEADER_BYTES;
+        let (owner, bytes) = self.bytes();
+        (owner, bytes.get(start..start + self.header.records as usize * 4).unwrap_or_default())
+    }
+
+    /// Where the records begin and end in the data: u32, one more than there are records.
+    pub fn offsets(&self) -> &Buffer {
+        self.offsets.get_or_init(|| {
+            let mut end = 0u32;
+            let mut offsets = Vec::with_capacity(self.header.records as usize + 1);
+            offsets.push(end);
+            let (sizes, _) = self.sizes().1.as_chunks();
+            for size in sizes {
+                // Their sum was checked to fit.
+                end = end.wrapping_add(u32::from_le_bytes(*size));
+                offsets.push(end);
+            }
+            Buffer::from_vec(offsets)
+        })
+    }
+
+    /// Where a record lies in the data.
+    pub fn range(&self, record: usize) -> Option<(usize, usize)> {
+        let offsets: &[u32] = self.offsets().typed_data();
+        Some((*offsets.get(record)? as usize, *offsets.get(record + 1)? as usize))
+    }
+
+    /// The data as an Arrow buffer over the same memory.
+    pub fn data_buffer(&self) -> Buffer {
+        let (owner, data) = self.data();
+        let Some(start) = NonNull::new(data.as_ptr().cast_mut()).filter(|_| !data.is_empty()) else {
+            return Buffer::from_vec(Vec::<u8>::new());
+        };
+        // SAFETY: the bytes live as long as their owner, and nobody changes them.
+        unsafe { Buffer::from_custom_allocation(start, data.len(), Arc::new(Allocation { _owner: owner })) }
+    }
+}
+
+/// What an Arrow buffer keeps alive.
+struct Allocation {
+    _owner: Owner,
+}
+
+// A panic elsewhere can't leave these bytes half written: nobody writes them.
+impl std::panic::RefUnwindSafe for Allocation {}

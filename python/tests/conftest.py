@@ -1,0 +1,119 @@
+"""A real broker for tests: the `rawline` binary on a directory of its own and a free port."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy
+import pytest
+
+import rawline
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+VECTORS = REPOSITORY / "vectors"
+
+
+def binary() -> Path:
+    """The broker: what RAWLINE_BIN says, else what Cargo built."""
+    target = Path(os.environ.get("CARGO_TARGET_DIR", REPOSITORY / "target"))
+    candidates = [target / "debug/rawline", target / "release/rawline"]
+    candidates += [REPOSITORY / "target/debug/rawline", REPOSITORY / "target/release/rawline"]
+    if given := os.environ.get("RAWLINE_BIN"):
+        candidates = [Path(given)]
+    for candidate in candidates:
+        if candidate.exists():
+            return candidate
+    raise RuntimeError(f"no broker at {candidates[0]}; build it with `cargo build --bin rawline`, or set RAWLINE_BIN")
+
+
+def address(view: memoryview) -> int:
+    """Where a view's first byte lies."""
+    return numpy.frombuffer(view, "u1").ctypes.data
+
+
+class Broker:
+    """A running broker."""
+
+    def __init__(self, folder: Path, *flags: str) -> None:
+        self.folder = folder
+        self.flags = flags
+        self.address = "127.0.0.1:0"
+        self.start()
+
+    def start(self) -> None:
+        """On the same directory and port as before, if there was one."""
+        command = [binary(), "serve", "--storage", self.folder, "--listen", self.address, *self.flags]
+        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        assert self.process.stdout is not None
+        said = ""
+        for line in self.process.stdout:
+            said += line
+            if found := re.search(r"listening on http://(\S+)", line):
+                self.address = found.group(1)
+                return
+        raise RuntimeError(f"the broker did not start:\n{said}")
+
+    @property
+    def url(self) -> str:
+        return f"http://{self.address}"
+
+    def kill(self) -> None:
+        """As a crash would."""
+        self.signal(signal.SIGKILL)
+
+    def signal(self, number: int) -> None:
+        self.process.send_signal(number)
+        if number != signal.SIGSTOP and number != signal.SIGCONT:
+            self.process.wait()
+            assert self.process.stdout is not None
+            self.process.stdout.close()
+
+    def stop(self) -> None:
+        if self.process.poll() is None:
+            self.signal(signal.SIGCONT)
+            self.kill()
+
+    def run_example(self, path: Path, folder: Path, *arguments: str) -> str:
+        """What a script prints that is told where the broker is."""
+        environment = {**os.environ, "RAWLINE_BROKER": self.url, "MPLBACKEND": "Agg"}
+        command = [sys.executable, "-W", "error", path, *arguments]
+        done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=120)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+
+@pytest.fixture(scope="session")
+def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
+    """One broker for the tests that leave it as it is."""
+    broker = Broker(tmp_path_factory.mktemp("broker"))
+    yield broker
+    broker.stop()
+
+
+@pytest.fixture
+def start_broker(tmp_path: Path) -> Iterator[Callable[..., Broker]]:
+    """Starts brokers of a test's own."""
+    started: list[Broker] = []
+
+    def start(*flags: str) -> Broker:
+        started.append(Broker(tmp_path / f"broker-{len(started)}", *flags))
+        return started[-1]
+
+    yield start
+    for broker in started:
+        broker.stop()
+
+
+@pytest.fixture
+def client(broker: Broker) -> rawline.Client:
+    return rawline.Client(broker.url)
+
+
+@pytest.fixture
+def topic(request: pytest.FixtureRequest) -> str:
+    """A name that no other test has."""
+    return re.sub(r"[^A-Za-z0-9._-]", "-", request.node.name)

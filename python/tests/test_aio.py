@@ -1,0 +1,119 @@
+"""The asyncio twins: the same behaviour, in a running loop."""
+
+import asyncio
+import gc
+import signal
+from collections.abc import Awaitable, Callable
+from datetime import datetime, timezone
+
+import pyarrow
+import pytest
+from conftest import Broker
+
+import rawline
+
+
+def run(main: Awaitable[None]) -> None:
+    asyncio.run(main)  # type: ignore[arg-type]
+
+
+def test_everything_is_awaited(broker: Broker, topic: str) -> None:
+    async def main() -> None:
+        async with rawline.AsyncClient(broker.url) as client:
+            await client.health()
+            assert await client.append(topic, [b"one", "two"]) == (0, 2)
+            assert (await client.read(topic, 0)).to_list() == [b"one", b"two"]
+            assert (await client.topic(topic)).records == 2
+            assert topic in [info.name for info in await client.topics()]
+            assert await client.offset_at(topic, datetime(2020, 1, 1, tzinfo=timezone.utc)) == 0
+            assert (await client.set_payload(topic, "value")).payload == "value"
+            for batch in await client.read(topic, 0):
+                assert await client.append_batches(topic, batch.wire) == (2, 4)
+            async with client.producer(topic) as producer:
+                receipt = await producer.send(b"three")
+                assert await receipt == 4
+                last = await producer.send_many(b"%d" % index for index in range(5, 5000))
+                assert last is not None and await last == 4999
+                last = await producer.send_many(pyarrow.array(["a", "b"]))
+                await producer.flush()
+                assert last is not None and await last == 5001
+            async with client.consumer(topic, 4, end=5002) as consumer:
+                records = [bytes(record) async for record in consumer.records()]
+            assert records == [b"three", *(b"%d" % index for index in range(5, 5000)), b"a", b"b"]
+            assert (await client.consumer(topic, end=5002).take(100_000)).records == 5002
+            with pytest.raises(rawline.RefusedError):
+                await client.topic("no such name")
+
+    run(main())
+
+
+def test_the_loop_goes_on_meanwhile(broker: Broker, topic: str) -> None:
+    async def main() -> None:
+        client = rawline.AsyncClient(broker.url)
+        consumers = [client.consumer(topic, "earliest") for _ in range(50)]
+        polls = [asyncio.ensure_future(consumer.poll()) for consumer in consumers]
+        await asyncio.sleep(0.05)
+        assert not any(poll.done() for poll in polls)
+        await client.append(topic, [b"for all"])
+        for came in await asyncio.gather(*polls):
+            assert came is not None and came.to_list() == [b"for all"]
+
+    run(main())
+
+
+def test_a_cancelled_wait_loses_nothing(broker: Broker, topic: str) -> None:
+    async def main() -> None:
+        client = rawline.AsyncClient(broker.url)
+        consumer = client.consumer(topic)
+        with pytest.raises(asyncio.TimeoutError):
+            await asyncio.wait_for(consumer.poll(), 0.05)
+        assert await consumer.poll(timeout=0.05) is None
+        await client.append(topic, [b"later"])
+        came = await asyncio.wait_for(consumer.poll(), 30)
+        assert came is not None and came.to_list() == [b"later"]
+
+    run(main())
+
+
+def test_a_full_buffer_is_awaited(start_broker: Callable[..., Broker]) -> None:
+    broker = start_broker()
+
+    async def main() -> None:
+        client = rawline.AsyncClient(broker.url)
+        producer = client.producer("t", buffer_bytes=10_000, batch_bytes=5_000)
+        broker.signal(signal.SIGSTOP)
+        sent = 0
+        with pytest.raises(asyncio.TimeoutError):
+            while sent < 100:
+                await asyncio.wait_for(producer.send(b"x" * 1000), 0.1)
+                sent += 1
+        assert 5 <= sent < 12
+        broker.signal(signal.SIGCONT)
+        await producer.send(b"last")
+        await producer.close()
+        assert (await client.consumer("t").take(sent + 1)).to_list()[-1] == b"last"
+
+    run(main())
+
+
+def test_a_loop_that_was_closed_meanwhile_is_left_alone(broker: Broker, topic: str) -> None:
+    client = rawline.AsyncClient(broker.url)
+
+    async def begin() -> None:
+        asyncio.ensure_future(client.consumer(topic, "latest").poll(timeout=0.05))
+        await asyncio.sleep(0.01)
+
+    run(begin())
+    gc.collect()
+    run(client.health())
+
+
+def test_the_sync_client_works_inside_a_running_loop(broker: Broker, topic: str) -> None:
+    # As in a notebook, whose cells run inside of a loop.
+    async def cell() -> None:
+        client = rawline.Client(broker.url)
+        with client.producer(topic) as producer:
+            producer.send_many([b"a", b"b"])
+        assert client.consumer(topic, end=2).take(2).to_list() == [b"a", b"b"]
+
+    run(cell())

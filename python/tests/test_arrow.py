@@ -1,0 +1,74 @@
+"""Batches as Arrow: pyarrow, polars and DuckDB look at the bytes received, not at copies."""
+
+import duckdb
+import polars
+import pyarrow
+import pytest
+from conftest import address
+
+import rawline
+from rawline import Batches, build_batch, parse_batch
+
+RECORDS = [b"record number %06d" % index for index in range(1000)]
+
+
+@pytest.fixture(params=["none", "zstd"])
+def batch(request: pytest.FixtureRequest) -> rawline.Batch:
+    return parse_batch(build_batch(RECORDS, request.param, created_us=1_700_000_000_123_456))
+
+
+def test_pyarrow_sees_the_same_memory(batch: rawline.Batch) -> None:
+    array = pyarrow.array(batch)
+    array.validate(full=True)
+    assert array.type == pyarrow.binary() and array.to_pylist() == RECORDS
+    assert array.buffers()[2].address == address(batch.data)
+    part = pyarrow.array(batch[100:200])
+    part.validate(full=True)
+    assert part.to_pylist() == RECORDS[100:200]
+    # The first element's place in the same memory.
+    first = int.from_bytes(part.buffers()[1].to_pybytes()[:4], "little")
+    assert part.buffers()[2].address + first == address(batch[100])
+
+
+def test_arrays_outlive_their_batch() -> None:
+    array = pyarrow.array(parse_batch(build_batch(RECORDS)))
+    assert array.to_pylist() == RECORDS
+    array = pyarrow.array(parse_batch(build_batch(RECORDS))[5:5])
+    assert len(array) == 0
+
+
+def test_polars_sees_the_same_memory(batch: rawline.Batch) -> None:
+    series = polars.Series(batch)
+    assert series.to_list() == RECORDS
+    # As views into a block of data, which is the batch's own.
+    array = series.to_arrow(compat_level=polars.CompatLevel.newest())
+    array = array.combine_chunks() if isinstance(array, pyarrow.ChunkedArray) else array
+    blocks = [buffer.address for buffer in array.buffers()[2:] if buffer is not None]
+    assert address(batch.data) in blocks
+
+
+def test_batches_are_a_table_of_offsets_times_and_records(batch: rawline.Batch) -> None:
+    batches = Batches([batch[:400], batch[400:]])
+    assert len(batches) == 2 and batches.records == 1000 and batches.to_list() == RECORDS
+    assert batches.first_offset == 0 and batches.next_offset == 1000 and list(batches[1][0:1]) == [RECORDS[400]]
+    table = pyarrow.table(batches)
+    table.validate(full=True)
+    assert table.column_names == ["offset", "time", "record"]
+    assert table["offset"].to_pylist() == list(range(1000)) and table["record"].to_pylist() == RECORDS
+    assert table["time"][0].as_py().isoformat() == "2023-11-14T22:13:20.123456+00:00"
+    assert [chunk.buffers()[2].address for chunk in table["record"].chunks] == [address(batch.data)] * 2
+    frame = polars.DataFrame(batches)
+    assert frame["record"].to_list() == RECORDS and frame["offset"].to_list() == list(range(1000))
+    reader = pyarrow.RecordBatchReader.from_stream(batches)
+    assert sum(part.num_rows for part in reader) == 1000
+
+
+def test_duckdb_reads_batches(batch: rawline.Batch) -> None:
+    batches = Batches([batch[:400], batch[400:]])
+    counted = duckdb.sql('SELECT count(*), sum("offset"), min(record::VARCHAR), max(record) FROM batches').fetchall()
+    assert counted == [(1000, sum(range(1000)), RECORDS[0].decode(), RECORDS[-1])]
+
+
+def test_no_batches_are_an_empty_table() -> None:
+    assert pyarrow.table(Batches()).num_rows == 0
+    assert Batches().first_offset is None and polars.DataFrame(Batches()).height == 0

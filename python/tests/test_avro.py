@@ -1,0 +1,134 @@
+"""Avro and measurements: the golden bytes of vectors/avro, columns with ids, schemas that changed."""
+
+import json
+
+import polars
+import pyarrow
+import pytest
+from conftest import VECTORS
+
+import rawline
+from rawline import avro, measurement
+
+SCHEMA = avro.Schema((VECTORS / "avro/measurement.avsc").read_text())
+GOLDEN = {
+    framing: bytes.fromhex((VECTORS / f"avro/{name}.hex").read_text())
+    for framing, name in [
+        ("bare", "measurement"),
+        ("single-object", "measurement-single-object"),
+        ("registry:7", "measurement-registry-7"),
+    ]
+}
+@pytest.mark.parametrize("framing", GOLDEN)
+def test_golden_bytes_are_read_and_written(framing: str) -> None:
+    read = avro.Decoder(SCHEMA, framing=framing).decode_one(GOLDEN[framing])
+    assert list(read["tags"]) == ["tag1", "tag4", "tag5", "tag2", "tag3"] and read["metric"] == "metric.name"
+    written = avro.Encoder(SCHEMA, framing=framing).encode(read)
+    assert written == GOLDEN[framing]
+    table = measurement.Reader(
+        {7: SCHEMA} if framing == "registry:7" else [SCHEMA],
+        framing=framing.split(":")[0],  # type: ignore[arg-type]
+    )
+    columns = pyarrow.table(table.decode([GOLDEN[framing]]))
+    assert columns["metric"].to_pylist() == ["metric.name"] and columns["value"].to_pylist() == [float(read["value"])]
+    assert pyarrow.table(table.series())["tags"].to_pylist()[0] == sorted(read["tags"].items())
+
+
+def messages(count: int) -> list[bytes]:
+    return [
+        measurement.encode("cpu" if number % 2 else "load", {"host": f"h{number % 7}"}, number, number / 2)
+        for number in range(count)
+    ]
+
+
+def test_measurements_become_columns_of_series() -> None:
+    reader = measurement.Reader()
+    frame = polars.DataFrame(reader.decode(messages(1000)))
+    assert frame.columns == ["series", "metric", "time", "value"] and frame.height == 1000
+    assert frame["value"].to_list() == [number / 2 for number in range(1000)]
+    assert frame["time"].dt.epoch("ms").to_list() == list(range(1000))
+    assert frame["metric"].cast(polars.String).to_list()[:2] == ["load", "cpu"]
+    assert reader.series_count == 14
+    again = pyarrow.table(reader.decode(messages(10)))
+    assert again["series"].to_pylist() == frame["series"].to_list()[:10]
+    series = pyarrow.table(reader.series())
+    assert series["series"].to_pylist() == list(range(14)) and series["tags"][3].as_py() == [("host", "h3")]
+    assert pyarrow.table(reader.series(since=14)).num_rows == 0
+
+
+def test_bad_messages_are_named_or_left_out() -> None:
+    bad = [*messages(3), b"nonsense", messages(1)[0][:-1]]
+    for decoder in (measurement.Reader(), avro.Decoder(measurement.SCHEMA)):
+        with pytest.raises(rawline.AvroError, match="message 3.*skip"):
+            decoder.decode(bad)
+        table = decoder.decode(bad, errors="skip")
+        assert (len(table), table.faulty, len(table.faults)) == (3, 2, 2)
+
+
+def test_strings_become_ids() -> None:
+    decoder = avro.Decoder(measurement.SCHEMA, strings="dictionary")
+    first = pyarrow.table(decoder.decode(messages(100)))
+    assert pyarrow.types.is_dictionary(first["metric"].type) and first["metric"].type.index_type == pyarrow.uint32()
+    second = pyarrow.table(decoder.decode(messages(2)[1:]))
+    keys = [table["metric"].chunk(0).indices[row].as_py() for table, row in ((first, 1), (second, 0))]
+    assert keys[0] == keys[1] and second["metric"].to_pylist() == ["cpu"]
+    for strings, kind in [("utf8", pyarrow.string()), ("view", pyarrow.string_view())]:
+        table = pyarrow.table(avro.Decoder(measurement.SCHEMA, strings=strings).decode(messages(5)))  # type: ignore[arg-type]
+        assert table["metric"].type == kind and table["metric"].to_pylist()[0] == "load"
+    small = avro.Decoder(measurement.SCHEMA, strings="dictionary", strings_max=2)
+    assert small.decode(messages(10), errors="skip").dropped > 0
+
+
+def test_batches_and_arrow_arrays_of_messages_are_read_in_place() -> None:
+    batch = rawline.parse_batch(rawline.build_batch(messages(100)))
+    for given in (batch, rawline.Batches([batch[:40], batch[40:]]), pyarrow.array(batch), iter(messages(100))):
+        assert len(measurement.Reader().decode(given)) == 100
+        assert len(avro.Decoder(measurement.SCHEMA).decode(given if not hasattr(given, "__next__") else messages(100))) == 100
+
+
+def test_rows_of_a_table_become_messages() -> None:
+    table = polars.DataFrame(
+        {"name": ["a", "b"], "count": [1, None]}, schema={"name": polars.String, "count": polars.Int64}
+    )
+    schema = {
+        "type": "record",
+        "name": "Row",
+        "fields": [
+            {"name": "name", "type": "string"},
+            {"name": "count", "type": ["null", "long"], "default": None},
+        ],
+    }
+    written = avro.Encoder(schema).encode_table(table)
+    assert polars.DataFrame(avro.Decoder(schema).decode(written)).equals(table)
+    assert avro.Encoder(schema).encode({"name": "a", "count": 1}) == written[0]
+    with pytest.raises(rawline.AvroError, match="name"):
+        avro.Encoder(schema).encode_table(pyarrow.table({"count": [1]}))
+    with pytest.raises(rawline.AvroError, match="count"):
+        avro.Encoder(schema).encode({"name": "a", "count": "x"})
+
+
+def test_a_writers_schema_is_read_as_the_readers() -> None:
+    old = {"type": "record", "name": "R", "fields": [{"name": "a", "type": "int"}, {"name": "gone", "type": "string"}]}
+    new = {
+        "type": "record",
+        "name": "R",
+        "fields": [{"name": "a", "type": "double"}, {"name": "added", "type": "string", "default": "d"}],
+    }
+    message = avro.Encoder(old).encode({"a": 3, "gone": "x"})
+    decoder = avro.Decoder(old, reader=new)
+    assert decoder.decode_one(message) == {"a": 3.0, "added": "d"}
+    assert pyarrow.table(decoder.decode([message])).to_pylist() == [{"a": 3.0, "added": "d"}]
+    with pytest.raises(rawline.AvroError, match="another"):
+        avro.Decoder(new).decode([message])
+    with pytest.raises(rawline.AvroError):
+        avro.Decoder(old, reader={**new, "fields": [{"name": "new", "type": "int"}]})
+    with pytest.raises(rawline.AvroError, match="not an Avro schema"):
+        avro.Schema("{")
+    with pytest.raises(rawline.ConfigError, match="framing"):
+        avro.Decoder(old, framing="xml")
+
+
+def test_schemas_are_equal_by_their_canonical_form() -> None:
+    spaced = avro.Schema(json.dumps(json.loads(SCHEMA.json), indent=4))
+    assert spaced == SCHEMA and hash(spaced) == hash(SCHEMA) and spaced.fingerprint == SCHEMA.fingerprint
+    assert SCHEMA.fingerprint == int.from_bytes(GOLDEN["single-object"][2:10], "little")

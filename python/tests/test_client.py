@@ -1,0 +1,219 @@
+"""Client and consumer against a real broker: appends, reads, topics, errors, time-outs."""
+
+import array
+import os
+import pickle
+import signal
+import threading
+import time
+from collections.abc import Callable
+from datetime import datetime, timedelta, timezone
+
+import polars
+import pyarrow
+import pytest
+from conftest import Broker, address
+
+import rawline
+
+
+def test_records_come_back_as_they_were_sent(client: rawline.Client, topic: str) -> None:
+    records = [b"x" * length for length in range(300)]
+    assert client.append(topic, records) == (0, 300)
+    assert client.append(topic, ["text", bytearray(b"bytes")], codec="zstd") == (300, 302)
+    came = client.read(topic, 0)
+    assert came.to_list() == [*records, b"text", b"bytes"] and came.next_offset == 302
+    assert client.read(topic, 298, records_max=2).to_list() == records[298:]
+    assert client.read(topic, 302).records == 0
+    # A compressed batch comes whole; what was not asked for is left out.
+    assert client.read(topic, 301).to_list() == [b"bytes"]
+
+
+def test_arrow_arrays_are_appended(client: rawline.Client, topic: str) -> None:
+    texts = ["one", "two", "a longer text that no view holds inside"]
+    for data in [
+        pyarrow.array(texts),
+        pyarrow.array(texts, pyarrow.large_string()),
+        pyarrow.array([text.encode() for text in texts]),
+        pyarrow.array(texts, pyarrow.string_view()),
+        pyarrow.chunked_array([texts[:1], texts[1:]]),
+        polars.Series(texts),
+        polars.DataFrame({"record": texts, "other": [1, 2, 3]}),
+        pyarrow.table({"whatever": texts}),
+    ]:
+        offset = client.append(topic, data).first_offset
+        assert [bytes(record).decode() for record in client.read(topic, offset)[0]] == texts
+    for bad, why in [
+        (pyarrow.array([1, 2]), "cast it"),
+        (pyarrow.array(["a", None]), "nulls"),
+        (pyarrow.table({"a": texts, "b": texts}), "give the one with the records"),
+    ]:
+        with pytest.raises(rawline.ConfigError, match=why):
+            client.append(topic, bad)
+    with pytest.raises(TypeError, match="put it in a list"):
+        client.append(topic, b"record")
+
+
+def test_a_topic_is_copied_batch_by_batch(client: rawline.Client, topic: str) -> None:
+    client.append(topic, [b"a" * 100] * 50, codec="lz4")
+    client.append(topic, [b"b", b"c"])
+    for batch in client.read(topic, 0):
+        client.append_batches(f"{topic}-copy", batch.wire)
+    came = client.read(f"{topic}-copy", 0)
+    assert [batch.codec for batch in came] == ["lz4", "none"] and came.records == 52
+    sizes, data = array.array("I", [1, 0, 2]), b"xyz"
+    assert client.append_records(f"{topic}-copy", sizes, data) == (52, 55)
+    assert client.read(f"{topic}-copy", 52).to_list() == [b"x", b"", b"yz"]
+    with pytest.raises(rawline.BatchError) as caught:
+        client.append_records(topic, sizes, b"xy")
+    assert caught.value.code == "batch_sizes_sum"
+
+
+def test_topics_are_described(client: rawline.Client, topic: str) -> None:
+    before = datetime.now(timezone.utc) - timedelta(minutes=1)
+    client.append(topic, [b"1", b"2"])
+    info = client.topic(topic)
+    assert (info.name, info.first_offset, info.next_offset, info.records) == (topic, 0, 2, 2)
+    assert info.latest_commit_at is not None and info.latest_commit_at > before and info.payload == "bytes"
+    assert topic in [each.name for each in client.topics()]
+    assert client.offset_at(topic, before) == 0
+    assert client.offset_at(topic, datetime.now(timezone.utc) + timedelta(days=1)) == 2
+    assert client.set_payload(topic, "value").payload == "value"
+    with pytest.raises(rawline.ConfigError, match="without a zone"):
+        client.offset_at(topic, datetime.now())
+
+
+def test_a_consumer_begins_and_ends_where_it_is_told(client: rawline.Client, topic: str) -> None:
+    for first in range(0, 100, 10):
+        client.append(topic, [b"%d" % index for index in range(first, first + 10)], codec="zstd" if first % 20 else "none")
+    numbers = [b"%d" % index for index in range(100)]
+    assert list(client.consumer(topic, end=100).records()) == numbers
+    # Inside of batches, compressed or not.
+    for start, end in [(0, 5), (3, 97), (15, 25), (99, 100), (50, 50)]:
+        consumer = client.consumer(topic, start, end=end)
+        assert list(consumer.records()) == numbers[start:end] and consumer.ended
+    assert client.consumer(topic, end=100, bytes_max=1).take(100).to_list() == numbers
+    assert client.consumer(topic, end=100).take(15).records >= 15
+    latest = client.consumer(topic, "latest")
+    assert latest.poll(timeout=0.05) is None and not latest.ended
+    client.append(topic, [b"new"])
+    came = latest.poll(timeout=10)
+    assert came is not None and came.to_list() == [b"new"] and came.first_offset == 100
+    since = client.consumer(topic, datetime.now(timezone.utc) - timedelta(hours=1), end=101)
+    assert since.take(1000).records == 101
+    with pytest.raises(rawline.ConfigError, match='"earliest", "latest", an offset or a datetime'):
+        client.consumer(topic, "newest")
+
+
+def test_batch_by_batch_and_all_at_once_give_the_same(client: rawline.Client, topic: str) -> None:
+    for _ in range(5):
+        client.append(topic, [b"a", b"b"])
+    with client.consumer(topic, end=10) as consumer:
+        first = next(iter(consumer))
+        rest = consumer.take(100)
+    assert [first.first_offset, *(batch.first_offset for batch in rest)] == [0, 2, 4, 6, 8]
+    with pytest.raises(rawline.ConfigError, match="closed"):
+        consumer.poll()
+
+
+def test_a_reader_waits_for_what_comes(client: rawline.Client, topic: str) -> None:
+    came: list[bytes] = []
+    reader = threading.Thread(target=lambda: came.extend(client.read(topic, 0, wait=30).to_list()))
+    reader.start()
+    client.append(topic, [b"awaited"])
+    reader.join(30)
+    assert came == [b"awaited"]
+
+
+def test_memory_of_answers_is_used_again(client: rawline.Client, topic: str) -> None:
+    client.append(topic, [b"x" * 1000] * 1000)
+    places = set()
+    for _ in range(20):
+        places.add(address(client.read(topic, 0)[0].data))
+    assert len(places) < 20
+    # A view that is kept keeps its memory.
+    kept = client.read(topic, 0)[0][0]
+    client.append(f"{topic}-other", [b"y" * 1000] * 1000)
+    for _ in range(5):
+        client.read(f"{topic}-other", 0)
+    assert kept == b"x" * 1000
+
+
+def test_errors_say_what_to_do(broker: Broker, client: rawline.Client, start_broker: Callable[..., Broker]) -> None:
+    with pytest.raises(rawline.ConnectError, match="is the broker running there") as connect:
+        rawline.Client("http://127.0.0.1:1", retry_for=0).health()
+    assert connect.value.kind == "wait" and isinstance(connect.value, ConnectionError)
+    with pytest.raises(rawline.TlsError):
+        rawline.Client(broker.url.replace("http", "https"), retry_for=0).health()
+    with pytest.raises(rawline.RefusedError) as refused:
+        client.topic("no such name")
+    error = refused.value
+    assert (error.kind, error.code, error.status) == ("fix_request", "topic_name", 400) and str(error)
+    for url in ["nonsense", "ftp://host", "http://a@b"]:
+        with pytest.raises(rawline.ConfigError):
+            rawline.Client(url)
+    with pytest.raises(rawline.ConfigError, match="codec"):
+        client.append("t", [b"x"], codec="gzip")  # type: ignore[arg-type]
+    with pytest.raises(rawline.ConfigError, match="seconds from 0 on"):
+        rawline.Client(request_timeout=-1)
+    locked = start_broker("--api-key", "secret")
+    for key in [None, "wrong"]:
+        with pytest.raises(rawline.RefusedError) as unauthorized:
+            rawline.Client(locked.url, api_key=key).topics()
+        assert (unauthorized.value.code, unauthorized.value.status) == ("unauthorized", 401)
+    rawline.Client(locked.url, api_key="secret").append("t", [b"x"])
+
+
+def test_errors_can_be_pickled() -> None:
+    error = pickle.loads(pickle.dumps(rawline.RefusedError("m", "wait", "c", 503, 1.5)))
+    assert (str(error), error.kind, error.code, error.status, error.retry_after) == ("m", "wait", "c", 503, 1.5)
+
+
+def test_a_broker_that_does_not_answer_is_given_up(start_broker: Callable[..., Broker]) -> None:
+    broker = start_broker()
+    client = rawline.Client(broker.url, request_timeout=0.2, retry_for=0)
+    client.health()
+    broker.signal(signal.SIGSTOP)
+    with pytest.raises(rawline.RequestTimeoutError) as caught:
+        client.append("t", [b"x"])
+    assert caught.value.kind == "try_again" and isinstance(caught.value, TimeoutError)
+    broker.signal(signal.SIGCONT)
+
+
+def test_ctrl_c_ends_a_wait(client: rawline.Client, topic: str) -> None:
+    threading.Timer(0.1, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+    with pytest.raises(KeyboardInterrupt):
+        client.consumer(topic, "latest").poll()
+
+
+def test_other_threads_run_while_one_waits(client: rawline.Client, topic: str) -> None:
+    counted = 0
+
+    def poll() -> None:
+        client.consumer(topic, "latest").poll(timeout=0.3)
+
+    waiter = threading.Thread(target=poll)
+    waiter.start()
+    while waiter.is_alive():
+        counted += 1
+        time.sleep(0)
+    assert counted > 100
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+@pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")
+def test_a_forked_process_needs_a_client_of_its_own(broker: Broker, client: rawline.Client, topic: str) -> None:
+    client.append(topic, [b"parent"])
+    child = os.fork()
+    if child == 0:
+        status = 1
+        try:
+            try:
+                client.health()
+            except rawline.ConfigError:
+                rawline.Client(broker.url).append(topic, [b"child"])
+                status = 0
+        finally:
+            os._exit(status)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    assert client.read(topic, 0).to_list() == [b"parent", b"child"]

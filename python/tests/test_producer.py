@@ -1,0 +1,142 @@
+"""The producer against a real broker: order, back-pressure, retries, a broker that is killed meanwhile."""
+
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable
+
+import pyarrow
+import pytest
+from conftest import Broker
+
+import rawline
+
+
+def test_receipts_give_the_offsets(client: rawline.Client, topic: str) -> None:
+    with client.producer(topic) as producer:
+        receipts = [producer.send(b"%d" % index) for index in range(100)]
+        assert [receipt.offset(timeout=30) for receipt in receipts] == list(range(100))
+        last = producer.send_many(b"%d" % index for index in range(100, 5000))
+        assert last is not None and last.offset() == 4999
+        last = producer.send_many(pyarrow.array([str(index) for index in range(5000, 6000)]))
+        assert last is not None and last.offset() == 5999
+        assert producer.send_many([]) is None
+        producer.send("the last, not flushed")
+    got = client.consumer(topic, end=6001).take(6001).to_list()
+    assert got == [*(b"%d" % index for index in range(6000)), b"the last, not flushed"]
+    with pytest.raises(rawline.ConfigError, match="the producer is closed"):
+        producer.send(b"x")
+    producer.close()
+
+
+def test_a_failed_block_sends_nothing_more(client: rawline.Client, topic: str) -> None:
+    with pytest.raises(ZeroDivisionError):
+        with client.producer(topic, linger=60) as producer:
+            producer.send(b"x")
+            raise ZeroDivisionError
+    assert client.topic(topic).records == 0
+
+
+@pytest.mark.parametrize("codec", ["none", "lz4", "zstd"])
+def test_batches_are_made_as_asked_for(client: rawline.Client, topic: str, codec: str) -> None:
+    with client.producer(topic, codec=codec, batch_records_max=100, linger=1) as producer:  # type: ignore[arg-type]
+        producer.send_many([b"a record that can be compressed well " * 10] * 1000)
+    batches = client.consumer(topic, end=1000).take(1000)
+    assert {batch.codec for batch in batches} == {codec} and {len(batch) for batch in batches} == {100}
+
+
+def test_records_that_no_batch_can_hold_harm_nobody_else(client: rawline.Client, topic: str) -> None:
+    with client.producer(topic) as producer:
+        producer.send(b"before")
+        with pytest.raises(rawline.BatchError) as caught:
+            producer.send(bytes(33 << 20))
+        assert caught.value.code == "batch_limit" and caught.value.kind == "fix_request"
+        producer.send(b"after")
+    assert client.read(topic, 0).to_list() == [b"before", b"after"]
+
+
+def test_a_full_buffer_makes_senders_wait(start_broker: Callable[..., Broker]) -> None:
+    broker = start_broker()
+    client = rawline.Client(broker.url)
+    producer = client.producer("t", buffer_bytes=10_000, batch_bytes=5_000)
+    client.health()
+    broker.signal(signal.SIGSTOP)
+    sent = 0
+    with pytest.raises(rawline.WaitTimeoutError, match="buffer stayed full") as caught:
+        while sent < 100:
+            producer.send(b"x" * 1000, timeout=0.1)
+            sent += 1
+    assert caught.value.kind == "wait" and 5 <= sent < 12
+    with pytest.raises(rawline.WaitTimeoutError, match="buffer stayed full"):
+        producer.send_many([b"x" * 1000] * 50, timeout=0.1)
+    with pytest.raises(rawline.WaitTimeoutError, match="not all records are stored yet"):
+        producer.flush(timeout=0.05)
+    # A sender that waits goes on when there is room.
+    waiter = threading.Thread(target=producer.send, args=(b"waited",))
+    waiter.start()
+    broker.signal(signal.SIGCONT)
+    waiter.join(30)
+    producer.close()
+    assert client.consumer("t").take(sent + 1).to_list()[-1] == b"waited"
+
+
+def test_a_refused_producer_stops(start_broker: Callable[..., Broker]) -> None:
+    broker = start_broker("--no-create-topics")
+    producer = rawline.Client(broker.url).producer("t")
+    receipt = producer.send(b"x")
+    with pytest.raises(rawline.RefusedError) as refused:
+        receipt.offset()
+    assert refused.value.code == "topic_not_found"
+    with pytest.raises(rawline.RawlineError):
+        producer.send(b"y")
+    with pytest.raises(rawline.RawlineError):
+        producer.close()
+
+
+def test_ctrl_c_ends_a_send_that_waits(start_broker: Callable[..., Broker]) -> None:
+    broker = start_broker()
+    producer = rawline.Client(broker.url).producer("t", buffer_bytes=10_000)
+    broker.signal(signal.SIGSTOP)
+    threading.Timer(0.2, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+    with pytest.raises(KeyboardInterrupt):
+        producer.send_many(b"x" * 1000 for _ in range(1000))
+    broker.signal(signal.SIGCONT)
+
+
+def test_nothing_acknowledged_is_lost_when_the_broker_is_killed(start_broker: Callable[..., Broker]) -> None:
+    broker = start_broker()
+    client = rawline.Client(broker.url)
+    acknowledged: dict[int, int] = {}
+    receipts: list[tuple[int, rawline.Receipt]] = []
+    stop = threading.Event()
+
+    def produce() -> None:
+        with client.producer("t", linger=0.001, batch_records_max=50, retry_for=60) as producer:
+            number = 0
+            while not stop.is_set():
+                receipts.append((number, producer.send(b"%d" % number)))
+                number += 1
+                time.sleep(0.0002)
+
+    thread = threading.Thread(target=produce)
+    thread.start()
+    for _ in range(3):
+        sent = len(receipts)
+        while len(receipts) < sent + 300:
+            time.sleep(0.01)
+        broker.kill()
+        broker.start()
+    stop.set()
+    thread.join(60)
+    assert not thread.is_alive()
+    for number, receipt in receipts:
+        acknowledged[receipt.offset(timeout=30)] = number
+    assert len(acknowledged) == len(receipts)
+    end = client.topic("t").next_offset
+    stored = [int(bytes(record)) for record in client.consumer("t", end=end).records()]
+    # Every acknowledged record is where its receipt said.
+    assert all(stored[offset] == number for offset, number in acknowledged.items())
+    # In order; a request whose answer was lost may be there twice.
+    first_seen = list(dict.fromkeys(stored))
+    assert first_seen == list(range(len(receipts)))
