@@ -1,13 +1,17 @@
 # Everything a newcomer or a machine does here. `make help` lists it.
 
 CARGO ?= cargo
+PYTHON ?= python3
+MAVEN ?= mvn --batch-mode --no-transfer-progress --quiet
 TOOLS := $(CURDIR)/.tools/bin
+VENV := $(CURDIR)/.tools/python
 VERSITYGW_VERSION := v1.8.0
 DATA ?= .rawline/data
 # What `make full` built stays in the binary that `make run` builds.
 FEATURES := $(shell cat target/.features 2>/dev/null)
 
-.PHONY: help run test bench fuzz check tools release full clean
+.PHONY: help run test test-rust test-python test-java bench fuzz check tools release full clean
+.PHONY: lab lab-quick lab-test lab-mine lab-report lab-build
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-8s %s\n", $$1, $$2}'
@@ -34,13 +38,63 @@ $(TOOLS)/versitygw:
 	@command -v go >/dev/null || { echo "the S3 server is built with Go: install Go 1.24 or newer, then run make again"; exit 1; }
 	GOBIN=$(TOOLS) go install github.com/versity/versitygw/cmd/versitygw@$(VERSITYGW_VERSION)
 
-test: tools ## Run every test, over every store, a real S3 server included
+test: test-rust test-python test-java lab-test ## Run every test: Rust, Python, Java, the laboratory; every store, a real S3 server included
+
+test-rust: tools
 	$(CARGO) test --workspace --locked --features rawline-server/full
+
+# The two clients' tests start the broker that the Rust tests built.
+target/debug/rawline:
+	$(CARGO) build --locked --bin rawline --features full
+
+test-python: $(VENV)/.ready | target/debug/rawline
+	$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check --force-reinstall --no-deps ./python
+	cd python && $(VENV)/bin/python -m pytest
+
+$(VENV)/.ready: python/requirements-dev.txt
+	$(PYTHON) -m venv $(VENV)
+	$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check --requirement $<
+	touch $@
+
+test-java: | target/debug/rawline
+	@command -v mvn >/dev/null || { echo "the Java client is built with Maven: install Maven 3.8 and Java 17 or newer, then run make again"; exit 1; }
+	$(MAVEN) -f java/pom.xml install
 
 check: ## Formatting and lints
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets --locked --features rawline-server/full -- -D warnings
 	$(CARGO) clippy -p rawline-server --locked -- -D warnings
+
+lab: lab-build ## Measure the wire formats in three languages: about 30 minutes; fills in docs/wire-formats.md
+	lab/run.sh full
+
+lab-quick: lab-build ## Two messages of the laboratory: about 3 minutes
+	lab/run.sh quick
+
+lab-mine: ## Measure the formats on messages of your own: make lab-mine SAMPLE=messages.jsonl
+	@test -n "$(SAMPLE)" || { echo "say which messages: make lab-mine SAMPLE=messages.jsonl (a JSON object a line)"; exit 2; }
+	$(CARGO) build --release --locked --manifest-path lab/rust/Cargo.toml --package rawline-lab
+	@mkdir -p lab/out
+	lab/rust/target/release/rawline-lab --sample "$(SAMPLE)" --output lab/out/mine.html
+
+lab-report: ## The laboratory's page and document again, from the results that are there
+	$(CARGO) build --release --locked --manifest-path lab/rust/Cargo.toml --package lab-report
+	lab/rust/target/release/lab-report page
+	lab/rust/target/release/lab-report docs
+
+lab-build:
+	$(CARGO) build --release --locked --manifest-path lab/rust/Cargo.toml
+	lab/python/setup.sh $(PYTHON)
+	$(MAVEN) -f java/pom.xml install -DskipTests
+	$(MAVEN) -f lab/java/pom.xml package -DskipTests
+
+# The cases' files are the tests' messages.
+lab-test: lab-build
+	$(PYTHON) lab/cases/generate.py
+	$(CARGO) test --release --locked --manifest-path lab/rust/Cargo.toml
+	cd lab/python && ../.venv/bin/python -m pytest --quiet
+	$(MAVEN) -f lab/java/pom.xml package
+	lab/evolution/run.sh
 
 bench: release ## A short benchmark: write, read, latency, and what the machine can do
 	target/release/rawline bench limits
