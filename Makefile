@@ -14,7 +14,7 @@ FEATURES := $(shell cat target/.features 2>/dev/null)
 .PHONY: lab lab-quick lab-test lab-mine lab-report lab-build
 
 help: ## Show this list
-	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-8s %s\n", $$1, $$2}'
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
 
 run: release ## Run a broker on a local directory (.rawline/data)
 	@mkdir -p $(DATA)
@@ -64,6 +64,8 @@ check: ## Formatting and lints
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets --locked --features rawline-server/full -- -D warnings
 	$(CARGO) clippy -p rawline-server --locked -- -D warnings
+	$(CARGO) fmt --all --check --manifest-path lab/rust/Cargo.toml
+	$(CARGO) clippy --all-targets --locked --manifest-path lab/rust/Cargo.toml -- -D warnings
 
 lab: lab-build ## Measure the wire formats in three languages: about 30 minutes; fills in docs/wire-formats.md
 	lab/run.sh full
@@ -108,4 +110,4 @@ fuzz: ## Fuzz every driver for a minute each (needs a nightly toolchain and carg
 
 clean: ## Remove what was built and the data of `make run`
 	$(CARGO) clean
-	rm -rf .rawline .tools
+	rm -rf .rawline .tools java/target lab/out lab/.tools lab/.venv lab/rust/target lab/java/target lab/evolution/*/target

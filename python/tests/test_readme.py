@@ -1,4 +1,4 @@
-"""The README's Python is run as it stands."""
+"""The READMEs' Python is run as it stands."""
 
 import re
 from pathlib import Path
@@ -16,3 +16,9 @@ def test_the_readmes_blocks_run(broker: Broker, monkeypatch: pytest.MonkeyPatch,
     for block in blocks:
         exec(compile(block, "README.md", "exec"), {})
     assert capsys.readouterr().out.startswith("0\nb'hello'\nb'hello 0'\n")
+
+
+def test_the_projects_readme_has_the_example_that_is_tested() -> None:
+    package = Path(__file__).parents[1]
+    example = (package / "examples/notebook.py").read_text()
+    assert f"```python\n{example}```" in (package.parent / "README.md").read_text()
