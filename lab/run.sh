@@ -2,7 +2,7 @@
 # One run of the laboratory: writes the messages, checks that the languages read each other, measures, makes the page.
 #
 #   lab/run.sh quick     two messages at their base size, about 3 minutes once it is built; the page is lab/out/report.html
-#   lab/run.sh full      everything, about 30 minutes; fills in docs/wire-formats.md too
+#   lab/run.sh full      everything, about 30 minutes; fills in docs/wire-formats.md, and puts page and raw results beside it
 #
 # What is measured must be built: `make lab-build`. Leave the machine alone meanwhile.
 set -eu
@@ -44,6 +44,9 @@ report sizes
 if [ "$1" = full ]; then
   report page
   report docs
+  cp lab/out/report.html docs/wire-formats/
+  gzip -9nc lab/out/conformance.jsonl >docs/wire-formats/conformance.jsonl.gz
+  grep -F "\"$LAB_RUN\"" lab/out/results.jsonl | gzip -9nc >docs/wire-formats/results.jsonl.gz
 else
   report page --run "$LAB_RUN"
 fi

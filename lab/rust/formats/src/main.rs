@@ -20,7 +20,7 @@ static ALLOCATOR: allocated::Counting = allocated::Counting;
 ///   lab-rust conform write        what Rust writes, for the other languages
 ///   lab-rust conform read         what all languages wrote, read and compared
 ///   lab-rust bench --quick        two cases of the base size, in under a minute
-///   lab-rust bench --full         everything, in about nine minutes
+///   lab-rust bench --full         everything, in about ten minutes
 ///   lab-rust bench --full --filter 'zeek.base (json|values) .* field$'
 ///
 /// Memory comes from the system's allocator. A run takes its id and commit from
