@@ -110,6 +110,9 @@ fn beside_article(case: &str, report: &Report, article: &Article) -> String {
     for row in rows_of(report, case) {
         let encode = report.figure(&row, &setting(case, "base", Operation::Encode)).cloned();
         let decode = report.figure(&row, &setting(case, "base", Operation::Decode)).cloned();
+        if encode.is_none() && decode.is_none() {
+            continue;
+        }
         let bytes = report.bytes(&row, case, "base").map_or("–".to_owned(), |bytes| format!("{bytes:.0}"));
         let mut cells = named(&row).to_vec();
         cells.extend([
