@@ -248,7 +248,7 @@ fn failures_have_their_exit_code_and_say_what_to_do() {
         (&url, &["consume", "t", "--offset", "1", "--since", "2026-01-01T00:00:00Z"], "", 2, "--since"),
         (&url, &["consume", "t", "--since", "yesterday"], "", 2, "--since"),
         (&url, &["topics", "--broker", "127.0.0.1:1"], "", 2, "http://127.0.0.1:51313"),
-        (&url, &["topics", "--broker", "https://example.org"], "", 2, "https"),
+        (&url, &["topics", "--broker", "ftp://example.org"], "", 2, "http://127.0.0.1:51313"),
         (&url, &["nonsense"], "", 2, "nonsense"),
     ] {
         let output = run(rawline(url, args), input.as_bytes());
