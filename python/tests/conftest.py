@@ -13,6 +13,9 @@ import pytest
 
 import rawline
 
+# A shell that runs its jobs in the background has them ignore Ctrl-C, which Python then leaves as it is.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+
 REPOSITORY = Path(__file__).resolve().parents[2]
 VECTORS = REPOSITORY / "vectors"
 

@@ -183,7 +183,7 @@ def test_a_broker_that_does_not_answer_is_given_up(start_broker: Callable[..., B
 def test_ctrl_c_ends_a_wait(client: rawline.Client, topic: str) -> None:
     threading.Timer(0.1, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
     with pytest.raises(KeyboardInterrupt):
-        client.consumer(topic, "latest").poll()
+        client.consumer(topic, "latest").poll(timeout=30)
 
 
 def test_other_threads_run_while_one_waits(client: rawline.Client, topic: str) -> None:
