@@ -106,7 +106,7 @@ impl Decoder {
             while slot < slot_end {
                 let position = at;
                 let tag = *bytes.get(position).ok_or(ValueError::Truncated { position })?;
-                let step = STEPS.get(usize::from(tag)).copied().unwrap_or(NO_STEP);
+                let step = step(tag);
                 let mut place = 0;
                 if step != NO_STEP {
                     at = position + usize::from(step);
@@ -167,7 +167,7 @@ impl Decoder {
 pub(crate) const NO_STEP: u8 = u8::MAX;
 
 /// Bytes of a value by its tag, the tag's own included.
-pub(crate) const STEPS: [u8; 16] = {
+const STEPS: [u8; 16] = {
     let mut steps = [NO_STEP; 16];
     let mut tag = 0;
     while tag < FIXED_BYTES.len() {
@@ -181,6 +181,12 @@ pub(crate) const STEPS: [u8; 16] = {
     }
     steps
 };
+
+/// Bytes of a value by its tag, or [`NO_STEP`].
+#[inline(always)]
+pub(crate) fn step(tag: u8) -> u8 {
+    STEPS.get(usize::from(tag)).copied().unwrap_or(NO_STEP)
+}
 
 /// Ends the container whose node is in `slot`; its children's nodes end at `children_end`.
 #[inline]

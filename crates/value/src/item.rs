@@ -1,8 +1,8 @@
 //! Values one after the other off the bytes and onto them, a container as its head: what JSON and serde share.
 
-use crate::decoder::{NO_STEP, STEPS};
+use crate::decoder::{NO_STEP, step};
 use crate::encode::{put_array, put_string, put_word};
-use crate::wire::{FIXED_BYTES, Reader, pack_real, put_size, unpack_real};
+use crate::wire::{Reader, pack_real, put_size, unpack_real};
 use crate::{Address, Decoder, Kind, Limits, Port, Protocol, Subnet, ValueError, decode};
 
 /// A scalar, or the head of a container, whose elements follow as items of their own.
@@ -102,14 +102,11 @@ impl<'a> ItemReader<'a> {
     pub(crate) fn value(&mut self) -> Result<&'a [u8], ValueError> {
         let start = self.rest();
         // What always takes the same is most of what there is.
-        if let Some(tag) = start.first()
-            && *tag != Kind::Port as u8
-            && let Some(Some(length)) = FIXED_BYTES.get(usize::from(*tag))
-        {
-            let length = usize::from(*length);
+        let step = start.first().map_or(NO_STEP, |tag| step(*tag));
+        if step != NO_STEP {
             self.reader.byte()?;
-            self.reader.take(length)?;
-            return Ok(start.get(..1 + length).unwrap_or_default());
+            self.reader.take(usize::from(step) - 1)?;
+            return Ok(start.get(..usize::from(step)).unwrap_or_default());
         }
         self.value_of_any_length(start)
     }
@@ -123,7 +120,7 @@ impl<'a> ItemReader<'a> {
             left -= 1;
             let position = at;
             let tag = *bytes.get(position).ok_or(ValueError::Truncated { position })?;
-            let step = STEPS.get(usize::from(tag)).copied().unwrap_or(NO_STEP);
+            let step = step(tag);
             if step != NO_STEP {
                 at = position + usize::from(step);
                 if at > bytes.len() {

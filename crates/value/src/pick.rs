@@ -29,8 +29,8 @@ impl Decoder {
     /// costs the same however much that is; what lies in front of it is passed over and checked for its lengths and tags
     /// only. Bytes that [`Decoder::decode`] refuses may so give a value; bytes that it takes give what its view has there.
     ///
-    /// A vector's elements are passed over one by one, and a table's pairs in the order of the bytes, which is ascending
-    /// by key as they are written: a field that is to be read so belongs in front of what grows.
+    /// A vector's elements are passed over one by one, and a table's pairs in the order of the bytes: ascending by key from
+    /// a tree, as given from a builder. A field that is to be read so belongs in front of what grows.
     pub fn pick<'a>(&'a mut self, bytes: &'a [u8], path: &[Step<'_>]) -> Result<Option<Variant<'a>>, ValueError> {
         let mut reader = ItemReader::new(bytes, self.limits())?;
         for step in path {
