@@ -1,5 +1,6 @@
 //! A panel of lines: each row's amount over the message's size; a format's best row is drawn strongly and named.
 
+use super::axes::{Axes, BOTTOM, HEIGHT};
 use super::{Drawing, PANEL_WIDTH, Scale};
 use crate::figure::{Figure, Row};
 use crate::{formats, text};
@@ -7,9 +8,6 @@ use std::collections::{BTreeMap, HashMap};
 
 const LEFT: f64 = 44.0;
 const RIGHT: f64 = 92.0;
-const TOP: f64 = 26.0;
-const BOTTOM: f64 = 300.0;
-const HEIGHT: f64 = 334.0;
 /// Between two names at the right.
 const NAME_STEP: f64 = 12.5;
 
@@ -41,14 +39,15 @@ impl Lines<'_> {
         }
         rows.values_mut().for_each(|points| points.sort_by(|one, other| one.0.total_cmp(&other.0)));
         let best = best_of_formats(&rows);
-        let mut body = self.frame();
+        let axes = self.axes();
+        let mut body = axes.frame(self.title, "less is better", self.is_time, "the message as JSON");
         let mut names: Vec<(f64, &str)> = Vec::new();
         // The strong ones last, so that they lie on top.
         for strong in [false, true] {
             for (row, points) in rows.iter().filter(|(row, _)| best.contains_key(**row) == strong) {
                 body.push_str(&self.line(row, points, strong));
                 if let Some((_, last)) = points.last().filter(|_| strong) {
-                    names.push((self.y(last.value), &row.format));
+                    names.push((axes.y(last.value), &row.format));
                 }
             }
         }
@@ -76,46 +75,12 @@ impl Lines<'_> {
         }
     }
 
-    /// The title, the scales and their names.
-    fn frame(&self) -> String {
-        let mut body = format!("<text class=\"head\" x=\"0\" y=\"14\">{}</text>", text::escape(self.title));
-        body.push_str(&format!(
-            "<text class=\"quiet end\" x=\"{PANEL_WIDTH}\" y=\"14\">less is better · both scales log</text>"
-        ));
-        let mut grid = String::new();
-        for tick in self.up.ticks(7) {
-            let y = self.y(tick);
-            grid.push_str(&format!("M{LEFT} {y:.1}H{:.0}", PANEL_WIDTH - RIGHT));
-            body.push_str(&format!(
-                "<text class=\"quiet end\" x=\"{:.0}\" y=\"{:.1}\">{}</text>",
-                LEFT - 4.0,
-                y + 4.0,
-                text::tick(tick, self.is_time)
-            ));
-        }
-        for tick in self.across.ticks(6) {
-            let x = self.x(tick);
-            grid.push_str(&format!("M{x:.1} {TOP}V{BOTTOM}"));
-            let label = text::tick(tick, false);
-            body.push_str(&format!(
-                "<text class=\"quiet middle\" x=\"{x:.1}\" y=\"{:.0}\">{label}</text>",
-                BOTTOM + 14.0
-            ));
-        }
-        body.push_str(&format!("<path class=\"rule\" d=\"{grid}\"/>"));
-        body.push_str(&format!(
-            "<text class=\"quiet middle\" x=\"{:.0}\" y=\"{:.0}\">the message as JSON</text>",
-            (LEFT + PANEL_WIDTH - RIGHT) / 2.0,
-            BOTTOM + 29.0
-        ));
-        body
-    }
-
     fn line(&self, row: &Row, points: &Points<'_>, strong: bool) -> String {
         let mut path = String::new();
         let mut marks = String::new();
+        let axes = self.axes();
         for (index, (size, figure)) in points.iter().enumerate() {
-            let (x, y) = (self.x(*size), self.y(figure.value));
+            let (x, y) = (axes.x(*size), axes.y(figure.value));
             path.push_str(&format!("{}{x:.1} {y:.1}", if index == 0 { 'M' } else { 'L' }));
             if strong {
                 marks.push_str(&format!("<circle class=\"dot\" cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"2.6\"/>"));
@@ -135,12 +100,8 @@ impl Lines<'_> {
         )
     }
 
-    fn x(&self, size: f64) -> f64 {
-        LEFT + self.across.share(size) * (PANEL_WIDTH - RIGHT - LEFT)
-    }
-
-    fn y(&self, amount: f64) -> f64 {
-        BOTTOM - self.up.share(amount) * (BOTTOM - TOP)
+    fn axes(&self) -> Axes {
+        Axes { left: LEFT, right: RIGHT, across: self.across, up: self.up }
     }
 }
 

@@ -3,6 +3,7 @@
 //! Marks have classes and no colours; [`style`] gives a picture of its own its colours, light and dark, and the page has the
 //! same by its own style sheet.
 
+mod axes;
 mod bars;
 mod lines;
 mod scale;

@@ -1,5 +1,6 @@
 //! A panel of points: bytes across, time up; the rows that none beats in both are joined.
 
+use super::axes::{Axes, BOTTOM, HEIGHT, TOP};
 use super::{Drawing, PANEL_WIDTH, Scale};
 use crate::figure::Figure;
 use crate::{formats, text};
@@ -7,9 +8,6 @@ use std::collections::BTreeMap;
 
 const LEFT: f64 = 46.0;
 const RIGHT: f64 = 14.0;
-const TOP: f64 = 26.0;
-const BOTTOM: f64 = 300.0;
-const HEIGHT: f64 = 334.0;
 
 /// One language's rows in one setting.
 #[derive(Debug)]
@@ -27,19 +25,21 @@ pub struct Scatter<'f> {
 impl Scatter<'_> {
     /// The panel.
     pub fn draw(&self) -> Drawing {
-        let mut body = self.frame();
+        let axes = Axes { left: LEFT, right: RIGHT, across: self.across, up: self.up };
+        let mut body = axes.frame(self.title, "bottom left is best", true, "bytes a message");
         let front = front(self.points);
         let mut path = String::new();
         for (figure, bytes) in &front {
             let command = if path.is_empty() { 'M' } else { 'L' };
-            path.push_str(&format!("{command}{:.1} {:.1}", self.x(*bytes), self.y(figure.value)));
+            path.push_str(&format!("{command}{:.1} {:.1}", axes.x(*bytes), axes.y(figure.value)));
         }
         body.push_str(&format!("<path class=\"front\" d=\"{path}\"/>"));
         let best = best_of_formats(self.points);
-        let mut taken: Vec<Place> = best.iter().map(|(figure, bytes)| self.dot(figure, *bytes)).collect();
+        let mut taken: Vec<Place> =
+            best.iter().map(|(figure, bytes)| dot(axes.x(*bytes), axes.y(figure.value))).collect();
         for (figure, bytes) in self.points {
             let is_best = best.iter().any(|(other, _)| std::ptr::eq(*other, *figure));
-            let (x, y) = (self.x(*bytes), self.y(figure.value));
+            let (x, y) = (axes.x(*bytes), axes.y(figure.value));
             let name = formats::name(&figure.row.format);
             let mark = if is_best {
                 let label = short_name(&figure.row.format);
@@ -84,47 +84,6 @@ impl Scatter<'_> {
             body,
         }
     }
-
-    fn frame(&self) -> String {
-        let mut body = format!("<text class=\"head\" x=\"0\" y=\"14\">{}</text>", text::escape(self.title));
-        body.push_str(&format!(
-            "<text class=\"quiet end\" x=\"{PANEL_WIDTH}\" y=\"14\">bottom left is best · both scales log</text>"
-        ));
-        let mut grid = String::new();
-        for tick in self.up.ticks(7) {
-            let y = self.y(tick);
-            grid.push_str(&format!("M{LEFT} {y:.1}H{:.0}", PANEL_WIDTH - RIGHT));
-            let (x, label) = (LEFT - 4.0, text::tick(tick, true));
-            body.push_str(&format!("<text class=\"quiet end\" x=\"{x:.0}\" y=\"{:.1}\">{label}</text>", y + 4.0));
-        }
-        for tick in self.across.ticks(6) {
-            let x = self.x(tick);
-            grid.push_str(&format!("M{x:.1} {TOP}V{BOTTOM}"));
-            let label = text::tick(tick, false);
-            body.push_str(&format!(
-                "<text class=\"quiet middle\" x=\"{x:.1}\" y=\"{:.0}\">{label}</text>",
-                BOTTOM + 14.0
-            ));
-        }
-        body.push_str(&format!("<path class=\"rule\" d=\"{grid}\"/>"));
-        let middle = (LEFT + PANEL_WIDTH - RIGHT) / 2.0;
-        let y = BOTTOM + 29.0;
-        body.push_str(&format!("<text class=\"quiet middle\" x=\"{middle:.0}\" y=\"{y:.0}\">bytes a message</text>"));
-        body
-    }
-
-    fn dot(&self, figure: &Figure, bytes: f64) -> Place {
-        let (x, y) = (self.x(bytes), self.y(figure.value));
-        Place { left: x - 4.5, right: x + 4.5, top: y - 4.5, bottom: y + 4.5 }
-    }
-
-    fn x(&self, bytes: f64) -> f64 {
-        LEFT + self.across.share(bytes) * (PANEL_WIDTH - RIGHT - LEFT)
-    }
-
-    fn y(&self, time: f64) -> f64 {
-        BOTTOM - self.up.share(time) * (BOTTOM - TOP)
-    }
 }
 
 /// The points that no other beats in bytes and in time, ascending by bytes.
@@ -154,6 +113,10 @@ fn best_of_formats<'f>(points: &[(&'f Figure, f64)]) -> Vec<(&'f Figure, f64)> {
 fn short_name(format: &str) -> String {
     let name = formats::name(format);
     text::short(name, 20)
+}
+
+fn dot(x: f64, y: f64) -> Place {
+    Place { left: x - 4.5, right: x + 4.5, top: y - 4.5, bottom: y + 4.5 }
 }
 
 /// A box that a mark or a name takes.
