@@ -87,7 +87,7 @@ lab-report: ## The laboratory's page and document again, from the results that a
 lab-build:
 	$(CARGO) build --release --locked --manifest-path lab/rust/Cargo.toml
 	lab/python/setup.sh $(PYTHON)
-	$(MAVEN) -f java/pom.xml install -DskipTests
+	$(MAVEN) -f java/pom.xml install -DskipTests -Dmaven.javadoc.skip
 	$(MAVEN) -f lab/java/pom.xml package -DskipTests
 
 # The cases' files are the tests' messages.
