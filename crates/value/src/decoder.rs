@@ -10,6 +10,9 @@
 //! node of an end:       u32 position behind the container, u32 children (a table's pair is two)
 //! ```
 
+use std::cmp::Ordering;
+use std::ops::Range;
+
 use crate::envelope::Envelope;
 use crate::order;
 use crate::variant::Variant;
@@ -62,12 +65,13 @@ pub struct Decoder {
     limits: Limits,
     nodes: Vec<Node>,
     open: Vec<Open>,
+    orders: TableOrders,
 }
 
 impl Decoder {
     /// A decoder that takes values within these limits.
     pub fn new(limits: Limits) -> Decoder {
-        Decoder { limits, nodes: Vec::new(), open: Vec::new() }
+        Decoder { limits, ..Decoder::default() }
     }
 
     pub(crate) fn limits(&self) -> &Limits {
@@ -77,22 +81,38 @@ impl Decoder {
     /// A view of the value that these bytes hold, all of them. Allocates only while the decoder's memory still grows.
     #[inline]
     pub fn decode<'a>(&'a mut self, bytes: &'a [u8]) -> Result<Variant<'a>, ValueError> {
-        let nodes = self.index(bytes)?;
+        let nodes = self.index_all(bytes)?;
         Ok(Variant::root(self.nodes.get(..nodes).unwrap_or_default(), bytes))
+    }
+
+    /// A view of the value that these bytes begin with; what is behind it is not looked at.
+    pub(crate) fn decode_first<'a>(&'a mut self, bytes: &'a [u8]) -> Result<Variant<'a>, ValueError> {
+        let (nodes, end) = self.index(bytes)?;
+        Ok(Variant::root(self.nodes.get(..nodes).unwrap_or_default(), bytes.get(..end).unwrap_or_default()))
     }
 
     /// An envelope that owns a copy of these bytes and of their topic, in one allocation.
     #[inline]
     pub fn envelope(&mut self, topic: &[u8], bytes: &[u8]) -> Result<Envelope, ValueError> {
-        let nodes = self.index(bytes)?;
+        let nodes = self.index_all(bytes)?;
         Ok(Envelope::pack(&mut self.nodes, nodes, topic, bytes))
     }
 
-    /// Goes through the bytes once, without recursion. Gives how many nodes there are; what is behind them in the
-    /// decoder's memory is of earlier values.
+    /// Indexes a value that takes all of the bytes.
     #[inline]
-    fn index(&mut self, bytes: &[u8]) -> Result<usize, ValueError> {
-        let Decoder { limits, nodes: memory, open } = self;
+    fn index_all(&mut self, bytes: &[u8]) -> Result<usize, ValueError> {
+        let (nodes, end) = self.index(bytes)?;
+        if end < bytes.len() {
+            return Err(ValueError::TrailingBytes { position: end, count: bytes.len() - end });
+        }
+        Ok(nodes)
+    }
+
+    /// Goes through the bytes of one value once, without recursion. Gives how many nodes there are, and where the value
+    /// ends; what is behind those nodes in the decoder's memory is of earlier values.
+    #[inline]
+    fn index(&mut self, bytes: &[u8]) -> Result<(usize, usize), ValueError> {
+        let Decoder { limits, nodes: memory, open, orders } = self;
         let mut nodes = 1;
         reserve(memory, nodes);
         open.clear();
@@ -153,10 +173,9 @@ impl Decoder {
                 slot += 1;
             }
             let Some(outer) = open.pop() else {
-                reader.go_to(bytes, at);
-                return reader.finish().map(|()| nodes);
+                return Ok((nodes, at));
             };
-            close(places, outer.slot, slot_end, at, bytes)?;
+            close(places, outer.slot, slot_end, at, bytes, orders)?;
             slot = outer.slot + 1;
             slot_end = outer.slot_end;
         }
@@ -190,7 +209,14 @@ pub(crate) fn step(tag: u8) -> u8 {
 
 /// Ends the container whose node is in `slot`; its children's nodes end at `children_end`.
 #[inline]
-fn close(nodes: &mut [Node], slot: usize, children_end: usize, end: usize, bytes: &[u8]) -> Result<(), ValueError> {
+fn close(
+    nodes: &mut [Node],
+    slot: usize,
+    children_end: usize,
+    end: usize,
+    bytes: &[u8],
+    orders: &mut TableOrders,
+) -> Result<(), ValueError> {
     let container = nodes.get(slot).copied().unwrap_or_default();
     let end_slot = link(container);
     let children = children_end - end_slot - 1;
@@ -199,10 +225,34 @@ fn close(nodes: &mut [Node], slot: usize, children_end: usize, end: usize, bytes
     if kind == Kind::Vector || children == 0 {
         return Ok(());
     }
-    let mut sorter = Sorter { bytes, nodes };
-    match kind {
-        Kind::Set => sorter.ascend::<1>(end_slot + 1, children, position(container)),
-        _ => sorter.ascend::<2>(end_slot + 1, children, position(container)),
+    let first = end_slot + 1;
+    let ascended = match kind {
+        Kind::Set => ascend::<1>(nodes, first..first + children, bytes, orders),
+        _ => ascend::<2>(nodes, first..first + children, bytes, orders),
+    };
+    if ascended { Ok(()) } else { Err(ValueError::NotUnique { position: position(container) }) }
+}
+
+/// Brings a set's children or a table's pairs into ascending order, each of `WIDTH` nodes. False if one is there twice.
+fn ascend<const WIDTH: usize>(nodes: &mut [Node], range: Range<usize>, bytes: &[u8], orders: &mut TableOrders) -> bool {
+    let keys = Keys { nodes, bytes };
+    let (entries, _) = nodes.get(range.clone()).unwrap_or_default().as_chunks::<WIDTH>();
+    if keys.ascend(entries) {
+        return true;
+    }
+    let large;
+    let sorted = if WIDTH == 2 && entries.len() <= TableOrders::PAIRS_MAX {
+        orders.sort(entries.as_flattened().as_chunks().0, &keys).map(<[_]>::as_flattened)
+    } else {
+        large = keys.sort(entries);
+        large.as_deref().map(<[_]>::as_flattened)
+    };
+    match (sorted, nodes.get_mut(range)) {
+        (Some(sorted), Some(places)) => {
+            places.copy_from_slice(sorted);
+            true
+        }
+        _ => false,
     }
 }
 
@@ -235,34 +285,71 @@ struct Open {
     slot_end: usize,
 }
 
-struct Sorter<'a> {
+/// What sets and tables are in order by.
+struct Keys<'a> {
+    nodes: &'a [Node],
     bytes: &'a [u8],
-    nodes: &'a mut [Node],
 }
 
-impl Sorter<'_> {
-    /// Brings a set's children or a table's pairs into ascending order, each of `WIDTH` nodes.
-    fn ascend<const WIDTH: usize>(&mut self, first: usize, children: usize, position: usize) -> Result<(), ValueError> {
-        let variant =
-            |entry: &[Node; WIDTH]| Variant::new(self.nodes, self.bytes, entry.first().copied().unwrap_or_default());
-        let (entries, _) = self.nodes.get(first..first + children).unwrap_or_default().as_chunks::<WIDTH>();
-        let twins = |entries: &[[Node; WIDTH]]| {
-            let mut pairs = entries.iter().zip(entries.iter().skip(1));
-            pairs.any(|(left, right)| order::duplicate_variants(&variant(left), &variant(right)))
-        };
+impl Keys<'_> {
+    fn of<const WIDTH: usize>(&self, entry: &[Node; WIDTH]) -> Variant<'_> {
+        Variant::new(self.nodes, self.bytes, entry.first().copied().unwrap_or_default())
+    }
+
+    fn ascend<const WIDTH: usize>(&self, entries: &[[Node; WIDTH]]) -> bool {
         let mut neighbours = entries.iter().zip(entries.iter().skip(1));
-        if neighbours.all(|(left, right)| order::variants_ascend(&variant(left), &variant(right))) {
-            return Ok(());
-        }
+        neighbours.all(|(left, right)| order::variants_ascend(&self.of(left), &self.of(right)))
+    }
+
+    fn compare<const WIDTH: usize>(&self, left: &[Node; WIDTH], right: &[Node; WIDTH]) -> Ordering {
+        order::variants(&self.of(left), &self.of(right))
+    }
+
+    /// Whether one of these, which are sorted, is there twice.
+    fn repeat<const WIDTH: usize>(&self, entries: &[[Node; WIDTH]]) -> bool {
+        let mut neighbours = entries.iter().zip(entries.iter().skip(1));
+        neighbours.any(|(left, right)| order::duplicate_variants(&self.of(left), &self.of(right)))
+    }
+
+    #[inline(never)]
+    fn sort<const WIDTH: usize>(&self, entries: &[[Node; WIDTH]]) -> Option<Vec<[Node; WIDTH]>> {
         let mut sorted = entries.to_vec();
-        sorted.sort_unstable_by(|left, right| order::variants(&variant(left), &variant(right)));
-        if twins(&sorted) {
-            return Err(ValueError::NotUnique { position });
+        sorted.sort_unstable_by(|left, right| self.compare(left, right));
+        (!self.repeat(&sorted)).then_some(sorted)
+    }
+}
+
+/// How the last tables were sorted: those of one type have their fields in one order, which is then only checked.
+#[derive(Debug, Clone, Default)]
+struct TableOrders {
+    /// Where the pairs come from, by the number of pairs.
+    places: [Vec<u8>; 8],
+    sorted: Vec<[Node; 2]>,
+}
+
+impl TableOrders {
+    /// Pairs of a table that a byte counts.
+    const PAIRS_MAX: usize = 256;
+
+    /// The pairs ascending by key, or nothing if one is there twice.
+    #[inline(never)]
+    fn sort(&mut self, pairs: &[[Node; 2]], keys: &Keys<'_>) -> Option<&[[Node; 2]]> {
+        let TableOrders { places, sorted } = self;
+        let places = places.get_mut(pairs.len() % 8)?;
+        let pair = |place: u8| pairs.get(usize::from(place)).copied().unwrap_or_default();
+        if places.len() == pairs.len() {
+            sorted.clear();
+            sorted.extend(places.iter().map(|place| pair(*place)));
+            if keys.ascend(sorted) {
+                return Some(sorted);
+            }
         }
-        if let Some(places) = self.nodes.get_mut(first..first + children) {
-            places.copy_from_slice(sorted.as_flattened());
-        }
-        Ok(())
+        places.clear();
+        places.extend((0..=u8::MAX).take(pairs.len()));
+        places.sort_unstable_by(|left, right| keys.compare(&pair(*left), &pair(*right)));
+        sorted.clear();
+        sorted.extend(places.iter().map(|place| pair(*place)));
+        (!keys.repeat(sorted)).then_some(sorted)
     }
 }
 

@@ -42,9 +42,8 @@ impl Decoder {
                 return Ok(None);
             }
         }
-        let start = bytes.len() - reader.rest().len();
-        let value = reader.value()?;
-        self.decode(value).map(Some).map_err(|error| error.moved(start))
+        let rest = reader.rest();
+        self.decode_first(rest).map(Some).map_err(|error| error.moved(bytes.len() - rest.len()))
     }
 }
 

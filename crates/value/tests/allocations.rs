@@ -5,7 +5,7 @@
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
-use rawline_value::{Decoder, Limits, ListBuilder, Value};
+use rawline_value::{Decoder, Limits, ListBuilder, TableBuilder, Value};
 
 thread_local! {
     static ALLOCATIONS: Cell<usize> = const { Cell::new(0) };
@@ -66,4 +66,13 @@ fn one_an_envelope_none_for_views_and_builders() {
         })),
         0
     );
+}
+
+#[test]
+fn none_for_a_table_in_the_order_of_the_table_before() {
+    let mut bytes = Vec::new();
+    TableBuilder::new(&mut bytes).add("time", 1).add("host", 2).add("level", 3);
+    let mut decoder = Decoder::default();
+    decoder.decode(&bytes).unwrap();
+    assert_eq!(count(|| decoder.decode(&bytes).unwrap().to_table().len()), 0);
 }

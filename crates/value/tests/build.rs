@@ -228,6 +228,46 @@ fn a_field_is_found_wherever_the_next_table_has_it() {
 }
 
 #[test]
+fn tables_are_read_in_any_order_whatever_was_read_before() {
+    let table = |keys: &[u64]| {
+        let mut out = Vec::new();
+        let mut table = TableBuilder::new(&mut out);
+        for key in keys {
+            table.add(*key, key * 10);
+        }
+        drop(table);
+        out
+    };
+    let down = |count: u64| (0..count).rev().collect::<Vec<_>>();
+    let (longest, longer) = (down(256), down(257));
+    let twins = [&[7][..], &down(8)].concat();
+    let mut decoder = Decoder::default();
+    for keys in [
+        &[2, 3, 1][..],
+        &[5, 9, 4],
+        &[1, 2, 3],
+        &[3, 2, 1],
+        &[2, 3, 1],
+        &[2, 2, 1],
+        &[2, 3, 2],
+        &[2, 3, 1],
+        &down(11),
+        &[3, 2, 1],
+        &longest,
+        &longer,
+        &longest,
+        &twins,
+        &down(9),
+    ] {
+        let bytes = table(keys);
+        let tree = Value::decode(&bytes, &Limits::default());
+        assert_eq!(decoder.decode(&bytes).map(|view| view.to_value()), tree, "{keys:?}");
+        let unique = keys.iter().collect::<std::collections::BTreeSet<_>>().len() == keys.len();
+        assert_eq!(tree.is_ok(), unique, "{keys:?}");
+    }
+}
+
+#[test]
 fn a_pick_does_not_look_behind_what_it_gives() {
     let mut bytes = Vec::new();
     let mut table = TableBuilder::new(&mut bytes);
@@ -241,6 +281,8 @@ fn a_pick_does_not_look_behind_what_it_gives() {
     assert_eq!(decoder.pick(&bytes[..cut], &second).unwrap().unwrap().as_str(), Some("two"));
     assert_eq!(decoder.decode(&bytes[..cut]), Err(ValueError::Truncated { position: cut }));
     assert_eq!(decoder.pick(&bytes[..cut], &["zone".into()]), Err(ValueError::Truncated { position: cut }));
+    let path = decoder.pick(&bytes[..cut], &["path".into()]).unwrap().unwrap();
+    assert_eq!(path.to_value(), Value::Vector(vec![Value::Count(1), "two".into()]));
     // What is cut off is cut off behind its tag, as in the whole.
     for end in [4, 5, 10] {
         let counts = [0x0e, 2, 2, 0, 0, 0, 0, 0, 0, 0];
