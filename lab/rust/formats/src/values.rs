@@ -7,7 +7,7 @@ use crate::cases::Sum;
 use crate::codec::{Codec, Operation, Row, Used, as_wrapped};
 use crate::value_parts::{Part, Valued};
 
-/// Written by the builders, in the order that the bytes have; read by views.
+/// Written by the builders, read by views.
 pub struct Values<const TABLE: bool> {
     buffer: Vec<u8>,
     decoder: Decoder,
