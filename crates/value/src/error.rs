@@ -2,7 +2,9 @@
 
 use thiserror::Error;
 
-/// Why bytes are not a value. Positions are in bytes, from the value's first.
+use crate::Kind;
+
+/// Why bytes are not a value, or not the one asked for. Positions are in bytes, from the value's first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum ValueError {
@@ -32,6 +34,22 @@ pub enum ValueError {
     #[error("the size at byte {position} takes more than five bytes or 32 bits; send smaller values")]
     Size {
         /// Where the size begins.
+        position: usize,
+    },
+    /// A value of another type than the one asked for.
+    #[error("the value at byte {position} is of type {}, not {}; ask for what was written", found.name(), wanted.name())]
+    Kind {
+        /// Where the value begins.
+        position: usize,
+        /// The type asked for.
+        wanted: Kind,
+        /// The type there is.
+        found: Kind,
+    },
+    /// A string that is not UTF-8, asked for as text.
+    #[error("the string at byte {position} is not UTF-8; ask for its bytes")]
+    Utf8 {
+        /// Where the string begins.
         position: usize,
     },
     /// A set with an element twice or a table with a key twice.
@@ -82,6 +100,8 @@ impl ValueError {
             | ValueError::Tag { position, .. }
             | ValueError::Protocol { position, .. }
             | ValueError::Size { position }
+            | ValueError::Kind { position, .. }
+            | ValueError::Utf8 { position }
             | ValueError::NotUnique { position }
             | ValueError::TrailingBytes { position, .. }
             | ValueError::TooDeep { position, .. }

@@ -53,7 +53,7 @@ impl Item<'_> {
 /// Takes items off the front of bytes.
 pub(crate) struct ItemReader<'a> {
     bytes: &'a [u8],
-    reader: Reader<'a>,
+    pub(crate) reader: Reader<'a>,
 }
 
 impl<'a> ItemReader<'a> {

@@ -3,6 +3,7 @@
 //! - [`Value`] is an owned tree of every type that the format has.
 //! - [`Decoder`] checks bytes once and gives a [`Variant`], a view into them, or an [`Envelope`], which owns them.
 //!   [`Decoder::pick`] reads one value out of a large one without looking at what lies behind it.
+//! - [`ValueReader`] takes values off the bytes one after the other: the fastest way into types whose shape is known.
 //! - [`ListBuilder`], [`SetBuilder`] and [`TableBuilder`] write bytes without a tree; [`zeek`] has Zeek's messages.
 //! - [`json`] shows values as JSON and reads them; [`to_bytes`] and [`from_bytes`] are for types of your own, by serde.
 
@@ -23,6 +24,7 @@ mod marked;
 mod order;
 mod pick;
 mod port;
+mod reader;
 mod ser;
 mod set;
 mod subnet;
@@ -43,6 +45,7 @@ pub use frame::{EndpointId, Frame, FrameError, FrameKind, TTL_DEFAULT};
 pub use marked::{Name, TimeError, as_set};
 pub use pick::Step;
 pub use port::{Port, PortError, Protocol};
+pub use reader::{Fields, Pairs, ValueReader};
 pub use ser::{SerdeError, to_bytes, to_bytes_into};
 pub use set::{NotUnique, Set};
 pub use subnet::{Subnet, SubnetError};

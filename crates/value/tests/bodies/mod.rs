@@ -6,7 +6,7 @@ use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash, Hasher};
 
 use rawline_value::zeek::Message;
-use rawline_value::{Decoder, Frame, Kind, Limits, ListBuilder, Step, Value, ValueError, Variant};
+use rawline_value::{Decoder, Fields, Frame, Kind, Limits, ListBuilder, Step, Value, ValueError, ValueReader, Variant};
 
 /// Any bytes: tree and view say the same, and what is read is written and read again.
 pub fn agree(bytes: &[u8]) {
@@ -50,12 +50,16 @@ fn agree_within(bytes: &[u8], limits: &Limits) {
             assert_eq!(tree.clone().err(), view.err(), "{tree:?}");
             // Only what lies in front is looked at, so there may be a value; it must not end the process.
             let _ = Decoder::new(*limits).pick(bytes, &[Step::Index(1), Step::Key("a")]);
+            let _ = ValueReader::new(bytes, limits).and_then(|mut reader| skipped(&mut reader));
             return;
         }
     };
     assert_eq!(view.bytes(), bytes);
     same(&tree, &view);
     picked(bytes, &view, limits);
+    let mut reader = ValueReader::new(bytes, limits).unwrap();
+    assert_eq!(taken(&mut reader), Ok(tree.clone()));
+    assert_eq!(reader.finish(), Ok(()));
     let encoded = tree.encode();
     let again = Value::decode(&encoded, limits).expect("what was read is written within the same limits");
     assert_eq!(again.encode(), encoded);
@@ -91,6 +95,40 @@ fn picked(bytes: &[u8], view: &Variant<'_>, limits: &Limits) {
         }
     }
     assert_eq!(decoder.pick(bytes, &["no such key".into()]), Ok(None));
+}
+
+/// A value taken piece by piece.
+fn taken(reader: &mut ValueReader<'_>) -> Result<Value, ValueError> {
+    let kind = reader.kind()?;
+    assert_eq!(reader.none(), kind == Kind::None);
+    Ok(match kind {
+        Kind::None => Value::None,
+        Kind::Boolean => Value::Boolean(reader.boolean()?),
+        Kind::Count => Value::Count(reader.count()?),
+        Kind::Integer => Value::Integer(reader.integer()?),
+        Kind::Real => Value::Real(reader.real()?),
+        Kind::String => Value::String(reader.string()?.into()),
+        Kind::Address => Value::Address(reader.address()?),
+        Kind::Subnet => Value::Subnet(reader.subnet()?),
+        Kind::Port => Value::Port(reader.port()?),
+        Kind::Timestamp => Value::Timestamp(reader.timestamp()?),
+        Kind::Timespan => Value::Timespan(reader.timespan()?),
+        Kind::Enum => Value::Enum(reader.enum_name()?.into()),
+        Kind::Vector => Value::Vector((0..reader.vector()?).map(|_| taken(reader)).collect::<Result<_, _>>()?),
+        Kind::Set => Value::Set((0..reader.set()?).map(|_| taken(reader)).collect::<Result<_, _>>()?),
+        Kind::Table => Value::Table(
+            (0..reader.table()?.left()).map(|_| Ok((taken(reader)?, taken(reader)?))).collect::<Result<_, _>>()?,
+        ),
+    })
+}
+
+/// Takes a table's fields, as many as there are.
+fn skipped(reader: &mut ValueReader<'_>) -> Result<(), ValueError> {
+    let mut pairs = reader.table()?;
+    while pairs.field(reader, &Fields::new(["a"]))?.is_some() {
+        reader.skip()?;
+    }
+    reader.finish()
 }
 
 /// A view and a tree of the same value, all the way down.

@@ -1,0 +1,261 @@
+//! Values one after the other off the front of bytes, without an index: for types whose shape is known.
+//!
+//! ```
+//! use rawline_value::{Fields, ListBuilder, TableBuilder, Limits, ValueError, ValueReader};
+//!
+//! static FIELDS: Fields<2> = Fields::new(["query", "answers"]);
+//!
+//! fn read(bytes: &[u8]) -> Result<(String, Vec<u64>), ValueError> {
+//!     let mut reader = ValueReader::new(bytes, &Limits::default())?;
+//!     let (mut query, mut answers) = (String::new(), Vec::new());
+//!     let mut record = reader.table()?;
+//!     while let Some(field) = record.field(&mut reader, &FIELDS)? {
+//!         match field {
+//!             0 => query = reader.str()?.to_owned(),
+//!             _ => answers = (0..reader.vector()?).map(|_| reader.count()).collect::<Result<_, _>>()?,
+//!         }
+//!     }
+//!     reader.finish()?;
+//!     Ok((query, answers))
+//! }
+//!
+//! let mut bytes = Vec::new();
+//! let mut record = TableBuilder::new(&mut bytes);
+//! record.add("query", "example.com").add("new in this version", true);
+//! record.list("answers").add(1u64).add(2u64);
+//! drop(record);
+//! assert_eq!(read(&bytes), Ok(("example.com".to_owned(), vec![1, 2])));
+//! ```
+
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+
+use crate::item::{ItemReader, port_of_bytes};
+use crate::wire::unpack_real;
+use crate::{Address, Kind, Limits, Port, Subnet, ValueError, decode};
+
+/// Takes values off the front of bytes. A container is taken as its head; its elements follow as values of their own.
+///
+/// It checks what it takes: types, lengths, elements against the bytes that are there. It does not look whether a set or
+/// a table holds something twice, nor how deep it is, since it does not recurse. After an error, the place where it is
+/// is of no use.
+pub struct ValueReader<'a>(ItemReader<'a>);
+
+macro_rules! of_fixed_length {
+    ($($name:ident -> $type:ty, $kind:ident, $bytes:ident => $value:expr, $doc:literal;)*) => {$(
+        #[doc = concat!("Takes ", $doc, "; errs if none is next.")]
+        #[inline]
+        pub fn $name(&mut self) -> Result<$type, ValueError> {
+            let $bytes = self.take(Kind::$kind)?;
+            Ok($value)
+        }
+    )*};
+}
+
+impl<'a> ValueReader<'a> {
+    /// A reader of these bytes, of which the limits but the depth count.
+    #[inline]
+    pub fn new(bytes: &'a [u8], limits: &Limits) -> Result<ValueReader<'a>, ValueError> {
+        ItemReader::new(bytes, limits).map(ValueReader)
+    }
+
+    /// Where the next value begins, in bytes from the first one.
+    pub fn position(&self) -> usize {
+        self.0.reader.position()
+    }
+
+    /// The type of the next value, which is not taken.
+    #[inline]
+    pub fn kind(&self) -> Result<Kind, ValueError> {
+        let position = self.position();
+        let tag = *self.0.rest().first().ok_or(ValueError::Truncated { position })?;
+        Kind::of_tag(tag).ok_or(ValueError::Tag { position, found: tag })
+    }
+
+    /// Takes a none if one is next, and says whether.
+    #[inline]
+    pub fn none(&mut self) -> bool {
+        self.0.rest().first() == Some(&(Kind::None as u8)) && self.0.reader.byte().is_ok()
+    }
+
+    of_fixed_length! {
+        boolean -> bool, Boolean, bytes => bytes != [0], "a boolean";
+        count -> u64, Count, bytes => u64::from_be_bytes(bytes), "a count";
+        integer -> i64, Integer, bytes => i64::from_be_bytes(bytes), "an integer";
+        real -> f64, Real, bytes => unpack_real(u64::from_be_bytes(bytes)), "a real";
+        timestamp -> i64, Timestamp, bytes => i64::from_be_bytes(bytes), "a timestamp, in nanoseconds since 1970";
+        timespan -> i64, Timespan, bytes => i64::from_be_bytes(bytes), "a timespan, in nanoseconds";
+        address -> Address, Address, bytes => Address::from_octets(bytes), "an address";
+        subnet -> Subnet, Subnet, bytes => decode::subnet(bytes), "a subnet";
+    }
+
+    /// Takes a port; errs if none is next.
+    #[inline]
+    pub fn port(&mut self) -> Result<Port, ValueError> {
+        let bytes @ [_, _, protocol] = self.take(Kind::Port)?;
+        port_of_bytes(bytes).ok_or(ValueError::Protocol { position: self.position() - 1, found: protocol })
+    }
+
+    /// Takes a string's bytes; errs if none is next.
+    #[inline]
+    pub fn string(&mut self) -> Result<&'a [u8], ValueError> {
+        self.sized(Kind::String)
+    }
+
+    /// Takes a string that is UTF-8; errs if none is next.
+    #[inline]
+    pub fn str(&mut self) -> Result<&'a str, ValueError> {
+        let position = self.position();
+        std::str::from_utf8(self.string()?).map_err(|_| ValueError::Utf8 { position })
+    }
+
+    /// Takes an enumeration value's name; errs if none is next.
+    #[inline]
+    pub fn enum_name(&mut self) -> Result<&'a [u8], ValueError> {
+        self.sized(Kind::Enum)
+    }
+
+    /// Takes a vector's head and gives its number of elements, which come next; errs if none is next.
+    #[inline]
+    pub fn vector(&mut self) -> Result<usize, ValueError> {
+        self.head(Kind::Vector)
+    }
+
+    /// Takes a set's head and gives its number of elements, which come next; errs if none is next.
+    #[inline]
+    pub fn set(&mut self) -> Result<usize, ValueError> {
+        self.head(Kind::Set)
+    }
+
+    /// Takes a table's head; its keys and values come next, to be taken by [`Pairs::field`] or one by one. Errs if none is
+    /// next.
+    #[inline]
+    pub fn table(&mut self) -> Result<Pairs, ValueError> {
+        Ok(Pairs { left: self.head(Kind::Table)?, last: 0 })
+    }
+
+    /// Takes any value with all that is in it, and gives its bytes.
+    #[inline]
+    pub fn skip(&mut self) -> Result<&'a [u8], ValueError> {
+        self.0.value()
+    }
+
+    /// Errs if bytes are left.
+    pub fn finish(&self) -> Result<(), ValueError> {
+        self.0.finish()
+    }
+
+    #[inline]
+    fn tag(&mut self, wanted: Kind) -> Result<(), ValueError> {
+        if self.0.rest().first() != Some(&(wanted as u8)) {
+            return Err(self.misfit(wanted));
+        }
+        self.0.reader.byte().map(drop)
+    }
+
+    #[cold]
+    fn misfit(&self, wanted: Kind) -> ValueError {
+        match self.kind() {
+            Ok(found) => ValueError::Kind { position: self.position(), wanted, found },
+            Err(error) => error,
+        }
+    }
+
+    #[inline]
+    fn take<const N: usize>(&mut self, kind: Kind) -> Result<[u8; N], ValueError> {
+        self.tag(kind)?;
+        self.0.reader.array()
+    }
+
+    #[inline]
+    fn sized(&mut self, kind: Kind) -> Result<&'a [u8], ValueError> {
+        self.tag(kind)?;
+        self.0.reader.string()
+    }
+
+    #[inline]
+    fn head(&mut self, kind: Kind) -> Result<usize, ValueError> {
+        self.tag(kind)?;
+        self.0.reader.elements(if kind == Kind::Table { 2 } else { 1 })
+    }
+}
+
+/// What is left of a table whose pairs are taken by a [`ValueReader`].
+#[derive(Debug)]
+pub struct Pairs {
+    left: usize,
+    /// The number of the field taken last plus one, 0 in front of the first.
+    last: usize,
+}
+
+impl Pairs {
+    /// How many pairs have not been taken.
+    pub fn left(&self) -> usize {
+        self.left
+    }
+
+    /// Takes keys up to that of a known field, and gives the field's number: its value is next, and must be taken. Pairs of
+    /// other keys are passed over. Nothing at the table's end.
+    #[inline]
+    pub fn field<const N: usize>(
+        &mut self,
+        reader: &mut ValueReader<'_>,
+        fields: &Fields<'_, N>,
+    ) -> Result<Option<usize>, ValueError> {
+        while self.left > 0 {
+            self.left -= 1;
+            if reader.0.rest().first() == Some(&(Kind::String as u8)) {
+                if let Some(number) = fields.find(reader.string()?, self.last) {
+                    self.last = number + 1;
+                    return Ok(Some(number));
+                }
+            } else {
+                reader.skip()?;
+            }
+            reader.skip()?;
+        }
+        Ok(None)
+    }
+}
+
+/// The names of a record's fields, numbered from 0, to read its tables by [`Pairs::field`]. It remembers which field came
+/// after which: where tables have their fields in one order, whichever it is, a field costs one comparison.
+#[derive(Debug)]
+pub struct Fields<'n, const N: usize> {
+    names: [&'n str; N],
+    first: AtomicU32,
+    after: [AtomicU32; N],
+}
+
+impl<'n, const N: usize> Fields<'n, N> {
+    /// Fields beyond the one that comes next in the order of the names until which a search is not worth remembering:
+    /// optional ones are left out now and then, and threads that share the names would write by turns.
+    const NEAR: usize = 4;
+
+    /// The fields of these names; of a name that is given twice, the first. Best in the order in which they are mostly
+    /// written.
+    pub const fn new(names: [&'n str; N]) -> Fields<'n, N> {
+        Fields { names, first: AtomicU32::new(0), after: [const { AtomicU32::new(u32::MAX) }; N] }
+    }
+
+    /// The field of this name, looked for first where it was after the field before, then from that one on.
+    #[inline]
+    fn find(&self, name: &[u8], last: usize) -> Option<usize> {
+        let guess = self.followers(last).map_or(u32::MAX, |follower| follower.load(Relaxed)) as usize;
+        let is = |number: &usize| self.names.get(*number).is_some_and(|field| field.as_bytes() == name);
+        if is(&guess) {
+            return Some(guess);
+        }
+        let found = (last..N).chain(0..last.min(N)).find(is)?;
+        if (found + N - last) % N >= Self::NEAR
+            && let Some(follower) = self.followers(last)
+        {
+            follower.store(found as u32, Relaxed);
+        }
+        Some(found)
+    }
+
+    #[inline]
+    fn followers(&self, last: usize) -> Option<&AtomicU32> {
+        if last == 0 { Some(&self.first) } else { self.after.get(last - 1) }
+    }
+}
