@@ -4,7 +4,9 @@
 use std::collections::BTreeMap;
 
 use anyhow::{Context, Result, bail};
-use rawline_value::{Address, EnumName, ListBuilder, Name, Port, Put, Step, TableBuilder, TimestampNs, Variant};
+use rawline_value::{
+    Address, EnumName, Kind, ListBuilder, Name, Port, Put, Step, TableBuilder, TimestampNs, ValueReader, Variant,
+};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -15,8 +17,8 @@ use crate::cases::{Message, Sum};
 pub trait Part: Sized {
     /// Appends the value.
     fn put<const TABLE: bool>(&self, out: &mut Vec<u8>);
-    /// Makes an owned one of a view.
-    fn get<const TABLE: bool>(view: Variant<'_>) -> Result<Self>;
+    /// Takes an owned one off the bytes.
+    fn take<const TABLE: bool>(reader: &mut ValueReader<'_>) -> Result<Self>;
     /// Adds a view to a sum.
     fn add<const TABLE: bool>(view: Variant<'_>, sum: &mut Sum) -> Result<()>;
     /// Adds an owned one to a sum.
@@ -58,7 +60,7 @@ impl<P: Part, const TABLE: bool> Put for As<'_, P, TABLE> {
 }
 
 macro_rules! parts {
-    ($($of:ty: $view:ident, $self:ident => $put:expr, $get:expr, $sum:ident, $owned:expr;)*) => {
+    ($($of:ty: $self:ident => $put:expr, $reader:ident => $take:expr, $view:ident => $get:expr, $sum:ident, $owned:expr;)*) => {
         $(impl Part for $of {
             #[inline]
             fn put<const TABLE: bool>(&$self, out: &mut Vec<u8>) {
@@ -66,15 +68,14 @@ macro_rules! parts {
             }
 
             #[inline]
-            fn get<const TABLE: bool>($view: Variant<'_>) -> Result<Self> {
-                let found = || -> Option<Self> { $get };
-                found().with_context(|| format!("no {} but {:?}", stringify!($of), $view.kind()))
+            fn take<const TABLE: bool>($reader: &mut ValueReader<'_>) -> Result<Self> {
+                Ok($take)
             }
 
             #[inline]
-            fn add<const TABLE: bool>(view: Variant<'_>, sum: &mut Sum) -> Result<()> {
-                let part = Self::get::<TABLE>(view)?;
-                part.add_owned(sum);
+            fn add<const TABLE: bool>($view: Variant<'_>, sum: &mut Sum) -> Result<()> {
+                let part: Option<Self> = $get;
+                part.with_context(|| format!("no {} but {:?}", stringify!($of), $view.kind()))?.add_owned(sum);
                 Ok(())
             }
 
@@ -87,13 +88,13 @@ macro_rules! parts {
 }
 
 parts! {
-    i64: view, self => *self, view.as_integer().or_else(|| view.as_count()?.try_into().ok()), int, *self;
-    i32: view, self => *self, i64::get::<TABLE>(view).ok()?.try_into().ok(), int, (*self).into();
-    bool: view, self => *self, view.as_boolean(), flag, *self;
-    f64: view, self => *self, view.as_real(), real, *self;
-    Address: view, self => *self, view.as_address(), bytes, self.octets();
-    Port: view, self => *self, view.as_port(), int, self.number.into();
-    TimestampNs: view, self => *self, view.as_timestamp().map(TimestampNs), int, self.0;
+    i64: self => *self, reader => reader.integer()?, view => view.as_integer(), int, *self;
+    i32: self => *self, reader => reader.integer()?.try_into()?, view => view.as_integer().and_then(|integer| integer.try_into().ok()), int, (*self).into();
+    bool: self => *self, reader => reader.boolean()?, view => view.as_boolean(), flag, *self;
+    f64: self => *self, reader => reader.real()?, view => view.as_real(), real, *self;
+    Address: self => *self, reader => reader.address()?, view => view.as_address(), bytes, self.octets();
+    Port: self => *self, reader => reader.port()?, view => view.as_port(), int, self.number.into();
+    TimestampNs: self => *self, reader => TimestampNs(reader.timestamp()?), view => view.as_timestamp().map(TimestampNs), int, self.0;
 }
 
 /// Texts are looked at where they lie.
@@ -104,8 +105,8 @@ impl Part for String {
     }
 
     #[inline]
-    fn get<const TABLE: bool>(view: Variant<'_>) -> Result<String> {
-        Ok(view.as_str().context("no text")?.to_owned())
+    fn take<const TABLE: bool>(reader: &mut ValueReader<'_>) -> Result<String> {
+        Ok(reader.str()?.to_owned())
     }
 
     #[inline]
@@ -128,8 +129,9 @@ impl Part for Name {
     }
 
     #[inline]
-    fn get<const TABLE: bool>(view: Variant<'_>) -> Result<Name> {
-        Ok(Name(name(view)?.to_owned()))
+    fn take<const TABLE: bool>(reader: &mut ValueReader<'_>) -> Result<Name> {
+        let name = if reader.kind()? == Kind::String { reader.string()? } else { reader.enum_name()? };
+        Ok(Name(std::str::from_utf8(name)?.to_owned()))
     }
 
     #[inline]
@@ -160,8 +162,8 @@ impl<P: Part> Part for Vec<P> {
     }
 
     #[inline]
-    fn get<const TABLE: bool>(view: Variant<'_>) -> Result<Vec<P>> {
-        view.as_list().context("no vector")?.iter().map(P::get::<TABLE>).collect()
+    fn take<const TABLE: bool>(reader: &mut ValueReader<'_>) -> Result<Vec<P>> {
+        (0..reader.vector()?).map(|_| P::take::<TABLE>(reader)).collect()
     }
 
     #[inline]
@@ -184,8 +186,8 @@ impl<P: Part> Part for Option<P> {
     }
 
     #[inline]
-    fn get<const TABLE: bool>(view: Variant<'_>) -> Result<Option<P>> {
-        if view.is_none() { Ok(None) } else { P::get::<TABLE>(view).map(Some) }
+    fn take<const TABLE: bool>(reader: &mut ValueReader<'_>) -> Result<Option<P>> {
+        if reader.none() { Ok(None) } else { P::take::<TABLE>(reader).map(Some) }
     }
 
     #[inline]
@@ -218,9 +220,8 @@ impl Part for BTreeMap<String, String> {
     }
 
     #[inline]
-    fn get<const TABLE: bool>(view: Variant<'_>) -> Result<Self> {
-        let pairs = view.as_table().context("no table")?;
-        pairs.iter().map(|(key, value)| Ok((String::get::<TABLE>(key)?, String::get::<TABLE>(value)?))).collect()
+    fn take<const TABLE: bool>(reader: &mut ValueReader<'_>) -> Result<Self> {
+        (0..reader.table()?.left()).map(|_| Ok((reader.str()?.to_owned(), reader.str()?.to_owned()))).collect()
     }
 
     #[inline]
@@ -258,20 +259,32 @@ macro_rules! record {
             }
 
             #[inline]
-            fn get<const TABLE: bool>(view: Variant<'_>) -> Result<Self> {
+            fn take<const TABLE: bool>(reader: &mut rawline_value::ValueReader<'_>) -> Result<Self> {
                 if TABLE {
-                    let table = view.as_table().context("no table")?;
-                    Ok($of { $($field: match table.get_field(field!($field)) {
-                        Some(view) => <$type as Part>::get::<TABLE>(view).context(stringify!($field))?,
-                        None => <$type as Part>::absent().context(concat!("there is no ", stringify!($field)))?,
+                    static FIELDS: rawline_value::Fields<'static, { [$(stringify!($field)),*].len() }> =
+                        rawline_value::Fields::new([$(stringify!($field)),*]);
+                    #[allow(non_camel_case_types)]
+                    enum Number { $($field),* }
+                    $(let mut $field = None;)*
+                    let mut pairs = reader.table()?;
+                    while let Some(number) = pairs.field(reader, &FIELDS)? {
+                        $(if number == Number::$field as usize {
+                            $field = Some(<$type as Part>::take::<TABLE>(reader).context(stringify!($field))?);
+                            continue;
+                        })*
+                    }
+                    Ok($of { $($field: match $field.or_else(<$type as Part>::absent) {
+                        Some(part) => part,
+                        None => bail!(concat!("there is no ", stringify!($field))),
                     }),* })
                 } else {
-                    let list = view.as_list().context("no vector")?;
-                    let mut elements = list.iter();
-                    $(let $field = match elements.next() {
-                        Some(view) => <$type as Part>::get::<TABLE>(view).context(stringify!($field))?,
-                        None => bail!(concat!("the vector ends before ", stringify!($field))),
-                    };)*
+                    let elements = reader.vector()?;
+                    let fields = [$(stringify!($field)),*].len();
+                    anyhow::ensure!(elements >= fields, "a vector of {elements} elements, where there are {fields} fields");
+                    $(let $field = <$type as Part>::take::<TABLE>(reader).context(stringify!($field))?;)*
+                    for _ in fields..elements {
+                        reader.skip()?;
+                    }
                     Ok($of { $($field),* })
                 }
             }

@@ -1,13 +1,13 @@
 //! Our values: tables with names in the bytes, or vectors with fields by their places, as Zeek sends records.
 
 use anyhow::Result;
-use rawline_value::{Decoder, Limits, from_bytes, to_bytes_into};
+use rawline_value::{Decoder, Limits, ValueReader, from_bytes, to_bytes_into};
 
 use crate::cases::Sum;
 use crate::codec::{Codec, Operation, Row, Used, as_wrapped};
 use crate::value_parts::{Part, Valued};
 
-/// Written by the builders, read by views.
+/// Written by the builders; objects are read in one pass, fields by views.
 pub struct Values<const TABLE: bool> {
     buffer: Vec<u8>,
     decoder: Decoder,
@@ -60,7 +60,10 @@ where
     }
 
     fn decode(&mut self, bytes: &[u8]) -> Result<M::Typed> {
-        M::Typed::get::<TABLE>(self.decoder.decode(bytes)?)
+        let mut reader = ValueReader::new(bytes, &Limits::default())?;
+        let decoded = M::Typed::take::<TABLE>(&mut reader)?;
+        reader.finish()?;
+        Ok(decoded)
     }
 
     fn field(&mut self, bytes: &[u8]) -> Result<u64> {
