@@ -43,11 +43,11 @@ test: test-rust test-python test-java lab-test ## Run every test: Rust, Python, 
 test-rust: tools
 	$(CARGO) test --workspace --locked --features rawline-server/full
 
-# The two clients' tests start the broker that the Rust tests built.
-target/debug/rawline:
+# The two clients' tests start the broker that the Rust tests built, if nothing has changed since.
+target/debug/rawline: Cargo.lock $(shell find crates -path '*/src/*.rs')
 	$(CARGO) build --locked --bin rawline --features full
 
-test-python: $(VENV)/.ready | target/debug/rawline
+test-python: $(VENV)/.ready target/debug/rawline
 	$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check --force-reinstall --no-deps ./python
 	cd python && $(VENV)/bin/python -m pytest
 
@@ -56,7 +56,7 @@ $(VENV)/.ready: python/requirements-dev.txt
 	$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check --requirement $<
 	touch $@
 
-test-java: | target/debug/rawline
+test-java: target/debug/rawline
 	@command -v mvn >/dev/null || { echo "the Java client is built with Maven: install Maven 3.8 and Java 17 or newer, then run make again"; exit 1; }
 	$(MAVEN) -f java/pom.xml install
 
@@ -85,6 +85,7 @@ lab-report: ## The laboratory's page and document again, from the results that a
 	lab/rust/target/release/lab-report docs
 
 lab-build:
+	@lab/check.sh $(PYTHON)
 	$(CARGO) build --release --locked --manifest-path lab/rust/Cargo.toml
 	lab/python/setup.sh $(PYTHON)
 	$(MAVEN) -f java/pom.xml install -DskipTests -Dmaven.javadoc.skip
