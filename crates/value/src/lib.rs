@@ -5,6 +5,7 @@
 //!   [`Decoder::pick`] reads one value out of a large one without looking at what lies behind it.
 //! - [`ValueReader`] takes values off the bytes one after the other: the fastest way into types whose shape is known.
 //! - [`ListBuilder`], [`SetBuilder`] and [`TableBuilder`] write bytes without a tree; [`zeek`] has Zeek's messages.
+//! - [`Hint`] is the type that a value is to get whose source, such as JSON, does not say it.
 //! - [`json`] shows values as JSON and reads them; [`to_bytes`] and [`from_bytes`] are for types of your own, by serde.
 
 #![forbid(unsafe_code)]
@@ -18,6 +19,7 @@ mod encode;
 mod envelope;
 mod error;
 mod frame;
+mod hint;
 mod item;
 pub mod json;
 mod marked;
@@ -42,6 +44,7 @@ pub use decoder::Decoder;
 pub use envelope::Envelope;
 pub use error::ValueError;
 pub use frame::{EndpointId, Frame, FrameError, FrameKind, TTL_DEFAULT};
+pub use hint::{FieldHint, Hint, HintError, MisfitError, TextError};
 pub use marked::{Name, TimeError, as_set};
 pub use pick::Step;
 pub use port::{Port, PortError, Protocol};

@@ -51,6 +51,17 @@ impl Protocol {
         })
     }
 
+    /// The protocol of that name, as [`Protocol::name`] gives it.
+    pub fn of_name(name: &str) -> Option<Protocol> {
+        Some(match name {
+            "?" => Protocol::Unknown,
+            "tcp" => Protocol::Tcp,
+            "udp" => Protocol::Udp,
+            "icmp" => Protocol::Icmp,
+            _ => return None,
+        })
+    }
+
     /// The protocol's name, `?` when it is not known.
     pub fn name(self) -> &'static str {
         match self {
@@ -73,13 +84,7 @@ impl FromStr for Port {
 
     fn from_str(text: &str) -> Result<Port, PortError> {
         let (number, protocol) = text.split_once('/').ok_or(PortError)?;
-        let protocol = match protocol {
-            "tcp" => Protocol::Tcp,
-            "udp" => Protocol::Udp,
-            "icmp" => Protocol::Icmp,
-            "?" => Protocol::Unknown,
-            _ => return Err(PortError),
-        };
+        let protocol = Protocol::of_name(protocol).ok_or(PortError)?;
         Ok(Port { number: number.parse().map_err(|_| PortError)?, protocol })
     }
 }

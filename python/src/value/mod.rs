@@ -1,7 +1,6 @@
 //! Structured values between Python's objects, their bytes and JSON: `rawline.value`.
 
 mod field;
-mod hint;
 mod out;
 mod read;
 mod shape;
@@ -11,11 +10,10 @@ mod write;
 
 use crate::buffer::Held;
 use crate::error::value_error;
-use hint::Hint;
 use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
-use rawline_value::json;
+use rawline_value::{Hint, json};
 use shape::Fields;
 use write::Place;
 
@@ -131,7 +129,7 @@ impl RecordCore {
             if hints.iter().any(|(known, _)| *known == name) {
                 return Err(value_error(format!("field {name:?} is there twice; name it once")));
             }
-            hints.push((name, Hint::parse(&kind)?));
+            hints.push((name, kind.parse::<Hint>().map_err(value_error)?));
         }
         Ok(RecordCore { fields: Fields { hints, is_vector }, place: Place::new() })
     }

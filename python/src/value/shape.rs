@@ -3,9 +3,9 @@
 //! A dict is known again by the addresses of its keys, which are the same objects wherever Python interns them, else by
 //! their text. Then each key's tag, size and bytes are copied from the shape, in the format's order.
 
-use crate::value::hint::Hint;
 use crate::value::out::BLOCK_BYTES;
 use pyo3::ffi;
+use rawline_value::Hint;
 use std::rc::Rc;
 
 /// Enough for a program's record types; a dict that is used as a map has a shape of its own each time and passes through.
@@ -122,22 +122,19 @@ impl Shape {
     pub fn new(pairs: &[Pair], texts: &[&[u8]], fields: &Fields) -> Result<Shape, String> {
         let hint_of = |text: &[u8]| {
             let known = fields.hints.iter().find(|(name, _)| name.as_bytes() == text);
-            known.map_or(Hint::None, |(_, hint)| hint.clone())
+            known.map_or(Hint::ANY, |(_, hint)| hint.clone())
         };
         let has_fields = !fields.hints.is_empty();
         let pair_of = |name: &[u8]| texts.iter().position(|text| *text == name);
         let mut shape = Shape { keys: Vec::new(), texts: Vec::new(), entries: Vec::new(), has_fields };
         let entry = |pair: Option<usize>, head: &[u8], hint: Hint| {
-            let protocol = match &hint {
-                Hint::Port { protocol: Some(name) } => pair_of(name.as_bytes()),
-                _ => None,
-            };
+            let protocol = hint.protocol_field().and_then(|name| pair_of(name.as_bytes()));
             let mut block = [0; BLOCK_BYTES];
             for (place, byte) in block.iter_mut().zip(head) {
                 *place = *byte;
             }
             let head_long = if head.len() > BLOCK_BYTES { head.into() } else { Box::default() };
-            let is_plain = hint == Hint::None;
+            let is_plain = hint == Hint::ANY;
             Entry { pair, head: block, head_bytes: head.len(), head_long, is_plain, hint, protocol }
         };
         if fields.is_vector {

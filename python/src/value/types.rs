@@ -133,13 +133,10 @@ pub fn subnet_of(bytes: &[u8; 17]) -> rawline_value::Subnet {
 
 /// The protocol of a name, unknown if there is none.
 pub fn protocol_of(name: &[u8]) -> Option<Protocol> {
-    Some(match name {
-        b"tcp" => Protocol::Tcp,
-        b"udp" => Protocol::Udp,
-        b"icmp" => Protocol::Icmp,
-        b"?" | b"unknown_transport" | b"" => Protocol::Unknown,
-        _ => return None,
-    })
+    match name {
+        b"unknown_transport" | b"" => Some(Protocol::Unknown),
+        name => Protocol::of_name(std::str::from_utf8(name).ok()?),
+    }
 }
 
 #[pymethods]

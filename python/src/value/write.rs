@@ -5,13 +5,12 @@
 //! Python code (a set, `ipaddress`, `datetime`, a dataclass), writing begins again in a mode that counts them.
 
 use crate::error::value_error;
-use crate::value::hint::Hint;
 use crate::value::out::Out;
 use crate::value::shape::{Fields, Pair, Shape, Shapes, text_of};
-use crate::value::types::{Address, Port, Subnet, Timespan, Timestamp, Types, types};
+use crate::value::types::{Address, Port, Subnet, Timespan, Timestamp, Types, protocol_of, types};
 use pyo3::ffi;
 use pyo3::prelude::*;
-use rawline_value::{Decoder, Kind, Limits, Put, TimespanNs, TimestampNs};
+use rawline_value::{Decoder, Hint, Kind, Limits, MisfitError, Put, TimespanNs, TimestampNs};
 use std::sync::{Mutex, PoisonError};
 
 /// Containers inside each other: what a reader takes by default.
@@ -153,7 +152,7 @@ impl Writer<'_, '_> {
             return self.table(object, depth);
         }
         if is!(class, PyList_Type) {
-            return self.list(object, depth, &Hint::None);
+            return self.list(object, depth, &Hint::ANY);
         }
         self.other(object, class.cast(), depth)
     }
@@ -245,9 +244,9 @@ impl Writer<'_, '_> {
             return Err(failed(PyErr::fetch(self.py)));
         }
         let _counted = self.count(element);
-        match hint {
-            Hint::None => self.value(element, depth + 1),
-            hint => self.hinted(element, depth + 1, hint, None),
+        match hint.kind() {
+            None => self.value(element, depth + 1),
+            Some(_) => self.hinted(element, depth + 1, hint, None),
         }
     }
 
@@ -395,7 +394,7 @@ impl Writer<'_, '_> {
             let bytes = borrowed().cast_into::<pyo3::types::PyBytes>().map_err(|error| failed(error.into()))?;
             self.scratch.out.sized(Kind::String, bytes.as_bytes());
         } else if is!(class.cast(), PyTuple_Type) {
-            return self.tuple(object, depth, &Hint::None);
+            return self.tuple(object, depth, &Hint::ANY);
         } else {
             return self.by_python(object, class, depth);
         }
@@ -453,7 +452,7 @@ impl Writer<'_, '_> {
     ) -> Written {
         // SAFETY: see `value`.
         let class = unsafe { ffi::Py_TYPE(object) };
-        let wrong = |why: String| failed(value_error(why));
+        let wrong = |why: MisfitError| failed(value_error(why));
         let start = self.scratch.out.len();
         let is_written = if is!(class, PyUnicode_Type) {
             // SAFETY: as above.
@@ -462,7 +461,8 @@ impl Writer<'_, '_> {
             let text = std::str::from_utf8(text).unwrap_or_default();
             hint.put_text(text, self.scratch.out.as_vec()).map_err(wrong)?
         } else if is!(class, PyLong_Type) {
-            let protocol = protocol.and_then(|protocol| self.protocol_text(protocol)).unwrap_or_default();
+            let protocol =
+                protocol.and_then(|protocol| self.protocol_text(protocol)).and_then(protocol_of).unwrap_or_default();
             let mut overflow = 0;
             // SAFETY: as above.
             let number = unsafe { ffi::PyLong_AsLongLongAndOverflow(object, &mut overflow) };
@@ -471,7 +471,7 @@ impl Writer<'_, '_> {
             // SAFETY: as above.
             let real = unsafe { ffi::PyFloat_AsDouble(object) };
             hint.put_real(real, self.scratch.out.as_vec()).map_err(wrong)?
-        } else if *hint == Hint::Set && (is!(class, PyList_Type) || is!(class, PyTuple_Type)) {
+        } else if hint.kind() == Some(Kind::Set) && (is!(class, PyList_Type) || is!(class, PyTuple_Type)) {
             self.value(object, depth)?;
             if let Some(tag) = self.scratch.out.as_vec().get_mut(start) {
                 *tag = Kind::Set as u8;
@@ -489,10 +489,8 @@ impl Writer<'_, '_> {
             return Ok(());
         }
         self.value(object, depth)?;
-        match self.scratch.out.as_slice().get(start) {
-            Some(tag) if *tag == Kind::None as u8 || hint.admits(*tag) => Ok(()),
-            _ => Err(failed(value_error(format!("a field of type {} was given another object", hint.name())))),
-        }
+        let found = self.scratch.out.as_slice().get(start).and_then(|tag| Kind::of_tag(*tag)).unwrap_or(Kind::None);
+        hint.check(found).map_err(wrong)
     }
 
     /// The name of a port's protocol in another field.

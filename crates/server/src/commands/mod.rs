@@ -16,7 +16,6 @@ pub mod serve;
 pub mod topic;
 pub mod topics;
 pub mod value;
-pub mod value_types;
 
 use clap::Args;
 use rawline_client::{Client, ClientConfig, ClientError, RetryPolicy};

@@ -3,11 +3,11 @@
 #[cfg(feature = "measurements")]
 use super::avro::{EncodeArgs, Encoder, Schemas};
 use super::value::value_of_json;
-use super::value_types::FieldType;
 use super::{BrokerArgs, CommandError, parse_bytes, parse_duration};
 use clap::ValueEnum;
 use indicatif::{ProgressBar, ProgressStyle};
 use rawline_client::{Client, ClientError, Codec, Producer, ProducerConfig, Receipt, RetryPolicy};
+use rawline_value::FieldHint;
 use std::io::IsTerminal;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -49,7 +49,7 @@ pub struct Args {
 
     /// With --format value, a type for a field: see `rawline value encode --help`; may be given many times
     #[arg(long = "as", value_name = "FIELD=TYPE")]
-    types: Vec<FieldType>,
+    types: Vec<FieldHint>,
 
     #[cfg(feature = "measurements")]
     #[command(flatten)]
@@ -91,7 +91,7 @@ enum Format {
 enum Convert {
     Nothing,
     /// A line of JSON becomes a value, with these types for fields.
-    Value(Vec<FieldType>),
+    Value(Vec<FieldHint>),
     #[cfg(feature = "measurements")]
     Avro(Box<Encoder>),
 }

@@ -1,9 +1,10 @@
 //! `rawline value`: turns structured values into JSON and back, without a broker.
 
-use super::value_types::{FieldType, typed_value};
 use super::{CommandError, stdout_failed};
 use clap::{Subcommand, ValueEnum};
-use rawline_value::json::{plain, typed};
+use rawline_value::json::hinted::HintedError;
+use rawline_value::json::{hinted, plain, typed};
+use rawline_value::{FieldHint, Hint};
 use std::io::{BufRead, BufReader, BufWriter, ErrorKind, Read, Write};
 use std::path::{Path, PathBuf};
 
@@ -47,10 +48,8 @@ enum Command {
         /// How the values are written: a line of hex each, or their bytes, each behind its length (u32, little-endian)
         #[arg(long, value_enum, default_value_t = Bytes::Hex)]
         to: Bytes,
-        /// A type for a field of plain objects: address, subnet, port, port@FIELD (its protocol in that field),
-        /// timestamp, timespan (a number is seconds), enum, string, count, integer, real, set; may be given many times
-        #[arg(long = "as", value_name = "FIELD=TYPE")]
-        types: Vec<FieldType>,
+        #[arg(long = "as", value_name = "FIELD=TYPE", help = types_help())]
+        types: Vec<FieldHint>,
         /// Where the lines are; - or nothing reads stdin
         #[arg(value_name = "FILE")]
         files: Vec<PathBuf>,
@@ -86,10 +85,18 @@ enum Shown {
     Plain,
 }
 
+fn types_help() -> String {
+    format!(
+        "A type for a field of plain objects: {}; port@FIELD has its protocol in that field, a number of a time is in \
+         seconds; may be given many times",
+        Hint::names()
+    )
+}
+
 /// A JSON line as a value: with "@data-type" at its top in the mapping that loses nothing, else in the plain one.
 ///
 /// `types` are for plain objects.
-pub fn value_of_json(line: &[u8], types: &[FieldType], out: &mut Vec<u8>) -> Result<(), String> {
+pub fn value_of_json(line: &[u8], types: &[FieldHint], out: &mut Vec<u8>) -> Result<(), String> {
     let is_typed = memchr::memmem::find(line, b"\"@data-type\"").is_some();
     if is_typed && typed::read(line, out).is_ok() {
         return Ok(());
@@ -166,15 +173,11 @@ fn decode(input: &mut dyn BufRead, name: &str, from: Bytes, to: Shown, out: &mut
     })
 }
 
-fn read_json(line: &[u8], from: Mapping, types: &[FieldType], value: &mut Vec<u8>) -> Result<(), String> {
+fn read_json(line: &[u8], from: Mapping, types: &[FieldHint], value: &mut Vec<u8>) -> Result<(), String> {
     let read = match from {
-        Mapping::Json => typed::read(line, value),
-        Mapping::Plain if types.is_empty() => plain::read(line, value),
-        Mapping::Plain => {
-            let typed = typed_value(line, types)?;
-            typed.encode_into(value);
-            return Ok(());
-        }
+        Mapping::Json => typed::read(line, value).map_err(HintedError::from),
+        Mapping::Plain if types.is_empty() => plain::read(line, value).map_err(HintedError::from),
+        Mapping::Plain => hinted::read(line, types, value),
     };
     read.map_err(|error| error.to_string())
 }

@@ -1,10 +1,12 @@
 //! Values as JSON, in two mappings, both ways, without a tree in between.
 //!
 //! - [`typed`] keeps each value's type and loses nothing; it is the mapping of Broker's WebSocket API.
-//! - [`plain`] is for people: `{"host":"10.0.0.1","port":"53/udp"}`.
+//! - [`plain`] is for people: `{"host":"10.0.0.1","port":"53/udp"}`; [`hinted`] reads it with types for its
+//!   fields, by way of a tree.
 //!
 //! Both write what the wire bytes hold, element by element in the order of the bytes, and read into wire bytes.
 
+pub mod hinted;
 pub mod plain;
 mod text;
 pub mod typed;
@@ -51,13 +53,13 @@ fn text_of(json: Vec<u8>) -> String {
     String::from_utf8(json).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
 }
 
-/// Reads one JSON text by a mapping's seed and appends the bytes of its value to `out`; after an error `out` is as it
-/// was.
-fn read_with<'de>(
+/// Reads one JSON text by a mapping's seed and appends the bytes of its value to `out`; what is there twice is found when
+/// the writer is finished. After an error `out` is as it was.
+fn read_with<'de, 'o>(
     json: &'de [u8],
-    out: &mut Vec<u8>,
+    out: &'o mut Vec<u8>,
     seed: impl FnOnce(&mut ItemWriter<'_>, &mut serde_json::Deserializer<SliceRead<'de>>) -> serde_json::Result<()>,
-) -> Result<(), ReadError> {
+) -> Result<ItemWriter<'o>, ReadError> {
     let mut writer = ItemWriter::new(out);
     let mut json = serde_json::Deserializer::from_slice(json);
     // The seeds' depth takes the place of serde_json's own limit, which counts brackets and not values.
@@ -66,5 +68,5 @@ fn read_with<'de>(
         writer.clear();
         return Err(error.into());
     }
-    Ok(writer.finish()?)
+    Ok(writer)
 }

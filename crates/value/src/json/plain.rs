@@ -11,7 +11,7 @@ use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visi
 use super::text::{Rfc3339, Seconds, special_real};
 use super::{DEPTH_MAX, ReadError, WriteError, read_with, text_of};
 use crate::item::{Item, ItemReader, ItemWriter};
-use crate::{Kind, Limits, ValueError};
+use crate::{Kind, Limits, Value, ValueError};
 
 /// Writes the value that `bytes` are as JSON, without white space:
 ///
@@ -68,6 +68,18 @@ pub fn to_string(bytes: &[u8]) -> Result<String, WriteError> {
 /// or, if negative, as integer, any other number as real, strings as strings, arrays as vectors, objects as tables with
 /// strings as keys, in the order of the text. At most [`DEPTH_MAX`] deep. After an error `out` is as it was.
 pub fn read(json: &[u8], out: &mut Vec<u8>) -> Result<(), ReadError> {
+    Ok(append(json, out)?.finish()?)
+}
+
+/// The value that [`read`] gives, as a tree.
+pub(super) fn read_tree(json: &[u8]) -> Result<Value, ReadError> {
+    let mut bytes = Vec::with_capacity(json.len());
+    append(json, &mut bytes)?;
+    // Finds what is there twice too.
+    Ok(Value::decode(&bytes, &Limits::default())?)
+}
+
+fn append<'o>(json: &[u8], out: &'o mut Vec<u8>) -> Result<ItemWriter<'o>, ReadError> {
     read_with(json, out, |out, json| PlainSeed { out, depth: 1 }.deserialize(json))
 }
 

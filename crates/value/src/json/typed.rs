@@ -49,7 +49,7 @@ pub fn to_string(bytes: &[u8]) -> Result<String, WriteError> {
 /// Reads one JSON object and appends the bytes of its value to `out`; elements of sets and tables stay in the order of
 /// the text. At most [`DEPTH_MAX`] deep. After an error `out` is as it was.
 pub fn read(json: &[u8], out: &mut Vec<u8>) -> Result<(), ReadError> {
-    read_with(json, out, |out, json| ValueSeed { out, depth: 1 }.deserialize(json))
+    Ok(read_with(json, out, |out, json| ValueSeed { out, depth: 1 }.deserialize(json))?.finish()?)
 }
 
 /// A container whose elements are being written.

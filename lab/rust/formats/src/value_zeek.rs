@@ -78,12 +78,7 @@ impl Valued for Zeek {
         let Zeek { ts, uid, orig_h, orig_p, resp_h, resp_p, proto, trans_id, rtt, query, .. } = self.clone();
         let Zeek { qclass, qclass_name, qtype, qtype_name, rcode, rcode_name, aa, tc, rd, ra, z, .. } = self.clone();
         let Zeek { answers, ttls, rejected, .. } = self.clone();
-        let protocol = match proto.as_str() {
-            "tcp" => Protocol::Tcp,
-            "udp" => Protocol::Udp,
-            "icmp" => Protocol::Icmp,
-            _ => Protocol::Unknown,
-        };
+        let protocol = Protocol::of_name(&proto).unwrap_or_default();
         Ok(ZeekTyped {
             ts: TimestampNs(ts),
             uid,

@@ -2,15 +2,14 @@
 
 use crate::sample::Sample;
 use crate::shape::Shape;
-use crate::value_types::FieldType;
-use rawline_value::{Address, TimestampNs};
+use rawline_value::{Address, FieldHint, TimestampNs};
 use serde_json::Value as Json;
 
 /// Messages that are looked at.
 const MESSAGES_MAX: usize = 100;
 
 /// A note that names the options, if no type was asked for and any field looks like one.
-pub fn of(sample: &Sample, types: &[FieldType]) -> Option<String> {
+pub fn of(sample: &Sample, types: &[FieldHint]) -> Option<String> {
     let Shape::Record(slots) = &sample.shape else { return None };
     if !types.is_empty() {
         return None;

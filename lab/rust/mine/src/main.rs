@@ -10,8 +10,6 @@ mod output;
 mod path;
 mod sample;
 mod shape;
-#[path = "../../../../crates/server/src/commands/value_types.rs"]
-mod value_types;
 
 use clap::Parser;
 use error::LabError;
@@ -20,12 +18,12 @@ use indicatif::{ProgressBar, ProgressFinish, ProgressStyle};
 use measure::measure;
 use output::Outcome;
 use path::FieldPath;
+use rawline_value::{FieldHint, Hint};
 use sample::{Bounds, Sample};
 use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
-use value_types::FieldType;
 
 // Paragraphs are one line each: the terminal's width wraps them.
 const HELP: &str = "\
@@ -68,10 +66,8 @@ struct Args {
     /// The field that is read alone, such as customer.name [default: a string in the message's middle]
     #[arg(long, value_name = "PATH")]
     field: Option<String>,
-    /// What our values keep a field as: address, subnet, port, port@FIELD (its protocol in that field), timestamp,
-    /// timespan, enum, string, count, integer, real, set; may be given many times
-    #[arg(long = "as", value_name = "FIELD=TYPE")]
-    types: Vec<FieldType>,
+    #[arg(long = "as", value_name = "FIELD=TYPE", help = types_help())]
+    types: Vec<FieldHint>,
     /// Write the page there
     #[arg(long, value_name = "PAGE.html")]
     output: Option<PathBuf>,
@@ -87,6 +83,14 @@ struct Args {
     /// How much of the sample to look at, in MB; of a larger file, places spread over it
     #[arg(long, value_name = "MB", default_value_t = 64, value_parser = clap::value_parser!(u64).range(1..=4096))]
     memory_mb: u64,
+}
+
+fn types_help() -> String {
+    format!(
+        "What our values keep a field as: {}; port@FIELD has its protocol in that field, a number of a time is in \
+         seconds; may be given many times",
+        Hint::names()
+    )
 }
 
 fn main() -> ExitCode {

@@ -119,13 +119,7 @@ impl Dns {
     }
 
     fn port(&self, number: u16) -> Port {
-        let protocol = match self.proto.as_str() {
-            "tcp" => Protocol::Tcp,
-            "udp" => Protocol::Udp,
-            "icmp" => Protocol::Icmp,
-            _ => Protocol::Unknown,
-        };
-        Port::new(number, protocol)
+        Port::new(number, Protocol::of_name(&self.proto).unwrap_or_default())
     }
 }
 

@@ -11,8 +11,8 @@ use crate::candidate::Attempt;
 use crate::error::LabError;
 use crate::path::FieldPath;
 use crate::sample::Sample;
-use crate::value_types::FieldType;
 use lab_report::Row;
+use rawline_value::FieldHint;
 use serde_json::Value as Json;
 use std::path::PathBuf;
 
@@ -29,7 +29,7 @@ pub struct Subject<'s> {
     /// The field.
     pub path: FieldPath,
     /// Fields whose values ours keeps as addresses, ports, times.
-    pub types: Vec<FieldType>,
+    pub types: Vec<FieldHint>,
     /// The messages' Avro schema.
     pub avro: AvroSchema,
     /// The messages' Protobuf schema.
@@ -52,7 +52,7 @@ impl<'s> Subject<'s> {
     pub fn new(
         sample: &'s Sample,
         path: FieldPath,
-        types: Vec<FieldType>,
+        types: Vec<FieldHint>,
         files: &SchemaFiles,
     ) -> Result<Subject<'s>, LabError> {
         let present = sample.messages.iter().map(|message| path.of(&message.json).is_some()).collect();

@@ -5,12 +5,15 @@ use crate::candidate::{Attempt, Candidate, Library};
 use crate::error::LabError;
 use crate::path::{mark_number, mark_text};
 use crate::shape::Shape;
-use crate::value_types::{FieldType, typed_value};
-use rawline_value::{Decoder, Limits, Step, Value, Variant};
+use rawline_value::json::hinted;
+use rawline_value::{Decoder, FieldHint, Limits, Step, Value, Variant};
 use serde_json::Value as Json;
 
 pub fn attempts(subject: &Subject<'_>) -> Result<Vec<Attempt>, LabError> {
-    let plain = values(subject, &[]).map_err(LabError::Sample)?;
+    let plain = match values(subject, &[]) {
+        Ok(plain) => plain,
+        Err(why) => return Ok(vec![attempt("values", "rawline-value", "", Err(why))]),
+    };
     let mut attempts = vec![attempt("values", "rawline-value", "", table_row(subject, plain.clone()))];
     let mut best = plain;
     if !subject.types.is_empty() {
@@ -23,9 +26,12 @@ pub fn attempts(subject: &Subject<'_>) -> Result<Vec<Attempt>, LabError> {
     Ok(attempts)
 }
 
-fn values(subject: &Subject<'_>, types: &[FieldType]) -> Result<Vec<Value>, String> {
+fn values(subject: &Subject<'_>, types: &[FieldHint]) -> Result<Vec<Value>, String> {
+    let mut bytes = Vec::new();
     let value = |message: &crate::sample::Message| {
-        typed_value(message.text.as_bytes(), types).map_err(|why| format!("{}: {why}", message.place))
+        bytes.clear();
+        hinted::read(message.text.as_bytes(), types, &mut bytes).map_err(|why| format!("{}: {why}", message.place))?;
+        decode(&bytes)
     };
     subject.sample.messages.iter().map(value).collect()
 }
