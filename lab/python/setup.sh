@@ -17,7 +17,15 @@ if [ -x "$venv/bin/python" ] && [ -f "$stamp" ] && [ "$now" = "$(cat "$stamp")" 
   exit 0
 fi
 
-[ -x "$venv/bin/python" ] || "${1:-python3}" -m venv "$venv"
-"$venv/bin/python" -m pip install --quiet --disable-pip-version-check --requirement "$here/requirements.txt"
-"$venv/bin/python" -m pip install --quiet --disable-pip-version-check --force-reinstall --no-deps "$package"
+failed() {
+  printf 'lab/python/setup.sh: %s\n' "$*" >&2
+  exit 1
+}
+"${1:-python3}" -c 'import sys; sys.exit(sys.version_info < (3, 11))' ||
+  failed "the laboratory needs Python 3.11 or newer: make lab PYTHON=python3.11"
+[ -x "$venv/bin/python" ] || "${1:-python3}" -m venv "$venv" || failed "no $venv; apt-get install python3-venv may help"
+install() { "$venv/bin/python" -m pip install --quiet --disable-pip-version-check "$@"; }
+install --requirement "$here/requirements.txt" ||
+  failed "pip could not install lab/python/requirements.txt; the first time it needs the network"
+install --force-reinstall --no-deps "$package" || failed "the package in python/ could not be built; it needs Rust, and Maturin of the network"
 printf '%s\n' "$now" >"$stamp"

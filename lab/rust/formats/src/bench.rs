@@ -28,8 +28,11 @@ pub enum Extent {
     Full,
 }
 
-/// Cases of a quick run; those of a full run that are measured at every size.
+/// Cases of a quick run.
 const CASES_SHORT: [&str; 2] = ["zeek", "pingpong"];
+
+/// Cases that a full run measures at every size.
+const CASES_EVERY_SIZE: [&str; 3] = ["zeek", "pingpong", "order"];
 
 /// The size as published, at which everything is measured.
 const SIZE_BASE: &str = "base";
@@ -111,8 +114,13 @@ fn plan(entries: &[Entry], extent: Extent) -> Vec<Task> {
     let sizes = if extent == Extent::Quick { &[SIZE_BASE][..] } else { &SIZES };
     for size in sizes.iter().copied() {
         for (index, entry) in entries.iter().enumerate() {
-            let short = CASES_SHORT.contains(&entry.case);
-            if !short && (extent == Extent::Quick || !(size == SIZE_BASE || SIZES_GROWN.contains(&size))) {
+            let wanted = match extent {
+                Extent::Quick => CASES_SHORT.contains(&entry.case),
+                Extent::Full => {
+                    size == SIZE_BASE || SIZES_GROWN.contains(&size) || CASES_EVERY_SIZE.contains(&entry.case)
+                }
+            };
+            if !wanted {
                 continue;
             }
             let mut add = |messages, operation, threads| {

@@ -21,6 +21,22 @@ impl Row {
     pub fn name(&self) -> String {
         if self.variant.is_empty() { self.library.clone() } else { format!("{}, {}", self.library, self.variant) }
     }
+
+    /// What the row leaves out of the operation that the others do; nothing if it does the whole work.
+    pub fn caveat(&self, operation: Operation) -> Option<&'static str> {
+        match (self.format.as_str(), self.variant.as_str(), operation) {
+            (_, "unchecked", _) => Some("trusts the bytes unseen"),
+            (_, "message kept" | "prebuilt", Operation::Encode) => {
+                Some("the library's own message was built before the clock started")
+            }
+            (_, "message kept", Operation::Decode) => {
+                Some("fields stay in the library's message until somebody reads them")
+            }
+            ("avro", "reused" | "generic-reused", Operation::Decode) => Some("the next message overwrites the object"),
+            (_, variant, Operation::Decode) if variant.ends_with("borrowed") => Some("texts are lent from the bytes"),
+            _ => None,
+        }
+    }
 }
 
 /// What is measured.
@@ -190,7 +206,32 @@ pub fn figures_of(line: &Line) -> Result<Vec<Figure>, String> {
         .filter(|operation| operation.is_time())
         .ok_or_else(|| format!("{:?} is no operation", line.operation))?;
     let Some(ns) = line.ns.filter(|ns| usable(*ns)) else { return Err("it has no ns above 0".to_owned()) };
-    let low = line.ns_low.filter(|low| usable(*low) && *low <= ns).unwrap_or(ns);
+    // Student's interval of few and scattered samples can begin below zero.
+    let low = line.ns_low.filter(|low| low.is_finite() && *low <= ns).unwrap_or(ns).max(0.0);
     let high = line.ns_high.filter(|high| usable(*high) && *high >= ns).unwrap_or(ns);
     Ok(vec![figure(operation, ns, low, high)])
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_interval_that_begins_below_zero_is_kept() {
+        let line = Line {
+            language: "java".to_owned(),
+            format: "avro".to_owned(),
+            library: "avro".to_owned(),
+            case: "zeek".to_owned(),
+            operation: "decode".to_owned(),
+            ns: Some(392.0),
+            ns_low: Some(-298.0),
+            ns_high: Some(1081.0),
+            ..Line::default()
+        };
+        let figure = figures_of(&line).unwrap().remove(0);
+        assert_eq!((figure.low, figure.high), (0.0, 1081.0));
+        assert_eq!(crate::text::spread(figure.value, figure.low, figure.high).as_deref(), Some("±176 %"));
+    }
 }

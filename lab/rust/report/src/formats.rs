@@ -72,6 +72,27 @@ pub fn class(key: &str) -> &'static str {
     of(key).map_or("other", |format| format.class)
 }
 
+/// Its name where there is little room.
+pub fn short_name(key: &str) -> &str {
+    match key {
+        "msgpack-array" => "MsgPack, array",
+        "capnp-packed" => "Cap'n P., packed",
+        "jdk" => "JDK",
+        other => name(other),
+    }
+}
+
+/// How its lines are dashed: those that share a colour are told apart by this.
+pub fn dashes(key: &str) -> &'static str {
+    match key {
+        "values-list" | "msgpack-array" | "cbor-array" | "capnp-packed" | "bincode-fixed" => "7 3",
+        "rkyv" | "jdk" => "2 3",
+        "postcard" | "xml" => "9 3 2 3",
+        "bitcode" => "4 2",
+        _ => "none",
+    }
+}
+
 /// Its place in lists.
 pub fn place(key: &str) -> usize {
     FORMATS.iter().position(|format| format.key == key).unwrap_or(FORMATS.len())
@@ -104,6 +125,27 @@ mod tests {
     fn every_format_has_a_colour() {
         for format in FORMATS {
             assert!(COLOURS.iter().any(|(class, _)| *class == format.class), "{}", format.key);
+        }
+    }
+
+    /// Formats of one language each: no panel shows lines of two languages.
+    const ALONE: [(&str, &[&str]); 3] = [
+        ("rust", &["rkyv", "postcard", "bincode", "bincode-fixed", "bitcode"]),
+        ("java", &["xml", "jdk"]),
+        ("python", &["pickle"]),
+    ];
+
+    #[test]
+    fn lines_of_one_colour_are_dashed_differently() {
+        for (language, _) in ALONE {
+            let is_in =
+                |format: &&Format| ALONE.iter().all(|(other, keys)| *other == language || !keys.contains(&format.key));
+            let mut looks: Vec<(&str, &str)> =
+                FORMATS.iter().filter(is_in).map(|format| (format.class, dashes(format.key))).collect();
+            let count = looks.len();
+            looks.sort_unstable();
+            looks.dedup();
+            assert_eq!(looks.len(), count, "two formats look alike in {language}: {looks:?}");
         }
     }
 }

@@ -95,11 +95,14 @@ impl Machine {
             .find_map(|line| line.strip_prefix("MemTotal:"))
             .and_then(|rest| rest.trim().trim_end_matches(" kB").parse::<f64>().ok())
             .unwrap_or_default();
-        let kernel = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
+        // As the drivers say it, so that a machine has one description.
+        let release = std::fs::read_to_string("/etc/os-release").unwrap_or_default();
+        let name =
+            release.lines().find_map(|line| line.strip_prefix("PRETTY_NAME=")).map(|name| name.trim_matches('"'));
         Machine {
             cpu: cpu.trim_start_matches([' ', '\t', ':']).to_owned(),
             cores: std::thread::available_parallelism().map_or(0, |cores| cores.get() as u32),
-            os: format!("{} {}", std::env::consts::OS, kernel.trim()).trim().to_owned(),
+            os: name.unwrap_or(std::env::consts::OS).to_owned(),
             memory_gb: (memory_kb / 1024.0 / 1024.0).round(),
         }
     }

@@ -4,6 +4,7 @@ use clap::{Parser, Subcommand};
 use lab_report::article::Article;
 use lab_report::evolution::Evolution;
 use lab_report::{Check, Line, Report, docs, page, read, sizes};
+use std::collections::BTreeSet;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -14,7 +15,8 @@ In this order, from the project's folder, after the three languages' drivers:
   lab-report page     lab/out/report.html
   lab-report docs     tables and charts of docs/wire-formats.md
 
-The newest full run is shown, or the newest quick one where there is no full one; --run names others.
+The newest full run that came to its end is shown, or the newest quick one where there is no full one; --run names others,
+one that was broken off too.
 
 Exit codes: 0 done; 1 a file could not be read or written; 2 the arguments are wrong.";
 
@@ -71,7 +73,10 @@ fn run(args: &Args) -> Result<(), String> {
             let path = output.clone().unwrap_or_else(|| args.lab.join("out/report.html"));
             let html = page::html(&report);
             std::fs::write(&path, &html).map_err(|error| format!("{}: {error}", path.display()))?;
-            println!("{}: {} figures, {} kB", path.display(), report.figures.len(), html.len() / 1000);
+            let runs: BTreeSet<&str> = report.sources.iter().map(|source| source.run.as_str()).collect();
+            let runs: Vec<&str> = runs.into_iter().collect();
+            let (figures, kilobytes) = (report.figures.len(), html.len() / 1000);
+            println!("{}: {figures} figures of run {}, {kilobytes} kB", path.display(), runs.join(" and "));
             Ok(())
         }
         Command::Docs { document, runs } => {

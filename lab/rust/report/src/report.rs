@@ -6,7 +6,7 @@ use crate::figure::{Figure, Operation, Row, Setting, figures_of};
 use crate::line::{Line, Machine};
 use crate::{formats, text};
 use jiff::Timestamp;
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::ops::Range;
 
 /// Everything that the page and the tables show.
@@ -70,12 +70,22 @@ pub struct Source {
 
 impl Report {
     /// What these lines and checks allow to be shown. `runs` names the runs to take together; without any it is the newest
-    /// full run, or the newest quick one if no full one is there.
+    /// full run, or the newest quick one if no full one is there. A run that was broken off, which its missing sizes tell, is
+    /// taken if there is no other.
     pub fn new(lines: &[Line], checks: &[Check], runs: &[String]) -> Report {
         let newest = |wanted: &dyn Fn(&Line) -> bool| newest_run(lines, wanted).into_iter().collect::<Vec<_>>();
         let timed = if runs.is_empty() {
-            let full = newest(&|line| line.operation != "size" && !line.quick);
-            if full.is_empty() { newest(&|line| line.operation != "size") } else { full }
+            let ended: HashSet<&str> =
+                lines.iter().filter(|line| line.operation == "size").map(|line| line.run.as_str()).collect();
+            let newest = |only_ended: bool, only_full: bool| {
+                newest(&|line: &Line| {
+                    line.operation != "size"
+                        && !(only_full && line.quick)
+                        && (!only_ended || ended.contains(line.run.as_str()))
+                })
+            };
+            let choices = [(true, true), (true, false), (false, true), (false, false)];
+            choices.into_iter().map(|(ended, full)| newest(ended, full)).find(|run| !run.is_empty()).unwrap_or_default()
         } else {
             runs.to_vec()
         };

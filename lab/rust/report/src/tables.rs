@@ -19,14 +19,14 @@ pub fn table(name: &str, report: &Report, article: &Article) -> Result<String, S
                 None => Err(format!("{operation:?} is no operation")),
             }
         }
-        (Some("best"), None, None) => Ok(best(report)),
+        (Some("best"), case, None) => Ok(best(case, report)),
         (Some("self-describing"), Some(case), None) => Ok(self_describing(case, report)),
         (Some("conformance"), None, None) => Ok(conformance(report)),
         (Some("refused"), None, None) => Ok(refused(report)),
         (Some("evolution"), None, None) => Ok(evolution(report)),
         (Some("machine"), None, None) => Ok(machine(report)),
         _ => Err(format!(
-            "there is no table {name:?}; there are pingpong, doubles, strings, case CASE, growth CASE OPERATION, best, self-describing CASE, \
+            "there is no table {name:?}; there are pingpong, doubles, strings, case CASE, growth CASE OPERATION, best, best CASE, self-describing CASE, \
              conformance, refused, evolution and machine"
         )),
     }
@@ -63,15 +63,17 @@ fn rows_of(report: &Report, case: &str) -> Vec<Row> {
     rows
 }
 
+/// Format and library; with a dagger if the row leaves work out in some operation.
 fn named(row: &Row) -> [String; 2] {
-    [cell(formats::name(&row.format)), cell(&format!("{} ({})", row.name(), text::language(&row.language)))]
+    let dagger = if Operation::ALL.iter().any(|operation| row.caveat(*operation).is_some()) { " †" } else { "" };
+    [cell(formats::name(&row.format)), cell(&format!("{}{dagger} ({})", row.name(), text::language(&row.language)))]
 }
 
-/// Messages a millisecond, and half the interval.
+/// Messages a millisecond, and the interval's reach.
 fn per_ms(figure: Option<&Figure>) -> String {
     figure.map_or("–".to_owned(), |figure| {
-        let (rate, low, high) = (1e6 / figure.value, 1e6 / figure.high, 1e6 / figure.low);
-        let half = (high - low) / 2.0;
+        let rate = 1e6 / figure.value;
+        let half = rate * text::reach(figure.value, figure.low, figure.high);
         if half > 0.0 { format!("{rate:.0} ±{half:.0}") } else { format!("{rate:.0}") }
     })
 }
@@ -83,13 +85,16 @@ fn time(figure: Option<&Figure>) -> String {
     })
 }
 
+/// Of Python it is not what was allocated: see [`text::is_held`].
 fn alloc(encode: Option<&Figure>, decode: Option<&Figure>) -> String {
+    let held = [encode, decode].into_iter().flatten().any(|figure| text::is_held(&figure.row.language));
+    let word = if held { " held" } else { "" };
     let one = |figure: Option<&Figure>| {
         figure.and_then(|figure| figure.alloc_bytes).map_or("–".to_owned(), |bytes| format!("{bytes:.0}"))
     };
     match (one(encode), one(decode)) {
         (encode, decode) if encode == "–" && decode == "–" => "–".to_owned(),
-        (encode, decode) => format!("{encode} / {decode}"),
+        (encode, decode) => format!("{encode} / {decode}{word}"),
     }
 }
 
@@ -107,6 +112,7 @@ fn beside_article(case: &str, report: &Report, article: &Article) -> String {
             format!("{:.0} / {:.0}", row.encode_alloc_bytes, row.decode_alloc_bytes),
         ]
     };
+    let mut others = Vec::new();
     for row in rows_of(report, case) {
         let encode = report.figure(&row, &setting(case, "base", Operation::Encode)).cloned();
         let decode = report.figure(&row, &setting(case, "base", Operation::Decode)).cloned();
@@ -121,9 +127,12 @@ fn beside_article(case: &str, report: &Report, article: &Article) -> String {
             per_ms(decode.as_ref()),
             alloc(encode.as_ref(), decode.as_ref()),
         ]);
+        if row.language != "java" {
+            others.push(cells);
+            continue;
+        }
         let counterpart = published.iter().position(|published| {
-            row.language == "java"
-                && row.variant.is_empty()
+            row.variant.is_empty()
                 && row.format == published.format
                 && row.library.to_lowercase().starts_with(&published.counterpart)
         });
@@ -149,7 +158,14 @@ fn beside_article(case: &str, report: &Report, article: &Article) -> String {
         "de/ms",
         "B allocated",
     ];
-    markdown(&head, 2, &rows)
+    let mut tables = markdown(&head, 2, &rows);
+    if !others.is_empty() {
+        // Of these it published nothing.
+        let head = head.get(..6).unwrap_or(&head);
+        let table = markdown(head, 2, &others);
+        tables.push_str(&format!("\n<details><summary>The same in Rust and Python</summary>\n\n{table}\n</details>\n"));
+    }
+    tables
 }
 
 /// All that is known of one case's messages at their base size.
@@ -215,17 +231,23 @@ fn growth(case: &str, operation: Operation, report: &Report) -> String {
     if sizes.is_empty() { "Not measured yet.\n".to_owned() } else { markdown(&head, 2, &rows) }
 }
 
-/// Of each case, language and operation the fastest row, and the fastest of those that need no schema.
-fn best(report: &Report) -> String {
+/// Of each case (or of one), language and operation the fastest row that does the whole work, and the fastest of those that
+/// need no schema.
+fn best(wanted: Option<&str>, report: &Report) -> String {
     let mut cases: Vec<&String> =
         report.figures.iter().map(|figure| &figure.setting.case).collect::<BTreeSet<_>>().into_iter().collect();
+    cases.retain(|case| wanted.is_none_or(|wanted| *case == wanted));
     cases.sort_by_key(|case| case_place(case));
     let mut rows = Vec::new();
     for case in cases {
         for operation in [Operation::Encode, Operation::Decode, Operation::Field, Operation::Fields] {
             let setting = setting(case, "base", operation);
             for language in report.languages() {
-                let of_language = || report.of(&setting).filter(|figure| figure.row.language == language);
+                let of_language = || {
+                    report
+                        .of(&setting)
+                        .filter(|figure| figure.row.language == language && figure.row.caveat(operation).is_none())
+                };
                 let Some(fastest) = of_language().next() else { continue };
                 let describes_itself =
                     |figure: &&Figure| formats::of(&figure.row.format).is_some_and(|format| format.self_describing);
@@ -258,6 +280,7 @@ fn self_describing(case: &str, report: &Report) -> String {
             report
                 .of(&setting(case, "base", operation))
                 .filter(|figure| figure.row.language == language && describes_itself(&figure.row.format))
+                .filter(|figure| figure.row.caveat(operation).is_none())
                 .find(|figure| format.is_none_or(|format| figure.row.format == format))
         };
         for format in report.formats().iter().filter(|format| describes_itself(format)) {

@@ -47,14 +47,19 @@ pub fn tick(value: f64, is_time: bool) -> String {
         let Some(larger) = units.next() else { break };
         (value, unit) = (value / factor, larger);
     }
-    // Ticks are powers of ten times 1, 2, 3 or 5, so that three decimals are rounding and no loss.
+    // Ticks are powers of ten times a digit or 1.5, so that three decimals are rounding and no loss.
     format!("{} {unit}", (value * 1000.0).round() / 1000.0)
 }
 
-/// Half the interval's width, in percent of the value; nothing where there is no interval.
+/// How far the interval's farther end is, in shares of the value: an interval that is cut off at zero, or lies to one side, is
+/// not made to look narrower than it is.
+pub fn reach(value: f64, low: f64, high: f64) -> f64 {
+    (value - low).max(high - value) / value
+}
+
+/// The interval's reach in percent; nothing where there is no interval.
 pub fn spread(value: f64, low: f64, high: f64) -> Option<String> {
-    let percent = (high - low) / 2.0 / value * 100.0;
-    match percent {
+    match reach(value, low, high) * 100.0 {
         percent if percent <= 0.0 => None,
         percent if percent < 0.95 => Some(format!("±{percent:.1} %")),
         percent => Some(format!("±{percent:.0} %")),
@@ -100,6 +105,11 @@ pub fn language(key: &str) -> String {
         "python" => "Python".to_owned(),
         other => other.to_owned(),
     }
+}
+
+/// Whether a language's harness gives the most bytes that an operation holds at once, in place of all that it allocates.
+pub fn is_held(language: &str) -> bool {
+    language == "python"
 }
 
 /// A case's name.
@@ -151,7 +161,7 @@ mod tests {
         assert_eq!(tick(1e6, false), "1 MB");
         assert_eq!(tick(300.0, true), "300 ns");
         assert_eq!(tick(0.0, true), "0 ns");
-        assert_eq!(spread(100.0, 98.0, 104.0).as_deref(), Some("±3 %"));
+        assert_eq!(spread(100.0, 98.0, 104.0).as_deref(), Some("±4 %"));
         assert_eq!(spread(100.0, 100.0, 100.0), None);
     }
 

@@ -109,6 +109,26 @@ fn a_run_can_be_named_and_an_unknown_one_is_told() {
 }
 
 #[test]
+fn a_run_that_was_broken_off_is_shown_only_where_it_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    laboratory(folder.path());
+    // Sizes are written last: the old run has come to its end, the new one has not.
+    let results = folder.path().join("out/results.jsonl");
+    let size =
+        line("old", false, "java", "json", "jackson-databind", "size", 1.0).replace("\"ns\":1.0", "\"bytes\":216.0");
+    fs::write(&results, format!("{size}\n{}", fs::read_to_string(&results).unwrap())).unwrap();
+    let shown = |arguments: &[&str]| {
+        let output = run(folder.path(), arguments);
+        assert!(output.status.success(), "{}", told(&output));
+        fs::read_to_string(folder.path().join("out/report.html")).unwrap()
+    };
+    let page = shown(&["page"]);
+    assert!(page.contains("9.00 ms") && !page.contains("800 ns"));
+    let page = shown(&["page", "--run", "new"]);
+    assert!(page.contains("800 ns") && !page.contains("9.00 ms"));
+}
+
+#[test]
 fn without_results_it_says_what_to_do() {
     let folder = tempfile::tempdir().unwrap();
     let output = run(folder.path(), &["page"]);

@@ -42,12 +42,15 @@ pub fn html(report: &Report) -> String {
          <a class=\"skip\" href=\"#charts\">To the charts</a>\
          <header><h1>{title}</h1><button type=\"button\" id=\"theme\" hidden>Light or dark</button></header>\
          <main><section class=\"words\">{words}{provenance}</section>\n{filters}\
-         <section id=\"charts\" aria-live=\"polite\"><h2 id=\"bars-title\">Time and bytes</h2><div id=\"bars\">{first}</div></section>\
+         <p id=\"shown\" class=\"quiet\" role=\"status\"></p>\
+         <section id=\"best-section\" hidden><h2>The fastest</h2><div class=\"wide\"><table id=\"best\"><thead></thead><tbody></tbody></table></div>\
+         <p class=\"quiet\">Of the chosen formats and languages, rows with † left out. A row within 15 % of the fastest is as fast.</p></section>\
+         <section id=\"charts\"><h2 id=\"bars-title\">Time and bytes</h2><div id=\"bars\">{first}</div></section>\
          <section id=\"scatter-section\" hidden><h2>Bytes against time</h2>\
          <p class=\"quiet\">The dashed line joins the rows that no other beats in both. Rings are further rows of a format.</p><div id=\"scatter\"></div></section>\
          <section id=\"growth-section\" hidden><h2>Cost over the message's size</h2>\
-         <p class=\"quiet\">Each format's best row at the largest size is drawn strongly; the faint ones are its other rows.</p><div id=\"growth\"></div></section>\
-         <section><h2>Figures</h2><div class=\"wide\"><table id=\"figures\"><caption>Choose a heading to sort by it.</caption>\
+         <p class=\"quiet\">Each format's best row at the largest size is drawn strongly; the faint ones are its other rows. Formats of one colour differ in their dashes.</p><div id=\"growth\"></div></section>\
+         <section><h2>Figures</h2><div class=\"wide\"><table id=\"figures\"><caption>Choose a heading to sort by it. † leaves out a part of the work: rest the pointer on it, or see below.</caption>\
          <thead></thead><tbody><tr><td>The table is made by the page's script, which is not running.</td></tr></tbody></table></div></section>\n\
          {rest}</main>\n\
          <script type=\"application/octet-stream\" id=\"data\">{data}</script>\n<script>{SCRIPT}</script></body></html>\n",
@@ -105,7 +108,8 @@ fn data(report: &Report, settings: &[Setting], charts: Map<String, Value>) -> Va
             round(*low),
             round(*high),
             alloc_bytes.map(round),
-            sizes(figure)
+            sizes(figure),
+            row.caveat(figure.setting.operation)
         ]));
     }
     let settings: Vec<Value> = settings
@@ -117,12 +121,17 @@ fn data(report: &Report, settings: &[Setting], charts: Map<String, Value>) -> Va
                 "size": setting.size,
                 "messages": setting.messages,
                 "operation": setting.operation.key(),
+                "title": setting.operation.title(),
                 "threads": setting.threads,
             })
         })
         .collect();
-    let names: Vec<Value> =
-        report.formats().iter().map(|key| json!([key, formats::name(key), formats::class(key)])).collect();
+    let describes_itself = |key: &str| formats::of(key).is_some_and(|format| format.self_describing);
+    let names: Vec<Value> = report
+        .formats()
+        .iter()
+        .map(|key| json!([key, formats::name(key), formats::class(key), describes_itself(key)]))
+        .collect();
     let languages: Vec<Value> = report.languages().iter().map(|key| json!([key, text::language(key)])).collect();
     json!({ "settings": settings, "formats": names, "languages": languages, "figures": figures, "charts": charts })
 }

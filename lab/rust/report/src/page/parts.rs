@@ -70,7 +70,9 @@ pub fn filters(report: &Report) -> String {
             escape(formats::name(&key))
         ));
     }
-    html.push_str("<button type=\"button\" id=\"formats-all\">all</button><button type=\"button\" id=\"formats-none\">none</button>");
+    for (key, name) in [("all", "all"), ("none", "none"), ("self", "without a schema"), ("schema", "with a schema")] {
+        html.push_str(&format!("<button type=\"button\" data-formats=\"{key}\">{name}</button>"));
+    }
     html.push_str("</fieldset></form>\n");
     html
 }
@@ -163,7 +165,7 @@ fn conformance(report: &Report) -> String {
 fn evolution(report: &Report) -> String {
     let Some(evolution) = &report.evolution else { return String::new() };
     let mut html = "<section><h2>When a schema changes</h2><p>What tests that make each change saw: what a new reader makes of old bytes / an old reader of new bytes.</p>\
-                    <div class=\"wide\"><table><thead><tr><th scope=\"col\">format</th>"
+                    <div class=\"wide\"><table id=\"evolution\"><thead><tr><th scope=\"col\">format</th>"
         .to_owned();
     for change in &evolution.changes {
         html.push_str(&format!("<th scope=\"col\">{}</th>", escape(change)));
@@ -172,7 +174,9 @@ fn evolution(report: &Report) -> String {
     for (format, cells) in &evolution.rows {
         html.push_str(&format!("<tr><th scope=\"row\">{}</th>", escape(formats::name(format))));
         for cell in cells {
-            html.push_str(&format!("<td>{}</td>", escape(cell)));
+            // What goes wrong without a word is what a reader looks for.
+            let marked = escape(cell).replace("wrong", "<b>wrong</b>").replace("lost", "<b>lost</b>");
+            html.push_str(&format!("<td>{marked}</td>"));
         }
         html.push_str("</tr>");
     }
@@ -211,14 +215,17 @@ fn versions(report: &Report) -> String {
 
 fn how_to_read(report: &Report) -> String {
     let mut points = vec![
-        "A bar is the median or mean that the language's harness gives for one message; its whisker is the interval of 95 % that the harness gives. Where two whiskers overlap, there is no difference.",
+        "A bar is the median or mean that the language's harness gives for one message; its whisker is the interval of 95 % that the harness gives. Where two whiskers overlap, no difference is shown.",
         "An interval knows the noise within one run. Another run, another machine or another version can differ by more: do not build on differences below 15 %.",
         "Where the largest amount is more than 12 times the smallest, scales are logarithmic: then an equal distance is an equal factor, and bars are pale so that nobody reads their length. Otherwise they begin at zero.",
         "Compare within a language first. Across languages, a figure says as much of the language's strings, lists and memory as of the format.",
         "Decode ends with a message of its own memory. Formats with views are at their best at reading fields, where that is not needed.",
+        "A row with † leaves out a part of the work that the others do: its bar's tooltip and the table say which. The fastest are chosen without it.",
     ];
     if report.languages().len() > 1 {
         points.push("A row that was changed from its documentation's way says so in its name. Compare such rows with such rows.");
+        points.push("Of the Zeek event, the rows of our values hold addresses, ports and times as such, as the format does; all other rows hold texts and numbers. Python's “plain dict” starts from the same dict as the others.");
+        points.push("Allocated bytes are all that an operation asks for; in Python, where nobody counts that, the most it holds at once (“held”) of what Python's own allocators give.");
         points.push("A row without a passed conformance check, or with a failed one, has no figure and is listed with its error.");
     }
     let points: String = points.iter().map(|point| format!("<li>{}</li>", escape(point))).collect();

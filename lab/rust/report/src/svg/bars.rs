@@ -70,9 +70,13 @@ impl Bars<'_> {
         let format = formats::name(&row.format);
         let spread = text::spread(*value, *low, *high).unwrap_or_default();
         let amount = text::amount(*value, self.is_time);
-        // A character of this size is about 6 pixels wide.
-        let room = 52_usize.saturating_sub(format.len() + amount.len() + spread.len());
-        let library = if row.library == row.format && row.variant.is_empty() { String::new() } else { row.name() };
+        // A character is 6 pixels wide, those of the format a little more.
+        let room = 50_usize.saturating_sub(format.len() + amount.len() + spread.len());
+        let mut library = if row.library == row.format { row.variant.clone() } else { row.name() };
+        let caveat = row.caveat(figure.setting.operation);
+        if caveat.is_some() {
+            library.push_str(" †");
+        }
         let (begin, end) = (self.x(0.0), self.x(*value));
         let middle = BAR / 2.0 + 16.0;
         let bar = if self.scale.is_logarithmic() { "pale" } else { "bar" };
@@ -94,7 +98,11 @@ impl Bars<'_> {
              <text class=\"end\" x=\"{PANEL_WIDTH}\" y=\"12\">{amount} <tspan class=\"quiet\">{spread}</tspan></text>{marks}</g>",
             class = formats::class(&row.format),
             key = text::escape(&row.format),
-            title = text::escape(&format!("{format}, {} {version}: {amount} {spread}", row.name())),
+            title = text::escape(&format!(
+                "{format}, {} {version}: {amount} {spread}{}",
+                row.name(),
+                caveat.map_or(String::new(), |caveat| format!(" († {caveat})"))
+            )),
             format = text::escape(format),
             library = text::escape(&text::short(&library, room)),
         )

@@ -7,9 +7,13 @@ use crate::{formats, text};
 use std::collections::{BTreeMap, HashMap};
 
 const LEFT: f64 = 44.0;
-const RIGHT: f64 = 92.0;
-/// Between two names at the right.
+const RIGHT: f64 = 112.0;
+/// Of the piece of line before a name.
+const KEY: f64 = 16.0;
+/// Between two names at the right; the page's script spaces by it those that stay.
 const NAME_STEP: f64 = 12.5;
+/// Of the lowest name.
+const FLOOR: f64 = BOTTOM - 2.0;
 
 /// One language's rows over the sizes of one case.
 #[derive(Debug)]
@@ -52,17 +56,20 @@ impl Lines<'_> {
             }
         }
         names.sort_by(|one, other| one.0.total_cmp(&other.0));
-        for (y, (_, format)) in spaced(&names).into_iter().zip(&names) {
+        for (y, (from, format)) in spaced(&names).into_iter().zip(&names) {
+            // From the line's end to a piece of the line, which says by its dashes whose it is where the colour does not.
+            let (end, key) = (PANEL_WIDTH - RIGHT + 1.0, PANEL_WIDTH - RIGHT + 8.0);
             body.push_str(&format!(
-                "<g class=\"label f-{}\" data-format=\"{}\"><rect class=\"dot\" x=\"{:.0}\" y=\"{:.1}\" width=\"7\" height=\"7\"/>\
-                 <text x=\"{:.0}\" y=\"{:.1}\">{}</text></g>",
-                formats::class(format),
-                text::escape(format),
-                PANEL_WIDTH - RIGHT + 8.0,
-                y - 3.5,
-                PANEL_WIDTH - RIGHT + 19.0,
+                "<g class=\"label f-{class}\" data-format=\"{format}\" data-end=\"{from:.1}\" data-at=\"{y:.1}\">\
+                 <path class=\"lead\" d=\"M{end:.0} {from:.1}L{key:.0} {y:.1}\"/>\
+                 <g><path class=\"line\" stroke-dasharray=\"{dashes}\" d=\"M{key:.0} {y:.1}h{KEY}\"/>\
+                 <text x=\"{x:.0}\" y=\"{:.1}\">{name}</text></g></g>",
                 y + 4.0,
-                text::escape(&text::short(formats::name(format), 14)),
+                class = formats::class(format),
+                format = text::escape(format),
+                dashes = formats::dashes(format),
+                x = key + KEY + 4.0,
+                name = text::escape(&text::short(formats::short_name(format), 16)),
             ));
         }
         Drawing {
@@ -70,7 +77,7 @@ impl Lines<'_> {
             description: format!("{}: {}.", self.title, described(&rows, &best, self.is_time)),
             width: PANEL_WIDTH,
             height: HEIGHT,
-            data: String::new(),
+            data: format!("data-step=\"{NAME_STEP}\" data-floor=\"{FLOOR}\""),
             body,
         }
     }
@@ -92,11 +99,12 @@ impl Lines<'_> {
             .map(|(size, figure)| format!("{} at {}", text::amount(figure.value, self.is_time), text::bytes(*size)))
             .collect();
         format!(
-            "<g class=\"series f-{}{}\" data-format=\"{}\"><title>{}</title><path class=\"line\" d=\"{path}\"/>{marks}</g>",
+            "<g class=\"series f-{}{}\" data-format=\"{}\"><title>{}</title><path class=\"line\" stroke-dasharray=\"{}\" d=\"{path}\"/>{marks}</g>",
             formats::class(&row.format),
             if strong { "" } else { " faint" },
             text::escape(&row.format),
             text::escape(&format!("{}, {}: {}", formats::name(&row.format), row.name(), ends.join(", "))),
+            formats::dashes(&row.format),
         )
     }
 
@@ -105,19 +113,17 @@ impl Lines<'_> {
     }
 }
 
-/// Of each format the row that is best at its largest size.
+/// Of each format the row that is best at its largest size; one that leaves work out only where the format has no other.
 fn best_of_formats<'f>(rows: &BTreeMap<&'f Row, Points<'f>>) -> HashMap<&'f Row, f64> {
-    let mut best: BTreeMap<&str, (&'f Row, f64, f64)> = BTreeMap::new();
+    let mut best: BTreeMap<&str, (&'f Row, (bool, f64, f64))> = BTreeMap::new();
     for (row, points) in rows {
         let Some((size, figure)) = points.last() else { continue };
-        let better = best
-            .get(row.format.as_str())
-            .is_none_or(|(_, best_size, value)| size > best_size || (size == best_size && figure.value < *value));
-        if better {
-            best.insert(&row.format, (*row, *size, figure.value));
+        let rank = (row.caveat(figure.setting.operation).is_some(), -size, figure.value);
+        if best.get(row.format.as_str()).is_none_or(|(_, other)| rank < *other) {
+            best.insert(&row.format, (*row, rank));
         }
     }
-    best.into_values().map(|(row, _, value)| (row, value)).collect()
+    best.into_values().map(|(row, (_, _, value))| (row, value)).collect()
 }
 
 fn described(rows: &BTreeMap<&Row, Points<'_>>, best: &HashMap<&Row, f64>, is_time: bool) -> String {
@@ -143,7 +149,7 @@ fn spaced(names: &[(f64, &str)]) -> Vec<f64> {
     for (wanted, _) in names {
         places.push(places.last().map_or(*wanted, |last| wanted.max(last + NAME_STEP)));
     }
-    let mut floor = BOTTOM + 6.0;
+    let mut floor = FLOOR;
     for place in places.iter_mut().rev() {
         *place = place.min(floor);
         floor = *place - NAME_STEP;
@@ -160,6 +166,6 @@ mod tests {
         let names = [(298.0, "a"), (299.0, "b"), (300.0, "c")];
         let places = spaced(&names);
         assert!(places.windows(2).all(|pair| pair[1] - pair[0] >= NAME_STEP - 1e-9));
-        assert!(places.iter().all(|place| *place <= BOTTOM + 6.0));
+        assert!(places.iter().all(|place| *place <= BOTTOM));
     }
 }

@@ -110,15 +110,16 @@ text{font:11px system-ui,-apple-system,'Segoe UI','Noto Sans','DejaVu Sans',sans
 .end{text-anchor:end}.middle{text-anchor:middle}.rule{stroke-width:1;fill:none}\
 .bar{fill:currentColor}.pale{fill:currentColor;opacity:.28}.dot{fill:currentColor}\
 .ring{fill:none;stroke:currentColor;stroke-width:1.5;opacity:.6}\
-.line{fill:none;stroke:currentColor;stroke-width:2}.faint{opacity:.3}.faint .line{stroke-width:1.2}\
+.line{fill:none;stroke:currentColor;stroke-width:2}.lead{fill:none;stroke:currentColor;stroke-width:.8;opacity:.6}\
+.halo{paint-order:stroke;stroke-width:3;stroke-linejoin:round}.faint{opacity:.3}.faint .line{stroke-width:1.2}\
 .front{fill:none;stroke-width:1.2;stroke-dasharray:4 3}.whisker{fill:none;stroke-width:1.3}";
 
 /// The style of a picture of its own. Colours are written out, since not every program that shows SVG knows variables.
 fn style() -> String {
     let theme = |theme: Theme| {
         format!(
-            ".background{{fill:{}}}text{{fill:{}}}.quiet{{fill:{}}}.rule{{stroke:{}}}.front,.whisker{{stroke:{}}}",
-            theme.background, theme.ink, theme.quiet, theme.rule, theme.ink
+            ".background{{fill:{}}}text{{fill:{}}}.quiet{{fill:{}}}.rule{{stroke:{}}}.front,.whisker{{stroke:{}}}.halo{{stroke:{}}}",
+            theme.background, theme.ink, theme.quiet, theme.rule, theme.ink, theme.background
         )
     };
     let colours: String = COLOURS.iter().map(|(class, colour)| format!(".f-{class}{{color:{colour}}}")).collect();
@@ -136,7 +137,7 @@ pub fn page_style() -> String {
          @media(prefers-color-scheme:dark){{:root:not([data-theme=light]){{{dark}}}}}\
          :root[data-theme=light]{{color-scheme:light}}:root[data-theme=dark]{{color-scheme:dark;{dark}}}\
          svg.chart text{{fill:var(--ink)}}svg.chart .quiet{{fill:var(--quiet)}}svg.chart .rule{{stroke:var(--rule)}}\
-         svg.chart .front,svg.chart .whisker{{stroke:var(--ink)}}{colours}{SHAPES}",
+         svg.chart .front,svg.chart .whisker{{stroke:var(--ink)}}svg.chart .halo{{stroke:var(--background)}}{colours}{SHAPES}",
         light = theme(LIGHT),
         dark = theme(DARK),
     )

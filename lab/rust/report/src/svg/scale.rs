@@ -68,12 +68,17 @@ impl Scale {
         };
         let candidates =
             [decades(&[1.0, 2.0, 5.0], 1), decades(&[1.0, 3.0], 1), decades(&[1.0], 1), decades(&[1.0], 2)];
-        candidates.into_iter().find(|ticks| ticks.len() <= count_max).unwrap_or_default()
+        let ticks = candidates.into_iter().find(|ticks| ticks.len() <= count_max).unwrap_or_default();
+        // Amounts that are close need closer ticks, or there is none to read them by.
+        if ticks.len() < 2 { decades(&[1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 7.0], 1) } else { ticks }
     }
 }
 
+/// The least amount above zero, since no other has a place on a logarithmic scale; and the greatest.
 fn ends(amounts: impl Iterator<Item = f64>) -> (f64, f64) {
-    amounts.fold((f64::INFINITY, 0.0), |(low, high), amount| (low.min(amount), high.max(amount)))
+    amounts
+        .filter(|amount| *amount > 0.0)
+        .fold((f64::INFINITY, 0.0), |(low, high), amount| (low.min(amount), high.max(amount)))
 }
 
 #[cfg(test)]
@@ -96,6 +101,12 @@ mod tests {
         assert!(ten > 0.0);
         assert!(((hundred - ten) - (thousand - hundred)).abs() < 1e-9);
         assert_eq!(scale.ticks(5), [10.0, 100.0, 1000.0, 10_000.0]);
+    }
+
+    #[test]
+    fn close_amounts_on_a_logarithmic_scale_have_ticks_too() {
+        let scale = Scale::logarithmic([278.0, 399.0].into_iter()).unwrap_or(Scale::fit(std::iter::empty()));
+        assert_eq!(scale.ticks(6), [300.0, 400.0]);
     }
 
     #[test]

@@ -27,7 +27,13 @@ impl Scatter<'_> {
     pub fn draw(&self) -> Drawing {
         let axes = Axes { left: LEFT, right: RIGHT, across: self.across, up: self.up };
         let mut body = axes.frame(self.title, "bottom left is best", true, "bytes a message");
-        let front = front(self.points);
+        let whole: Vec<(&Figure, f64)> = self
+            .points
+            .iter()
+            .filter(|(figure, _)| figure.row.caveat(figure.setting.operation).is_none())
+            .copied()
+            .collect();
+        let front = front(&whole);
         let mut path = String::new();
         for (figure, bytes) in &front {
             let command = if path.is_empty() { 'M' } else { 'L' };
@@ -35,39 +41,45 @@ impl Scatter<'_> {
         }
         body.push_str(&format!("<path class=\"front\" d=\"{path}\"/>"));
         let best = best_of_formats(self.points);
-        let mut taken: Vec<Place> =
-            best.iter().map(|(figure, bytes)| dot(axes.x(*bytes), axes.y(figure.value))).collect();
+        let dots = |points: &[(&Figure, f64)]| -> Vec<Place> {
+            points.iter().map(|(figure, bytes)| dot(axes.x(*bytes), axes.y(figure.value))).collect()
+        };
+        let all_dots = dots(self.points);
+        let mut taken = dots(&best);
+        // Behind all marks, so that no mark lies on a name.
+        let mut labels = String::new();
         for (figure, bytes) in self.points {
             let is_best = best.iter().any(|(other, _)| std::ptr::eq(*other, *figure));
             let (x, y) = (axes.x(*bytes), axes.y(figure.value));
             let name = formats::name(&figure.row.format);
+            let (class, format) = (formats::class(&figure.row.format), text::escape(&figure.row.format));
             let mark = if is_best {
                 let label = short_name(&figure.row.format);
-                let mark = format!("<circle class=\"dot\" cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"4.5\"/>");
-                match place(x, y, &label, &taken) {
-                    Some(place) => {
-                        let text = format!(
-                            "<text x=\"{:.1}\" y=\"{:.1}\">{}</text>",
-                            place.left,
-                            place.bottom - 3.0,
-                            text::escape(&label)
-                        );
-                        taken.push(place);
-                        mark + &text
-                    }
-                    None => mark,
+                // Over a ring rather than nowhere.
+                let clear: Vec<Place> = taken.iter().chain(&all_dots).copied().collect();
+                if let Some(place) = place(x, y, &label, &clear).or_else(|| place(x, y, &label, &taken)) {
+                    labels.push_str(&format!(
+                        "<g class=\"f-{class}\" data-format=\"{format}\">{}<text class=\"halo {}\" x=\"{:.1}\" y=\"{:.1}\">{}</text></g>",
+                        lead(x, y, &place),
+                        place.anchor,
+                        place.x,
+                        place.bottom - 3.0,
+                        text::escape(&label)
+                    ));
+                    taken.push(place);
                 }
+                format!("<circle class=\"dot\" cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"4.5\"/>")
             } else {
                 format!("<circle class=\"ring\" cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"3.5\"/>")
             };
             let title = format!("{name}, {}: {}, {}", figure.row.name(), text::bytes(*bytes), text::time(figure.value));
             body.push_str(&format!(
-                "<g class=\"point f-{}\" data-format=\"{}\"><title>{}</title>{mark}</g>",
-                formats::class(&figure.row.format),
-                text::escape(&figure.row.format),
+                "<g class=\"point{} f-{class}\" data-format=\"{format}\"><title>{}</title>{mark}</g>",
+                if figure.row.caveat(figure.setting.operation).is_some() { " part" } else { "" },
                 text::escape(&title)
             ));
         }
+        body.push_str(&labels);
         let said: Vec<String> = front
             .iter()
             .map(|(figure, bytes)| {
@@ -99,11 +111,12 @@ pub fn front<'f>(points: &[(&'f Figure, f64)]) -> Vec<(&'f Figure, f64)> {
     sorted
 }
 
-/// Of each format the fastest row: it is the one with a name.
+/// Of each format the fastest row that does the whole work, or the fastest if none does: it is the one with a name.
 fn best_of_formats<'f>(points: &[(&'f Figure, f64)]) -> Vec<(&'f Figure, f64)> {
     let mut best: BTreeMap<&str, (&Figure, f64)> = BTreeMap::new();
     for (figure, bytes) in points {
-        if best.get(figure.row.format.as_str()).is_none_or(|(other, _)| figure.value < other.value) {
+        let rank = |figure: &Figure| (figure.row.caveat(figure.setting.operation).is_some(), figure.value);
+        if best.get(figure.row.format.as_str()).is_none_or(|(other, _)| rank(figure) < rank(other)) {
             best.insert(&figure.row.format, (figure, *bytes));
         }
     }
@@ -111,12 +124,11 @@ fn best_of_formats<'f>(points: &[(&'f Figure, f64)]) -> Vec<(&'f Figure, f64)> {
 }
 
 fn short_name(format: &str) -> String {
-    let name = formats::name(format);
-    text::short(name, 20)
+    text::short(formats::short_name(format), 20)
 }
 
 fn dot(x: f64, y: f64) -> Place {
-    Place { left: x - 4.5, right: x + 4.5, top: y - 4.5, bottom: y + 4.5 }
+    Place { left: x - 5.5, right: x + 5.5, top: y - 4.5, bottom: y + 4.5, anchor: "middle", x }
 }
 
 /// A box that a mark or a name takes.
@@ -126,6 +138,9 @@ struct Place {
     right: f64,
     top: f64,
     bottom: f64,
+    /// The name's class: which of its ends, or its middle, is at `x`.
+    anchor: &'static str,
+    x: f64,
 }
 
 impl Place {
@@ -134,17 +149,42 @@ impl Place {
     }
 }
 
+/// A line from a mark to a name that had to go so far that another mark may be nearer.
+fn lead(x: f64, y: f64, place: &Place) -> String {
+    let middle = (place.top + place.bottom) / 2.0;
+    if (middle - y).abs() < 15.0 {
+        return String::new();
+    }
+    format!("<path class=\"lead\" d=\"M{x:.1} {y:.1}L{:.1} {middle:.1}\"/>", place.x - 1.0)
+}
+
 /// The first free place for a name around its point, if there is one.
 fn place(x: f64, y: f64, label: &str, taken: &[Place]) -> Option<Place> {
-    let width = label.chars().count() as f64 * 6.1;
-    let right = |shift: f64| (x + 7.0, y + shift);
-    let left = |shift: f64| (x - 7.0 - width, y + shift);
-    let around = [right(0.0), left(0.0), right(-10.0), right(10.0), left(-10.0), left(10.0)];
-    let above = [(x - width / 2.0, y - 13.0), (x - width / 2.0, y + 13.0)];
-    around
+    // As wide as the widest of the fonts that may be used.
+    let width = label.chars().count() as f64 * 6.6;
+    let places = [
+        ("", 7.0, 0.0),
+        ("end", -7.0, 0.0),
+        ("", 7.0, -10.0),
+        ("", 7.0, 10.0),
+        ("end", -7.0, -10.0),
+        ("end", -7.0, 10.0),
+        ("middle", 0.0, -13.0),
+        ("middle", 0.0, 13.0),
+        ("", 12.0, -20.0),
+        ("", 12.0, 20.0),
+    ];
+    places
         .into_iter()
-        .chain(above)
-        .map(|(begin, middle)| Place { left: begin, right: begin + width, top: middle - 7.0, bottom: middle + 7.0 })
+        .map(|(anchor, across, up)| {
+            let (x, middle) = (x + across, y + up);
+            let left = match anchor {
+                "end" => x - width,
+                "middle" => x - width / 2.0,
+                _ => x,
+            };
+            Place { left, right: left + width, top: middle - 7.0, bottom: middle + 7.0, anchor, x }
+        })
         .filter(|place| place.left >= LEFT && place.right <= PANEL_WIDTH && place.top >= TOP && place.bottom <= BOTTOM)
         .find(|place| !taken.iter().any(|other| other.overlaps(place)))
 }
