@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use anyhow::{Context, Result, bail};
 use rawline_value::{
-    Address, EnumName, Kind, ListBuilder, Name, Port, Put, Step, TableBuilder, TimestampNs, ValueReader, Variant,
+    Address, EnumName, Kind, ListBuilder, Name, Port, Put, Step, TableBuilder, TimestampNs, ValueReader,
 };
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -19,8 +19,8 @@ pub trait Part: Sized {
     fn put<const TABLE: bool>(&self, out: &mut Vec<u8>);
     /// Takes an owned one off the bytes.
     fn take<const TABLE: bool>(reader: &mut ValueReader<'_>) -> Result<Self>;
-    /// Adds a view to a sum.
-    fn add<const TABLE: bool>(view: Variant<'_>, sum: &mut Sum) -> Result<()>;
+    /// Takes one off the bytes into a sum, without making one.
+    fn add<const TABLE: bool>(reader: &mut ValueReader<'_>, sum: &mut Sum) -> Result<()>;
     /// Adds an owned one to a sum.
     fn add_owned(&self, sum: &mut Sum);
 
@@ -60,7 +60,7 @@ impl<P: Part, const TABLE: bool> Put for As<'_, P, TABLE> {
 }
 
 macro_rules! parts {
-    ($($of:ty: $self:ident => $put:expr, $reader:ident => $take:expr, $view:ident => $get:expr, $sum:ident, $owned:expr;)*) => {
+    ($($of:ty: $self:ident => $put:expr, $reader:ident => $take:expr, $sum:ident, $owned:expr;)*) => {
         $(impl Part for $of {
             #[inline]
             fn put<const TABLE: bool>(&$self, out: &mut Vec<u8>) {
@@ -73,9 +73,8 @@ macro_rules! parts {
             }
 
             #[inline]
-            fn add<const TABLE: bool>($view: Variant<'_>, sum: &mut Sum) -> Result<()> {
-                let part: Option<Self> = $get;
-                part.with_context(|| format!("no {} but {:?}", stringify!($of), $view.kind()))?.add_owned(sum);
+            fn add<const TABLE: bool>(reader: &mut ValueReader<'_>, sum: &mut Sum) -> Result<()> {
+                Self::take::<TABLE>(reader)?.add_owned(sum);
                 Ok(())
             }
 
@@ -88,13 +87,13 @@ macro_rules! parts {
 }
 
 parts! {
-    i64: self => *self, reader => reader.integer()?, view => view.as_integer(), int, *self;
-    i32: self => *self, reader => reader.integer()?.try_into()?, view => view.as_integer().and_then(|integer| integer.try_into().ok()), int, (*self).into();
-    bool: self => *self, reader => reader.boolean()?, view => view.as_boolean(), flag, *self;
-    f64: self => *self, reader => reader.real()?, view => view.as_real(), real, *self;
-    Address: self => *self, reader => reader.address()?, view => view.as_address(), bytes, self.octets();
-    Port: self => *self, reader => reader.port()?, view => view.as_port(), int, self.number.into();
-    TimestampNs: self => *self, reader => TimestampNs(reader.timestamp()?), view => view.as_timestamp().map(TimestampNs), int, self.0;
+    i64: self => *self, reader => reader.integer()?, int, *self;
+    i32: self => *self, reader => reader.integer()?.try_into()?, int, (*self).into();
+    bool: self => *self, reader => reader.boolean()?, flag, *self;
+    f64: self => *self, reader => reader.real()?, real, *self;
+    Address: self => *self, reader => reader.address()?, bytes, self.octets();
+    Port: self => *self, reader => reader.port()?, int, self.number.into();
+    TimestampNs: self => *self, reader => TimestampNs(reader.timestamp()?), int, self.0;
 }
 
 /// Texts are looked at where they lie.
@@ -110,8 +109,8 @@ impl Part for String {
     }
 
     #[inline]
-    fn add<const TABLE: bool>(view: Variant<'_>, sum: &mut Sum) -> Result<()> {
-        sum.text(view.as_str().context("no text")?);
+    fn add<const TABLE: bool>(reader: &mut ValueReader<'_>, sum: &mut Sum) -> Result<()> {
+        sum.text(reader.str()?);
         Ok(())
     }
 
@@ -130,13 +129,12 @@ impl Part for Name {
 
     #[inline]
     fn take<const TABLE: bool>(reader: &mut ValueReader<'_>) -> Result<Name> {
-        let name = if reader.kind()? == Kind::String { reader.string()? } else { reader.enum_name()? };
-        Ok(Name(std::str::from_utf8(name)?.to_owned()))
+        Ok(Name(name(reader)?.to_owned()))
     }
 
     #[inline]
-    fn add<const TABLE: bool>(view: Variant<'_>, sum: &mut Sum) -> Result<()> {
-        sum.text(name(view)?);
+    fn add<const TABLE: bool>(reader: &mut ValueReader<'_>, sum: &mut Sum) -> Result<()> {
+        sum.text(name(reader)?);
         Ok(())
     }
 
@@ -147,9 +145,9 @@ impl Part for Name {
 }
 
 #[inline]
-fn name(view: Variant<'_>) -> Result<&str> {
-    let bytes = view.as_enum().or_else(|| view.as_string()).context("no enum")?;
-    Ok(std::str::from_utf8(bytes)?)
+fn name<'a>(reader: &mut ValueReader<'a>) -> Result<&'a str> {
+    let name = if reader.kind()? == Kind::String { reader.string()? } else { reader.enum_name()? };
+    Ok(std::str::from_utf8(name)?)
 }
 
 impl<P: Part> Part for Vec<P> {
@@ -167,8 +165,8 @@ impl<P: Part> Part for Vec<P> {
     }
 
     #[inline]
-    fn add<const TABLE: bool>(view: Variant<'_>, sum: &mut Sum) -> Result<()> {
-        view.as_list().context("no vector")?.iter().try_for_each(|element| P::add::<TABLE>(element, sum))
+    fn add<const TABLE: bool>(reader: &mut ValueReader<'_>, sum: &mut Sum) -> Result<()> {
+        (0..reader.vector()?).try_for_each(|_| P::add::<TABLE>(reader, sum))
     }
 
     fn add_owned(&self, sum: &mut Sum) {
@@ -191,8 +189,8 @@ impl<P: Part> Part for Option<P> {
     }
 
     #[inline]
-    fn add<const TABLE: bool>(view: Variant<'_>, sum: &mut Sum) -> Result<()> {
-        if view.is_none() { Ok(()) } else { P::add::<TABLE>(view, sum) }
+    fn add<const TABLE: bool>(reader: &mut ValueReader<'_>, sum: &mut Sum) -> Result<()> {
+        if reader.none() { Ok(()) } else { P::add::<TABLE>(reader, sum) }
     }
 
     fn add_owned(&self, sum: &mut Sum) {
@@ -225,11 +223,8 @@ impl Part for BTreeMap<String, String> {
     }
 
     #[inline]
-    fn add<const TABLE: bool>(view: Variant<'_>, sum: &mut Sum) -> Result<()> {
-        view.as_table().context("no table")?.iter().try_for_each(|(key, value)| {
-            String::add::<TABLE>(key, sum)?;
-            String::add::<TABLE>(value, sum)
-        })
+    fn add<const TABLE: bool>(reader: &mut ValueReader<'_>, sum: &mut Sum) -> Result<()> {
+        (0..reader.table()?.left() * 2).try_for_each(|_| String::add::<TABLE>(reader, sum))
     }
 
     fn add_owned(&self, sum: &mut Sum) {
@@ -244,84 +239,82 @@ impl Part for BTreeMap<String, String> {
 /// front of a large list is found without going through it.
 macro_rules! record {
     ($of:ident, [$($field:ident: $type:ty),* $(,)?]) => {
-        impl Part for $of {
-            #[inline]
-            fn put<const TABLE: bool>(&self, out: &mut Vec<u8>) {
-                if TABLE {
-                    let mut table = TableBuilder::new(out);
-                    $(if !self.$field.is_absent() {
-                        table.add(stringify!($field), As::<_, TABLE>(&self.$field));
-                    })*
-                } else {
-                    let mut list = ListBuilder::new(out);
-                    $(list.add(As::<_, TABLE>(&self.$field));)*
-                }
+        const _: () = {
+            use rawline_value::{Fields, ValueReader};
+
+            const COUNT: usize = [$(stringify!($field)),*].len();
+            static FIELDS: Fields<'static, COUNT> = Fields::new([$(stringify!($field)),*]);
+
+            #[allow(non_camel_case_types)]
+            enum Number {
+                $($field),*
             }
 
-            #[inline]
-            fn take<const TABLE: bool>(reader: &mut rawline_value::ValueReader<'_>) -> Result<Self> {
-                if TABLE {
-                    static FIELDS: rawline_value::Fields<'static, { [$(stringify!($field)),*].len() }> =
-                        rawline_value::Fields::new([$(stringify!($field)),*]);
-                    #[allow(non_camel_case_types)]
-                    enum Number { $($field),* }
-                    $(let mut $field = None;)*
-                    let mut pairs = reader.table()?;
-                    while let Some(number) = pairs.field(reader, &FIELDS)? {
-                        $(if number == Number::$field as usize {
-                            $field = Some(<$type as Part>::take::<TABLE>(reader).context(stringify!($field))?);
-                            continue;
+            impl Part for $of {
+                #[inline]
+                fn put<const TABLE: bool>(&self, out: &mut Vec<u8>) {
+                    if TABLE {
+                        let mut table = TableBuilder::new(out);
+                        $(if !self.$field.is_absent() {
+                            table.add(stringify!($field), As::<_, TABLE>(&self.$field));
                         })*
+                    } else {
+                        let mut list = ListBuilder::new(out);
+                        $(list.add(As::<_, TABLE>(&self.$field));)*
                     }
+                }
+
+                #[inline]
+                fn take<const TABLE: bool>(reader: &mut ValueReader<'_>) -> Result<Self> {
+                    $(let mut $field = None;)*
+                    each_field!(TABLE, reader, [$($field),*], $({
+                        $field = Some(<$type as Part>::take::<TABLE>(reader).context(stringify!($field))?);
+                    })*);
                     Ok($of { $($field: match $field.or_else(<$type as Part>::absent) {
                         Some(part) => part,
                         None => bail!(concat!("there is no ", stringify!($field))),
                     }),* })
-                } else {
-                    let elements = reader.vector()?;
-                    let fields = [$(stringify!($field)),*].len();
-                    anyhow::ensure!(elements >= fields, "a vector of {elements} elements, where there are {fields} fields");
-                    $(let $field = <$type as Part>::take::<TABLE>(reader).context(stringify!($field))?;)*
-                    for _ in fields..elements {
-                        reader.skip()?;
-                    }
-                    Ok($of { $($field),* })
+                }
+
+                #[inline]
+                fn add<const TABLE: bool>(reader: &mut ValueReader<'_>, sum: &mut Sum) -> Result<()> {
+                    each_field!(TABLE, reader, [$($field),*], $({
+                        <$type as Part>::add::<TABLE>(reader, sum).context(stringify!($field))?;
+                    })*);
+                    Ok(())
+                }
+
+                fn add_owned(&self, sum: &mut Sum) {
+                    $(self.$field.add_owned(sum);)*
                 }
             }
+        };
+    };
+}
 
-            #[inline]
-            fn add<const TABLE: bool>(view: Variant<'_>, sum: &mut Sum) -> Result<()> {
-                if TABLE {
-                    let table = view.as_table().context("no table")?;
-                    $(if let Some(view) = table.get_field(field!($field)) {
-                        <$type as Part>::add::<TABLE>(view, sum)?;
-                    })*
-                } else {
-                    let list = view.as_list().context("no vector")?;
-                    let mut elements = list.iter();
-                    $(if let Some(view) = elements.next() {
-                        <$type as Part>::add::<TABLE>(view, sum)?;
-                    })*
-                }
-                Ok(())
+/// Runs a block for each field that comes next.
+macro_rules! each_field {
+    ($table:ident, $reader:ident, [$($field:ident),*], $($block:block)*) => {
+        if $table {
+            let mut pairs = $reader.table()?;
+            while let Some(number) = pairs.field($reader, &FIELDS)? {
+                $(if number == Number::$field as usize {
+                    $block
+                    continue;
+                })*
             }
-
-            fn add_owned(&self, sum: &mut Sum) {
-                $(self.$field.add_owned(sum);)*
+        } else {
+            let elements = $reader.vector()?;
+            anyhow::ensure!(elements >= COUNT, "a vector of {elements} elements, where there are {COUNT} fields");
+            $($block)*
+            for _ in COUNT..elements {
+                $reader.skip()?;
             }
         }
     };
 }
 
-/// A field's name, with the place that tables had it at.
-macro_rules! field {
-    ($name:ident) => {{
-        static FIELD: rawline_value::Field<'static> = rawline_value::Field::new(stringify!($name));
-        &FIELD
-    }};
-}
-
-pub(crate) use {field, record};
+pub(crate) use {each_field, record};
 
 macro_rules! valued_as_is {
     ($($of:ident [$($key:literal),+] [$($index:literal),+];)*) => {

@@ -1,12 +1,12 @@
 //! Zeek's event as Zeek means it: addresses, ports with their protocol, a time, and the protocol as an enum.
 
 use anyhow::{Context, Result, bail};
-use rawline_value::{Address, ListBuilder, Name, Port, Protocol, Step, TableBuilder, TimestampNs, Variant};
+use rawline_value::{Address, ListBuilder, Name, Port, Protocol, Step, TableBuilder, TimestampNs};
 use serde::{Deserialize, Serialize};
 
 use crate::cases::Sum;
 use crate::cases::plain::Zeek;
-use crate::value_parts::{As, Part, Valued, field, record};
+use crate::value_parts::{As, Part, Valued, each_field, record};
 
 /// Zeek's event with the types that Zeek has for it.
 #[allow(missing_docs, reason = "the fields are documented by the case's own file")]

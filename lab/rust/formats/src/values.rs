@@ -1,6 +1,6 @@
 //! Our values: tables with names in the bytes, or vectors with fields by their places, as Zeek sends records.
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use rawline_value::{Decoder, Limits, ValueReader, from_bytes, to_bytes_into};
 
 use crate::cases::Sum;
@@ -74,14 +74,16 @@ where
         };
         match found.as_str() {
             Some(text) => sum.text(text),
-            None => f64::add::<TABLE>(found, &mut sum)?,
+            None => sum.real(found.as_real().context("neither text nor real")?),
         }
         Ok(sum.0)
     }
 
     fn fields(&mut self, bytes: &[u8]) -> Result<u64> {
         let mut sum = Sum::default();
-        M::Typed::add::<TABLE>(self.decoder.decode(bytes)?, &mut sum)?;
+        let mut reader = ValueReader::new(bytes, &Limits::default())?;
+        M::Typed::add::<TABLE>(&mut reader, &mut sum)?;
+        reader.finish()?;
         Ok(sum.0)
     }
 
