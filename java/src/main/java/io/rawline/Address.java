@@ -3,6 +3,8 @@ package io.rawline;
 import java.net.URI;
 import java.net.URISyntaxException;
 import java.nio.charset.StandardCharsets;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 
 /**
  * A broker's URL, taken apart.
@@ -15,11 +17,13 @@ import java.nio.charset.StandardCharsets;
  * @param path what stands before the requests' own paths, without a slash at its end; mostly empty
  */
 record Address(String url, boolean encrypted, String host, int port, String hostHeader, String path) {
+    private static final Pattern NAME_AND_PORT = Pattern.compile("([A-Za-z0-9._-]+)(?::([0-9]{1,5})?)?");
+
     static Address parse(String url) {
         String example = "give one such as http://127.0.0.1:51313";
         URI uri;
         try {
-            uri = new URI(url);
+            uri = new URI(new URI(url).toASCIIString());
         } catch (URISyntaxException error) {
             throw new ConfigException("\"" + url + "\" is not a broker's URL (" + error.getReason() + "); " + example,
                     error);
@@ -34,12 +38,24 @@ record Address(String url, boolean encrypted, String host, int port, String host
         if (uri.getRawAuthority() != null && uri.getRawAuthority().contains("@")) {
             throw new ConfigException("the broker's URL has a user in it; give the key as the API key instead", null);
         }
-        if (uri.getHost() == null) {
+        // Java's URI takes no name with an underscore, as many a container has.
+        Matcher named = NAME_AND_PORT.matcher(String.valueOf(uri.getRawAuthority()));
+        String host = uri.getHost();
+        int port = uri.getPort();
+        if (host == null && uri.getRawAuthority() != null && named.matches()) {
+            host = named.group(1);
+            port = named.group(2) == null ? -1 : Integer.parseInt(named.group(2));
+        }
+        if (host == null) {
             throw new ConfigException("\"" + url + "\" names no host; " + example, null);
         }
-        String host = uri.getHost().startsWith("[") ? uri.getHost().substring(1, uri.getHost().length() - 1)
-                : uri.getHost();
-        int port = uri.getPort() >= 0 ? uri.getPort() : encrypted ? 443 : 80;
+        if (port == 0 || port > 65_535) {
+            throw new ConfigException("\"" + url + "\" has no port from 1 to 65535; " + example, null);
+        }
+        if (port < 0) {
+            port = encrypted ? 443 : 80;
+        }
+        host = host.startsWith("[") ? host.substring(1, host.length() - 1) : host;
         String path = uri.getRawPath() == null ? "" : uri.getRawPath().replaceAll("/+$", "");
         return new Address(url, encrypted, host, port, uri.getRawAuthority(), path);
     }

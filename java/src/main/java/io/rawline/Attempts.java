@@ -14,7 +14,7 @@ final class Attempts {
 
     Attempts(RetryPolicy policy) {
         this.policy = policy;
-        this.waitNs = policy.waitMin().toNanos();
+        this.waitNs = Nanos.of(policy.waitMin());
     }
 
     /** Nanoseconds until the request should be sent again, or {@link #GIVE_UP}. */
@@ -26,13 +26,13 @@ final class Attempts {
             failed = true;
             firstFailureNs = nowNs;
         }
-        long leftNs = policy.giveUpAfter().toNanos() - (nowNs - firstFailureNs);
+        long leftNs = Nanos.of(policy.giveUpAfter()) - (nowNs - firstFailureNs);
         // Between half the wait and the whole of it, so that clients that failed together do not come back together.
         long wait = (long) (waitNs * (0.5 + ThreadLocalRandom.current().nextDouble() / 2));
         if (error instanceof RefusedException refused && refused.retryAfter().isPresent()) {
-            wait = Math.max(wait, refused.retryAfter().get().toNanos());
+            wait = Math.max(wait, Nanos.of(refused.retryAfter().get()));
         }
-        waitNs = Math.min(waitNs * 2, policy.waitMax().toNanos());
+        waitNs = Math.min(waitNs * 2, Nanos.of(policy.waitMax()));
         return wait <= leftNs ? wait : GIVE_UP;
     }
 }

@@ -200,6 +200,16 @@ public final class Batch {
         return new Records(List.of(this), 0, 0, Long.MAX_VALUE, new Scratch());
     }
 
+    /**
+     * What it is, for people.
+     *
+     * @return its size
+     */
+    @Override
+    public String toString() {
+        return "batch of " + header.records() + " records, " + header.batchBytes() + " bytes, codec " + header.codec();
+    }
+
     /** The bytes that the batch lies in; not read-only, so not for others. */
     ByteBuffer buffer() {
         return buffer;

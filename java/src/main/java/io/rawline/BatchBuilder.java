@@ -1,6 +1,7 @@
 package io.rawline;
 
 import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
 
 /**
  * Gathers records into a batch. For one thread at a time.
@@ -89,8 +90,10 @@ public final class BatchBuilder {
 
     private void makeRoom(int recordBytes, int rawBytes) {
         if (front == null) {
-            front = sizesBuffers.take(SIZES_BYTES_MIN).position(BatchHeader.BYTES);
+            ByteBuffer taken = sizesBuffers.take(SIZES_BYTES_MIN).position(BatchHeader.BYTES);
+            // Memory may be short: both or none.
             data = dataBuffers.take(Math.max(DATA_BYTES_MIN, recordBytes));
+            front = taken;
         }
         if (front.remaining() < 4) {
             front = sizesBuffers.grow(front, front.capacity() + 4);
@@ -126,11 +129,12 @@ public final class BatchBuilder {
         if (records == 0) {
             throw BatchException.empty();
         }
-        ByteBuffer raw = data.flip();
+        // What is here stays as it is until nothing can fail any more.
+        ByteBuffer raw = data.duplicate().order(ByteOrder.LITTLE_ENDIAN).flip();
         ByteBuffer packed = pack(raw);
         BatchHeader header = new BatchHeader(packed == raw ? Codec.NONE : compression.codec(), false, records,
                 packed.limit(), raw.limit(), createdUs, producerId, sequence, 0);
-        Sealed sealed = Sealed.seal(header, front.flip(), packed);
+        Sealed sealed = Sealed.seal(header, front.duplicate().order(ByteOrder.LITTLE_ENDIAN).flip(), packed);
         if (packed != raw) {
             dataBuffers.give(raw);
         }

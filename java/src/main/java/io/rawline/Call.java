@@ -1,7 +1,6 @@
 package io.rawline;
 
 import java.nio.channels.ClosedByInterruptException;
-import java.time.Duration;
 import java.util.concurrent.Future;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
@@ -18,16 +17,19 @@ final class Call {
     private Connection connection;
     private boolean cancelled;
     private boolean expired;
-    private Duration limit;
+    private long limitNs;
     private Future<?> timer;
+    /** Number of the attempt at hand: the timer of one before it may come late. */
+    private long attempt;
 
     /** Begins an attempt, which may last so long. */
-    void begin(Duration limit, ScheduledExecutorService timers) {
+    void begin(long limitNs, ScheduledExecutorService timers) {
         lock.lock();
         try {
-            this.limit = limit;
+            this.limitNs = limitNs;
             expired = false;
-            timer = timers.schedule(this::expire, limit.toNanos(), TimeUnit.NANOSECONDS);
+            long begun = ++attempt;
+            timer = timers.schedule(() -> expire(begun), limitNs, TimeUnit.NANOSECONDS);
         } finally {
             lock.unlock();
         }
@@ -76,11 +78,13 @@ final class Call {
         }
     }
 
-    private void expire() {
+    private void expire(long begun) {
         lock.lock();
         try {
-            expired = true;
-            closeConnection();
+            if (begun == attempt) {
+                expired = true;
+                closeConnection();
+            }
         } finally {
             lock.unlock();
         }
@@ -103,12 +107,13 @@ final class Call {
             if (expired) {
                 return new RequestTimeoutException(String.format("no answer from %s within %.1f s; it may be"
                         + " overloaded: try again later or with a longer time-out", address.url(),
-                        limit.toNanos() / 1e9), failure);
+                        limitNs / 1e9), failure);
             }
         } finally {
             lock.unlock();
         }
-        if (failure instanceof ClosedByInterruptException) {
+        // Not every layer above the channel hands its exception on as it is.
+        if (failure instanceof ClosedByInterruptException || Thread.currentThread().isInterrupted()) {
             return interrupted(failure);
         }
         return otherwise;

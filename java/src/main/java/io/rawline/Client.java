@@ -217,6 +217,16 @@ public final class Client implements AutoCloseable {
         return offsetAt(config.retries, topic, time);
     }
 
+    /**
+     * Where it sends its requests, for people.
+     *
+     * @return without the key
+     */
+    @Override
+    public String toString() {
+        return "client of " + config.broker;
+    }
+
     Executor executor() {
         return executor;
     }
@@ -260,7 +270,7 @@ public final class Client implements AutoCloseable {
     Fetched read(Call call, RetryPolicy retries, String topic, ReadOptions options, long offsetEnd, Fetched into) {
         String target = "/records?topic-name=" + Address.queryValue(topic) + "&offset=" + options.offset()
                 + "&max-records=" + options.recordsMax() + "&max-bytes=" + options.bytesMax() + "&timeout="
-                + options.waitMax().toMillis() + "ms";
+                + Nanos.of(options.waitMax()) / 1_000_000 + "ms";
         Request request = new Request("GET", target, "accept: " + BATCH_TYPE + "\r\n");
         return again(call, retries, () -> http.send(call, request, options.waitMax(), exchange -> {
             into.begin(options.offset(), offsetEnd);
@@ -277,7 +287,7 @@ public final class Client implements AutoCloseable {
         }
         long firstOffset = header(exchange, "rawline-first-offset");
         checkLength(exchange.announcedBytes());
-        ByteBuffer buffer = into.room(0, (int) exchange.announcedBytes());
+        ByteBuffer buffer = into.room(exchange.announcedBytes());
         BatchChecker checker = new BatchChecker(config.limits);
         int received = 0;
         while (!exchange.ended()) {
@@ -292,7 +302,7 @@ public final class Client implements AutoCloseable {
             checker.advance(buffer, received);
         }
         into.end(received, firstOffset, offsetNext, checker.finish(buffer, received));
-        if (into.offsetAfter() <= options.offset()) {
+        if (firstOffset < 0 || firstOffset > options.offset() || into.offsetAfter() <= options.offset()) {
             throw http.notABrokers("records " + firstOffset + ".." + into.offsetAfter() + " for offset "
                     + options.offset(), null);
         }

@@ -88,7 +88,8 @@ public final class ClientConfig {
     }
 
     /**
-     * Connections kept open while nobody uses them; 64 by default.
+     * Connections kept open while nobody uses them; 64 by default. Those beyond are closed when a second has passed
+     * without a use of them.
      *
      * @param count 0 or more
      * @return this

@@ -43,9 +43,12 @@ final class Connection {
      * answers, but not in a way that can be trusted.
      */
     static Connection open(Address address, SSLContext context, Duration timeout, Call call) throws IOException {
-        long deadlineNs = System.nanoTime() + timeout.toNanos();
         IOException failed = null;
-        for (InetAddress ip : InetAddress.getAllByName(address.host())) {
+        InetAddress[] ips = InetAddress.getAllByName(address.host());
+        // Each has its part, so that one which swallows what it is sent leaves time for the others.
+        long partNs = Nanos.of(timeout) / Math.max(1, ips.length);
+        for (InetAddress ip : ips) {
+            long deadlineNs = System.nanoTime() + partNs;
             Connection connection = new Connection(SocketChannel.open());
             if (!call.use(connection)) {
                 throw new EOFException("the call was ended");
@@ -62,7 +65,7 @@ final class Connection {
                 connection.close();
                 throw error;
             } catch (SocketTimeoutException error) {
-                failed = new IOException(String.format("no answer within %.1f s", timeout.toNanos() / 1e9), error);
+                failed = new IOException(String.format("no answer within %.1f s", partNs / 1e9), error);
             } catch (IOException error) {
                 failed = error;
             }
@@ -78,6 +81,10 @@ final class Connection {
 
     /** Whether it can carry a request, as far as is known without waiting. */
     boolean isOpen() {
+        if (received.hasRemaining()) {
+            // More came than the answer was long: nobody knows what the next one begins with.
+            return false;
+        }
         try {
             channel.configureBlocking(false);
             int read = channel.read(received.clear());

@@ -3,6 +3,7 @@ package io.rawline;
 import java.time.Duration;
 import java.util.Iterator;
 import java.util.NoSuchElementException;
+import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.RejectedExecutionException;
@@ -45,8 +46,8 @@ public final class Consumer implements Iterable<Record>, AutoCloseable {
      */
     public Consumer(Client client, String topic, ConsumerConfig config) {
         config.check();
-        this.client = client;
-        this.topic = topic;
+        this.client = Objects.requireNonNull(client, "client");
+        this.topic = Objects.requireNonNull(topic, "topic");
         this.config = new ConsumerConfig(config);
         RetryPolicy retries = this.config.retries;
         Start start = this.config.start;
@@ -110,7 +111,7 @@ public final class Consumer implements Iterable<Record>, AutoCloseable {
         }
         Fetched fetched;
         try {
-            fetched = wait == null ? coming.get() : coming.get(wait.toNanos(), TimeUnit.NANOSECONDS);
+            fetched = wait == null ? coming.get() : coming.get(Nanos.of(wait), TimeUnit.NANOSECONDS);
         } catch (TimeoutException error) {
             return nothing();
         } catch (InterruptedException error) {
@@ -133,7 +134,7 @@ public final class Consumer implements Iterable<Record>, AutoCloseable {
         Fetched free = current;
         current = fetched;
         if (!atEnd()) {
-            coming = startRead(free);
+            readAhead(free);
         }
         return fetched;
     }
@@ -176,11 +177,30 @@ public final class Consumer implements Iterable<Record>, AutoCloseable {
         call.cancel();
     }
 
+    /**
+     * What it reads and where it is, for people.
+     *
+     * @return topic and offset
+     */
+    @Override
+    public String toString() {
+        return "consumer of " + topic + " at offset " + offset;
+    }
+
     /** An answer without records, where the consumer is; its memory is never used. */
     private Fetched nothing() {
         Fetched nothing = new Fetched();
         nothing.begin(offset, config.offsetEnd);
         return nothing;
+    }
+
+    private void readAhead(Fetched into) {
+        try {
+            coming = startRead(into);
+        } catch (RawlineException | OutOfMemoryError error) {
+            // The next call begins the read, and says so if that can't be: what has come is not to be lost for it.
+            coming = null;
+        }
     }
 
     private CompletableFuture<Fetched> startRead(Fetched into) {

@@ -61,7 +61,7 @@ public final class ConsumerConfig {
      * How long the broker holds one read open when there is nothing to give; 20 s by default. Only how often an idle
      * consumer asks depends on it.
      *
-     * @param wait whole milliseconds
+     * @param wait whole milliseconds, 1 or more; {@link Consumer#next(Duration)} is for those who do not want to wait
      * @return this
      */
     public ConsumerConfig waitMax(Duration wait) {
@@ -81,8 +81,12 @@ public final class ConsumerConfig {
     }
 
     void check() {
-        if (offsetEnd < 0 || bytesMax < 0 || waitMax.isNegative()) {
-            throw new ConfigException("offsetEnd, bytesMax and waitMax must not be negative", null);
+        if (offsetEnd < 0 || bytesMax < 0) {
+            throw new ConfigException("offsetEnd and bytesMax must not be negative", null);
+        }
+        if (Nanos.of(waitMax) < 1_000_000) {
+            throw new ConfigException("waitMax must be at least 1 ms; with less an idle consumer asks without a pause",
+                    null);
         }
         if (start instanceof Start.Offset at && at.offset() < 0) {
             throw new ConfigException("a start's offset must not be negative", null);

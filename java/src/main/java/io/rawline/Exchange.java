@@ -164,7 +164,10 @@ final class Exchange {
     private static int status(String line) throws NotHttpException {
         if (line.startsWith("HTTP/1.") && line.length() >= 12 && line.charAt(8) == ' ') {
             try {
-                return Integer.parseInt(line.substring(9, 12));
+                int status = Integer.parseInt(line.substring(9, 12));
+                if (status >= 100) {
+                    return status;
+                }
             } catch (NumberFormatException error) {
                 // Told below.
             }

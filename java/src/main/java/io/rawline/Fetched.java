@@ -15,6 +15,8 @@ import java.util.NoSuchElementException;
 public final class Fetched implements Iterable<Record> {
     /** First size of the buffer, in bytes. */
     private static final int BYTES_MIN = 64 << 10;
+    /** Most that is made room for because an answer says that it is so long; more only as it comes. */
+    private static final int ANNOUNCED_BYTES_MAX = 16 << 20;
 
     private static final ByteBuffer NOTHING = ByteBuffer.allocateDirect(0).order(ByteOrder.LITTLE_ENDIAN);
 
@@ -143,6 +145,17 @@ public final class Fetched implements Iterable<Record> {
         };
     }
 
+    /**
+     * What came, for people.
+     *
+     * @return the offsets
+     */
+    @Override
+    public String toString() {
+        return "fetched " + count() + " records, offsets " + Math.max(offsetAsked, firstOffset) + " to before "
+                + Math.min(offsetAfter(), offsetEnd);
+    }
+
     void begin(long offsetAsked, long offsetEnd) {
         bytes = 0;
         batches = List.of();
@@ -150,6 +163,11 @@ public final class Fetched implements Iterable<Record> {
         this.offsetEnd = offsetEnd;
         firstOffset = offsetAsked;
         offsetNext = offsetAsked;
+    }
+
+    /** The empty buffer to receive an answer to that is said to be so long. */
+    ByteBuffer room(long announcedBytes) {
+        return room(0, (int) Math.min(announcedBytes, ANNOUNCED_BYTES_MAX));
     }
 
     /** The buffer to receive to, with the same bytes, but room for {@code bytes} at least. */

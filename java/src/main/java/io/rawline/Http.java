@@ -7,12 +7,9 @@ import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.security.NoSuchAlgorithmException;
 import java.time.Duration;
-import java.util.ArrayDeque;
-import java.util.Deque;
 import java.util.Map;
 import java.util.concurrent.ScheduledThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.locks.ReentrantLock;
 import javax.net.ssl.SSLContext;
 import javax.net.ssl.SSLException;
 
@@ -31,10 +28,7 @@ final class Http {
     /** Null where the bytes go in the clear. */
     private final SSLContext sslContext;
     private final ScheduledThreadPoolExecutor timers;
-    private final ReentrantLock lock = new ReentrantLock();
-    /** Connections that nobody uses; the one used last is taken first. */
-    private final Deque<Connection> idle = new ArrayDeque<>();
-    private boolean closed;
+    private final Pool pool;
 
     Http(ClientConfig config) {
         this.config = config;
@@ -46,6 +40,7 @@ final class Http {
         // So that a client that is forgotten leaves no thread behind.
         timers.setKeepAliveTime(10, TimeUnit.SECONDS);
         timers.allowCoreThreadTimeOut(true);
+        pool = new Pool(config.connectionsIdleMax, timers);
     }
 
     private static String authorization(String key) {
@@ -77,7 +72,7 @@ final class Http {
      * usual.
      */
     <T> T send(Call call, Request request, Duration wait, Reader<T> reader) {
-        call.begin(config.requestTimeout.plus(wait), timers);
+        call.begin(Math.min(Nanos.of(config.requestTimeout) + Nanos.of(wait), Nanos.MAX), timers);
         try {
             Exchange exchange = open(call, request);
             try {
@@ -117,14 +112,7 @@ final class Http {
 
     /** Keeps no connection from now on. */
     void close() {
-        lock.lock();
-        try {
-            closed = true;
-            idle.forEach(Connection::close);
-            idle.clear();
-        } finally {
-            lock.unlock();
-        }
+        pool.close();
     }
 
     /**
@@ -132,8 +120,12 @@ final class Http {
      * without a word as long as nothing can have come of what was sent on it.
      */
     private Exchange open(Call call, Request request) {
+        if (Thread.currentThread().isInterrupted()) {
+            // Whatever connection it touched would be closed.
+            throw Call.interrupted(null);
+        }
         while (true) {
-            Connection connection = takeIdle();
+            Connection connection = pool.take();
             boolean fresh = connection == null;
             if (fresh) {
                 connection = connect(call);
@@ -168,22 +160,6 @@ final class Http {
         return new Exchange(connection);
     }
 
-    private Connection takeIdle() {
-        while (true) {
-            Connection connection;
-            lock.lock();
-            try {
-                connection = idle.pollLast();
-            } finally {
-                lock.unlock();
-            }
-            if (connection == null || connection.isOpen()) {
-                return connection;
-            }
-            connection.close();
-        }
-    }
-
     private Connection connect(Call call) {
         try {
             return Connection.open(address, sslContext, config.connectTimeout, call);
@@ -209,19 +185,9 @@ final class Http {
         if (!call.release()) {
             return;
         }
-        boolean kept = false;
         if (exchange.canGoOn()) {
-            lock.lock();
-            try {
-                kept = !closed && idle.size() < config.connectionsIdleMax;
-                if (kept) {
-                    idle.addLast(exchange.connection());
-                }
-            } finally {
-                lock.unlock();
-            }
-        }
-        if (!kept) {
+            pool.give(exchange.connection());
+        } else {
             exchange.connection().close();
         }
     }

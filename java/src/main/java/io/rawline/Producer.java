@@ -7,6 +7,7 @@ import java.util.ArrayList;
 import java.util.Deque;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.locks.Condition;
@@ -73,8 +74,8 @@ public final class Producer implements AutoCloseable {
      * @throws ConfigException a setting that can't be
      */
     public Producer(Client client, String topic, ProducerConfig config) {
-        this.client = client;
-        this.topic = topic;
+        this.client = Objects.requireNonNull(client, "client");
+        this.topic = Objects.requireNonNull(topic, "topic");
         this.config = new ProducerConfig(config);
         this.limits = client.limits();
         this.config.check(limits);
@@ -97,6 +98,9 @@ public final class Producer implements AutoCloseable {
      *
      * @param record its bytes, copied
      * @return its receipt
+     * @throws BatchException {@code batch_limit}: no batch can hold the record; the producer goes on
+     * @throws InterruptedCallException the thread was interrupted while it waited for room; the record was not taken in
+     * @throws RawlineException why the producer has stopped
      */
     public Receipt send(byte[] record) {
         return send(ByteBuffer.wrap(record));
@@ -143,7 +147,11 @@ public final class Producer implements AutoCloseable {
         }
     }
 
-    /** Waits until every record taken in so far is stored. */
+    /**
+     * Waits until every record taken in so far is stored.
+     *
+     * @throws RawlineException why one is not stored, or not known to be
+     */
     public void flush() {
         List<Delivery> waited;
         lock.lock();
@@ -157,7 +165,10 @@ public final class Producer implements AutoCloseable {
         waited.forEach(Delivery::await);
     }
 
-    /** As {@link #flush}, and ends the producer. */
+    /**
+     * As {@link #flush}, and ends the producer. It ends it also where an error is thrown: what is not on its way by then,
+     * as when the waiting thread is interrupted, is not sent, and its receipts say so.
+     */
     @Override
     public void close() {
         if (isClosed()) {
@@ -189,6 +200,22 @@ public final class Producer implements AutoCloseable {
             untold.forEach(waiting -> waiting.tell(abandoned));
             stop(abandoned);
             calls.forEach(Call::cancel);
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    /**
+     * What it appends to, for people.
+     *
+     * @return the topic, and how much is not stored yet
+     */
+    @Override
+    public String toString() {
+        lock.lock();
+        try {
+            return "producer of " + topic + ", " + heldBytes + " bytes not stored yet"
+                    + (stopped == null ? "" : ", stopped");
         } finally {
             lock.unlock();
         }
@@ -228,9 +255,12 @@ public final class Producer implements AutoCloseable {
             seal();
         }
         if (!open.add(record)) {
-            // The batch's limits are lower than its usual length; alone, the record was found to fit.
+            // The batch's limits are lower than its usual length.
             seal();
-            open.add(record);
+            if (!open.add(record)) {
+                throw BatchException.limit("batch_bytes", BatchHeader.batchBytes(1, record.remaining()),
+                        limits.batchBytesMax());
+            }
         }
         openHeldBytes += cost;
         heldBytes += cost;
@@ -288,6 +318,10 @@ public final class Producer implements AutoCloseable {
                     return;
                 }
                 calls.add(call);
+            } catch (RuntimeException | Error error) {
+                // Such as memory that is short; nobody would be left to send, and all would wait for ever.
+                stop(mistake(error));
+                return;
             } finally {
                 lock.unlock();
             }
@@ -300,7 +334,7 @@ public final class Producer implements AutoCloseable {
     private void awaitWork() {
         try {
             if (open.count() > 0) {
-                work.awaitNanos(openedAtNs + config.linger.toNanos() - System.nanoTime());
+                work.awaitNanos(openedAtNs + Nanos.of(config.linger) - System.nanoTime());
             } else {
                 work.await();
             }
@@ -311,7 +345,7 @@ public final class Producer implements AutoCloseable {
 
     /** Takes out what is to be sent now; false if that is nothing. */
     private boolean takeDue(List<SealedBatch> due) {
-        boolean lingers = open.count() > 0 && System.nanoTime() - openedAtNs < config.linger.toNanos();
+        boolean lingers = open.count() > 0 && System.nanoTime() - openedAtNs < Nanos.of(config.linger);
         if (!lingers) {
             seal();
         }
@@ -335,8 +369,7 @@ public final class Producer implements AutoCloseable {
         } catch (RawlineException error) {
             failed = error;
         } catch (RuntimeException | Error error) {
-            failed = new StoppedException("the producer has a mistake in it (" + error + "); please report this",
-                    error);
+            failed = mistake(error);
         }
         lock.lock();
         try {
@@ -364,6 +397,12 @@ public final class Producer implements AutoCloseable {
                 batch.delivery.tell(failed);
             }
         }
+    }
+
+    private static RawlineException mistake(Throwable error) {
+        return error instanceof VirtualMachineError ? new StoppedException("the producer can't go on (" + error
+                + "); give Java more memory, or the producer a smaller buffer", error)
+                : new StoppedException("the producer has a mistake in it (" + error + "); please report this", error);
     }
 
     /** The offset of the first record. */

@@ -1,6 +1,10 @@
 package io.rawline;
 
-/** What went wrong, in a message that says what to do, and of which {@link Kind} it is. */
+/**
+ * What went wrong, in a message that says what to do, and of which {@link Kind} it is. All that this library throws
+ * because of what came from outside is one; a null, an index or an argument that its caller could know to be wrong is
+ * what it is anywhere in Java.
+ */
 public abstract class RawlineException extends RuntimeException {
     private static final long serialVersionUID = 1;
 

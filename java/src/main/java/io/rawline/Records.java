@@ -53,7 +53,8 @@ public final class Records {
      * Goes to the next record.
      *
      * @return false behind the last one
-     * @throws BatchException {@code batch_decompress}: a compressed batch can't be unpacked
+     * @throws BatchException {@code batch_decompress}: a compressed batch can't be unpacked; the same again with each
+     *     further call
      */
     public boolean next() {
         while (sizeAt == sizesEnd) {
@@ -154,24 +155,28 @@ public final class Records {
         if (batchNext == batches.size()) {
             return false;
         }
-        Batch batch = batches.get(batchNext++);
+        Batch batch = batches.get(batchNext);
         long first = batchNextOffset;
-        batchNextOffset += batch.count();
-        if (batchNextOffset <= offsetFirst || first >= offsetEnd) {
-            // Not wanted, so it need not be unpacked.
-            return true;
+        long after = first + batch.count();
+        if (after > offsetFirst && first < offsetEnd) {
+            boolean packed = batch.header().codec() != Codec.NONE;
+            // First of all: a batch that can't be unpacked is an error again, and not passed over, when asked again.
+            data = packed ? (scratch == null ? batch.unpack(null) : scratch.unpack(batch)).asReadOnlyBuffer()
+                    : batch.buffer().duplicate().clear().asReadOnlyBuffer();
+            position = packed ? 0 : batch.dataPosition();
+            goTo(batch, first);
         }
+        batchNext++;
+        batchNextOffset = after;
+        return true;
+    }
+
+    /** To before the first record that is wanted of a batch whose first one has the offset {@code first}. */
+    private void goTo(Batch batch, long first) {
         sizes = batch.buffer();
         sizeAt = batch.sizesPosition();
         sizesEnd = sizeAt + 4 * batch.count();
         createdUs = batch.header().createdUs();
-        if (batch.header().codec() == Codec.NONE) {
-            data = sizes.duplicate().clear().asReadOnlyBuffer();
-            position = batch.dataPosition();
-        } else {
-            data = (scratch == null ? batch.unpack(null) : scratch.unpack(batch)).asReadOnlyBuffer();
-            position = 0;
-        }
         length = 0;
         offset = first - 1;
         while (offset + 1 < offsetFirst) {
@@ -179,6 +184,5 @@ public final class Records {
             sizeAt += 4;
             offset++;
         }
-        return true;
     }
 }

@@ -198,6 +198,48 @@ class BatchTest {
     }
 
     @Test
+    void aMatchBeforeTheDataIsRefusedAndShowsNothingOfTheMemory() {
+        byte[] secret = new byte[17];
+        Arrays.fill(secret, (byte) 'S');
+        // Four literals, eight bytes from 0, 9 or 1 bytes back, five literals.
+        for (int back : new int[] {0, 9, 1}) {
+            byte[] block = {0x44, 'a', 'b', 'c', 'd', (byte) back, 0, 0x50, 'v', 'w', 'x', 'y', 'z'};
+            ByteBuffer scratch = ByteBuffer.wrap(secret.clone());
+            if (back == 1) {
+                assertEquals(ByteBuffer.wrap("abcdddddddddvwxyz".getBytes()),
+                        Compression.unpack(Codec.LZ4, ByteBuffer.wrap(block), 17, scratch));
+            } else {
+                assertEquals("batch_decompress", assertThrows(BatchException.class,
+                        () -> Compression.unpack(Codec.LZ4, ByteBuffer.wrap(block), 17, scratch)).code());
+            }
+        }
+    }
+
+    @Test
+    void aBatchThatCantBeUnpackedIsNeverPassedOver() {
+        Batch good = Batch.parse(build(Codec.ZSTD, compressible(50)), Limits.DEFAULT);
+        ByteBuffer front = ByteBuffer.allocate(68).order(java.nio.ByteOrder.LITTLE_ENDIAN).putInt(64, 100);
+        BatchHeader header = new BatchHeader(Codec.ZSTD, false, 1, 8, 100, 0, 0, 0, 0);
+        ByteBuffer bytes = ByteBuffer.allocate((int) header.batchBytes());
+        for (ByteBuffer piece : Sealed.seal(header, front, ByteBuffer.wrap("not zstd".getBytes())).pieces()) {
+            bytes.put(piece);
+        }
+        Batch bad = Batch.parse(bytes.flip(), Limits.DEFAULT);
+        Records records = new Records(List.of(good, bad, good), 0, 0, Long.MAX_VALUE, new Scratch());
+        for (int i = 0; i < 50; i++) {
+            assertTrue(records.next());
+        }
+        for (int i = 0; i < 3; i++) {
+            assertEquals("batch_decompress", assertThrows(BatchException.class, records::next).code());
+        }
+        // From behind it on, nobody has to unpack it.
+        records = new Records(List.of(good, bad, good), 0, 51, Long.MAX_VALUE, new Scratch());
+        assertTrue(records.next());
+        assertEquals(compressible(50).get(0), records.text());
+        assertEquals(51, records.offset());
+    }
+
+    @Test
     void aWindowThatIsTooLargeIsNamed() {
         Batch good = Batch.parse(build(Codec.ZSTD, compressible(50)), Limits.DEFAULT);
         ByteBuffer frame = good.data();

@@ -378,7 +378,8 @@ class ClientTest {
     @Test
     void wrongSettingsAreNamed() {
         for (String url : new String[] {"", "127.0.0.1:51313", "localhost", "ftp://x", "https://", "http://x/?a=b",
-            "http://u:p@x", "http://", "http:// x"}) {
+            "http://u:p@x", "http://", "http:// x", "http://x:65536", "http://x:0", "http://a_b:99999", "http://a b_c",
+            "http://a_b:x"}) {
             RawlineException error = assertThrows(ConfigException.class, () -> new Client(url), url);
             assertEquals(Kind.FIX_REQUEST, error.kind());
         }
@@ -387,6 +388,9 @@ class ClientTest {
         assertFalse(error.getMessage().contains("secret"));
         assertEquals(new Address("http://[::1]:7/", false, "::1", 7, "[::1]:7", ""), Address.parse("http://[::1]:7/"));
         assertEquals("/rawline", Address.parse("http://gate.example/rawline/").path());
+        assertEquals("/%C3%BC", Address.parse("http://gate.example/ü").path());
+        assertEquals(new Address("http://a_b:7", false, "a_b", 7, "a_b:7", ""), Address.parse("http://a_b:7"));
+        assertEquals(443, Address.parse("https://a_b").port());
         assertEquals(80, Address.parse("http://gate.example").port());
         assertEquals(443, Address.parse("https://gate.example").port());
         assertEquals("a%20b%26c%3Dd%2F%C3%BC-._~".toLowerCase(), Address.queryValue("a b&c=d/ü-._~").toLowerCase());

@@ -13,6 +13,8 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
@@ -142,6 +144,37 @@ class ConsumerTest {
     }
 
     @Test
+    void whatHasComeIsGivenThoughNoFurtherReadCanBegin() {
+        AtomicInteger tasks = new AtomicInteger(1);
+        ClientConfig config = new ClientConfig(broker.url()).executor(task -> {
+            if (tasks.getAndDecrement() <= 0) {
+                throw new RejectedExecutionException();
+            }
+            task.run();
+        });
+        try (Client tired = new Client(config); Consumer consumer = tired.consumer("tired")) {
+            tired.append("tired", numbers(Codec.NONE, 0, 10));
+            assertEquals(10, consumer.next().count());
+            assertThrows(ConfigException.class, consumer::next);
+            assertEquals(10, consumer.offset());
+            tired.append("tired", numbers(Codec.NONE, 10, 20));
+            tasks.set(1);
+            assertEquals("10", consumer.next().iterator().next().text());
+        }
+    }
+
+    @Test
+    void anInterruptLosesNothing() throws Exception {
+        try (Consumer consumer = client.consumer("interrupted")) {
+            Thread.currentThread().interrupt();
+            assertThrows(InterruptedCallException.class, consumer::next);
+            assertTrue(Thread.interrupted());
+            client.append("interrupted", numbers(Codec.NONE, 0, 10));
+            assertEquals(10, consumer.next(Duration.ofSeconds(Long.MAX_VALUE)).count());
+        }
+    }
+
+    @Test
     void closingItEndsItsWait() {
         Consumer consumer = client.consumer("closed");
         assertTrue(consumer.next(Duration.ofMillis(1)).isEmpty());
@@ -157,6 +190,9 @@ class ConsumerTest {
         assertThrows(ConfigException.class,
                 () -> new Consumer(client, "t", new ConsumerConfig().start(Start.offset(-1))));
         assertThrows(ConfigException.class, () -> new Consumer(client, "t", new ConsumerConfig().bytesMax(-1)));
+        for (Duration pause : List.of(Duration.ofMillis(-1), Duration.ZERO, Duration.ofNanos(999_999))) {
+            assertThrows(ConfigException.class, () -> new Consumer(client, "t", new ConsumerConfig().waitMax(pause)));
+        }
         assertFalse(client.consumer("t").atEnd());
     }
 }

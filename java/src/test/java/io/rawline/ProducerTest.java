@@ -225,6 +225,44 @@ class ProducerTest {
     }
 
     @Test
+    void anInterruptedSenderIsToldAndTheOthersGoOn() throws Exception {
+        try (Broker paused = Broker.start(); Client client = paused.client()) {
+            ProducerConfig config = new ProducerConfig().batchBytes(4).bufferBytes(16).linger(Duration.ZERO);
+            Producer producer = new Producer(client, "t", config);
+            paused.signal("STOP");
+            List<Receipt> receipts = List.of(producer.send("1"), producer.send("2"), producer.send("3"));
+            Thread.currentThread().interrupt();
+            assertThrows(InterruptedCallException.class, () -> producer.send("no room"));
+            assertTrue(Thread.currentThread().isInterrupted());
+            assertThrows(InterruptedCallException.class, producer::flush);
+            assertThrows(InterruptedCallException.class, receipts.get(0)::offset);
+            assertTrue(Thread.interrupted());
+            paused.signal("CONT");
+            for (int i = 0; i < 3; i++) {
+                assertEquals(i, receipts.get(i).offset());
+            }
+            producer.send("4");
+            Thread.currentThread().interrupt();
+            assertThrows(InterruptedCallException.class, producer::close);
+            assertTrue(Thread.interrupted());
+            assertThrows(StoppedException.class, () -> producer.send("5"));
+        }
+    }
+
+    @Test
+    void theLongestTimesAreTimes() {
+        Duration ever = Duration.ofSeconds(Long.MAX_VALUE);
+        ClientConfig patient = new ClientConfig(broker.url()).requestTimeout(ever).connectTimeout(ever)
+                .retries(RetryPolicy.lasting(ever));
+        ProducerConfig config = new ProducerConfig().linger(ever).retries(RetryPolicy.lasting(ever));
+        try (Client client = new Client(patient); Producer producer = new Producer(client, "patient", config)) {
+            Receipt receipt = producer.send("x");
+            producer.flush();
+            assertEquals(0, receipt.offset());
+        }
+    }
+
+    @Test
     void orderIsKeptOverCrashesAndNothingAcknowledgedIsLost() throws Exception {
         for (Codec codec : new Codec[] {Codec.NONE, Codec.LZ4}) {
             try (Broker mortal = Broker.start(); Client client = mortal.client()) {

@@ -4,6 +4,8 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.airlift.compress.Compressor;
+import java.io.File;
 import java.io.IOException;
 import java.lang.reflect.Constructor;
 import java.lang.reflect.InvocationTargetException;
@@ -64,6 +66,33 @@ class ProgramsTest {
             String read = java("bench/Bench.java", "read", broker.url(), "runs=1", "workers=2", "requests=50",
                     "records=20", "bytes=100", "topic=" + topic);
             assertTrue(read.contains("java read run 1: "), read);
+        }
+    }
+
+    @Test
+    void aProducerWithoutMemoryLeavesNobodyWaiting() throws Exception {
+        Path program = directory.resolve("Short.java");
+        Files.writeString(program, """
+                import io.rawline.*;
+                public class Short {
+                    public static void main(String[] args) {
+                        ProducerConfig config = new ProducerConfig().codec(Codec.LZ4).batchBytes(32 << 20);
+                        Client client = new Client(args[0]);
+                        Receipt receipt = new Producer(client, "t", config).send(new byte[6 << 20]);
+                        try {
+                            receipt.offset();
+                        } catch (StoppedException error) {
+                            System.out.println(error.getMessage());
+                        }
+                    }
+                }
+                """);
+        String library = Compressor.class.getProtectionDomain().getCodeSource().getLocation().getPath();
+        try (Broker broker = Broker.start()) {
+            // The record fits; what it would be packed to does not.
+            String said = java("-XX:MaxDirectMemorySize=10m", "-cp", CLASSES + File.pathSeparator + library,
+                    program.toString(), broker.url());
+            assertTrue(said.contains("give Java more memory"), said);
         }
     }
 

@@ -1,9 +1,16 @@
 package io.rawline;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.ScheduledFuture;
+import java.util.concurrent.ScheduledThreadPoolExecutor;
+import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 
 /** How long is waited after which failure; no clock is needed. */
@@ -44,6 +51,49 @@ class RetryTest {
             assertEquals(Attempts.GIVE_UP, new Attempts(RetryPolicy.DEFAULT).waitAfter(error, 0));
         }
         assertEquals(Attempts.GIVE_UP, new Attempts(RetryPolicy.NONE).waitAfter(BROKEN, 0));
+    }
+
+    @Test
+    void noTimeIsTooLongToBeCountedIn() {
+        Duration ever = Duration.ofSeconds(Long.MAX_VALUE);
+        Attempts attempts = new Attempts(new RetryPolicy(ever, ever, ever));
+        for (int i = 0; i < 3; i++) {
+            assertTrue(attempts.waitAfter(BROKEN, 0) > 0);
+        }
+        assertEquals(Attempts.GIVE_UP, new Attempts(RetryPolicy.DEFAULT).waitAfter(refused(503, ever), 0));
+        assertEquals(-Nanos.MAX, Nanos.of(ever.negated()));
+        assertEquals(1_000_001, Nanos.of(Duration.ofNanos(1_000_001)));
+    }
+
+    @Test
+    void aPolicyWithoutAPauseIsNone() {
+        Duration second = Duration.ofSeconds(1);
+        assertThrows(ConfigException.class, () -> new RetryPolicy(Duration.ZERO, second, second));
+        assertThrows(ConfigException.class, () -> new RetryPolicy(second, Duration.ZERO, second));
+        assertThrows(ConfigException.class, () -> new RetryPolicy(second, second, second.negated()));
+        assertThrows(NullPointerException.class, () -> new RetryPolicy(second, null, second));
+    }
+
+    @Test
+    void aTimerThatComesLateEndsNothingElse() {
+        List<Runnable> timers = new ArrayList<>();
+        ScheduledThreadPoolExecutor noted = new ScheduledThreadPoolExecutor(1) {
+            @Override
+            public ScheduledFuture<?> schedule(Runnable work, long delay, TimeUnit unit) {
+                timers.add(work);
+                return super.schedule(work, delay, unit);
+            }
+        };
+        Call call = new Call();
+        call.begin(Nanos.MAX, noted);
+        call.end();
+        call.begin(Nanos.MAX, noted);
+        timers.get(0).run();
+        assertTrue(call.release());
+        timers.get(1).run();
+        assertFalse(call.release());
+        call.end();
+        noted.shutdownNow();
     }
 
     @Test

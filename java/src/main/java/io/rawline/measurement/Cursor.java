@@ -58,7 +58,8 @@ final class Cursor {
         return Double.longBitsToDouble(ByteTable.getLong(bytes, fixed(8)));
     }
 
-    private int fixed(int length) {
+    /** Passes over so many bytes and gives where they began. */
+    int fixed(int length) {
         if (end - at < length) {
             throw new FaultException(Fault.TRUNCATED, at);
         }
@@ -81,6 +82,26 @@ final class Cursor {
         }
         at += (int) length;
         return (int) length;
+    }
+
+    void skipBoolean() {
+        int begin = fixed(1);
+        if (bytes[begin] != 0 && bytes[begin] != 1) {
+            throw new FaultException(Fault.BOOLEAN, begin);
+        }
+    }
+
+    /** Passes over bytes of any length, or a string. */
+    void skipBytes(boolean isText) {
+        int begin = at;
+        long length = readLong();
+        if (length < 0 || length > end - at) {
+            throw new FaultException(length < 0 ? Fault.LENGTH : Fault.TRUNCATED, begin);
+        }
+        if (isText && !isUtf8(at, (int) length)) {
+            throw new FaultException(Fault.UTF8, begin);
+        }
+        at += (int) length;
     }
 
     private boolean isUtf8(int from, int length) {

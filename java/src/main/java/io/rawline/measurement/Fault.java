@@ -15,6 +15,16 @@ public enum Fault {
     /** A string is longer than the limit. */
     STRING_TOO_LONG("it has a string longer than " + StringInterner.STRING_BYTES_MAX
             + " bytes: shorten it where it is produced"),
+    /** A boolean is neither 0 nor 1. */
+    BOOLEAN("its boolean is neither 0 nor 1: the message's schema is another one"),
+    /** A union has no such branch. */
+    BRANCH("its union has no such branch: the message's schema is another one"),
+    /** A union holds what can't be read as the measurement's field, such as null. */
+    BRANCH_UNFIT("its union holds a null, or another type than the measurement has here: give it a value"),
+    /** An enum has no such symbol. */
+    SYMBOL("its enum has no such symbol: the message's schema is another one"),
+    /** There are more records and elements, or they are deeper in one another, than is read. */
+    PARTS("it has more than 2^20 elements, or they are nested more than 64 deep: write smaller messages"),
     /** The bytes before the message name another schema, or none. */
     FRAME("it does not begin with the expected schema fingerprint or id: its schema or its framing is another one"),
     /** Bytes are left after the message's last field. */

@@ -1,5 +1,6 @@
 package io.rawline.measurement;
 
+import io.rawline.BatchException;
 import io.rawline.Records;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
@@ -8,7 +9,7 @@ import java.util.List;
 import java.util.Objects;
 
 /**
- * Decodes measurements of one shape: a series id, a time and a value each. One for each thread; all share one table. Nothing
+ * Decodes measurements of one shape, or of one writer's schema: a series id, a time and a value each. One for each thread; all share one table. Nothing
  * is allocated for a measurement whose metric and tags were seen before.
  *
  * <p>A message is a metric and tags, which repeat, then a time and a value, which change. The last two are read <b>from the
@@ -30,7 +31,10 @@ public final class MeasurementDecoder {
     private final SeriesTable table;
     private final ByteTable encodings;
     private final byte[] head;
+    /** The value's, or null where each message is read as its writer's schema says. */
     private final ValueType type;
+    /** Null where there is a type. */
+    private final SchemaReader reader;
     private final Tail tail = new Tail();
     private final Scratch scratch = new Scratch();
     private final List<MessageFault> faults = new ArrayList<>(FAULTS_MAX);
@@ -64,6 +68,22 @@ public final class MeasurementDecoder {
         encodings = table.encodings();
         head = shape.head();
         type = shape.value();
+        reader = null;
+    }
+
+    /**
+     * A decoder of messages that another schema wrote. Where that has the fields of a {@link MeasurementShape} in its order
+     * and no others, they are read as fast; else from the front, field by field.
+     *
+     * @param schema the writer's schema
+     * @param table gives the series their ids
+     */
+    public MeasurementDecoder(WriterSchema schema, SeriesTable table) {
+        this.table = Objects.requireNonNull(table);
+        encodings = table.encodings();
+        head = schema.head();
+        type = schema.shape();
+        reader = type == null ? new SchemaReader(schema) : null;
     }
 
     /**
@@ -72,12 +92,13 @@ public final class MeasurementDecoder {
      * @param records the records, each one message
      * @param out takes the measurements, in order
      * @return what became of them
+     * @throws BatchException a compressed batch can't be unpacked; {@code out} has all that came before it
      */
     public Counts decode(Records records, MeasurementSink out) {
         start();
         int count = 0;
         int used = 0;
-        while (records.next()) {
+        while (hasNext(records, count, out)) {
             int length = records.length();
             if (count == BLOCK || count > 0 && used + length > copy.length) {
                 decodeBlock(copy, count, out);
@@ -161,6 +182,16 @@ public final class MeasurementDecoder {
         return table;
     }
 
+    /** Goes to the next record; what came before one that can't be had is decoded before the error goes on. */
+    private boolean hasNext(Records records, int count, MeasurementSink out) {
+        try {
+            return records.next();
+        } catch (BatchException error) {
+            decodeBlock(copy, count, out);
+            throw error;
+        }
+    }
+
     private void start() {
         faults.clear();
         messages = 0;
@@ -180,6 +211,13 @@ public final class MeasurementDecoder {
     }
 
     private void decodeBlock(byte[] bytes, int count, MeasurementSink out) {
+        if (reader != null) {
+            for (int index = 0; index < count; index++) {
+                readBySchema(bytes, begins[index], ends[index], messages + index, out);
+            }
+            messages += count;
+            return;
+        }
         long asked = 0;
         for (int index = 0; index < count; index++) {
             int body = begins[index] + head.length;
@@ -247,10 +285,41 @@ public final class MeasurementDecoder {
             rows++;
             out.add(series, time, value);
         } catch (FaultException fault) {
-            faulty++;
-            if (faults.size() < FAULTS_MAX) {
-                faults.add(new MessageFault(number, scratch.field, fault.place - begin, fault.fault));
+            refuse(number, scratch.field, fault.place - begin, fault.fault);
+        }
+    }
+
+    private void readBySchema(byte[] bytes, int begin, int end, long number, MeasurementSink out) {
+        try {
+            reader.field = "frame";
+            if (!hasHead(bytes, begin, end)) {
+                throw new FaultException(Fault.FRAME, begin);
             }
+            reader.read(bytes, begin + head.length, end);
+        } catch (FaultException fault) {
+            refuse(number, reader.field, fault.place - begin, fault.fault);
+            return;
+        }
+        int length = reader.identityLength;
+        int series = encodings.find(encodings.hash(reader.identity, 0, length), reader.identity, 0, length);
+        if (series < 0) {
+            // What was just written there is right.
+            scratch.cursor.reset(reader.identity, 0, length);
+            scratch.readIdentity();
+            series = table.learn(scratch);
+        }
+        if (series < 0) {
+            dropped++;
+            return;
+        }
+        rows++;
+        out.add(series, reader.timeMs, reader.value);
+    }
+
+    private void refuse(long number, String field, int position, Fault fault) {
+        faulty++;
+        if (faults.size() < FAULTS_MAX) {
+            faults.add(new MessageFault(number, field, position, fault));
         }
     }
 }

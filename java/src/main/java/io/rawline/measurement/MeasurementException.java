@@ -1,10 +1,13 @@
 package io.rawline.measurement;
 
-/** A string or a series that has no id; the message says why, and what to do. */
-public final class MeasurementException extends RuntimeException {
+import io.rawline.Kind;
+import io.rawline.RawlineException;
+
+/** A string, a series or a schema that can't be taken; the message says why, and what to do. */
+public final class MeasurementException extends RawlineException {
     private static final long serialVersionUID = 1L;
 
     MeasurementException(String message) {
-        super(message);
+        super(Kind.FIX_REQUEST, message);
     }
 }

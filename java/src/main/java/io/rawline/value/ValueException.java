@@ -1,7 +1,12 @@
 package io.rawline.value;
 
-/** Bytes or a text that are not the value they should be; the message says where, and what to do. */
-public final class ValueException extends RuntimeException {
+import io.rawline.RawlineException;
+
+/**
+ * Bytes or a text that are not the value they should be; the message says where, and what to do. Of the kind
+ * {@link io.rawline.Kind#FIX_REQUEST}.
+ */
+public final class ValueException extends RawlineException {
     private static final long serialVersionUID = 1L;
 
     /** What is wrong. */
@@ -42,7 +47,7 @@ public final class ValueException extends RuntimeException {
     private final long detail;
 
     private ValueException(Reason reason, long position, long detail, String message) {
-        super(message);
+        super(io.rawline.Kind.FIX_REQUEST, message);
         this.reason = reason;
         this.position = position;
         this.detail = detail;

@@ -1,0 +1,265 @@
+package io.rawline;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.ServerSocket;
+import java.net.Socket;
+import java.nio.ByteBuffer;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Random;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.junit.jupiter.api.Test;
+
+/** What a listener may answer, however wrong: an error of ours, in bounded time and memory. */
+class AnswersTest {
+    /** Answers each request's head with the same bytes and goes on, or hangs up. */
+    private static final class Speaker implements AutoCloseable {
+        private final ServerSocket socket = new ServerSocket(0, 50, InetAddress.getLoopbackAddress());
+        private final boolean hangsUp;
+        private final AtomicInteger connected = new AtomicInteger();
+        private final AtomicInteger open = new AtomicInteger();
+        private volatile byte[] answer;
+
+        Speaker(boolean hangsUp) throws IOException {
+            this.hangsUp = hangsUp;
+            start(() -> {
+                while (true) {
+                    Socket connection = socket.accept();
+                    connected.incrementAndGet();
+                    open.incrementAndGet();
+                    start(() -> speak(connection));
+                }
+            });
+        }
+
+        private void speak(Socket connection) throws IOException {
+            try (connection) {
+                int last = 0;
+                for (int next; (next = connection.getInputStream().read()) >= 0; ) {
+                    last = last << 8 | next;
+                    if (last == 0x0d0a0d0a) {
+                        connection.getOutputStream().write(answer);
+                        if (hangsUp) {
+                            return;
+                        }
+                    }
+                }
+            } finally {
+                open.decrementAndGet();
+            }
+        }
+
+        ClientConfig config() {
+            return new ClientConfig("http://127.0.0.1:" + socket.getLocalPort());
+        }
+
+        @Override
+        public void close() throws IOException {
+            socket.close();
+        }
+    }
+
+    private interface Work {
+        void run() throws IOException;
+    }
+
+    private static void start(Work work) {
+        Thread thread = new Thread(() -> {
+            try {
+                work.run();
+            } catch (IOException error) {
+                // The other end was closed.
+            }
+        });
+        thread.setDaemon(true);
+        thread.start();
+    }
+
+    private static byte[] answer(String head, ByteBuffer body) {
+        byte[] bytes = (head + "content-length: " + body.remaining() + "\r\n\r\n")
+                .getBytes(StandardCharsets.ISO_8859_1);
+        ByteBuffer whole = ByteBuffer.allocate(bytes.length + body.remaining());
+        return whole.put(bytes).put(body.duplicate()).array();
+    }
+
+    private static byte[] records(long firstOffset, Codec codec) {
+        return answer("HTTP/1.1 200 OK\r\nrawline-first-offset: " + firstOffset + "\r\nrawline-next-offset: 30\r\n",
+                BatchTest.build(codec, BatchTest.compressible(10)));
+    }
+
+    @Test
+    void whateverIsAnsweredIsReadOrIsAnErrorOfOurs() throws Exception {
+        Random random = new Random(5);
+        byte[][] good = {records(0, Codec.NONE), records(0, Codec.LZ4), records(0, Codec.ZSTD),
+            answer("HTTP/1.1 503 x\r\nretry-after: 1\r\ncontent-type: application/json\r\n",
+                    ByteBuffer.wrap("{\"code\":\"topic_busy\",\"error\":\"wait\"}".getBytes())),
+            answer("HTTP/1.1 200 OK\r\n", ByteBuffer.wrap(("{\"name\":\"t\",\"first_offset\":0,\"next_offset\":3,"
+                    + "\"objects\":1,\"bytes\":9,\"latest_commit_at\":\"2026-01-01T00:00:00Z\"}").getBytes())),
+            ("HTTP/1.1 200 OK\r\nrawline-first-offset: 0\r\nrawline-next-offset: 1\r\ntransfer-encoding: chunked\r\n"
+                    + "\r\n5\r\nabcde\r\n0\r\n\r\n").getBytes()};
+        int read = 0;
+        int refused = 0;
+        try (Speaker speaker = new Speaker(true);
+                Client client = new Client(speaker.config().retries(RetryPolicy.NONE))) {
+            for (int i = 0; i < 2000; i++) {
+                byte[] answer = good[random.nextInt(good.length)].clone();
+                for (int changes = random.nextInt(4); changes > 0; changes--) {
+                    // Mostly in the head, where the meaning is.
+                    int at = random.nextInt(random.nextBoolean() ? answer.length : Math.min(120, answer.length));
+                    answer[at] = random.nextBoolean() ? (byte) random.nextInt()
+                            : (byte) "0123456789-+ \r\n:;".charAt(random.nextInt(17));
+                }
+                speaker.answer = answer;
+                try {
+                    if (i % 2 == 0) {
+                        client.read("t", ReadOptions.from(0)).forEach(Record::text);
+                    } else {
+                        client.topic("t");
+                    }
+                    read++;
+                } catch (RawlineException error) {
+                    refused++;
+                }
+            }
+        }
+        assertTrue(read > 100 && refused > 500, read + " read, " + refused + " refused");
+    }
+
+    @Test
+    void aWaitThatNobodyCanWaitIsNotBegun() throws Exception {
+        try (Speaker speaker = new Speaker(true); Client client = new Client(speaker.config())) {
+            speaker.answer = answer("HTTP/1.1 503 x\r\nretry-after: 9223372036854775807\r\n", ByteBuffer.allocate(0));
+            assertEquals(503, assertThrows(RefusedException.class, () -> client.topic("t")).status());
+            Producer producer = client.producer("t");
+            Receipt receipt = producer.send("x");
+            assertEquals(503, assertThrows(RefusedException.class, receipt::offset).status());
+        }
+    }
+
+    @Test
+    void recordsThatWereNotAskedForAreNotHandedOut() throws Exception {
+        try (Speaker speaker = new Speaker(false);
+                Client client = new Client(speaker.config().retries(RetryPolicy.NONE))) {
+            // Ten records: from 20 on there is one, behind it there would be a gap, before it nothing is left.
+            for (long first : new long[] {21, 10, -1, Long.MAX_VALUE}) {
+                speaker.answer = records(first, Codec.NONE);
+                assertThrows(AnswerException.class, () -> client.read("t", ReadOptions.from(20)), "" + first);
+            }
+            speaker.answer = records(11, Codec.NONE);
+            assertEquals(1, client.read("t", ReadOptions.from(20)).count());
+        }
+    }
+
+    @Test
+    void aStatusThatIsNoneIsNoAnswer() throws Exception {
+        try (Speaker speaker = new Speaker(true);
+                Client client = new Client(speaker.config().retries(RetryPolicy.NONE))) {
+            for (String status : List.of("+20", "-20", "099", "2x0")) {
+                speaker.answer = answer("HTTP/1.1 " + status + " OK\r\n", ByteBuffer.allocate(0));
+                assertThrows(AnswerException.class, client::health, status);
+            }
+        }
+    }
+
+    @Test
+    void whatFollowsAnAnswerIsNotTheNextOne() throws Exception {
+        try (Speaker speaker = new Speaker(false); Client client = new Client(speaker.config())) {
+            byte[] right = answer("HTTP/1.1 200 OK\r\n", ByteBuffer.wrap("{\"offset\":1}".getBytes()));
+            byte[] wrong = answer("HTTP/1.1 200 OK\r\n", ByteBuffer.wrap("{\"offset\":2}".getBytes()));
+            speaker.answer = ByteBuffer.allocate(right.length + wrong.length).put(right).put(wrong).array();
+            for (int i = 0; i < 10; i++) {
+                assertEquals(1, client.offsetAt("t", Instant.EPOCH));
+            }
+        }
+    }
+
+    @Test
+    void memoryIsTakenForWhatCameAndNotForWhatWasAnnounced() throws Exception {
+        try (Speaker speaker = new Speaker(true);
+                Client client = new Client(speaker.config().retries(RetryPolicy.NONE))) {
+            speaker.answer = ("HTTP/1.1 200 OK\r\nrawline-first-offset: 0\r\nrawline-next-offset: 1\r\n"
+                    + "content-length: " + (128 << 20) + "\r\n\r\nRAWB").getBytes();
+            Fetched fetched = new Fetched();
+            assertThrows(ConnectionBrokenException.class, () -> client.read("t", ReadOptions.from(0), fetched));
+            int capacity = fetched.room(0, 0).capacity();
+            assertTrue(capacity <= 16 << 20, capacity + " bytes");
+        }
+    }
+
+    @Test
+    void threadsThatTakeTurnsDoNotConnectForEachRequest() throws Exception {
+        try (Speaker speaker = new Speaker(false);
+                Client client = new Client(speaker.config().connectionsIdleMax(1))) {
+            speaker.answer = answer("HTTP/1.1 200 OK\r\n", ByteBuffer.wrap("{\"offset\":1}".getBytes()));
+            List<Thread> callers = new ArrayList<>();
+            for (int i = 0; i < 20; i++) {
+                callers.add(new Thread(() -> {
+                    for (int request = 0; request < 100; request++) {
+                        client.offsetAt("t", Instant.EPOCH);
+                    }
+                }));
+            }
+            callers.forEach(Thread::start);
+            for (Thread caller : callers) {
+                caller.join();
+            }
+            // One for each thread, and some more only where a thread was held up for seconds.
+            assertTrue(speaker.connected.get() < 100, speaker.connected + " connections for 2000 requests");
+            while (speaker.open.get() > 1) {
+                Thread.sleep(10);
+            }
+        }
+    }
+
+    /** Takes connections in, or lets them wait to be, and never says a word. */
+    @Test
+    void anInterruptEndsAConnectionThatComesAboutAndAHandshake() throws Exception {
+        try (ServerSocket silent = new ServerSocket(0, 50, InetAddress.getLoopbackAddress());
+                ServerSocket full = new ServerSocket(0, 1, InetAddress.getLoopbackAddress());
+                Socket first = new Socket(full.getInetAddress(), full.getLocalPort());
+                Socket second = new Socket(full.getInetAddress(), full.getLocalPort())) {
+            assertTrue(first.isConnected() && second.isConnected());
+            interruptWhen("startHandshake", "https://127.0.0.1:" + silent.getLocalPort());
+            interruptWhen("connect", "http://127.0.0.1:" + full.getLocalPort());
+            for (String url : List.of("https://127.0.0.1:" + silent.getLocalPort(),
+                    "http://127.0.0.1:" + full.getLocalPort())) {
+                ClientConfig hasty = new ClientConfig(url).retries(RetryPolicy.NONE)
+                        .connectTimeout(Duration.ofMillis(100));
+                try (Client client = new Client(hasty)) {
+                    assertThrows(UnreachableException.class, client::health, url);
+                }
+            }
+        }
+    }
+
+    private static void interruptWhen(String method, String url) throws InterruptedException {
+        RawlineException[] thrown = new RawlineException[1];
+        try (Client client = new Client(new ClientConfig(url).retries(RetryPolicy.NONE))) {
+            Thread caller = new Thread(() -> thrown[0] = assertThrows(RawlineException.class, client::health));
+            caller.start();
+            while (caller.isAlive() && !isIn(method, caller)) {
+                Thread.onSpinWait();
+            }
+            caller.interrupt();
+            caller.join();
+        }
+        assertEquals(InterruptedCallException.class, thrown[0].getClass(), url + ": " + thrown[0]);
+    }
+
+    private static boolean isIn(String method, Thread thread) {
+        for (StackTraceElement frame : thread.getStackTrace()) {
+            if (frame.getMethodName().equals(method)) {
+                return true;
+            }
+        }
+        return false;
+    }
+}
