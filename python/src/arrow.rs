@@ -2,11 +2,13 @@
 
 use crate::batch::Batch;
 use crate::error::config_error;
+use arrow_array::cast::AsArray;
 use arrow_array::ffi::{FFI_ArrowArray, FFI_ArrowSchema, from_ffi, to_ffi};
 use arrow_array::ffi_stream::{ArrayStreamReader, FFI_ArrowArrayStream, RecordBatchStreamReader};
 use arrow_array::{
-    Array, ArrayRef, BinaryArray, LargeBinaryArray, RecordBatch, RecordBatchIterator, StructArray,
-    TimestampMicrosecondArray, UInt64Array, make_array,
+    Array, ArrayRef, BinaryArray, BinaryViewArray, GenericBinaryArray, GenericStringArray, LargeBinaryArray,
+    OffsetSizeTrait, RecordBatch, RecordBatchIterator, StringViewArray, StructArray, TimestampMicrosecondArray,
+    UInt64Array, make_array,
 };
 use arrow_buffer::{OffsetBuffer, ScalarBuffer};
 use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef, TimeUnit};
@@ -40,24 +42,73 @@ pub fn records(batch: &Batch) -> PyResult<ArrayRef> {
     Ok(Arc::new(LargeBinaryArray::try_new(offsets, data, None).map_err(arrow_error)?))
 }
 
-/// The columns of [`table`].
-pub fn table_schema() -> SchemaRef {
+/// Records as another of Arrow's types for bytes or text, over the same memory too.
+pub fn records_as(records: ArrayRef, asked: &DataType) -> PyResult<ArrayRef> {
+    let is_large = matches!(records.data_type(), DataType::LargeBinary);
+    Ok(match asked {
+        same if same == records.data_type() => records,
+        DataType::LargeBinary => Arc::new(widened(records.as_binary())?),
+        DataType::LargeUtf8 if is_large => Arc::new(text(records.as_binary::<i64>().clone())?),
+        DataType::LargeUtf8 => Arc::new(text(widened(records.as_binary())?)?),
+        DataType::Utf8 if !is_large => Arc::new(text(records.as_binary::<i32>().clone())?),
+        DataType::BinaryView if !is_large => Arc::new(BinaryViewArray::from(records.as_binary::<i32>())),
+        DataType::Utf8View if !is_large => Arc::new(StringViewArray::from(&text(records.as_binary::<i32>().clone())?)),
+        other => {
+            return Err(config_error(format!(
+                "records are {}, which is no {other}; ask for a type of binary or string, and cast that",
+                records.data_type()
+            )));
+        }
+    })
+}
+
+fn widened(records: &BinaryArray) -> PyResult<LargeBinaryArray> {
+    let offsets: Vec<i64> = records.value_offsets().iter().map(|at| i64::from(*at)).collect();
+    let offsets = OffsetBuffer::new(ScalarBuffer::from(offsets));
+    LargeBinaryArray::try_new(offsets, records.values().clone(), None).map_err(arrow_error)
+}
+
+fn text<O: OffsetSizeTrait>(records: GenericBinaryArray<O>) -> PyResult<GenericStringArray<O>> {
+    GenericStringArray::try_from_binary(records)
+        .map_err(|error| config_error(format!("not all records are text: {error}; ask for binary")))
+}
+
+/// What a caller of the PyCapsule interface asks for.
+pub fn requested_type(asked: &Bound<'_, PyAny>) -> PyResult<DataType> {
+    let asked = asked.cast::<PyCapsule>()?.pointer_checked(Some(SCHEMA))?;
+    // SAFETY: the capsule's name says what it holds, and it is held meanwhile.
+    let asked = unsafe { asked.cast::<FFI_ArrowSchema>().as_ref() };
+    DataType::try_from(asked).map_err(arrow_error)
+}
+
+/// The columns of [`table`]. The records' type is the one asked for if they can be had as that; other columns, and other
+/// types, are left to the caller's casts.
+pub fn table_schema(asked: Option<&DataType>) -> SchemaRef {
     let time = DataType::Timestamp(TimeUnit::Microsecond, Some("UTC".into()));
+    let record = match asked {
+        Some(DataType::Struct(fields)) => fields.find("record").map(|(_, field)| field.data_type().clone()),
+        _ => None,
+    };
+    let record = record.filter(|record| {
+        use DataType::{BinaryView, LargeBinary, LargeUtf8, Utf8, Utf8View};
+        matches!(record, LargeBinary | BinaryView | Utf8 | LargeUtf8 | Utf8View)
+    });
     Arc::new(Schema::new(vec![
         Field::new("offset", DataType::UInt64, false),
         Field::new("time", time, false),
-        Field::new("record", DataType::Binary, false),
+        Field::new("record", record.unwrap_or(DataType::Binary), false),
     ]))
 }
 
 /// A batch's records with their offsets and the time that their producer made the batch.
-pub fn table(batch: &Batch) -> PyResult<RecordBatch> {
+pub fn table(batch: &Batch, schema: &SchemaRef) -> PyResult<RecordBatch> {
     let first = batch.first_offset_value();
     let rows = batch.records();
     let offsets = UInt64Array::from_iter_values(first..first + rows as u64);
     let created_us = batch.stored().header().created_us.min(i64::MAX as u64) as i64;
     let times = TimestampMicrosecondArray::from_value(created_us, rows).with_timezone("UTC");
-    RecordBatch::try_new(table_schema(), vec![Arc::new(offsets), Arc::new(times), records(batch)?]).map_err(arrow_error)
+    let records = records_as(records(batch)?, schema.field(2).data_type())?;
+    RecordBatch::try_new(schema.clone(), vec![Arc::new(offsets), Arc::new(times), records]).map_err(arrow_error)
 }
 
 /// A type by the C data interface.

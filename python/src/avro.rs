@@ -1,5 +1,6 @@
 //! Avro messages to Arrow's columns and back: `rawline.avro`.
 
+use crate::arguments::whole;
 use crate::arrow;
 use crate::error::{avro_error, config_error};
 use crate::records::{Chunk, Source};
@@ -22,7 +23,7 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<Table>()
 }
 
-/// A parsed schema. See `lib/rawline/_rawline.pyi`.
+/// An Avro schema, from its JSON. Equal if their canonical forms are.
 #[pyclass(frozen, eq, module = "rawline.avro", name = "Schema")]
 pub struct AvroSchema {
     pub schema: Arc<Schema>,
@@ -41,16 +42,19 @@ impl AvroSchema {
         Ok(AvroSchema { schema: Arc::new(Schema::parse(json).map_err(avro_error)?) })
     }
 
+    /// The schema as it was given.
     #[getter]
     fn json(&self) -> &str {
         self.schema.json()
     }
 
+    /// Its parsing canonical form.
     #[getter]
     fn canonical(&self) -> &str {
         self.schema.canonical()
     }
 
+    /// CRC-64-AVRO of the canonical form.
     #[getter]
     fn fingerprint(&self) -> u64 {
         self.schema.fingerprint()
@@ -94,7 +98,7 @@ pub fn random_seed() -> u64 {
     std::hash::RandomState::new().build_hasher().finish()
 }
 
-/// Columns, by the Arrow PyCapsule interface. See `lib/rawline/_rawline.pyi`.
+/// Columns: `polars.DataFrame(table)`, `pyarrow.table(table)` and DuckDB take them without a copy.
 #[pyclass(frozen, module = "rawline.avro")]
 pub struct Table {
     schema: SchemaRef,
@@ -134,21 +138,25 @@ impl Table {
         self.batches.iter().map(RecordBatch::num_rows).sum()
     }
 
+    /// The columns' names.
     #[getter]
     fn column_names(&self) -> Vec<String> {
         self.schema.fields().iter().map(|field| field.name().clone()).collect()
     }
 
+    /// Messages that were left out because their bytes are wrong.
     #[getter]
     fn faulty(&self) -> u64 {
         self.faulty
     }
 
+    /// Messages that were left out because the table of strings or series had no room.
     #[getter]
     fn dropped(&self) -> u64 {
         self.dropped
     }
 
+    /// The first few of them: which, and why.
     #[getter]
     fn faults(&self) -> Vec<String> {
         self.faults.clone()
@@ -158,6 +166,7 @@ impl Table {
         format!("<rawline.avro.Table of {} rows: {}>", self.__len__(), self.column_names().join(", "))
     }
 
+    /// The columns, as one or more batches.
     #[pyo3(signature = (requested_schema=None))]
     fn __arrow_c_stream__<'py>(
         &self,
@@ -169,6 +178,7 @@ impl Table {
         arrow::export_stream(py, self.schema.clone(), self.batches.clone())
     }
 
+    /// Their types.
     fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
         arrow::export_type(py, &arrow_schema::DataType::Struct(self.schema.fields().clone()))
     }
@@ -191,8 +201,8 @@ impl AvroDecoder {
         reader: Option<&AvroSchema>,
         framing: &str,
         strings: &str,
-        strings_max: u32,
-        strings_bytes_max: usize,
+        strings_max: &Bound<'_, PyAny>,
+        strings_bytes_max: &Bound<'_, PyAny>,
     ) -> PyResult<AvroDecoder> {
         let (framing, id) = framing_of(framing, &writer.schema)?;
         let reader = reader.map_or(&writer.schema, |reader| &reader.schema);
@@ -201,7 +211,10 @@ impl AvroDecoder {
             "utf8" => StringAs::Utf8,
             "view" => StringAs::Utf8View,
             "dictionary" => {
-                let limits = InternerLimits { strings_max, bytes_max: strings_bytes_max };
+                let limits = InternerLimits {
+                    strings_max: whole("strings_max", strings_max)?,
+                    bytes_max: whole("strings_bytes_max", strings_bytes_max)?,
+                };
                 StringAs::Dictionary(Arc::new(Interner::new(limits, random_seed()).map_err(avro_error)?))
             }
             other => return Err(config_error(format!("strings={other:?}; there are utf8, view and dictionary"))),
@@ -287,13 +300,13 @@ impl AvroEncoder {
         Ok(AvroEncoder { schema: schema.schema.clone(), writer })
     }
 
-    /// A message of an object; none if it takes more than the objects' own types to tell what is meant, such as which of
-    /// a union's records a dict is.
-    fn encode<'py>(&self, py: Python<'py>, value: &Bound<'py, PyAny>) -> Option<Bound<'py, PyBytes>> {
+    /// A message of an object. Errs too if it takes more than the objects' own types to tell what is meant, such as which
+    /// of a union's records a dict is.
+    fn encode<'py>(&self, py: Python<'py>, value: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyBytes>> {
         let mut out = Vec::new();
         self.writer.write(&mut out);
-        let encoded = self.schema.encode(&Object(value, 0), &mut out);
-        encoded.is_ok().then(|| PyBytes::new(py, &out))
+        self.schema.encode(&Object(value, 0), &mut out).map_err(avro_error)?;
+        Ok(PyBytes::new(py, &out))
     }
 
     fn encode_json<'py>(&self, py: Python<'py>, json: &str) -> PyResult<Bound<'py, PyBytes>> {

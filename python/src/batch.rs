@@ -1,17 +1,22 @@
 //! Batches as Python sees them: sequences of records, each a memoryview of the received bytes.
 
+use crate::arguments::whole;
 use crate::arrow;
 use crate::buffer::{Held, memoryview, slice};
 use crate::error::{batch_error, config_error};
 use crate::received::{Placed, Stored};
-use pyo3::exceptions::{PyIndexError, PyValueError};
+use pyo3::exceptions::{PyIndexError, PyOverflowError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyBytes, PyCapsule, PyList, PySlice, PyTuple};
 use rawline_batch::{Builder, Codec, Header, Limits};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Records of one batch, a sequence of read-only memoryviews. See `lib/rawline/_rawline.pyi`.
+/// Records of one batch: a sequence of read-only memoryviews of the bytes received. Made by consumers and reads.
+///
+/// Nothing is copied: not for `batch[i]`, `for record in batch`, `batch[a:b]` (again a Batch), nor for Arrow:
+/// `pyarrow.array(batch)`, `polars.Series(batch)` look at the same memory. A compressed batch was unpacked when it came.
 #[pyclass(frozen, sequence, module = "rawline")]
 pub struct Batch {
     stored: Arc<Stored>,
@@ -37,7 +42,7 @@ impl Batch {
         self
     }
 
-    fn same(&self) -> Batch {
+    pub fn same(&self) -> Batch {
         Batch {
             stored: self.stored.clone(),
             offset: self.offset,
@@ -103,7 +108,12 @@ impl Batch {
             let part = Batch { start, end: start + range.slicelength, ..self.same() };
             return Ok(Bound::new(py, part)?.into_any());
         }
-        let wanted: isize = index.extract()?;
+        let wanted = match index.extract::<isize>() {
+            Err(error) if error.is_instance_of::<PyOverflowError>(py) => {
+                return Err(PyIndexError::new_err(format!("record {index} of a batch that has {records}")));
+            }
+            wanted => wanted?,
+        };
         let place = if wanted < 0 { wanted + records as isize } else { wanted };
         match usize::try_from(place) {
             Ok(place) if place < records => self.record(py, place),
@@ -112,7 +122,7 @@ impl Batch {
     }
 
     fn __iter__(batch: Bound<'_, Self>) -> BatchIterator {
-        BatchIterator { batch: batch.unbind(), next: 0 }
+        BatchIterator::new(batch.unbind())
     }
 
     fn __repr__(&self) -> String {
@@ -120,61 +130,73 @@ impl Batch {
         format!("<rawline.Batch of {} records, offsets {first} to {next}>", self.records())
     }
 
+    /// Offset of the first of these records.
     #[getter]
     fn first_offset(&self) -> u64 {
         self.first_offset_value()
     }
 
+    /// Offset behind the last of these records.
     #[getter]
     fn next_offset(&self) -> u64 {
         self.first_offset_value() + self.records() as u64
     }
 
+    /// How the batch came: `none`, `lz4` or `zstd`.
     #[getter]
     fn codec(&self) -> String {
         self.stored.header().codec.to_string()
     }
 
+    /// When the producer made the batch: microseconds since 1970, by its clock.
     #[getter]
     fn created_us(&self) -> u64 {
         self.stored.header().created_us
     }
 
+    /// Who made it; 0 is nobody in particular.
     #[getter]
     fn producer_id(&self) -> u64 {
         self.stored.header().producer_id
     }
 
+    /// The producer's own number for the batch's first record.
     #[getter]
     fn sequence(&self) -> u64 {
         self.stored.header().sequence
     }
 
+    /// The batch's checksum, which was found right.
     #[getter]
     fn crc32c(&self) -> u32 {
         self.stored.header().crc32c
     }
 
+    /// Whether the batch was cut out of another.
     #[getter]
     fn is_slice(&self) -> bool {
         self.stored.header().slice
     }
 
+    /// Length of the whole batch as it came.
     #[getter]
     fn batch_bytes(&self) -> u64 {
         self.stored.header().batch_bytes()
     }
 
+    /// Length of the batch's data as it came.
     #[getter]
     fn data_bytes(&self) -> u32 {
         self.stored.header().data_bytes
     }
 
+    /// Length of all of the batch's records, uncompressed.
     #[getter]
     fn raw_bytes(&self) -> u32 {
         self.stored.header().raw_bytes
     }
 
+    /// These records back to back, uncompressed.
     #[getter]
     fn data<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let (first, end) = self.places();
@@ -183,6 +205,7 @@ impl Batch {
         slice(self.data_view(py)?, start, end.map_or(start, |range| range.1))
     }
 
+    /// These records' lengths, u32 little-endian: `numpy.frombuffer(batch.sizes, "<u4")`.
     #[getter]
     fn sizes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let (owner, sizes) = self.stored.sizes();
@@ -190,58 +213,86 @@ impl Batch {
         memoryview(py, owner, sizes.get(start * 4..end * 4).unwrap_or_default())
     }
 
+    /// The whole batch as it came, for `Client.append_batches`.
     #[getter]
     fn wire<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let (owner, bytes) = self.stored.bytes();
         memoryview(py, owner, bytes)
     }
 
+    /// Copies of the records.
     fn to_list<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         let records: Vec<_> = self.slices().map(|record| PyBytes::new(py, record)).collect();
         PyList::new(py, records)
     }
 
+    /// The records as an Arrow array of binary over the same memory.
     #[pyo3(signature = (requested_schema=None))]
     fn __arrow_c_array__<'py>(
         &self,
         py: Python<'py>,
         requested_schema: Option<Bound<'py, PyAny>>,
     ) -> PyResult<(Bound<'py, PyCapsule>, Bound<'py, PyCapsule>)> {
-        // As the protocol allows, the records come as they are, whatever type was asked for.
-        let _asked = requested_schema;
-        arrow::export_array(py, &arrow::records(self)?)
+        let records = arrow::records(self)?;
+        match requested_schema.map(|asked| arrow::requested_type(&asked)).transpose()? {
+            Some(asked) => arrow::export_array(py, &arrow::records_as(records, &asked)?),
+            None => arrow::export_array(py, &records),
+        }
     }
 
+    /// Its type.
     fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
         arrow::export_type(py, arrow_array::Array::data_type(&arrow::records(self)?))
     }
 }
 
 /// Goes through the records of a batch.
-#[pyclass(module = "rawline._rawline")]
+#[pyclass(frozen, module = "rawline._rawline")]
 pub struct BatchIterator {
     batch: Py<Batch>,
-    next: usize,
+    next: AtomicUsize,
+}
+
+impl BatchIterator {
+    pub fn new(batch: Py<Batch>) -> BatchIterator {
+        BatchIterator { batch, next: AtomicUsize::new(0) }
+    }
+
+    /// Whether there are records that were not given yet.
+    pub fn has_rest(&self) -> bool {
+        self.next.load(Ordering::Relaxed) < self.batch.get().records()
+    }
+
+    /// Those records; from then on it gives none.
+    pub fn take_rest(&self) -> Option<Batch> {
+        let batch = self.batch.get();
+        let given = self.next.swap(batch.records(), Ordering::Relaxed);
+        let rest = Batch { start: batch.start + given.min(batch.records()), ..batch.same() };
+        Some(rest).filter(|rest| rest.records() > 0)
+    }
 }
 
 #[pymethods]
 impl BatchIterator {
-    fn __iter__(iterator: PyRef<'_, Self>) -> PyRef<'_, Self> {
+    fn __iter__(iterator: Py<Self>) -> Py<Self> {
         iterator
     }
 
-    fn __next__<'py>(&mut self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+    fn __next__<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
         let batch = self.batch.get();
-        if self.next >= batch.records() {
+        let records = batch.records();
+        let next = self.next.fetch_add(1, Ordering::Relaxed);
+        if next >= records {
+            self.next.store(records, Ordering::Relaxed);
             return Ok(None);
         }
-        let record = batch.record(py, self.next)?;
-        self.next += 1;
-        Ok(Some(record))
+        batch.record(py, next).map(Some)
     }
 }
 
-/// Several batches in a row, a sequence. See `lib/rawline/_rawline.pyi`.
+/// Batches in a row: a sequence, and an Arrow stream with the columns `offset`, `time` and `record`.
+///
+/// `polars.DataFrame(batches)`, `pyarrow.table(batches)` and DuckDB's `FROM batches` take it without a copy of the records.
 #[pyclass(frozen, sequence, module = "rawline")]
 pub struct Batches {
     batches: Py<PyTuple>,
@@ -300,21 +351,25 @@ impl Batches {
         format!("<rawline.Batches: {} records in {} batches>", self.records, self.__len__(py))
     }
 
-    #[getter]
-    fn records(&self) -> u64 {
+    /// Number of records.
+    #[getter(records)]
+    pub fn records_count(&self) -> u64 {
         self.records
     }
 
+    /// Offset of the first record; none if there is no record.
     #[getter]
     fn first_offset(&self, py: Python<'_>) -> Option<u64> {
         self.each(py).next().map(|batch| batch.get().first_offset_value())
     }
 
+    /// Offset behind the last record: where to read on; none if there is no record.
     #[getter]
     fn next_offset(&self, py: Python<'_>) -> Option<u64> {
         self.each(py).last().map(|batch| batch.get().next_offset())
     }
 
+    /// Copies of the records.
     fn to_list<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         let all = PyList::empty(py);
         for batch in self.each(py) {
@@ -323,35 +378,40 @@ impl Batches {
         Ok(all)
     }
 
+    /// One table for each batch.
     #[pyo3(signature = (requested_schema=None))]
     fn __arrow_c_stream__<'py>(
         &self,
         py: Python<'py>,
         requested_schema: Option<Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyCapsule>> {
-        let _asked = requested_schema;
-        let batches = self.each(py).map(|batch| arrow::table(batch.get())).collect::<PyResult<Vec<_>>>()?;
-        arrow::export_stream(py, arrow::table_schema(), batches)
+        let asked = requested_schema.map(|asked| arrow::requested_type(&asked)).transpose()?;
+        let schema = arrow::table_schema(asked.as_ref());
+        let batches = self.each(py).map(|batch| arrow::table(batch.get(), &schema)).collect::<PyResult<Vec<_>>>()?;
+        arrow::export_stream(py, schema, batches)
     }
 
+    /// The columns' types.
     fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
-        let fields = arrow::table_schema().fields().clone();
+        let fields = arrow::table_schema(None).fields().clone();
         arrow::export_type(py, &arrow_schema::DataType::Struct(fields))
     }
 }
 
 /// The bytes of one batch.
 #[pyfunction]
-#[pyo3(signature = (records, codec="none", created_us=0, producer_id=0, sequence=0, is_slice=false))]
+#[pyo3(signature = (records, codec, created_us, producer_id, sequence, is_slice))]
 pub fn build_batch<'py>(
     py: Python<'py>,
     records: &Bound<'py, PyAny>,
     codec: &str,
-    created_us: u64,
-    producer_id: u64,
-    sequence: u64,
+    created_us: &Bound<'py, PyAny>,
+    producer_id: &Bound<'py, PyAny>,
+    sequence: &Bound<'py, PyAny>,
     is_slice: bool,
 ) -> PyResult<Bound<'py, PyBytes>> {
+    let created_us = whole("created_us", created_us)?;
+    let (producer_id, sequence) = (whole("producer_id", producer_id)?, whole("sequence", sequence)?);
     let codec: Codec = codec.parse().map_err(config_error)?;
     let records = records.try_iter()?.map(|record| Held::new(&record?)).collect::<PyResult<Vec<Held>>>()?;
     let built = py.detach(|| {
@@ -390,20 +450,20 @@ fn mark_as_slice(batch: &mut [u8]) -> PyResult<()> {
 
 /// The batch at `position` of some bytes, and where the next one begins.
 #[pyfunction]
-#[pyo3(signature = (data, position=0, first_offset=0, batch_bytes_max=None, records_max=None, raw_bytes_max=None))]
 pub fn parse_batch(
     py: Python<'_>,
     data: &Bound<'_, PyAny>,
     position: usize,
-    first_offset: u64,
-    batch_bytes_max: Option<u32>,
-    records_max: Option<u32>,
-    raw_bytes_max: Option<u32>,
+    first_offset: &Bound<'_, PyAny>,
+    batch_bytes_max: &Bound<'_, PyAny>,
+    records_max: &Bound<'_, PyAny>,
+    raw_bytes_max: &Bound<'_, PyAny>,
 ) -> PyResult<(Batch, usize)> {
+    let first_offset = whole("first_offset", first_offset)?;
     let limits = Limits {
-        batch_bytes_max: batch_bytes_max.unwrap_or(u32::MAX),
-        records_max: records_max.unwrap_or(u32::MAX),
-        raw_bytes_max: raw_bytes_max.unwrap_or(u32::MAX),
+        batch_bytes_max: whole("batch_bytes_max", batch_bytes_max)?,
+        records_max: whole("records_max", records_max)?,
+        raw_bytes_max: whole("raw_bytes_max", raw_bytes_max)?,
     };
     let held = Arc::new(Held::new(data)?);
     let stored = py.detach(|| Stored::parse(held, position, &limits)).map_err(batch_error)?;

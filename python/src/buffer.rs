@@ -3,6 +3,7 @@
 //! The buffer protocol is part of the stable ABI from Python 3.11 on only, but its functions, slots and the layout of
 //! `Py_buffer` have been the same since long before; so they are declared here, and the wheel serves 3.10 too.
 
+use crate::runtime::attached;
 use pyo3::exceptions::PyTypeError;
 use pyo3::ffi;
 use pyo3::prelude::*;
@@ -223,7 +224,7 @@ impl Drop for Held {
     fn drop(&mut self) {
         let Keeper::View(view) = &mut self.keeper else { return };
         // When the interpreter has ended there is nothing to give back.
-        let _released = Python::try_attach(|_| {
+        let _released = attached(|_| {
             // SAFETY: taken in `new`, released once, with the GIL held.
             unsafe { PyBuffer_Release(&mut **view) }
         });

@@ -1,5 +1,6 @@
 //! A client behind `rawline.Client` and `rawline.AsyncClient`. Each method waits, or gives an asyncio future.
 
+use crate::arguments::{seconds, whole, whole_option};
 use crate::batch::{Batch, Batches};
 use crate::buffer::Held;
 use crate::consumer::ConsumerCore;
@@ -7,7 +8,7 @@ use crate::error::{client_error, config_error};
 use crate::producer::ProducerCore;
 use crate::received::{BufferPool, stored_batches};
 use crate::records::Source;
-use crate::runtime::{First, Process, duration, finish, runtime};
+use crate::runtime::{First, Process, finish, runtime};
 use bytes::Bytes;
 use pyo3::prelude::*;
 use rawline_batch::{Builder, Codec};
@@ -44,7 +45,7 @@ fn topic_of(info: TopicInfo) -> Topic {
 }
 
 fn retries(give_up_after: f64) -> PyResult<RetryPolicy> {
-    Ok(match duration("retry_for", give_up_after)? {
+    Ok(match seconds("retry_for", give_up_after)? {
         Duration::ZERO => RetryPolicy::NONE,
         give_up_after => RetryPolicy::lasting(give_up_after),
     })
@@ -71,13 +72,18 @@ impl ClientCore {
     ) -> PyResult<ClientCore> {
         let config = ClientConfig {
             api_key,
-            connect_timeout: duration("connect_timeout", connect_timeout)?,
-            request_timeout: duration("request_timeout", request_timeout)?,
+            connect_timeout: seconds("connect_timeout", connect_timeout)?,
+            request_timeout: seconds("request_timeout", request_timeout)?,
             retries: retries(retry_for)?,
             ..ClientConfig::new(broker)
         };
         let client = Client::new(config).map_err(client_error)?;
         Ok(ClientCore { client, pool: Arc::default(), process: Process::current() })
+    }
+
+    #[getter]
+    fn broker(&self) -> &str {
+        &self.client.config().broker
     }
 
     fn health(&self, py: Python<'_>, asynchronous: bool) -> PyResult<Py<PyAny>> {
@@ -197,17 +203,24 @@ impl ClientCore {
         py: Python<'_>,
         asynchronous: bool,
         topic: String,
-        offset: u64,
-        records_max: u64,
-        bytes_max: u64,
+        offset: &Bound<'_, PyAny>,
+        records_max: &Bound<'_, PyAny>,
+        bytes_max: &Bound<'_, PyAny>,
         wait: f64,
     ) -> PyResult<Py<PyAny>> {
         let client = self.client()?;
-        let options = ReadOptions { offset, records_max, bytes_max, wait: duration("wait", wait)? };
+        let offset = whole("offset", offset)?;
+        let options = ReadOptions {
+            offset,
+            records_max: whole("records_max", records_max)?,
+            bytes_max: whole("bytes_max", bytes_max)?,
+            wait: seconds("wait", wait)?,
+        };
         let pool = self.pool.clone();
         let future = async move {
             let fetched = client.read(&topic, &options, pool.take()).await?;
-            Ok(stored_batches(fetched, pool)?)
+            // What is damaged behind others is told by the next read.
+            Ok(stored_batches(fetched, pool)?.0)
         };
         finish(py, asynchronous, First::Spawn, future, move |py, batches: Result<_, ClientError>| {
             let batches = batches.map_err(client_error)?;
@@ -221,28 +234,29 @@ impl ClientCore {
     fn producer(
         &self,
         topic: String,
-        batch_bytes: usize,
-        batch_records_max: u32,
+        batch_bytes: &Bound<'_, PyAny>,
+        batch_records_max: &Bound<'_, PyAny>,
         linger: f64,
-        buffer_bytes: usize,
-        request_bytes_max: usize,
-        in_flight_max: usize,
+        buffer_bytes: &Bound<'_, PyAny>,
+        request_bytes_max: &Bound<'_, PyAny>,
+        in_flight_max: &Bound<'_, PyAny>,
         codec: &str,
         retry_for: f64,
     ) -> PyResult<ProducerCore> {
         let config = ProducerConfig {
-            batch_bytes,
-            batch_records_max,
-            linger: duration("linger", linger)?,
-            buffer_bytes,
-            request_bytes_max,
-            in_flight_max,
+            batch_bytes: whole("batch_bytes", batch_bytes)?,
+            batch_records_max: whole("batch_records_max", batch_records_max)?,
+            linger: seconds("linger", linger)?,
+            buffer_bytes: whole("buffer_bytes", buffer_bytes)?,
+            request_bytes_max: whole("request_bytes_max", request_bytes_max)?,
+            in_flight_max: whole("in_flight_max", in_flight_max)?,
             codec: codec_of(codec)?,
             retries: retries(retry_for)?,
         };
         let client = self.client()?;
         let _context = runtime()?.enter();
-        Producer::new(client, topic, config).map(ProducerCore::new).map_err(client_error)
+        let producer = Producer::new(client, topic.clone(), config).map_err(client_error)?;
+        Ok(ProducerCore::new(producer, topic))
     }
 
     /// `start` is `earliest`, `latest`, `offset` or `time`; the number is the offset, or microseconds since 1970.
@@ -251,17 +265,17 @@ impl ClientCore {
         &self,
         topic: String,
         start: &str,
-        start_number: u64,
-        offset_end: Option<u64>,
-        bytes_max: u64,
+        start_number: &Bound<'_, PyAny>,
+        offset_end: Option<&Bound<'_, PyAny>>,
+        bytes_max: &Bound<'_, PyAny>,
         wait: f64,
         retry_for: f64,
     ) -> PyResult<ConsumerCore> {
         let start = match start {
             "earliest" => Start::Earliest,
             "latest" => Start::Latest,
-            "offset" => Start::Offset(start_number),
-            "time" => Start::Time(UNIX_EPOCH + Duration::from_micros(start_number)),
+            "offset" => Start::Offset(whole("start", start_number)?),
+            "time" => Start::Time(UNIX_EPOCH + Duration::from_micros(whole("start", start_number)?)),
             other => {
                 return Err(config_error(format!(
                     "start={other:?}; give \"earliest\", \"latest\", an offset or a datetime"
@@ -270,9 +284,9 @@ impl ClientCore {
         };
         let config = ConsumerConfig {
             start,
-            offset_end,
-            bytes_max,
-            wait: duration("wait", wait)?,
+            offset_end: whole_option("end", offset_end)?,
+            bytes_max: whole("bytes_max", bytes_max)?,
+            wait: seconds("wait", wait)?,
             retries: retries(retry_for)?,
         };
         Ok(ConsumerCore::new(self.client()?, topic, config, self.pool.clone()))

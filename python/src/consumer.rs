@@ -1,21 +1,28 @@
 //! A consumer behind `rawline.Consumer` and `rawline.AsyncConsumer`.
+//!
+//! Waiting and taking are two steps: [`ConsumerCore::fetch`] puts what comes where [`ConsumerCore::take`] and its like find
+//! it. A wait may so be cancelled or interrupted at any time, and nothing that came is lost.
 
-use crate::batch::{Batch, Batches};
+use crate::arguments::seconds_option;
+use crate::batch::{Batch, BatchIterator, Batches};
 use crate::error::{client_error, config_error};
 use crate::producer::within;
-use crate::received::{BufferPool, Placed, stored_batches};
-use crate::runtime::{First, Process, duration_option, finish};
+use crate::received::{BufferPool, stored_batches};
+use crate::runtime::{First, Process, finish};
 use pyo3::prelude::*;
-use rawline_client::{Client, ClientError, Consumer, ConsumerConfig};
+use rawline_client::{Client, ClientError, Consumer, ConsumerConfig, Start};
 use std::collections::VecDeque;
+use std::pin::pin;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use tokio::sync::Notify;
 
 /// Follows a topic. See `lib/rawline/consumer.py`.
 #[pyclass(frozen, module = "rawline._rawline")]
 pub struct ConsumerCore {
     shared: Arc<Shared>,
+    /// The batch that is being given record by record.
+    reading: Mutex<Option<Py<BatchIterator>>>,
     process: Process,
 }
 
@@ -25,9 +32,11 @@ struct Shared {
     config: ConsumerConfig,
     pool: Arc<BufferPool>,
     state: tokio::sync::Mutex<State>,
-    /// What came and was not given yet, for those who take batch by batch.
-    waiting: Mutex<VecDeque<Came>>,
+    /// What came and was not taken yet.
+    waiting: Mutex<VecDeque<Batch>>,
     closed: AtomicBool,
+    /// Told when it is closed.
+    closing: Notify,
     ended: AtomicBool,
 }
 
@@ -38,8 +47,160 @@ enum State {
     Closed,
 }
 
-/// A batch, and which of its offsets were asked for.
-type Came = (Placed, u64, u64);
+impl Shared {
+    fn waiting(&self) -> MutexGuard<'_, VecDeque<Batch>> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits until there is something to take; false at the end, and when it is closed meanwhile. May be dropped while it
+    /// waits: nothing is lost.
+    async fn fetch(&self) -> Result<bool, ClientError> {
+        let mut closing = pin!(self.closing.notified());
+        closing.as_mut().enable();
+        let fetched = match self.closed.load(Ordering::Acquire) {
+            true => Ok(false),
+            false => tokio::select! {
+                () = closing => Ok(false),
+                fetched = self.fetch_open() => fetched,
+            },
+        };
+        self.end_if_closed();
+        fetched
+    }
+
+    async fn fetch_open(&self) -> Result<bool, ClientError> {
+        let mut state = self.state.lock().await;
+        // Another thread may have fetched while this one waited for its turn.
+        if !self.waiting().is_empty() {
+            return Ok(true);
+        }
+        if matches!(*state, State::New) {
+            *state = self.begin(self.config.start).await?;
+        }
+        let State::Open(consumer) = &mut *state else { return Ok(false) };
+        let asked = consumer.offset();
+        let end = self.config.offset_end.unwrap_or(u64::MAX);
+        let Some(fetched) = consumer.next().await? else {
+            self.ended.store(true, Ordering::Release);
+            return Ok(false);
+        };
+        let fetched = std::mem::replace(fetched, self.pool.take());
+        let came_to = consumer.offset();
+        let (came, damaged_at) = match stored_batches(fetched, self.pool.clone()) {
+            Ok(came) => came,
+            Err(error) => {
+                // As after any error, it goes on where it was.
+                *state = self.begin(Start::Offset(asked)).await?;
+                return Err(error.into());
+            }
+        };
+        let came = came.into_iter().map(|placed| Batch::new(placed).within(asked, end));
+        self.waiting().extend(came.filter(|batch| batch.records() > 0));
+        match damaged_at {
+            // What is damaged is asked for again, and told of then.
+            Some(damaged_at) => *state = self.begin(Start::Offset(damaged_at)).await?,
+            None if came_to >= end => self.ended.store(true, Ordering::Release),
+            None => {}
+        }
+        Ok(true)
+    }
+
+    async fn begin(&self, start: Start) -> Result<State, ClientError> {
+        let config = ConsumerConfig { start, ..self.config.clone() };
+        let consumer = Consumer::new(self.client.clone(), &self.topic, config).await?;
+        Ok(State::Open(Box::new(consumer)))
+    }
+
+    /// Ends the read that is on its way; whoever still waits for it does so in turn.
+    fn end_if_closed(&self) {
+        if !self.closed.load(Ordering::Acquire) {
+            return;
+        }
+        self.waiting().clear();
+        if let Ok(mut state) = self.state.try_lock() {
+            *state = State::Closed;
+        }
+    }
+}
+
+#[pymethods]
+impl ConsumerCore {
+    /// Waits until there is something to take; false at the end, and when the time has run out.
+    #[pyo3(signature = (asynchronous, timeout=None))]
+    fn fetch(&self, py: Python<'_>, asynchronous: bool, timeout: Option<f64>) -> PyResult<Py<PyAny>> {
+        self.check()?;
+        let timeout = seconds_option("timeout", timeout)?;
+        let shared = self.shared.clone();
+        let fetch = async move { within(timeout, shared.fetch()).await };
+        // A loop's other tasks get their turn between any two fetches.
+        let first = if asynchronous { First::Spawn } else { First::Look };
+        finish(py, asynchronous, first, fetch, |py, fetched| {
+            let fetched = fetched.unwrap_or(Ok(false)).map_err(client_error)?;
+            Ok(fetched.into_pyobject(py)?.to_owned().into_any().unbind())
+        })
+    }
+
+    /// All batches that are there; none if there is none.
+    fn take(&self, py: Python<'_>) -> PyResult<Option<Batches>> {
+        self.check()?;
+        let rest = self.take_rest();
+        let waiting: Vec<Batch> = self.shared.waiting().drain(..).collect();
+        let batches = Batches::new(py, rest.into_iter().chain(waiting))?;
+        Ok(Some(batches).filter(|batches| batches.records_count() > 0))
+    }
+
+    /// The first batch that is there.
+    fn take_one(&self) -> PyResult<Option<Batch>> {
+        self.check()?;
+        Ok(self.take_rest().or_else(|| self.shared.waiting().pop_front()))
+    }
+
+    /// The records of the first batch that is there; the same iterator as before while it has any left.
+    fn take_records(&self, py: Python<'_>) -> PyResult<Option<Py<BatchIterator>>> {
+        self.check()?;
+        let mut reading = self.reading();
+        if let Some(iterator) = reading.as_ref().filter(|iterator| iterator.get().has_rest()) {
+            return Ok(Some(iterator.clone_ref(py)));
+        }
+        let Some(batch) = self.shared.waiting().pop_front() else { return Ok(None) };
+        let iterator = Py::new(py, BatchIterator::new(Py::new(py, batch)?))?;
+        *reading = Some(iterator.clone_ref(py));
+        Ok(Some(iterator))
+    }
+
+    /// Makes batches that were taken the next ones again.
+    fn put_back(&self, batches: Vec<PyRef<'_, Batch>>) {
+        let mut waiting = self.shared.waiting();
+        for batch in batches.iter().rev() {
+            waiting.push_front(batch.same());
+        }
+    }
+
+    #[getter]
+    fn topic(&self) -> &str {
+        &self.shared.topic
+    }
+
+    #[getter]
+    fn closed(&self) -> bool {
+        self.shared.closed.load(Ordering::Acquire)
+    }
+
+    /// Whether the end that was given has been reached, and everything before it was taken.
+    #[getter]
+    fn ended(&self) -> bool {
+        let has_rest = self.reading().as_ref().is_some_and(|iterator| iterator.get().has_rest());
+        !has_rest && self.shared.waiting().is_empty() && self.shared.ended.load(Ordering::Acquire)
+    }
+
+    /// Ends the read that is on its way, and the waits for it.
+    fn close(&self) {
+        self.shared.closed.store(true, Ordering::Release);
+        self.shared.closing.notify_waiters();
+        self.reading().take();
+        self.shared.end_if_closed();
+    }
+}
 
 impl ConsumerCore {
     pub fn new(client: Client, topic: String, config: ConsumerConfig, pool: Arc<BufferPool>) -> ConsumerCore {
@@ -51,9 +212,10 @@ impl ConsumerCore {
             state: tokio::sync::Mutex::new(State::New),
             waiting: Mutex::default(),
             closed: AtomicBool::new(false),
+            closing: Notify::new(),
             ended: AtomicBool::new(false),
         };
-        ConsumerCore { shared: Arc::new(shared), process: Process::current() }
+        ConsumerCore { shared: Arc::new(shared), reading: Mutex::default(), process: Process::current() }
     }
 
     fn check(&self) -> PyResult<()> {
@@ -64,107 +226,12 @@ impl ConsumerCore {
         Ok(())
     }
 
-    fn take_waiting(&self) -> Vec<Came> {
-        self.shared.waiting.lock().unwrap_or_else(PoisonError::into_inner).drain(..).collect()
-    }
-}
-
-impl Shared {
-    /// What comes next; none at the end. May be dropped while it waits: nothing is lost.
-    async fn next(&self) -> Result<Option<Vec<Came>>, ClientError> {
-        let mut state = self.state.lock().await;
-        if matches!(*state, State::New) {
-            let consumer = Consumer::new(self.client.clone(), &self.topic, self.config.clone()).await?;
-            *state = State::Open(Box::new(consumer));
-        }
-        let State::Open(consumer) = &mut *state else { return Ok(None) };
-        let asked = consumer.offset();
-        let Some(fetched) = consumer.next().await? else {
-            self.ended.store(true, Ordering::Release);
-            return Ok(None);
-        };
-        let fetched = std::mem::replace(fetched, self.pool.take());
-        let end = self.config.offset_end.unwrap_or(u64::MAX);
-        let batches = stored_batches(fetched, self.pool.clone())?;
-        Ok(Some(batches.into_iter().map(|batch| (batch, asked, end)).collect()))
-    }
-}
-
-fn batches(came: impl IntoIterator<Item = Came>) -> impl Iterator<Item = Batch> {
-    let wanted = came.into_iter().map(|(placed, first, end)| Batch::new(placed).within(first, end));
-    wanted.filter(|batch| batch.records() > 0)
-}
-
-type Next = Option<Result<Option<Vec<Came>>, ClientError>>;
-
-#[pymethods]
-impl ConsumerCore {
-    /// All batches of the next answer; none at the end or when the time has run out.
-    #[pyo3(signature = (asynchronous, timeout=None))]
-    fn poll(&self, py: Python<'_>, asynchronous: bool, timeout: Option<f64>) -> PyResult<Py<PyAny>> {
-        self.check()?;
-        let waiting = self.take_waiting();
-        if !waiting.is_empty() {
-            let convert = |py: Python<'_>, waiting| Ok(Py::new(py, Batches::new(py, batches(waiting))?)?.into_any());
-            return finish(py, asynchronous, First::Look, std::future::ready(waiting), convert);
-        }
-        self.finish(py, asynchronous, duration_option("timeout", timeout)?, |py, came| {
-            Ok(Py::new(py, Batches::new(py, batches(came))?)?.into_any())
-        })
+    fn reading(&self) -> MutexGuard<'_, Option<Py<BatchIterator>>> {
+        self.reading.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The next batch; none at the end.
-    fn next(&self, py: Python<'_>, asynchronous: bool) -> PyResult<Py<PyAny>> {
-        self.check()?;
-        let first = {
-            let mut waiting = self.shared.waiting.lock().unwrap_or_else(PoisonError::into_inner);
-            std::iter::from_fn(|| waiting.pop_front()).flat_map(|came| batches([came])).next()
-        };
-        if let Some(batch) = first {
-            let convert = |py: Python<'_>, batch: Batch| Ok(Py::new(py, batch)?.into_any());
-            return finish(py, asynchronous, First::Look, std::future::ready(batch), convert);
-        }
-        let shared = self.shared.clone();
-        self.finish(py, asynchronous, None, move |py, came| {
-            let mut came = VecDeque::from(came);
-            let first = std::iter::from_fn(|| came.pop_front()).flat_map(|came| batches([came])).next();
-            shared.waiting.lock().unwrap_or_else(PoisonError::into_inner).extend(came);
-            Ok(first.into_pyobject(py)?.unbind())
-        })
-    }
-
-    /// Whether the end that was given has been reached, and everything before it was handed out.
-    #[getter]
-    fn ended(&self) -> bool {
-        let waiting = self.shared.waiting.lock().unwrap_or_else(PoisonError::into_inner);
-        waiting.is_empty() && self.shared.ended.load(Ordering::Acquire)
-    }
-
-    /// Ends the read that is on its way.
-    fn close(&self) {
-        self.shared.closed.store(true, Ordering::Release);
-        self.take_waiting();
-        // A wait that still holds it ends with its own time-out; then nobody asks again.
-        if let Ok(mut state) = self.shared.state.try_lock() {
-            *state = State::Closed;
-        }
-    }
-}
-
-impl ConsumerCore {
-    fn finish(
-        &self,
-        py: Python<'_>,
-        asynchronous: bool,
-        timeout: Option<Duration>,
-        convert: impl FnOnce(Python<'_>, Vec<Came>) -> PyResult<Py<PyAny>> + Send + 'static,
-    ) -> PyResult<Py<PyAny>> {
-        let shared = self.shared.clone();
-        let next = async move { within(timeout, shared.next()).await };
-        finish(py, asynchronous, First::Look, next, |py, next: Next| match next {
-            None | Some(Ok(None)) => Ok(py.None()),
-            Some(Ok(Some(came))) => convert(py, came),
-            Some(Err(error)) => Err(client_error(error)),
-        })
+    /// What is left of the batch that was being given record by record.
+    fn take_rest(&self) -> Option<Batch> {
+        self.reading().take().and_then(|iterator| iterator.get().take_rest())
     }
 }

@@ -1,6 +1,7 @@
 //! The native half of the Python package `rawline`.
 //!
 //! ```text
+//! arguments     numbers as Python gives them
 //! runtime       one tokio runtime; waiting from Python, and asyncio's futures
 //! buffer        bytes in and out of Python without a copy
 //! records       what producers are given: bytes-like objects or Arrow arrays
@@ -11,6 +12,7 @@
 //! avro, measurement
 //! ```
 
+mod arguments;
 mod arrow;
 mod avro;
 mod batch;
@@ -41,6 +43,7 @@ fn _rawline(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(batch::build_batch, module)?)?;
     module.add_function(wrap_pyfunction!(batch::parse_batch, module)?)?;
     module.add_function(wrap_pyfunction!(runtime::after_fork, module)?)?;
+    module.add_function(wrap_pyfunction!(runtime::before_exit, module)?)?;
     avro::register(module)?;
     measurement::register(module)?;
     value::register(module)

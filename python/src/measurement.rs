@@ -1,11 +1,12 @@
 //! Measurements to columns of series, time and value: `rawline.measurement`.
 
+use crate::arguments::{whole, whole_option};
 use crate::arrow::arrow_error;
 use crate::avro::{AvroSchema, Table, all_messages, each_message, framing_of, random_seed};
 use crate::error::{avro_error, config_error};
 use arrow_array::builder::{MapBuilder, StringBuilder};
 use arrow_array::{
-    ArrayRef, DictionaryArray, Float64Array, RecordBatch, StringArray, TimestampMillisecondArray, UInt32Array,
+    Array, ArrayRef, DictionaryArray, Float64Array, RecordBatch, StringArray, TimestampMillisecondArray, UInt32Array,
 };
 use arrow_schema::{DataType, Field, Schema, TimeUnit};
 use pyo3::prelude::*;
@@ -26,12 +27,14 @@ struct MeasurementCore {
     table: Arc<SeriesTable>,
     framing: Framing,
     reader: Mutex<MeasurementReader>,
+    /// All strings as the last table has them: made again only when there are more.
+    strings: Mutex<Arc<StringArray>>,
 }
 
 #[pymethods]
 impl MeasurementCore {
     #[new]
-    fn new(framing: &str, series_max: u32) -> PyResult<MeasurementCore> {
+    fn new(framing: &str, series_max: &Bound<'_, PyAny>) -> PyResult<MeasurementCore> {
         let framing = match framing {
             "bare" => Framing::Bare,
             "single-object" => Framing::SingleObject,
@@ -40,15 +43,16 @@ impl MeasurementCore {
                 return Err(config_error(format!("no framing {other:?}; there are bare, single-object and registry")));
             }
         };
-        let limits = SeriesLimits::for_series(series_max);
+        let limits = SeriesLimits::for_series(whole("series_max", series_max)?);
         let table = Arc::new(SeriesTable::new(limits, random_seed()).map_err(avro_error)?);
         let store = Arc::new(SchemaStore::default());
         let reader = Mutex::new(MeasurementReader::new(store.clone(), framing, table.clone()));
-        Ok(MeasurementCore { store, table, framing, reader })
+        Ok(MeasurementCore { store, table, framing, reader, strings: Mutex::new(Arc::new(StringArray::new_null(0))) })
     }
 
     /// Makes a writer's schema known; `number` is the registry's.
-    fn add_schema(&self, schema: &AvroSchema, number: Option<u32>) -> PyResult<()> {
+    fn add_schema(&self, schema: &AvroSchema, number: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
+        let number = whole_option::<u32>("a schema's number", number)?;
         let id = match (self.framing, number) {
             (Framing::Bare, _) => WriterId::Known,
             (Framing::Registry, Some(number)) => framing_of(&format!("registry:{number}"), &schema.schema)?.1,
@@ -71,7 +75,8 @@ impl MeasurementCore {
     }
 
     /// The series with ids from `since` on: id, metric and tags.
-    fn series(&self, py: Python<'_>, since: u32) -> PyResult<Table> {
+    fn series(&self, py: Python<'_>, since: &Bound<'_, PyAny>) -> PyResult<Table> {
+        let since = whole("since", since)?;
         py.detach(|| {
             let mut ids = Vec::new();
             let mut metrics = StringBuilder::new();
@@ -114,8 +119,7 @@ impl MeasurementCore {
         // Every series in the columns is in the table.
         let metric_of = |series: &u32| self.table.get(*series).map_or(0, |series| series.metric_id());
         let keys = UInt32Array::from_iter_values(columns.series.iter().map(metric_of));
-        let strings: StringArray = self.table.strings().iter_since(0).map(|(_, string)| Some(string)).collect();
-        let metrics = DictionaryArray::try_new(keys, Arc::new(strings)).map_err(arrow_error)?;
+        let metrics = DictionaryArray::try_new(keys, self.strings()).map_err(arrow_error)?;
         let arrays: Vec<ArrayRef> = vec![
             Arc::new(UInt32Array::from(columns.series)),
             Arc::new(metrics),
@@ -124,5 +128,12 @@ impl MeasurementCore {
         ];
         let batch = RecordBatch::try_new(schema.clone(), arrays).map_err(arrow_error)?;
         Ok(Table::new(schema, vec![batch]))
+    }
+    fn strings(&self) -> Arc<StringArray> {
+        let mut known = self.strings.lock().unwrap_or_else(PoisonError::into_inner);
+        if known.len() < self.table.strings().len() as usize {
+            *known = Arc::new(self.table.strings().iter_since(0).map(|(_, string)| Some(string)).collect());
+        }
+        known.clone()
     }
 }

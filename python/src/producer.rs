@@ -1,46 +1,64 @@
 //! A producer behind `rawline.Producer` and `rawline.AsyncProducer`.
 
+use crate::arguments::seconds_option;
 use crate::buffer::Held;
 use crate::error::{client_error, config_error, wait_timeout};
 use crate::records::{Chunk, Source};
-use crate::runtime::{First, Process, duration_option, finish, to_asyncio, wait};
+use crate::runtime::{First, Process, finish, to_asyncio, wait};
 use pyo3::prelude::*;
 use rawline_client::{ClientError, Producer};
 use std::future::Future;
 use std::pin::pin;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
 /// Gathers records and sends them. See `lib/rawline/producer.py`.
 #[pyclass(frozen, module = "rawline._rawline")]
 pub struct ProducerCore {
-    /// None once it is closed.
-    producer: Mutex<Option<Arc<Producer>>>,
+    stage: Arc<Mutex<Stage>>,
+    topic: String,
     process: Process,
 }
 
+enum Stage {
+    Open(Arc<Producer>),
+    /// Takes no more records; what it has is being sent, or can't be.
+    Closing(Arc<Producer>),
+    /// All was stored, or given up.
+    Closed,
+}
+
 impl ProducerCore {
-    pub fn new(producer: Producer) -> ProducerCore {
-        ProducerCore { producer: Mutex::new(Some(Arc::new(producer))), process: Process::current() }
+    pub fn new(producer: Producer, topic: String) -> ProducerCore {
+        let stage = Arc::new(Mutex::new(Stage::Open(Arc::new(producer))));
+        ProducerCore { stage, topic, process: Process::current() }
+    }
+
+    fn stage(&self) -> MutexGuard<'_, Stage> {
+        self.stage.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn open(&self) -> PyResult<Arc<Producer>> {
         self.process.check()?;
-        let producer = self.producer.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        producer.ok_or_else(|| config_error("the producer is closed; make a new one"))
+        match &*self.stage() {
+            Stage::Open(producer) => Ok(producer.clone()),
+            Stage::Closing(_) | Stage::Closed => Err(config_error("the producer is closed; make a new one")),
+        }
     }
 }
 
 /// Sends if that needs no waiting.
 fn send_now(py: Python<'_>, producer: &Producer, record: &[u8]) -> PyResult<Option<Receipt>> {
-    let polled = py.detach(|| {
-        let sending = pin!(producer.send(record));
-        sending.poll(&mut Context::from_waker(Waker::noop()))
-    });
-    match polled {
-        Poll::Ready(sent) => sent.map(Receipt::new).map(Some).map_err(client_error),
-        Poll::Pending => Ok(None),
+    let sent = py.detach(|| at_once(producer.send(record)));
+    sent.transpose().map(|sent| sent.map(Receipt::new)).map_err(client_error)
+}
+
+/// What a future gives if that needs no waiting.
+fn at_once<T>(future: impl Future<Output = T>) -> Option<T> {
+    match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
+        Poll::Ready(value) => Some(value),
+        Poll::Pending => None,
     }
 }
 
@@ -65,8 +83,8 @@ impl ProducerCore {
         if let Some(receipt) = send_now(py, &producer, record.as_ref())? {
             return Ok(receipt);
         }
-        let timeout = duration_option("timeout", timeout)?;
-        match wait(py, timeout, First::Look, async move { producer.send(record).await })? {
+        let timeout = seconds_option("timeout", timeout)?;
+        match wait(py, First::Look, async move { within(timeout, producer.send(record)).await })? {
             Some(sent) => sent.map(Receipt::new).map_err(client_error),
             None => Err(no_room()),
         }
@@ -79,7 +97,7 @@ impl ProducerCore {
 
     fn send_async<'py>(&self, py: Python<'py>, record: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         let (producer, record) = (self.open()?, Held::new(record)?);
-        to_asyncio(py, async move { producer.send(record).await }, |py, sent| {
+        to_asyncio(py, First::Look, async move { producer.send(record).await }, |py, sent| {
             Ok(Py::new(py, Receipt::new(sent.map_err(client_error)?))?.into_any())
         })
     }
@@ -87,13 +105,13 @@ impl ProducerCore {
     #[pyo3(signature = (records, timeout=None))]
     fn send_many(&self, py: Python<'_>, records: &Bound<'_, PyAny>, timeout: Option<f64>) -> PyResult<Option<Receipt>> {
         let producer = self.open()?;
-        let timeout = duration_option("timeout", timeout)?;
+        let timeout = seconds_option("timeout", timeout)?;
         let deadline = timeout.and_then(|timeout| Instant::now().checked_add(timeout));
         let mut source = Source::new(records)?;
         let mut last = None;
         while let Some(chunk) = source.next(py)? {
             let left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
-            match wait(py, left, First::Look, send_chunk(producer.clone(), chunk))? {
+            match wait(py, First::Look, within(left, send_chunk(producer.clone(), chunk)))? {
                 Some(sent) => last = sent.map_err(client_error)?.or(last),
                 None => return Err(no_room()),
             }
@@ -109,7 +127,7 @@ impl ProducerCore {
     ) -> PyResult<Option<Bound<'py, PyAny>>> {
         let producer = self.open()?;
         let Some(chunk) = source.borrow_mut().0.next(py)? else { return Ok(None) };
-        let sent = to_asyncio(py, send_chunk(producer, chunk), |py, sent| {
+        let sent = to_asyncio(py, First::Spawn, send_chunk(producer, chunk), |py, sent| {
             let receipt = sent.map_err(client_error)?.map(Receipt::new);
             Ok(receipt.into_pyobject(py)?.unbind())
         })?;
@@ -119,35 +137,79 @@ impl ProducerCore {
     #[pyo3(signature = (asynchronous, timeout=None))]
     fn flush(&self, py: Python<'_>, asynchronous: bool, timeout: Option<f64>) -> PyResult<Py<PyAny>> {
         let producer = self.open()?;
-        flush(py, asynchronous, timeout, producer)
+        let timeout = seconds_option("timeout", timeout)?;
+        flushed(py, asynchronous, timeout, async move { producer.flush().await })
     }
 
-    /// Flushes and ends the producer, whatever comes of the flush.
+    /// Takes no more records, and flushes. If that takes too long, is interrupted or fails, it can be called again.
     #[pyo3(signature = (asynchronous, timeout=None))]
     fn close(&self, py: Python<'_>, asynchronous: bool, timeout: Option<f64>) -> PyResult<Py<PyAny>> {
         self.process.check()?;
-        let producer = self.producer.lock().unwrap_or_else(PoisonError::into_inner).take();
-        match producer {
-            Some(producer) => flush(py, asynchronous, timeout, producer),
-            None => finish(py, asynchronous, First::Look, std::future::ready(()), |py, ()| Ok(py.None())),
-        }
+        let timeout = seconds_option("timeout", timeout)?;
+        let producer = {
+            let mut stage = self.stage();
+            let producer = match &*stage {
+                Stage::Open(producer) | Stage::Closing(producer) => Some(producer.clone()),
+                Stage::Closed => None,
+            };
+            if let Some(producer) = &producer {
+                *stage = Stage::Closing(producer.clone());
+            }
+            producer
+        };
+        let Some(producer) = producer else {
+            return finish(py, asynchronous, First::Look, std::future::ready(()), |py, ()| Ok(py.None()));
+        };
+        let stage = self.stage.clone();
+        let closing = async move {
+            producer.flush().await?;
+            *stage.lock().unwrap_or_else(PoisonError::into_inner) = Stage::Closed;
+            Ok(())
+        };
+        flushed(py, asynchronous, timeout, closing)
     }
 
     /// Ends the producer and drops what was not sent.
     fn abandon(&self) {
-        self.producer.lock().unwrap_or_else(PoisonError::into_inner).take();
+        *self.stage() = Stage::Closed;
+    }
+
+    #[getter]
+    fn topic(&self) -> &str {
+        &self.topic
+    }
+
+    #[getter]
+    fn closed(&self) -> bool {
+        !matches!(&*self.stage(), Stage::Open(_))
+    }
+
+    /// Whether records would be lost without a word if it were dropped now.
+    #[getter]
+    fn unstored(&self, py: Python<'_>) -> bool {
+        let (producer, closing) = match &*self.stage() {
+            _ if self.process.check().is_err() => return false,
+            Stage::Open(producer) => (producer.clone(), false),
+            Stage::Closing(producer) => (producer.clone(), true),
+            Stage::Closed => return false,
+        };
+        match py.detach(|| at_once(producer.flush())) {
+            None => true,
+            // A close that failed has said so.
+            Some(flushed) => flushed.is_err() && !closing,
+        }
     }
 }
 
-fn flush(py: Python<'_>, asynchronous: bool, timeout: Option<f64>, producer: Arc<Producer>) -> PyResult<Py<PyAny>> {
-    let timeout = duration_option("timeout", timeout)?;
-    finish(py, asynchronous, First::Look, within(timeout, async move { producer.flush().await }), |py, flushed| {
-        match flushed {
-            Some(flushed) => flushed.map(|()| py.None()).map_err(client_error),
-            None => {
-                Err(wait_timeout("not all records are stored yet; wait longer, or see whether the broker keeps up"))
-            }
-        }
+fn flushed(
+    py: Python<'_>,
+    asynchronous: bool,
+    timeout: Option<Duration>,
+    flush: impl Future<Output = Result<(), ClientError>> + Send + 'static,
+) -> PyResult<Py<PyAny>> {
+    finish(py, asynchronous, First::Look, within(timeout, flush), |py, flushed| match flushed {
+        Some(flushed) => flushed.map(|()| py.None()).map_err(client_error),
+        None => Err(wait_timeout("not all records are stored yet; wait longer, or see whether the broker keeps up")),
     })
 }
 
@@ -159,19 +221,21 @@ pub async fn within<T>(timeout: Option<Duration>, future: impl Future<Output = T
     }
 }
 
-/// Told when a record is stored. See `lib/rawline/_rawline.pyi`.
+/// Told when a record is stored. May be dropped.
 #[pyclass(frozen, module = "rawline")]
 pub struct Receipt {
     receipt: rawline_client::Receipt,
+    process: Process,
 }
 
 impl Receipt {
     fn new(receipt: rawline_client::Receipt) -> Receipt {
-        Receipt { receipt }
+        Receipt { receipt, process: Process::current() }
     }
 
     fn finish(&self, py: Python<'_>, asynchronous: bool, timeout: Option<f64>) -> PyResult<Py<PyAny>> {
-        let timeout = duration_option("timeout", timeout)?;
+        self.process.check()?;
+        let timeout = seconds_option("timeout", timeout)?;
         let receipt = self.receipt.clone();
         finish(py, asynchronous, First::Look, within(timeout, async move { receipt.offset().await }), |py, told| {
             match told {
@@ -186,6 +250,7 @@ impl Receipt {
 
 #[pymethods]
 impl Receipt {
+    /// Waits until the record is stored and gives its offset. Raises `WaitTimeoutError` after `timeout` seconds.
     #[pyo3(signature = (timeout=None))]
     fn offset(&self, py: Python<'_>, timeout: Option<f64>) -> PyResult<Py<PyAny>> {
         self.finish(py, false, timeout)
@@ -193,6 +258,14 @@ impl Receipt {
 
     fn __await__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         self.finish(py, true, None)?.bind(py).call_method0("__await__")
+    }
+
+    fn __repr__(&self) -> String {
+        match at_once(self.receipt.offset()) {
+            Some(Ok(offset)) => format!("<rawline.Receipt: stored at offset {offset}>"),
+            Some(Err(error)) => format!("<rawline.Receipt: not stored: {error}>"),
+            None => "<rawline.Receipt: not stored yet>".to_owned(),
+        }
     }
 }
 

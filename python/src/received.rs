@@ -87,17 +87,21 @@ pub struct Stored {
 /// A batch and the offset of its first record.
 pub type Placed = (u64, Arc<Stored>);
 
-/// The batches of an answer, unpacked.
-pub fn stored_batches(fetched: Fetched, pool: Arc<BufferPool>) -> Result<Vec<Placed>, BatchError> {
+/// The batches of an answer, unpacked, up to the first one that can't be; and that one's first offset. Errs if that is
+/// the very first.
+pub fn stored_batches(fetched: Fetched, pool: Arc<BufferPool>) -> Result<(Vec<Placed>, Option<u64>), BatchError> {
     let received = Arc::new(Received { fetched, pool });
     let mut position = 0;
     let mut batches = Vec::with_capacity(received.fetched.metas().len());
     for (first_offset, batch) in received.fetched.batches() {
-        let stored = Stored::new(Source::Received(received.clone()), position, &batch)?;
+        match Stored::new(Source::Received(received.clone()), position, &batch) {
+            Ok(stored) => batches.push((first_offset, Arc::new(stored))),
+            Err(error) if batches.is_empty() => return Err(error),
+            Err(_) => return Ok((batches, Some(first_offset))),
+        }
         position += batch.bytes().len();
-        batches.push((first_offset, Arc::new(stored)));
     }
-    Ok(batches)
+    Ok((batches, None))
 }
 
 impl Stored {
@@ -168,8 +172,8 @@ impl Stored {
             offsets.push(end);
             let (sizes, _) = self.sizes().1.as_chunks();
             for size in sizes {
-                // Their sum was checked to fit.
-                end = end.wrapping_add(u32::from_le_bytes(*size));
+                // Their sum was checked to be that; but what Python gave it may have changed since.
+                end = end.saturating_add(u32::from_le_bytes(*size)).min(self.header.raw_bytes);
                 offsets.push(end);
             }
             Buffer::from_vec(offsets)

@@ -8,7 +8,7 @@ use arrow_array::{Array, ArrayRef};
 use arrow_schema::DataType;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyIterator, PyString};
+use pyo3::types::{PyByteArray, PyBytes, PyDict, PyIterator, PyMemoryView, PyString};
 
 /// Records taken from an iterable at once: enough to make the GIL's release cheap, few enough that a generator is heard.
 const CHUNK_RECORDS: usize = 1024;
@@ -27,11 +27,21 @@ pub enum Chunk {
 }
 
 impl Source {
-    /// Records of an Arrow array or of any iterable; a single bytes-like object is most likely a slip, and refused.
+    /// Records of an Arrow array or of any iterable; a single bytes-like object, or a dict, whose keys would be sent, is
+    /// most likely a slip, and refused.
     pub fn new(records: &Bound<'_, PyAny>) -> PyResult<Source> {
-        if records.is_instance_of::<PyBytes>() || records.is_instance_of::<PyString>() {
+        let one = records.is_instance_of::<PyBytes>()
+            || records.is_instance_of::<PyString>()
+            || records.is_instance_of::<PyByteArray>()
+            || records.is_instance_of::<PyMemoryView>();
+        if one {
             return Err(PyTypeError::new_err(
                 "one record was given where many are taken; use send, or put it in a list",
+            ));
+        }
+        if records.is_instance_of::<PyDict>() {
+            return Err(PyTypeError::new_err(
+                "a dict is no row of records; give what it should become, such as its JSON",
             ));
         }
         if !arrow::is_arrow(records)? {

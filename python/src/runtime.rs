@@ -8,10 +8,10 @@ use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, sync_channel};
 use std::task::{Context, Poll, Waker};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use tokio::runtime::Runtime;
 use tokio::task::{AbortHandle, JoinHandle};
 
@@ -32,17 +32,52 @@ pub fn runtime() -> PyResult<&'static Runtime> {
     }
     let made = tokio::runtime::Builder::new_multi_thread().enable_all().thread_name("rawline").build();
     let made = made.map_err(|error| PyRuntimeError::new_err(format!("rawline's threads can't be started: {error}")))?;
-    // Callers hold the GIL, so there is one at a time here.
-    let runtime: &'static mut Runtime = Box::leak(Box::new(made));
-    RUNTIME.store(runtime, Ordering::Release);
-    Ok(runtime)
+    let made = Box::into_raw(Box::new(made));
+    let stored = RUNTIME.compare_exchange(std::ptr::null_mut(), made, Ordering::AcqRel, Ordering::Acquire);
+    if stored.is_err() {
+        // Another thread was faster, as can be where there is no GIL.
+        // SAFETY: made above, and stored nowhere.
+        unsafe { Box::from_raw(made) }.shutdown_background();
+    }
+    // SAFETY: either pointer is of a box that is stored, and so never freed.
+    Ok(unsafe { &*stored.map_or_else(|other| other.cast_const(), |_null| made.cast_const()) })
 }
 
 /// In the child of a fork the runtime's threads are gone: the next use makes new ones.
 #[pyfunction(name = "_after_fork")]
 pub fn after_fork() {
     RUNTIME.store(std::ptr::null_mut(), Ordering::Release);
+    INSIDE.store(0, Ordering::SeqCst);
     FORKS.fetch_add(1, Ordering::AcqRel);
+}
+
+/// How many calls of [`attached`] are under way.
+static INSIDE: AtomicUsize = AtomicUsize::new(0);
+
+/// Whether the interpreter is about to end.
+static ENDING: AtomicBool = AtomicBool::new(false);
+
+/// Takes the GIL in a thread of the runtime; none when the interpreter is ending.
+///
+/// The interpreter ends any thread that wants the GIL back after it began to end, wherever that thread is in Python's own
+/// code; and a thread that so ends below Rust's frames takes the process with it. So it waits for them first.
+pub fn attached<T>(inside: impl FnOnce(Python<'_>) -> T) -> Option<T> {
+    INSIDE.fetch_add(1, Ordering::SeqCst);
+    let done = if ENDING.load(Ordering::SeqCst) { None } else { Python::try_attach(inside) };
+    INSIDE.fetch_sub(1, Ordering::SeqCst);
+    done
+}
+
+/// Waits until no thread of the runtime is in Python, and lets none in any more.
+#[pyfunction(name = "_before_exit")]
+#[expect(clippy::disallowed_methods, reason = "the thread that sleeps is Python's, not the runtime's")]
+pub fn before_exit(py: Python<'_>) {
+    ENDING.store(true, Ordering::SeqCst);
+    py.detach(|| {
+        while INSIDE.load(Ordering::SeqCst) > 0 {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    });
 }
 
 /// Ties an object to the process that made it.
@@ -82,54 +117,62 @@ pub enum First {
     Spawn,
 }
 
-/// Waits for a future with the GIL released; none if `timeout` runs out first. Then, and when Ctrl-C is pressed, the
-/// future is dropped.
+/// Waits for a future with the GIL released. When Ctrl-C is pressed, the future is dropped.
 pub fn wait<T: Send + 'static>(
     py: Python<'_>,
-    timeout: Option<Duration>,
     first: First,
     future: impl Future<Output = T> + Send + 'static,
-) -> PyResult<Option<T>> {
+) -> PyResult<T> {
     let runtime = runtime()?;
-    let deadline = timeout.and_then(|timeout| Instant::now().checked_add(timeout));
-    let slice = || {
-        let left = deadline.map_or(SIGNALS_EVERY, |deadline| deadline.saturating_duration_since(Instant::now()));
-        left.min(SIGNALS_EVERY)
-    };
     let (sender, mut receiver) = sync_channel(1);
     let mut task = None;
     // Releasing the GIL and taking it again wakes other threads, so it is done once if all goes well.
-    let (waiting, spawned, first_slice) = (&mut receiver, &mut task, slice());
+    let (waiting, spawned) = (&mut receiver, &mut task);
     let mut came = py.detach(move || {
-        let mut future = Box::pin(future);
-        if first == First::Look {
-            let _context = runtime.enter();
-            if let Poll::Ready(value) = future.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
-                return Ok(value);
-            }
-        }
+        let future = match look(runtime, first, future) {
+            Looked::Ready(value) => return Ok(value),
+            Looked::Pending(future) => future,
+        };
         let running = runtime.spawn(async move {
             // The receiver is gone when the caller has given up.
             let _sent = sender.send(future.await);
         });
         *spawned = Some(AbortOnDrop(running.abort_handle()));
-        waiting.recv_timeout(first_slice)
+        waiting.recv_timeout(SIGNALS_EVERY)
     });
     loop {
         match came {
-            Ok(value) => return Ok(Some(value)),
+            Ok(value) => return Ok(value),
             Err(RecvTimeoutError::Timeout) => py.check_signals()?,
             Err(RecvTimeoutError::Disconnected) => {
                 return Err(PyRuntimeError::new_err("rawline's task ended without an answer; please report this"));
             }
         }
-        if deadline.is_some_and(|deadline| deadline <= Instant::now()) {
-            return Ok(None);
-        }
         // Mutably borrowed, since a receiver may move to another thread but not be shared.
-        let (waiting, slice) = (&mut receiver, slice());
-        came = py.detach(move || waiting.recv_timeout(slice));
+        let waiting = &mut receiver;
+        came = py.detach(move || waiting.recv_timeout(SIGNALS_EVERY));
     }
+}
+
+enum Looked<T> {
+    Ready(T),
+    Pending(Pin<Box<dyn Future<Output = T> + Send>>),
+}
+
+/// A future after its first poll, if it is to be looked at first.
+fn look<T: Send + 'static>(
+    runtime: &Runtime,
+    first: First,
+    future: impl Future<Output = T> + Send + 'static,
+) -> Looked<T> {
+    let mut future: Pin<Box<dyn Future<Output = T> + Send>> = Box::pin(future);
+    if first == First::Look {
+        let _context = runtime.enter();
+        if let Poll::Ready(value) = future.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
+            return Looked::Ready(value);
+        }
+    }
+    Looked::Pending(future)
 }
 
 type Converted = PyResult<Py<PyAny>>;
@@ -137,6 +180,7 @@ type Converted = PyResult<Py<PyAny>>;
 /// A future of the running asyncio loop that gets what `future` gives. Cancelling it drops `future`.
 pub fn to_asyncio<'py, T: Send + 'static>(
     py: Python<'py>,
+    first: First,
     future: impl Future<Output = T> + Send + 'static,
     convert: impl FnOnce(Python<'_>, T) -> Converted + Send + 'static,
 ) -> PyResult<Bound<'py, PyAny>> {
@@ -145,12 +189,22 @@ pub fn to_asyncio<'py, T: Send + 'static>(
     let running = GET_LOOP.import(py, "asyncio", "get_running_loop")?.call0()?;
     let complete = COMPLETE.import(py, "rawline.aio", "_complete")?.clone().unbind();
     let promise = running.call_method0("create_future")?;
+    let runtime = runtime()?;
+    let future = match py.detach(|| look(runtime, first, future)) {
+        Looked::Ready(value) => {
+            match convert(py, value) {
+                Ok(value) => promise.call_method1("set_result", (value,))?,
+                Err(error) => promise.call_method1("set_exception", (error.into_value(py),))?,
+            };
+            return Ok(promise);
+        }
+        Looked::Pending(future) => future,
+    };
     let (loop_, told) = (running.unbind(), promise.clone().unbind());
-    let future: Pin<Box<dyn Future<Output = T> + Send>> = Box::pin(future);
-    let task: JoinHandle<()> = runtime()?.spawn(async move {
+    let task: JoinHandle<()> = runtime.spawn(async move {
         let value = future.await;
         // Nobody is left to be told when the interpreter has ended.
-        let _told = Python::try_attach(|py| {
+        let _told = attached(|py| {
             let (value, error) = match convert(py, value) {
                 Ok(value) => (value, py.None()),
                 Err(error) => (py.None(), error.into_value(py).into_any()),
@@ -185,22 +239,7 @@ pub fn finish<T: Send + 'static>(
     convert: impl FnOnce(Python<'_>, T) -> Converted + Send + 'static,
 ) -> Converted {
     if asynchronous {
-        return to_asyncio(py, future, convert).map(Bound::unbind);
+        return to_asyncio(py, first, future, convert).map(Bound::unbind);
     }
-    match wait(py, None, first, future)? {
-        Some(value) => convert(py, value),
-        None => Ok(py.None()),
-    }
-}
-
-/// Seconds as Python gives them.
-pub fn duration(name: &str, seconds: f64) -> PyResult<Duration> {
-    Duration::try_from_secs_f64(seconds)
-        .map_err(|_| config_error(format!("{name} is {seconds}; give seconds from 0 on, such as 2.5")))
-}
-
-/// As [`duration`], of a value that may be left out.
-pub fn duration_option(name: &str, seconds: Option<f64>) -> PyResult<Option<Duration>> {
-    // Beyond what a clock can add is as good as never.
-    seconds.filter(|seconds| *seconds < 1e9).map(|seconds| duration(name, seconds)).transpose()
+    convert(py, wait(py, first, future)?)
 }

@@ -70,6 +70,9 @@ class Broker:
 
     def signal(self, number: int) -> None:
         self.process.send_signal(number)
+        if number == signal.SIGSTOP:
+            # Its threads may otherwise answer a little longer.
+            os.waitid(os.P_PID, self.process.pid, os.WSTOPPED)
         if number != signal.SIGSTOP and number != signal.SIGCONT:
             self.process.wait()
             assert self.process.stdout is not None
@@ -119,4 +122,4 @@ def client(broker: Broker) -> rawline.Client:
 @pytest.fixture
 def topic(request: pytest.FixtureRequest) -> str:
     """A name that no other test has."""
-    return re.sub(r"[^A-Za-z0-9._-]", "-", request.node.name)
+    return re.sub(r"[^A-Za-z0-9._-]+", "-", request.node.nodeid)

@@ -3,8 +3,10 @@
 import asyncio
 import gc
 import signal
+import time
 from collections.abc import Awaitable, Callable
 from datetime import datetime, timezone
+from pathlib import Path
 
 import pyarrow
 import pytest
@@ -75,6 +77,92 @@ def test_a_cancelled_wait_loses_nothing(broker: Broker, topic: str) -> None:
     run(main())
 
 
+def test_what_came_while_a_wait_was_cancelled_comes_again(broker: Broker, topic: str) -> None:
+    async def main() -> None:
+        client, consumer = rawline.AsyncClient(broker.url), rawline.AsyncClient(broker.url).consumer(topic)
+        await client.append(topic, [b"first"])
+        poll = asyncio.ensure_future(consumer.poll())
+        await asyncio.sleep(0)
+        # The answer comes while the loop is busy, and the cancellation gets to the task before it.
+        time.sleep(0.2)
+        poll.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await poll
+        take = asyncio.ensure_future(consumer.take(2))
+        await asyncio.sleep(0.1)
+        take.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await take
+        await client.append(topic, [b"second"])
+        assert (await consumer.take(2, timeout=30)).to_list() == [b"first", b"second"]
+
+    run(main())
+
+
+def test_an_async_for_that_is_left_within_a_batch_goes_on_there(broker: Broker, topic: str) -> None:
+    async def main() -> None:
+        client = rawline.AsyncClient(broker.url)
+        await client.append(topic, [b"0", b"1", b"2", b"3"])
+        consumer = client.consumer(topic, end=4)
+        async for record in consumer.records():
+            assert record == b"0"
+            break
+        rest = await consumer.take(3)
+        assert rest.to_list() == [b"1", b"2", b"3"] and consumer.ended and await consumer.poll() is None
+
+    run(main())
+
+
+def test_closing_ends_another_tasks_wait(broker: Broker, topic: str) -> None:
+    async def main() -> None:
+        consumer = rawline.AsyncClient(broker.url).consumer(topic, "latest")
+
+        async def follow() -> list[rawline.Batch]:
+            return [batch async for batch in consumer]
+
+        follower = asyncio.ensure_future(follow())
+        await asyncio.sleep(0.1)
+        await consumer.close()
+        assert await asyncio.wait_for(follower, 10) == []
+        with pytest.raises(rawline.ConfigError, match="closed"):
+            await consumer.poll()
+
+    run(main())
+
+
+def test_a_close_that_is_cancelled_goes_on(start_broker: Callable[..., Broker]) -> None:
+    broker = start_broker()
+
+    async def main() -> None:
+        client = rawline.AsyncClient(broker.url)
+        producer = client.producer("t")
+        await (await producer.send(b"first"))
+        broker.signal(signal.SIGSTOP)
+        await producer.send(b"late")
+        with pytest.raises(asyncio.TimeoutError):
+            await asyncio.wait_for(producer.close(), 0.05)
+        broker.signal(signal.SIGCONT)
+        await producer.close()
+        assert (await client.read("t", 0)).to_list() == [b"first", b"late"]
+
+    run(main())
+
+
+def test_many_tasks_share_a_producer(broker: Broker, topic: str) -> None:
+    async def main() -> None:
+        client = rawline.AsyncClient(broker.url)
+        async with client.producer(topic, buffer_bytes=2_000, batch_bytes=500) as producer:
+
+            async def send(number: int) -> tuple[int, int]:
+                return await (await producer.send(b"%d" % number)), number
+
+            places = await asyncio.gather(*(send(number) for number in range(2000)))
+        stored = (await client.consumer(topic, end=2000).take(2000)).to_list()
+        assert all(stored[place] == b"%d" % number for place, number in places)
+
+    run(main())
+
+
 def test_a_full_buffer_is_awaited(start_broker: Callable[..., Broker]) -> None:
     broker = start_broker()
 
@@ -106,6 +194,37 @@ def test_a_loop_that_was_closed_meanwhile_is_left_alone(broker: Broker, topic: s
     run(begin())
     gc.collect()
     run(client.health())
+
+
+ENDS_WHILE_A_LOOP_IS_TOLD = """
+import asyncio, sys, time, types, rawline
+
+class Slow:
+    def __del__(self, sleep=time.sleep):
+        sleep(0.3)
+
+# Where nothing but the interpreter's end deletes it.
+sys.modules["slow"] = types.ModuleType("slow")
+sys.modules["slow"].slow = Slow()
+
+async def main():
+    loop = asyncio.get_running_loop()
+    tell = loop.call_soon_threadsafe
+    def tell_slowly(*arguments):
+        tell(*arguments)
+        time.sleep(0.1)
+    loop.call_soon_threadsafe = tell_slowly
+    await rawline.AsyncClient().health()
+    print("healthy")
+
+asyncio.run(main())
+"""
+
+
+def test_the_interpreter_ends_cleanly_while_a_loop_is_told(broker: Broker, tmp_path: Path) -> None:
+    script = tmp_path / "script.py"
+    script.write_text(ENDS_WHILE_A_LOOP_IS_TOLD)
+    assert broker.run_example(script, tmp_path) == "healthy\n"
 
 
 def test_the_sync_client_works_inside_a_running_loop(broker: Broker, topic: str) -> None:

@@ -7,7 +7,7 @@ import pytest
 from conftest import address
 
 import rawline
-from rawline import Batches, build_batch, parse_batch
+from rawline import Batches, build_batch, measurement, parse_batch
 
 RECORDS = [b"record number %06d" % index for index in range(1000)]
 
@@ -67,6 +67,53 @@ def test_duckdb_reads_batches(batch: rawline.Batch) -> None:
     batches = Batches([batch[:400], batch[400:]])
     counted = duckdb.sql('SELECT count(*), sum("offset"), min(record::VARCHAR), max(record) FROM batches').fetchall()
     assert counted == [(1000, sum(range(1000)), RECORDS[0].decode(), RECORDS[-1])]
+
+
+def test_records_come_as_the_type_asked_for(batch: rawline.Batch) -> None:
+    texts = [record.decode() for record in RECORDS]
+    for kind, expected in [
+        (pyarrow.large_binary(), RECORDS),
+        (pyarrow.string(), texts),
+        (pyarrow.large_string(), texts),
+        (pyarrow.binary_view(), RECORDS),
+        (pyarrow.string_view(), texts),
+    ]:
+        array = pyarrow.array(batch, type=kind)
+        array.validate(full=True)
+        assert array.type == kind and array.to_pylist() == expected
+        assert address(batch.data) in [buffer.address for buffer in array.buffers() if buffer is not None]
+    with pytest.raises(rawline.ConfigError, match="no Int64; ask for a type of binary or string"):
+        pyarrow.array(batch, type=pyarrow.int64())
+    with pytest.raises(rawline.ConfigError, match="not all records are text"):
+        pyarrow.array(parse_batch(build_batch([b"\xff"])), type=pyarrow.string())
+    wanted = pyarrow.schema([("offset", pyarrow.int64()), ("time", pyarrow.timestamp("ns", "UTC")), ("record", pyarrow.string())])
+    table = pyarrow.table(Batches([batch]), schema=wanted)
+    assert table.schema == wanted and table["record"].to_pylist() == texts
+
+
+def test_duckdb_joins_measurements_with_their_series() -> None:
+    reader = measurement.Reader()
+    values = reader.decode(
+        measurement.encode("cpu" if number % 2 else "load", {"host": f"h{number % 3}"}, number, number)
+        for number in range(600)
+    )
+    series = reader.series()
+    found = duckdb.sql(
+        "SELECT series.tags['host'] AS host, count(*), sum(value) FROM values JOIN series USING (series) "
+        "WHERE series.metric = 'cpu' GROUP BY host ORDER BY host"
+    ).fetchall()
+    assert found == [
+        (f"h{host}", 100, sum(number for number in range(600) if number % 2 and number % 3 == host)) for host in range(3)
+    ]
+    assert len(values) == 600
+
+
+def test_bytes_that_change_after_their_check_crash_nothing() -> None:
+    data = bytearray(build_batch([b"a" * 10, b"b" * 10]))
+    batch = parse_batch(data)
+    data[64:72] = b"\xff" * 8
+    assert sum(len(record) for record in batch) <= 20
+    pyarrow.array(batch).validate(full=True)
 
 
 def test_no_batches_are_an_empty_table() -> None:

@@ -107,6 +107,14 @@ def test_rows_of_a_table_become_messages() -> None:
         avro.Encoder(schema).encode({"name": "a", "count": "x"})
 
 
+def test_what_does_not_fit_is_named_beside_bytes() -> None:
+    fields = [{"name": "data", "type": "bytes"}, {"name": "name", "type": "string"}]
+    encoder = avro.Encoder({"type": "record", "name": "R", "fields": fields})
+    assert encoder.encode({"data": b"x", "name": "n"})
+    with pytest.raises(rawline.AvroError, match="field name: expected string, found the integer 5"):
+        encoder.encode({"data": b"x", "name": 5})
+
+
 def test_a_writers_schema_is_read_as_the_readers() -> None:
     old = {"type": "record", "name": "R", "fields": [{"name": "a", "type": "int"}, {"name": "gone", "type": "string"}]}
     new = {

@@ -204,11 +204,15 @@ def test_other_threads_run_while_one_waits(client: rawline.Client, topic: str) -
 @pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")
 def test_a_forked_process_needs_a_client_of_its_own(broker: Broker, client: rawline.Client, topic: str) -> None:
     client.append(topic, [b"parent"])
+    with client.producer(f"{topic}-other") as producer:
+        receipt = producer.send(b"x")
     child = os.fork()
     if child == 0:
         status = 1
         try:
             try:
+                with pytest.raises(rawline.ConfigError, match="before the process was forked"):
+                    receipt.offset()
                 client.health()
             except rawline.ConfigError:
                 rawline.Client(broker.url).append(topic, [b"child"])

@@ -96,12 +96,85 @@ def test_a_refused_producer_stops(start_broker: Callable[..., Broker]) -> None:
 
 def test_ctrl_c_ends_a_send_that_waits(start_broker: Callable[..., Broker]) -> None:
     broker = start_broker()
-    producer = rawline.Client(broker.url).producer("t", buffer_bytes=10_000)
-    broker.signal(signal.SIGSTOP)
-    threading.Timer(0.2, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
-    with pytest.raises(KeyboardInterrupt):
+    with pytest.raises(KeyboardInterrupt), rawline.Client(broker.url).producer("t", buffer_bytes=10_000) as producer:
+        broker.signal(signal.SIGSTOP)
+        threading.Timer(0.2, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
         producer.send_many(b"x" * 1000 for _ in range(1000))
     broker.signal(signal.SIGCONT)
+
+
+def test_a_close_that_was_not_awaited_goes_on(start_broker: Callable[..., Broker]) -> None:
+    broker = start_broker()
+    client = rawline.Client(broker.url)
+    producer = client.producer("t")
+    receipt = producer.send(b"x")
+    receipt.offset(timeout=30)
+    broker.signal(signal.SIGSTOP)
+    late = producer.send(b"late")
+    with pytest.raises(rawline.WaitTimeoutError, match="not all records are stored yet"):
+        producer.close(timeout=0.05)
+    threading.Timer(0.1, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+    with pytest.raises(KeyboardInterrupt):
+        producer.close()
+    with pytest.raises(rawline.ConfigError, match="the producer is closed"):
+        producer.send(b"y")
+    assert "not stored yet" in repr(late)
+    broker.signal(signal.SIGCONT)
+    producer.close()
+    assert late.offset(timeout=0) == 1 and "stored at offset 1" in repr(late)
+    assert client.read("t", 0).to_list() == [b"x", b"late"]
+
+
+def test_a_close_that_failed_fails_again(start_broker: Callable[..., Broker]) -> None:
+    producer = rawline.Client(start_broker("--no-create-topics").url).producer("t")
+    receipt = producer.send(b"x")
+    for _ in range(2):
+        with pytest.raises(rawline.RefusedError, match="t"):
+            producer.close()
+    assert "not stored" in repr(receipt) and repr(producer) == "<rawline.Producer of 't', closed>"
+
+
+def test_records_that_are_lost_with_their_producer_are_told(client: rawline.Client, topic: str) -> None:
+    producer = client.producer(topic, linger=60)
+    receipt = producer.send(b"x")
+    with pytest.warns(RuntimeWarning, match="dropped with records that are not stored: close it"):
+        del producer
+    with pytest.raises(rawline.StoppedError):
+        receipt.offset()
+    # One that is done needs no closing.
+    producer = client.producer(topic, linger=0)
+    producer.send(b"y").offset(timeout=30)
+
+
+def test_many_threads_share_a_producer(client: rawline.Client, topic: str) -> None:
+    offsets: dict[int, list[int]] = {}
+    with client.producer(topic, buffer_bytes=20_000, batch_bytes=5_000) as producer:
+
+        def produce(thread: int) -> None:
+            receipts = [producer.send(b"%d %d" % (thread, number)) for number in range(1000)]
+            offsets[thread] = [receipt.offset(timeout=30) for receipt in receipts]
+
+        threads = [threading.Thread(target=produce, args=(thread,)) for thread in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(60)
+    stored = client.consumer(topic, end=8000).take(8000).to_list()
+    for thread, places in offsets.items():
+        assert places == sorted(places)
+        assert [stored[place] for place in places] == [b"%d %d" % (thread, number) for number in range(1000)]
+
+
+def test_slips_are_refused(client: rawline.Client, topic: str) -> None:
+    with client.producer(topic) as producer:
+        for one in (b"x", "x", bytearray(b"x"), memoryview(b"x")):
+            with pytest.raises(TypeError, match="put it in a list"):
+                producer.send_many(one)  # type: ignore[arg-type]
+        with pytest.raises(TypeError, match="a dict is no row of records"):
+            producer.send_many({"a": 1})  # type: ignore[arg-type]
+        with pytest.raises(TypeError, match="dict holds no bytes"):
+            producer.send({"a": 1})  # type: ignore[arg-type]
+    assert client.topic(topic).records == 0
 
 
 def test_nothing_acknowledged_is_lost_when_the_broker_is_killed(start_broker: Callable[..., Broker]) -> None:

@@ -18,5 +18,5 @@ def test_the_stubs_are_the_native_modules(tmp_path: Path) -> None:
 
 def test_the_package_and_what_uses_it_are_typed(tmp_path: Path) -> None:
     check("mypy", "--strict", "-p", "rawline", folder=tmp_path)
-    users = [HERE.parent / "bench.py", *sorted((HERE.parent / "examples").glob("*.py"))]
+    users = [HERE / "typed.py", HERE.parent / "bench.py", *sorted((HERE.parent / "examples").glob("*.py"))]
     check("mypy", "--strict", *map(str, users), folder=tmp_path)

@@ -59,6 +59,9 @@ def test_ids_are_unique():
 @pytest.mark.parametrize("name", case_names())
 def test_a_record_writes_the_same_as_objects_that_say_their_types(name):
     here = case(name)
-    typed, plain = (row(f"values/rawline{variant}").bind(here) for variant in ("", "+plain dict"))
+    typed, plain, ordered = (row(f"values/rawline{variant}").bind(here) for variant in ("+dict", "+plain dict", ""))
     for message in here.messages("base")[:100]:
-        assert plain.encode(plain.native(message)) == typed.encode(typed.native(message))
+        data = typed.encode(typed.native(message))
+        assert plain.encode(plain.native(message)) == data
+        # The same fields in another order.
+        assert ordered.decode(ordered.encode(ordered.native(message))) == typed.decode(data)

@@ -11,13 +11,14 @@
 `rawline.RawlineError` whose `kind` says what can be done about it.
 """
 
+import atexit as _atexit
 import os as _os
 
 from rawline import aio as aio
 from rawline import avro as avro
 from rawline import measurement as measurement
 from rawline import value as value
-from rawline._rawline import Batch, Batches, Receipt, __version__, _after_fork
+from rawline._rawline import Batch, Batches, Receipt, __version__, _after_fork, _before_exit
 from rawline.aio import AsyncClient, AsyncConsumer, AsyncProducer
 from rawline.batch import Limits, build_batch, parse_batch, parse_batches
 from rawline.client import Appended, Client, TopicInfo
@@ -41,6 +42,7 @@ from rawline.producer import Producer
 
 if hasattr(_os, "register_at_fork"):
     _os.register_at_fork(after_in_child=_after_fork)
+_atexit.register(_before_exit)
 
 __all__ = [
     "AnswerError",

@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator
 from datetime import datetime
 from types import TracebackType
 from typing import Any
@@ -10,8 +10,9 @@ from typing import Any
 from rawline._rawline import Batch, Batches, ConsumerCore, ProducerCore, Receipt, RecordSource
 from rawline.batch import Codec
 from rawline.client import Appended, Payload, TopicInfo, core, time_us, topic_info
-from rawline.consumer import Start, start_of
-from rawline.types import BytesLike
+from rawline.consumer import Deadline, Start, start_of, state_of
+from rawline.producer import warn_of_loss
+from rawline.types import BytesLike, Records
 
 
 def _complete(promise: "asyncio.Future[Any]", value: Any, error: BaseException | None) -> None:
@@ -37,6 +38,9 @@ class AsyncClient:
         retry_for: float = 30.0,
     ) -> None:
         self._core = core(broker, api_key, connect_timeout, request_timeout, retry_for)
+
+    def __repr__(self) -> str:
+        return f"<rawline.AsyncClient of {self._core.broker}>"
 
     async def __aenter__(self) -> "AsyncClient":
         return self
@@ -70,7 +74,7 @@ class AsyncClient:
         return int(await self._core.offset_at(True, topic, time_us(moment)))
 
     async def append(
-        self, topic: str, records: Iterable[BytesLike | str] | Any, *, codec: Codec = "none"
+        self, topic: str, records: Records, *, codec: Codec = "none"
     ) -> Appended:
         """Appends records as one batch; see `Client.append`."""
         return Appended(*await self._core.append(True, topic, records, codec, time.time_ns() // 1000))
@@ -133,7 +137,11 @@ class AsyncClient:
 
 
 class AsyncProducer:
-    """As `rawline.Producer`. For time-outs use `asyncio.timeout` or `asyncio.wait_for`."""
+    """As `rawline.Producer`. For time-outs use `asyncio.timeout` or `asyncio.wait_for`.
+
+    Tasks that wait for room in the buffer at the same time are let in in any order. A `send` that is cancelled may have
+    taken its record in; a `close` that is cancelled can be called again, and sending goes on meanwhile.
+    """
 
     def __init__(self, core: ProducerCore) -> None:
         self._core = core
@@ -149,6 +157,12 @@ class AsyncProducer:
         else:
             self._core.abandon()
 
+    def __del__(self) -> None:
+        warn_of_loss(self, self._core)
+
+    def __repr__(self) -> str:
+        return f"<rawline.AsyncProducer of {self._core.topic!r}{', closed' if self._core.closed else ''}>"
+
     async def send(self, record: BytesLike | str) -> Receipt:
         """Takes a record in; waits while the buffer is full. `await receipt` gives its offset once it is stored."""
         receipt = self._core.try_send(record)
@@ -156,7 +170,7 @@ class AsyncProducer:
             receipt = await self._core.send_async(record)
         return receipt
 
-    async def send_many(self, records: Iterable[BytesLike | str] | Any) -> Receipt | None:
+    async def send_many(self, records: Records) -> Receipt | None:
         """Takes records in, as `Producer.send_many`; the loop goes on between any thousand of them."""
         source, last = RecordSource(records), None
         while (sent := self._core.send_chunk_async(source)) is not None:
@@ -168,12 +182,12 @@ class AsyncProducer:
         await self._core.flush(True)
 
     async def close(self) -> None:
-        """As `flush`, and ends the producer. Does nothing the second time."""
+        """Takes no more records, waits until those taken in are stored, and ends the producer; then does nothing again."""
         await self._core.close(True)
 
 
 class AsyncConsumer:
-    """As `rawline.Consumer`, for `async for`."""
+    """As `rawline.Consumer`, for `async for`. A call that is cancelled loses nothing: the next one has what came."""
 
     def __init__(self, core: ConsumerCore) -> None:
         self._core = core
@@ -184,34 +198,46 @@ class AsyncConsumer:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self.close()
+        await self.close()
 
     async def __aiter__(self) -> AsyncIterator[Batch]:
-        while (batch := await self._core.next(True)) is not None:
+        while True:
+            while (batch := self._core.take_one()) is None:
+                if not await self._core.fetch(True):
+                    return
             yield batch
 
+    def __repr__(self) -> str:
+        return f"<rawline.AsyncConsumer of {self._core.topic!r}{state_of(self._core)}>"
+
     async def records(self) -> AsyncIterator[memoryview]:
-        """The records one by one."""
-        async for batch in self:
-            for record in batch:
+        """The records one by one; see `Consumer.records`."""
+        while True:
+            while (records := self._core.take_records()) is None:
+                if not await self._core.fetch(True):
+                    return
+            for record in records:
                 yield record
 
     async def poll(self, timeout: float | None = None) -> Batches | None:
         """All batches that come next; none at `end`, or if nothing came within `timeout` seconds."""
-        batches: Batches | None = await self._core.poll(True, timeout)
+        deadline = Deadline(timeout)
+        while (batches := self._core.take()) is None:
+            if not await self._core.fetch(True, deadline.left()):
+                return None
         return batches
 
     async def take(self, records: int, timeout: float | None = None) -> Batches:
-        """Batches with at least so many records; fewer at `end`, or if `timeout` seconds ran out."""
-        deadline = None if timeout is None else time.monotonic() + timeout
+        """Batches with at least so many records; fewer at `end`, or if `timeout` seconds ran out; see `Consumer.take`."""
+        deadline = Deadline(timeout)
         batches: list[Batch] = []
-        while records > 0:
-            left = None if deadline is None else max(0.0, deadline - time.monotonic())
-            came = await self.poll(left)
-            if came is None:
-                break
-            batches.extend(came)
-            records -= came.records
+        try:
+            while records > 0 and (came := await self.poll(deadline.left())) is not None:
+                batches.extend(came)
+                records -= came.records
+        except BaseException:
+            self._core.put_back(batches)
+            raise
         return Batches(batches)
 
     @property
@@ -219,8 +245,8 @@ class AsyncConsumer:
         """Whether everything before `end` was handed out."""
         return self._core.ended
 
-    def close(self) -> None:
-        """Ends the read that is on its way."""
+    async def close(self) -> None:
+        """Ends the read that is on its way. Another task that waits for it finds the end; later calls raise."""
         self._core.close()
 
 

@@ -5,11 +5,11 @@ same in every table of that decoder. Errors are `rawline.AvroError`s that name t
 """
 
 import json
-from collections.abc import Iterable
 from typing import Any, Literal
 
-from rawline._rawline import AvroDecoder, AvroEncoder, Batch, Batches, Schema, Table
-from rawline.types import BytesLike
+from rawline._rawline import AvroDecoder, AvroEncoder, Schema, Table
+from rawline.errors import AvroError
+from rawline.types import ArrowArray, ArrowStream, BytesLike, Messages
 
 Strings = Literal["utf8", "view", "dictionary"]
 
@@ -44,7 +44,7 @@ class Decoder:
         self._core = AvroDecoder(schema_of(schema), read_as, framing, strings, strings_max, strings_bytes_max)
 
     def decode(
-        self, messages: Batch | Batches | Iterable[BytesLike] | Any, *, errors: Literal["raise", "skip"] = "raise"
+        self, messages: Messages, *, errors: Literal["raise", "skip"] = "raise"
     ) -> Table:
         """Messages (batches, an Arrow array, or any iterable) as columns. Releases the GIL.
 
@@ -65,10 +65,19 @@ class Encoder:
 
     def encode(self, value: Any) -> bytes:
         """One message of what `json.dumps` takes, such as a dict; `bytes` too. A map's entries keep their order."""
-        message = self._core.encode(value)
-        return self._core.encode_json(json.dumps(value)) if message is None else message
+        try:
+            return self._core.encode(value)
+        except AvroError:
+            # JSON's own rules may tell what is meant; they know no bytes.
+            try:
+                text = json.dumps(value)
+            except (TypeError, ValueError):
+                pass
+            else:
+                return self._core.encode_json(text)
+            raise
 
-    def encode_table(self, table: Any) -> list[bytes]:
+    def encode_table(self, table: ArrowArray | ArrowStream) -> list[bytes]:
         """A message for each row of an Arrow table (pyarrow's, polars', …), whose columns are found by their names."""
         return self._core.encode_table(table)
 

@@ -2,7 +2,6 @@
 
 import os
 import time
-from collections.abc import Iterable
 from datetime import datetime, timedelta, timezone
 from types import TracebackType
 from typing import Any, Literal, NamedTuple
@@ -12,7 +11,7 @@ from rawline.batch import Codec
 from rawline.consumer import Consumer, Start, start_of
 from rawline.errors import ConfigError
 from rawline.producer import Producer
-from rawline.types import BytesLike
+from rawline.types import BytesLike, Records
 
 BROKER = "http://127.0.0.1:51313"
 """Where a broker listens unless it is told otherwise."""
@@ -60,10 +59,12 @@ def topic_info(topic: tuple[Any, ...]) -> TopicInfo:
 
 
 def time_us(moment: datetime) -> int:
-    """Microseconds since 1970 of a time with a zone."""
+    """Microseconds since 1970 of a time with a zone; nothing is stored before that."""
+    if not isinstance(moment, datetime):
+        raise TypeError(f"{moment!r} is no time; give a datetime such as datetime.now(timezone.utc)")
     if moment.tzinfo is None:
         raise ConfigError("a time without a zone; give one such as datetime.now(timezone.utc)", "fix_request")
-    return (moment - EPOCH) // timedelta(microseconds=1)
+    return max(0, (moment - EPOCH) // timedelta(microseconds=1))
 
 
 def core(
@@ -98,6 +99,9 @@ class Client:
     ) -> None:
         self._core = core(broker, api_key, connect_timeout, request_timeout, retry_for)
 
+    def __repr__(self) -> str:
+        return f"<rawline.Client of {self._core.broker}>"
+
     def __enter__(self) -> "Client":
         return self
 
@@ -129,7 +133,7 @@ class Client:
         """Offset of the first record appended at or after a time; the topic's next offset if there is none."""
         return int(self._core.offset_at(False, topic, time_us(moment)))
 
-    def append(self, topic: str, records: Iterable[BytesLike | str] | Any, *, codec: Codec = "none") -> Appended:
+    def append(self, topic: str, records: Records, *, codec: Codec = "none") -> Appended:
         """Appends records as one batch: bytes-like objects, or an Arrow array of bytes or text. All or none is stored.
 
         Not tried again by itself: after a `BrokenError` or `RequestTimeoutError` they may have been stored.

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Iterator
 from datetime import datetime
+from operator import index
 from types import TracebackType
 from typing import Literal
 
@@ -18,16 +19,39 @@ def start_of(start: Start) -> tuple[str, int]:
 
     if isinstance(start, datetime):
         return "time", time_us(start)
-    if isinstance(start, int):
-        return "offset", start
-    return start, 0
+    if isinstance(start, str):
+        return start, 0
+    try:
+        return "offset", index(start)
+    except TypeError:
+        raise TypeError(f'start is {start!r}; give "earliest", "latest", an offset or a datetime') from None
+
+
+class Deadline:
+    """What is left of a time-out."""
+
+    def __init__(self, timeout: float | None) -> None:
+        self._end = None if timeout is None else time.monotonic() + timeout
+        self._given = timeout
+
+    def left(self) -> float | None:
+        """Seconds; at first all that were given."""
+        given, self._given = self._given, None
+        if given is not None or self._end is None:
+            return given
+        return max(0.0, self._end - time.monotonic())
+
+
+def state_of(core: ConsumerCore) -> str:
+    """What a consumer's repr says of it, if anything."""
+    return ", closed" if core.closed else ", ended" if core.ended else ""
 
 
 class Consumer:
     """Reads a topic from front to back. Made by `Client.consumer`; for one thread at a time.
 
     Iterating gives one `Batch` after the other, for ever or up to `end`. A batch's records are views of the bytes
-    received; the memory is used again when no view of it is left.
+    received; the memory is used again when no view of it is left. After an error it goes on where it was.
     """
 
     def __init__(self, core: ConsumerCore) -> None:
@@ -42,30 +66,45 @@ class Consumer:
         self.close()
 
     def __iter__(self) -> Iterator[Batch]:
-        while (batch := self._core.next(False)) is not None:
+        while True:
+            while (batch := self._core.take_one()) is None:
+                if not self._core.fetch(False):
+                    return
             yield batch
 
+    def __repr__(self) -> str:
+        return f"<rawline.Consumer of {self._core.topic!r}{state_of(self._core)}>"
+
     def records(self) -> Iterator[memoryview]:
-        """The records one by one."""
-        for batch in self:
-            yield from batch
+        """The records one by one. Whoever leaves off within a batch goes on there with the next call of any kind."""
+        while True:
+            while (records := self._core.take_records()) is None:
+                if not self._core.fetch(False):
+                    return
+            yield from records
 
     def poll(self, timeout: float | None = None) -> Batches | None:
         """All batches that come next, at least one; none at `end`, or if nothing came within `timeout` seconds."""
-        batches: Batches | None = self._core.poll(False, timeout)
+        deadline = Deadline(timeout)
+        while (batches := self._core.take()) is None:
+            if not self._core.fetch(False, deadline.left()):
+                return None
         return batches
 
     def take(self, records: int, timeout: float | None = None) -> Batches:
-        """Batches with at least so many records; fewer at `end`, or if `timeout` seconds ran out."""
-        deadline = None if timeout is None else time.monotonic() + timeout
+        """Batches with at least so many records; fewer at `end`, or if `timeout` seconds ran out.
+
+        After an error or Ctrl-C, what had come is still there for the next call.
+        """
+        deadline = Deadline(timeout)
         batches: list[Batch] = []
-        while records > 0:
-            left = None if deadline is None else max(0.0, deadline - time.monotonic())
-            came = self.poll(left)
-            if came is None:
-                break
-            batches.extend(came)
-            records -= came.records
+        try:
+            while records > 0 and (came := self.poll(deadline.left())) is not None:
+                batches.extend(came)
+                records -= came.records
+        except BaseException:
+            self._core.put_back(batches)
+            raise
         return Batches(batches)
 
     @property
@@ -74,7 +113,7 @@ class Consumer:
         return self._core.ended
 
     def close(self) -> None:
-        """Ends the read that is on its way."""
+        """Ends the read that is on its way. Another thread that waits for it finds the end; later calls raise."""
         self._core.close()
 
 

@@ -3,9 +3,9 @@
 from collections.abc import Iterable
 from typing import Any, Literal
 
-from rawline._rawline import MEASUREMENT_SCHEMA, Batch, Batches, MeasurementCore, Schema, Table
+from rawline._rawline import MEASUREMENT_SCHEMA, MeasurementCore, Schema, Table
 from rawline.avro import Encoder, schema_of
-from rawline.types import BytesLike
+from rawline.types import Messages
 
 SCHEMA = Schema(MEASUREMENT_SCHEMA)
 """The schema that new measurements are written with."""
@@ -34,8 +34,11 @@ class Reader:
             for schema in schemas:
                 self._core.add_schema(schema_of(schema), None)
 
+    def __repr__(self) -> str:
+        return f"<rawline.measurement.Reader of {self.series_count} series>"
+
     def decode(
-        self, messages: Batch | Batches | Iterable[BytesLike] | Any, *, errors: Literal["raise", "skip"] = "raise"
+        self, messages: Messages, *, errors: Literal["raise", "skip"] = "raise"
     ) -> Table:
         """Messages as a table of `series` (id), `metric` (dictionary), `time` (ms, UTC) and `value`. Releases the GIL.
 

@@ -1,11 +1,20 @@
 """Gathers records into batches and sends them in order, with bounded memory."""
 
-from collections.abc import Iterable
+import warnings
 from types import TracebackType
-from typing import Any
 
 from rawline._rawline import ProducerCore, Receipt
-from rawline.types import BytesLike
+from rawline.types import BytesLike, Records
+
+
+def warn_of_loss(producer: object, core: ProducerCore) -> None:
+    """Says so when a producer is dropped before what it holds is stored."""
+    if core.unstored:
+        warnings.warn(
+            f"{producer!r} was dropped with records that are not stored: close it, or use it in a with block",
+            RuntimeWarning,
+            stacklevel=3,
+        )
 
 
 class Producer:
@@ -34,6 +43,12 @@ class Producer:
         else:
             self._core.abandon()
 
+    def __del__(self) -> None:
+        warn_of_loss(self, self._core)
+
+    def __repr__(self) -> str:
+        return f"<rawline.Producer of {self._core.topic!r}{', closed' if self._core.closed else ''}>"
+
     def send(self, record: BytesLike | str, timeout: float | None = None) -> Receipt:
         """Takes a record in: bytes-like, or text as UTF-8. It is stored when its receipt says so.
 
@@ -41,11 +56,11 @@ class Producer:
         """
         return self._core.send(record, timeout)
 
-    def send_many(self, records: Iterable[BytesLike | str] | Any, timeout: float | None = None) -> Receipt | None:
+    def send_many(self, records: Records, timeout: float | None = None) -> Receipt | None:
         """Takes records in: any iterable, or an Arrow array of bytes or text (of a table, its column `record`).
 
-        Gives the last one's receipt: with `in_flight_max=1`, once that is stored all are. After a `WaitTimeoutError`
-        the first of them may have been taken in.
+        Gives the last one's receipt: with `in_flight_max=1`, once that is stored all are. After an error, a
+        `WaitTimeoutError` too, the first of them may have been taken in.
         """
         return self._core.send_many(records, timeout)
 
@@ -54,7 +69,10 @@ class Producer:
         self._core.flush(False, timeout)
 
     def close(self, timeout: float | None = None) -> None:
-        """As `flush`, and ends the producer. Does nothing the second time."""
+        """Takes no more records, waits until those taken in are stored, and ends the producer; then does nothing again.
+
+        If `timeout` runs out or Ctrl-C is pressed, sending goes on: call it again to wait on.
+        """
         self._core.close(False, timeout)
 
 

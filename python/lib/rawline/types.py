@@ -1,6 +1,7 @@
 """The types that several modules' signatures share."""
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer as BytesLike
@@ -8,4 +9,23 @@ else:
     # What has the buffer protocol has no name before Python 3.12.
     BytesLike = bytes | bytearray | memoryview
 
-__all__ = ["BytesLike"]
+
+class ArrowArray(Protocol):
+    """An array or a record batch by Arrow's PyCapsule interface: pyarrow's, this package's `Batch`, and others."""
+
+    def __arrow_c_array__(self, requested_schema: object | None = None, /) -> tuple[object, object]: ...
+
+
+class ArrowStream(Protocol):
+    """Arrays or a table by Arrow's PyCapsule interface: pyarrow's, polars', pandas', this package's `Batches`, and others."""
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None, /) -> object: ...
+
+
+Records = Iterable[BytesLike | str] | ArrowArray | ArrowStream
+"""Records to be sent: bytes-like objects and text, or an Arrow array of them; of a table, its column `record`."""
+
+Messages = Iterable[BytesLike] | ArrowArray | ArrowStream
+"""Avro messages: of batches, an Arrow array, or any iterable."""
+
+__all__ = ["ArrowArray", "ArrowStream", "BytesLike", "Messages", "Records"]

@@ -1,20 +1,24 @@
 //! Structured values between Python's objects, their bytes and JSON: `rawline.value`.
 
 mod field;
+mod hinted;
 mod out;
 mod read;
 mod shape;
+mod table;
 mod types;
 mod view;
 mod write;
 
 use crate::buffer::Held;
 use crate::error::value_error;
+use pyo3::exceptions::PyTypeError;
 use pyo3::ffi;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict};
+use pyo3::types::{PyBytes, PyDict, PyType};
 use rawline_value::{Hint, json};
-use shape::Fields;
+use shape::{Fields, Form, Shape};
+use std::ffi::CStr;
 use write::Place;
 
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
@@ -33,28 +37,41 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     add_encode(module)
 }
 
-/// `encode`, called by Python itself: PyO3's argument parsing would be a tenth of the time of a small value.
+/// A function of one argument that Python itself calls: PyO3's parsing of arguments would be a tenth of the time of a
+/// small value.
+struct Method(ffi::PyMethodDef);
+
+// SAFETY: it is never written.
+unsafe impl Sync for Method {}
+
+impl Method {
+    const fn new(name: &CStr, function: ffi::PyCFunction, doc: &CStr) -> Method {
+        Method(ffi::PyMethodDef {
+            ml_name: name.as_ptr(),
+            ml_meth: ffi::PyMethodDefPointer { PyCFunction: function },
+            ml_flags: ffi::METH_O,
+            ml_doc: doc.as_ptr(),
+        })
+    }
+
+    /// The function, which holds `owner` and gets it at each call.
+    fn bind<'py>(&'static self, py: Python<'py>, owner: *mut ffi::PyObject) -> PyResult<Bound<'py, PyAny>> {
+        // SAFETY: the method lives for ever; the function that comes back is owned.
+        unsafe {
+            let made = ffi::PyCFunction_NewEx((&raw const self.0).cast_mut(), owner, std::ptr::null_mut());
+            Bound::from_owned_ptr_or_err(py, made)
+        }
+    }
+}
+
 fn add_encode(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    struct Method(ffi::PyMethodDef);
-    // SAFETY: it is never written.
-    unsafe impl Sync for Method {}
-    static METHOD: Method = Method(ffi::PyMethodDef {
-        ml_name: c"encode".as_ptr(),
-        ml_meth: ffi::PyMethodDefPointer { PyCFunction: encode },
-        ml_flags: ffi::METH_O,
-        ml_doc: c"encode(value, /)\n--\n\nThe bytes of the value that a Python object is.".as_ptr(),
-    });
-    // SAFETY: the method lives for ever; the function that comes back is owned.
-    let function = unsafe {
-        let method = (&raw const METHOD.0).cast_mut();
-        let made = ffi::PyCFunction_NewEx(method, std::ptr::null_mut(), std::ptr::null_mut());
-        Bound::from_owned_ptr_or_err(module.py(), made)?
-    };
-    module.add("encode", function)
+    static METHOD: Method =
+        Method::new(c"encode", encode, c"encode(value, /)\n--\n\nThe bytes of the value that a Python object is.");
+    module.add("encode", METHOD.bind(module.py(), std::ptr::null_mut())?)
 }
 
 static PLACE: Place = Place::new();
-static NO_FIELDS: Fields = Fields { hints: Vec::new(), is_vector: false };
+static NO_FIELDS: Fields = Fields { hints: Vec::new(), form: Form::Table, of_class: None };
 
 unsafe extern "C" fn encode(_module: *mut ffi::PyObject, object: *mut ffi::PyObject) -> *mut ffi::PyObject {
     // SAFETY: Python calls with the GIL held and one argument, which outlives the call.
@@ -116,14 +133,32 @@ fn from_json<'py>(py: Python<'py>, text: &Bound<'py, PyAny>, typed: bool) -> PyR
 #[pyclass(frozen, module = "rawline._rawline")]
 struct RecordCore {
     fields: Fields,
+    /// Of which instances are written; none for dicts.
+    class: Option<Py<PyType>>,
     place: Place,
 }
 
 #[pymethods]
 impl RecordCore {
-    /// `fields` are names and types.
+    /// `fields` are names and types; `form` is `table` or `vector`, `order` that of a table: `names` or `fields`.
+    /// `of_class` is a subclass of `tuple` with so many elements, whose fields are left out where they are none, but for
+    /// those of `kept`.
     #[new]
-    fn new(fields: Vec<(String, String)>, is_vector: bool) -> PyResult<RecordCore> {
+    fn new(
+        py: Python<'_>,
+        fields: Vec<(String, String)>,
+        form: &str,
+        order: &str,
+        of_class: Option<Py<PyType>>,
+        kept: Vec<String>,
+    ) -> PyResult<RecordCore> {
+        let form = match (form, order) {
+            ("table", "names") => Form::Table,
+            ("table", "fields") => Form::TableOfFields,
+            ("vector", "names" | "fields") => Form::Vector,
+            ("table" | "vector", _) => return Err(value_error(format!("{order:?} is no order; give names or fields"))),
+            _ => return Err(value_error(format!("{form:?} is no form; give table or vector"))),
+        };
         let mut hints = Vec::with_capacity(fields.len());
         for (name, kind) in fields {
             if hints.iter().any(|(known, _)| *known == name) {
@@ -131,12 +166,53 @@ impl RecordCore {
             }
             hints.push((name, kind.parse::<Hint>().map_err(value_error)?));
         }
-        Ok(RecordCore { fields: Fields { hints, is_vector }, place: Place::new() })
+        let mut fields = Fields { hints, form, of_class: None };
+        if of_class.is_some() {
+            fields.of_class = Some(Shape::of_class(&fields, &kept, types::types(py)?).map_err(value_error)?);
+        }
+        Ok(RecordCore { fields, class: of_class, place: Place::new() })
     }
 
-    fn encode<'py>(&self, py: Python<'py>, record: &Bound<'py, PyDict>) -> PyResult<Bound<'py, PyAny>> {
-        let made = encoded(py, &self.place, &self.fields, record.as_ptr())?;
-        // SAFETY: an owned object.
-        Ok(unsafe { Bound::from_owned_ptr(py, made) })
+    /// A function from a dict, or an instance, to its bytes.
+    #[getter]
+    fn encode<'py>(record: &Bound<'py, RecordCore>) -> PyResult<Bound<'py, PyAny>> {
+        static METHOD: Method =
+            Method::new(c"encode", encode_record, c"encode(record, /)\n--\n\nThe bytes of a record.");
+        METHOD.bind(record.py(), record.as_ptr())
     }
+}
+
+unsafe extern "C" fn encode_record(owner: *mut ffi::PyObject, record: *mut ffi::PyObject) -> *mut ffi::PyObject {
+    // SAFETY: Python calls with the GIL held and one argument, which outlives the call, as does the owner, to which the
+    // function is bound.
+    let (py, owner, found) = unsafe {
+        let py = Python::assume_attached();
+        (py, Borrowed::from_ptr(py, owner).cast_unchecked::<RecordCore>(), Borrowed::from_ptr(py, record))
+    };
+    let core = owner.get();
+    let encoded = || {
+        match &core.class {
+            None => drop(found.cast::<PyDict>()?),
+            Some(class) => is_instance(found, class.bind(py), core.fields.hints.len())?,
+        }
+        encoded(py, &core.place, &core.fields, record)
+    };
+    encoded().unwrap_or_else(|error| {
+        error.restore(py);
+        std::ptr::null_mut()
+    })
+}
+
+/// Errs unless the object is the class's, which is a tuple's, and has so many elements.
+#[inline]
+fn is_instance(object: Borrowed<'_, '_, PyAny>, class: &Bound<'_, PyType>, elements: usize) -> PyResult<()> {
+    // SAFETY: with the GIL held, the object is alive; its size is asked for once it is known to be a tuple.
+    unsafe {
+        let found = ffi::Py_TYPE(object.as_ptr());
+        let is_one = found == class.as_type_ptr() || ffi::PyType_IsSubtype(found, class.as_type_ptr()) != 0;
+        if is_one && ffi::PyTuple_Size(object.as_ptr()).unsigned_abs() == elements {
+            return Ok(());
+        }
+    }
+    Err(PyTypeError::new_err(format!("a record of {} was given {}", class.name()?, object.get_type().name()?)))
 }

@@ -1,11 +1,12 @@
 //! Shapes: the keys of a dict, and how a table of them is written. A program's dicts have few; each is worked out once.
 //!
 //! A dict is known again by the addresses of its keys, which are the same objects wherever Python interns them, else by
-//! their text. Then each key's tag, size and bytes are copied from the shape, in the format's order.
+//! their text. Then each key's tag, size and bytes are copied from the shape, in the order of writing.
 
 use crate::value::out::BLOCK_BYTES;
+use crate::value::types::Types;
 use pyo3::ffi;
-use rawline_value::Hint;
+use rawline_value::{Hint, Kind};
 use std::rc::Rc;
 
 /// Enough for a program's record types; a dict that is used as a map has a shape of its own each time and passes through.
@@ -22,8 +23,12 @@ pub struct Entry {
     /// Whether the object says its type.
     pub is_plain: bool,
     pub hint: Hint,
+    /// The class whose objects are of the hint's type anyway.
+    pub natural: *mut ffi::PyObject,
     /// The pair with a port's protocol.
     pub protocol: Option<usize>,
+    /// Left out where it is none, in a record of a class.
+    pub leaves_none: bool,
 }
 
 pub struct Shape {
@@ -36,8 +41,10 @@ pub struct Shape {
     has_fields: bool,
 }
 
-// SAFETY: the keys are touched with the GIL held only; when the shape is dropped without it, PyO3 defers the release.
+// SAFETY: the keys are touched with the GIL held only, classes are compared with and no more.
 unsafe impl Send for Shape {}
+// SAFETY: as above.
+unsafe impl Sync for Shape {}
 
 impl Drop for Shape {
     fn drop(&mut self) {
@@ -48,8 +55,17 @@ impl Drop for Shape {
     }
 }
 
-/// A dict's key and value, borrowed.
-pub type Pair = (*mut ffi::PyObject, *mut ffi::PyObject);
+/// A dict's key and value, borrowed, and the value's class.
+#[derive(Clone, Copy)]
+pub struct Pair {
+    pub key: *mut ffi::PyObject,
+    pub value: *mut ffi::PyObject,
+    pub class: *mut ffi::PyTypeObject,
+}
+
+impl Pair {
+    pub const NONE: Pair = Pair { key: std::ptr::null_mut(), value: std::ptr::null_mut(), class: std::ptr::null_mut() };
+}
 
 /// The UTF-8 of an object that is exactly a `str`; none for another, or with an error set where it has surrogates.
 ///
@@ -81,7 +97,7 @@ impl Shapes {
         let same = |shape: &&Rc<Shape>| {
             shape.keys.len() == pairs.len()
                 && shape.has_fields == has_fields
-                && shape.keys.iter().zip(pairs).all(|(known, (key, _))| known == key)
+                && shape.keys.iter().zip(pairs).all(|(known, pair)| *known == pair.key)
         };
         self.all.iter().find(same).cloned()
     }
@@ -110,18 +126,43 @@ impl Shapes {
 }
 
 /// What the caller knows of a table's fields: their names in the order of a vector, and their types.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub struct Fields {
     pub hints: Vec<(String, Hint)>,
-    /// Written as a vector in this order; else as a table.
-    pub is_vector: bool,
+    pub form: Form,
+    /// Where the fields are a class's: how its instances are written. A pair's place is then the field's.
+    pub of_class: Option<Shape>,
+}
+
+/// How a dict with known fields is written.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub enum Form {
+    /// A table in the format's order.
+    #[default]
+    Table,
+    /// A table of the fields in their order, and behind them of other keys in the format's.
+    TableOfFields,
+    /// A vector of the fields.
+    Vector,
 }
 
 impl Shape {
+    /// The shape of a class's instances, whose fields are these; the fields of `kept` are there even if they are none.
+    pub fn of_class(fields: &Fields, kept: &[String], types: &Types) -> Result<Shape, String> {
+        let names: Vec<&[u8]> = fields.hints.iter().map(|(name, _)| name.as_bytes()).collect();
+        let mut shape = Shape::new(&[], &names, fields, types)?;
+        for entry in &mut shape.entries {
+            let name = entry.pair.and_then(|place| fields.hints.get(place)).map(|(name, _)| name);
+            entry.leaves_none = fields.form != Form::Vector && name.is_some_and(|name| !kept.contains(name));
+        }
+        Ok(shape)
+    }
+
     /// The shape of a dict with these keys, whose texts are `texts`.
-    pub fn new(pairs: &[Pair], texts: &[&[u8]], fields: &Fields) -> Result<Shape, String> {
+    pub fn new(pairs: &[Pair], texts: &[&[u8]], fields: &Fields, types: &Types) -> Result<Shape, String> {
+        let place_of = |text: &[u8]| fields.hints.iter().position(|(name, _)| name.as_bytes() == text);
         let hint_of = |text: &[u8]| {
-            let known = fields.hints.iter().find(|(name, _)| name.as_bytes() == text);
+            let known = place_of(text).and_then(|place| fields.hints.get(place));
             known.map_or(Hint::ANY, |(_, hint)| hint.clone())
         };
         let has_fields = !fields.hints.is_empty();
@@ -135,12 +176,21 @@ impl Shape {
             }
             let head_long = if head.len() > BLOCK_BYTES { head.into() } else { Box::default() };
             let is_plain = hint == Hint::ANY;
-            Entry { pair, head: block, head_bytes: head.len(), head_long, is_plain, hint, protocol }
+            let natural = natural_class(hint.kind(), types);
+            Entry {
+                pair,
+                head: block,
+                head_bytes: head.len(),
+                head_long,
+                is_plain,
+                hint,
+                natural,
+                protocol,
+                leaves_none: false,
+            }
         };
-        if fields.is_vector {
-            if let Some(text) =
-                texts.iter().find(|text| !fields.hints.iter().any(|(name, _)| name.as_bytes() == **text))
-            {
+        if fields.form == Form::Vector {
+            if let Some(text) = texts.iter().find(|text| place_of(text).is_none()) {
                 let name = String::from_utf8_lossy(text);
                 return Err(format!("field {name:?} is not one of the record's; name it there or leave it out"));
             }
@@ -148,7 +198,11 @@ impl Shape {
                 fields.hints.iter().map(|(name, hint)| entry(pair_of(name.as_bytes()), &[], hint.clone())).collect();
         } else {
             let mut order: Vec<usize> = (0..texts.len()).collect();
-            order.sort_by_key(|place| texts.get(*place).copied().unwrap_or_default());
+            order.sort_by_key(|place| {
+                let text = texts.get(*place).copied().unwrap_or_default();
+                let field = if fields.form == Form::TableOfFields { place_of(text) } else { None };
+                (field.unwrap_or(usize::MAX), text)
+            });
             for place in order {
                 let text = texts.get(place).copied().unwrap_or_default();
                 let mut head = Vec::new();
@@ -156,12 +210,30 @@ impl Shape {
                 shape.entries.push(entry(Some(place), &head, hint_of(text)));
             }
         }
-        for ((key, _), text) in pairs.iter().zip(texts) {
+        for (pair, text) in pairs.iter().zip(texts) {
             // SAFETY: a key of a dict that the caller holds, with the GIL held.
-            unsafe { ffi::Py_INCREF(*key) };
-            shape.keys.push(*key);
+            unsafe { ffi::Py_INCREF(pair.key) };
+            shape.keys.push(pair.key);
             shape.texts.push((*text).into());
         }
         Ok(shape)
+    }
+}
+
+/// The class whose objects are of that type anyway.
+#[inline]
+pub fn natural_class(asked: Option<Kind>, types: &Types) -> *mut ffi::PyObject {
+    match asked {
+        Some(Kind::String) => (&raw mut ffi::PyUnicode_Type).cast(),
+        Some(Kind::Real) => (&raw mut ffi::PyFloat_Type).cast(),
+        Some(Kind::Integer) => types.integer,
+        Some(Kind::Count) => types.count,
+        Some(Kind::Enum) => types.name,
+        Some(Kind::Address) => types.address,
+        Some(Kind::Subnet) => types.subnet,
+        Some(Kind::Port) => types.port,
+        Some(Kind::Timestamp) => types.timestamp,
+        Some(Kind::Timespan) => types.timespan,
+        _ => std::ptr::null_mut(),
     }
 }

@@ -5,13 +5,14 @@
 //! Python code (a set, `ipaddress`, `datetime`, a dataclass), writing begins again in a mode that counts them.
 
 use crate::error::value_error;
-use crate::value::out::Out;
-use crate::value::shape::{Fields, Pair, Shape, Shapes, text_of};
-use crate::value::types::{Address, Port, Subnet, Timespan, Timestamp, Types, protocol_of, types};
+use crate::value::out::{End, Out};
+use crate::value::shape::{Fields, Pair, Shapes, natural_class, text_of};
+use crate::value::types::{Address, Port, Subnet, Timespan, Timestamp, Types, types};
 use pyo3::ffi;
 use pyo3::prelude::*;
-use rawline_value::{Decoder, Hint, Kind, Limits, MisfitError, Put, TimespanNs, TimestampNs};
-use std::sync::{Mutex, PoisonError};
+use rawline_value::{Decoder, Hint, Kind, Limits, Put};
+use std::ptr;
+use std::sync::atomic::{AtomicPtr, Ordering};
 
 /// Containers inside each other: what a reader takes by default.
 const DEPTH_MAX: usize = 128;
@@ -19,35 +20,48 @@ const DEPTH_MAX: usize = 128;
 /// What is kept from one value to the next.
 #[derive(Default)]
 pub struct Scratch {
-    out: Out,
-    pairs: Vec<Pair>,
-    shapes: Shapes,
+    pub out: Out,
+    /// Of the dicts that are being written, the inner ones behind the outer ones. What is behind `pairs_used` is of
+    /// dicts from before, and never looked at.
+    pub pairs: Vec<Pair>,
+    pub pairs_used: usize,
+    pub shapes: Shapes,
 }
 
-// SAFETY: the pairs are empty between two values; the rest may move.
-unsafe impl Send for Scratch {}
-
 /// Where a [`Scratch`] waits. Taken out while it is in use, so that Python code that runs meanwhile, or another thread,
-/// finds none and makes its own.
+/// finds none and makes its own. A scratch is one thread's at a time, which is what lets this be shared.
 #[derive(Default)]
-pub struct Place(Mutex<Option<Box<Scratch>>>);
+pub struct Place(AtomicPtr<Scratch>);
 
 impl Place {
     pub const fn new() -> Place {
-        Place(Mutex::new(None))
+        Place(AtomicPtr::new(ptr::null_mut()))
     }
 
     fn take(&self) -> Box<Scratch> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).take().unwrap_or_default()
+        let waiting = self.0.swap(ptr::null_mut(), Ordering::Acquire);
+        // SAFETY: what waits is a box's; nobody else has it, now that it is taken out.
+        if waiting.is_null() { Box::default() } else { unsafe { Box::from_raw(waiting) } }
     }
 
     fn put(&self, scratch: Box<Scratch>) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(scratch);
+        let before = self.0.swap(Box::into_raw(scratch), Ordering::AcqRel);
+        if !before.is_null() {
+            // SAFETY: as in `take`.
+            drop(unsafe { Box::from_raw(before) });
+        }
     }
 }
 
-/// Memory of values up to this many bytes is kept.
+impl Drop for Place {
+    fn drop(&mut self) {
+        drop(self.take());
+    }
+}
+
+/// Memory of values up to this many bytes is kept, and of so many pairs.
 const KEPT_BYTES_MAX: usize = 1 << 20;
+const KEPT_PAIRS_MAX: usize = 1 << 14;
 
 /// Writes a value and hands its bytes to `done`.
 pub fn encode<T>(
@@ -61,17 +75,24 @@ pub fn encode<T>(
     let mut scratch = place.take();
     let mut result = Err(Stop::NeedsPython);
     for owned in [false, true] {
-        scratch.out.clear();
-        scratch.pairs.clear();
-        let mut writer = Writer { py, scratch: &mut scratch, types, fields, owned };
+        scratch.pairs_used = 0;
+        let end = scratch.out.begin();
+        let mut writer = Writer { py, scratch: &mut scratch, types, fields, owned, stop: Stop::NeedsPython };
         // PyO3 is told that the GIL is held where references are given back: it was not asked when Python called.
-        result = if owned { Python::attach(|_| writer.value(object, 0)) } else { writer.value(object, 0) };
+        let written = match owned {
+            true => Python::attach(|_| writer.root(object, end)),
+            false => writer.root(object, end),
+        };
+        result = written.map_err(|Failed| writer.stop);
         if !matches!(result, Err(Stop::NeedsPython)) {
             break;
         }
     }
-    let done = result.map(|()| done(scratch.out.as_slice()));
+    let done = result.map(|end| done(scratch.out.written(end)));
     scratch.out.shrink_to(KEPT_BYTES_MAX);
+    if scratch.pairs.len() > KEPT_PAIRS_MAX {
+        scratch.pairs = Vec::new();
+    }
     place.put(scratch);
     done.map_err(|stop| match stop {
         Stop::Failed(error) => *error,
@@ -85,19 +106,21 @@ enum Stop {
     Failed(Box<PyErr>),
 }
 
-type Written = Result<(), Stop>;
+/// Why is in the writer, so that what is handed on at each value fits a register.
+pub struct Failed;
 
-fn failed(error: PyErr) -> Stop {
-    Stop::Failed(Box::new(error))
-}
+pub type Written = Result<End, Failed>;
 
-struct Writer<'a, 'py> {
-    py: Python<'py>,
-    scratch: &'a mut Scratch,
-    types: &'static Types,
+const _: () = assert!(size_of::<Written>() == size_of::<usize>());
+
+pub struct Writer<'a, 'py> {
+    pub py: Python<'py>,
+    pub scratch: &'a mut Scratch,
+    pub types: &'static Types,
     /// Of the outermost dict.
-    fields: &'a Fields,
-    owned: bool,
+    pub fields: &'a Fields,
+    pub owned: bool,
+    stop: Stop,
 }
 
 /// The address of a type, to compare with.
@@ -107,398 +130,301 @@ macro_rules! is {
     };
 }
 
+pub(super) use is;
+
 impl Writer<'_, '_> {
-    /// Scalars are written where this is called; a call for each would cost as much as the writing.
+    fn root(&mut self, object: *mut ffi::PyObject, end: End) -> Written {
+        match &self.fields.of_class {
+            Some(shape) => self.record(object, shape, end),
+            None => self.any(object, 0, end),
+        }
+    }
+
+    /// Appends an object of this class. Scalars are written where this is called; a call for each would cost as much as
+    /// the writing.
     #[inline(always)]
-    fn value(&mut self, object: *mut ffi::PyObject, depth: usize) -> Written {
+    pub fn value(
+        &mut self,
+        object: *mut ffi::PyObject,
+        class: *mut ffi::PyTypeObject,
+        depth: usize,
+        end: End,
+    ) -> Written {
         // SAFETY: here and in what is called, the GIL is held; the object is alive, since its container is, or since it
         // is counted; each call gets an object of the type that was just looked at.
-        let class = unsafe { ffi::Py_TYPE(object) };
         if is!(class, PyUnicode_Type) {
-            return self.text(object, Kind::String);
+            return self.text(object, Kind::String, end);
         }
         if is!(class, PyLong_Type) {
-            return self.number(object);
+            return self.number(object, end);
         }
         if is!(class, PyBool_Type) {
             // SAFETY: `True` is one object.
-            let boolean = std::ptr::eq(object, unsafe { ffi::Py_True() });
-            self.scratch.out.two(Kind::Boolean as u8, u8::from(boolean));
-            return Ok(());
+            let boolean = ptr::eq(object, unsafe { ffi::Py_True() });
+            return Ok(self.scratch.out.two(end, Kind::Boolean as u8, u8::from(boolean)));
         }
         if is!(class, PyFloat_Type) {
             // SAFETY: see above.
             let real = unsafe { ffi::PyFloat_AsDouble(object) };
             let bits = real.to_bits();
             // Exponents 1 to 2046, and both zeros, are as IEEE 754 has them.
-            if (bits >> 52 & 0x7ff).wrapping_sub(1) < 0x7fe {
-                self.scratch.out.word(Kind::Real, bits);
+            return Ok(if (bits >> 52 & 0x7ff).wrapping_sub(1) < 0x7fe {
+                self.scratch.out.word(end, Kind::Real, bits)
             } else {
-                real.put(self.scratch.out.as_vec());
-            }
-            return Ok(());
+                self.scratch.out.append(end, |bytes| real.put(bytes)).0
+            });
         }
-        self.container(object, class, depth)
+        self.other(object, class, depth, end)
     }
 
-    #[inline(never)]
-    fn container(&mut self, object: *mut ffi::PyObject, class: *mut ffi::PyTypeObject, depth: usize) -> Written {
-        // SAFETY: `None` is one object.
-        if std::ptr::eq(object, unsafe { ffi::Py_None() }) {
-            self.scratch.out.byte(Kind::None as u8);
-            return Ok(());
-        }
-        if is!(class, PyDict_Type) {
-            return self.table(object, depth);
-        }
-        if is!(class, PyList_Type) {
-            return self.list(object, depth, &Hint::ANY);
-        }
-        self.other(object, class.cast(), depth)
-    }
-
-    #[inline]
-    fn text(&mut self, object: *mut ffi::PyObject, kind: Kind) -> Written {
+    /// As above, where the class is not known yet.
+    #[inline(always)]
+    fn any(&mut self, object: *mut ffi::PyObject, depth: usize, end: End) -> Written {
         // SAFETY: see `value`.
-        let Some(text) = (unsafe { text_of(object) }) else { return Err(self.raised()) };
-        self.scratch.out.sized(kind, text);
-        Ok(())
+        let class = unsafe { ffi::Py_TYPE(object) };
+        self.value(object, class, depth, end)
     }
 
-    #[inline]
-    fn number(&mut self, object: *mut ffi::PyObject) -> Written {
+    /// Objects whose writing takes longer, or that are rarer.
+    #[inline(never)]
+    fn other(&mut self, object: *mut ffi::PyObject, known: *mut ffi::PyTypeObject, depth: usize, end: End) -> Written {
+        let types = self.types;
+        let class = known.cast();
+        // SAFETY: see `value`.
+        let object_is = unsafe { Borrowed::from_ptr(self.py, object) };
+        let out = &mut self.scratch.out;
+        // SAFETY: of all calls below, the object's class is the one that was just looked at.
+        Ok(unsafe {
+            if class == types.name {
+                return self.text(object, Kind::Enum, end);
+            } else if class == types.integer {
+                return self.marked_number(object, Kind::Integer, end);
+            } else if class == types.address {
+                out.fixed(end, Kind::Address, object_is.cast_unchecked::<Address>().get().0.octets())
+            } else if class == types.port {
+                let port = object_is.cast_unchecked::<Port>().get().0;
+                let [high, low] = port.number.to_be_bytes();
+                out.fixed(end, Kind::Port, &[high, low, port.protocol as u8])
+            } else if class == types.timestamp {
+                out.word(end, Kind::Timestamp, object_is.cast_unchecked::<Timestamp>().get().0 as u64)
+            } else if class == types.timespan {
+                out.word(end, Kind::Timespan, object_is.cast_unchecked::<Timespan>().get().0 as u64)
+            } else if is!(known, PyList_Type) {
+                return self.list(object, depth, &Hint::ANY, end);
+            } else if is!(known, PyDict_Type) {
+                return self.table(object, depth, end);
+            } else if ptr::eq(object, ffi::Py_None()) {
+                out.byte(end, Kind::None as u8)
+            } else if is!(known, PyTuple_Type) {
+                return self.tuple(object, depth, &Hint::ANY, end);
+            } else if class == types.subnet {
+                out.append(end, |bytes| object_is.cast_unchecked::<Subnet>().get().0.put(bytes)).0
+            } else if is!(known, PyBytes_Type) {
+                out.sized(end, Kind::String, object_is.cast_unchecked::<pyo3::types::PyBytes>().as_bytes())
+            } else if class == types.count {
+                return self.marked_number(object, Kind::Count, end);
+            } else {
+                return self.by_python(object, known, depth, end);
+            }
+        })
+    }
+
+    #[inline(always)]
+    pub fn text(&mut self, object: *mut ffi::PyObject, kind: Kind, end: End) -> Written {
+        // SAFETY: see `value`.
+        let Some(text) = (unsafe { text_of(object) }) else { return self.raised() };
+        Ok(self.scratch.out.sized(end, kind, text))
+    }
+
+    #[inline(always)]
+    fn number(&mut self, object: *mut ffi::PyObject, end: End) -> Written {
         let mut overflow = 0;
         // SAFETY: see `value`.
         let number = unsafe { ffi::PyLong_AsLongLongAndOverflow(object, &mut overflow) };
         if overflow != 0 {
-            return self.long_number(object, overflow);
+            return self.long_number(object, overflow, end);
         }
         let kind = if number < 0 { Kind::Integer } else { Kind::Count };
-        self.scratch.out.word(kind, number as u64);
-        Ok(())
+        Ok(self.scratch.out.word(end, kind, number as u64))
     }
 
     #[cold]
-    fn long_number(&mut self, object: *mut ffi::PyObject, overflow: i32) -> Written {
+    fn long_number(&mut self, object: *mut ffi::PyObject, overflow: i32, end: End) -> Written {
         if overflow > 0 {
             // SAFETY: see `value`.
             let count = unsafe { ffi::PyLong_AsUnsignedLongLong(object) };
             // SAFETY: with the GIL held.
             if unsafe { ffi::PyErr_Occurred() }.is_null() {
-                self.scratch.out.word(Kind::Count, count);
-                return Ok(());
+                return Ok(self.scratch.out.word(end, Kind::Count, count));
             }
             // SAFETY: as above.
             unsafe { ffi::PyErr_Clear() };
         }
-        Err(failed(value_error("a number beyond 64 bits; send it as text, or as a float if it may be rounded")))
+        self.failed(value_error("a number beyond 64 bits; send it as text, or as a float if it may be rounded"))
+    }
+
+    /// A number whose class says which of the two it is.
+    #[inline]
+    fn marked_number(&mut self, object: *mut ffi::PyObject, kind: Kind, end: End) -> Written {
+        let mut overflow = 0;
+        // SAFETY: see `value`.
+        let number = unsafe { ffi::PyLong_AsLongLongAndOverflow(object, &mut overflow) };
+        if overflow == 0 && (kind == Kind::Integer || number >= 0) {
+            return Ok(self.scratch.out.word(end, kind, number as u64));
+        }
+        self.large_number(object, overflow, kind, end)
+    }
+
+    #[cold]
+    fn large_number(&mut self, object: *mut ffi::PyObject, overflow: i32, kind: Kind, end: End) -> Written {
+        if overflow == 0 {
+            return self.failed(value_error("a count below 0; send it as an integer"));
+        }
+        let written = self.long_number(object, overflow, end)?;
+        // A count of 2^63 and above would read as another number.
+        if kind == Kind::Integer {
+            return self.failed(value_error("an integer beyond 64 bits with its sign; send it as a count"));
+        }
+        Ok(written)
     }
 
     /// The error that Python has set.
     #[cold]
-    fn raised(&self) -> Stop {
+    pub fn raised(&mut self) -> Written {
         let error = PyErr::fetch(self.py);
-        failed(value_error(format!("a text that is no UTF-8 ({error}); send it as bytes")))
+        self.failed(value_error(format!("a text that is no UTF-8 ({error}); send it as bytes")))
     }
 
-    fn begin(&mut self, kind: Kind, elements: usize, depth: usize) -> Written {
+    #[cold]
+    pub fn failed(&mut self, error: PyErr) -> Written {
+        self.stop = Stop::Failed(Box::new(error));
+        Err(Failed)
+    }
+
+    /// The type and the size of a container.
+    #[inline]
+    pub fn begin(&mut self, kind: Kind, elements: usize, depth: usize, end: End) -> Written {
         if depth >= DEPTH_MAX {
-            return Err(failed(value_error("containers nested more than 128 deep; send flatter values")));
+            return self.too_deep();
         }
         if elements < 0x80 {
-            self.scratch.out.two(kind as u8, elements as u8);
-            return Ok(());
+            return Ok(self.scratch.out.two(end, kind as u8, elements as u8));
         }
-        self.scratch.out.byte(kind as u8);
-        self.scratch.out.size(elements);
-        Ok(())
+        Ok(self.scratch.out.size(end, kind, elements))
     }
 
-    fn list(&mut self, object: *mut ffi::PyObject, depth: usize, hint: &Hint) -> Written {
+    #[cold]
+    fn too_deep(&mut self) -> Written {
+        self.failed(value_error("containers nested more than 128 deep; send flatter values"))
+    }
+
+    pub fn list(&mut self, object: *mut ffi::PyObject, depth: usize, hint: &Hint, end: End) -> Written {
         // SAFETY: see `value`; an index past the end, should Python code have shortened the list, gives null.
         let length = unsafe { ffi::PyList_Size(object) };
-        self.begin(Kind::Vector, length.unsigned_abs(), depth)?;
-        for index in 0..length {
-            // SAFETY: as above.
-            let element = unsafe { ffi::PyList_GetItem(object, index) };
-            self.element(element, depth, hint)?;
-        }
-        Ok(())
+        // SAFETY: as above.
+        self.elements(length, |index| unsafe { ffi::PyList_GetItem(object, index) }, depth, hint, end)
     }
 
-    fn tuple(&mut self, object: *mut ffi::PyObject, depth: usize, hint: &Hint) -> Written {
+    pub fn tuple(&mut self, object: *mut ffi::PyObject, depth: usize, hint: &Hint, end: End) -> Written {
         // SAFETY: see `value`; a tuple keeps its elements.
         let length = unsafe { ffi::PyTuple_Size(object) };
-        self.begin(Kind::Vector, length.unsigned_abs(), depth)?;
-        for index in 0..length {
-            // SAFETY: as above.
-            let element = unsafe { ffi::PyTuple_GetItem(object, index) };
-            self.element(element, depth, hint)?;
-        }
-        Ok(())
+        // SAFETY: as above.
+        self.elements(length, |index| unsafe { ffi::PyTuple_GetItem(object, index) }, depth, hint, end)
     }
 
-    #[inline]
-    fn element(&mut self, element: *mut ffi::PyObject, depth: usize, hint: &Hint) -> Written {
-        if element.is_null() {
-            return Err(failed(PyErr::fetch(self.py)));
+    #[inline(always)]
+    fn elements(
+        &mut self,
+        length: ffi::Py_ssize_t,
+        element: impl Fn(ffi::Py_ssize_t) -> *mut ffi::PyObject,
+        depth: usize,
+        hint: &Hint,
+        end: End,
+    ) -> Written {
+        let mut end = self.begin(Kind::Vector, length.unsigned_abs(), depth, end)?;
+        let kind = hint.kind();
+        let natural = natural_class(kind, self.types);
+        for element in (0..length).map(element) {
+            if element.is_null() {
+                let error = PyErr::fetch(self.py);
+                return self.failed(error);
+            }
+            let _counted = self.count(element);
+            // SAFETY: see `value`.
+            let class = unsafe { ffi::Py_TYPE(element) };
+            end = if kind.is_none() || class.cast() == natural {
+                self.value(element, class, depth + 1, end)?
+            } else if kind == Some(Kind::Integer) && is!(class, PyLong_Type) {
+                self.integer(element, hint, depth + 1, end)?
+            } else {
+                self.hinted(element, depth + 1, hint, None, end)?
+            };
         }
-        let _counted = self.count(element);
-        match hint.kind() {
-            None => self.value(element, depth + 1),
-            Some(_) => self.hinted(element, depth + 1, hint, None),
-        }
+        Ok(end)
     }
 
     /// A reference for as long as Python code may run.
     #[inline]
-    fn count(&self, object: *mut ffi::PyObject) -> Option<Py<PyAny>> {
+    pub fn count(&self, object: *mut ffi::PyObject) -> Option<Py<PyAny>> {
         // SAFETY: the object is alive now.
         self.owned.then(|| unsafe { Bound::from_borrowed_ptr(self.py, object).unbind() })
     }
 
-    fn table(&mut self, object: *mut ffi::PyObject, depth: usize) -> Written {
-        let base = self.scratch.pairs.len();
-        // SAFETY: see `value`.
-        let length = unsafe { ffi::PyDict_Size(object) }.unsigned_abs();
-        self.scratch.pairs.resize(base + length, (std::ptr::null_mut(), std::ptr::null_mut()));
-        let mut position = 0;
-        let mut found = base;
-        // Python writes where the pair stays: read from a local at once, as one piece, two fresh words stall.
-        for (key, value) in self.scratch.pairs.get_mut(base..).unwrap_or_default() {
-            // SAFETY: see `value`; the pairs are borrowed from the dict.
-            if unsafe { ffi::PyDict_Next(object, &mut position, key, value) } == 0 {
-                break;
-            }
-            found += 1;
-        }
-        self.scratch.pairs.truncate(found);
-        let pairs = self.scratch.pairs.get(base..).unwrap_or_default();
-        let counted: Vec<Py<PyAny>> = match self.owned {
-            true => pairs.iter().flat_map(|(key, value)| [self.count(*key), self.count(*value)]).flatten().collect(),
-            false => Vec::new(),
-        };
-        let written = match self.scratch.shapes.find(pairs, self.has_fields(depth)) {
-            Some(shape) => self.table_of(&shape, base, depth),
-            None => self.new_table(base, depth),
-        };
-        self.scratch.pairs.truncate(base);
-        drop(counted);
-        written
-    }
-
-    /// Whether the caller's fields are of a dict at this depth.
-    #[inline]
-    fn has_fields(&self, depth: usize) -> bool {
-        depth == 0 && !self.fields.hints.is_empty()
-    }
-
-    /// The shape is of this dict, whose pairs lie from `base` on.
-    fn table_of(&mut self, shape: &Shape, base: usize, depth: usize) -> Written {
-        let is_vector = self.has_fields(depth) && self.fields.is_vector;
-        self.begin(if is_vector { Kind::Vector } else { Kind::Table }, shape.entries.len(), depth)?;
-        for entry in &shape.entries {
-            if entry.head_long.is_empty() {
-                self.scratch.out.block(&entry.head, entry.head_bytes);
-            } else {
-                self.scratch.out.as_vec().extend_from_slice(&entry.head_long);
-            }
-            let value_of = |pair: usize| self.scratch.pairs.get(base + pair).map(|pair| pair.1);
-            let Some(value) = entry.pair.and_then(value_of) else {
-                self.scratch.out.byte(Kind::None as u8);
-                continue;
-            };
-            if entry.is_plain {
-                self.value(value, depth + 1)?;
-            } else {
-                let protocol = entry.protocol.and_then(value_of);
-                self.hinted(value, depth + 1, &entry.hint, protocol)?;
-            }
-        }
-        Ok(())
-    }
-
-    #[cold]
-    fn new_table(&mut self, base: usize, depth: usize) -> Written {
-        let pairs: Vec<Pair> = self.scratch.pairs.get(base..).unwrap_or_default().to_vec();
-        // SAFETY: see `value`.
-        let all_text = pairs.iter().all(|(key, _)| is!(unsafe { ffi::Py_TYPE(*key) }, PyUnicode_Type));
-        if !all_text {
-            return self.any_table(&pairs, depth);
-        }
-        let mut texts = Vec::with_capacity(pairs.len());
-        for (key, _) in &pairs {
-            // SAFETY: the dict holds the key.
-            let Some(text) = (unsafe { text_of(*key) }) else { return Err(self.raised()) };
-            texts.push(text);
-        }
-        // The names are those of the outermost dict only.
-        let none = Fields::default();
-        let shape = match self.scratch.shapes.find_by_text(&texts, self.has_fields(depth)) {
-            Some(known) => known,
-            None => {
-                let fields = if self.has_fields(depth) { self.fields } else { &none };
-                let shape = Shape::new(&pairs, &texts, fields).map_err(|why| failed(value_error(why)))?;
-                self.scratch.shapes.add(shape)
-            }
-        };
-        self.table_of(&shape, base, depth)
-    }
-
-    /// A table whose keys are not all text: written as it comes, then sorted.
-    fn any_table(&mut self, pairs: &[Pair], depth: usize) -> Written {
-        let start = self.scratch.out.len();
-        self.begin(Kind::Table, pairs.len(), depth)?;
-        for (key, value) in pairs {
-            self.value(*key, depth + 1)?;
-            self.value(*value, depth + 1)?;
-        }
-        self.sort(start)
-    }
-
     /// Brings the container that begins at `start` into the format's order.
-    fn sort(&mut self, start: usize) -> Written {
-        let mut decoder = Decoder::new(Limits::FORMAT);
-        let sorted =
-            decoder.decode(self.scratch.out.as_slice().get(start..).unwrap_or_default()).map(|value| value.to_value());
-        let sorted = sorted.map_err(|error| failed(value_error(error)))?;
-        self.scratch.out.as_vec().truncate(start);
-        sorted.encode_into(self.scratch.out.as_vec());
-        Ok(())
-    }
-
-    fn other(&mut self, object: *mut ffi::PyObject, class: *mut ffi::PyObject, depth: usize) -> Written {
-        // SAFETY: see `value`.
-        let borrowed = || unsafe { Bound::from_borrowed_ptr(self.py, object) };
-        let types = self.types;
-        if class == types.address {
-            let address = borrowed().cast_into::<Address>().map_err(|error| failed(error.into()))?;
-            address.get().0.put(self.scratch.out.as_vec());
-        } else if class == types.port {
-            let port = borrowed().cast_into::<Port>().map_err(|error| failed(error.into()))?;
-            port.get().0.put(self.scratch.out.as_vec());
-        } else if class == types.timestamp {
-            let time = borrowed().cast_into::<Timestamp>().map_err(|error| failed(error.into()))?;
-            TimestampNs(time.get().0).put(self.scratch.out.as_vec());
-        } else if class == types.timespan {
-            let span = borrowed().cast_into::<Timespan>().map_err(|error| failed(error.into()))?;
-            TimespanNs(span.get().0).put(self.scratch.out.as_vec());
-        } else if class == types.subnet {
-            let subnet = borrowed().cast_into::<Subnet>().map_err(|error| failed(error.into()))?;
-            subnet.get().0.put(self.scratch.out.as_vec());
-        } else if class == types.name {
-            return self.text(object, Kind::Enum);
-        } else if class == types.count || class == types.integer {
-            return self.marked_number(object, class == types.integer);
-        } else if is!(class.cast(), PyBytes_Type) {
-            let bytes = borrowed().cast_into::<pyo3::types::PyBytes>().map_err(|error| failed(error.into()))?;
-            self.scratch.out.sized(Kind::String, bytes.as_bytes());
-        } else if is!(class.cast(), PyTuple_Type) {
-            return self.tuple(object, depth, &Hint::ANY);
-        } else {
-            return self.by_python(object, class, depth);
+    pub fn sort(&mut self, start: usize, end: End) -> Written {
+        let (end, sorted) = self.scratch.out.append(end, |bytes| {
+            let sorted = Decoder::new(Limits::FORMAT)
+                .decode(bytes.get(start..).unwrap_or_default())
+                .map(|value| value.to_value())?;
+            bytes.truncate(start);
+            sorted.encode_into(bytes);
+            Ok::<(), rawline_value::ValueError>(())
+        });
+        match sorted {
+            Ok(()) => Ok(end),
+            Err(error) => self.failed(value_error(error)),
         }
-        Ok(())
-    }
-
-    fn marked_number(&mut self, object: *mut ffi::PyObject, is_integer: bool) -> Written {
-        let start = self.scratch.out.len();
-        self.number(object)?;
-        let Some(tag) = self.scratch.out.as_vec().get_mut(start) else { return Ok(()) };
-        if is_integer && *tag == Kind::Count as u8 {
-            *tag = Kind::Integer as u8;
-            // A count of 2^63 and above would read as another number.
-            if self.scratch.out.as_slice().get(start + 1).is_some_and(|byte| *byte >= 0x80) {
-                return Err(failed(value_error("an integer beyond 64 bits with its sign; send it as a count")));
-            }
-        } else if !is_integer && *tag == Kind::Integer as u8 {
-            return Err(failed(value_error("a count below 0; send it as an integer")));
-        }
-        Ok(())
     }
 
     /// Sets, and objects that `lib/rawline/value.py` knows how to turn into others.
-    fn by_python(&mut self, object: *mut ffi::PyObject, class: *mut ffi::PyObject, depth: usize) -> Written {
+    fn by_python(
+        &mut self,
+        object: *mut ffi::PyObject,
+        class: *mut ffi::PyTypeObject,
+        depth: usize,
+        end: End,
+    ) -> Written {
         if !self.owned {
-            return Err(Stop::NeedsPython);
+            // `stop` says so from the beginning.
+            return Err(Failed);
         }
         // SAFETY: see `value`; the reference is counted from here on.
         let object = unsafe { Bound::from_borrowed_ptr(self.py, object) };
-        if is!(class.cast(), PySet_Type) || is!(class.cast(), PyFrozenSet_Type) {
-            let start = self.scratch.out.len();
-            let elements = object.len().map_err(failed)?;
-            self.begin(Kind::Set, elements, depth)?;
-            for element in object.try_iter().map_err(failed)? {
-                self.value(element.map_err(failed)?.as_ptr(), depth + 1)?;
-            }
-            return self.sort(start);
+        if is!(class, PySet_Type) || is!(class, PyFrozenSet_Type) {
+            return self.set(&object, depth, end);
         }
         // SAFETY: the function lives as long as the interpreter.
         let convert = unsafe { Bound::from_borrowed_ptr(self.py, self.types.convert) };
-        let converted = convert.call1((object,)).map_err(failed)?;
-        if depth >= DEPTH_MAX {
-            return Err(failed(value_error("containers nested more than 128 deep; send flatter values")));
+        match convert.call1((object,)) {
+            Ok(_) if depth >= DEPTH_MAX => self.too_deep(),
+            Ok(converted) => self.any(converted.as_ptr(), depth, end),
+            Err(error) => self.failed(error),
         }
-        self.value(converted.as_ptr(), depth)
     }
 
-    /// A value of the type asked for.
-    fn hinted(
-        &mut self,
-        object: *mut ffi::PyObject,
-        depth: usize,
-        hint: &Hint,
-        protocol: Option<*mut ffi::PyObject>,
-    ) -> Written {
-        // SAFETY: see `value`.
-        let class = unsafe { ffi::Py_TYPE(object) };
-        let wrong = |why: MisfitError| failed(value_error(why));
-        let start = self.scratch.out.len();
-        let is_written = if is!(class, PyUnicode_Type) {
-            // SAFETY: as above.
-            let Some(text) = (unsafe { text_of(object) }) else { return Err(self.raised()) };
-            // Python's text is UTF-8 here.
-            let text = std::str::from_utf8(text).unwrap_or_default();
-            hint.put_text(text, self.scratch.out.as_vec()).map_err(wrong)?
-        } else if is!(class, PyLong_Type) {
-            let protocol =
-                protocol.and_then(|protocol| self.protocol_text(protocol)).and_then(protocol_of).unwrap_or_default();
-            let mut overflow = 0;
-            // SAFETY: as above.
-            let number = unsafe { ffi::PyLong_AsLongLongAndOverflow(object, &mut overflow) };
-            overflow == 0 && hint.put_number(number, protocol, self.scratch.out.as_vec()).map_err(wrong)?
-        } else if is!(class, PyFloat_Type) {
-            // SAFETY: as above.
-            let real = unsafe { ffi::PyFloat_AsDouble(object) };
-            hint.put_real(real, self.scratch.out.as_vec()).map_err(wrong)?
-        } else if hint.kind() == Some(Kind::Set) && (is!(class, PyList_Type) || is!(class, PyTuple_Type)) {
-            self.value(object, depth)?;
-            if let Some(tag) = self.scratch.out.as_vec().get_mut(start) {
-                *tag = Kind::Set as u8;
-            }
-            self.sort(start)?;
-            true
-        } else if is!(class, PyList_Type) {
-            return self.list(object, depth, hint);
-        } else if is!(class, PyTuple_Type) {
-            return self.tuple(object, depth, hint);
-        } else {
-            false
+    fn set(&mut self, set: &Bound<'_, PyAny>, depth: usize, end: End) -> Written {
+        let start = self.scratch.out.len(&end);
+        let (count, elements) = match set.len().and_then(|count| Ok((count, set.try_iter()?))) {
+            Ok(both) => both,
+            Err(error) => return self.failed(error),
         };
-        if is_written {
-            return Ok(());
+        let mut end = self.begin(Kind::Set, count, depth, end)?;
+        for element in elements {
+            match element {
+                Ok(element) => end = self.any(element.as_ptr(), depth + 1, end)?,
+                Err(error) => return self.failed(error),
+            }
         }
-        self.value(object, depth)?;
-        let found = self.scratch.out.as_slice().get(start).and_then(|tag| Kind::of_tag(*tag)).unwrap_or(Kind::None);
-        hint.check(found).map_err(wrong)
-    }
-
-    /// The name of a port's protocol in another field.
-    fn protocol_text<'a>(&self, object: *mut ffi::PyObject) -> Option<&'a [u8]> {
-        // SAFETY: see `value`.
-        let class = unsafe { ffi::Py_TYPE(object) };
-        let is_text = is!(class, PyUnicode_Type) || class.cast() == self.types.name;
-        // SAFETY: as above.
-        if is_text { unsafe { text_of(object) } } else { None }
+        self.sort(start, end)
     }
 }

@@ -1,6 +1,6 @@
 """Rawline's own values: tables with names in the bytes, and lists with fields by their places, as Zeek sends its records."""
 
-from typing import Any
+from typing import Any, NamedTuple
 
 from rawline import value
 
@@ -19,6 +19,38 @@ def _tables(case: Case) -> Codec:
     recorder = codec.recorder
     codec.recorder = lambda take: recorder(lambda found: take(_plain(found)))
     return codec
+
+
+def _tables_of_classes(case: Case) -> Codec:
+    """NamedTuples as a user would write them, made from the case's description, whose records inside are dicts. In the order
+    of the class, so that the one field lies in front of what grows; `decode` makes dicts of the same objects."""
+    codec = _tables(case)
+    kinds = dict(case.value_types)
+    fields = [(field.name, _annotation(field.type, kinds.get(field.name), field.optional)) for field in case.record.fields]
+    whole = NamedTuple(case.record.name, fields)  # type: ignore[misc]
+    typed = codec.native
+    codec.native = lambda message: whole(**dict.fromkeys(whole._fields) | _with_plain_integers(typed(message)))
+    codec.encode = value.Record(whole, order="fields").encode
+    return codec
+
+
+def _annotation(type: Type, kind: str | None, optional: bool) -> Any:
+    scalars = {"bool": bool, "i32": int, "i64": int, "f64": float, "string": str, "map": dict[str, str], "record": dict[str, Any]}
+    kinds = {"address": value.Address, "port": value.Port, "timestamp": value.Timestamp, "enum": value.Name}
+    found = kinds[kind] if kind else list[scalars[type.item.kind]] if type.kind == "list" else scalars[type.kind]
+    return found | None if optional else found
+
+
+def _with_plain_integers(message: Message) -> Message:
+    """The class says of its own fields that they are integers; records inside say it themselves."""
+    plain = {}
+    for name, found in message.items():
+        if isinstance(found, value.Integer):
+            found = int(found)
+        elif isinstance(found, list):
+            found = [int(item) if isinstance(item, value.Integer) else item for item in found]
+        plain[name] = found
+    return plain
 
 
 def _tables_of_plain_dicts(case: Case) -> Codec:
@@ -133,7 +165,11 @@ def _plain(found: Any) -> Any:
 _PACKAGE = {"distribution": "rawline", "heap_seen": False}
 
 ROWS = [
-    Row("values", "rawline", _tables, **_PACKAGE, note="dicts of addresses, ports, times as such; decode makes dicts of them"),
+    Row(
+        "values", "rawline", _tables_of_classes, **_PACKAGE,
+        note="encode takes NamedTuples of addresses, ports, times as such, by a Record; decode makes dicts of them",
+    ),
+    Row("values", "rawline", _tables, variant="dict", **_PACKAGE, note="dicts of the same, with integers marked as such"),
     Row(
         "values", "rawline", _tables_of_plain_dicts, variant="plain dict", **_PACKAGE,
         note="encode takes a dict as JSON gives it, and makes addresses, ports, times of its texts and numbers by a Record",

@@ -1,0 +1,104 @@
+//! Objects as values of a type that was asked for.
+
+use crate::error::value_error;
+use crate::value::out::End;
+use crate::value::shape::text_of;
+use crate::value::types::protocol_of;
+use crate::value::write::{Writer, Written, is};
+use pyo3::ffi;
+use rawline_value::{Hint, Kind};
+
+impl Writer<'_, '_> {
+    /// A number that is asked to be an integer.
+    #[inline(always)]
+    pub fn integer(&mut self, object: *mut ffi::PyObject, hint: &Hint, depth: usize, end: End) -> Written {
+        let mut overflow = 0;
+        // SAFETY: see `value`.
+        let number = unsafe { ffi::PyLong_AsLongLongAndOverflow(object, &mut overflow) };
+        if overflow != 0 {
+            return self.hinted(object, depth, hint, None, end);
+        }
+        Ok(self.scratch.out.word(end, Kind::Integer, number as u64))
+    }
+
+    /// A value of the type asked for.
+    pub fn hinted(
+        &mut self,
+        object: *mut ffi::PyObject,
+        depth: usize,
+        hint: &Hint,
+        protocol: Option<*mut ffi::PyObject>,
+        end: End,
+    ) -> Written {
+        // SAFETY: see `value`.
+        let class = unsafe { ffi::Py_TYPE(object) };
+        let start = self.scratch.out.len(&end);
+        let (end, is_written) = if is!(class, PyUnicode_Type) {
+            // SAFETY: as above.
+            let Some(text) = (unsafe { text_of(object) }) else { return self.raised() };
+            // Python's text is UTF-8 here.
+            let text = std::str::from_utf8(text).unwrap_or_default();
+            self.scratch.out.append(end, |bytes| hint.put_text(text, bytes))
+        } else if is!(class, PyLong_Type) {
+            let protocol =
+                protocol.and_then(|protocol| self.protocol_text(protocol)).and_then(protocol_of).unwrap_or_default();
+            let mut overflow = 0;
+            // SAFETY: as above.
+            let number = unsafe { ffi::PyLong_AsLongLongAndOverflow(object, &mut overflow) };
+            match overflow {
+                0 => self.scratch.out.append(end, |bytes| hint.put_number(number, protocol, bytes)),
+                _ => (end, Ok(false)),
+            }
+        } else if is!(class, PyFloat_Type) {
+            // SAFETY: as above.
+            let real = unsafe { ffi::PyFloat_AsDouble(object) };
+            self.scratch.out.append(end, |bytes| hint.put_real(real, bytes))
+        } else if is!(class, PyList_Type) || is!(class, PyTuple_Type) {
+            return self.hinted_list(object, class, depth, hint, end);
+        } else {
+            (end, Ok(false))
+        };
+        match is_written {
+            Ok(true) => return Ok(end),
+            Ok(false) => {}
+            Err(why) => return self.failed(value_error(why)),
+        }
+        let end = self.value(object, class, depth, end)?;
+        let (end, tag) = self.scratch.out.append(end, |bytes| bytes.get(start).copied());
+        match hint.check(tag.and_then(Kind::of_tag).unwrap_or(Kind::None)) {
+            Ok(()) => Ok(end),
+            Err(why) => self.failed(value_error(why)),
+        }
+    }
+
+    /// A list's elements get the type, unless it is to be a set itself.
+    fn hinted_list(
+        &mut self,
+        object: *mut ffi::PyObject,
+        class: *mut ffi::PyTypeObject,
+        depth: usize,
+        hint: &Hint,
+        end: End,
+    ) -> Written {
+        if hint.kind() == Some(Kind::Set) {
+            let start = self.scratch.out.len(&end);
+            let end = self.value(object, class, depth, end)?;
+            let (end, ()) = self.scratch.out.append(end, |bytes| {
+                if let Some(tag) = bytes.get_mut(start) {
+                    *tag = Kind::Set as u8;
+                }
+            });
+            return self.sort(start, end);
+        }
+        if is!(class, PyList_Type) { self.list(object, depth, hint, end) } else { self.tuple(object, depth, hint, end) }
+    }
+
+    /// The name of a port's protocol in another field.
+    fn protocol_text<'a>(&self, object: *mut ffi::PyObject) -> Option<&'a [u8]> {
+        // SAFETY: see `value`.
+        let class = unsafe { ffi::Py_TYPE(object) };
+        let is_text = is!(class, PyUnicode_Type) || class.cast() == self.types.name;
+        // SAFETY: as above.
+        if is_text { unsafe { text_of(object) } } else { None }
+    }
+}

@@ -1,0 +1,133 @@
+"""A consumer that is interrupted, closed, left within a batch, or meets damage and restarts: nothing is lost."""
+
+import json
+import os
+import signal
+import threading
+from collections.abc import Callable
+from itertools import islice
+
+import pytest
+from conftest import VECTORS, Broker
+
+import rawline
+
+
+def append_batches_of_five(client: rawline.Client, topic: str, batches: int) -> list[bytes]:
+    records = [b"%d" % number for number in range(5 * batches)]
+    for first in range(0, len(records), 5):
+        client.append(topic, records[first : first + 5])
+    return records
+
+
+def test_who_leaves_off_within_a_batch_goes_on_there(client: rawline.Client, topic: str) -> None:
+    records = append_batches_of_five(client, topic, 5)
+    with client.consumer(topic, end=25) as consumer:
+        # Generators that are kept, as by the traceback of a notebook's cell, change nothing.
+        first, second = consumer.records(), consumer.records()
+        assert list(islice(first, 2)) + list(islice(second, 2)) == records[:4]
+        assert list(next(iter(consumer))) == [records[4]]
+        assert list(islice(consumer.records(), 3)) == records[5:8]
+        assert consumer.take(3).to_list()[:3] == records[8:11]
+    with client.consumer(topic, end=25) as consumer:
+        next(consumer.records())
+        assert not consumer.ended
+        assert [bytes(record) for record in consumer.records()] == records[1:] and consumer.ended
+
+
+def test_the_end_is_known_with_the_last_record(client: rawline.Client, topic: str) -> None:
+    append_batches_of_five(client, topic, 1)
+    consumer = client.consumer(topic, end=5)
+    assert not consumer.ended
+    assert consumer.take(5).records == 5 and consumer.ended and consumer.poll() is None
+    assert repr(consumer) == f"<rawline.Consumer of '{topic}', ended>"
+
+
+def test_what_came_before_ctrl_c_comes_again(client: rawline.Client, topic: str) -> None:
+    records = append_batches_of_five(client, topic, 2)
+    consumer = client.consumer(topic)
+    threading.Timer(0.2, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+    with pytest.raises(KeyboardInterrupt):
+        consumer.take(11, timeout=30)
+    client.append(topic, [b"the eleventh"])
+    assert consumer.take(11, timeout=30).to_list() == [*records, b"the eleventh"]
+
+
+def test_closing_ends_another_threads_wait(client: rawline.Client, topic: str) -> None:
+    client.append(topic, [b"x"])
+    consumer, came, ended = client.consumer(topic), threading.Event(), threading.Event()
+
+    def follow() -> None:
+        for batch in consumer:
+            assert batch.to_list() == [b"x"]
+            came.set()
+        ended.set()
+
+    follower = threading.Thread(target=follow, daemon=True)
+    follower.start()
+    assert came.wait(30)
+    consumer.close()
+    assert ended.wait(10)
+    follower.join(10)
+    assert repr(consumer) == f"<rawline.Consumer of '{topic}', closed>"
+
+
+def damaged_inside() -> tuple[bytes, int]:
+    """A batch whose checksum is right and whose data can't be unpacked, and its number of records: no broker looks inside."""
+    cases = json.loads((VECTORS / "batch/batches.json").read_text())["cases"]
+    damaged = next(bytes.fromhex(case["hex"]) for case in cases if case.get("error") == "batch_decompress")
+    return damaged, int.from_bytes(damaged[12:16], "little")
+
+
+def test_records_before_and_behind_damage_are_read(client: rawline.Client, topic: str) -> None:
+    good, (bad, bad_records) = [b"good"] * 3, damaged_inside()
+    client.append_batches(topic, rawline.build_batch(good) + bad + rawline.build_batch(good))
+    end = 3 + bad_records + 3
+    consumer = client.consumer(topic, end=end)
+    assert consumer.take(3).to_list() == good
+    # It goes on where it was, which is where the damage is.
+    for _ in range(2):
+        with pytest.raises(rawline.BatchError) as caught:
+            consumer.poll()
+        assert caught.value.code == "batch_decompress"
+    assert not consumer.ended
+    assert client.consumer(topic, end - 3, end=end).take(3).to_list() == good
+    assert client.read(topic, 0).to_list() == good
+    with pytest.raises(rawline.BatchError):
+        client.read(topic, 3)
+    # What was taken before an error comes again.
+    consumer = client.consumer(topic, end=end)
+    for _ in range(2):
+        with pytest.raises(rawline.BatchError):
+            consumer.take(end)
+    assert consumer.poll().to_list() == good  # type: ignore[union-attr]
+
+
+def test_a_broker_that_is_restarted_is_read_on(start_broker: Callable[..., Broker]) -> None:
+    broker = start_broker()
+    client = rawline.Client(broker.url)
+    records = append_batches_of_five(client, "t", 2)
+    patient, hasty = client.consumer("t"), client.consumer("t", retry_for=0)
+    assert patient.take(10).to_list() == hasty.take(10).to_list() == records
+    broker.kill()
+    with pytest.raises(rawline.RawlineError) as caught:
+        hasty.poll(timeout=30)
+    assert isinstance(caught.value, ConnectionError) and caught.value.kind in ("wait", "try_again")
+    broker.start()
+    client.append("t", [b"new"])
+    assert patient.take(1, timeout=30).to_list() == hasty.take(1, timeout=30).to_list() == [b"new"]
+
+
+def test_records_and_arrays_outlive_all_that_made_them(broker: Broker, topic: str) -> None:
+    import pyarrow
+
+    client = rawline.Client(broker.url)
+    client.append(topic, [b"a" * 1000, b"b" * 1000])
+    with client.consumer(topic, end=2) as consumer:
+        batches = consumer.take(2)
+    view, array, table = batches[0][1], pyarrow.array(batches[0]), pyarrow.table(batches)
+    del batches, consumer, client
+    other = rawline.Client(broker.url)
+    for _ in range(5):
+        other.read(topic, 0)
+    assert view == b"b" * 1000 and array.to_pylist() == table["record"].to_pylist() == [b"a" * 1000, b"b" * 1000]

@@ -1,0 +1,45 @@
+"""What a type checker knows of the package, and what it refuses. Checked, never run: an ignore that is not needed is an error."""
+
+from collections.abc import Iterator
+
+import polars
+from typing_extensions import assert_type
+
+import rawline
+from rawline import avro, measurement
+
+
+def synchronous(client: rawline.Client) -> None:
+    with client.producer("t") as producer:
+        assert_type(producer.send(bytearray(b"x")), rawline.Receipt)
+        assert_type(producer.send_many(polars.Series(["a"])), rawline.Receipt | None)
+        producer.send({"a": 1})  # type: ignore[arg-type]
+        producer.send_many([1, 2])  # type: ignore[list-item]
+        producer.send_many(b"one record")  # type: ignore[arg-type]
+        assert_type(producer.send("x").offset(timeout=1), int)
+    consumer = client.consumer("t", "latest")
+    assert_type(consumer.records(), Iterator[memoryview])
+    assert_type(consumer.poll(), rawline.Batches | None)
+    batches = consumer.take(10)
+    assert_type(batches[0], rawline.Batch)
+    assert_type(batches[:1], rawline.Batches)
+    assert_type(batches[0][0], memoryview)
+    assert_type(batches[0][1:], rawline.Batch)
+    assert_type([record for batch in consumer for record in batch], list[memoryview])
+    client.append("t", batches[0], codec=batches[0].codec)
+    client.append("t", batches)
+    client.append("t", ["x"], codec="gzip")  # type: ignore[arg-type]
+    client.consumer("t", "newest")  # type: ignore[arg-type]
+    assert_type(measurement.Reader().decode(batches), avro.Table)
+    avro.Encoder(measurement.SCHEMA).encode_table([1])  # type: ignore[arg-type]
+
+
+async def asynchronous(client: rawline.AsyncClient) -> None:
+    async with client.producer("t") as producer:
+        receipt = await producer.send(memoryview(b"x"))
+        assert_type(await receipt, int)
+        assert_type(await producer.send_many(["a", b"b"]), rawline.Receipt | None)
+    async with client.consumer("t") as consumer:
+        assert_type([record async for record in consumer.records()], list[memoryview])
+        async for batch in consumer:
+            assert_type(batch, rawline.Batch)
