@@ -43,7 +43,7 @@ pub struct ClientConfig {
     pub request_timeout: Duration,
     /// How failed reads and look-ups are tried again. Appends are not: see [`Client::append`].
     pub retries: RetryPolicy,
-    /// Connections kept open while nobody uses them.
+    /// Connections kept open while nobody uses them. More are closed when they were unused for a second.
     pub connections_idle_max: usize,
     /// Longest answer to a read that is accepted, in bytes.
     pub answer_bytes_max: u64,
@@ -85,7 +85,7 @@ struct Inner {
     path: String,
     host_header: HeaderValue,
     authorization: Option<HeaderValue>,
-    pool: Pool,
+    pool: Arc<Pool>,
 }
 
 /// A request in parts, so that it can be sent more than once.

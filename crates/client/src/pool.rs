@@ -1,23 +1,38 @@
 //! The idle connections of a client: the one used last is taken first.
 
 use crate::connection::Connection;
-use std::sync::{Mutex, PoisonError};
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::Duration;
+use tokio::time::Instant;
+
+/// How long connections beyond those that are kept wait for their next request. To open one for each request of many
+/// tasks would soon leave the system without ports: it holds back a closed connection's for a minute.
+const BEYOND_UNUSED_MAX: Duration = Duration::from_secs(1);
 
 /// Connections kept open while nobody uses them. The lock is held for a push or a pop only.
 pub(crate) struct Pool {
-    idle: Mutex<Vec<Connection>>,
+    idle: Mutex<Idle>,
     idle_max: usize,
 }
 
+#[derive(Default)]
+struct Idle {
+    /// With when they were given back, the longest unused first.
+    connections: VecDeque<(Connection, Instant)>,
+    /// Whether a task closes those beyond.
+    is_trimmed: bool,
+}
+
 impl Pool {
-    pub(crate) fn new(idle_max: usize) -> Self {
-        Pool { idle: Mutex::new(Vec::new()), idle_max }
+    pub(crate) fn new(idle_max: usize) -> Arc<Self> {
+        Arc::new(Pool { idle: Mutex::default(), idle_max })
     }
 
     /// A connection that was still open when it was last looked at.
     pub(crate) fn take(&self) -> Option<Connection> {
         loop {
-            let mut connection = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop()?;
+            let (mut connection, _) = self.lock().connections.pop_back()?;
             if !connection.is_closed() {
                 return Some(connection);
             }
@@ -25,10 +40,38 @@ impl Pool {
     }
 
     /// Keeps a connection whose answer was read to its end.
-    pub(crate) fn put(&self, connection: Connection) {
-        let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
-        if idle.len() < self.idle_max {
-            idle.push(connection);
+    pub(crate) fn put(self: &Arc<Self>, connection: Connection) {
+        if self.idle_max == 0 {
+            return;
+        }
+        let mut idle = self.lock();
+        idle.connections.push_back((connection, Instant::now()));
+        if idle.connections.len() > self.idle_max && !idle.is_trimmed {
+            idle.is_trimmed = true;
+            tokio::spawn(trim(Arc::downgrade(self)));
+        }
+    }
+
+    /// Closes connections beyond those that are kept if nobody used them for long. False once there are no others.
+    fn trim(&self) -> bool {
+        let mut idle = self.lock();
+        let now = Instant::now();
+        let is_unused = |(_, since): &mut (Connection, Instant)| now.duration_since(*since) >= BEYOND_UNUSED_MAX;
+        while idle.connections.len() > self.idle_max && idle.connections.pop_front_if(is_unused).is_some() {}
+        idle.is_trimmed = idle.connections.len() > self.idle_max;
+        idle.is_trimmed
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Idle> {
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+async fn trim(pool: Weak<Pool>) {
+    loop {
+        tokio::time::sleep(BEYOND_UNUSED_MAX).await;
+        if !pool.upgrade().is_some_and(|pool| pool.trim()) {
+            return;
         }
     }
 }

@@ -459,10 +459,11 @@ async fn send_all(client: Client, shared: Arc<Shared>) {
 
 /// Takes out what is to be sent now; if that is nothing, until when the open batch may linger.
 fn due(shared: &Shared, state: &mut State, now: Instant) -> (Vec<SealedBatch>, Option<Instant>) {
-    let deadline = state.opened_at.map(|opened_at| opened_at + shared.config.linger);
-    let lingers = deadline.is_some_and(|deadline| deadline > now);
+    // None where it lingers until it is full: no clock goes so far.
+    let deadline = state.opened_at.map(|opened_at| opened_at.checked_add(shared.config.linger));
+    let lingers = deadline.is_some_and(|deadline| deadline.is_none_or(|deadline| deadline > now));
     if lingers && state.sealed.is_empty() {
-        return (Vec::new(), deadline);
+        return (Vec::new(), deadline.flatten());
     }
     if !lingers && shared.seal(state).is_err() {
         return (Vec::new(), None);

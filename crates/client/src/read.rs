@@ -74,7 +74,8 @@ impl Client {
             checker.push(buffer.get(received..).unwrap_or_default())?;
         }
         fetched.end(first_offset, offset_next, checker.finish()?);
-        if fetched.offset_after() <= options.offset {
+        // Records that begin behind the offset would be a gap that nobody sees.
+        if first_offset > options.offset || fetched.offset_after() <= options.offset {
             let reason = format!("records {first_offset}..{} for offset {}", fetched.offset_after(), options.offset);
             return Err(exchange.not_a_brokers(reason));
         }

@@ -66,7 +66,7 @@ impl Attempts {
         let left = self.policy.give_up_after.checked_sub(now.duration_since(first_failure_at))?;
         // Between half the wait and the whole of it, so that clients that failed together do not come back together.
         let wait = self.wait.mul_f64(0.5 + fastrand::f64() / 2.0).max(error.retry_after().unwrap_or_default());
-        self.wait = (self.wait * 2).min(self.policy.wait_max);
+        self.wait = self.wait.saturating_mul(2).min(self.policy.wait_max);
         (wait <= left).then_some(wait)
     }
 }

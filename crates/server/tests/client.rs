@@ -11,6 +11,9 @@ use rawline_client::{
     Client, ClientConfig, ClientError, Consumer, ConsumerConfig, Fetched, Kind, Producer, ProducerConfig, ReadOptions,
     RetryPolicy, Start,
 };
+use std::io::{Read, Write};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::time::Duration;
 use support::Broker;
 
@@ -138,6 +141,89 @@ async fn a_client_outlives_its_connections() {
     assert!(gone.is_retryable() && gone.to_string().contains("rawline serve"), "{gone}");
     broker.start_again();
     assert_eq!(client.topic("t").await.unwrap().next_offset, 1);
+}
+
+#[tokio::test]
+async fn many_tasks_take_turns_on_their_connections() {
+    const TASKS: usize = 32;
+    let broker = Broker::start(&[]);
+    client(&broker).append_records("t", &[1], Bytes::from_static(b"x")).await.unwrap();
+    let (opened, open) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
+    let proxy = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let mut config = ClientConfig::new(format!("http://{}", proxy.local_addr().unwrap()));
+    config.connections_idle_max = 4;
+    tokio::spawn({
+        let (opened, open) = (opened.clone(), open.clone());
+        async move {
+            loop {
+                let (mut near, _) = proxy.accept().await.unwrap();
+                let mut far = tokio::net::TcpStream::connect(broker.address).await.unwrap();
+                opened.fetch_add(1, Relaxed);
+                open.fetch_add(1, Relaxed);
+                let open = open.clone();
+                tokio::spawn(async move {
+                    let _ = tokio::io::copy_bidirectional(&mut near, &mut far).await;
+                    open.fetch_sub(1, Relaxed);
+                });
+            }
+        }
+    });
+    let client = Client::new(config).unwrap();
+    let together = Arc::new(tokio::sync::Barrier::new(TASKS));
+    let tasks = (0..TASKS).map(|_| {
+        let (client, together) = (client.clone(), together.clone());
+        tokio::spawn(async move {
+            for _ in 0..20 {
+                together.wait().await;
+                assert_eq!(client.topic("t").await.unwrap().next_offset, 1);
+            }
+        })
+    });
+    for task in tasks.collect::<Vec<_>>() {
+        task.await.unwrap();
+    }
+    // Some open twice where the machine stands still for a second.
+    let opened = opened.load(Relaxed);
+    assert!(opened <= 2 * TASKS, "{opened} connections for {TASKS} tasks");
+    while open.load(Relaxed) > 4 {
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    client.topic("t").await.unwrap();
+}
+
+#[tokio::test]
+async fn an_answer_that_skips_records_is_refused() {
+    let body = batch(Codec::None, ["x".to_owned()]);
+    let server = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}", server.local_addr().unwrap());
+    let served = std::thread::spawn(move || {
+        let (mut connection, _) = server.accept().unwrap();
+        let mut request = [0; 4096];
+        assert!(connection.read(&mut request).unwrap() > 0);
+        let head = format!(
+            "HTTP/1.1 200 OK\r\ncontent-length: {}\r\nrawline-first-offset: 5\r\nrawline-next-offset: 6\r\n\r\n",
+            body.len()
+        );
+        connection.write_all(&[head.as_bytes(), &body].concat()).unwrap();
+    });
+    let client = Client::new(ClientConfig::new(url)).unwrap().with_retries(RetryPolicy::NONE);
+    let options = ReadOptions { offset: 3, ..ReadOptions::default() };
+    let error = client.read("t", &options, Fetched::default()).await.unwrap_err();
+    assert!(matches!(error, ClientError::Answer { .. }), "{error}");
+    assert!(error.to_string().contains("records 5..6 for offset 3"), "{error}");
+    served.join().unwrap();
+}
+
+#[tokio::test]
+async fn a_producer_may_linger_for_ever() {
+    let broker = Broker::start(&[]);
+    let config = ProducerConfig { linger: Duration::MAX, ..ProducerConfig::default() };
+    let producer = Producer::new(client(&broker), "t", config).unwrap();
+    producer.send(b"x").await.unwrap();
+    // The sending task sees the record while it lingers.
+    tokio::time::sleep(Duration::from_millis(20)).await;
+    producer.close().await.unwrap();
+    assert_eq!(client(&broker).topic("t").await.unwrap().next_offset, 1);
 }
 
 #[tokio::test]
