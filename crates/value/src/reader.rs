@@ -195,7 +195,7 @@ impl Pairs {
 
     /// Takes keys up to that of a known field, and gives the field's number: its value is next, and must be taken. Pairs of
     /// other keys are passed over. Nothing at the table's end.
-    #[inline]
+    #[inline(always)]
     pub fn field<const N: usize>(
         &mut self,
         reader: &mut ValueReader<'_>,
@@ -234,20 +234,34 @@ impl<'n, const N: usize> Fields<'n, N> {
     /// The fields of these names; of a name that is given twice, the first. Best in the order in which they are mostly
     /// written.
     pub const fn new(names: [&'n str; N]) -> Fields<'n, N> {
-        Fields { names, first: AtomicU32::new(0), after: [const { AtomicU32::new(u32::MAX) }; N] }
+        let mut after = [const { AtomicU32::new(0) }; N];
+        let mut number = 0;
+        while number < N {
+            #[allow(clippy::indexing_slicing, reason = "below N")]
+            let follower = &mut after[number];
+            number += 1;
+            *follower = AtomicU32::new(number as u32);
+        }
+        Fields { names, first: AtomicU32::new(0), after }
     }
 
-    /// The field of this name, looked for first where it was after the field before, then from that one on.
+    /// The field of this name, looked for first where it was after the field before.
     #[inline]
     fn find(&self, name: &[u8], last: usize) -> Option<usize> {
-        let guess = self.followers(last).map_or(u32::MAX, |follower| follower.load(Relaxed)) as usize;
-        let is = |number: &usize| self.names.get(*number).is_some_and(|field| field.as_bytes() == name);
-        if is(&guess) {
-            return Some(guess);
-        }
-        let found = (last..N).chain(0..last.min(N)).find(is)?;
+        let guess = self.follower(last).map_or(last, |follower| follower.load(Relaxed) as usize);
+        if self.is(guess, name) { Some(guess) } else { self.search(name, last) }
+    }
+
+    #[inline]
+    fn is(&self, number: usize, name: &[u8]) -> bool {
+        self.names.get(number).is_some_and(|field| field.as_bytes() == name)
+    }
+
+    /// Looks for a field from the one behind the last on.
+    fn search(&self, name: &[u8], last: usize) -> Option<usize> {
+        let found = (last..N).chain(0..last.min(N)).find(|number| self.is(*number, name))?;
         if (found + N - last) % N >= Self::NEAR
-            && let Some(follower) = self.followers(last)
+            && let Some(follower) = self.follower(last)
         {
             follower.store(found as u32, Relaxed);
         }
@@ -255,7 +269,7 @@ impl<'n, const N: usize> Fields<'n, N> {
     }
 
     #[inline]
-    fn followers(&self, last: usize) -> Option<&AtomicU32> {
+    fn follower(&self, last: usize) -> Option<&AtomicU32> {
         if last == 0 { Some(&self.first) } else { self.after.get(last - 1) }
     }
 }
