@@ -181,6 +181,17 @@ def test_objects_that_need_python_are_written_in_classes_too() -> None:
     assert Record(Mixed).encode(mixed) == value.encode(expected)
 
 
+def test_types_asked_for_mean_the_same_as_in_json() -> None:
+    record = Record({"ports": "port@proto", "proto": "enum", "tags": "set", "size": "real", "at": "timestamp"})
+    read = record.decode(record.encode({"ports": [53, 80], "proto": "udp", "tags": ["b", "a", "b"], "size": 2**63, "at": 1}))
+    assert read["ports"] == [value.Port("53/udp"), value.Port("80/udp")]
+    assert read["tags"] == {"a", "b"} and read["size"] == 2.0**63
+    with pytest.raises(ValueFormatError, match="field at: 9223372036854775808 is no timestamp"):
+        record.encode({"at": 2**63})
+    with pytest.raises(ValueFormatError, match="beyond 64 bits"):
+        record.encode({"size": 2**64})
+
+
 def test_what_does_not_fit_a_class_is_refused() -> None:
     record = Record(Dns)
     for wrong in [as_dict(WHOLE), tuple(WHOLE), None, tuple.__new__(Dns, [1])]:
@@ -190,11 +201,11 @@ def test_what_does_not_fit_a_class_is_refused() -> None:
         Record({"a": "any"}).encode([])  # type: ignore[arg-type]
     bad: Any
     for field, bad, why in [
-        ("query", 1, "count was given for a field of type string"),
-        ("orig_h", "10.0.0", "not an IPv4"),
-        ("qtype", 2**63, "a field of type integer"),
-        ("queries", -1, "no count"),
-        ("ttls", ["x"], "a field of type integer"),
+        ("query", 1, "field query: .* count was given for a field of type string"),
+        ("orig_h", "10.0.0", "field orig_h: .*not an IPv4"),
+        ("qtype", 2**63, "field qtype: 9223372036854775808 is no integer; they begin at"),
+        ("queries", -1, "field queries: -1 is no count"),
+        ("ttls", ["x"], "field ttls: .* a field of type integer"),
         ("rejected", "\ud800", "no UTF-8"),
     ]:
         with pytest.raises(ValueFormatError, match=why):

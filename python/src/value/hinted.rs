@@ -1,12 +1,11 @@
 //! Objects as values of a type that was asked for.
 
-use crate::error::value_error;
 use crate::value::out::End;
 use crate::value::shape::text_of;
 use crate::value::types::protocol_of;
-use crate::value::write::{Writer, Written, is};
+use crate::value::write::{Writer, Written, is, unsigned};
 use pyo3::ffi;
-use rawline_value::{Hint, Kind};
+use rawline_value::{Hint, Kind, Value};
 
 impl Writer<'_, '_> {
     /// A number that is asked to be an integer.
@@ -45,52 +44,57 @@ impl Writer<'_, '_> {
             let mut overflow = 0;
             // SAFETY: as above.
             let number = unsafe { ffi::PyLong_AsLongLongAndOverflow(object, &mut overflow) };
-            match overflow {
-                0 => self.scratch.out.append(end, |bytes| hint.put_number(number, protocol, bytes)),
-                _ => (end, Ok(false)),
+            let number =
+                if overflow > 0 { unsigned(object).map(i128::from) } else { (overflow == 0).then_some(number.into()) };
+            match number {
+                Some(number) => self.scratch.out.append(end, |bytes| hint.put_number(number, protocol, bytes)),
+                None => (end, Ok(false)),
             }
         } else if is!(class, PyFloat_Type) {
             // SAFETY: as above.
             let real = unsafe { ffi::PyFloat_AsDouble(object) };
             self.scratch.out.append(end, |bytes| hint.put_real(real, bytes))
         } else if is!(class, PyList_Type) || is!(class, PyTuple_Type) {
-            return self.hinted_list(object, class, depth, hint, end);
+            return self.hinted_list(object, class, depth, hint, protocol, end);
         } else {
             (end, Ok(false))
         };
         match is_written {
             Ok(true) => return Ok(end),
             Ok(false) => {}
-            Err(why) => return self.failed(value_error(why)),
+            Err(why) => return self.misfit(why),
         }
         let end = self.value(object, class, depth, end)?;
         let (end, tag) = self.scratch.out.append(end, |bytes| bytes.get(start).copied());
         match hint.check(tag.and_then(Kind::of_tag).unwrap_or(Kind::None)) {
             Ok(()) => Ok(end),
-            Err(why) => self.failed(value_error(why)),
+            Err(why) => self.misfit(why),
         }
     }
 
-    /// A list's elements get the type, unless it is to be a set itself.
+    /// A list's elements get the type, unless it is to be a set itself, where what is there twice is there once.
     fn hinted_list(
         &mut self,
         object: *mut ffi::PyObject,
         class: *mut ffi::PyTypeObject,
         depth: usize,
         hint: &Hint,
+        protocol: Option<*mut ffi::PyObject>,
         end: End,
     ) -> Written {
         if hint.kind() == Some(Kind::Set) {
             let start = self.scratch.out.len(&end);
             let end = self.value(object, class, depth, end)?;
-            let (end, ()) = self.scratch.out.append(end, |bytes| {
-                if let Some(tag) = bytes.get_mut(start) {
-                    *tag = Kind::Set as u8;
-                }
+            return self.replace(start, end, |list| match list {
+                Value::Vector(elements) => Value::Set(elements.into_iter().collect()),
+                other => other,
             });
-            return self.sort(start, end);
         }
-        if is!(class, PyList_Type) { self.list(object, depth, hint, end) } else { self.tuple(object, depth, hint, end) }
+        if is!(class, PyList_Type) {
+            self.list(object, depth, hint, protocol, end)
+        } else {
+            self.tuple(object, depth, hint, protocol, end)
+        }
     }
 
     /// The name of a port's protocol in another field.

@@ -16,6 +16,8 @@ const SHAPES_MAX: usize = 32;
 pub struct Entry {
     /// Which of the dict's pairs; none if it has none for this field.
     pub pair: Option<usize>,
+    /// For errors.
+    pub name: Box<str>,
     /// The key's tag, size and bytes, and how many these are; more than a block are in `head_long`.
     pub head: [u8; BLOCK_BYTES],
     pub head_bytes: usize,
@@ -168,7 +170,7 @@ impl Shape {
         let has_fields = !fields.hints.is_empty();
         let pair_of = |name: &[u8]| texts.iter().position(|text| *text == name);
         let mut shape = Shape { keys: Vec::new(), texts: Vec::new(), entries: Vec::new(), has_fields };
-        let entry = |pair: Option<usize>, head: &[u8], hint: Hint| {
+        let entry = |pair: Option<usize>, name: &[u8], head: &[u8], hint: Hint| {
             let protocol = hint.protocol_field().and_then(|name| pair_of(name.as_bytes()));
             let mut block = [0; BLOCK_BYTES];
             for (place, byte) in block.iter_mut().zip(head) {
@@ -179,6 +181,7 @@ impl Shape {
             let natural = natural_class(hint.kind(), types);
             Entry {
                 pair,
+                name: String::from_utf8_lossy(name).into(),
                 head: block,
                 head_bytes: head.len(),
                 head_long,
@@ -194,8 +197,9 @@ impl Shape {
                 let name = String::from_utf8_lossy(text);
                 return Err(format!("field {name:?} is not one of the record's; name it there or leave it out"));
             }
-            shape.entries =
-                fields.hints.iter().map(|(name, hint)| entry(pair_of(name.as_bytes()), &[], hint.clone())).collect();
+            let field =
+                |(name, hint): &(String, Hint)| entry(pair_of(name.as_bytes()), name.as_bytes(), &[], hint.clone());
+            shape.entries = fields.hints.iter().map(field).collect();
         } else {
             let mut order: Vec<usize> = (0..texts.len()).collect();
             order.sort_by_key(|place| {
@@ -207,7 +211,7 @@ impl Shape {
                 let text = texts.get(place).copied().unwrap_or_default();
                 let mut head = Vec::new();
                 rawline_value::Put::put(text, &mut head);
-                shape.entries.push(entry(Some(place), &head, hint_of(text)));
+                shape.entries.push(entry(Some(place), text, &head, hint_of(text)));
             }
         }
         for (pair, text) in pairs.iter().zip(texts) {

@@ -135,13 +135,13 @@ impl Writer<'_, '_> {
             return self.value(value, class, depth + 1, end);
         }
         if is!(class, PyLong_Type) && entry.hint.kind() == Some(Kind::Integer) {
-            return self.integer(value, &entry.hint, depth + 1, end);
+            return self.integer(value, &entry.hint, depth + 1, end).map_err(|failed| self.named(&entry.name, failed));
         }
         if is!(class, PyUnicode_Type) && entry.hint.kind() == Some(Kind::Enum) {
             return self.text(value, Kind::Enum, end);
         }
         let protocol = entry.protocol.and_then(|place| protocol(self, place));
-        self.hinted(value, depth + 1, &entry.hint, protocol, end)
+        self.hinted(value, depth + 1, &entry.hint, protocol, end).map_err(|failed| self.named(&entry.name, failed))
     }
 
     #[cold]

@@ -10,7 +10,7 @@ use crate::value::shape::{Fields, Pair, Shapes, natural_class, text_of};
 use crate::value::types::{Address, Port, Subnet, Timespan, Timestamp, Types, types};
 use pyo3::ffi;
 use pyo3::prelude::*;
-use rawline_value::{Decoder, Hint, Kind, Limits, Put};
+use rawline_value::{Decoder, Hint, Kind, Limits, MisfitError, Put, Value};
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
@@ -96,6 +96,7 @@ pub fn encode<T>(
     place.put(scratch);
     done.map_err(|stop| match stop {
         Stop::Failed(error) => *error,
+        Stop::Misfit(why) => value_error(why),
         Stop::NeedsPython => value_error("the value can't be written"),
     })
 }
@@ -103,6 +104,8 @@ pub fn encode<T>(
 enum Stop {
     /// Python code must run: begin again, counting references.
     NeedsPython,
+    /// Of a type that was asked for.
+    Misfit(Box<MisfitError>),
     Failed(Box<PyErr>),
 }
 
@@ -131,6 +134,20 @@ macro_rules! is {
 }
 
 pub(super) use is;
+
+/// An integer above what an `i64` holds, if a `u64` does.
+#[cold]
+pub fn unsigned(object: *mut ffi::PyObject) -> Option<u64> {
+    // SAFETY: see `Writer::value`; the object is an integer.
+    let number = unsafe { ffi::PyLong_AsUnsignedLongLong(object) };
+    // SAFETY: with the GIL held.
+    if unsafe { ffi::PyErr_Occurred() }.is_null() {
+        return Some(number);
+    }
+    // SAFETY: as above.
+    unsafe { ffi::PyErr_Clear() };
+    None
+}
 
 impl Writer<'_, '_> {
     fn root(&mut self, object: *mut ffi::PyObject, end: End) -> Written {
@@ -210,13 +227,13 @@ impl Writer<'_, '_> {
             } else if class == types.timespan {
                 out.word(end, Kind::Timespan, object_is.cast_unchecked::<Timespan>().get().0 as u64)
             } else if is!(known, PyList_Type) {
-                return self.list(object, depth, &Hint::ANY, end);
+                return self.list(object, depth, &Hint::ANY, None, end);
             } else if is!(known, PyDict_Type) {
                 return self.table(object, depth, end);
             } else if ptr::eq(object, ffi::Py_None()) {
                 out.byte(end, Kind::None as u8)
             } else if is!(known, PyTuple_Type) {
-                return self.tuple(object, depth, &Hint::ANY, end);
+                return self.tuple(object, depth, &Hint::ANY, None, end);
             } else if class == types.subnet {
                 out.append(end, |bytes| object_is.cast_unchecked::<Subnet>().get().0.put(bytes)).0
             } else if is!(known, PyBytes_Type) {
@@ -250,15 +267,10 @@ impl Writer<'_, '_> {
 
     #[cold]
     fn long_number(&mut self, object: *mut ffi::PyObject, overflow: i32, end: End) -> Written {
-        if overflow > 0 {
-            // SAFETY: see `value`.
-            let count = unsafe { ffi::PyLong_AsUnsignedLongLong(object) };
-            // SAFETY: with the GIL held.
-            if unsafe { ffi::PyErr_Occurred() }.is_null() {
-                return Ok(self.scratch.out.word(end, Kind::Count, count));
-            }
-            // SAFETY: as above.
-            unsafe { ffi::PyErr_Clear() };
+        if overflow > 0
+            && let Some(count) = unsigned(object)
+        {
+            return Ok(self.scratch.out.word(end, Kind::Count, count));
         }
         self.failed(value_error("a number beyond 64 bits; send it as text, or as a float if it may be rounded"))
     }
@@ -301,6 +313,21 @@ impl Writer<'_, '_> {
         Err(Failed)
     }
 
+    #[cold]
+    pub fn misfit(&mut self, why: MisfitError) -> Written {
+        self.stop = Stop::Misfit(Box::new(why));
+        Err(Failed)
+    }
+
+    /// The error of a field of this name.
+    #[cold]
+    pub fn named(&mut self, name: &str, failed: Failed) -> Failed {
+        if let Stop::Misfit(why) = &self.stop {
+            self.stop = Stop::Failed(Box::new(value_error(format!("field {name}: {why}"))));
+        }
+        failed
+    }
+
     /// The type and the size of a container.
     #[inline]
     pub fn begin(&mut self, kind: Kind, elements: usize, depth: usize, end: End) -> Written {
@@ -318,18 +345,32 @@ impl Writer<'_, '_> {
         self.failed(value_error("containers nested more than 128 deep; send flatter values"))
     }
 
-    pub fn list(&mut self, object: *mut ffi::PyObject, depth: usize, hint: &Hint, end: End) -> Written {
+    pub fn list(
+        &mut self,
+        object: *mut ffi::PyObject,
+        depth: usize,
+        hint: &Hint,
+        protocol: Option<*mut ffi::PyObject>,
+        end: End,
+    ) -> Written {
         // SAFETY: see `value`; an index past the end, should Python code have shortened the list, gives null.
         let length = unsafe { ffi::PyList_Size(object) };
         // SAFETY: as above.
-        self.elements(length, |index| unsafe { ffi::PyList_GetItem(object, index) }, depth, hint, end)
+        self.elements(length, |index| unsafe { ffi::PyList_GetItem(object, index) }, depth, hint, protocol, end)
     }
 
-    pub fn tuple(&mut self, object: *mut ffi::PyObject, depth: usize, hint: &Hint, end: End) -> Written {
+    pub fn tuple(
+        &mut self,
+        object: *mut ffi::PyObject,
+        depth: usize,
+        hint: &Hint,
+        protocol: Option<*mut ffi::PyObject>,
+        end: End,
+    ) -> Written {
         // SAFETY: see `value`; a tuple keeps its elements.
         let length = unsafe { ffi::PyTuple_Size(object) };
         // SAFETY: as above.
-        self.elements(length, |index| unsafe { ffi::PyTuple_GetItem(object, index) }, depth, hint, end)
+        self.elements(length, |index| unsafe { ffi::PyTuple_GetItem(object, index) }, depth, hint, protocol, end)
     }
 
     #[inline(always)]
@@ -339,6 +380,7 @@ impl Writer<'_, '_> {
         element: impl Fn(ffi::Py_ssize_t) -> *mut ffi::PyObject,
         depth: usize,
         hint: &Hint,
+        protocol: Option<*mut ffi::PyObject>,
         end: End,
     ) -> Written {
         let mut end = self.begin(Kind::Vector, length.unsigned_abs(), depth, end)?;
@@ -357,7 +399,7 @@ impl Writer<'_, '_> {
             } else if kind == Some(Kind::Integer) && is!(class, PyLong_Type) {
                 self.integer(element, hint, depth + 1, end)?
             } else {
-                self.hinted(element, depth + 1, hint, None, end)?
+                self.hinted(element, depth + 1, hint, protocol, end)?
             };
         }
         Ok(end)
@@ -372,12 +414,17 @@ impl Writer<'_, '_> {
 
     /// Brings the container that begins at `start` into the format's order.
     pub fn sort(&mut self, start: usize, end: End) -> Written {
+        self.replace(start, end, |value| value)
+    }
+
+    /// Makes another value of the one that begins at `start`.
+    pub fn replace(&mut self, start: usize, end: End, other: impl FnOnce(Value) -> Value) -> Written {
         let (end, sorted) = self.scratch.out.append(end, |bytes| {
-            let sorted = Decoder::new(Limits::FORMAT)
+            let written = Decoder::new(Limits::FORMAT)
                 .decode(bytes.get(start..).unwrap_or_default())
                 .map(|value| value.to_value())?;
             bytes.truncate(start);
-            sorted.encode_into(bytes);
+            other(written).encode_into(bytes);
             Ok::<(), rawline_value::ValueError>(())
         });
         match sorted {
