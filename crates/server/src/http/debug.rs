@@ -22,6 +22,7 @@ const HELP: &str = "GET /debug/pprof/profile?seconds=10     CPU profile in pprof
 
 /// Serves profiles until the process ends.
 pub async fn serve(listener: TcpListener) {
+    take_first_sample();
     loop {
         let Ok((stream, _)) = listener.accept().await else {
             tokio::time::sleep(Duration::from_millis(50)).await;
@@ -61,12 +62,25 @@ async fn answer(request: Request<Incoming>) -> Response<Full<Bytes>> {
 
 type Encode = fn(pprof::Report) -> Result<Vec<u8>, pprof::Error>;
 
+/// The first sample of a process allocates, to read its libraries' tables, in the signal's handler. If the signal then
+/// found a thread in the allocator, both would wait for ever: so this thread takes it here, where it is not.
+fn take_first_sample() {
+    // Of the timer nothing comes for a second.
+    if let Ok(_guard) = pprof::ProfilerGuardBuilder::default().frequency(1).build() {
+        // SAFETY: the signal has a handler, the guard's, and is done with when this returns.
+        unsafe { libc::raise(libc::SIGPROF) };
+    }
+}
+
 async fn profile(seconds: u64, encode: Encode) -> Result<Vec<u8>, pprof::Error> {
     let guard = pprof::ProfilerGuardBuilder::default().frequency(SAMPLES_PER_SECOND).build()?;
     tokio::time::sleep(Duration::from_secs(seconds)).await;
-    let report = guard.report().build()?;
-    drop(guard);
-    encode(report)
+    // Names are looked up in the binary, which takes a second where there is much.
+    tokio::task::block_in_place(|| {
+        let report = guard.report().build()?;
+        drop(guard);
+        encode(report)
+    })
 }
 
 fn encode(report: pprof::Report) -> Result<Vec<u8>, pprof::Error> {
