@@ -67,7 +67,7 @@ check: ## Formatting and lints
 	$(CARGO) fmt --all --check --manifest-path lab/rust/Cargo.toml
 	$(CARGO) clippy --all-targets --locked --manifest-path lab/rust/Cargo.toml -- -D warnings
 
-lab: lab-build ## Measure the wire formats in three languages: about 30 minutes; fills in docs/wire-formats.md
+lab: lab-build ## Measure the wire formats in three languages: about 35 minutes; fills in docs/wire-formats.md
 	lab/run.sh full
 
 lab-quick: lab-build ## Two messages of the laboratory: about 3 minutes

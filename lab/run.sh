@@ -2,7 +2,7 @@
 # One run of the laboratory: writes the messages, checks that the languages read each other, measures, makes the page.
 #
 #   lab/run.sh quick     two messages at their base size, about 3 minutes once it is built; the page is lab/out/report.html
-#   lab/run.sh full      everything, about 30 minutes; fills in docs/wire-formats.md, and puts page and raw results beside it
+#   lab/run.sh full      everything, about 35 minutes; fills in docs/wire-formats.md, and puts page and raw results beside it
 #
 # What is measured must be built: `make lab-build`. Leave the machine alone meanwhile. Every figure is appended to
 # lab/out/results.jsonl when it is had (Python's at its end), so that a run that is broken off has lost none of them.
