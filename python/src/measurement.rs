@@ -129,6 +129,7 @@ impl MeasurementCore {
         let batch = RecordBatch::try_new(schema.clone(), arrays).map_err(arrow_error)?;
         Ok(Table::new(schema, vec![batch]))
     }
+
     fn strings(&self) -> Arc<StringArray> {
         let mut known = self.strings.lock().unwrap_or_else(PoisonError::into_inner);
         if known.len() < self.table.strings().len() as usize {

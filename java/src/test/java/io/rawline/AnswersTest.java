@@ -30,12 +30,12 @@ class AnswersTest {
 
         Speaker(boolean hangsUp) throws IOException {
             this.hangsUp = hangsUp;
-            start(() -> {
+            Aside.start(() -> {
                 while (true) {
                     Socket connection = socket.accept();
                     connected.incrementAndGet();
                     open.incrementAndGet();
-                    start(() -> speak(connection));
+                    Aside.start(() -> speak(connection));
                 }
             });
         }
@@ -65,22 +65,6 @@ class AnswersTest {
         public void close() throws IOException {
             socket.close();
         }
-    }
-
-    private interface Work {
-        void run() throws IOException;
-    }
-
-    private static void start(Work work) {
-        Thread thread = new Thread(() -> {
-            try {
-                work.run();
-            } catch (IOException error) {
-                // The other end was closed.
-            }
-        });
-        thread.setDaemon(true);
-        thread.start();
     }
 
     private static byte[] answer(String head, ByteBuffer body) {

@@ -73,7 +73,7 @@ class TlsTest {
         ServerSocket server =
                 context.getServerSocketFactory().createServerSocket(0, 50, InetAddress.getByName("127.0.0.1"));
         URI url = URI.create(broker.url());
-        start(() -> {
+        Aside.start(() -> {
             while (true) {
                 Socket outside = server.accept();
                 Socket inside = new Socket(url.getHost(), url.getPort());
@@ -85,27 +85,11 @@ class TlsTest {
     }
 
     private static void pump(Socket from, Socket to) {
-        start(() -> {
+        Aside.start(() -> {
             try (from; to) {
                 from.getInputStream().transferTo(to.getOutputStream());
             }
         });
-    }
-
-    private interface Work {
-        void run() throws IOException;
-    }
-
-    private static void start(Work work) {
-        Thread thread = new Thread(() -> {
-            try {
-                work.run();
-            } catch (IOException error) {
-                // One end was closed, which ends the work.
-            }
-        });
-        thread.setDaemon(true);
-        thread.start();
     }
 
     private static ClientConfig config(ServerSocket proxy, SSLContext trusted) {
