@@ -266,7 +266,7 @@ impl ClientCore {
         topic: String,
         start: &str,
         start_number: &Bound<'_, PyAny>,
-        offset_end: Option<&Bound<'_, PyAny>>,
+        end_offset: Option<&Bound<'_, PyAny>>,
         bytes_max: &Bound<'_, PyAny>,
         wait: f64,
         retry_for: f64,
@@ -284,7 +284,7 @@ impl ClientCore {
         };
         let config = ConsumerConfig {
             start,
-            offset_end: whole_option("end", offset_end)?,
+            end_offset: whole_option("end", end_offset)?,
             bytes_max: whole("bytes_max", bytes_max)?,
             wait: seconds("wait", wait)?,
             retries: retries(retry_for)?,

@@ -79,7 +79,7 @@ impl Shared {
         }
         let State::Open(consumer) = &mut *state else { return Ok(false) };
         let asked = consumer.offset();
-        let end = self.config.offset_end.unwrap_or(u64::MAX);
+        let end = self.config.end_offset.unwrap_or(u64::MAX);
         let Some(fetched) = consumer.next().await? else {
             self.ended.store(true, Ordering::Release);
             return Ok(false);

@@ -20,13 +20,13 @@ use thiserror::Error;
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::{Instant, sleep_until};
 
-/// The offsets that an append's records got: `first_offset..offset_next`.
+/// The offsets that an append's records got: `first_offset..next_offset`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Appended {
     /// Offset of the first record.
     pub first_offset: u64,
     /// The offset behind the last.
-    pub offset_next: u64,
+    pub next_offset: u64,
 }
 
 /// Why nothing was appended, or it is not known whether it was.
@@ -147,10 +147,10 @@ pub(crate) struct Appender {
     writer_id: u64,
     commit: u64,
     appended_us: u64,
-    /// The offset behind what was begun; ahead of `offset_next` while commits are being confirmed.
+    /// The offset behind what was begun; ahead of `next_offset` while commits are being confirmed.
     begun_next: u64,
     index: Arc<RwLock<Index>>,
-    offset_next: watch::Sender<u64>,
+    next_offset: watch::Sender<u64>,
     metrics: crate::metrics::TopicMetrics,
 }
 
@@ -161,7 +161,7 @@ impl Appender {
         clock: Arc<dyn Clock>,
         config: &Config,
         index: Arc<RwLock<Index>>,
-        offset_next: watch::Sender<u64>,
+        next_offset: watch::Sender<u64>,
     ) -> Self {
         let metrics = crate::metrics::TopicMetrics::new(&name);
         let appended_us = index.read().unwrap_or_else(PoisonError::into_inner).appended_us().unwrap_or(0);
@@ -177,7 +177,7 @@ impl Appender {
             appended_us,
             begun_next: 0,
             index,
-            offset_next,
+            next_offset,
             metrics,
         }
     }
@@ -261,8 +261,8 @@ impl Appender {
         self.metrics.committed(header.records, header.object_bytes, started.elapsed());
         let mut first_offset = header.first_offset;
         for (records, answer) in callers {
-            let appended = Appended { first_offset, offset_next: first_offset + records };
-            first_offset = appended.offset_next;
+            let appended = Appended { first_offset, next_offset: first_offset + records };
+            first_offset = appended.next_offset;
             // A caller that went away is no reason to fail: its records are stored.
             let _ = answer.send(Ok(appended));
         }
@@ -286,7 +286,7 @@ impl Appender {
         loop {
             if confirming.is_empty() {
                 // What was begun has ended, well or not: the index says what is stored.
-                self.begun_next = *self.offset_next.borrow();
+                self.begun_next = *self.next_offset.borrow();
             }
             self.commit += 1;
             self.appended_us = self.appended_us.max(self.clock.now_us());
@@ -300,14 +300,14 @@ impl Appender {
             let header = object.header;
             match self.store.begin(&self.name, object).await {
                 Ok(begun) => {
-                    self.begun_next = header.offset_next();
+                    self.begun_next = header.next_offset();
                     return Ok((header, begun));
                 }
                 Err(CommitError::Exists) => {
                     while let Some(confirmed) = confirming.next().await {
                         self.settle(confirmed);
                     }
-                    if *self.offset_next.borrow() == stamp.first_offset {
+                    if *self.next_offset.borrow() == stamp.first_offset {
                         self.catch_up(stamp.first_offset).await?;
                     }
                 }
@@ -317,13 +317,13 @@ impl Appender {
     }
 
     fn take_in(&self, header: &Header, location: Location) -> Result<(), StoreError> {
-        let known = Known { offset_next: header.offset_next(), appended_us: header.appended_us };
+        let known = Known { next_offset: header.next_offset(), appended_us: header.appended_us };
         self.index
             .write()
             .unwrap_or_else(PoisonError::into_inner)
-            .push(header.first_offset, header.offset_next(), location, header.object_bytes, Some(known))
+            .push(header.first_offset, header.next_offset(), location, header.object_bytes, Some(known))
             .map_err(|gap| StoreError::human(format!("topic {}: {gap}", self.name)))?;
-        self.offset_next.send_replace(header.offset_next());
+        self.next_offset.send_replace(header.next_offset());
         Ok(())
     }
 
@@ -333,16 +333,16 @@ impl Appender {
         let listed = self.store.list(&self.name, offset).await?;
         let mut index = self.index.write().unwrap_or_else(PoisonError::into_inner);
         index.extend(&listed).map_err(|gap| StoreError::human(format!("topic {}: {gap}", self.name)))?;
-        let offset_next = index.offset_next();
+        let next_offset = index.next_offset();
         self.appended_us = self.appended_us.max(index.appended_us().unwrap_or(0));
         drop(index);
-        if offset_next <= offset {
+        if next_offset <= offset {
             return Err(StoreError::wait(format!(
                 "topic {}: an object is at offset {offset} but the store does not list it yet; try again",
                 self.name
             )));
         }
-        self.offset_next.send_replace(offset_next);
+        self.next_offset.send_replace(next_offset);
         Ok(())
     }
 }

@@ -19,7 +19,7 @@ struct Entry {
 #[derive(Debug, Default)]
 pub(crate) struct Index {
     entries: VecDeque<Entry>,
-    offset_next: u64,
+    next_offset: u64,
     bytes: u64,
 }
 
@@ -27,7 +27,7 @@ pub(crate) struct Index {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Found {
     pub at: ObjectAt,
-    pub offset_next: u64,
+    pub next_offset: u64,
     pub verified: bool,
 }
 
@@ -44,14 +44,14 @@ impl Index {
     /// first object may begin anywhere (its front may have been deleted).
     pub fn extend(&mut self, listed: &[Listed]) -> Result<(), Gap> {
         for (number, object) in listed.iter().enumerate() {
-            if object.first_offset < self.offset_next && !self.entries.is_empty() {
+            if object.first_offset < self.next_offset && !self.entries.is_empty() {
                 continue;
             }
             // A store that does not read headers knows where an object ends by where the next one begins.
-            let end = object.known.map(|known| known.offset_next);
+            let end = object.known.map(|known| known.next_offset);
             let end = end.or_else(|| listed.get(number + 1).map(|next| next.first_offset));
-            let Some(offset_next) = end else { break };
-            self.push(object.first_offset, offset_next, object.location, object.bytes, object.known)?;
+            let Some(next_offset) = end else { break };
+            self.push(object.first_offset, next_offset, object.location, object.bytes, object.known)?;
         }
         Ok(())
     }
@@ -60,30 +60,30 @@ impl Index {
     pub fn push(
         &mut self,
         first_offset: u64,
-        offset_next: u64,
+        next_offset: u64,
         location: Location,
         bytes: u64,
         known: Option<Known>,
     ) -> Result<(), Gap> {
-        if !self.entries.is_empty() && first_offset != self.offset_next || offset_next <= first_offset {
-            return Err(Gap { expected: self.offset_next, found: first_offset });
+        if !self.entries.is_empty() && first_offset != self.next_offset || next_offset <= first_offset {
+            return Err(Gap { expected: self.next_offset, found: first_offset });
         }
         let appended_us = known.map_or(0, |known| known.appended_us);
         // An object is at most `OBJECT_BYTES_MAX` long.
         let bytes_small = u32::try_from(bytes).unwrap_or(u32::MAX);
         self.entries.push_back(Entry { first_offset, appended_us, location, bytes: bytes_small, verified: false });
-        self.offset_next = offset_next;
+        self.next_offset = next_offset;
         self.bytes += bytes;
         Ok(())
     }
 
-    pub fn offset_next(&self) -> u64 {
-        self.offset_next
+    pub fn next_offset(&self) -> u64 {
+        self.next_offset
     }
 
-    /// The first offset there is; `offset_next` in an empty topic.
+    /// The first offset there is; `next_offset` in an empty topic.
     pub fn first_offset(&self) -> u64 {
-        self.entries.front().map_or(self.offset_next, |entry| entry.first_offset)
+        self.entries.front().map_or(self.next_offset, |entry| entry.first_offset)
     }
 
     pub fn is_empty(&self) -> bool {
@@ -105,7 +105,7 @@ impl Index {
 
     /// The object that holds `offset`, if it is there.
     pub fn find(&self, offset: u64) -> Option<Found> {
-        if offset >= self.offset_next {
+        if offset >= self.next_offset {
             return None;
         }
         let behind = self.entries.partition_point(|entry| entry.first_offset <= offset);
@@ -115,9 +115,9 @@ impl Index {
     /// The object at `position` among the topic's, from 0.
     pub fn at(&self, position: usize) -> Option<Found> {
         let entry = self.entries.get(position)?;
-        let offset_next = self.entries.get(position + 1).map_or(self.offset_next, |next| next.first_offset);
+        let next_offset = self.entries.get(position + 1).map_or(self.next_offset, |next| next.first_offset);
         let at = ObjectAt { first_offset: entry.first_offset, location: entry.location, bytes: u64::from(entry.bytes) };
-        Some(Found { at, offset_next, verified: entry.verified })
+        Some(Found { at, next_offset, verified: entry.verified })
     }
 
     /// Time of the append of the object at `position`; `Some(0)` while the store has not been asked.

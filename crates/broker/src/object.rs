@@ -118,7 +118,7 @@ pub struct Header {
 
 impl Header {
     /// The offset behind the object's last record.
-    pub fn offset_next(&self) -> u64 {
+    pub fn next_offset(&self) -> u64 {
         self.first_offset + u64::from(self.records)
     }
 

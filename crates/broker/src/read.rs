@@ -33,8 +33,8 @@ pub struct ReadAnswer {
     pub first_offset: u64,
     /// The offset behind the last record in `pieces`.
     pub end_offset: u64,
-    /// The topic's `offset_next`.
-    pub offset_next: u64,
+    /// The topic's `next_offset`.
+    pub next_offset: u64,
     /// The batches, in order.
     pub pieces: Vec<Piece>,
 }
@@ -96,12 +96,12 @@ impl Topic {
     pub async fn read(&self, request: &ReadRequest) -> Result<ReadAnswer, ReadError> {
         self.wait(request.offset, request.wait).await;
         let mut answer =
-            ReadAnswer { first_offset: request.offset, end_offset: request.offset, offset_next: 0, pieces: Vec::new() };
+            ReadAnswer { first_offset: request.offset, end_offset: request.offset, next_offset: 0, pieces: Vec::new() };
         let mut budget = Budget::new(request);
         while !budget.is_used_up() {
             let found = {
                 let index = self.index();
-                answer.offset_next = index.offset_next();
+                answer.next_offset = index.next_offset();
                 if request.offset < index.first_offset() && !index.is_empty() {
                     return Err(ReadError::Deleted { offset: request.offset, first_offset: index.first_offset() });
                 }
@@ -115,16 +115,16 @@ impl Topic {
 
     /// Waits until the record at `offset` is there, or the time is over.
     pub async fn wait(&self, offset: u64, wait: Duration) {
-        if *self.offset_next.borrow() > offset || wait.is_zero() {
+        if *self.next_offset.borrow() > offset || wait.is_zero() {
             return;
         }
-        let mut offset_next = self.offset_next.clone();
+        let mut next_offset = self.next_offset.clone();
         // Time-out and the broker's end come to the same: the caller looks at what is there.
-        let _ = tokio::time::timeout(wait, offset_next.wait_for(|&next| next > offset)).await;
+        let _ = tokio::time::timeout(wait, next_offset.wait_for(|&next| next > offset)).await;
     }
 
     /// The first offset whose record was appended at or after `time_us` (microseconds since the Unix epoch);
-    /// `offset_next` if there is none yet.
+    /// `next_offset` if there is none yet.
     pub async fn offset_at(&self, time_us: u64) -> Result<u64, ReadError> {
         let (mut low, mut high) = (0, self.index().objects());
         while low < high {
@@ -136,7 +136,7 @@ impl Topic {
             }
         }
         let index = self.index();
-        Ok(index.at(low).map_or(index.offset_next(), |found| found.at.first_offset))
+        Ok(index.at(low).map_or(index.next_offset(), |found| found.at.first_offset))
     }
 
     /// Time of the append of the object at a position of the index, from its header if nobody has asked before.
@@ -217,7 +217,7 @@ impl Topic {
             check.await.map_err(|error| StoreError::wait(format!("a check was given up: {error}")))?
         };
         let header = checked.map_err(|error| damaged(found, error))?;
-        if header.first_offset != found.at.first_offset || header.offset_next() != found.offset_next {
+        if header.first_offset != found.at.first_offset || header.next_offset() != found.next_offset {
             return Err(damaged(found, ObjectError::Header));
         }
         let mut index = self.index_mut();

@@ -15,7 +15,7 @@ pub struct Topic {
     pub(crate) name: String,
     pub(crate) store: Arc<dyn Store>,
     pub(crate) index: Arc<RwLock<Index>>,
-    pub(crate) offset_next: watch::Receiver<u64>,
+    pub(crate) next_offset: watch::Receiver<u64>,
     pub(crate) inbox: mpsc::Sender<Append>,
     pub(crate) object_bytes_max: u64,
     settings: RwLock<Option<Bytes>>,
@@ -26,10 +26,10 @@ pub struct Topic {
 pub struct Status {
     /// The topic's name.
     pub name: String,
-    /// Offset of the first record there is; equals `offset_next` in an empty topic.
+    /// Offset of the first record there is; equals `next_offset` in an empty topic.
     pub first_offset: u64,
     /// The offset the next record will get.
-    pub offset_next: u64,
+    pub next_offset: u64,
     /// Number of objects.
     pub objects: u64,
     /// Length of all objects in bytes.
@@ -98,7 +98,7 @@ impl Topic {
         let settings = store.settings(&name).await?;
         let listed = store.list(&name, 0).await?;
         index.extend(&listed).map_err(|gap| StoreError::human(format!("topic {name}: {gap}")))?;
-        let (sender, offset_next) = watch::channel(index.offset_next());
+        let (sender, next_offset) = watch::channel(index.next_offset());
         let (inbox, waiting) = mpsc::channel(APPEND_QUEUE_MAX);
         let index = Arc::new(RwLock::new(index));
         let appender = Appender::new(name.clone(), store.clone(), clock, config, index.clone(), sender);
@@ -108,7 +108,7 @@ impl Topic {
         });
         let object_bytes_max = config.object_bytes_max();
         let settings = RwLock::new(settings);
-        Ok(Arc::new(Topic { name, store, index, offset_next, inbox, object_bytes_max, settings }))
+        Ok(Arc::new(Topic { name, store, index, next_offset, inbox, object_bytes_max, settings }))
     }
 
     /// What [`Topic::set_settings`] stored last, in this run or an earlier one. The broker does not look into it.
@@ -130,7 +130,7 @@ impl Topic {
         Status {
             name: self.name.clone(),
             first_offset: index.first_offset(),
-            offset_next: index.offset_next(),
+            next_offset: index.next_offset(),
             objects: index.objects() as u64,
             bytes: index.bytes(),
             latest_commit_us: index.appended_us(),
@@ -139,7 +139,7 @@ impl Topic {
 
     /// Deletes objects from the topic's front, all of whose records lie below `offset`. Gives the first offset left.
     pub async fn delete_before(&self, offset: u64) -> Result<u64, StoreError> {
-        let offset = offset.min(self.index().offset_next());
+        let offset = offset.min(self.index().next_offset());
         let first_offset = self.store.delete_before(&self.name, offset).await?;
         self.index_mut().delete_before(first_offset);
         Ok(self.index().first_offset())

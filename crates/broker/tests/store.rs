@@ -122,7 +122,7 @@ async fn what_is_committed_is_there_when_opened_again() {
         for run in 0..5 {
             let store = place.open().await;
             assert_holds(&*store, "t", &objects, place.name).await;
-            let next = objects.last().map_or(0, |object: &rawline_broker::object::Object| object.header.offset_next());
+            let next = objects.last().map_or(0, |object: &rawline_broker::object::Object| object.header.next_offset());
             for number in 0..30 {
                 // Each run of a broker has its own id.
                 let object = object_of(next + number * 3, 1, 3, 20, WRITER_ID + run);
@@ -149,7 +149,7 @@ async fn objects_of_any_size_fit() {
         for records in [1, 500, 1, 1, 3000, 2, 400, 1] {
             // Of one byte to 60 KB in segments of 4 KiB; the largest in more pieces than one write takes.
             let object = object(next, 2, records);
-            next = object.header.offset_next();
+            next = object.header.next_offset();
             store.commit("t", object.clone()).await.unwrap();
             objects.push(object);
         }
@@ -199,7 +199,7 @@ async fn the_end_of_a_log_outlives_the_deletion_of_all_before_it() {
         drop(store);
         let store = small(dir.path(), durability);
         let listed = store.list("t", 0).await.unwrap();
-        assert_eq!(listed.last().unwrap().known.unwrap().offset_next, 120);
+        assert_eq!(listed.last().unwrap().known.unwrap().next_offset, 120);
         store.commit("t", object(120, 1, 1)).await.unwrap();
         // Only now can the records before it go.
         assert_eq!(store.delete_before("t", 120).await.unwrap(), 120);
@@ -298,7 +298,7 @@ impl Unclosed {
         let mut objects = self.objects[..whole].to_vec();
         let store = small(dir.path(), durability);
         assert_holds(&store, "t", &objects, what).await;
-        let next = objects.last().map_or(0, |object| object.header.offset_next());
+        let next = objects.last().map_or(0, |object| object.header.next_offset());
         // From another run, and of another length than what it replaces.
         let object = object_of(next, 1, 2, 33, WRITER_ID + 1);
         store.commit("t", object.clone()).await.unwrap();
@@ -531,7 +531,7 @@ async fn a_kill_loses_nothing_acknowledged() {
             assert_eq!(listed.first_offset, next);
             let bytes = store.get("t", at(listed), 0..listed.bytes).await.unwrap();
             let header = rawline_broker::object::verify(&bytes).unwrap();
-            next = header.offset_next();
+            next = header.next_offset();
             assert_eq!(bytes, bytes_of(&object_of(listed.first_offset, 1, 3, 100, header.writer_id)));
         }
         assert!(next >= acknowledged, "{next} recovered, {acknowledged} acknowledged");
@@ -544,12 +544,12 @@ async fn a_kill_loses_nothing_acknowledged() {
 async fn child_commits_until_killed() {
     let Some(dir) = child_dir() else { return };
     let store = small(&dir, Durability::Fsync);
-    let mut next = store.list("t", 0).await.unwrap().last().map_or(0, |listed| listed.known.unwrap().offset_next);
+    let mut next = store.list("t", 0).await.unwrap().last().map_or(0, |listed| listed.known.unwrap().next_offset);
     let writer_id = u64::from(std::process::id());
     loop {
         let object = object_of(next, 1, 3, 100, writer_id);
         store.commit("t", object.clone()).await.unwrap();
-        next = object.header.offset_next();
+        next = object.header.next_offset();
         // One write a line, straight to the pipe.
         std::io::stdout().write_all(format!("acknowledged {next}\n").as_bytes()).unwrap();
     }
@@ -589,7 +589,7 @@ async fn child_fills_its_disk() {
             Err(CommitError::Store(error)) => break error,
             Err(error) => panic!("{error}"),
         }
-        next = object.header.offset_next();
+        next = object.header.next_offset();
         objects.push(object);
         assert!(objects.len() < 1000, "the disk does not fill");
     };

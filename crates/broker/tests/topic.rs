@@ -75,7 +75,7 @@ async fn append_some(topic: &Topic, from: u64, to: u64, batch_records: usize, co
         let bytes = batch(&records, codec);
         let appended = topic.append(received(&bytes)).await.unwrap();
         assert_eq!(appended.first_offset, numbers[0]);
-        assert_eq!(appended.offset_next, numbers[0] + numbers.len() as u64);
+        assert_eq!(appended.next_offset, numbers[0] + numbers.len() as u64);
         batches.push(bytes);
     }
     batches
@@ -127,7 +127,7 @@ async fn what_was_appended_is_read_back_verbatim() {
         sent.extend(append_some(&topic, 150, 200, 10, Codec::Lz4).await);
         let answer = topic.read(&request(0, 0, 0)).await.unwrap();
         assert_eq!(body(&answer), sent.concat(), "{}", place.name);
-        assert_eq!((answer.first_offset, answer.end_offset, answer.offset_next), (0, 200, 200));
+        assert_eq!((answer.first_offset, answer.end_offset, answer.next_offset), (0, 200, 200));
     }
 }
 
@@ -203,7 +203,7 @@ async fn concurrent_appends_are_dense_and_share_commits() {
         let mut expected = Vec::new();
         for (number, (appended, task)) in appended.iter().enumerate() {
             assert_eq!(appended.first_offset, number as u64 * 2, "{}", place.name);
-            assert_eq!(appended.offset_next, number as u64 * 2 + 2);
+            assert_eq!(appended.next_offset, number as u64 * 2 + 2);
             expected.extend([record(*task), record(*task + 1000)]);
         }
         assert_eq!(all, expected, "{}", place.name);
@@ -226,7 +226,7 @@ async fn a_commit_waits_for_company_if_told_to() {
             task.await.unwrap();
         }
         assert_eq!(topic.status().objects, 1, "{}", place.name);
-        assert_eq!(topic.status().offset_next, 10);
+        assert_eq!(topic.status().next_offset, 10);
     }
 }
 
@@ -309,7 +309,7 @@ async fn a_full_commit_does_not_wait() {
         let topic = broker.topic("t").await.unwrap();
         let bytes = batch(&[vec![b'r'; 200]], Codec::None);
         topic.append(received(&bytes)).await.unwrap();
-        assert_eq!(topic.status().offset_next, 1, "{}", place.name);
+        assert_eq!(topic.status().next_offset, 1, "{}", place.name);
     }
 }
 
@@ -320,7 +320,7 @@ async fn a_read_waits_for_its_record() {
         let topic = broker.topic("t").await.unwrap();
         let short = ReadRequest { wait: Duration::from_millis(20), ..request(0, 0, 0) };
         let answer = topic.read(&short).await.unwrap();
-        assert!(answer.pieces.is_empty() && answer.offset_next == 0, "{}", place.name);
+        assert!(answer.pieces.is_empty() && answer.next_offset == 0, "{}", place.name);
 
         let long = ReadRequest { wait: Duration::from_secs(60), ..request(1, 0, 0) };
         let reader = tokio::spawn({
@@ -342,7 +342,7 @@ async fn everything_is_there_after_a_restart() {
         for run in 0..4u64 {
             let broker = open(place.open().await).await;
             let topic = broker.topic("t").await.unwrap();
-            assert_eq!(topic.status().offset_next, run * 30, "{}", place.name);
+            assert_eq!(topic.status().next_offset, run * 30, "{}", place.name);
             sent.extend(append_some(&topic, run * 30, run * 30 + 30, 4, Codec::None).await);
             let answer = topic.read(&request(0, 0, 0)).await.unwrap();
             assert_eq!(body(&answer), sent.concat(), "{}: run {run}", place.name);
@@ -352,7 +352,7 @@ async fn everything_is_there_after_a_restart() {
         let broker = open(place.open().await).await;
         let statuses = broker.statuses();
         assert_eq!(statuses.len(), 1, "{}", place.name);
-        assert_eq!((statuses[0].name.as_str(), statuses[0].offset_next), ("t", 120));
+        assert_eq!((statuses[0].name.as_str(), statuses[0].next_offset), ("t", 120));
     }
 }
 
@@ -372,7 +372,7 @@ async fn settings_outlive_the_broker() {
         let broker = open(place.open().await).await;
         let topic = broker.topic("t").await.unwrap();
         assert_eq!(topic.settings().unwrap(), "two", "{}", place.name);
-        assert_eq!(topic.status().offset_next, 10);
+        assert_eq!(topic.status().next_offset, 10);
         assert_eq!(broker.topic("other").await.unwrap().settings(), None);
     }
 }
@@ -479,11 +479,11 @@ async fn a_topic_that_cannot_be_recovered_does_not_keep_others_from_being_served
     std::fs::rename(second, &aside).unwrap();
 
     let broker = open(open_dir()).await;
-    assert_eq!(broker.topic("good").await.unwrap().status().offset_next, 300);
+    assert_eq!(broker.topic("good").await.unwrap().status().next_offset, 300);
     let refused = broker.topic("bad").await.err().unwrap();
     assert!(refused.to_string().contains("missing"), "{refused}");
     std::fs::rename(&aside, second).unwrap();
-    assert_eq!(broker.topic("bad").await.unwrap().status().offset_next, 300);
+    assert_eq!(broker.topic("bad").await.unwrap().status().next_offset, 300);
 }
 
 /// On a store that several brokers may use at once, the one that loses a race goes on behind the other's object.
@@ -512,7 +512,7 @@ async fn two_brokers_on_one_store_lose_nothing() {
         all.sort();
         let broker = open(place.open().await).await;
         let topic = broker.topic("t").await.unwrap();
-        assert_eq!(topic.status().offset_next, 30, "{}", place.name);
+        assert_eq!(topic.status().next_offset, 30, "{}", place.name);
         let found = records(&topic.read(&request(0, 0, 0)).await.unwrap());
         assert_eq!(all.iter().map(|(offset, _)| *offset).collect::<Vec<_>>(), (0..30).collect::<Vec<_>>());
         assert_eq!(found, all.into_iter().map(|(_, record)| record).collect::<Vec<_>>(), "{}", place.name);

@@ -26,7 +26,7 @@ pub struct ConsumerConfig {
     /// Where it begins.
     pub start: Start,
     /// Ends before this offset; none follows the topic for ever.
-    pub offset_end: Option<u64>,
+    pub end_offset: Option<u64>,
     /// Most bytes of one read; two are held at a time.
     pub bytes_max: u64,
     /// How long the broker holds one read open when there is nothing to give. Only how often an idle consumer asks
@@ -41,7 +41,7 @@ impl Default for ConsumerConfig {
     fn default() -> Self {
         ConsumerConfig {
             start: Start::Earliest,
-            offset_end: None,
+            end_offset: None,
             bytes_max: 4 << 20,
             wait: Duration::from_secs(20),
             retries: RetryPolicy::default(),
@@ -86,22 +86,22 @@ impl Consumer {
         self.offset
     }
 
-    /// What comes next, at least one record; waits for it. None when `offset_end` is reached.
+    /// What comes next, at least one record; waits for it. None when `end_offset` is reached.
     ///
-    /// The last batches may reach beyond `offset_end`: records at and behind it are the caller's to leave out. May be
+    /// The last batches may reach beyond `end_offset`: records at and behind it are the caller's to leave out. May be
     /// dropped while it waits and called again: nothing is lost. After an error it goes on where it was.
     pub async fn next(&mut self) -> Result<Option<&mut Fetched>, ClientError> {
         loop {
-            if self.config.offset_end.is_some_and(|end| self.offset >= end) {
+            if self.config.end_offset.is_some_and(|end| self.offset >= end) {
                 return Ok(None);
             }
             let fetched = self.come().await?;
             if fetched.is_empty() {
                 continue;
             }
-            self.offset = fetched.offset_after();
+            self.offset = fetched.next_offset();
             let free = std::mem::replace(&mut self.current, fetched);
-            if self.config.offset_end.is_none_or(|end| self.offset < end) {
+            if self.config.end_offset.is_none_or(|end| self.offset < end) {
                 self.coming = Some(self.start_read(free));
             }
             return Ok(Some(&mut self.current));
@@ -121,7 +121,7 @@ impl Consumer {
 
     fn start_read(&self, buffer: Fetched) -> JoinHandle<Result<Fetched, ClientError>> {
         let (client, topic) = (self.client.clone(), self.topic.clone());
-        let records_max = self.config.offset_end.map_or(0, |end| end.saturating_sub(self.offset));
+        let records_max = self.config.end_offset.map_or(0, |end| end.saturating_sub(self.offset));
         let options =
             ReadOptions { offset: self.offset, records_max, bytes_max: self.config.bytes_max, wait: self.config.wait };
         tokio::spawn(async move { client.read(&topic, &options, buffer).await })

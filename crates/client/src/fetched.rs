@@ -12,7 +12,7 @@ pub struct Fetched {
     unpacked: Vec<u8>,
     offset_asked: u64,
     first_offset: u64,
-    offset_next: u64,
+    topic_next_offset: u64,
 }
 
 impl Fetched {
@@ -42,19 +42,19 @@ impl Fetched {
     }
 
     /// Offset behind the last record that came: where the next read begins.
-    pub fn offset_after(&self) -> u64 {
+    pub fn next_offset(&self) -> u64 {
         let records: u64 = self.batches.iter().map(|meta| u64::from(meta.records)).sum();
         (self.first_offset + records).max(self.offset_asked)
     }
 
     /// Offset that the topic's next record would have got when the broker answered.
-    pub fn offset_next(&self) -> u64 {
-        self.offset_next
+    pub fn topic_next_offset(&self) -> u64 {
+        self.topic_next_offset
     }
 
     /// Number of records from the offset asked for on.
     pub fn records_count(&self) -> u64 {
-        self.offset_after() - self.offset_asked.max(self.first_offset)
+        self.next_offset() - self.offset_asked.max(self.first_offset)
     }
 
     /// The batches with their first records' offsets, as they were received: the first one may begin below the offset
@@ -86,7 +86,7 @@ impl Fetched {
         self.batches.clear();
         self.offset_asked = offset_asked;
         self.first_offset = offset_asked;
-        self.offset_next = offset_asked;
+        self.topic_next_offset = offset_asked;
     }
 
     /// Where to receive to.
@@ -94,14 +94,14 @@ impl Fetched {
         &mut self.buffer
     }
 
-    pub(crate) fn end(&mut self, first_offset: u64, offset_next: u64, batches: Vec<BatchMeta>) {
+    pub(crate) fn end(&mut self, first_offset: u64, topic_next_offset: u64, batches: Vec<BatchMeta>) {
         self.first_offset = first_offset;
-        self.offset_next = offset_next;
+        self.topic_next_offset = topic_next_offset;
         self.batches = batches;
     }
 
-    pub(crate) fn end_empty(&mut self, offset_next: u64) {
-        self.offset_next = offset_next;
+    pub(crate) fn end_empty(&mut self, topic_next_offset: u64) {
+        self.topic_next_offset = topic_next_offset;
     }
 }
 
@@ -237,7 +237,7 @@ mod tests {
                 want += 1;
             }
             assert_eq!(want, 140);
-            assert_eq!(fetched.offset_after(), 140);
+            assert_eq!(fetched.next_offset(), 140);
             assert_eq!(fetched.records_count(), 140 - asked);
         }
     }
@@ -255,7 +255,7 @@ mod tests {
         fetched.begin(42);
         fetched.end_empty(42);
         assert!(fetched.is_empty());
-        assert_eq!((fetched.offset_after(), fetched.records_count()), (42, 0));
+        assert_eq!((fetched.next_offset(), fetched.records_count()), (42, 0));
         assert!(fetched.records().next_record().unwrap().is_none());
     }
 }

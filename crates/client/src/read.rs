@@ -47,10 +47,10 @@ impl Client {
     async fn read_once(&self, call: &Call, options: &ReadOptions, fetched: &mut Fetched) -> Result<(), ClientError> {
         fetched.begin(options.offset);
         let mut exchange = self.send(call).await?;
-        let offset_next = exchange.number("rawline-next-offset")?;
+        let next_offset = exchange.number("rawline-next-offset")?;
         if exchange.status() == StatusCode::NO_CONTENT {
             while exchange.chunk(true).await?.is_some() {}
-            fetched.end_empty(offset_next);
+            fetched.end_empty(next_offset);
             return Ok(());
         }
         let first_offset = exchange.number("rawline-first-offset")?;
@@ -73,10 +73,10 @@ impl Client {
             // While the piece is still in the processor's cache.
             checker.push(buffer.get(received..).unwrap_or_default())?;
         }
-        fetched.end(first_offset, offset_next, checker.finish()?);
+        fetched.end(first_offset, next_offset, checker.finish()?);
         // Records that begin behind the offset would be a gap that nobody sees.
-        if first_offset > options.offset || fetched.offset_after() <= options.offset {
-            let reason = format!("records {first_offset}..{} for offset {}", fetched.offset_after(), options.offset);
+        if first_offset > options.offset || fetched.next_offset() <= options.offset {
+            let reason = format!("records {first_offset}..{} for offset {}", fetched.next_offset(), options.offset);
             return Err(exchange.not_a_brokers(reason));
         }
         Ok(())

@@ -18,14 +18,14 @@ pub(crate) async fn clean(storage: &Storage, layout: &Layout) -> Result<u64, Mea
     let merged: HashSet<String> =
         storage.list(&layout.merged_commits(), None).await?.iter().filter_map(|path| name(path, ".json")).collect();
     let snapshot = Snapshot::load(storage, layout).await?;
-    let Some(offset_end) = snapshot.offset_end() else { return Ok(0) };
+    let Some(end_offset) = snapshot.end_offset() else { return Ok(0) };
     let tiers = Tier::ALL.into_iter().flat_map(|tier| snapshot.kept(tier));
     let named: HashSet<Path> = snapshot.series().chain(tiers).map(|file| layout.file(file)).collect();
     let is_settled = |path: &Path| {
         let name = name(path, ".parquet").unwrap_or_default();
         match name.split_once("-merged-") {
             Some((run, _)) => merged.contains(run),
-            None => offset_begin(&name).is_some_and(|offset_begin| offset_begin < offset_end),
+            None => first_offset(&name).is_some_and(|first_offset| first_offset < end_offset),
         }
     };
     let mut left = Vec::new();
@@ -43,7 +43,7 @@ fn name(path: &Path, suffix: &str) -> Option<String> {
 }
 
 /// The offset in a file's name; none if the name is not ours.
-fn offset_begin(name: &str) -> Option<u64> {
+fn first_offset(name: &str) -> Option<u64> {
     let (begin, _) = name.split_once('-')?;
     if begin.len() == 20 { begin.parse().ok() } else { None }
 }

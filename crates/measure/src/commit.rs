@@ -47,8 +47,8 @@ impl Committer {
         let (offsets, counts) = (gathered.offsets.clone(), gathered.counts);
         let commit = Commit {
             version: LAYOUT_VERSION,
-            offset_begin: offsets.start,
-            offset_end: offsets.end,
+            first_offset: offsets.start,
+            end_offset: offsets.end,
             sequence_begin: self.sequence,
             sequence_end: self.sequence + 1,
             series_begin: series.start,

@@ -19,16 +19,16 @@ pub enum MeasureError {
     /// A message has a schema that is not known, and those that have come since could not be read. The message is not
     /// lost: it will be the next one to be rolled up.
     #[error(
-        "a message of topic {topic} between offsets {offset_begin} and {offset_end} has an unknown schema, and new \
+        "a message of topic {topic} between offsets {first_offset} and {end_offset} has an unknown schema, and new \
          schemas could not be read ({reason}); repair that and start again, it goes on at its last commit"
     )]
     Schemas {
         /// The topic.
         topic: String,
         /// Offset of the first record that was decoded together with the message.
-        offset_begin: u64,
+        first_offset: u64,
         /// Offset behind the last one.
-        offset_end: u64,
+        end_offset: u64,
         /// Why they could not be read.
         reason: String,
     },
@@ -53,16 +53,16 @@ pub enum MeasureError {
     },
     /// The topic's records are not those that were rolled up.
     #[error(
-        "topic {topic} ends at offset {offset_next}, but it was rolled up as far as {offset_end}: it is another topic \
+        "topic {topic} ends at offset {next_offset}, but it was rolled up as far as {end_offset}: it is another topic \
          of the same name; delete {folder} to roll it up anew"
     )]
     OtherTopic {
         /// The topic.
         topic: String,
         /// Offset of its next record.
-        offset_next: u64,
+        next_offset: u64,
         /// Where the last commit ends.
-        offset_end: u64,
+        end_offset: u64,
         /// Where its roll-ups lie.
         folder: String,
     },

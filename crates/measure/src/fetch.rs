@@ -25,7 +25,7 @@ pub(crate) struct Fetch {
     /// Where the next commit begins.
     pub offset: u64,
     /// Ends before this offset; none follows the topic.
-    pub offset_end: Option<u64>,
+    pub end_offset: Option<u64>,
     /// Records of a commit. Where there are so many, commits end at the same offsets however fast they come.
     pub chunk_records: u64,
     /// How long the first record of a commit waits for others.
@@ -55,7 +55,7 @@ impl Fetch {
         let mut flush_at: Option<Instant> = None;
         loop {
             let chunk_end = chunk_begin + self.chunk_records;
-            let is_at_end = self.offset_end.is_some_and(|end| self.offset >= end);
+            let is_at_end = self.end_offset.is_some_and(|end| self.offset >= end);
             let is_late = flush_at.is_some_and(|at| Instant::now() >= at);
             let is_stopped = *stop.borrow();
             if self.offset > chunk_begin && (self.offset >= chunk_end || is_late || is_at_end || is_stopped) {
@@ -66,13 +66,13 @@ impl Fetch {
             if is_at_end || is_stopped {
                 return Some(());
             }
-            let end = self.offset_end.unwrap_or(u64::MAX).min(chunk_begin + self.chunk_records);
+            let end = self.end_offset.unwrap_or(u64::MAX).min(chunk_begin + self.chunk_records);
             let wait = flush_at.map_or(READ_WAIT, |at| at.saturating_duration_since(Instant::now()).min(READ_WAIT));
             let options = ReadOptions {
                 offset: self.offset,
                 records_max: end - self.offset,
                 bytes_max: READ_BYTES,
-                wait: if self.offset_end.is_some() { Duration::ZERO } else { wait },
+                wait: if self.end_offset.is_some() { Duration::ZERO } else { wait },
             };
             let read = async {
                 let buffer = free.recv().await?;
@@ -87,8 +87,8 @@ impl Fetch {
             };
             match fetched {
                 Ok(fetched) => {
-                    let wanted = self.offset..fetched.offset_after().min(end);
-                    if !wanted.is_empty() && flush_at.is_none() && self.offset_end.is_none() {
+                    let wanted = self.offset..fetched.next_offset().min(end);
+                    if !wanted.is_empty() && flush_at.is_none() && self.end_offset.is_none() {
                         flush_at = Some(Instant::now() + self.flush_after);
                     }
                     self.offset = wanted.end.max(self.offset);

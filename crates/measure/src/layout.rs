@@ -84,8 +84,8 @@ impl Layout {
     }
 
     /// The commit that begins at an offset.
-    pub fn commit(&self, offset_begin: u64) -> Path {
-        self.commits().join(format!("{offset_begin:020}.json"))
+    pub fn commit(&self, first_offset: u64) -> Path {
+        self.commits().join(format!("{first_offset:020}.json"))
     }
 
     /// The folder of the commits that replace others.
@@ -94,8 +94,8 @@ impl Layout {
     }
 
     /// The commit that replaces all those from one offset to another.
-    pub fn merged_commit(&self, offset_begin: u64, offset_end: u64) -> Path {
-        self.merged_commits().join(format!("{offset_begin:020}-{offset_end:020}.json"))
+    pub fn merged_commit(&self, first_offset: u64, end_offset: u64) -> Path {
+        self.merged_commits().join(format!("{first_offset:020}-{end_offset:020}.json"))
     }
 
     /// Where it is written which offset is the first.
@@ -130,7 +130,8 @@ pub struct StartMark {
     /// [`LAYOUT_VERSION`] of who wrote it.
     pub version: u32,
     /// The offset.
-    pub offset_begin: u64,
+    #[serde(rename = "offset_begin")]
+    pub first_offset: u64,
 }
 
 /// Times before which files are no longer part of the roll-ups, milliseconds since the Unix epoch.
@@ -164,9 +165,11 @@ pub struct Commit {
     /// [`LAYOUT_VERSION`] of who wrote it.
     pub version: u32,
     /// Offset of the first record in it.
-    pub offset_begin: u64,
+    #[serde(rename = "offset_begin")]
+    pub first_offset: u64,
     /// Offset behind the last record in it, where the next commit begins.
-    pub offset_end: u64,
+    #[serde(rename = "offset_end")]
+    pub end_offset: u64,
     /// Place of the commit's first step among all that were ever made, from 0.
     pub sequence_begin: u64,
     /// Place of the next commit: more than one further if this replaces a run of commits.

@@ -24,7 +24,7 @@ impl Committer {
     pub(crate) async fn merge(&mut self) -> Result<(), MeasureError> {
         while let Some(run) = whole_run(&self.commits) {
             let merged = self.merged(self.commits.get(run.clone()).unwrap_or_default()).await?;
-            let path = self.layout.merged_commit(merged.offset_begin, merged.offset_end);
+            let path = self.layout.merged_commit(merged.first_offset, merged.end_offset);
             if self.storage.create(&path, json(&merged)?).await? {
                 self.commits.splice(run, [merged]);
             } else {
@@ -49,7 +49,7 @@ impl Committer {
                 files.tier_mut(tier).extend_from_slice(commit.files.tier(tier));
             });
         }
-        let offsets = first.offset_begin..last.offset_end;
+        let offsets = first.first_offset..last.end_offset;
         let series = first.series_begin..last.series_end;
         if let Some(pieces) = self.measurements(&files, counts.decoded).await? {
             let gathered = Gathered { offsets: offsets.clone(), pieces, counts };
@@ -57,8 +57,8 @@ impl Committer {
         }
         Ok(Commit {
             version: LAYOUT_VERSION,
-            offset_begin: offsets.start,
-            offset_end: offsets.end,
+            first_offset: offsets.start,
+            end_offset: offsets.end,
             sequence_begin: first.sequence_begin,
             sequence_end: last.sequence_end,
             series_begin: series.start,
@@ -135,8 +135,8 @@ mod tests {
     fn commit(sequence: Range<u64>) -> Commit {
         Commit {
             version: LAYOUT_VERSION,
-            offset_begin: sequence.start * 10,
-            offset_end: sequence.end * 10,
+            first_offset: sequence.start * 10,
+            end_offset: sequence.end * 10,
             sequence_begin: sequence.start,
             sequence_end: sequence.end,
             series_begin: 0,

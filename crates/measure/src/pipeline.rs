@@ -121,7 +121,7 @@ pub struct Progress {
     /// Offset behind the last record that is committed.
     pub offset_committed: u64,
     /// Where it will end; none if it follows the topic.
-    pub offset_end: Option<u64>,
+    pub end_offset: Option<u64>,
     /// Series known.
     pub series: u32,
     /// Whether there is no room for further series.
@@ -143,7 +143,7 @@ pub struct Pipeline {
     committer: Committer,
     fetch: Fetch,
     progress: Progress,
-    offset_begin: u64,
+    first_offset: u64,
 }
 
 impl Pipeline {
@@ -161,12 +161,12 @@ impl Pipeline {
             mark_start(&options, &layout, &topic).await?;
             snapshot = Snapshot::load(&options.storage, &layout).await?;
         }
-        let offset = snapshot.offset_end().unwrap_or(topic.first_offset);
+        let offset = snapshot.end_offset().unwrap_or(topic.first_offset);
         if offset > topic.next_offset && !snapshot.commits.is_empty() {
             return Err(MeasureError::OtherTopic {
                 topic: options.topic.clone(),
-                offset_next: topic.next_offset,
-                offset_end: offset,
+                next_offset: topic.next_offset,
+                end_offset: offset,
                 folder: layout.root().to_string(),
             });
         }
@@ -189,7 +189,7 @@ impl Pipeline {
         let progress = Progress {
             offset: offset.max(topic.first_offset),
             offset_committed: offset,
-            offset_end: (!options.follow).then_some(topic.next_offset),
+            end_offset: (!options.follow).then_some(topic.next_offset),
             series: committer.table.len(),
             ..Progress::default()
         };
@@ -197,11 +197,11 @@ impl Pipeline {
             client: options.client.clone(),
             topic: options.topic.clone(),
             offset: progress.offset,
-            offset_end: progress.offset_end,
+            end_offset: progress.end_offset,
             chunk_records: chunk_records(&options)?,
             flush_after: options.flush_after,
         };
-        Ok(Pipeline { options, committer, fetch, progress, offset_begin: offset })
+        Ok(Pipeline { options, committer, fetch, progress, first_offset: offset })
     }
 
     /// How far it is.
@@ -247,9 +247,9 @@ impl Pipeline {
             free,
             queue: VecDeque::new(),
             gathered: Gathered {
-                offsets: self.offset_begin..self.offset_begin,
+                offsets: self.first_offset..self.first_offset,
                 pieces: Vec::new(),
-                counts: Counts { missing: self.progress.offset - self.offset_begin, ..Counts::default() },
+                counts: Counts { missing: self.progress.offset - self.first_offset, ..Counts::default() },
             },
             committer: Some(self.committer),
             committing: None,
@@ -271,11 +271,11 @@ impl Pipeline {
             tokio::select! {
                 item = came.recv(), if wants_more => match item {
                     Some(Came::Records(fetched, wanted)) => {
-                        let offset_end = wanted.end;
+                        let end_offset = wanted.end;
                         let decoding = tokio::spawn(workers.clone().decode(fetched, wanted));
-                        run.queue.push_back(Next::Decoded(decoding, offset_end));
+                        run.queue.push_back(Next::Decoded(decoding, end_offset));
                     }
-                    Some(Came::Cut(offset_end)) => run.queue.push_back(Next::Cut(offset_end)),
+                    Some(Came::Cut(end_offset)) => run.queue.push_back(Next::Cut(end_offset)),
                     Some(Came::Failed(error)) => failed = Some(error),
                     None => has_ended = true,
                 },
@@ -298,13 +298,13 @@ impl Pipeline {
 
 /// Writes down where the topic's roll-ups begin, unless somebody else just did.
 async fn mark_start(options: &Options, layout: &Layout, topic: &TopicInfo) -> Result<(), MeasureError> {
-    let offset_begin = match options.start {
+    let first_offset = match options.start {
         Start::Earliest => topic.first_offset,
         Start::Latest => topic.next_offset,
         Start::Offset(offset) => offset,
         Start::Time(time) => options.client.offset_at(&options.topic, time).await?,
     };
-    let mark = StartMark { version: LAYOUT_VERSION, offset_begin };
+    let mark = StartMark { version: LAYOUT_VERSION, first_offset };
     // Whoever was first decides.
     options.storage.create(&layout.start(), json(&mark)?).await.map(|_| ())
 }
@@ -369,8 +369,8 @@ impl Workers {
         let Some(refresh) = self.refresh.as_ref().filter(|_| decoded.missing_schema) else { return Ok(decoded) };
         refresh().await.map_err(|reason| MeasureError::Schemas {
             topic: self.topic.clone(),
-            offset_begin: wanted.start,
-            offset_end: wanted.end,
+            first_offset: wanted.start,
+            end_offset: wanted.end,
             reason,
         })?;
         let Decoded { fetched, columns, .. } = decoded;
@@ -424,19 +424,19 @@ struct Run {
 impl Run {
     /// Whether a chunk is whole; its end is then taken from the queue.
     fn take_decoded_cut(&mut self) -> bool {
-        let Some(Next::Cut(offset_end)) = self.queue.front() else { return false };
-        self.gathered.offsets.end = *offset_end;
+        let Some(Next::Cut(end_offset)) = self.queue.front() else { return false };
+        self.gathered.offsets.end = *end_offset;
         self.queue.pop_front();
         true
     }
 
-    fn gather(&mut self, (decoded, offset_end): (Decoded, u64)) {
+    fn gather(&mut self, (decoded, end_offset): (Decoded, u64)) {
         self.gathered.pieces.push(decoded.columns);
         self.gathered.counts += decoded.counts;
         // The reader is gone when it has ended.
         let _ = self.free.send(decoded.fetched);
         let progress = &mut self.progress;
-        progress.offset = offset_end;
+        progress.offset = end_offset;
         progress.counts += decoded.counts;
         progress.is_series_full |= decoded.counts.dropped > 0;
         progress.bad.extend(decoded.bad);
@@ -468,7 +468,7 @@ impl Run {
     fn end_commit(&mut self, (committer, committed): Committed) -> Result<(), MeasureError> {
         let commit = committed?;
         self.progress.commits += 1;
-        self.progress.offset_committed = commit.offset_end;
+        self.progress.offset_committed = commit.end_offset;
         self.progress.counts.missing += commit.counts.missing;
         self.progress.series = committer.table.len();
         self.committer = Some(committer);
@@ -494,14 +494,14 @@ async fn commit_and_merge(
 
 /// What was decoded next. Waits for ever if the next thing is something else. May be dropped while it waits.
 async fn next_decoded(queue: &mut VecDeque<Next>) -> Result<(Decoded, u64), MeasureError> {
-    let Some(Next::Decoded(decoding, offset_end)) = queue.front_mut() else {
+    let Some(Next::Decoded(decoding, end_offset)) = queue.front_mut() else {
         return std::future::pending().await;
     };
-    let offset_end = *offset_end;
+    let end_offset = *end_offset;
     let decoded = decoding.await;
     queue.pop_front();
     let decoded = decoded.map_err(|error| MeasureError::BrokeOff { reason: error.to_string() })?;
-    Ok((decoded?, offset_end))
+    Ok((decoded?, end_offset))
 }
 
 /// What became of the commit that is on its way. Waits for ever if there is none. May be dropped while it waits.

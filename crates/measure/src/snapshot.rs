@@ -34,25 +34,25 @@ impl Snapshot {
         check_version(&layout.start(), start.version)?;
         let horizon = read_json(storage, layout, &layout.horizon()).await?.unwrap_or_default();
         let mut commits =
-            read_commits(storage, layout, merged_runs(storage, layout, start.offset_begin).await?).await?;
+            read_commits(storage, layout, merged_runs(storage, layout, start.first_offset).await?).await?;
         // The commits that were replaced are there for ever, so that nobody can make them twice; they are not read.
-        let merged_end = commits.last().map_or(start.offset_begin, |last| last.offset_end);
+        let merged_end = commits.last().map_or(start.first_offset, |last| last.end_offset);
         let before = merged_end.checked_sub(1).map(|offset| layout.commit(offset));
         let listed = storage.list(&layout.commits(), before.as_ref()).await?;
         let mut offset = merged_end;
         for commit in read_commits(storage, layout, listed).await? {
             // One that begins elsewhere was made by a process that had been overtaken.
-            if commit.offset_begin == offset && commit.offset_end > offset {
-                offset = commit.offset_end;
+            if commit.first_offset == offset && commit.end_offset > offset {
+                offset = commit.end_offset;
                 commits.push(commit);
             }
         }
-        Ok(Snapshot { start: Some(start.offset_begin), commits, horizon })
+        Ok(Snapshot { start: Some(start.first_offset), commits, horizon })
     }
 
     /// Where the next commit begins; none if nothing was begun.
-    pub fn offset_end(&self) -> Option<u64> {
-        self.commits.last().map(|last| last.offset_end).or(self.start)
+    pub fn end_offset(&self) -> Option<u64> {
+        self.commits.last().map(|last| last.end_offset).or(self.start)
     }
 
     /// The first id that no series has.

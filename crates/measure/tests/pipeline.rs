@@ -65,10 +65,10 @@ async fn a_topic_becomes_what_its_measurements_are() {
         let records = chunk_records.unwrap_or(u64::MAX);
         let (last, others) = commits.split_last().unwrap();
         let is_full = |commit: &Commit| {
-            commit.offset_end - commit.offset_begin == records * (commit.sequence_end - commit.sequence_begin)
+            commit.end_offset - commit.first_offset == records * (commit.sequence_end - commit.sequence_begin)
         };
         assert!(others.iter().all(is_full));
-        assert!(last.offset_end - last.offset_begin <= records);
+        assert!(last.end_offset - last.first_offset <= records);
     }
 }
 
@@ -300,7 +300,7 @@ async fn many_commits_become_few_and_nothing_changes() {
         let commits = snapshot(&storage, "t").await.commits;
         assert_eq!(commits.len(), 2 + 12);
         let merged = commits[1].clone();
-        assert_eq!((merged.offset_begin, merged.offset_end, merged.counts.decoded), (640, 1280, 640));
+        assert_eq!((merged.first_offset, merged.end_offset, merged.counts.decoded), (640, 1280, 640));
         // With too little memory to put measurements together, commits are put together all the same.
         assert_eq!(merged.files.raw.len(), if memory_bytes == 1 { 64 } else { 1 });
         // Those who are late don't make again what was merged.

@@ -36,7 +36,7 @@ async fn read_all(client: &Client, topic: &str, mut offset: u64) -> Vec<Vec<u8>>
             all.push(record.bytes.to_vec());
             offset += 1;
         }
-        assert_eq!(fetched.offset_after(), offset);
+        assert_eq!(fetched.next_offset(), offset);
     }
 }
 
@@ -64,7 +64,7 @@ async fn batches_are_received_exactly_as_they_were_sent() {
 
     let fetched = client.read("t", &ReadOptions::default(), Fetched::default()).await.unwrap();
     assert_eq!(fetched.as_bytes(), sent);
-    assert_eq!((fetched.first_offset(), fetched.offset_next(), fetched.records_count()), (0, 105, 105));
+    assert_eq!((fetched.first_offset(), fetched.topic_next_offset(), fetched.records_count()), (0, 105, 105));
 
     // The same memory again; from inside the compressed batch, which comes whole.
     let place = fetched.as_bytes().as_ptr();
@@ -98,7 +98,7 @@ async fn a_read_waits_for_what_is_not_there_yet() {
     let mut options = ReadOptions { wait: Duration::from_millis(20), ..ReadOptions::default() };
     let fetched = client.read("t", &options, Fetched::default()).await.unwrap();
     assert!(fetched.is_empty());
-    assert_eq!((fetched.offset_next(), fetched.offset_after()), (0, 0));
+    assert_eq!((fetched.topic_next_offset(), fetched.next_offset()), (0, 0));
 
     options.wait = Duration::from_secs(60);
     let read = tokio::spawn({
@@ -107,7 +107,7 @@ async fn a_read_waits_for_what_is_not_there_yet() {
     });
     client.append_records("t", &[1], Bytes::from_static(b"x")).await.unwrap();
     let fetched = read.await.unwrap().unwrap();
-    assert_eq!((fetched.records_count(), fetched.offset_after()), (1, 1));
+    assert_eq!((fetched.records_count(), fetched.next_offset()), (1, 1));
 }
 
 #[tokio::test]
@@ -403,7 +403,7 @@ async fn a_consumer_begins_and_ends_where_it_is_told() {
     let commit = client.topic("t").await.unwrap().latest_commit_at.unwrap();
     let later = commit + jiff::SignedDuration::from_secs(3600);
     let earlier = commit - jiff::SignedDuration::from_secs(3600);
-    for (start, offset_end, want) in [
+    for (start, end_offset, want) in [
         (Start::Earliest, 300, 0..300),
         (Start::Offset(250), 300, 250..300),
         (Start::Offset(5), 6, 5..6),
@@ -412,7 +412,7 @@ async fn a_consumer_begins_and_ends_where_it_is_told() {
         (Start::Time(later.into()), 300, 300..300),
     ] {
         for bytes_max in [1, 500, 1 << 20] {
-            let config = ConsumerConfig { start, offset_end: Some(offset_end), bytes_max, ..ConsumerConfig::default() };
+            let config = ConsumerConfig { start, end_offset: Some(end_offset), bytes_max, ..ConsumerConfig::default() };
             let mut consumer = Consumer::new(client.clone(), "t", config).await.unwrap();
             let mut got = Vec::new();
             while let Some(fetched) = consumer.next().await.unwrap() {

@@ -193,7 +193,7 @@ class ClientCore:
         topic: str,
         start: str,
         start_number: int,
-        offset_end: int | None,
+        end_offset: int | None,
         bytes_max: int,
         wait: float,
         retry_for: float,

@@ -105,7 +105,7 @@ impl Store for MemoryStore {
         let mut topics = self.topics();
         let mut first_left = offset;
         if let Some(objects) = topics.get_mut(topic) {
-            objects.retain(|_, stored| stored.header.offset_next() > offset);
+            objects.retain(|_, stored| stored.header.next_offset() > offset);
             first_left = objects.keys().next().copied().unwrap_or(offset);
         }
         Box::pin(ready(Ok(first_left)))
@@ -118,7 +118,7 @@ impl Stored {
             first_offset: self.header.first_offset,
             location: Location { segment: self.header.first_offset, position: 0 },
             bytes: self.header.object_bytes,
-            known: Some(Known { offset_next: self.header.offset_next(), appended_us: self.header.appended_us }),
+            known: Some(Known { next_offset: self.header.next_offset(), appended_us: self.header.appended_us }),
         }
     }
 }

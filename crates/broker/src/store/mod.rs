@@ -48,7 +48,7 @@ pub struct Listed {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Known {
     /// The offset behind the object's last record.
-    pub offset_next: u64,
+    pub next_offset: u64,
     /// Time of its append, microseconds since the Unix epoch.
     pub appended_us: u64,
 }

@@ -130,7 +130,7 @@ async fn a_bucket_is_enough() {
     assert_holds(&other.store, "t", &objects, "s3").await;
     let listed = other.list().await;
     assert!(listed[..4].iter().all(|listed| listed.known.is_none()), "only the newest object's header is read");
-    assert_eq!(listed[4].known.unwrap().offset_next, 15);
+    assert_eq!(listed[4].known.unwrap().next_offset, 15);
     assert_eq!(other.store.list("t", 4).await.unwrap(), listed[2..]);
     assert_eq!(other.store.list("t", 13).await.unwrap(), []);
     assert_eq!(other.store.list("none", 0).await.unwrap(), []);

@@ -132,7 +132,7 @@ pub async fn assert_holds(store: &dyn Store, topic: &str, objects: &[Object], na
     for (listed, object) in listed.iter().zip(objects) {
         assert_eq!(listed.bytes, object.header.object_bytes, "{name}");
         if let Some(known) = listed.known {
-            assert_eq!(known.offset_next, object.header.offset_next(), "{name}");
+            assert_eq!(known.next_offset, object.header.next_offset(), "{name}");
             assert_eq!(known.appended_us, object.header.appended_us, "{name}");
         }
         let bytes = store.get(topic, at(listed), 0..listed.bytes).await.unwrap();

@@ -112,7 +112,7 @@ fn from_topic(broker: &Broker, schemas: &Arc<SchemaStore>, calls: &Arc<AtomicU64
         let (client, schemas) = (client.clone(), schemas.clone());
         Box::pin(async move {
             let end = client.topic("schemas").await.map_err(|error| error.to_string())?.next_offset;
-            let config = ConsumerConfig { offset_end: Some(end), ..ConsumerConfig::default() };
+            let config = ConsumerConfig { end_offset: Some(end), ..ConsumerConfig::default() };
             let mut consumer = Consumer::new(client, "schemas", config).await.map_err(|error| error.to_string())?;
             while let Some(fetched) = consumer.next().await.map_err(|error| error.to_string())? {
                 let mut records = fetched.records();
@@ -141,7 +141,7 @@ async fn a_schema_that_comes_late_is_asked_for_before_messages_are_given_up() {
     // The schemas can't be read: nothing is given up, and nothing committed that has messages of theirs.
     let failing: Refresh = Arc::new(|| Box::pin(async { Err("the log is away".to_owned()) }));
     let error = run(Options { refresh: Some(failing), ..options.clone() }).await.unwrap_err();
-    assert!(matches!(error, MeasureError::Schemas { offset_begin: 0, .. }), "{error}");
+    assert!(matches!(error, MeasureError::Schemas { first_offset: 0, .. }), "{error}");
     assert_eq!(error.kind(), Kind::TryAgain);
     assert!(error.to_string().contains("schemas could not be read (the log is away)"), "{error}");
     assert!(snapshot(&storage, "t").await.commits.is_empty());

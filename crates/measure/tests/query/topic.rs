@@ -37,7 +37,7 @@ impl Topic {
     pub async fn new(name: &str) -> Topic {
         let storage = Storage::new(Arc::new(InMemory::new()), Path::from("some/prefix"));
         let layout = Layout::new(&storage.prefix, name);
-        let mark = StartMark { version: LAYOUT_VERSION, offset_begin: 0 };
+        let mark = StartMark { version: LAYOUT_VERSION, first_offset: 0 };
         put(&storage, &layout.start(), serde_json::to_vec(&mark).unwrap()).await;
         Topic { storage, layout, series: Vec::new(), offset: 0, commits: 0 }
     }
@@ -88,8 +88,8 @@ impl Topic {
         let count = rows.len() as u64;
         let commit = Commit {
             version: LAYOUT_VERSION,
-            offset_begin: self.offset,
-            offset_end: self.offset + count,
+            first_offset: self.offset,
+            end_offset: self.offset + count,
             sequence_begin: self.commits,
             sequence_end: self.commits + 1,
             series_begin,

@@ -204,8 +204,8 @@ pub async fn rolled_up(storage: &Storage, topic: &str) -> RolledUp {
     let mut offset = snapshot.start.unwrap_or_default();
     let mut series = Vec::new();
     for commit in &snapshot.commits {
-        assert_eq!(commit.offset_begin, offset);
-        offset = commit.offset_end;
+        assert_eq!(commit.first_offset, offset);
+        offset = commit.end_offset;
     }
     for file in snapshot.series() {
         for batch in read(storage, &layout, file).await {

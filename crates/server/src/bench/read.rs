@@ -281,8 +281,8 @@ async fn read_all(
 /// Gives the answer's bytes of records and its check value, or what is wrong with it. The batches' checksums have been
 /// checked by the client already, so bytes that are where they should be need not be looked at one by one.
 fn check_answer(topic: &Topic, fetched: &Fetched, offset: u64, count: u64) -> Result<(u64, u64), String> {
-    if (fetched.first_offset(), fetched.offset_after()) != (offset, offset + count) {
-        return Err(format!("it holds records {}..{}", fetched.first_offset(), fetched.offset_after()));
+    if (fetched.first_offset(), fetched.next_offset()) != (offset, offset + count) {
+        return Err(format!("it holds records {}..{}", fetched.first_offset(), fetched.next_offset()));
     }
     let mut bytes = 0;
     let mut check = 0;

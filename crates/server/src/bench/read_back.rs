@@ -45,7 +45,7 @@ pub async fn read_back(
                 fetched =
                     client.read(&topic, &options, fetched).await.map_err(|error| failed("reading back", error))?;
                 if fetched.is_empty() || fetched.first_offset() != offset {
-                    let got = fetched.first_offset()..fetched.offset_after();
+                    let got = fetched.first_offset()..fetched.next_offset();
                     let message = format!("asked for offset {offset}, the broker answered with records {got:?}");
                     return Err(CommandError::Failed(message));
                 }
@@ -64,7 +64,7 @@ pub async fn read_back(
                         bar.inc(1);
                     }
                 }
-                offset = fetched.offset_after();
+                offset = fetched.next_offset();
             }
             Ok::<_, CommandError>(sum)
         });

@@ -106,10 +106,10 @@ pub async fn run(args: Args) -> Result<(), CommandError> {
     }
     let now_end = (!args.follow).then_some(topic.next_offset);
     let wanted_end = args.max_records.map(|count| start.saturating_add(count));
-    let offset_end = [now_end, wanted_end].into_iter().flatten().min();
+    let end_offset = [now_end, wanted_end].into_iter().flatten().min();
     let config = ConsumerConfig {
         start: Start::Offset(start),
-        offset_end,
+        end_offset,
         bytes_max: args.read_bytes,
         retries: RetryPolicy::lasting(args.retry_for),
         ..ConsumerConfig::default()
@@ -127,9 +127,9 @@ pub async fn run(args: Args) -> Result<(), CommandError> {
     let mut output = Output::new(args.format).map_err(|error| stdout_failed(&error))?;
     #[cfg(feature = "measurements")]
     output.show_by(shower);
-    let offset_end = offset_end.unwrap_or(u64::MAX);
+    let end_offset = end_offset.unwrap_or(u64::MAX);
     let copied = tokio::select! {
-        copied = copy(&mut consumer, &mut output, offset_end) => copied,
+        copied = copy(&mut consumer, &mut output, end_offset) => copied,
         // Between two records: what was gathered is still written.
         _ = tokio::signal::ctrl_c() => Ok(()),
     };
@@ -155,7 +155,7 @@ impl<E: Into<CommandError>> From<E> for Stop {
     }
 }
 
-async fn copy(consumer: &mut Consumer, output: &mut Output, offset_end: u64) -> Result<(), Stop> {
+async fn copy(consumer: &mut Consumer, output: &mut Output, end_offset: u64) -> Result<(), Stop> {
     loop {
         // What was gathered is written while nothing else is there to do, and at the end.
         let fetched = tokio::select! {
@@ -172,7 +172,7 @@ async fn copy(consumer: &mut Consumer, output: &mut Output, offset_end: u64) -> 
         if let Some(shower) = &mut output.shower {
             shower.meet(fetched).await?;
         }
-        output.write(fetched, offset_end)?;
+        output.write(fetched, end_offset)?;
     }
 }
 
@@ -206,13 +206,13 @@ impl Output {
         !self.gathered.is_empty()
     }
 
-    /// Writes the records before `offset_end`.
-    fn write(&mut self, fetched: &mut Fetched, offset_end: u64) -> Result<(), Stop> {
+    /// Writes the records before `end_offset`.
+    fn write(&mut self, fetched: &mut Fetched, end_offset: u64) -> Result<(), Stop> {
         let mut time = BatchTime::default();
         let mut records = fetched.records();
         loop {
             let Some(Record { offset, created_us, bytes }) = records.next_record()? else { return Ok(()) };
-            if offset >= offset_end {
+            if offset >= end_offset {
                 return Ok(());
             }
             match self.format {

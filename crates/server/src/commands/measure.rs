@@ -174,7 +174,7 @@ fn progress_bar(began: &Progress) -> ProgressBar {
     if !std::io::stderr().is_terminal() {
         return ProgressBar::hidden();
     }
-    let (bar, template) = match began.offset_end {
+    let (bar, template) = match began.end_offset {
         Some(end) => (
             ProgressBar::new(end.saturating_sub(began.offset)),
             "{bar:40} {human_pos} of {human_len} records, {per_sec}, {msg}, {eta} to go",

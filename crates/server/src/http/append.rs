@@ -58,7 +58,7 @@ pub(crate) async fn append(api: &Api, request: Request<Incoming>) -> Result<Answ
             let boundary = boundary(&request)?;
             let received = form::receive_multipart(api, body, boundary).await?;
             let appended = store(api, &topic, received).await?;
-            let offsets = appended.first_offset..appended.offset_next;
+            let offsets = appended.first_offset..appended.next_offset;
             Ok(answer::json(StatusCode::CREATED, &AcceptedForm { offsets }))
         }
         other => Err(ApiError::new(
@@ -73,7 +73,7 @@ pub(crate) async fn append(api: &Api, request: Request<Incoming>) -> Result<Answ
 }
 
 fn accepted(appended: Appended) -> Result<Answer, ApiError> {
-    let accepted = Accepted { first_offset: appended.first_offset, next_offset: appended.offset_next };
+    let accepted = Accepted { first_offset: appended.first_offset, next_offset: appended.next_offset };
     Ok(answer::json(StatusCode::CREATED, &accepted))
 }
 

@@ -21,7 +21,7 @@ use std::time::Duration;
 
 /// Offset of the first record in the body.
 const FIRST_OFFSET: HeaderName = HeaderName::from_static("rawline-first-offset");
-/// The topic's `offset_next`.
+/// The topic's `next_offset`.
 const NEXT_OFFSET: HeaderName = HeaderName::from_static("rawline-next-offset");
 
 /// The original's defaults.
@@ -47,7 +47,7 @@ pub(crate) async fn records(api: &Api, request: Request<Incoming>) -> Result<Ans
     }
     let topic = api.broker.topic(&name).await?;
     let read = read_or_stop(api, &topic, &wanted).await?;
-    let next_offset = HeaderValue::from(read.offset_next);
+    let next_offset = HeaderValue::from(read.next_offset);
     let (mut answer, first_offset) = match form {
         Form::Batch => {
             let (first_offset, end_offset) = (read.first_offset, read.end_offset);
@@ -80,10 +80,10 @@ pub(crate) async fn record(api: &Api, request: Request<Incoming>) -> Result<Answ
     let topic = api.broker.topic(&name).await?;
     let wanted = ReadRequest { offset, records_max: 1, bytes_max: 0, wait: Duration::ZERO };
     let read = topic.read(&wanted).await?;
-    let offset_next = read.offset_next;
+    let next_offset = read.next_offset;
     let parts = edge::parts(read, &for_form(&wanted))?;
     let Some(part) = parts.first() else {
-        let message = format!("offset {offset} is not written yet; the topic's next offset is {offset_next}");
+        let message = format!("offset {offset} is not written yet; the topic's next offset is {next_offset}");
         return Err(ApiError::new(StatusCode::NOT_FOUND, "offset_out_of_bounds", message));
     };
     let record = records_of(api, part, None).await?;

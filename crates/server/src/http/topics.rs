@@ -56,7 +56,7 @@ impl From<&Arc<Topic>> for TopicShape {
             payload: Payload::of(topic),
             name: status.name,
             first_offset: status.first_offset,
-            next_offset: status.offset_next,
+            next_offset: status.next_offset,
             objects: status.objects,
             bytes: status.bytes,
             latest_commit_at: status.latest_commit_us.map(rfc3339),

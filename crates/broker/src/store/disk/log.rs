@@ -40,7 +40,7 @@ pub(super) struct Log {
 struct Writer {
     active: Option<Active>,
     /// The offset behind what was written.
-    offset_next: u64,
+    next_offset: u64,
 }
 
 impl Log {
@@ -100,21 +100,21 @@ impl Log {
             return Err(failed.clone().into());
         }
         let first_offset = object.header.first_offset;
-        if first_offset < writer.offset_next {
+        if first_offset < writer.next_offset {
             return Err(CommitError::Exists);
         }
         let parts_bytes: u64 = object.parts.iter().map(|part| part.len() as u64).sum();
-        if first_offset > writer.offset_next || parts_bytes != object.header.object_bytes {
+        if first_offset > writer.next_offset || parts_bytes != object.header.object_bytes {
             return Err(CommitError::Store(StoreError::human(format!(
                 "{}: an object of {parts_bytes} bytes ({} by its header) at offset {first_offset} does not follow offset {}; \
                  this is a fault of the broker, please report it",
                 self.dir.display(),
                 object.header.object_bytes,
-                writer.offset_next
+                writer.next_offset
             ))));
         }
         let written = self.active_for(writer, object)?.write(object)?;
-        writer.offset_next = object.header.offset_next();
+        writer.next_offset = object.header.next_offset();
         if self.options.durability == Durability::PageCache {
             written.publish();
         }
@@ -193,14 +193,14 @@ impl Log {
     fn active_for<'a>(&self, writer: &'a mut Writer, object: &Object) -> Result<&'a mut Active, StoreError> {
         if let Some(full) = writer.active.take_if(|active| !active.takes(object)) {
             self.confirm(&full.all_written())?;
-            self.seal_later(full.finish(writer.offset_next));
+            self.seal_later(full.finish(writer.next_offset));
         }
         let active = match writer.active.take() {
             Some(active) => active,
             None => {
                 let capacity = self.options.segment_bytes.max(object.header.object_bytes);
                 let active =
-                    Active::create(&self.dir, writer.offset_next, capacity, object.header.writer_id, &self.mappings)?;
+                    Active::create(&self.dir, writer.next_offset, capacity, object.header.writer_id, &self.mappings)?;
                 if self.options.durability == Durability::Fsync
                     && let Err(error) = sync_dir(&self.dir)
                 {
@@ -208,7 +208,7 @@ impl Log {
                     active.segment().remove()?;
                     return Err(error);
                 }
-                self.segments_mut().insert(writer.offset_next, active.segment().clone());
+                self.segments_mut().insert(writer.next_offset, active.segment().clone());
                 active
             }
         };
@@ -247,7 +247,7 @@ impl Log {
         if writer.is_none() {
             let recovered = recover(&self.dir, self.options.durability, &self.mappings)?;
             *self.segments_mut() = recovered.segments;
-            *writer = Some(Writer { active: None, offset_next: recovered.offset_next });
+            *writer = Some(Writer { active: None, next_offset: recovered.next_offset });
         }
         writer.as_mut().ok_or_else(|| StoreError::human("a topic is not recovered; please report it"))
     }

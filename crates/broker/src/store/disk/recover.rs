@@ -26,7 +26,7 @@ const OBJECT_ALIGNMENT: usize = 8;
 /// What a topic's directory holds.
 pub(super) struct Recovered {
     pub(super) segments: BTreeMap<u64, Arc<Segment>>,
-    pub(super) offset_next: u64,
+    pub(super) next_offset: u64,
 }
 
 /// Recovers the topic in `dir`. All segments but the newest are known from their seals, the newest is walked object by
@@ -45,8 +45,8 @@ pub(super) fn recover(dir: &Path, durability: Durability, mappings: &Arc<Mapping
     if let Some(newest) = newest {
         check_end(newest, durability)?;
     }
-    let offset_next = newest.map_or(0, |newest| newest.seal.offset_next);
-    let mut recovered = Recovered { segments: BTreeMap::new(), offset_next };
+    let next_offset = newest.map_or(0, |newest| newest.seal.next_offset);
+    let mut recovered = Recovered { segments: BTreeMap::new(), next_offset };
     for found in found {
         let first_offset = found.seal.first_offset;
         if let Some(segment) = found.settle(dir, durability, mappings)? {
@@ -93,7 +93,7 @@ fn segment_names(dir: &Path) -> Result<Vec<u64>, StoreError> {
 /// Segments must follow each other without a gap: the middle of a log is never left out silently.
 fn check_chain(dir: &Path, found: &[&Found]) -> Result<(), StoreError> {
     for (one, next) in found.iter().zip(found.iter().skip(1)) {
-        if one.seal.offset_next != next.seal.first_offset {
+        if one.seal.next_offset != next.seal.first_offset {
             let torn = match &one.torn {
                 Some(torn) => format!(" ({} is damaged at byte {}: {})", one.name(), torn.position, torn.why),
                 None => String::new(),
@@ -102,7 +102,7 @@ fn check_chain(dir: &Path, found: &[&Found]) -> Result<(), StoreError> {
                 "{}: records {} to {} are missing between {} and {}{torn}; put the missing segment back, or, to go on \
                  without what comes after them, move {} and all later files out of the directory",
                 dir.display(),
-                one.seal.offset_next,
+                one.seal.next_offset,
                 next.seal.first_offset,
                 one.name(),
                 next.name(),
@@ -121,7 +121,7 @@ fn check_end(newest: &Found, durability: Durability) -> Result<(), StoreError> {
         segment = %newest.path.display(),
         position = torn.position,
         why = %torn.why,
-        offset_next = newest.seal.offset_next,
+        next_offset = newest.seal.next_offset,
         "the newest segment's end is torn and ignored; what was acknowledged after a sync lies before it"
     );
     let Some(behind) = torn.whole_object_behind else { return Ok(()) };
@@ -140,7 +140,7 @@ fn check_end(newest: &Found, durability: Durability) -> Result<(), StoreError> {
         newest.path.display(),
         torn.position,
         torn.why,
-        newest.seal.offset_next,
+        newest.seal.next_offset,
     )))
 }
 
@@ -285,7 +285,7 @@ impl Walk {
             };
             self.writer_id = Some(header.writer_id);
             self.entries.push(Entry::new(&header, position as u32));
-            offset = header.offset_next();
+            offset = header.next_offset();
             position += header.object_bytes as usize;
             if u32::try_from(position).is_err() {
                 return Ok(End::Torn("a segment cannot be that long".to_owned()));
@@ -311,7 +311,7 @@ impl Walk {
         let last = self.entries.last();
         Seal {
             first_offset: self.first_offset,
-            offset_next: last.map_or(self.first_offset, Entry::offset_next),
+            next_offset: last.map_or(self.first_offset, Entry::next_offset),
             segment_bytes: last.map_or(0, |entry| entry.range().end as u64),
             writer_id: self.writer_id.unwrap_or(0),
             entries: self.entries,
@@ -385,7 +385,7 @@ fn whole_object_behind(mapping: &Mmap, seal: &Seal, writer_id: Option<u64>, data
             continue;
         }
         let whole = object::verify(rest).is_ok_and(|header| {
-            header.first_offset > seal.offset_next && writer_id.is_none_or(|writer_id| writer_id == header.writer_id)
+            header.first_offset > seal.next_offset && writer_id.is_none_or(|writer_id| writer_id == header.writer_id)
         });
         if whole {
             return Ok(Some((first + position) as u64));

@@ -10,7 +10,7 @@
 //! header:
 //!  0        4  5        8              16             24             32
 //! ┌────────┬──┬────────┬──────────────┬──────────────┬──────────────┐
-//! │ "RAWI" │v │ zero   │ first_offset │ offset_next  │ segment_bytes│
+//! │ "RAWI" │v │ zero   │ first_offset │ next_offset  │ segment_bytes│
 //! ├────────┴──┴────────┼───────┬──────┴──────────────┴──────┬───────┤
 //! │ writer_id          │objects│ zero                       │ crc32c│
 //! └────────────────────┴───────┴────────────────────────────┴───────┘
@@ -39,7 +39,7 @@ struct RawHeader {
     version: u8,
     zero: [u8; 3],
     first_offset: U64,
-    offset_next: U64,
+    next_offset: U64,
     segment_bytes: U64,
     writer_id: U64,
     objects: U32,
@@ -88,7 +88,7 @@ impl Entry {
     }
 
     /// The offset behind the object's last record. An entry that was made or checked cannot overflow it.
-    pub(super) fn offset_next(&self) -> u64 {
+    pub(super) fn next_offset(&self) -> u64 {
         self.first_offset.get().saturating_add(u64::from(self.records.get()))
     }
 
@@ -98,7 +98,7 @@ impl Entry {
             first_offset: self.first_offset(),
             location: Location { segment, position: self.position.get() },
             bytes: u64::from(self.bytes.get()),
-            known: Some(Known { offset_next: self.offset_next(), appended_us: self.appended_us.get() }),
+            known: Some(Known { next_offset: self.next_offset(), appended_us: self.appended_us.get() }),
         }
     }
 }
@@ -109,7 +109,7 @@ pub(super) struct Seal {
     /// Offset of the segment's first record, as in its name.
     pub(super) first_offset: u64,
     /// The offset behind its last record.
-    pub(super) offset_next: u64,
+    pub(super) next_offset: u64,
     /// Length of its objects in bytes; what lies behind them in the file is no part of the segment.
     pub(super) segment_bytes: u64,
     /// The run of a broker that wrote it.
@@ -126,7 +126,7 @@ impl Seal {
             version: VERSION,
             zero: [0; 3],
             first_offset: U64::new(self.first_offset),
-            offset_next: U64::new(self.offset_next),
+            next_offset: U64::new(self.next_offset),
             segment_bytes: U64::new(self.segment_bytes),
             writer_id: U64::new(self.writer_id),
             objects: U32::new(self.entries.len() as u32),
@@ -157,15 +157,15 @@ impl Seal {
             if entry.first_offset() != offset || u64::from(entry.position.get()) != position {
                 return None;
             }
-            offset = entry.offset_next();
+            offset = entry.next_offset();
             position += u64::from(entry.bytes.get());
         }
-        if offset != raw.offset_next.get() || position != raw.segment_bytes.get() {
+        if offset != raw.next_offset.get() || position != raw.segment_bytes.get() {
             return None;
         }
         Some(Seal {
             first_offset,
-            offset_next: offset,
+            next_offset: offset,
             segment_bytes: position,
             writer_id: raw.writer_id.get(),
             entries: entries.to_vec(),

@@ -230,12 +230,12 @@ impl Active {
     }
 
     /// Ends the segment behind its last object. The answer seals it; it may be called later, on any thread.
-    pub(super) fn finish(self, offset_next: u64) -> impl FnOnce() + Send + 'static {
+    pub(super) fn finish(self, next_offset: u64) -> impl FnOnce() + Send + 'static {
         let Active { segment, file, writer_id, entries, .. } = self;
         *segment.entries.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::new(entries.clone()));
         let seal = Seal {
             first_offset: segment.first_offset,
-            offset_next,
+            next_offset,
             segment_bytes: segment.bytes(),
             writer_id,
             entries,

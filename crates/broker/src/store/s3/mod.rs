@@ -110,7 +110,7 @@ impl S3Store {
                     if !known {
                         return Err(self.newest_damaged(&path, &ObjectError::Header));
                     }
-                    newest.known = Some(Known { offset_next: header.offset_next(), appended_us: header.appended_us });
+                    newest.known = Some(Known { next_offset: header.next_offset(), appended_us: header.appended_us });
                     return Ok(listed);
                 }
                 // Another broker deletes from the front: what was the newest is no longer, so list again.

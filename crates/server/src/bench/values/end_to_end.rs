@@ -175,7 +175,7 @@ async fn one_run(target: &Target, args: &ProducerArgs) -> Result<(Run, u64), Com
     let bar = progress(format!("{} events", args.events.name()), args.count);
     let config = ConsumerConfig {
         start: rawline_client::Start::Offset(0),
-        offset_end: Some(args.count),
+        end_offset: Some(args.count),
         retries: RetryPolicy::NONE,
         wait: Duration::from_secs(10),
         ..ConsumerConfig::default()

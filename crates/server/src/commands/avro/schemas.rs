@@ -27,14 +27,14 @@ pub fn read_schema(name: &str) -> Result<Arc<Schema>, CommandError> {
 #[derive(Debug)]
 pub struct Schemas {
     client: Client,
-    offset_next: u64,
+    next_offset: u64,
     store: Arc<SchemaStore>,
 }
 
 impl Schemas {
     /// Reads those there are.
     pub async fn load(client: Client) -> Result<Schemas, CommandError> {
-        let mut schemas = Schemas { client, offset_next: 0, store: Arc::default() };
+        let mut schemas = Schemas { client, next_offset: 0, store: Arc::default() };
         schemas.refresh().await?;
         Ok(schemas)
     }
@@ -57,8 +57,8 @@ impl Schemas {
             Err(error) => return Err(error.into()),
         };
         let config = ConsumerConfig {
-            start: Start::Offset(self.offset_next),
-            offset_end: Some(end),
+            start: Start::Offset(self.next_offset),
+            end_offset: Some(end),
             ..ConsumerConfig::default()
         };
         let mut consumer = Consumer::new(self.client.clone(), SCHEMAS_TOPIC, config).await?;
@@ -72,7 +72,7 @@ impl Schemas {
                 }
             }
         }
-        self.offset_next = end;
+        self.next_offset = end;
         Ok(())
     }
 
