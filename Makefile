@@ -41,7 +41,7 @@ $(TOOLS)/versitygw:
 test: test-rust test-python test-java lab-test ## Run every test: Rust, Python, Java, the laboratory; every store, a real S3 server included
 
 test-rust: tools
-	$(CARGO) test --workspace --locked --features rawline-server/full
+	$(CARGO) test --workspace --locked --features full
 
 # The two clients' tests start the broker that the Rust tests built, if nothing has changed since.
 target/debug/rawline: Cargo.lock $(shell find crates -path '*/src/*.rs')
@@ -62,8 +62,8 @@ test-java: target/debug/rawline
 
 check: ## Formatting and lints
 	$(CARGO) fmt --all --check
-	$(CARGO) clippy --workspace --all-targets --locked --features rawline-server/full -- -D warnings
-	$(CARGO) clippy -p rawline-server --locked -- -D warnings
+	$(CARGO) clippy --workspace --all-targets --locked --features full -- -D warnings
+	$(CARGO) clippy -p rawline-cli --locked -- -D warnings
 	$(CARGO) fmt --all --check --manifest-path lab/rust/Cargo.toml
 	$(CARGO) clippy --all-targets --locked --manifest-path lab/rust/Cargo.toml -- -D warnings
 

@@ -1,5 +1,4 @@
-//! The broker over HTTP, its command line and its benchmarks; `main.rs` puts them together.
+//! Serves a broker: connections in `net`, the HTTP API in `http`.
 
-pub mod bench;
-pub mod commands;
 pub mod http;
+pub mod net;

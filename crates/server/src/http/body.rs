@@ -2,7 +2,7 @@
 
 use crate::http::Api;
 use crate::http::error::ApiError;
-use crate::http::slow::Waits;
+use crate::net::pace::Waits;
 use bytes::Bytes;
 use http::{Request, StatusCode, header};
 use http_body::Body as _;

@@ -8,6 +8,7 @@ mod answer;
 mod append;
 mod auth;
 mod body;
+#[cfg(feature = "profiling")]
 pub mod debug;
 mod edge;
 mod error;
@@ -15,19 +16,19 @@ mod form;
 mod metrics;
 mod query;
 mod read;
-mod sendfile;
-mod slow;
 mod topics;
 
+pub use crate::net::pace::Waits;
 pub use answer::AnswerBody;
 pub use auth::{ApiKeys, check_listen};
 pub use form::request_buffers_max;
 pub use metrics::install as install_metrics;
 pub use query::parse_go_duration;
-pub use slow::Waits;
 
 use crate::http::body::BodyReader;
 use crate::http::error::ApiError;
+use crate::net::listen::Listener;
+use crate::net::{pace, sendfile};
 use answer::Answer;
 use http::{Method, Request};
 use hyper::body::Incoming;
@@ -102,10 +103,7 @@ pub async fn serve(
     config: HttpConfig,
     stop: watch::Receiver<bool>,
 ) {
-    if listener.local_addr().is_ok_and(|address| address.ip().is_loopback()) {
-        send_at_once(&listener);
-    }
-    let connections = Arc::new(Semaphore::new(config.connections_max));
+    let listener = Listener::new(listener, config.connections_max);
     let graceful = GracefulShutdown::new();
     let shutdown_wait = config.shutdown_wait;
     let metrics = metrics::HttpMetrics::new();
@@ -115,12 +113,11 @@ pub async fn serve(
     let mut stopped = stop;
     loop {
         let accepted = tokio::select! {
-            accepted = accept_one(&listener, &connections) => accepted,
+            accepted = listener.accept() => accepted,
             _ = stopped.wait_for(|&stop| stop) => break,
         };
         let Some((stream, permit)) = accepted else { continue };
-        set_options(&stream);
-        let stream = slow::Paced::new(sendfile::FileSender::new(stream, api.broker.clone()), api.config.waits);
+        let stream = pace::Paced::new(sendfile::FileSender::new(stream, api.broker.clone()), api.config.waits);
         let api = api.clone();
         let connection = hyper::server::conn::http1::Builder::new()
             .timer(TokioTimer::new())
@@ -145,38 +142,6 @@ pub async fn serve(
     tidying.abort();
     if tokio::time::timeout(shutdown_wait, graceful.shutdown()).await.is_err() {
         tracing::warn!("some requests were still under way after {shutdown_wait:?}; ended them");
-    }
-}
-
-/// What fails here costs time, nothing else.
-fn set_options(stream: &tokio::net::TcpStream) {
-    // A lone append's answer is smaller than a segment; it must not wait for more.
-    let _ = stream.set_nodelay(true);
-    if stream.peer_addr().is_ok_and(|peer| peer.ip().is_loopback()) {
-        send_at_once(stream);
-    }
-}
-
-/// Inside one machine there is no path to probe. A congestion control that paces (BBR) would spend a third of the
-/// broker's time on timers; Reno, which every kernel has, sends at once. A listener hands it on to what it accepts,
-/// before pacing has begun.
-fn send_at_once(socket: impl std::os::fd::AsFd) {
-    let _ = rustix::net::sockopt::set_tcp_congestion(socket, "reno");
-}
-
-async fn accept_one(
-    listener: &TcpListener,
-    connections: &Arc<Semaphore>,
-) -> Option<(tokio::net::TcpStream, tokio::sync::OwnedSemaphorePermit)> {
-    let permit = connections.clone().acquire_owned().await.ok()?;
-    match listener.accept().await {
-        Ok((stream, _)) => Some((stream, permit)),
-        Err(error) => {
-            // Out of file descriptors, mostly: it passes when connections close.
-            tracing::warn!(%error, "can't accept a connection");
-            tokio::time::sleep(Duration::from_millis(50)).await;
-            None
-        }
     }
 }
 

@@ -1,0 +1,257 @@
+//! The API's descriptions, for tools and for people, say what the server does, no more and no less.
+
+use crate::broker::{Broker, RAWLINE};
+use crate::client::*;
+use serde_json::Value;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+const METHODS: [&str; 6] = ["GET", "POST", "PUT", "DELETE", "PATCH", "OPTIONS"];
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+#[test]
+fn the_openapi_document_has_every_path_and_method() {
+    let broker = Broker::start(&[]);
+    let document = broker.get("/openapi.json").json();
+    assert_eq!(document["openapi"], "3.1.0");
+    assert_eq!(document["info"]["version"], env!("CARGO_PKG_VERSION"));
+    let paths = document["paths"].as_object().unwrap();
+    for (path, operations) in paths {
+        for method in METHODS {
+            let answer = exchange(broker.address, &request(method, path, &[], b""));
+            let is_described = operations.get(method.to_lowercase()).is_some();
+            assert_eq!(answer.status != 405, is_described, "{method} {path} answers {}", answer.status);
+            assert_ne!(answer.status, 404, "{method} {path}");
+        }
+    }
+    let router = include_str!("../../../server/src/http/mod.rs");
+    let (_, router) = router.split_once("async fn route(").unwrap();
+    let (router, _) = router.split_once("\n}\n").unwrap();
+    let answered: BTreeSet<&str> = router.split('"').skip(1).step_by(2).filter(|text| text.starts_with('/')).collect();
+    assert_eq!(answered, paths.keys().map(String::as_str).collect());
+}
+
+#[test]
+fn the_openapi_document_refers_to_what_is_in_it() {
+    fn refs<'a>(value: &'a Value, found: &mut Vec<&'a str>) {
+        match value {
+            Value::Object(fields) => {
+                found.extend(fields.get("$ref").and_then(Value::as_str));
+                fields.values().for_each(|value| refs(value, found));
+            }
+            Value::Array(values) => values.iter().for_each(|value| refs(value, found)),
+            _ => {}
+        }
+    }
+    let document: Value = serde_json::from_str(include_str!("../../../server/src/http/openapi.json")).unwrap();
+    let mut found = Vec::new();
+    refs(&document, &mut found);
+    for reference in &found {
+        assert!(document.pointer(&reference[1..]).is_some(), "{reference} is not there");
+    }
+    for (kind, components) in document["components"].as_object().unwrap() {
+        for name in components.as_object().unwrap().keys() {
+            let reference = format!("#/components/{kind}/{name}");
+            assert!(kind == "securitySchemes" || found.contains(&reference.as_str()), "{reference} is not used");
+        }
+    }
+}
+
+/// What an operation answers is among what the document says: status, type of content, fields of JSON.
+#[test]
+fn answers_are_as_the_openapi_document_says() {
+    let broker = Broker::start(&["--api-key", "key"]);
+    let document: Value = serde_json::from_str(include_str!("../../../server/src/http/openapi.json")).unwrap();
+    let ask = |method: &str, target: &str, headers: &[(&str, &str)], body: &[u8]| {
+        let headers = [&[("authorization", "Bearer key")], headers].concat();
+        let answer = exchange(broker.address, &request(method, target, &headers, body));
+        let path = target.split('?').next().unwrap();
+        let operation = &document["paths"][path][method.to_lowercase()];
+        let mut response = &operation["responses"][answer.status.to_string()];
+        if let Some(reference) = response["$ref"].as_str() {
+            response = document.pointer(&reference[1..]).unwrap();
+        }
+        assert!(response.is_object(), "{method} {target}: {} is not described", answer.status);
+        if let Some(content_type) = answer.header("content-type") {
+            let content_type = content_type.split(';').next().unwrap();
+            assert!(response["content"][content_type].is_object(), "{method} {target}: {content_type}");
+            if content_type == JSON && path != "/openapi.json" {
+                check(&document, &response["content"][JSON]["schema"], &answer.json(), target);
+            }
+        }
+    };
+    ask("POST", "/records?topic-name=t", &[("content-type", LINES)], b"a\n\xff");
+    ask("POST", "/records?topic-name=t", &[("content-type", MULTIPART)], &multipart("[1]", b"a"));
+    ask("POST", "/records?topic-name=t", &[("content-type", "text/plain")], b"a");
+    ask("POST", "/records?topic-name=t", &[("content-type", LINES), ("content-encoding", "br")], b"a");
+    for accept in [BATCH, LINES, JSON, "*/*", "image/png"] {
+        ask("GET", "/records?topic-name=t&offset=0", &[("accept", accept)], b"");
+        ask("GET", "/records?topic-name=t&offset=9&timeout=0s", &[("accept", accept)], b"");
+    }
+    for target in [
+        "/record?topic-name=t&offset=0",
+        "/record?topic-name=t&offset=9",
+        "/topic?topic-name=t",
+        "/topic?topic-name=empty",
+        "/topic",
+        "/topics",
+        "/offset?topic-name=t&time=2026-01-01T00:00:00Z",
+        "/metrics",
+        "/health",
+        "/openapi.json",
+        "/",
+    ] {
+        ask("GET", target, &[], b"");
+    }
+}
+
+/// As much of JSON Schema as the document uses for answers.
+fn check(document: &Value, schema: &Value, value: &Value, what: &str) {
+    if let Some(reference) = schema["$ref"].as_str() {
+        check(document, document.pointer(&reference[1..]).unwrap(), value, what);
+    }
+    if let Some(choices) = schema["oneOf"].as_array() {
+        let fits = |choice: &&Value| {
+            let choice =
+                choice["$ref"].as_str().map_or(*choice, |reference| document.pointer(&reference[1..]).unwrap());
+            choice["required"].as_array().unwrap().iter().all(|name| value.get(name.as_str().unwrap()).is_some())
+        };
+        assert_eq!(choices.iter().filter(fits).count(), 1, "{what}: {value}");
+        return;
+    }
+    let kind = match value {
+        Value::Null => "null",
+        Value::Bool(_) => "boolean",
+        Value::Number(_) => "integer",
+        Value::String(_) => "string",
+        Value::Array(_) => "array",
+        Value::Object(_) => "object",
+    };
+    match &schema["type"] {
+        Value::String(want) => assert_eq!(want, kind, "{what}: {value}"),
+        Value::Array(kinds) => assert!(kinds.iter().any(|want| want == kind), "{what}: {value}"),
+        _ => {}
+    }
+    for name in schema["required"].as_array().into_iter().flatten() {
+        assert!(value.get(name.as_str().unwrap()).is_some(), "{what}: no {name} in {value}");
+    }
+    if let (Some(known), Some(fields)) = (schema["properties"].as_object(), value.as_object()) {
+        for (name, field) in fields {
+            check(document, known.get(name).unwrap_or_else(|| panic!("{what}: {name} is not described")), field, what);
+        }
+    }
+    for item in value.as_array().into_iter().flatten() {
+        check(document, &schema["items"], item, what);
+    }
+}
+
+/// Every string of lower-case letters that `ApiError` is given as a code.
+fn codes_in_code() -> BTreeSet<String> {
+    let is_code = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_');
+    let mut codes = BTreeSet::new();
+    for file in std::fs::read_dir(root().join("crates/server/src/http")).unwrap() {
+        let path = file.unwrap().path();
+        if path.extension().is_some_and(|extension| extension == "rs") {
+            let code = std::fs::read_to_string(path).unwrap();
+            for call in ["ApiError::new(", "ApiError::bad(", "ApiError::wait("] {
+                let arguments = code.split(call).skip(1).map(|rest| rest.split([')', ';']).next().unwrap());
+                codes.extend(
+                    arguments.filter_map(|text| text.split('"').nth(1)).filter(|text| is_code(text)).map(str::to_owned),
+                );
+            }
+        }
+    }
+    assert!(codes.len() > 20, "{codes:?}");
+    let batch = std::fs::read_to_string(root().join("crates/batch/src/error.rs")).unwrap();
+    codes.extend(batch.split('"').filter(|text| text.starts_with("batch_") && is_code(text)).map(str::to_owned));
+    // A body is any number of batches, which the broker neither cuts nor unpacks while it takes them in.
+    for unreachable in ["batch_trailing_bytes", "batch_range", "batch_slice_compressed", "batch_decompress"] {
+        assert!(codes.remove(unreachable), "{unreachable}");
+    }
+    codes
+}
+
+#[test]
+fn every_error_code_is_documented() {
+    let page = std::fs::read_to_string(root().join("docs/http.md")).unwrap();
+    let (_, table) = page.split_once("## Errors").unwrap();
+    let told: BTreeSet<String> =
+        table.lines().filter_map(|line| line.strip_prefix("| `")?.split('`').next().map(str::to_owned)).collect();
+    let there = codes_in_code();
+    let untold: Vec<_> = there.difference(&told).collect();
+    assert!(untold.is_empty(), "not in docs/http.md: {untold:?}");
+    let gone: Vec<_> = told.difference(&there).collect();
+    assert!(gone.is_empty(), "only in docs/http.md: {gone:?}");
+}
+
+/// `docs/http.md` shows commands and what they print. A `…` there stands for anything.
+#[test]
+fn the_examples_of_the_page_print_what_it_says() {
+    let page = std::fs::read_to_string(root().join("docs/http.md")).unwrap();
+    let broker = Broker::start(&["--memory", "512MiB"]);
+    let folder = tempfile::tempdir().unwrap();
+    let bin = Path::new(RAWLINE).parent().unwrap().display().to_string();
+    let path = format!("{bin}:{}", std::env::var("PATH").unwrap());
+    let mut examples = 0;
+    for block in page.split("```console\n").skip(1).map(|rest| rest.split("```").next().unwrap()) {
+        for example in block.split("$ ").skip(1) {
+            let command_lines = 1 + example.lines().take_while(|line| line.ends_with('\\')).count();
+            let command: String = example.lines().take(command_lines).map(|line| format!("{line}\n")).collect();
+            let want: Vec<&str> = example.lines().skip(command_lines).filter(|line| !line.is_empty()).collect();
+            let output = Command::new("sh")
+                .args(["-ec", &command.replace("127.0.0.1:51313", &broker.address.to_string())])
+                .current_dir(folder.path())
+                .env("PATH", &path)
+                .env("RAWLINE_BROKER", format!("http://{}", broker.address))
+                .output()
+                .unwrap();
+            let text = String::from_utf8(output.stdout).unwrap().replace('\r', "");
+            let got: Vec<&str> = text.lines().filter(|line| !line.is_empty()).collect();
+            let same = got.len() == want.len() && got.iter().zip(&want).all(|(got, want)| fits(got, want));
+            let stderr = String::from_utf8_lossy(&output.stderr);
+            assert!(same && output.status.success(), "$ {command}{text}{stderr}\nThe page says:\n{}", want.join("\n"));
+            examples += 1;
+        }
+    }
+    assert!(examples >= 15, "the page has lost its examples");
+}
+
+/// Whether a line is as the page has it.
+fn fits(line: &str, pattern: &str) -> bool {
+    let Some((start, mut rest)) = pattern.split_once('…') else { return line == pattern };
+    let Some(mut line) = line.strip_prefix(start) else { return false };
+    while let Some((middle, behind)) = rest.split_once('…') {
+        let Some(at) = line.find(middle) else { return false };
+        line = &line[at + middle.len()..];
+        rest = behind;
+    }
+    line.ends_with(rest)
+}
+
+/// `docs/operating.md` lists every setting of `rawline serve`, and no other.
+#[test]
+fn every_setting_is_documented() {
+    let output = Command::new(RAWLINE).args(["serve", "--help"]).output().unwrap();
+    let help = String::from_utf8(output.stdout).unwrap();
+    let (_, options) = help.split_once("Options:").unwrap();
+    let (options, _) = options.split_once("Examples:").unwrap();
+    let there: BTreeSet<(String, String)> = options
+        .split("\n      --")
+        .skip(1)
+        .filter_map(|text| {
+            let flag = text.split([' ', '\n']).next().unwrap().to_owned();
+            Some((flag, text.split("[env: ").nth(1)?.split([']', '=']).next().unwrap().to_owned()))
+        })
+        .collect();
+    assert!(there.len() > 10, "{help}");
+    let page = std::fs::read_to_string(root().join("docs/operating.md")).unwrap();
+    let told = page.lines().filter_map(|line| {
+        let (flag, rest) = line.strip_prefix("| `--")?.split_once('`')?;
+        Some((flag.to_owned(), rest.split('`').nth(1)?.to_owned()))
+    });
+    assert_eq!(told.collect::<BTreeSet<_>>(), there);
+}
