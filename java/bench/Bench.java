@@ -1,10 +1,10 @@
 import io.rawline.Appended;
-import io.rawline.Batch;
+import io.rawline.batch.Batch;
 import io.rawline.Client;
 import io.rawline.ClientConfig;
 import io.rawline.Fetched;
 import io.rawline.ReadOptions;
-import io.rawline.Records;
+import io.rawline.batch.Records;
 import io.rawline.RetryPolicy;
 import io.rawline.TopicInfo;
 import java.lang.management.ManagementFactory;
@@ -130,7 +130,7 @@ public class Bench {
                 long count = Math.min(records, info.nextOffset() - 1 - offsets[i]);
                 ReadOptions options = new ReadOptions(offsets[i], count, 0, Duration.ofSeconds(5));
                 client.read(topic, options, fetched);
-                check(fetched.firstOffset() == offsets[i] && fetched.offsetAfter() == offsets[i] + count, fetched);
+                check(fetched.firstOffset() == offsets[i] && fetched.nextOffset() == offsets[i] + count, fetched);
                 long raw = 0;
                 for (Batch batch : fetched.batches()) {
                     raw += batch.header().rawBytes();

@@ -14,7 +14,7 @@ public class Example {
                     producer.send("Hello, " + name + "!");
                 }
             }
-            ConsumerConfig untilNow = new ConsumerConfig().offsetEnd(client.topic("greetings").nextOffset());
+            ConsumerConfig untilNow = new ConsumerConfig().endOffset(client.topic("greetings").nextOffset());
             try (Consumer consumer = new Consumer(client, "greetings", untilNow)) {
                 for (Record record : consumer) {
                     System.out.println(record.offset() + "  " + record.text());

@@ -1,5 +1,9 @@
 package io.rawline;
 
+import io.rawline.error.InterruptedCallException;
+import io.rawline.error.RawlineException;
+import io.rawline.error.RefusedException;
+import io.rawline.http.Nanos;
 import java.util.concurrent.ThreadLocalRandom;
 
 /** The failures of one request so far, and how long to wait after each. */

@@ -1,5 +1,20 @@
 package io.rawline;
 
+import io.rawline.batch.BatchChecker;
+import io.rawline.batch.BatchException;
+import io.rawline.batch.Limits;
+import io.rawline.batch.SealedBatch;
+import io.rawline.error.ConfigException;
+import io.rawline.error.InterruptedCallException;
+import io.rawline.error.RawlineException;
+import io.rawline.http.Address;
+import io.rawline.http.Call;
+import io.rawline.http.Daemons;
+import io.rawline.http.Exchange;
+import io.rawline.http.Http;
+import io.rawline.http.Json;
+import io.rawline.http.Nanos;
+import io.rawline.http.Request;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
@@ -13,10 +28,8 @@ import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
 import java.util.concurrent.SynchronousQueue;
-import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicInteger;
 
 /**
  * Sends requests to one broker, each on a connection of its own, and keeps connections for the next ones. For any
@@ -29,7 +42,6 @@ public final class Client implements AutoCloseable {
     private static final String BATCH_TYPE = "application/vnd.rawline.batch";
     /** Received at once of a long answer, in bytes: its checksum is computed while it is in the second-level cache. */
     private static final int PIECE_BYTES = 128 << 10;
-    private static final AtomicInteger THREADS = new AtomicInteger();
 
     private final ClientConfig config;
     private final Http http;
@@ -53,10 +65,10 @@ public final class Client implements AutoCloseable {
     public Client(ClientConfig config) {
         config.check();
         this.config = new ClientConfig(config);
-        this.http = new Http(this.config);
+        this.http = new Http(this.config.http());
         this.executor = config.executor != null ? config.executor
                 : new ThreadPoolExecutor(0, Integer.MAX_VALUE, 10, TimeUnit.SECONDS, new SynchronousQueue<>(),
-                        daemons("rawline"));
+                        Daemons.factory("rawline"));
     }
 
     /**
@@ -118,7 +130,7 @@ public final class Client implements AutoCloseable {
      * @return where the records lie
      */
     public Appended appendRecords(String topic, int[] sizes, ByteBuffer data) {
-        return append(topic, Sealed.of(sizes, data, nowUs(), config.limits).pieces());
+        return append(topic, SealedBatch.of(sizes, data, nowUs(), config.limits).pieces());
     }
 
     /**
@@ -266,23 +278,23 @@ public final class Client implements AutoCloseable {
         return http.notABrokers(reason, null);
     }
 
-    /** Reads; {@code into} then leaves out the records at and behind {@code offsetEnd}. */
-    Fetched read(Call call, RetryPolicy retries, String topic, ReadOptions options, long offsetEnd, Fetched into) {
+    /** Reads; {@code into} then leaves out the records at and behind {@code endOffset}. */
+    Fetched read(Call call, RetryPolicy retries, String topic, ReadOptions options, long endOffset, Fetched into) {
         String target = "/records?topic-name=" + Address.queryValue(topic) + "&offset=" + options.offset()
                 + "&max-records=" + options.recordsMax() + "&max-bytes=" + options.bytesMax() + "&timeout="
                 + Nanos.of(options.waitMax()) / 1_000_000 + "ms";
         Request request = new Request("GET", target, "accept: " + BATCH_TYPE + "\r\n");
         return again(call, retries, () -> http.send(call, request, options.waitMax(), exchange -> {
-            into.begin(options.offset(), offsetEnd);
+            into.begin(options.offset(), endOffset);
             receive(exchange, options, into);
             return into;
         }));
     }
 
     private void receive(Exchange exchange, ReadOptions options, Fetched into) throws IOException {
-        long offsetNext = header(exchange, "rawline-next-offset");
+        long topicNextOffset = header(exchange, "rawline-next-offset");
         if (exchange.status() == 204) {
-            into.end(0, options.offset(), offsetNext, List.of());
+            into.end(0, options.offset(), topicNextOffset, List.of());
             return;
         }
         long firstOffset = header(exchange, "rawline-first-offset");
@@ -301,9 +313,9 @@ public final class Client implements AutoCloseable {
             // While the piece is still in the processor's cache.
             checker.advance(buffer, received);
         }
-        into.end(received, firstOffset, offsetNext, checker.finish(buffer, received));
-        if (firstOffset < 0 || firstOffset > options.offset() || into.offsetAfter() <= options.offset()) {
-            throw http.notABrokers("records " + firstOffset + ".." + into.offsetAfter() + " for offset "
+        into.end(received, firstOffset, topicNextOffset, checker.finish(buffer, received));
+        if (firstOffset < 0 || firstOffset > options.offset() || into.nextOffset() <= options.offset()) {
+            throw http.notABrokers("records " + firstOffset + ".." + into.nextOffset() + " for offset "
                     + options.offset(), null);
         }
     }
@@ -390,14 +402,5 @@ public final class Client implements AutoCloseable {
     static long nowUs() {
         Instant now = Instant.now();
         return now.getEpochSecond() * 1_000_000 + now.getNano() / 1000;
-    }
-
-    /** Threads that do not keep a program from ending. */
-    static ThreadFactory daemons(String name) {
-        return work -> {
-            Thread thread = new Thread(work, name + "-" + THREADS.incrementAndGet());
-            thread.setDaemon(true);
-            return thread;
-        };
     }
 }

@@ -1,5 +1,8 @@
 package io.rawline;
 
+import io.rawline.batch.Limits;
+import io.rawline.error.ConfigException;
+import io.rawline.http.HttpConfig;
 import java.time.Duration;
 import java.util.Objects;
 import java.util.concurrent.Executor;
@@ -143,6 +146,11 @@ public final class ClientConfig {
     public ClientConfig sslContext(SSLContext context) {
         sslContext = context;
         return this;
+    }
+
+    /** What the connections need. */
+    HttpConfig http() {
+        return new HttpConfig(broker, apiKey, connectTimeout, requestTimeout, connectionsIdleMax, sslContext);
     }
 
     void check() {

@@ -1,5 +1,10 @@
 package io.rawline;
 
+import io.rawline.error.ConfigException;
+import io.rawline.error.RawlineException;
+import io.rawline.error.StoppedException;
+import io.rawline.http.Call;
+import io.rawline.http.Nanos;
 import java.time.Duration;
 import java.util.Iterator;
 import java.util.NoSuchElementException;
@@ -71,12 +76,12 @@ public final class Consumer implements Iterable<Record>, AutoCloseable {
     }
 
     /**
-     * Whether every record before {@code offsetEnd} was given.
+     * Whether every record before {@code endOffset} was given.
      *
      * @return false for a consumer without an end
      */
     public boolean atEnd() {
-        return offset >= config.offsetEnd;
+        return offset >= config.endOffset;
     }
 
     /**
@@ -120,7 +125,7 @@ public final class Consumer implements Iterable<Record>, AutoCloseable {
         } catch (ExecutionException error) {
             coming = null;
             if (error.getCause() instanceof RawlineException known) {
-                throw known.again();
+                throw known.copy();
             }
             throw new StoppedException("the consumer has a mistake in it (" + error.getCause()
                     + "); please report this", error);
@@ -130,7 +135,7 @@ public final class Consumer implements Iterable<Record>, AutoCloseable {
             coming = startRead(fetched);
             return nothing();
         }
-        offset = fetched.offsetAfter();
+        offset = fetched.nextOffset();
         Fetched free = current;
         current = fetched;
         if (!atEnd()) {
@@ -140,7 +145,7 @@ public final class Consumer implements Iterable<Record>, AutoCloseable {
     }
 
     /**
-     * The records that come next, for ever or to before {@code offsetEnd}; waits for them. Throws as {@link #next()}
+     * The records that come next, for ever or to before {@code endOffset}; waits for them. Throws as {@link #next()}
      * does.
      *
      * @return before the next record
@@ -190,7 +195,7 @@ public final class Consumer implements Iterable<Record>, AutoCloseable {
     /** An answer without records, where the consumer is; its memory is never used. */
     private Fetched nothing() {
         Fetched nothing = new Fetched();
-        nothing.begin(offset, config.offsetEnd);
+        nothing.begin(offset, config.endOffset);
         return nothing;
     }
 
@@ -204,11 +209,11 @@ public final class Consumer implements Iterable<Record>, AutoCloseable {
     }
 
     private CompletableFuture<Fetched> startRead(Fetched into) {
-        long recordsMax = config.offsetEnd == Long.MAX_VALUE ? 0 : config.offsetEnd - offset;
+        long recordsMax = config.endOffset == Long.MAX_VALUE ? 0 : config.endOffset - offset;
         ReadOptions options = new ReadOptions(offset, recordsMax, config.bytesMax, config.waitMax);
         try {
             return CompletableFuture.supplyAsync(
-                    () -> client.read(call, config.retries, topic, options, config.offsetEnd, into), client.executor());
+                    () -> client.read(call, config.retries, topic, options, config.endOffset, into), client.executor());
         } catch (RejectedExecutionException error) {
             throw new ConfigException("the client's executor takes no more tasks; give it one that does", error);
         }

@@ -1,12 +1,14 @@
 package io.rawline;
 
+import io.rawline.error.ConfigException;
+import io.rawline.http.Nanos;
 import java.time.Duration;
 import java.util.Objects;
 
 /** How a consumer reads. A {@link Consumer} takes a copy of it. */
 public final class ConsumerConfig {
     Start start = Start.earliest();
-    long offsetEnd = Long.MAX_VALUE;
+    long endOffset = Long.MAX_VALUE;
     long bytesMax = 4 << 20;
     Duration waitMax = Duration.ofSeconds(20);
     RetryPolicy retries = RetryPolicy.DEFAULT;
@@ -18,7 +20,7 @@ public final class ConsumerConfig {
     /** A copy. */
     ConsumerConfig(ConsumerConfig other) {
         start = other.start;
-        offsetEnd = other.offsetEnd;
+        endOffset = other.endOffset;
         bytesMax = other.bytesMax;
         waitMax = other.waitMax;
         retries = other.retries;
@@ -41,8 +43,8 @@ public final class ConsumerConfig {
      * @param offset 0 or more
      * @return this
      */
-    public ConsumerConfig offsetEnd(long offset) {
-        offsetEnd = offset;
+    public ConsumerConfig endOffset(long offset) {
+        endOffset = offset;
         return this;
     }
 
@@ -81,8 +83,8 @@ public final class ConsumerConfig {
     }
 
     void check() {
-        if (offsetEnd < 0 || bytesMax < 0) {
-            throw new ConfigException("offsetEnd and bytesMax must not be negative", null);
+        if (endOffset < 0 || bytesMax < 0) {
+            throw new ConfigException("endOffset and bytesMax must not be negative", null);
         }
         if (Nanos.of(waitMax) < 1_000_000) {
             throw new ConfigException("waitMax must be at least 1 ms; with less an idle consumer asks without a pause",

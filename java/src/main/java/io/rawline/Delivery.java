@@ -1,5 +1,7 @@
 package io.rawline;
 
+import io.rawline.error.RawlineException;
+import io.rawline.http.Call;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 
@@ -25,7 +27,7 @@ final class Delivery {
             throw Call.interrupted(error);
         } catch (ExecutionException error) {
             // Nothing but such errors is ever told.
-            throw ((RawlineException) error.getCause()).again();
+            throw ((RawlineException) error.getCause()).copy();
         }
     }
 

@@ -1,5 +1,9 @@
 package io.rawline;
 
+import io.rawline.batch.Batch;
+import io.rawline.batch.BatchException;
+import io.rawline.batch.Records;
+import io.rawline.batch.Scratch;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.util.Iterator;
@@ -25,11 +29,11 @@ public final class Fetched implements Iterable<Record> {
     private int bytes;
     private List<Batch> batches = List.of();
     private final Scratch scratch = new Scratch();
-    private long offsetAsked;
+    private long askedOffset;
     /** Records at and behind it are left out. */
-    private long offsetEnd = Long.MAX_VALUE;
+    private long endOffset = Long.MAX_VALUE;
     private long firstOffset;
-    private long offsetNext;
+    private long topicNextOffset;
 
     /** Nothing yet; memory comes with the first read. */
     public Fetched() {
@@ -67,12 +71,12 @@ public final class Fetched implements Iterable<Record> {
      *
      * @return from 0 on
      */
-    public long offsetAfter() {
+    public long nextOffset() {
         long offset = firstOffset;
         for (Batch batch : batches) {
             offset += batch.count();
         }
-        return Math.max(offset, offsetAsked);
+        return Math.max(offset, askedOffset);
     }
 
     /**
@@ -80,8 +84,8 @@ public final class Fetched implements Iterable<Record> {
      *
      * @return from 0 on
      */
-    public long offsetNext() {
-        return offsetNext;
+    public long topicNextOffset() {
+        return topicNextOffset;
     }
 
     /**
@@ -90,7 +94,7 @@ public final class Fetched implements Iterable<Record> {
      * @return 0 or more
      */
     public long count() {
-        return Math.max(0, Math.min(offsetAfter(), offsetEnd) - Math.max(offsetAsked, firstOffset));
+        return Math.max(0, Math.min(nextOffset(), endOffset) - Math.max(askedOffset, firstOffset));
     }
 
     /**
@@ -108,7 +112,7 @@ public final class Fetched implements Iterable<Record> {
      * @return before the first record
      */
     public Records records() {
-        return new Records(batches, firstOffset, offsetAsked, offsetEnd, scratch);
+        return new Records(batches, firstOffset, askedOffset, endOffset, scratch);
     }
 
     /**
@@ -120,7 +124,7 @@ public final class Fetched implements Iterable<Record> {
     @Override
     public Iterator<Record> iterator() {
         // Each compressed batch in memory of its own, so that records live as long as this does.
-        Records records = new Records(batches, firstOffset, offsetAsked, offsetEnd, null);
+        Records records = new Records(batches, firstOffset, askedOffset, endOffset, null);
         return new Iterator<>() {
             private boolean looked;
             private boolean there;
@@ -140,7 +144,7 @@ public final class Fetched implements Iterable<Record> {
                     throw new NoSuchElementException("no more records");
                 }
                 looked = false;
-                return records.record();
+                return Record.at(records);
             }
         };
     }
@@ -152,17 +156,17 @@ public final class Fetched implements Iterable<Record> {
      */
     @Override
     public String toString() {
-        return "fetched " + count() + " records, offsets " + Math.max(offsetAsked, firstOffset) + " to before "
-                + Math.min(offsetAfter(), offsetEnd);
+        return "fetched " + count() + " records, offsets " + Math.max(askedOffset, firstOffset) + " to before "
+                + Math.min(nextOffset(), endOffset);
     }
 
-    void begin(long offsetAsked, long offsetEnd) {
+    void begin(long askedOffset, long endOffset) {
         bytes = 0;
         batches = List.of();
-        this.offsetAsked = offsetAsked;
-        this.offsetEnd = offsetEnd;
-        firstOffset = offsetAsked;
-        offsetNext = offsetAsked;
+        this.askedOffset = askedOffset;
+        this.endOffset = endOffset;
+        firstOffset = askedOffset;
+        topicNextOffset = askedOffset;
     }
 
     /** The empty buffer to receive an answer to that is said to be so long. */
@@ -182,10 +186,10 @@ public final class Fetched implements Iterable<Record> {
         return buffer.clear();
     }
 
-    void end(int bytes, long firstOffset, long offsetNext, List<Batch> batches) {
+    void end(int bytes, long firstOffset, long topicNextOffset, List<Batch> batches) {
         this.bytes = bytes;
         this.firstOffset = firstOffset;
-        this.offsetNext = offsetNext;
+        this.topicNextOffset = topicNextOffset;
         this.batches = batches;
     }
 }

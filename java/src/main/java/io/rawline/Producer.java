@@ -1,5 +1,16 @@
 package io.rawline;
 
+import io.rawline.batch.BatchBuilder;
+import io.rawline.batch.BatchException;
+import io.rawline.batch.Buffers;
+import io.rawline.batch.Limits;
+import io.rawline.batch.SealedBatch;
+import io.rawline.error.ConfigException;
+import io.rawline.error.InterruptedCallException;
+import io.rawline.error.RawlineException;
+import io.rawline.error.StoppedException;
+import io.rawline.http.Call;
+import io.rawline.http.Nanos;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayDeque;
@@ -50,7 +61,7 @@ public final class Producer implements AutoCloseable {
     private long openedAtNs;
     /** Told of the open batch. */
     private Delivery delivery = new Delivery();
-    private final Deque<SealedBatch> sealed = new ArrayDeque<>();
+    private final Deque<Queued> sealed = new ArrayDeque<>();
     /** Told of the batches that are sealed or on their way, in order. */
     private final List<Delivery> untold = new ArrayList<>();
     /** Of the requests on their way. */
@@ -62,7 +73,7 @@ public final class Producer implements AutoCloseable {
     private RawlineException stopped;
 
     /** A batch on its way. */
-    private record SealedBatch(Sealed batch, int records, long heldBytes, Delivery delivery) {
+    private record Queued(SealedBatch batch, int records, long heldBytes, Delivery delivery) {
     }
 
     /**
@@ -123,7 +134,8 @@ public final class Producer implements AutoCloseable {
      * @return its receipt
      */
     public Receipt send(ByteBuffer record) {
-        checkLength(record.remaining());
+        // Before the record is taken in, so that one which no batch can hold fails only for its sender.
+        limits.checkRecord(record.remaining());
         // What a record counts for in the buffer: itself and its size.
         long cost = record.remaining() + 4L;
         lock.lock();
@@ -230,21 +242,10 @@ public final class Producer implements AutoCloseable {
         }
     }
 
-    /** So that a record which no batch can hold harms nobody but its sender. */
-    private void checkLength(int recordBytes) {
-        long batchBytes = BatchHeader.batchBytes(1, recordBytes);
-        if (batchBytes > limits.batchBytesMax()) {
-            throw BatchException.limit("batch_bytes", batchBytes, limits.batchBytesMax());
-        }
-        if (recordBytes > limits.rawBytesMax()) {
-            throw BatchException.limit("raw_bytes", recordBytes, limits.rawBytesMax());
-        }
-    }
-
     /** The failure that stopped the producer, for one more who has to know. */
     private void checkHealthy() {
         if (stopped != null) {
-            throw stopped.again();
+            throw stopped.copy();
         }
     }
 
@@ -258,8 +259,8 @@ public final class Producer implements AutoCloseable {
             // The batch's limits are lower than its usual length.
             seal();
             if (!open.add(record)) {
-                throw BatchException.limit("batch_bytes", BatchHeader.batchBytes(1, record.remaining()),
-                        limits.batchBytesMax());
+                throw new IllegalStateException("an empty batch has no room for a record of " + record.remaining()
+                        + " bytes, though it is within " + limits);
             }
         }
         openHeldBytes += cost;
@@ -280,7 +281,7 @@ public final class Producer implements AutoCloseable {
         if (records == 0) {
             return;
         }
-        SealedBatch batch = new SealedBatch(open.seal(Client.nowUs(), 0, 0), records, openHeldBytes, delivery);
+        Queued batch = new Queued(open.seal(Client.nowUs(), 0, 0), records, openHeldBytes, delivery);
         untold.add(delivery);
         sealed.addLast(batch);
         delivery = new Delivery();
@@ -306,7 +307,7 @@ public final class Producer implements AutoCloseable {
 
     /** A sending thread: takes what is due and sends it until the producer is closed or has stopped. */
     private void sendAll() {
-        List<SealedBatch> due = new ArrayList<>();
+        List<Queued> due = new ArrayList<>();
         while (true) {
             Call call = new Call();
             lock.lock();
@@ -344,7 +345,7 @@ public final class Producer implements AutoCloseable {
     }
 
     /** Takes out what is to be sent now; false if that is nothing. */
-    private boolean takeDue(List<SealedBatch> due) {
+    private boolean takeDue(List<Queued> due) {
         boolean lingers = open.count() > 0 && System.nanoTime() - openedAtNs < Nanos.of(config.linger);
         if (!lingers) {
             seal();
@@ -361,7 +362,7 @@ public final class Producer implements AutoCloseable {
     }
 
     /** Sends batches as one request, again while that may help, and tells those who wait. */
-    private void send(Call call, List<SealedBatch> batches) {
+    private void send(Call call, List<Queued> batches) {
         long firstOffset = 0;
         RawlineException failed = null;
         try {
@@ -374,7 +375,7 @@ public final class Producer implements AutoCloseable {
         lock.lock();
         try {
             calls.remove(call);
-            for (SealedBatch batch : batches) {
+            for (Queued batch : batches) {
                 untold.remove(batch.delivery);
                 sizesBuffers.give(batch.batch.front());
                 dataBuffers.give(batch.batch.data());
@@ -389,7 +390,7 @@ public final class Producer implements AutoCloseable {
             lock.unlock();
         }
         // Without the lock, since what others hung on these runs here.
-        for (SealedBatch batch : batches) {
+        for (Queued batch : batches) {
             if (failed == null) {
                 batch.delivery.tell(firstOffset);
                 firstOffset += batch.records;
@@ -406,10 +407,10 @@ public final class Producer implements AutoCloseable {
     }
 
     /** The offset of the first record. */
-    private long append(Call call, List<SealedBatch> batches) {
+    private long append(Call call, List<Queued> batches) {
         long records = 0;
         List<ByteBuffer> pieces = new ArrayList<>(3 * batches.size());
-        for (SealedBatch batch : batches) {
+        for (Queued batch : batches) {
             records += batch.records;
             pieces.addAll(List.of(batch.batch.pieces()));
         }

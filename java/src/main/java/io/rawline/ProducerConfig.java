@@ -1,5 +1,8 @@
 package io.rawline;
 
+import io.rawline.batch.Codec;
+import io.rawline.batch.Limits;
+import io.rawline.error.ConfigException;
 import java.time.Duration;
 import java.util.Objects;
 

@@ -1,5 +1,6 @@
 package io.rawline;
 
+import io.rawline.error.RawlineException;
 import java.util.concurrent.CompletableFuture;
 
 /** Tells when a record is stored. May be forgotten. */

@@ -1,5 +1,6 @@
 package io.rawline;
 
+import io.rawline.batch.Records;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 
@@ -18,7 +19,13 @@ public final class Record {
     private final long offset;
     private final long createdUs;
 
-    Record(ByteBuffer buffer, int position, int length, long offset, long createdUs) {
+    /** The record that {@code records} stands on, as an object of its own over the same bytes. */
+    static Record at(Records records) {
+        return new Record(records.buffer(), records.position(), records.length(), records.offset(),
+                records.createdUs());
+    }
+
+    private Record(ByteBuffer buffer, int position, int length, long offset, long createdUs) {
         this.buffer = buffer;
         this.position = position;
         this.length = length;

@@ -1,5 +1,6 @@
 package io.rawline;
 
+import io.rawline.error.ConfigException;
 import java.time.Duration;
 import java.util.Objects;
 

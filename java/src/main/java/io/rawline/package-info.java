@@ -1,2 +1,2 @@
-/** The client of the Rawline broker: batches, and the producer and consumer that send and read them. */
+/** The client of a Rawline broker: requests, a producer and a consumer. */
 package io.rawline;

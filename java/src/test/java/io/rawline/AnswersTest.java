@@ -4,6 +4,15 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.rawline.batch.Codec;
+import io.rawline.error.AnswerException;
+import io.rawline.error.ConnectionBrokenException;
+import io.rawline.error.InterruptedCallException;
+import io.rawline.error.RawlineException;
+import io.rawline.error.RefusedException;
+import io.rawline.error.UnreachableException;
+import io.rawline.testkit.Batches;
+import io.rawline.testkit.Background;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.ServerSocket;
@@ -30,12 +39,12 @@ class AnswersTest {
 
         Speaker(boolean hangsUp) throws IOException {
             this.hangsUp = hangsUp;
-            Aside.start(() -> {
+            Background.start(() -> {
                 while (true) {
                     Socket connection = socket.accept();
                     connected.incrementAndGet();
                     open.incrementAndGet();
-                    Aside.start(() -> speak(connection));
+                    Background.start(() -> speak(connection));
                 }
             });
         }
@@ -76,7 +85,7 @@ class AnswersTest {
 
     private static byte[] records(long firstOffset, Codec codec) {
         return answer("HTTP/1.1 200 OK\r\nrawline-first-offset: " + firstOffset + "\r\nrawline-next-offset: 30\r\n",
-                BatchTest.build(codec, BatchTest.compressible(10)));
+                Batches.build(codec, Batches.compressible(10)));
     }
 
     @Test

@@ -5,6 +5,21 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.rawline.batch.Batch;
+import io.rawline.batch.BatchException;
+import io.rawline.batch.Codec;
+import io.rawline.batch.Records;
+import io.rawline.error.AnswerException;
+import io.rawline.error.ConfigException;
+import io.rawline.error.ConnectionBrokenException;
+import io.rawline.error.ErrorKind;
+import io.rawline.error.InterruptedCallException;
+import io.rawline.error.RawlineException;
+import io.rawline.error.RefusedException;
+import io.rawline.error.RequestTimeoutException;
+import io.rawline.error.UnreachableException;
+import io.rawline.testkit.Batches;
+import io.rawline.testkit.Broker;
 import java.io.IOException;
 import java.net.ServerSocket;
 import java.nio.ByteBuffer;
@@ -54,7 +69,7 @@ class ClientTest {
                 assertEquals(offset, records.offset());
                 assertEquals(all.get((int) offset), records.text());
             }
-            assertEquals(fetched.offsetAfter(), offset);
+            assertEquals(fetched.nextOffset(), offset);
             assertEquals(next, offset);
         }
     }
@@ -64,7 +79,7 @@ class ClientTest {
         for (int i = from; i < to; i++) {
             records.add("record " + i);
         }
-        return BatchTest.build(codec, records);
+        return Batches.build(codec, records);
     }
 
     @Test
@@ -83,7 +98,7 @@ class ClientTest {
 
             Fetched fetched = client.read("exact", ReadOptions.from(0));
             assertEquals(sent, fetched.bytes());
-            assertEquals(105, fetched.offsetNext());
+            assertEquals(105, fetched.topicNextOffset());
             assertEquals(105, fetched.count());
 
             // The same memory again; from inside the compressed batch, which comes whole.
@@ -134,7 +149,7 @@ class ClientTest {
         try (Client client = broker.client()) {
             Fetched fetched = client.read("waits", ReadOptions.from(0).waitMax(Duration.ofMillis(20)));
             assertTrue(fetched.isEmpty());
-            assertEquals(0, fetched.offsetAfter());
+            assertEquals(0, fetched.nextOffset());
             CompletableFuture<Fetched> read =
                     client.readAsync("waits", ReadOptions.from(0).waitMax(Duration.ofSeconds(60)));
             client.appendRecords("waits", new int[] {1}, ByteBuffer.wrap(new byte[] {'x'}));
@@ -147,7 +162,7 @@ class ClientTest {
         try (Client client = broker.client()) {
             client.append("limits", numbered(Codec.NONE, 0, 1000));
             Fetched fetched = client.read("limits", ReadOptions.from(10).recordsMax(5));
-            assertEquals(15, fetched.offsetAfter());
+            assertEquals(15, fetched.nextOffset());
             assertEquals(5, fetched.count());
             assertTrue(client.read("limits", ReadOptions.from(10).bytesMax(100)).count() < 20);
             ClientConfig narrow = new ClientConfig(broker.url()).answerBytesMax(100).retries(RetryPolicy.NONE);
@@ -180,7 +195,7 @@ class ClientTest {
             RefusedException missing = assertThrows(RefusedException.class, () -> client.topic("t"));
             assertEquals(404, missing.status());
             assertEquals("topic_not_found", missing.code());
-            assertEquals(Kind.FIX_REQUEST, missing.kind());
+            assertEquals(ErrorKind.FIX_REQUEST, missing.kind());
         }
         try (Client client = broker.client()) {
             ByteBuffer damaged = numbered(Codec.NONE, 0, 1);
@@ -224,7 +239,7 @@ class ClientTest {
                 client.topic("t");
                 mortal.kill();
                 RawlineException gone = assertThrows(UnreachableException.class, () -> client.topic("t"));
-                assertEquals(Kind.WAIT, gone.kind());
+                assertEquals(ErrorKind.WAIT, gone.kind());
                 assertTrue(gone.getMessage().contains("rawline serve"), gone.getMessage());
                 mortal.startAgain();
                 assertEquals(new Appended(1, 2), client.append("t", numbered(Codec.NONE, 0, 1)));
@@ -271,19 +286,19 @@ class ClientTest {
             try (Client client = new Client(second)) {
                 assertTrue(client.read("t", ReadOptions.from(1).waitMax(Duration.ofMillis(1100))).isEmpty());
             }
-            slow.signal("STOP");
+            slow.pause();
             ClientConfig hasty = new ClientConfig(slow.url()).retries(RetryPolicy.NONE)
                     .requestTimeout(Duration.ofMillis(200));
             try (Client client = new Client(hasty)) {
                 RawlineException late = assertThrows(RequestTimeoutException.class, () -> client.topic("t"));
-                assertEquals(Kind.TRY_AGAIN, late.kind());
+                assertEquals(ErrorKind.TRY_AGAIN, late.kind());
                 assertTrue(late.getMessage().contains("0.2 s"), late.getMessage());
                 // One that is longer than the sockets' buffers.
                 ByteBuffer data = ByteBuffer.allocateDirect(30 << 20);
                 assertThrows(RequestTimeoutException.class,
                         () -> client.appendRecords("t", new int[] {data.capacity()}, data));
             }
-            slow.signal("CONT");
+            slow.resume();
             assertEquals("t", patient.topic("t").name());
         }
     }
@@ -381,18 +396,10 @@ class ClientTest {
             "http://u:p@x", "http://", "http:// x", "http://x:65536", "http://x:0", "http://a_b:99999", "http://a b_c",
             "http://a_b:x"}) {
             RawlineException error = assertThrows(ConfigException.class, () -> new Client(url), url);
-            assertEquals(Kind.FIX_REQUEST, error.kind());
+            assertEquals(ErrorKind.FIX_REQUEST, error.kind());
         }
         ConfigException error = assertThrows(ConfigException.class,
                 () -> new Client(new ClientConfig("http://x").apiKey("secret\n")));
         assertFalse(error.getMessage().contains("secret"));
-        assertEquals(new Address("http://[::1]:7/", false, "::1", 7, "[::1]:7", ""), Address.parse("http://[::1]:7/"));
-        assertEquals("/rawline", Address.parse("http://gate.example/rawline/").path());
-        assertEquals("/%C3%BC", Address.parse("http://gate.example/ü").path());
-        assertEquals(new Address("http://a_b:7", false, "a_b", 7, "a_b:7", ""), Address.parse("http://a_b:7"));
-        assertEquals(443, Address.parse("https://a_b").port());
-        assertEquals(80, Address.parse("http://gate.example").port());
-        assertEquals(443, Address.parse("https://gate.example").port());
-        assertEquals("a%20b%26c%3Dd%2F%C3%BC-._~".toLowerCase(), Address.queryValue("a b&c=d/ü-._~").toLowerCase());
     }
 }

@@ -5,6 +5,14 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.rawline.batch.Codec;
+import io.rawline.batch.Records;
+import io.rawline.error.ConfigException;
+import io.rawline.error.InterruptedCallException;
+import io.rawline.error.RawlineException;
+import io.rawline.error.StoppedException;
+import io.rawline.testkit.Batches;
+import io.rawline.testkit.Broker;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.time.Duration;
@@ -41,7 +49,7 @@ class ConsumerTest {
         for (int i = from; i < to; i++) {
             records.add(Integer.toString(i));
         }
-        return BatchTest.build(codec, records);
+        return Batches.build(codec, records);
     }
 
     @Test
@@ -56,7 +64,7 @@ class ConsumerTest {
         for (int i = 0; i < starts.length; i++) {
             for (long bytesMax : new long[] {1, 500, 1 << 20}) {
                 ConsumerConfig config =
-                        new ConsumerConfig().start(starts[i]).offsetEnd(wanted[i][1]).bytesMax(bytesMax);
+                        new ConsumerConfig().start(starts[i]).endOffset(wanted[i][1]).bytesMax(bytesMax);
                 int next = wanted[i][0];
                 try (Consumer consumer = new Consumer(client, "ranges", config)) {
                     for (Record record : consumer) {
@@ -104,7 +112,7 @@ class ConsumerTest {
         for (int i = 0; i < 10; i++) {
             client.append("kept", numbers(i % 2 == 0 ? Codec.NONE : Codec.ZSTD, i * 100, i * 100 + 100));
         }
-        try (Consumer consumer = new Consumer(client, "kept", new ConsumerConfig().bytesMax(1).offsetEnd(1000))) {
+        try (Consumer consumer = new Consumer(client, "kept", new ConsumerConfig().bytesMax(1).endOffset(1000))) {
             while (!consumer.atEnd()) {
                 List<Record> records = new ArrayList<>();
                 consumer.next().forEach(records::add);

@@ -4,6 +4,15 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.rawline.batch.BatchException;
+import io.rawline.batch.Codec;
+import io.rawline.batch.Limits;
+import io.rawline.error.ConfigException;
+import io.rawline.error.InterruptedCallException;
+import io.rawline.error.RefusedException;
+import io.rawline.error.StoppedException;
+import io.rawline.error.UnreachableException;
+import io.rawline.testkit.Broker;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.time.Duration;
@@ -138,7 +147,7 @@ class ProducerTest {
             ProducerConfig config = new ProducerConfig().batchBytes(1000).bufferBytes(10_000).linger(Duration.ZERO);
             try (Producer producer = new Producer(client, "t", config)) {
                 producer.send("first").offset();
-                paused.signal("STOP");
+                paused.pause();
                 AtomicInteger sent = new AtomicInteger();
                 byte[] record = new byte[96];
                 Thread sender = new Thread(() -> {
@@ -153,7 +162,7 @@ class ProducerTest {
                 }
                 // 100 bytes each with their sizes: the hundred and first waits for the broker, which stands still.
                 assertEquals(100, sent.get());
-                paused.signal("CONT");
+                paused.resume();
                 sender.join();
                 producer.flush();
                 assertEquals(1001, client.topic("t").nextOffset());
@@ -206,7 +215,7 @@ class ProducerTest {
         try (Broker paused = Broker.start(); Client client = paused.client()) {
             ProducerConfig config = new ProducerConfig().batchBytes(4).bufferBytes(16).linger(Duration.ofHours(1));
             Producer producer = new Producer(client, "t", config);
-            paused.signal("STOP");
+            paused.pause();
             List<Receipt> receipts = List.of(producer.send("sent"), producer.send("x"));
             CompletableFuture<Void> waiting = CompletableFuture.runAsync(() -> producer.send("there is no room"));
             CompletableFuture<Void> flushing = CompletableFuture.runAsync(producer::flush);
@@ -220,7 +229,7 @@ class ProducerTest {
             }
             assertThrows(StoppedException.class, () -> producer.send("y"));
             producer.close();
-            paused.signal("CONT");
+            paused.resume();
         }
     }
 
@@ -229,7 +238,7 @@ class ProducerTest {
         try (Broker paused = Broker.start(); Client client = paused.client()) {
             ProducerConfig config = new ProducerConfig().batchBytes(4).bufferBytes(16).linger(Duration.ZERO);
             Producer producer = new Producer(client, "t", config);
-            paused.signal("STOP");
+            paused.pause();
             List<Receipt> receipts = List.of(producer.send("1"), producer.send("2"), producer.send("3"));
             Thread.currentThread().interrupt();
             assertThrows(InterruptedCallException.class, () -> producer.send("no room"));
@@ -237,7 +246,7 @@ class ProducerTest {
             assertThrows(InterruptedCallException.class, producer::flush);
             assertThrows(InterruptedCallException.class, receipts.get(0)::offset);
             assertTrue(Thread.interrupted());
-            paused.signal("CONT");
+            paused.resume();
             for (int i = 0; i < 3; i++) {
                 assertEquals(i, receipts.get(i).offset());
             }

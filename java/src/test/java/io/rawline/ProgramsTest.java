@@ -5,8 +5,11 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.airlift.compress.Compressor;
+import io.rawline.testkit.Broker;
 import java.io.File;
 import java.io.IOException;
+import java.lang.module.ModuleDescriptor;
+import java.lang.module.ModuleFinder;
 import java.lang.reflect.Constructor;
 import java.lang.reflect.InvocationTargetException;
 import java.net.URL;
@@ -16,21 +19,30 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Set;
+import java.util.TreeSet;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /** The example and the benchmark, run as their readers run them: by {@code java}, without any other library. */
 class ProgramsTest {
     private static final Path CLASSES = Path.of("target/classes");
+    private static final String LIBRARY =
+            Compressor.class.getProtectionDomain().getCodeSource().getLocation().getPath();
 
     @TempDir
     Path directory;
 
     private String java(String... args) throws IOException, InterruptedException {
+        List<String> onClassPath = new ArrayList<>(List.of("-cp", CLASSES.toString()));
+        onClassPath.addAll(List.of(args));
+        return run(onClassPath);
+    }
+
+    private String run(List<String> args) throws IOException, InterruptedException {
         Path java = Path.of(System.getProperty("java.home"), "bin", "java");
-        List<String> command = new ArrayList<>(List.of(java.toString(), "-XX:TieredStopAtLevel=1", "-cp",
-                CLASSES.toString()));
-        command.addAll(List.of(args));
+        List<String> command = new ArrayList<>(List.of(java.toString(), "-XX:TieredStopAtLevel=1"));
+        command.addAll(args);
         Path output = directory.resolve("output");
         Process process =
                 new ProcessBuilder(command).redirectErrorStream(true).redirectOutput(output.toFile()).start();
@@ -46,6 +58,24 @@ class ProgramsTest {
             assertEquals(List.of("0  Hello, Ada!", "1  Hello, Grace!", "2  Hello, Edsger!"),
                     java("examples/Example.java", broker.url()).lines().toList());
         }
+    }
+
+    @Test
+    void theExampleRunsOnTheModulePath() throws Exception {
+        try (Broker broker = Broker.start()) {
+            String said = run(List.of("--module-path", CLASSES + File.pathSeparator + LIBRARY, "--add-modules",
+                    "io.rawline.client", "examples/Example.java", broker.url()));
+            assertEquals(3, said.lines().count(), said);
+        }
+    }
+
+    @Test
+    void theModuleExportsNoInternals() {
+        ModuleDescriptor module = ModuleFinder.of(CLASSES).find("io.rawline.client").orElseThrow().descriptor();
+        Set<String> exported = new TreeSet<>();
+        module.exports().forEach(exports -> exported.add(exports.source()));
+        assertEquals(Set.of("io.rawline", "io.rawline.batch", "io.rawline.error", "io.rawline.measurement",
+                "io.rawline.value"), exported);
     }
 
     @Test
@@ -74,6 +104,8 @@ class ProgramsTest {
         Path program = directory.resolve("Short.java");
         Files.writeString(program, """
                 import io.rawline.*;
+                import io.rawline.batch.Codec;
+                import io.rawline.error.StoppedException;
                 public class Short {
                     public static void main(String[] args) {
                         ProducerConfig config = new ProducerConfig().codec(Codec.LZ4).batchBytes(32 << 20);
@@ -87,10 +119,9 @@ class ProgramsTest {
                     }
                 }
                 """);
-        String library = Compressor.class.getProtectionDomain().getCodeSource().getLocation().getPath();
         try (Broker broker = Broker.start()) {
             // The record fits; what it would be packed to does not.
-            String said = java("-XX:MaxDirectMemorySize=10m", "-cp", CLASSES + File.pathSeparator + library,
+            String said = java("-XX:MaxDirectMemorySize=10m", "-cp", CLASSES + File.pathSeparator + LIBRARY,
                     program.toString(), broker.url());
             assertTrue(said.contains("give Java more memory"), said);
         }
@@ -100,16 +131,16 @@ class ProgramsTest {
     void whoCompressesWithoutTheLibraryIsToldToAddIt() throws Exception {
         URL[] classes = {CLASSES.toUri().toURL()};
         try (URLClassLoader alone = new URLClassLoader(classes, ClassLoader.getPlatformClassLoader())) {
-            Class<?> codec = alone.loadClass("io.rawline.Codec");
-            Class<?> limits = alone.loadClass("io.rawline.Limits");
-            Constructor<?> builder = alone.loadClass("io.rawline.BatchBuilder").getConstructor(codec, limits);
+            Class<?> codec = alone.loadClass("io.rawline.batch.Codec");
+            Class<?> limits = alone.loadClass("io.rawline.batch.Limits");
+            Constructor<?> builder = alone.loadClass("io.rawline.batch.BatchBuilder").getConstructor(codec, limits);
             Object usual = limits.getField("DEFAULT").get(null);
             builder.newInstance(codec.getField("NONE").get(null), usual);
             for (String name : List.of("LZ4", "ZSTD")) {
                 Object wanted = codec.getField(name).get(null);
                 Throwable cause = assertThrows(InvocationTargetException.class,
                         () -> builder.newInstance(wanted, usual)).getCause();
-                assertEquals("io.rawline.ConfigException", cause.getClass().getName());
+                assertEquals("io.rawline.error.ConfigException", cause.getClass().getName());
                 assertTrue(cause.getMessage().contains("io.airlift:aircompressor"), cause.getMessage());
             }
         }

@@ -1,16 +1,17 @@
 package io.rawline;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
-import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.rawline.error.AnswerException;
+import io.rawline.error.ConfigException;
+import io.rawline.error.ConnectionBrokenException;
+import io.rawline.error.InterruptedCallException;
+import io.rawline.error.RawlineException;
+import io.rawline.error.RefusedException;
+import io.rawline.http.Nanos;
 import java.time.Duration;
-import java.util.ArrayList;
-import java.util.List;
-import java.util.concurrent.ScheduledFuture;
-import java.util.concurrent.ScheduledThreadPoolExecutor;
-import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 
 /** How long is waited after which failure; no clock is needed. */
@@ -72,39 +73,5 @@ class RetryTest {
         assertThrows(ConfigException.class, () -> new RetryPolicy(second, Duration.ZERO, second));
         assertThrows(ConfigException.class, () -> new RetryPolicy(second, second, second.negated()));
         assertThrows(NullPointerException.class, () -> new RetryPolicy(second, null, second));
-    }
-
-    @Test
-    void aTimerThatComesLateEndsNothingElse() {
-        List<Runnable> timers = new ArrayList<>();
-        ScheduledThreadPoolExecutor noted = new ScheduledThreadPoolExecutor(1) {
-            @Override
-            public ScheduledFuture<?> schedule(Runnable work, long delay, TimeUnit unit) {
-                timers.add(work);
-                return super.schedule(work, delay, unit);
-            }
-        };
-        Call call = new Call();
-        call.begin(Nanos.MAX, noted);
-        call.end();
-        call.begin(Nanos.MAX, noted);
-        timers.get(0).run();
-        assertTrue(call.release());
-        timers.get(1).run();
-        assertFalse(call.release());
-        call.end();
-        noted.shutdownNow();
-    }
-
-    @Test
-    void everyStatusHasItsKind() {
-        int[] statuses = {400, 404, 408, 413, 429, 500, 502, 503, 504, 507};
-        Kind[] kinds = {Kind.FIX_REQUEST, Kind.FIX_REQUEST, Kind.TRY_AGAIN, Kind.FIX_REQUEST, Kind.WAIT,
-            Kind.TELL_HUMAN, Kind.TRY_AGAIN, Kind.WAIT, Kind.TRY_AGAIN, Kind.TELL_HUMAN};
-        for (int i = 0; i < statuses.length; i++) {
-            assertEquals(kinds[i], refused(statuses[i], null).kind());
-        }
-        assertEquals(Kind.TRY_AGAIN, new BatchException("batch_crc", "m").kind());
-        assertEquals(Kind.FIX_REQUEST, new BatchException("batch_magic", "m").kind());
     }
 }

@@ -4,6 +4,13 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.rawline.batch.Batch;
+import io.rawline.error.ErrorKind;
+import io.rawline.error.RequestTimeoutException;
+import io.rawline.error.TlsException;
+import io.rawline.error.UnreachableException;
+import io.rawline.testkit.Background;
+import io.rawline.testkit.Broker;
 import java.io.IOException;
 import java.io.InputStream;
 import java.net.InetAddress;
@@ -73,7 +80,7 @@ class TlsTest {
         ServerSocket server =
                 context.getServerSocketFactory().createServerSocket(0, 50, InetAddress.getByName("127.0.0.1"));
         URI url = URI.create(broker.url());
-        Aside.start(() -> {
+        Background.start(() -> {
             while (true) {
                 Socket outside = server.accept();
                 Socket inside = new Socket(url.getHost(), url.getPort());
@@ -85,7 +92,7 @@ class TlsTest {
     }
 
     private static void pump(Socket from, Socket to) {
-        Aside.start(() -> {
+        Background.start(() -> {
             try (from; to) {
                 from.getInputStream().transferTo(to.getOutputStream());
             }
@@ -124,7 +131,7 @@ class TlsTest {
         try (Broker broker = Broker.start(); ServerSocket proxy = proxy(context, broker)) {
             try (Client client = new Client(config(proxy, null))) {
                 TlsException error = assertThrows(TlsException.class, client::health);
-                assertEquals(Kind.TELL_HUMAN, error.kind());
+                assertEquals(ErrorKind.TELL_HUMAN, error.kind());
                 assertTrue(error.getMessage().contains("keytool"), error.getMessage());
             }
         }
@@ -151,9 +158,9 @@ class TlsTest {
             CompletableFuture<Fetched> waiting = CompletableFuture.supplyAsync(consumer::next);
             consumer.close();
             assertThrows(CompletionException.class, waiting::join);
-            broker.signal("STOP");
+            broker.pause();
             assertThrows(RequestTimeoutException.class, client::health);
-            broker.signal("CONT");
+            broker.resume();
             assertEquals(List.of("t"), patient.topics().stream().map(TopicInfo::name).toList());
             patient.close();
         }

@@ -2,6 +2,7 @@ package io.rawline;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
+import io.rawline.testkit.Broker;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.TreeMap;
@@ -46,7 +47,7 @@ class VirtualThreadsTest {
         List<Future<String>> read = new ArrayList<>();
         for (long offset : want.keySet()) {
             read.add(threads.submit(() -> {
-                ConsumerConfig one = new ConsumerConfig().start(Start.offset(offset)).offsetEnd(offset + 1);
+                ConsumerConfig one = new ConsumerConfig().start(Start.offset(offset)).endOffset(offset + 1);
                 try (Consumer consumer = new Consumer(client, "t", one)) {
                     return consumer.next().iterator().next().text();
                 }

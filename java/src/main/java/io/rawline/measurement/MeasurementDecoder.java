@@ -1,7 +1,7 @@
 package io.rawline.measurement;
 
-import io.rawline.BatchException;
-import io.rawline.Records;
+import io.rawline.batch.BatchException;
+import io.rawline.batch.Records;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.Arrays;

@@ -1,13 +1,13 @@
 package io.rawline.measurement;
 
-import io.rawline.Kind;
-import io.rawline.RawlineException;
+import io.rawline.error.ErrorKind;
+import io.rawline.error.RawlineException;
 
 /** A string, a series or a schema that can't be taken; the message says why, and what to do. */
 public final class MeasurementException extends RawlineException {
     private static final long serialVersionUID = 1L;
 
     MeasurementException(String message) {
-        super(Kind.FIX_REQUEST, message);
+        super(ErrorKind.FIX_REQUEST, message);
     }
 }

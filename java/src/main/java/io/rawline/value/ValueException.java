@@ -1,10 +1,11 @@
 package io.rawline.value;
 
-import io.rawline.RawlineException;
+import io.rawline.error.ErrorKind;
+import io.rawline.error.RawlineException;
 
 /**
  * Bytes or a text that are not the value they should be; the message says where, and what to do. Of the kind
- * {@link io.rawline.Kind#FIX_REQUEST}.
+ * {@link ErrorKind#FIX_REQUEST}.
  */
 public final class ValueException extends RawlineException {
     private static final long serialVersionUID = 1L;
@@ -47,7 +48,7 @@ public final class ValueException extends RawlineException {
     private final long detail;
 
     private ValueException(Reason reason, long position, long detail, String message) {
-        super(io.rawline.Kind.FIX_REQUEST, message);
+        super(ErrorKind.FIX_REQUEST, message);
         this.reason = reason;
         this.position = position;
         this.detail = detail;

@@ -8,10 +8,10 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.sun.management.ThreadMXBean;
-import io.rawline.Batch;
-import io.rawline.BatchBuilder;
-import io.rawline.Codec;
-import io.rawline.Limits;
+import io.rawline.batch.Batch;
+import io.rawline.batch.BatchBuilder;
+import io.rawline.batch.Codec;
+import io.rawline.batch.Limits;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.lang.management.ManagementFactory;

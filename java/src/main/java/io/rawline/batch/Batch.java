@@ -1,0 +1,240 @@
+package io.rawline.batch;
+
+import io.rawline.Fetched;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.util.List;
+import java.util.zip.CRC32C;
+
+/**
+ * A checked view over the bytes of a batch that lie in one piece; nothing is copied.
+ *
+ * <p>A batch belongs to one thread at a time. It sees the bytes it was parsed from: where their memory is used again,
+ * as that of a {@link Fetched} is, the batch is no longer of use.
+ */
+public final class Batch {
+    private final BatchHeader header;
+    /** The bytes it lies in, little-endian, and where it begins there. */
+    private final ByteBuffer buffer;
+    private final int position;
+    /** Made when they are first asked for: where each record begins in {@link #unpacked}. */
+    private int[] starts;
+    private ByteBuffer unpacked;
+
+    /** Of bytes that have been checked. */
+    Batch(BatchHeader header, ByteBuffer buffer, int position) {
+        this.header = header;
+        this.buffer = buffer;
+        this.position = position;
+    }
+
+    /**
+     * Checks bytes that hold exactly one batch, from their position to their limit.
+     *
+     * @param bytes the batch; neither copied nor moved on
+     * @param limits what is accepted
+     * @return the view
+     * @throws BatchException the first rule of {@code docs/format.md} that is broken
+     */
+    public static Batch parse(ByteBuffer bytes, Limits limits) {
+        ByteBuffer rest = bytes.duplicate();
+        Batch batch = parsePrefix(rest, limits);
+        if (rest.hasRemaining()) {
+            throw new BatchException("batch_trailing_bytes", rest.remaining()
+                    + " bytes follow the end of the batch; send nothing behind it");
+        }
+        return batch;
+    }
+
+    /**
+     * Checks the batch at the front of {@code bytes} and moves their position behind it.
+     *
+     * @param bytes batches back to back; not copied
+     * @param limits what is accepted
+     * @return the view
+     * @throws BatchException the first rule of {@code docs/format.md} that is broken; {@code bytes} then stay where
+     *     they are
+     */
+    public static Batch parsePrefix(ByteBuffer bytes, Limits limits) {
+        ByteBuffer buffer = bytes.duplicate().order(ByteOrder.LITTLE_ENDIAN);
+        int position = buffer.position();
+        int have = buffer.remaining();
+        if (have < BatchHeader.BYTES) {
+            throw BatchException.truncated(have, BatchHeader.BYTES);
+        }
+        BatchHeader header = BatchHeader.parse(buffer, position, limits);
+        if (have < header.batchBytes()) {
+            throw BatchException.truncated(have, header.batchBytes());
+        }
+        int end = position + (int) header.batchBytes();
+        CRC32C crc = new CRC32C();
+        crc.update(buffer.limit(position + BatchHeader.CRC_POSITION));
+        crc.update(buffer.limit(end).position(position + BatchHeader.BYTES));
+        checkContents(header, buffer, position, (int) crc.getValue());
+        bytes.position(end);
+        return new Batch(header, buffer, position);
+    }
+
+    /**
+     * Checks what lies behind a header, all of it there, in the order of {@code docs/format.md}. The checksum comes
+     * first, so that damage is never mistaken for a producer's mistake.
+     */
+    static void checkContents(BatchHeader header, ByteBuffer buffer, int position, int crc32c) {
+        if (crc32c != header.crc32c()) {
+            throw new BatchException("batch_crc", String.format("checksum mismatch: the bytes have CRC32C 0x%08x, the"
+                    + " header says 0x%08x; they were damaged on the way: send them again", crc32c, header.crc32c()));
+        }
+        long sum = 0;
+        int sizesEnd = position + (int) header.dataPosition();
+        for (int at = position + BatchHeader.BYTES; at < sizesEnd; at += 4) {
+            sum += BatchHeader.u32(buffer, at);
+        }
+        if (sum > 0xffff_ffffL) {
+            throw BatchException.sizesOverflow(sum);
+        }
+        if (sum != header.rawBytes()) {
+            throw BatchException.sizesSum(sum, header.rawBytes());
+        }
+        int end = (int) header.batchBytes();
+        for (int at = (int) (header.dataPosition() + header.dataBytes()); at < end; at++) {
+            if (buffer.get(position + at) != 0) {
+                throw BatchException.reserved(at);
+            }
+        }
+    }
+
+    /**
+     * The header's fields.
+     *
+     * @return the header
+     */
+    public BatchHeader header() {
+        return header;
+    }
+
+    /**
+     * Number of records.
+     *
+     * @return at least 1
+     */
+    public int count() {
+        return (int) header.records();
+    }
+
+    /**
+     * The whole batch, as received.
+     *
+     * @return a read-only slice
+     */
+    public ByteBuffer bytes() {
+        return buffer.slice(position, (int) header.batchBytes()).asReadOnlyBuffer();
+    }
+
+    /**
+     * The data as it stands in the batch: compressed if the codec says so.
+     *
+     * @return a read-only slice
+     */
+    public ByteBuffer data() {
+        return buffer.slice(dataPosition(), (int) header.dataBytes()).asReadOnlyBuffer();
+    }
+
+    /**
+     * Length of a record, by its index; allocates nothing.
+     *
+     * @param index 0 to {@link #count()} - 1
+     * @return bytes
+     */
+    public int recordBytes(int index) {
+        checkIndex(index);
+        return buffer.getInt(position + BatchHeader.BYTES + 4 * index);
+    }
+
+    /**
+     * Where in {@link #unpacked()} a record begins, by its index; allocates nothing but a table with the first call.
+     *
+     * @param index 0 to {@link #count()} - 1
+     * @return bytes
+     */
+    public int recordPosition(int index) {
+        checkIndex(index);
+        if (starts == null) {
+            int[] found = new int[count()];
+            for (int at = 1; at < found.length; at++) {
+                found[at] = found[at - 1] + recordBytes(at - 1);
+            }
+            starts = found;
+        }
+        return starts[index];
+    }
+
+    /**
+     * The records back to back, uncompressed: a slice of the received bytes, or what they unpack to.
+     *
+     * @return read-only, the same object with every call; to be read by positions
+     * @throws BatchException {@code batch_decompress}
+     */
+    public ByteBuffer unpacked() {
+        if (unpacked == null) {
+            unpacked = header.codec() == Codec.NONE ? data() : unpack(null).asReadOnlyBuffer();
+        }
+        return unpacked;
+    }
+
+    /**
+     * A record, by its index.
+     *
+     * @param index 0 to {@link #count()} - 1
+     * @return a read-only slice of {@link #unpacked()}
+     * @throws BatchException {@code batch_decompress}
+     */
+    public ByteBuffer record(int index) {
+        return unpacked().slice(recordPosition(index), recordBytes(index));
+    }
+
+    /**
+     * Goes through the records from the first to the last; their offsets count from 0.
+     *
+     * @return before the first record
+     */
+    public Records records() {
+        return new Records(List.of(this), 0, 0, Long.MAX_VALUE, new Scratch());
+    }
+
+    /**
+     * What it is, for people.
+     *
+     * @return its size
+     */
+    @Override
+    public String toString() {
+        return "batch of " + header.records() + " records, " + header.batchBytes() + " bytes, codec " + header.codec();
+    }
+
+    /** The bytes that the batch lies in; not read-only, so not for others. */
+    ByteBuffer buffer() {
+        return buffer;
+    }
+
+    /** Where in {@link #buffer()} its sizes begin. */
+    int sizesPosition() {
+        return position + BatchHeader.BYTES;
+    }
+
+    /** Where in {@link #buffer()} its data begins. */
+    int dataPosition() {
+        return position + (int) header.dataPosition();
+    }
+
+    /** Decompresses the data into {@code scratch}, or into new memory if that is null or too short. */
+    ByteBuffer unpack(ByteBuffer scratch) {
+        ByteBuffer data = buffer.slice(dataPosition(), (int) header.dataBytes());
+        return Compression.unpack(header.codec(), data, header.rawBytes(), scratch);
+    }
+
+    private void checkIndex(int index) {
+        if (index < 0 || index >= header.records()) {
+            throw new IndexOutOfBoundsException("record " + index + " of a batch of " + header.records());
+        }
+    }
+}

@@ -1,0 +1,179 @@
+package io.rawline.batch;
+
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+
+/**
+ * Gathers records into a batch. For one thread at a time.
+ *
+ * <pre>{@code
+ * BatchBuilder builder = new BatchBuilder(Codec.ZSTD, Limits.DEFAULT);
+ * builder.add(ByteBuffer.wrap(record));
+ * ByteBuffer batch = builder.finish(createdUs, 0, 0);
+ * }</pre>
+ */
+public final class BatchBuilder {
+    private static final int SIZES_BYTES_MIN = 1 << 10;
+    private static final int DATA_BYTES_MIN = 16 << 10;
+
+    private final Limits limits;
+    private final Compression compression;
+    private final Buffers sizesBuffers;
+    private final Buffers dataBuffers;
+    /** Room for the header and then the sizes; the records. Null until the first record comes. */
+    private ByteBuffer front;
+    private ByteBuffer data;
+
+    /**
+     * An empty batch.
+     *
+     * @param codec how its data will be compressed when it is finished; data that would not get shorter is stored as it
+     *     is
+     * @param limits how large it may become
+     */
+    public BatchBuilder(Codec codec, Limits limits) {
+        this(codec, limits, new Buffers(Integer.MAX_VALUE), new Buffers(Integer.MAX_VALUE));
+    }
+
+    /**
+     * An empty batch whose memory comes from pools that the caller shares.
+     *
+     * @param codec how the data is compressed when the batch is finished; data that would not get shorter is stored
+     *     uncompressed
+     * @param limits how large it may become
+     * @param sizesBuffers for header and sizes
+     * @param dataBuffers for the records
+     */
+    public BatchBuilder(Codec codec, Limits limits, Buffers sizesBuffers, Buffers dataBuffers) {
+        this.limits = limits;
+        this.compression = new Compression(codec);
+        this.sizesBuffers = sizesBuffers;
+        this.dataBuffers = dataBuffers;
+    }
+
+    /**
+     * Number of records so far.
+     *
+     * @return 0 after each batch
+     */
+    public int count() {
+        return front == null ? 0 : (front.position() - BatchHeader.BYTES) / 4;
+    }
+
+    /**
+     * Length of the batch if it were finished now and not compressed.
+     *
+     * @return bytes
+     */
+    public long bytes() {
+        return BatchHeader.batchBytes(count(), dataBytes());
+    }
+
+    /**
+     * Length of the records so far.
+     *
+     * @return bytes
+     */
+    public int dataBytes() {
+        return data == null ? 0 : data.position();
+    }
+
+    /**
+     * Adds a record, unless the batch would then be over its limits.
+     *
+     * @param record its bytes, from position to limit; copied and not moved on
+     * @return false if there is no room for it: finish the batch and begin the next; an empty batch that has no room
+     *     for a record never will
+     */
+    public boolean add(ByteBuffer record) {
+        int recordBytes = record.remaining();
+        long rawBytes = (long) dataBytes() + recordBytes;
+        long batchBytesMax = Math.min(limits.batchBytesMax(), Integer.MAX_VALUE);
+        if (rawBytes > limits.rawBytesMax() || count() >= limits.recordsMax()
+                || BatchHeader.batchBytes(count() + 1L, rawBytes) > batchBytesMax) {
+            return false;
+        }
+        makeRoom(recordBytes, (int) rawBytes);
+        front.putInt(recordBytes);
+        data.put(data.position(), record, record.position(), recordBytes);
+        data.position((int) rawBytes);
+        return true;
+    }
+
+    private void makeRoom(int recordBytes, int rawBytes) {
+        if (front == null) {
+            ByteBuffer taken = sizesBuffers.take(SIZES_BYTES_MIN).position(BatchHeader.BYTES);
+            // Memory may be short: both or none.
+            data = dataBuffers.take(Math.max(DATA_BYTES_MIN, recordBytes));
+            front = taken;
+        }
+        if (front.remaining() < 4) {
+            front = sizesBuffers.grow(front, front.capacity() + 4);
+        }
+        if (data.remaining() < recordBytes) {
+            data = dataBuffers.grow(data, rawBytes);
+        }
+    }
+
+    /**
+     * Finishes the batch and begins the next.
+     *
+     * @param createdUs when it was made: microseconds since the Unix epoch
+     * @param producerId who made it; 0 for nobody in particular
+     * @param sequence the producer's number for the first record
+     * @return the batch, in memory of its own
+     * @throws BatchException {@code batch_empty}: there are no records
+     */
+    public ByteBuffer finish(long createdUs, long producerId, long sequence) {
+        SealedBatch sealed = seal(createdUs, producerId, sequence);
+        ByteBuffer whole = ByteBuffer.allocate(sealed.bytes());
+        for (ByteBuffer piece : sealed.pieces()) {
+            whole.put(piece);
+        }
+        sizesBuffers.give(sealed.front());
+        dataBuffers.give(sealed.data());
+        return whole.flip();
+    }
+
+    /**
+     * As {@link #finish}, in pieces. The caller may give their memory back to the buffers.
+     *
+     * @param createdUs when it was made: microseconds since the Unix epoch
+     * @param producerId who made it; 0 for nobody in particular
+     * @param sequence the producer's number for the first record
+     * @return the batch in pieces
+     * @throws BatchException {@code batch_empty}: there are no records
+     */
+    public SealedBatch seal(long createdUs, long producerId, long sequence) {
+        int records = count();
+        if (records == 0) {
+            throw BatchException.empty();
+        }
+        // What is here stays as it is until nothing can fail any more.
+        ByteBuffer raw = data.duplicate().order(ByteOrder.LITTLE_ENDIAN).flip();
+        ByteBuffer packed = pack(raw);
+        BatchHeader header = new BatchHeader(packed == raw ? Codec.NONE : compression.codec(), false, records,
+                packed.limit(), raw.limit(), createdUs, producerId, sequence, 0);
+        SealedBatch sealed = SealedBatch.seal(header, front.duplicate().order(ByteOrder.LITTLE_ENDIAN).flip(), packed);
+        if (packed != raw) {
+            dataBuffers.give(raw);
+        }
+        front = null;
+        data = null;
+        return sealed;
+    }
+
+    /** The data as the batch will hold it: {@code raw} itself where compressing does not make it shorter. */
+    private ByteBuffer pack(ByteBuffer raw) {
+        if (compression.codec() == Codec.NONE) {
+            return raw;
+        }
+        ByteBuffer packed = dataBuffers.take(compression.packedBytesMax(raw.limit()));
+        compression.pack(raw, packed);
+        if (packed.position() < raw.limit()) {
+            return packed.flip();
+        }
+        dataBuffers.give(packed);
+        return raw;
+    }
+}

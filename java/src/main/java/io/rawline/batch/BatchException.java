@@ -1,0 +1,81 @@
+package io.rawline.batch;
+
+import io.rawline.error.ErrorKind;
+import io.rawline.error.RawlineException;
+
+/** A batch breaks one of its rules, received or to be sent; {@code docs/format.md} has the rules and their codes. */
+public final class BatchException extends RawlineException {
+    private static final long serialVersionUID = 1;
+
+    /** The error's stable name. */
+    private final String code;
+
+    /**
+     * An error without a cause.
+     *
+     * @param code the error's stable name
+     * @param message what is wrong, and what to do
+     */
+    public BatchException(String code, String message) {
+        this(code, message, null);
+    }
+
+    BatchException(String code, String message, Throwable cause) {
+        // Damage on the way is rare and does not strike twice in the same place.
+        super(code.equals("batch_crc") ? ErrorKind.TRY_AGAIN : ErrorKind.FIX_REQUEST, message, cause);
+        this.code = code;
+    }
+
+    /**
+     * The error's stable name, for machines: the sentence may change, this may not.
+     *
+     * @return such as {@code batch_crc}
+     */
+    public String code() {
+        return code;
+    }
+
+    @Override
+    public BatchException copy() {
+        return new BatchException(code, getMessage(), this);
+    }
+
+    static BatchException truncated(long have, long need) {
+        return new BatchException("batch_truncated", "the batch is cut off: " + have + " of " + need
+                + " bytes; send it whole");
+    }
+
+    /**
+     * There are no records.
+     *
+     * @return the error {@code batch_empty}
+     */
+    public static BatchException empty() {
+        return new BatchException("batch_empty", "the batch has no records; send at least one");
+    }
+
+    static BatchException reserved(long position) {
+        return new BatchException("batch_reserved", "the byte or flags at " + position
+                + " are reserved; send zeros there");
+    }
+
+    static BatchException limit(String what, long found, long limit) {
+        return new BatchException("batch_limit", what + " is " + found + ", the limit here is " + limit
+                + "; send smaller batches");
+    }
+
+    static BatchException decompress(String reason, Throwable cause) {
+        return new BatchException("batch_decompress", "the data can't be decompressed: " + reason
+                + "; its producer has to send it again", cause);
+    }
+
+    static BatchException sizesOverflow(long sum) {
+        return new BatchException("batch_sizes_overflow", "the sizes add up to " + sum
+                + " bytes, more than the format's 4,294,967,295; send smaller batches");
+    }
+
+    static BatchException sizesSum(long sum, long rawBytes) {
+        return new BatchException("batch_sizes_sum", "the sizes add up to " + sum + " bytes, but there are " + rawBytes
+                + " bytes of records; send one size a record");
+    }
+}

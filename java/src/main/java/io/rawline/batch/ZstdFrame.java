@@ -1,0 +1,82 @@
+package io.rawline.batch;
+
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+
+/** Tells whether bytes are one Zstandard frame (RFC 8878, section 3.1.1) and nothing else. */
+final class ZstdFrame {
+    private static final int MAGIC = 0xfd2f_b528;
+    private static final int[] DICTIONARY_ID_BYTES = {0, 1, 2, 4};
+    private static final int[] CONTENT_SIZE_BYTES = {0, 2, 4, 8};
+    private static final int BLOCK_RLE = 1;
+    private static final int BLOCK_RESERVED = 3;
+
+    private ZstdFrame() {
+    }
+
+    /**
+     * Walks from block to block: a second or a skippable frame would be bytes that no size speaks of. Gives how far
+     * back the blocks may reach, in bytes; 0 if only the content's length bounds that.
+     */
+    static long check(ByteBuffer data) {
+        ByteBuffer bytes = data.slice().order(ByteOrder.LITTLE_ENDIAN);
+        if (bytes.remaining() < 5 || bytes.getInt() != MAGIC) {
+            throw BatchException.decompress("it is not a zstd frame", null);
+        }
+        int descriptor = bytes.get() & 0xff;
+        boolean singleSegment = (descriptor & 0x20) != 0;
+        long windowBytes = 0;
+        boolean checksum = (descriptor & 0x04) != 0;
+        int contentSizeBytes = CONTENT_SIZE_BYTES[descriptor >> 6];
+        if (singleSegment) {
+            contentSizeBytes = Math.max(contentSizeBytes, 1);
+        } else {
+            windowBytes = windowBytes(bytes);
+        }
+        int dictionaryIdBytes = DICTIONARY_ID_BYTES[descriptor & 3];
+        for (int i = 0; i < dictionaryIdBytes; i++) {
+            if (bytes.hasRemaining() && bytes.get() != 0) {
+                throw BatchException.decompress("it needs a dictionary", null);
+            }
+        }
+        skip(bytes, contentSizeBytes);
+        boolean last = false;
+        while (!last) {
+            if (bytes.remaining() < 3) {
+                throw cutOff();
+            }
+            int block = bytes.get() & 0xff | (bytes.getShort() & 0xffff) << 8;
+            int type = block >> 1 & 3;
+            if (type == BLOCK_RESERVED) {
+                throw BatchException.decompress("a block of the zstd frame has a reserved type", null);
+            }
+            last = (block & 1) != 0;
+            skip(bytes, type == BLOCK_RLE ? 1 : block >> 3);
+        }
+        skip(bytes, checksum ? 4 : 0);
+        if (bytes.hasRemaining()) {
+            throw BatchException.decompress(bytes.remaining() + " bytes follow the zstd frame", null);
+        }
+        return windowBytes;
+    }
+
+    private static long windowBytes(ByteBuffer bytes) {
+        if (!bytes.hasRemaining()) {
+            throw cutOff();
+        }
+        int descriptor = bytes.get() & 0xff;
+        long base = 1L << 10 + (descriptor >> 3);
+        return base + base / 8 * (descriptor & 7);
+    }
+
+    private static void skip(ByteBuffer bytes, int count) {
+        if (bytes.remaining() < count) {
+            throw cutOff();
+        }
+        bytes.position(bytes.position() + count);
+    }
+
+    private static BatchException cutOff() {
+        return BatchException.decompress("the zstd frame is cut off", null);
+    }
+}

@@ -1,0 +1,2 @@
+/** The bytes of a batch: build, check and read them. No I/O, no threads, no clock. */
+package io.rawline.batch;

@@ -1,0 +1,21 @@
+package io.rawline.error;
+
+/** The TLS handshake failed, mostly because the certificate is not trusted. Nothing was sent. */
+public final class TlsException extends RawlineException {
+    private static final long serialVersionUID = 1;
+
+    /**
+     * An error, with the one that caused it.
+     *
+     * @param message what is wrong, and what to do
+     * @param cause what caused it, or null
+     */
+    public TlsException(String message, Throwable cause) {
+        super(ErrorKind.TELL_HUMAN, message, cause);
+    }
+
+    @Override
+    public TlsException copy() {
+        return new TlsException(getMessage(), this);
+    }
+}

@@ -1,0 +1,21 @@
+package io.rawline.error;
+
+/** No connection could be established. Nothing was sent. */
+public final class UnreachableException extends RawlineException {
+    private static final long serialVersionUID = 1;
+
+    /**
+     * An error, with the one that caused it.
+     *
+     * @param message what is wrong, and what to do
+     * @param cause what caused it, or null
+     */
+    public UnreachableException(String message, Throwable cause) {
+        super(ErrorKind.WAIT, message, cause);
+    }
+
+    @Override
+    public UnreachableException copy() {
+        return new UnreachableException(getMessage(), this);
+    }
+}

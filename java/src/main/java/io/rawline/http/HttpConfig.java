@@ -1,0 +1,18 @@
+package io.rawline.http;
+
+import java.time.Duration;
+import javax.net.ssl.SSLContext;
+
+/**
+ * How to reach a broker.
+ *
+ * @param broker the broker's URL
+ * @param apiKey the key that the broker asks for; null for none
+ * @param connectTimeout maximum time to establish a connection
+ * @param requestTimeout maximum time from a request's first byte to the response's last
+ * @param connectionsIdleMax number of connections kept open while nobody uses them
+ * @param sslContext whom to trust; null for {@link SSLContext#getDefault}
+ */
+public record HttpConfig(String broker, String apiKey, Duration connectTimeout, Duration requestTimeout,
+        int connectionsIdleMax, SSLContext sslContext) {
+}

@@ -1,0 +1,16 @@
+/**
+ * The client of the Rawline event broker, in plain Java.
+ *
+ * <p>Packages, each of which uses only those above it: {@code error}; {@code batch}, {@code http} (internal) and
+ * {@code value}; {@code measurement}, which uses {@code batch} and {@code value}; {@code io.rawline}, which uses
+ * {@code batch} and {@code http}.
+ */
+module io.rawline.client {
+    requires aircompressor;
+
+    exports io.rawline;
+    exports io.rawline.batch;
+    exports io.rawline.error;
+    exports io.rawline.measurement;
+    exports io.rawline.value;
+}

@@ -1,0 +1,147 @@
+package io.rawline.testkit;
+
+import io.rawline.Client;
+import java.io.BufferedReader;
+import java.io.File;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.InputStreamReader;
+import java.io.OutputStream;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import java.util.stream.Stream;
+
+/** A real broker for tests: the {@code rawline} binary on a directory of its own and a free port. */
+public final class Broker implements AutoCloseable {
+    private final Path directory;
+    private final List<String> flags;
+    private Process process;
+    private String url;
+
+    private Broker(List<String> flags) throws IOException {
+        this.directory = Files.createTempDirectory("rawline-java");
+        this.flags = flags;
+        serve("127.0.0.1:0");
+    }
+
+    public static Broker start(String... flags) {
+        try {
+            return new Broker(List.of(flags));
+        } catch (IOException error) {
+            throw new AssertionError(error);
+        }
+    }
+
+    public String url() {
+        return url;
+    }
+
+    public Client client() {
+        return new Client(url);
+    }
+
+    /** As a crash of the machine would, but for the page cache. */
+    public void kill() {
+        process.destroyForcibly().onExit().join();
+    }
+
+    /** On the same directory and port as before. */
+    public void startAgain() throws IOException {
+        serve(url.substring("http://".length()));
+    }
+
+    /** Pauses the process: connections are still accepted, by the system, but nothing is answered until resume. */
+    public void pause() throws IOException, InterruptedException {
+        signal("STOP");
+        // The signal stops each thread when it gets to it; until then the broker may still respond.
+        while (!isPaused()) {
+            Thread.onSpinWait();
+        }
+    }
+
+    /** Resumes a paused process. */
+    public void resume() throws IOException, InterruptedException {
+        signal("CONT");
+    }
+
+    private void signal(String name) throws IOException, InterruptedException {
+        new ProcessBuilder("kill", "-" + name, Long.toString(process.pid())).start().waitFor();
+    }
+
+    private boolean isPaused() throws IOException {
+        Path threads = Path.of("/proc", Long.toString(process.pid()), "task");
+        if (!Files.isDirectory(threads)) {
+            Process ps = new ProcessBuilder("ps", "-o", "state=", "-p", Long.toString(process.pid())).start();
+            return new String(ps.getInputStream().readAllBytes(), StandardCharsets.UTF_8).startsWith("T");
+        }
+        try (Stream<Path> each = Files.list(threads)) {
+            for (Path thread : each.toList()) {
+                // "pid (name) state ...", where the name may hold any character.
+                String stat = Files.readString(thread.resolve("stat"));
+                if (stat.charAt(stat.lastIndexOf(')') + 2) != 'T') {
+                    return false;
+                }
+            }
+        }
+        return true;
+    }
+
+    @Override
+    public void close() throws IOException {
+        kill();
+        try (Stream<Path> files = Files.walk(directory)) {
+            files.sorted(Comparator.reverseOrder()).map(Path::toFile).forEach(File::delete);
+        }
+    }
+
+    private void serve(String listen) throws IOException {
+        List<String> command = new ArrayList<>(List.of(binary(), "serve", "--listen", listen, "--memory", "128MiB",
+                "--storage", directory.toString()));
+        command.addAll(flags);
+        ProcessBuilder builder = new ProcessBuilder(command).redirectOutput(ProcessBuilder.Redirect.DISCARD);
+        builder.environment().clear();
+        process = builder.start();
+        BufferedReader stderr =
+                new BufferedReader(new InputStreamReader(process.getErrorStream(), StandardCharsets.UTF_8));
+        StringBuilder said = new StringBuilder();
+        for (String line = stderr.readLine(); ; line = stderr.readLine()) {
+            if (line == null) {
+                throw new AssertionError("the broker ended: " + said);
+            }
+            said.append(line).append('\n');
+            int at = line.indexOf("listening on http://");
+            if (at >= 0) {
+                url = line.substring(at + "listening on ".length()).trim();
+                break;
+            }
+        }
+        // It must never block on a full pipe.
+        InputStream rest = process.getErrorStream();
+        Thread drain = new Thread(() -> {
+            try {
+                rest.transferTo(OutputStream.nullOutputStream());
+            } catch (IOException error) {
+                // It ended.
+            }
+        });
+        drain.setDaemon(true);
+        drain.start();
+    }
+
+    private static String binary() {
+        String given = System.getProperty("rawline.bin", System.getenv("RAWLINE_BIN"));
+        if (given != null) {
+            return given;
+        }
+        for (String built : List.of("../target/debug/rawline", "../target/release/rawline")) {
+            if (Files.isExecutable(Path.of(built))) {
+                return built;
+            }
+        }
+        throw new AssertionError("no broker to test with: run `cargo build --bin rawline`, or set RAWLINE_BIN");
+    }
+}
