@@ -10,7 +10,7 @@ DATA ?= .rawline/data
 # What `make full` built stays in the binary that `make run` builds.
 FEATURES := $(shell cat target/.features 2>/dev/null)
 
-.PHONY: help run test test-rust test-python test-java bench fuzz check tools release full clean
+.PHONY: help run test test-rust test-python test-java bench fuzz check check-java tools release full clean
 .PHONY: lab lab-quick lab-test lab-mine lab-report lab-build
 
 help: ## Show this list
@@ -66,6 +66,9 @@ check: ## Formatting and lints
 	$(CARGO) clippy -p rawline-cli --locked -- -D warnings
 	$(CARGO) fmt --all --check --manifest-path lab/rust/Cargo.toml
 	$(CARGO) clippy --all-targets --locked --manifest-path lab/rust/Cargo.toml -- -D warnings
+
+check-java: ## Java: formatter and linter (mvn -f java/pom.xml spotless:apply formats)
+	$(MAVEN) -f java/pom.xml spotless:check checkstyle:check
 
 lab: lab-build ## Measure the wire formats in three languages: about 35 minutes; fills in docs/wire-formats.md
 	lab/run.sh full

@@ -1,12 +1,12 @@
 import io.rawline.Appended;
-import io.rawline.batch.Batch;
 import io.rawline.Client;
 import io.rawline.ClientConfig;
 import io.rawline.Fetched;
 import io.rawline.ReadOptions;
-import io.rawline.batch.Records;
 import io.rawline.RetryPolicy;
 import io.rawline.TopicInfo;
+import io.rawline.batch.Batch;
+import io.rawline.batch.Records;
 import java.lang.management.ManagementFactory;
 import java.nio.ByteBuffer;
 import java.time.Duration;
@@ -26,7 +26,7 @@ import java.util.zip.CRC32C;
  *
  * <p>{@code java -cp java/target/rawline-client-0.1.0.jar java/bench/Bench.java write|read URL [name=value …]}
  */
-public class Bench {
+public final class Bench {
     /** Different batches that are sent in turn, as the Rust client's benchmark has it. */
     private static final int DISTINCT = 16;
 
@@ -46,8 +46,8 @@ public class Bench {
 
     public static void main(String[] args) throws Exception {
         if (args.length < 2) {
-            System.err.println("usage: Bench.java write|read URL"
-                    + " [runs= workers= batches= requests= records= bytes= topic=]");
+            System.err.println(
+                    "usage: Bench.java write|read URL" + " [runs= workers= batches= requests= records= bytes= topic=]");
             System.exit(2);
         }
         Bench bench = new Bench(args[1]);
@@ -103,7 +103,10 @@ public class Bench {
             }
         });
         long sum = Arrays.stream(numbers).sum();
-        check(sum == (long) batches * (batches + 1) / 2 && Arrays.stream(numbers).noneMatch(n -> n == 0), "offsets");
+        check(
+                sum == (long) batches * (batches + 1) / 2
+                        && Arrays.stream(numbers).noneMatch(n -> n == 0),
+                "offsets");
         Fetched fetched = new Fetched();
         for (long offset = 0; offset < (long) batches * records; offset += records) {
             client.read(name, ReadOptions.from(offset).recordsMax(records), fetched);
@@ -160,8 +163,9 @@ public class Bench {
         double seconds = (System.nanoTime() - beganNs) / 1e9;
         double cpu = (cpuNs() - cpuNs) / 1e9;
         pool.shutdown();
-        System.out.printf("java %s %s: %.3f s, %.1f MB/s, CPU s/GB, client %.3f%n", what,
-                run == 0 ? "warm-up" : "run " + run, seconds, bytes / 1e6 / seconds, cpu / (bytes / 1e9));
+        System.out.printf(
+                "java %s %s: %.3f s, %.1f MB/s, CPU s/GB, client %.3f%n",
+                what, run == 0 ? "warm-up" : "run " + run, seconds, bytes / 1e6 / seconds, cpu / (bytes / 1e9));
     }
 
     private static long cpuNs() {

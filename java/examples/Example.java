@@ -14,7 +14,8 @@ public class Example {
                     producer.send("Hello, " + name + "!");
                 }
             }
-            ConsumerConfig untilNow = new ConsumerConfig().endOffset(client.topic("greetings").nextOffset());
+            long end = client.topic("greetings").nextOffset();
+            ConsumerConfig untilNow = new ConsumerConfig().endOffset(end);
             try (Consumer consumer = new Consumer(client, "greetings", untilNow)) {
                 for (Record record : consumer) {
                     System.out.println(record.offset() + "  " + record.text());

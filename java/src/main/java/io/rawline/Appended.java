@@ -6,5 +6,4 @@ package io.rawline;
  * @param firstOffset offset of the first record appended
  * @param nextOffset offset of the record that will follow the last one appended
  */
-public record Appended(long firstOffset, long nextOffset) {
-}
+public record Appended(long firstOffset, long nextOffset) {}

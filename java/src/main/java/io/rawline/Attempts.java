@@ -23,7 +23,9 @@ final class Attempts {
 
     /** Nanoseconds until the request should be sent again, or {@link #GIVE_UP}. */
     long waitAfter(RawlineException error, long nowNs) {
-        if (!error.isRetryable() || error instanceof InterruptedCallException || policy.giveUpAfter().isZero()) {
+        if (!error.isRetryable()
+                || error instanceof InterruptedCallException
+                || policy.giveUpAfter().isZero()) {
             return GIVE_UP;
         }
         if (!failed) {

@@ -18,7 +18,6 @@ import io.rawline.http.Request;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
-import java.time.Duration;
 import java.time.Instant;
 import java.time.format.DateTimeParseException;
 import java.util.ArrayList;
@@ -66,8 +65,14 @@ public final class Client implements AutoCloseable {
         config.check();
         this.config = new ClientConfig(config);
         this.http = new Http(this.config.http());
-        this.executor = config.executor != null ? config.executor
-                : new ThreadPoolExecutor(0, Integer.MAX_VALUE, 10, TimeUnit.SECONDS, new SynchronousQueue<>(),
+        this.executor = config.executor != null
+                ? config.executor
+                : new ThreadPoolExecutor(
+                        0,
+                        Integer.MAX_VALUE,
+                        10,
+                        TimeUnit.SECONDS,
+                        new SynchronousQueue<>(),
                         Daemons.factory("rawline"));
     }
 
@@ -252,8 +257,8 @@ public final class Client implements AutoCloseable {
     }
 
     long offsetAt(RetryPolicy retries, String topic, Instant time) {
-        String target = "/offset?topic-name=" + Address.queryValue(topic) + "&time="
-                + Address.queryValue(time.toString());
+        String target =
+                "/offset?topic-name=" + Address.queryValue(topic) + "&time=" + Address.queryValue(time.toString());
         return number(parse(text(retries, Request.get(target))), "offset");
     }
 
@@ -265,8 +270,13 @@ public final class Client implements AutoCloseable {
         if (!any) {
             throw BatchException.empty();
         }
-        Map<?, ?> answer = parse(http.text(call, new Request("POST", "/records?topic-name=" + Address.queryValue(topic),
-                "content-type: " + BATCH_TYPE + "\r\n", pieces)));
+        Map<?, ?> answer = parse(http.text(
+                call,
+                new Request(
+                        "POST",
+                        "/records?topic-name=" + Address.queryValue(topic),
+                        "content-type: " + BATCH_TYPE + "\r\n",
+                        pieces)));
         Appended appended = new Appended(number(answer, "first_offset"), number(answer, "next_offset"));
         if (appended.firstOffset() >= appended.nextOffset()) {
             throw http.notABrokers(appended + " for an append", null);
@@ -284,11 +294,14 @@ public final class Client implements AutoCloseable {
                 + "&max-records=" + options.recordsMax() + "&max-bytes=" + options.bytesMax() + "&timeout="
                 + Nanos.of(options.waitMax()) / 1_000_000 + "ms";
         Request request = new Request("GET", target, "accept: " + BATCH_TYPE + "\r\n");
-        return again(call, retries, () -> http.send(call, request, options.waitMax(), exchange -> {
-            into.begin(options.offset(), endOffset);
-            receive(exchange, options, into);
-            return into;
-        }));
+        return again(
+                call,
+                retries,
+                () -> http.send(call, request, options.waitMax(), exchange -> {
+                    into.begin(options.offset(), endOffset);
+                    receive(exchange, options, into);
+                    return into;
+                }));
     }
 
     private void receive(Exchange exchange, ReadOptions options, Fetched into) throws IOException {
@@ -315,15 +328,15 @@ public final class Client implements AutoCloseable {
         }
         into.end(received, firstOffset, topicNextOffset, checker.finish(buffer, received));
         if (firstOffset < 0 || firstOffset > options.offset() || into.nextOffset() <= options.offset()) {
-            throw http.notABrokers("records " + firstOffset + ".." + into.nextOffset() + " for offset "
-                    + options.offset(), null);
+            throw http.notABrokers(
+                    "records " + firstOffset + ".." + into.nextOffset() + " for offset " + options.offset(), null);
         }
     }
 
     private void checkLength(long bytes) {
         if (bytes > config.answerBytesMax) {
-            throw http.notABrokers(bytes + " bytes or more in one answer, the limit here is " + config.answerBytesMax,
-                    null);
+            throw http.notABrokers(
+                    bytes + " bytes or more in one answer, the limit here is " + config.answerBytesMax, null);
         }
     }
 
@@ -394,8 +407,14 @@ public final class Client implements AutoCloseable {
                 throw http.notABrokers("latest_commit_at is not a time", error);
             }
         }
-        return new TopicInfo(name, number(map, "first_offset"), number(map, "next_offset"), number(map, "bytes"),
-                number(map, "objects"), latest, "value".equals(map.get("payload")) ? Payload.VALUE : Payload.BYTES);
+        return new TopicInfo(
+                name,
+                number(map, "first_offset"),
+                number(map, "next_offset"),
+                number(map, "bytes"),
+                number(map, "objects"),
+                latest,
+                "value".equals(map.get("payload")) ? Payload.VALUE : Payload.BYTES);
     }
 
     /** Microseconds since the Unix epoch. */

@@ -154,13 +154,15 @@ public final class ClientConfig {
     }
 
     void check() {
-        if (connectTimeout.isNegative() || connectTimeout.isZero() || requestTimeout.isNegative()
+        if (connectTimeout.isNegative()
+                || connectTimeout.isZero()
+                || requestTimeout.isNegative()
                 || requestTimeout.isZero()) {
             throw new ConfigException("connectTimeout and requestTimeout must be more than zero", null);
         }
         if (connectionsIdleMax < 0 || answerBytesMax < 1 || answerBytesMax > Integer.MAX_VALUE) {
-            throw new ConfigException("connectionsIdleMax must be 0 or more, answerBytesMax 1 to "
-                    + Integer.MAX_VALUE, null);
+            throw new ConfigException(
+                    "connectionsIdleMax must be 0 or more, answerBytesMax 1 to " + Integer.MAX_VALUE, null);
         }
     }
 }

@@ -127,8 +127,8 @@ public final class Consumer implements Iterable<Record>, AutoCloseable {
             if (error.getCause() instanceof RawlineException known) {
                 throw known.copy();
             }
-            throw new StoppedException("the consumer has a mistake in it (" + error.getCause()
-                    + "); please report this", error);
+            throw new StoppedException(
+                    "the consumer has a mistake in it (" + error.getCause() + "); please report this", error);
         }
         coming = null;
         if (fetched.isEmpty()) {

@@ -14,8 +14,7 @@ public final class ConsumerConfig {
     RetryPolicy retries = RetryPolicy.DEFAULT;
 
     /** From the oldest record on, for ever, 4 MiB at a time. */
-    public ConsumerConfig() {
-    }
+    public ConsumerConfig() {}
 
     /** A copy. */
     ConsumerConfig(ConsumerConfig other) {
@@ -87,8 +86,8 @@ public final class ConsumerConfig {
             throw new ConfigException("endOffset and bytesMax must not be negative", null);
         }
         if (Nanos.of(waitMax) < 1_000_000) {
-            throw new ConfigException("waitMax must be at least 1 ms; with less an idle consumer asks without a pause",
-                    null);
+            throw new ConfigException(
+                    "waitMax must be at least 1 ms; with less an idle consumer asks without a pause", null);
         }
         if (start instanceof Start.Offset at && at.offset() < 0) {
             throw new ConfigException("a start's offset must not be negative", null);

@@ -26,18 +26,19 @@ public final class Fetched implements Iterable<Record> {
 
     /** Little-endian; the batches are its bytes 0 to {@code bytes} - 1. */
     private ByteBuffer buffer = NOTHING;
+
     private int bytes;
     private List<Batch> batches = List.of();
     private final Scratch scratch = new Scratch();
     private long askedOffset;
     /** Records at and behind it are left out. */
     private long endOffset = Long.MAX_VALUE;
+
     private long firstOffset;
     private long topicNextOffset;
 
     /** Nothing yet; memory comes with the first read. */
-    public Fetched() {
-    }
+    public Fetched() {}
 
     /**
      * Whether nothing came within the time.

@@ -61,6 +61,7 @@ public final class Producer implements AutoCloseable {
     private long openedAtNs;
     /** Told of the open batch. */
     private Delivery delivery = new Delivery();
+
     private final Deque<Queued> sealed = new ArrayDeque<>();
     /** Told of the batches that are sealed or on their way, in order. */
     private final List<Delivery> untold = new ArrayList<>();
@@ -68,13 +69,13 @@ public final class Producer implements AutoCloseable {
     private final Set<Call> calls = new HashSet<>();
     /** What the open batch's records cost, and what all cost that are not stored yet: open, sealed or on their way. */
     private long openHeldBytes;
+
     private long heldBytes;
     private boolean closing;
     private RawlineException stopped;
 
     /** A batch on its way. */
-    private record Queued(SealedBatch batch, int records, long heldBytes, Delivery delivery) {
-    }
+    private record Queued(SealedBatch batch, int records, long heldBytes, Delivery delivery) {}
 
     /**
      * Starts a producer. Sends nothing by itself.
@@ -178,8 +179,8 @@ public final class Producer implements AutoCloseable {
     }
 
     /**
-     * As {@link #flush}, and ends the producer. It ends it also where an error is thrown: what is not on its way by then,
-     * as when the waiting thread is interrupted, is not sent, and its receipts say so.
+     * As {@link #flush}, and ends the producer. It ends it also where an error is thrown: what is not on its way by
+     * then, as when the waiting thread is interrupted, is not sent, and its receipts say so.
      */
     @Override
     public void close() {
@@ -207,8 +208,10 @@ public final class Producer implements AutoCloseable {
         lock.lock();
         try {
             closing = true;
-            RawlineException abandoned = new StoppedException("the producer was abandoned before it was closed; make a"
-                    + " new one and send again what has no offset", null);
+            RawlineException abandoned = new StoppedException(
+                    "the producer was abandoned before it was closed; make a"
+                            + " new one and send again what has no offset",
+                    null);
             untold.forEach(waiting -> waiting.tell(abandoned));
             stop(abandoned);
             calls.forEach(Call::cancel);
@@ -251,8 +254,9 @@ public final class Producer implements AutoCloseable {
 
     /** Takes a record in for which there is room. */
     private Receipt take(ByteBuffer record, long cost) {
-        if (open.count() > 0 && (open.dataBytes() + (long) record.remaining() > config.batchBytes
-                || open.count() >= config.batchRecordsMax)) {
+        if (open.count() > 0
+                && (open.dataBytes() + (long) record.remaining() > config.batchBytes
+                        || open.count() >= config.batchRecordsMax)) {
             seal();
         }
         if (!open.add(record)) {
@@ -291,9 +295,12 @@ public final class Producer implements AutoCloseable {
 
     /** What it holds will not be sent. Those who wait for a request that is on its way learn of its own end. */
     private void stop(RawlineException error) {
-        RawlineException notSent = error instanceof StoppedException ? error
-                : new StoppedException("the producer has stopped: " + error.getMessage()
-                        + "; make a new one and send again what has no offset", error);
+        RawlineException notSent = error instanceof StoppedException
+                ? error
+                : new StoppedException(
+                        "the producer has stopped: " + error.getMessage()
+                                + "; make a new one and send again what has no offset",
+                        error);
         delivery.tell(notSent);
         sealed.forEach(batch -> batch.delivery.tell(notSent));
         sealed.clear();
@@ -401,8 +408,11 @@ public final class Producer implements AutoCloseable {
     }
 
     private static RawlineException mistake(Throwable error) {
-        return error instanceof VirtualMachineError ? new StoppedException("the producer can't go on (" + error
-                + "); give Java more memory, or the producer a smaller buffer", error)
+        return error instanceof VirtualMachineError
+                ? new StoppedException(
+                        "the producer can't go on (" + error
+                                + "); give Java more memory, or the producer a smaller buffer",
+                        error)
                 : new StoppedException("the producer has a mistake in it (" + error + "); please report this", error);
     }
 

@@ -20,8 +20,7 @@ public final class ProducerConfig {
     RetryPolicy retries = RetryPolicy.DEFAULT;
 
     /** The usual settings. */
-    public ProducerConfig() {
-    }
+    public ProducerConfig() {}
 
     /** A copy. */
     ProducerConfig(ProducerConfig other) {
@@ -129,16 +128,18 @@ public final class ProducerConfig {
 
     void check(Limits limits) {
         if (batchBytes < 1 || bufferBytes < 1 || inFlightMax < 1 || requestBytesMax < 0 || linger.isNegative()) {
-            throw new ConfigException("batchBytes, bufferBytes and inFlightMax must be at least 1, requestBytesMax and"
-                    + " linger not negative", null);
+            throw new ConfigException(
+                    "batchBytes, bufferBytes and inFlightMax must be at least 1, requestBytesMax and"
+                            + " linger not negative",
+                    null);
         }
         if (batchRecordsMax < 1 || batchRecordsMax > limits.recordsMax()) {
             throw new ConfigException("batchRecordsMax must be 1 to " + limits.recordsMax(), null);
         }
         long bytesMax = Math.min(limits.rawBytesMax(), limits.batchBytesMax());
         if (batchBytes > bytesMax) {
-            throw new ConfigException("batchBytes must be at most " + bytesMax + "; a broker takes no longer batch",
-                    null);
+            throw new ConfigException(
+                    "batchBytes must be at most " + bytesMax + "; a broker takes no longer batch", null);
         }
     }
 }

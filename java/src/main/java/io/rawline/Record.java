@@ -21,8 +21,8 @@ public final class Record {
 
     /** The record that {@code records} stands on, as an object of its own over the same bytes. */
     static Record at(Records records) {
-        return new Record(records.buffer(), records.position(), records.length(), records.offset(),
-                records.createdUs());
+        return new Record(
+                records.buffer(), records.position(), records.length(), records.offset(), records.createdUs());
     }
 
     private Record(ByteBuffer buffer, int position, int length, long offset, long createdUs) {

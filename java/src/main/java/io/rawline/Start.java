@@ -10,24 +10,20 @@ public sealed interface Start {
      *
      * @param offset the first record's
      */
-    record Offset(long offset) implements Start {
-    }
+    record Offset(long offset) implements Start {}
 
     /** At the oldest record that is there. */
-    record Earliest() implements Start {
-    }
+    record Earliest() implements Start {}
 
     /** Behind the newest record: only what comes from now on. */
-    record Latest() implements Start {
-    }
+    record Latest() implements Start {}
 
     /**
      * At the first record appended at or after a time, by the broker's clock.
      *
      * @param time the time
      */
-    record Time(Instant time) implements Start {
-    }
+    record Time(Instant time) implements Start {}
 
     /**
      * At an offset.

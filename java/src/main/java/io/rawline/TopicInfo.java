@@ -14,8 +14,14 @@ import java.util.Optional;
  * @param latestCommitAt when the newest records were committed, by the broker's clock; empty if there are none
  * @param payload what its records are
  */
-public record TopicInfo(String name, long firstOffset, long nextOffset, long bytes, long objects,
-        Optional<Instant> latestCommitAt, Payload payload) {
+public record TopicInfo(
+        String name,
+        long firstOffset,
+        long nextOffset,
+        long bytes,
+        long objects,
+        Optional<Instant> latestCommitAt,
+        Payload payload) {
     /**
      * Number of records that are there.
      *

@@ -11,8 +11,8 @@ import io.rawline.error.InterruptedCallException;
 import io.rawline.error.RawlineException;
 import io.rawline.error.RefusedException;
 import io.rawline.error.UnreachableException;
-import io.rawline.testkit.Batches;
 import io.rawline.testkit.Background;
+import io.rawline.testkit.Batches;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.ServerSocket;
@@ -77,27 +77,37 @@ class AnswersTest {
     }
 
     private static byte[] answer(String head, ByteBuffer body) {
-        byte[] bytes = (head + "content-length: " + body.remaining() + "\r\n\r\n")
-                .getBytes(StandardCharsets.ISO_8859_1);
+        byte[] bytes =
+                (head + "content-length: " + body.remaining() + "\r\n\r\n").getBytes(StandardCharsets.ISO_8859_1);
         ByteBuffer whole = ByteBuffer.allocate(bytes.length + body.remaining());
         return whole.put(bytes).put(body.duplicate()).array();
     }
 
     private static byte[] records(long firstOffset, Codec codec) {
-        return answer("HTTP/1.1 200 OK\r\nrawline-first-offset: " + firstOffset + "\r\nrawline-next-offset: 30\r\n",
+        return answer(
+                "HTTP/1.1 200 OK\r\nrawline-first-offset: " + firstOffset + "\r\nrawline-next-offset: 30\r\n",
                 Batches.build(codec, Batches.compressible(10)));
     }
 
     @Test
     void whateverIsAnsweredIsReadOrIsAnErrorOfOurs() throws Exception {
         Random random = new Random(5);
-        byte[][] good = {records(0, Codec.NONE), records(0, Codec.LZ4), records(0, Codec.ZSTD),
-            answer("HTTP/1.1 503 x\r\nretry-after: 1\r\ncontent-type: application/json\r\n",
+        byte[][] good = {
+            records(0, Codec.NONE),
+            records(0, Codec.LZ4),
+            records(0, Codec.ZSTD),
+            answer(
+                    "HTTP/1.1 503 x\r\nretry-after: 1\r\ncontent-type: application/json\r\n",
                     ByteBuffer.wrap("{\"code\":\"topic_busy\",\"error\":\"wait\"}".getBytes())),
-            answer("HTTP/1.1 200 OK\r\n", ByteBuffer.wrap(("{\"name\":\"t\",\"first_offset\":0,\"next_offset\":3,"
-                    + "\"objects\":1,\"bytes\":9,\"latest_commit_at\":\"2026-01-01T00:00:00Z\"}").getBytes())),
+            answer(
+                    "HTTP/1.1 200 OK\r\n",
+                    ByteBuffer.wrap(("{\"name\":\"t\",\"first_offset\":0,\"next_offset\":3,"
+                                    + "\"objects\":1,\"bytes\":9,\"latest_commit_at\":\"2026-01-01T00:00:00Z\"}")
+                            .getBytes())),
             ("HTTP/1.1 200 OK\r\nrawline-first-offset: 0\r\nrawline-next-offset: 1\r\ntransfer-encoding: chunked\r\n"
-                    + "\r\n5\r\nabcde\r\n0\r\n\r\n").getBytes()};
+                            + "\r\n5\r\nabcde\r\n0\r\n\r\n")
+                    .getBytes()
+        };
         int read = 0;
         int refused = 0;
         try (Speaker speaker = new Speaker(true);
@@ -107,7 +117,8 @@ class AnswersTest {
                 for (int changes = random.nextInt(4); changes > 0; changes--) {
                     // Mostly in the head, where the meaning is.
                     int at = random.nextInt(random.nextBoolean() ? answer.length : Math.min(120, answer.length));
-                    answer[at] = random.nextBoolean() ? (byte) random.nextInt()
+                    answer[at] = random.nextBoolean()
+                            ? (byte) random.nextInt()
                             : (byte) "0123456789-+ \r\n:;".charAt(random.nextInt(17));
                 }
                 speaker.answer = answer;
@@ -128,12 +139,17 @@ class AnswersTest {
 
     @Test
     void aWaitThatNobodyCanWaitIsNotBegun() throws Exception {
-        try (Speaker speaker = new Speaker(true); Client client = new Client(speaker.config())) {
+        try (Speaker speaker = new Speaker(true);
+                Client client = new Client(speaker.config())) {
             speaker.answer = answer("HTTP/1.1 503 x\r\nretry-after: 9223372036854775807\r\n", ByteBuffer.allocate(0));
-            assertEquals(503, assertThrows(RefusedException.class, () -> client.topic("t")).status());
+            assertEquals(
+                    503,
+                    assertThrows(RefusedException.class, () -> client.topic("t"))
+                            .status());
             Producer producer = client.producer("t");
             Receipt receipt = producer.send("x");
-            assertEquals(503, assertThrows(RefusedException.class, receipt::offset).status());
+            assertEquals(
+                    503, assertThrows(RefusedException.class, receipt::offset).status());
         }
     }
 
@@ -164,10 +180,14 @@ class AnswersTest {
 
     @Test
     void whatFollowsAnAnswerIsNotTheNextOne() throws Exception {
-        try (Speaker speaker = new Speaker(false); Client client = new Client(speaker.config())) {
+        try (Speaker speaker = new Speaker(false);
+                Client client = new Client(speaker.config())) {
             byte[] right = answer("HTTP/1.1 200 OK\r\n", ByteBuffer.wrap("{\"offset\":1}".getBytes()));
             byte[] wrong = answer("HTTP/1.1 200 OK\r\n", ByteBuffer.wrap("{\"offset\":2}".getBytes()));
-            speaker.answer = ByteBuffer.allocate(right.length + wrong.length).put(right).put(wrong).array();
+            speaker.answer = ByteBuffer.allocate(right.length + wrong.length)
+                    .put(right)
+                    .put(wrong)
+                    .array();
             for (int i = 0; i < 10; i++) {
                 assertEquals(1, client.offsetAt("t", Instant.EPOCH));
             }
@@ -179,7 +199,8 @@ class AnswersTest {
         try (Speaker speaker = new Speaker(true);
                 Client client = new Client(speaker.config().retries(RetryPolicy.NONE))) {
             speaker.answer = ("HTTP/1.1 200 OK\r\nrawline-first-offset: 0\r\nrawline-next-offset: 1\r\n"
-                    + "content-length: " + (128 << 20) + "\r\n\r\nRAWB").getBytes();
+                            + "content-length: " + (128 << 20) + "\r\n\r\nRAWB")
+                    .getBytes();
             Fetched fetched = new Fetched();
             assertThrows(ConnectionBrokenException.class, () -> client.read("t", ReadOptions.from(0), fetched));
             int capacity = fetched.room(0, 0).capacity();
@@ -222,10 +243,10 @@ class AnswersTest {
             assertTrue(first.isConnected() && second.isConnected());
             interruptWhen("startHandshake", "https://127.0.0.1:" + silent.getLocalPort());
             interruptWhen("connect", "http://127.0.0.1:" + full.getLocalPort());
-            for (String url : List.of("https://127.0.0.1:" + silent.getLocalPort(),
-                    "http://127.0.0.1:" + full.getLocalPort())) {
-                ClientConfig hasty = new ClientConfig(url).retries(RetryPolicy.NONE)
-                        .connectTimeout(Duration.ofMillis(100));
+            for (String url :
+                    List.of("https://127.0.0.1:" + silent.getLocalPort(), "http://127.0.0.1:" + full.getLocalPort())) {
+                ClientConfig hasty =
+                        new ClientConfig(url).retries(RetryPolicy.NONE).connectTimeout(Duration.ofMillis(100));
                 try (Client client = new Client(hasty)) {
                     assertThrows(UnreachableException.class, client::health, url);
                 }

@@ -92,7 +92,9 @@ class ClientTest {
             sent.put(first.duplicate()).put(second.duplicate()).flip();
             // Cut where no border is.
             ByteBuffer front = sent.slice(0, 100);
-            ByteBuffer back = ByteBuffer.allocateDirect(sent.limit() - 100).put(sent.duplicate().position(100)).flip();
+            ByteBuffer back = ByteBuffer.allocateDirect(sent.limit() - 100)
+                    .put(sent.duplicate().position(100))
+                    .flip();
             Appended appended = client.append("exact", front, ByteBuffer.allocate(0), back);
             assertEquals(new Appended(0, 105), appended);
 
@@ -120,10 +122,15 @@ class ClientTest {
             int[] sizes = {3, 0, 2};
             assertEquals(new Appended(0, 3), client.appendRecords("sizes", sizes, ByteBuffer.wrap("onemo".getBytes())));
             assertEquals(List.of("one", "", "mo"), readAll(client, "sizes"));
-            assertEquals("batch_empty",
-                    assertThrows(BatchException.class, () -> client.append("sizes", ByteBuffer.allocate(0))).code());
-            assertEquals(new Appended(3, 108), client.appendAsync("sizes", numbered(Codec.LZ4, 0, 105)).join());
-            assertEquals(105, client.readAsync("sizes", ReadOptions.from(3)).join().count());
+            assertEquals(
+                    "batch_empty",
+                    assertThrows(BatchException.class, () -> client.append("sizes", ByteBuffer.allocate(0)))
+                            .code());
+            assertEquals(
+                    new Appended(3, 108),
+                    client.appendAsync("sizes", numbered(Codec.LZ4, 0, 105)).join());
+            assertEquals(
+                    105, client.readAsync("sizes", ReadOptions.from(3)).join().count());
         }
     }
 
@@ -134,7 +141,10 @@ class ClientTest {
             new Random(3).nextBytes(data);
             int[] sizes = {data.length - 5, 5};
             client.appendRecords("long", sizes, ByteBuffer.wrap(data));
-            client.appendRecords("long", sizes, ByteBuffer.allocateDirect(data.length).put(data).flip());
+            client.appendRecords(
+                    "long",
+                    sizes,
+                    ByteBuffer.allocateDirect(data.length).put(data).flip());
             Fetched fetched = client.read("long", ReadOptions.from(0));
             assertEquals(2, fetched.batches().size());
             for (Batch batch : fetched.batches()) {
@@ -165,7 +175,8 @@ class ClientTest {
             assertEquals(15, fetched.nextOffset());
             assertEquals(5, fetched.count());
             assertTrue(client.read("limits", ReadOptions.from(10).bytesMax(100)).count() < 20);
-            ClientConfig narrow = new ClientConfig(broker.url()).answerBytesMax(100).retries(RetryPolicy.NONE);
+            ClientConfig narrow =
+                    new ClientConfig(broker.url()).answerBytesMax(100).retries(RetryPolicy.NONE);
             try (Client strict = new Client(narrow)) {
                 assertThrows(AnswerException.class, () -> strict.read("limits", ReadOptions.from(0)));
             }
@@ -181,7 +192,8 @@ class ClientTest {
             TopicInfo info = client.topic("described");
             assertEquals(3, info.records());
             assertTrue(info.bytes() > 0 && info.objects() == 1 && info.payload() == Payload.BYTES);
-            assertEquals(Payload.VALUE, client.setPayload("described", Payload.VALUE).payload());
+            assertEquals(
+                    Payload.VALUE, client.setPayload("described", Payload.VALUE).payload());
             assertTrue(client.topics().stream().anyMatch(topic -> topic.equals(client.topic("described"))));
             Instant commit = info.latestCommitAt().orElseThrow();
             assertEquals(0, client.offsetAt("described", commit.minusSeconds(60)));
@@ -191,7 +203,8 @@ class ClientTest {
 
     @Test
     void whatTheBrokerRefusesSaysWhy() throws IOException {
-        try (Broker strict = Broker.start("--no-create-topics"); Client client = strict.client()) {
+        try (Broker strict = Broker.start("--no-create-topics");
+                Client client = strict.client()) {
             RefusedException missing = assertThrows(RefusedException.class, () -> client.topic("t"));
             assertEquals(404, missing.status());
             assertEquals("topic_not_found", missing.code());
@@ -250,7 +263,8 @@ class ClientTest {
 
     @Test
     void aReadIsTriedAgainUntilTheBrokerIsBack() throws Exception {
-        try (Broker mortal = Broker.start(); Client client = mortal.client()) {
+        try (Broker mortal = Broker.start();
+                Client client = mortal.client()) {
             client.append("t", numbered(Codec.NONE, 0, 3));
             mortal.kill();
             CompletableFuture<Fetched> read = client.readAsync("t", ReadOptions.from(0));
@@ -272,30 +286,35 @@ class ClientTest {
             assertThrows(UnreachableException.class, () -> client.append("t", numbered(Codec.NONE, 0, 1)));
         }
         try (Client client = new Client(new ClientConfig("http://no-such-host.invalid").retries(RetryPolicy.NONE))) {
-            assertTrue(assertThrows(UnreachableException.class, client::health).getMessage().contains("not known"));
+            assertTrue(assertThrows(UnreachableException.class, client::health)
+                    .getMessage()
+                    .contains("not known"));
         }
     }
 
     @Test
     void aRequestEndsWithItsTime() throws Exception {
-        try (Broker slow = Broker.start(); Client patient = slow.client()) {
+        try (Broker slow = Broker.start();
+                Client patient = slow.client()) {
             patient.append("t", numbered(Codec.NONE, 0, 1));
             // What the broker is asked to wait counts on top.
-            ClientConfig second = new ClientConfig(slow.url()).retries(RetryPolicy.NONE)
-                    .requestTimeout(Duration.ofSeconds(1));
+            ClientConfig second =
+                    new ClientConfig(slow.url()).retries(RetryPolicy.NONE).requestTimeout(Duration.ofSeconds(1));
             try (Client client = new Client(second)) {
-                assertTrue(client.read("t", ReadOptions.from(1).waitMax(Duration.ofMillis(1100))).isEmpty());
+                assertTrue(client.read("t", ReadOptions.from(1).waitMax(Duration.ofMillis(1100)))
+                        .isEmpty());
             }
             slow.pause();
-            ClientConfig hasty = new ClientConfig(slow.url()).retries(RetryPolicy.NONE)
-                    .requestTimeout(Duration.ofMillis(200));
+            ClientConfig hasty =
+                    new ClientConfig(slow.url()).retries(RetryPolicy.NONE).requestTimeout(Duration.ofMillis(200));
             try (Client client = new Client(hasty)) {
                 RawlineException late = assertThrows(RequestTimeoutException.class, () -> client.topic("t"));
                 assertEquals(ErrorKind.TRY_AGAIN, late.kind());
                 assertTrue(late.getMessage().contains("0.2 s"), late.getMessage());
                 // One that is longer than the sockets' buffers.
                 ByteBuffer data = ByteBuffer.allocateDirect(30 << 20);
-                assertThrows(RequestTimeoutException.class,
+                assertThrows(
+                        RequestTimeoutException.class,
                         () -> client.appendRecords("t", new int[] {data.capacity()}, data));
             }
             slow.resume();
@@ -326,13 +345,16 @@ class ClientTest {
 
     @Test
     void whatIsNoBrokerIsSaidToBeNone() throws Exception {
-        for (String answer : new String[] {"SSH-2.0-x\r\n", "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nhi",
+        for (String answer : new String[] {
+            "SSH-2.0-x\r\n",
+            "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nhi",
             "HTTP/1.1 200 OK\r\ncontent-length: -2\r\n\r\n",
-            "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\nxyz\r\n"}) {
+            "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\nxyz\r\n"
+        }) {
             try (ServerSocket other = new ServerSocket(0)) {
                 CompletableFuture<Void> answering = answer(other, answer);
-                try (Client client = new Client(new ClientConfig("http://127.0.0.1:" + other.getLocalPort())
-                        .retries(RetryPolicy.NONE))) {
+                try (Client client = new Client(
+                        new ClientConfig("http://127.0.0.1:" + other.getLocalPort()).retries(RetryPolicy.NONE))) {
                     assertThrows(AnswerException.class, () -> client.topic("t"), answer);
                 }
                 answering.join();
@@ -347,13 +369,21 @@ class ClientTest {
         String chunks = Integer.toHexString(10) + ";x=y\r\n" + batch.substring(0, 10) + "\r\n"
                 + Integer.toHexString(batch.length() - 10) + "\r\n" + batch.substring(10)
                 + "\r\n0\r\ntrailer: x\r\n\r\n";
-        for (String answer : new String[] {head + "transfer-encoding: chunked\r\n\r\n" + chunks, head + "\r\n" + batch,
-            "HTTP/1.1 103 Early Hints\r\nlink: x\r\n\r\n" + head
-                + "Content-Length: " + batch.length() + "\r\n\r\n" + batch}) {
+        for (String answer : new String[] {
+            head + "transfer-encoding: chunked\r\n\r\n" + chunks,
+            head + "\r\n" + batch,
+            "HTTP/1.1 103 Early Hints\r\nlink: x\r\n\r\n" + head + "Content-Length: " + batch.length() + "\r\n\r\n"
+                    + batch
+        }) {
             try (ServerSocket other = new ServerSocket(0)) {
                 CompletableFuture<Void> answering = answer(other, answer);
                 try (Client client = new Client("http://127.0.0.1:" + other.getLocalPort())) {
-                    assertEquals("record 0", client.read("t", ReadOptions.from(0)).iterator().next().text());
+                    assertEquals(
+                            "record 0",
+                            client.read("t", ReadOptions.from(0))
+                                    .iterator()
+                                    .next()
+                                    .text());
                 }
                 answering.join();
             }
@@ -361,8 +391,8 @@ class ClientTest {
         // Cut off in the middle.
         try (ServerSocket other = new ServerSocket(0)) {
             CompletableFuture<Void> answering = answer(other, head + "content-length: 500\r\n\r\n" + batch);
-            try (Client client = new Client(new ClientConfig("http://127.0.0.1:" + other.getLocalPort())
-                    .retries(RetryPolicy.NONE))) {
+            try (Client client = new Client(
+                    new ClientConfig("http://127.0.0.1:" + other.getLocalPort()).retries(RetryPolicy.NONE))) {
                 assertThrows(ConnectionBrokenException.class, () -> client.read("t", ReadOptions.from(0)));
             }
             answering.join();
@@ -392,14 +422,27 @@ class ClientTest {
 
     @Test
     void wrongSettingsAreNamed() {
-        for (String url : new String[] {"", "127.0.0.1:51313", "localhost", "ftp://x", "https://", "http://x/?a=b",
-            "http://u:p@x", "http://", "http:// x", "http://x:65536", "http://x:0", "http://a_b:99999", "http://a b_c",
-            "http://a_b:x"}) {
+        for (String url : new String[] {
+            "",
+            "127.0.0.1:51313",
+            "localhost",
+            "ftp://x",
+            "https://",
+            "http://x/?a=b",
+            "http://u:p@x",
+            "http://",
+            "http:// x",
+            "http://x:65536",
+            "http://x:0",
+            "http://a_b:99999",
+            "http://a b_c",
+            "http://a_b:x"
+        }) {
             RawlineException error = assertThrows(ConfigException.class, () -> new Client(url), url);
             assertEquals(ErrorKind.FIX_REQUEST, error.kind());
         }
-        ConfigException error = assertThrows(ConfigException.class,
-                () -> new Client(new ClientConfig("http://x").apiKey("secret\n")));
+        ConfigException error =
+                assertThrows(ConfigException.class, () -> new Client(new ClientConfig("http://x").apiKey("secret\n")));
         assertFalse(error.getMessage().contains("secret"));
     }
 }

@@ -58,13 +58,22 @@ class ConsumerTest {
         client.append("ranges", numbers(Codec.ZSTD, 100, 200));
         client.append("ranges", numbers(Codec.LZ4, 200, 250), numbers(Codec.NONE, 250, 300));
         Instant commit = client.topic("ranges").latestCommitAt().orElseThrow();
-        Start[] starts = {Start.earliest(), Start.offset(250), Start.offset(5), Start.offset(120), Start.latest(),
-            Start.time(commit.minusSeconds(3600)), Start.time(commit.plusSeconds(3600))};
+        Start[] starts = {
+            Start.earliest(),
+            Start.offset(250),
+            Start.offset(5),
+            Start.offset(120),
+            Start.latest(),
+            Start.time(commit.minusSeconds(3600)),
+            Start.time(commit.plusSeconds(3600))
+        };
         int[][] wanted = {{0, 300}, {250, 300}, {5, 6}, {120, 180}, {300, 300}, {0, 300}, {300, 300}};
         for (int i = 0; i < starts.length; i++) {
             for (long bytesMax : new long[] {1, 500, 1 << 20}) {
-                ConsumerConfig config =
-                        new ConsumerConfig().start(starts[i]).endOffset(wanted[i][1]).bytesMax(bytesMax);
+                ConsumerConfig config = new ConsumerConfig()
+                        .start(starts[i])
+                        .endOffset(wanted[i][1])
+                        .bytesMax(bytesMax);
                 int next = wanted[i][0];
                 try (Consumer consumer = new Consumer(client, "ranges", config)) {
                     for (Record record : consumer) {
@@ -94,7 +103,8 @@ class ConsumerTest {
 
     @Test
     void itFollowsATopic() {
-        try (Consumer consumer = client.consumer("followed"); Producer producer = client.producer("followed")) {
+        try (Consumer consumer = client.consumer("followed");
+                Producer producer = client.producer("followed")) {
             for (int number = 0; number < 5; number++) {
                 // Given up while it waits, each time somewhere else; nothing is lost.
                 assertTrue(consumer.next(Duration.ofMillis(number)).isEmpty());
@@ -112,7 +122,8 @@ class ConsumerTest {
         for (int i = 0; i < 10; i++) {
             client.append("kept", numbers(i % 2 == 0 ? Codec.NONE : Codec.ZSTD, i * 100, i * 100 + 100));
         }
-        try (Consumer consumer = new Consumer(client, "kept", new ConsumerConfig().bytesMax(1).endOffset(1000))) {
+        try (Consumer consumer =
+                new Consumer(client, "kept", new ConsumerConfig().bytesMax(1).endOffset(1000))) {
             while (!consumer.atEnd()) {
                 List<Record> records = new ArrayList<>();
                 consumer.next().forEach(records::add);
@@ -125,7 +136,9 @@ class ConsumerTest {
 
     @Test
     void itGoesOnAfterACrash() throws IOException {
-        try (Broker mortal = Broker.start(); Client near = mortal.client(); Consumer consumer = near.consumer("t")) {
+        try (Broker mortal = Broker.start();
+                Client near = mortal.client();
+                Consumer consumer = near.consumer("t")) {
             near.append("t", numbers(Codec.NONE, 0, 10));
             assertEquals(10, consumer.next().count());
             mortal.kill();
@@ -137,7 +150,8 @@ class ConsumerTest {
 
     @Test
     void itTellsWhatIsWrongAndCanBeAskedAgain() throws IOException {
-        try (Broker mortal = Broker.start(); Client near = mortal.client()) {
+        try (Broker mortal = Broker.start();
+                Client near = mortal.client()) {
             near.append("t", numbers(Codec.NONE, 0, 10));
             ConsumerConfig config = new ConsumerConfig().retries(RetryPolicy.NONE);
             try (Consumer consumer = new Consumer(near, "t", config)) {
@@ -160,7 +174,8 @@ class ConsumerTest {
             }
             task.run();
         });
-        try (Client tired = new Client(config); Consumer consumer = tired.consumer("tired")) {
+        try (Client tired = new Client(config);
+                Consumer consumer = tired.consumer("tired")) {
             tired.append("tired", numbers(Codec.NONE, 0, 10));
             assertEquals(10, consumer.next().count());
             assertThrows(ConfigException.class, consumer::next);
@@ -188,15 +203,18 @@ class ConsumerTest {
         assertTrue(consumer.next(Duration.ofMillis(1)).isEmpty());
         CompletableFuture<Fetched> waiting = CompletableFuture.supplyAsync(consumer::next);
         consumer.close();
-        assertEquals(StoppedException.class,
-                assertThrows(CompletionException.class, waiting::join).getCause().getClass());
+        assertEquals(
+                StoppedException.class,
+                assertThrows(CompletionException.class, waiting::join)
+                        .getCause()
+                        .getClass());
         assertThrows(StoppedException.class, consumer::next);
     }
 
     @Test
     void wrongSettingsAreNamed() {
-        assertThrows(ConfigException.class,
-                () -> new Consumer(client, "t", new ConsumerConfig().start(Start.offset(-1))));
+        assertThrows(
+                ConfigException.class, () -> new Consumer(client, "t", new ConsumerConfig().start(Start.offset(-1))));
         assertThrows(ConfigException.class, () -> new Consumer(client, "t", new ConsumerConfig().bytesMax(-1)));
         for (Duration pause : List.of(Duration.ofMillis(-1), Duration.ZERO, Duration.ofNanos(999_999))) {
             assertThrows(ConfigException.class, () -> new Consumer(client, "t", new ConsumerConfig().waitMax(pause)));

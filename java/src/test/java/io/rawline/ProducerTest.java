@@ -54,9 +54,14 @@ class ProducerTest {
         for (Codec codec : Codec.values()) {
             String topic = "receipts-" + codec;
             // Small batches and a buffer of a few of them: full most of the time.
-            ProducerConfig config = new ProducerConfig().batchBytes(1000).batchRecordsMax(60).bufferBytes(5000)
-                    .requestBytesMax(3000).codec(codec);
-            try (Client client = broker.client(); Producer producer = new Producer(client, topic, config)) {
+            ProducerConfig config = new ProducerConfig()
+                    .batchBytes(1000)
+                    .batchRecordsMax(60)
+                    .bufferBytes(5000)
+                    .requestBytesMax(3000)
+                    .codec(codec);
+            try (Client client = broker.client();
+                    Producer producer = new Producer(client, topic, config)) {
                 List<Receipt> receipts = new ArrayList<>();
                 List<CompletableFuture<Long>> futures = new ArrayList<>();
                 for (String record : want) {
@@ -85,8 +90,10 @@ class ProducerTest {
                 want.subList(0, 5).forEach(producer::send);
                 // One that no batch can hold harms only itself.
                 ByteBuffer tooLong = ByteBuffer.allocate((int) Limits.DEFAULT.batchBytesMax());
-                assertEquals("batch_limit",
-                        assertThrows(BatchException.class, () -> producer.send(tooLong)).code());
+                assertEquals(
+                        "batch_limit",
+                        assertThrows(BatchException.class, () -> producer.send(tooLong))
+                                .code());
                 producer.send("last");
             }
             assertEquals(want, ClientTest.readAll(client, "long-records"));
@@ -97,7 +104,8 @@ class ProducerTest {
     void aRecordIsSentWithoutAFlush() {
         for (int lingerMs : new int[] {0, 5}) {
             ProducerConfig config = new ProducerConfig().linger(Duration.ofMillis(lingerMs));
-            try (Client client = broker.client(); Producer producer = new Producer(client, "unflushed", config)) {
+            try (Client client = broker.client();
+                    Producer producer = new Producer(client, "unflushed", config)) {
                 long first = producer.send("x").offset();
                 assertEquals(first + 1, producer.send("x").offset());
             }
@@ -108,14 +116,18 @@ class ProducerTest {
     void manySendersShareAProducer() {
         for (int inFlightMax : new int[] {1, 4}) {
             String topic = "shared-" + inFlightMax;
-            ProducerConfig config = new ProducerConfig().inFlightMax(inFlightMax).batchBytes(500).bufferBytes(4000);
-            try (Client client = broker.client(); Producer producer = new Producer(client, topic, config)) {
+            ProducerConfig config = new ProducerConfig()
+                    .inFlightMax(inFlightMax)
+                    .batchBytes(500)
+                    .bufferBytes(4000);
+            try (Client client = broker.client();
+                    Producer producer = new Producer(client, topic, config)) {
                 TreeMap<Long, String> placed = new TreeMap<>();
                 List<CompletableFuture<Void>> senders = new ArrayList<>();
                 for (int sender = 0; sender < 8; sender++) {
                     int name = sender;
-                    senders.add(CompletableFuture.runAsync(() -> sendSome(producer, name, placed),
-                            task -> new Thread(task).start()));
+                    senders.add(CompletableFuture.runAsync(
+                            () -> sendSome(producer, name, placed), task -> new Thread(task).start()));
                 }
                 senders.forEach(CompletableFuture::join);
                 assertEquals(4000, placed.size());
@@ -143,8 +155,10 @@ class ProducerTest {
 
     @Test
     void aFullBufferHoldsTheSenderBack() throws Exception {
-        try (Broker paused = Broker.start(); Client client = paused.client()) {
-            ProducerConfig config = new ProducerConfig().batchBytes(1000).bufferBytes(10_000).linger(Duration.ZERO);
+        try (Broker paused = Broker.start();
+                Client client = paused.client()) {
+            ProducerConfig config =
+                    new ProducerConfig().batchBytes(1000).bufferBytes(10_000).linger(Duration.ZERO);
             try (Producer producer = new Producer(client, "t", config)) {
                 producer.send("first").offset();
                 paused.pause();
@@ -172,17 +186,30 @@ class ProducerTest {
 
     @Test
     void aProducerThatFailedSendsNothingMore() throws IOException {
-        try (Broker strict = Broker.start("--no-create-topics"); Client client = strict.client()) {
+        try (Broker strict = Broker.start("--no-create-topics");
+                Client client = strict.client()) {
             Producer producer = client.producer("t");
             Receipt receipt = producer.send("x");
             for (int i = 0; i < 2; i++) {
-                assertEquals("topic_not_found", assertThrows(RefusedException.class, receipt::offset).code());
+                assertEquals(
+                        "topic_not_found",
+                        assertThrows(RefusedException.class, receipt::offset).code());
             }
-            assertTrue(assertThrows(CompletionException.class, () -> receipt.future().join())
-                    .getCause() instanceof RefusedException);
-            assertEquals("topic_not_found", assertThrows(RefusedException.class, () -> producer.send("y")).code());
-            assertEquals("topic_not_found", assertThrows(RefusedException.class, producer::flush).code());
-            assertEquals("topic_not_found", assertThrows(RefusedException.class, producer::close).code());
+            assertTrue(
+                    assertThrows(CompletionException.class, () -> receipt.future()
+                                            .join())
+                                    .getCause()
+                            instanceof RefusedException);
+            assertEquals(
+                    "topic_not_found",
+                    assertThrows(RefusedException.class, () -> producer.send("y"))
+                            .code());
+            assertEquals(
+                    "topic_not_found",
+                    assertThrows(RefusedException.class, producer::flush).code());
+            assertEquals(
+                    "topic_not_found",
+                    assertThrows(RefusedException.class, producer::close).code());
             // As a try statement closes it, after a failure in its body.
             assertThrows(RefusedException.class, () -> {
                 try (Producer another = client.producer("t")) {
@@ -194,7 +221,8 @@ class ProducerTest {
 
     @Test
     void aProducerStopsWhenItsRetriesAreOver() throws IOException {
-        try (Broker mortal = Broker.start(); Client client = mortal.client()) {
+        try (Broker mortal = Broker.start();
+                Client client = mortal.client()) {
             ProducerConfig config = new ProducerConfig().batchBytes(10).retries(SHORT);
             Producer producer = new Producer(client, "t", config);
             producer.send("stored").offset();
@@ -212,8 +240,10 @@ class ProducerTest {
 
     @Test
     void anAbandonedProducerLeavesNobodyWaiting() throws Exception {
-        try (Broker paused = Broker.start(); Client client = paused.client()) {
-            ProducerConfig config = new ProducerConfig().batchBytes(4).bufferBytes(16).linger(Duration.ofHours(1));
+        try (Broker paused = Broker.start();
+                Client client = paused.client()) {
+            ProducerConfig config =
+                    new ProducerConfig().batchBytes(4).bufferBytes(16).linger(Duration.ofHours(1));
             Producer producer = new Producer(client, "t", config);
             paused.pause();
             List<Receipt> receipts = List.of(producer.send("sent"), producer.send("x"));
@@ -224,7 +254,8 @@ class ProducerTest {
                 assertThrows(StoppedException.class, receipt::offset);
             }
             for (CompletableFuture<Void> blocked : List.of(waiting, flushing)) {
-                Throwable cause = assertThrows(CompletionException.class, blocked::join).getCause();
+                Throwable cause =
+                        assertThrows(CompletionException.class, blocked::join).getCause();
                 assertEquals(StoppedException.class, cause.getClass());
             }
             assertThrows(StoppedException.class, () -> producer.send("y"));
@@ -235,8 +266,10 @@ class ProducerTest {
 
     @Test
     void anInterruptedSenderIsToldAndTheOthersGoOn() throws Exception {
-        try (Broker paused = Broker.start(); Client client = paused.client()) {
-            ProducerConfig config = new ProducerConfig().batchBytes(4).bufferBytes(16).linger(Duration.ZERO);
+        try (Broker paused = Broker.start();
+                Client client = paused.client()) {
+            ProducerConfig config =
+                    new ProducerConfig().batchBytes(4).bufferBytes(16).linger(Duration.ZERO);
             Producer producer = new Producer(client, "t", config);
             paused.pause();
             List<Receipt> receipts = List.of(producer.send("1"), producer.send("2"), producer.send("3"));
@@ -261,10 +294,13 @@ class ProducerTest {
     @Test
     void theLongestTimesAreTimes() {
         Duration ever = Duration.ofSeconds(Long.MAX_VALUE);
-        ClientConfig patient = new ClientConfig(broker.url()).requestTimeout(ever).connectTimeout(ever)
+        ClientConfig patient = new ClientConfig(broker.url())
+                .requestTimeout(ever)
+                .connectTimeout(ever)
                 .retries(RetryPolicy.lasting(ever));
         ProducerConfig config = new ProducerConfig().linger(ever).retries(RetryPolicy.lasting(ever));
-        try (Client client = new Client(patient); Producer producer = new Producer(client, "patient", config)) {
+        try (Client client = new Client(patient);
+                Producer producer = new Producer(client, "patient", config)) {
             Receipt receipt = producer.send("x");
             producer.flush();
             assertEquals(0, receipt.offset());
@@ -274,8 +310,12 @@ class ProducerTest {
     @Test
     void orderIsKeptOverCrashesAndNothingAcknowledgedIsLost() throws Exception {
         for (Codec codec : new Codec[] {Codec.NONE, Codec.LZ4}) {
-            try (Broker mortal = Broker.start(); Client client = mortal.client()) {
-                ProducerConfig config = new ProducerConfig().batchBytes(400).linger(Duration.ZERO).codec(codec);
+            try (Broker mortal = Broker.start();
+                    Client client = mortal.client()) {
+                ProducerConfig config = new ProducerConfig()
+                        .batchBytes(400)
+                        .linger(Duration.ZERO)
+                        .codec(codec);
                 LinkedBlockingQueue<Receipt> told = new LinkedBlockingQueue<>(100);
                 List<Long> offsets = new ArrayList<>();
                 try (Producer producer = new Producer(client, "t", config)) {
@@ -318,8 +358,11 @@ class ProducerTest {
     @Test
     void wrongSettingsAreNamed() {
         try (Client client = broker.client()) {
-            for (ProducerConfig wrong : List.of(new ProducerConfig().batchBytes(0), new ProducerConfig().bufferBytes(0),
-                    new ProducerConfig().inFlightMax(0), new ProducerConfig().batchRecordsMax(2 << 20),
+            for (ProducerConfig wrong : List.of(
+                    new ProducerConfig().batchBytes(0),
+                    new ProducerConfig().bufferBytes(0),
+                    new ProducerConfig().inFlightMax(0),
+                    new ProducerConfig().batchRecordsMax(2 << 20),
                     new ProducerConfig().batchBytes(33 << 20))) {
                 assertThrows(ConfigException.class, () -> new Producer(client, "t", wrong));
             }

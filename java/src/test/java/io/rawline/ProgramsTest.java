@@ -44,8 +44,10 @@ class ProgramsTest {
         List<String> command = new ArrayList<>(List.of(java.toString(), "-XX:TieredStopAtLevel=1"));
         command.addAll(args);
         Path output = directory.resolve("output");
-        Process process =
-                new ProcessBuilder(command).redirectErrorStream(true).redirectOutput(output.toFile()).start();
+        Process process = new ProcessBuilder(command)
+                .redirectErrorStream(true)
+                .redirectOutput(output.toFile())
+                .start();
         int status = process.waitFor();
         String said = Files.readString(output, StandardCharsets.UTF_8);
         assertEquals(0, status, said);
@@ -55,7 +57,8 @@ class ProgramsTest {
     @Test
     void theExamplePrintsWhatItAppended() throws Exception {
         try (Broker broker = Broker.start()) {
-            assertEquals(List.of("0  Hello, Ada!", "1  Hello, Grace!", "2  Hello, Edsger!"),
+            assertEquals(
+                    List.of("0  Hello, Ada!", "1  Hello, Grace!", "2  Hello, Edsger!"),
                     java("examples/Example.java", broker.url()).lines().toList());
         }
     }
@@ -63,19 +66,31 @@ class ProgramsTest {
     @Test
     void theExampleRunsOnTheModulePath() throws Exception {
         try (Broker broker = Broker.start()) {
-            String said = run(List.of("--module-path", CLASSES + File.pathSeparator + LIBRARY, "--add-modules",
-                    "io.rawline.client", "examples/Example.java", broker.url()));
+            String said = run(List.of(
+                    "--module-path",
+                    CLASSES + File.pathSeparator + LIBRARY,
+                    "--add-modules",
+                    "io.rawline.client",
+                    "examples/Example.java",
+                    broker.url()));
             assertEquals(3, said.lines().count(), said);
         }
     }
 
     @Test
     void theModuleExportsNoInternals() {
-        ModuleDescriptor module = ModuleFinder.of(CLASSES).find("io.rawline.client").orElseThrow().descriptor();
+        ModuleDescriptor module =
+                ModuleFinder.of(CLASSES).find("io.rawline.client").orElseThrow().descriptor();
         Set<String> exported = new TreeSet<>();
         module.exports().forEach(exports -> exported.add(exports.source()));
-        assertEquals(Set.of("io.rawline", "io.rawline.batch", "io.rawline.error", "io.rawline.measurement",
-                "io.rawline.value"), exported);
+        assertEquals(
+                Set.of(
+                        "io.rawline",
+                        "io.rawline.batch",
+                        "io.rawline.error",
+                        "io.rawline.measurement",
+                        "io.rawline.value"),
+                exported);
     }
 
     @Test
@@ -88,13 +103,29 @@ class ProgramsTest {
 
     @Test
     void theBenchmarkChecksWhatItMoves() throws Exception {
-        try (Broker broker = Broker.start(); Client client = broker.client()) {
-            String written = java("bench/Bench.java", "write", broker.url(), "runs=1", "workers=2", "batches=40",
-                    "records=10", "bytes=100");
+        try (Broker broker = Broker.start();
+                Client client = broker.client()) {
+            String written = java(
+                    "bench/Bench.java",
+                    "write",
+                    broker.url(),
+                    "runs=1",
+                    "workers=2",
+                    "batches=40",
+                    "records=10",
+                    "bytes=100");
             assertEquals(2, written.lines().count(), written);
             String topic = client.topics().get(0).name();
-            String read = java("bench/Bench.java", "read", broker.url(), "runs=1", "workers=2", "requests=50",
-                    "records=20", "bytes=100", "topic=" + topic);
+            String read = java(
+                    "bench/Bench.java",
+                    "read",
+                    broker.url(),
+                    "runs=1",
+                    "workers=2",
+                    "requests=50",
+                    "records=20",
+                    "bytes=100",
+                    "topic=" + topic);
             assertTrue(read.contains("java read run 1: "), read);
         }
     }
@@ -102,7 +133,9 @@ class ProgramsTest {
     @Test
     void aProducerWithoutMemoryLeavesNobodyWaiting() throws Exception {
         Path program = directory.resolve("Short.java");
-        Files.writeString(program, """
+        Files.writeString(
+                program,
+                """
                 import io.rawline.*;
                 import io.rawline.batch.Codec;
                 import io.rawline.error.StoppedException;
@@ -121,8 +154,12 @@ class ProgramsTest {
                 """);
         try (Broker broker = Broker.start()) {
             // The record fits; what it would be packed to does not.
-            String said = java("-XX:MaxDirectMemorySize=10m", "-cp", CLASSES + File.pathSeparator + LIBRARY,
-                    program.toString(), broker.url());
+            String said = java(
+                    "-XX:MaxDirectMemorySize=10m",
+                    "-cp",
+                    CLASSES + File.pathSeparator + LIBRARY,
+                    program.toString(),
+                    broker.url());
             assertTrue(said.contains("give Java more memory"), said);
         }
     }
@@ -133,14 +170,17 @@ class ProgramsTest {
         try (URLClassLoader alone = new URLClassLoader(classes, ClassLoader.getPlatformClassLoader())) {
             Class<?> codec = alone.loadClass("io.rawline.batch.Codec");
             Class<?> limits = alone.loadClass("io.rawline.batch.Limits");
-            Constructor<?> builder = alone.loadClass("io.rawline.batch.BatchBuilder").getConstructor(codec, limits);
+            Constructor<?> builder =
+                    alone.loadClass("io.rawline.batch.BatchBuilder").getConstructor(codec, limits);
             Object usual = limits.getField("DEFAULT").get(null);
             builder.newInstance(codec.getField("NONE").get(null), usual);
             for (String name : List.of("LZ4", "ZSTD")) {
                 Object wanted = codec.getField(name).get(null);
-                Throwable cause = assertThrows(InvocationTargetException.class,
-                        () -> builder.newInstance(wanted, usual)).getCause();
-                assertEquals("io.rawline.error.ConfigException", cause.getClass().getName());
+                Throwable cause = assertThrows(
+                                InvocationTargetException.class, () -> builder.newInstance(wanted, usual))
+                        .getCause();
+                assertEquals(
+                        "io.rawline.error.ConfigException", cause.getClass().getName());
                 assertTrue(cause.getMessage().contains("io.airlift:aircompressor"), cause.getMessage());
             }
         }

@@ -47,8 +47,12 @@ class RetryTest {
 
     @Test
     void whatNoRetryHelpsIsHandedOnAtOnce() {
-        for (RawlineException error : new RawlineException[] {refused(400, null), refused(500, null),
-            new AnswerException("m", null), new InterruptedCallException("m", null)}) {
+        for (RawlineException error : new RawlineException[] {
+            refused(400, null),
+            refused(500, null),
+            new AnswerException("m", null),
+            new InterruptedCallException("m", null)
+        }) {
             assertEquals(Attempts.GIVE_UP, new Attempts(RetryPolicy.DEFAULT).waitAfter(error, 0));
         }
         assertEquals(Attempts.GIVE_UP, new Attempts(RetryPolicy.NONE).waitAfter(BROKEN, 0));

@@ -51,9 +51,25 @@ class TlsTest {
     /** Has a certificate of this name, and trusts it and no other. */
     private static SSLContext context(String file, String name) throws Exception {
         Path path = directory.resolve(file);
-        Process keytool = new ProcessBuilder(Path.of(System.getProperty("java.home"), "bin", "keytool").toString(),
-                "-genkeypair", "-keyalg", "EC", "-alias", "broker", "-dname", "CN=broker", "-ext", "san=" + name,
-                "-storetype", "PKCS12", "-storepass", new String(PASSWORD), "-keystore", path.toString()).start();
+        Process keytool = new ProcessBuilder(
+                        Path.of(System.getProperty("java.home"), "bin", "keytool")
+                                .toString(),
+                        "-genkeypair",
+                        "-keyalg",
+                        "EC",
+                        "-alias",
+                        "broker",
+                        "-dname",
+                        "CN=broker",
+                        "-ext",
+                        "san=" + name,
+                        "-storetype",
+                        "PKCS12",
+                        "-storepass",
+                        new String(PASSWORD),
+                        "-keystore",
+                        path.toString())
+                .start();
         assertEquals(0, keytool.waitFor());
         KeyStore keys = KeyStore.getInstance("PKCS12");
         try (InputStream in = Files.newInputStream(path)) {
@@ -93,20 +109,23 @@ class TlsTest {
 
     private static void pump(Socket from, Socket to) {
         Background.start(() -> {
-            try (from; to) {
+            try (from;
+                    to) {
                 from.getInputStream().transferTo(to.getOutputStream());
             }
         });
     }
 
     private static ClientConfig config(ServerSocket proxy, SSLContext trusted) {
-        return new ClientConfig("https://127.0.0.1:" + proxy.getLocalPort()).sslContext(trusted)
+        return new ClientConfig("https://127.0.0.1:" + proxy.getLocalPort())
+                .sslContext(trusted)
                 .retries(RetryPolicy.NONE);
     }
 
     @Test
     void everythingGoesThroughTls() throws Exception {
-        try (Broker broker = Broker.start("--api-key", "secret"); ServerSocket proxy = proxy(context, broker);
+        try (Broker broker = Broker.start("--api-key", "secret");
+                ServerSocket proxy = proxy(context, broker);
                 Client client = new Client(config(proxy, context).apiKey("secret"))) {
             byte[] data = new byte[5 << 20];
             new Random(4).nextBytes(data);
@@ -118,7 +137,8 @@ class TlsTest {
             for (Batch batch : fetched.batches()) {
                 assertEquals(ByteBuffer.wrap(data), batch.record(0));
             }
-            try (Producer producer = client.producer("s"); Consumer consumer = client.consumer("s")) {
+            try (Producer producer = client.producer("s");
+                    Consumer consumer = client.consumer("s")) {
                 assertTrue(consumer.next(Duration.ofMillis(1)).isEmpty());
                 producer.send("hello");
                 assertEquals("hello", consumer.next().iterator().next().text());
@@ -128,7 +148,8 @@ class TlsTest {
 
     @Test
     void whatIsNotTrustedIsNotSpokenTo() throws Exception {
-        try (Broker broker = Broker.start(); ServerSocket proxy = proxy(context, broker)) {
+        try (Broker broker = Broker.start();
+                ServerSocket proxy = proxy(context, broker)) {
             try (Client client = new Client(config(proxy, null))) {
                 TlsException error = assertThrows(TlsException.class, client::health);
                 assertEquals(ErrorKind.TELL_HUMAN, error.kind());
@@ -136,21 +157,23 @@ class TlsTest {
             }
         }
         SSLContext another = context("another", "dns:elsewhere.example");
-        try (Broker broker = Broker.start(); ServerSocket proxy = proxy(another, broker);
+        try (Broker broker = Broker.start();
+                ServerSocket proxy = proxy(another, broker);
                 Client client = new Client(config(proxy, another))) {
             assertThrows(TlsException.class, client::health);
         }
         // One that speaks no TLS at all.
         try (Broker broker = Broker.start();
-                Client client = new Client(new ClientConfig(broker.url().replace("http:", "https:"))
-                        .retries(RetryPolicy.NONE))) {
+                Client client = new Client(
+                        new ClientConfig(broker.url().replace("http:", "https:")).retries(RetryPolicy.NONE))) {
             assertThrows(TlsException.class, client::health);
         }
     }
 
     @Test
     void waitsEndThroughTlsToo() throws Exception {
-        try (Broker broker = Broker.start(); ServerSocket proxy = proxy(context, broker);
+        try (Broker broker = Broker.start();
+                ServerSocket proxy = proxy(context, broker);
                 Client client = new Client(config(proxy, context).requestTimeout(Duration.ofMillis(300)))) {
             Client patient = new Client(config(proxy, context));
             Consumer consumer = patient.consumer("t");
@@ -161,12 +184,13 @@ class TlsTest {
             broker.pause();
             assertThrows(RequestTimeoutException.class, client::health);
             broker.resume();
-            assertEquals(List.of("t"), patient.topics().stream().map(TopicInfo::name).toList());
+            assertEquals(
+                    List.of("t"), patient.topics().stream().map(TopicInfo::name).toList());
             patient.close();
         }
         // Nobody answers the greeting.
-        try (ServerSocket silent = new ServerSocket(0); Client client = new Client(config(silent, context)
-                .connectTimeout(Duration.ofMillis(200)))) {
+        try (ServerSocket silent = new ServerSocket(0);
+                Client client = new Client(config(silent, context).connectTimeout(Duration.ofMillis(200)))) {
             assertThrows(UnreachableException.class, client::health);
         }
     }

@@ -15,8 +15,11 @@ import org.junit.jupiter.api.Test;
 /** Many threads that wait at once: virtual ones where Java has them (21), some of the usual ones where it has not. */
 class VirtualThreadsTest {
     private static ExecutorService threads() throws ReflectiveOperationException {
-        return Runtime.version().feature() < 21 ? Executors.newCachedThreadPool()
-                : (ExecutorService) Executors.class.getMethod("newVirtualThreadPerTaskExecutor").invoke(null);
+        return Runtime.version().feature() < 21
+                ? Executors.newCachedThreadPool()
+                : (ExecutorService) Executors.class
+                        .getMethod("newVirtualThreadPerTaskExecutor")
+                        .invoke(null);
     }
 
     @Test
@@ -47,7 +50,8 @@ class VirtualThreadsTest {
         List<Future<String>> read = new ArrayList<>();
         for (long offset : want.keySet()) {
             read.add(threads.submit(() -> {
-                ConsumerConfig one = new ConsumerConfig().start(Start.offset(offset)).endOffset(offset + 1);
+                ConsumerConfig one =
+                        new ConsumerConfig().start(Start.offset(offset)).endOffset(offset + 1);
                 try (Consumer consumer = new Consumer(client, "t", one)) {
                     return consumer.next().iterator().next().text();
                 }

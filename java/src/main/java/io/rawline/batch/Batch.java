@@ -16,9 +16,11 @@ public final class Batch {
     private final BatchHeader header;
     /** The bytes it lies in, little-endian, and where it begins there. */
     private final ByteBuffer buffer;
+
     private final int position;
     /** Made when they are first asked for: where each record begins in {@link #unpacked}. */
     private int[] starts;
+
     private ByteBuffer unpacked;
 
     /** Of bytes that have been checked. */
@@ -40,8 +42,9 @@ public final class Batch {
         ByteBuffer rest = bytes.duplicate();
         Batch batch = parsePrefix(rest, limits);
         if (rest.hasRemaining()) {
-            throw new BatchException("batch_trailing_bytes", rest.remaining()
-                    + " bytes follow the end of the batch; send nothing behind it");
+            throw new BatchException(
+                    "batch_trailing_bytes",
+                    rest.remaining() + " bytes follow the end of the batch; send nothing behind it");
         }
         return batch;
     }
@@ -81,8 +84,12 @@ public final class Batch {
      */
     static void checkContents(BatchHeader header, ByteBuffer buffer, int position, int crc32c) {
         if (crc32c != header.crc32c()) {
-            throw new BatchException("batch_crc", String.format("checksum mismatch: the bytes have CRC32C 0x%08x, the"
-                    + " header says 0x%08x; they were damaged on the way: send them again", crc32c, header.crc32c()));
+            throw new BatchException(
+                    "batch_crc",
+                    String.format(
+                            "checksum mismatch: the bytes have CRC32C 0x%08x, the"
+                                    + " header says 0x%08x; they were damaged on the way: send them again",
+                            crc32c, header.crc32c()));
         }
         long sum = 0;
         int sizesEnd = position + (int) header.dataPosition();

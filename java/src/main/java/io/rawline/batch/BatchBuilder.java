@@ -22,6 +22,7 @@ public final class BatchBuilder {
     private final Buffers dataBuffers;
     /** Room for the header and then the sizes; the records. Null until the first record comes. */
     private ByteBuffer front;
+
     private ByteBuffer data;
 
     /**
@@ -89,7 +90,8 @@ public final class BatchBuilder {
         int recordBytes = record.remaining();
         long rawBytes = (long) dataBytes() + recordBytes;
         long batchBytesMax = Math.min(limits.batchBytesMax(), Integer.MAX_VALUE);
-        if (rawBytes > limits.rawBytesMax() || count() >= limits.recordsMax()
+        if (rawBytes > limits.rawBytesMax()
+                || count() >= limits.recordsMax()
                 || BatchHeader.batchBytes(count() + 1L, rawBytes) > batchBytesMax) {
             return false;
         }
@@ -152,9 +154,18 @@ public final class BatchBuilder {
         // What is here stays as it is until nothing can fail any more.
         ByteBuffer raw = data.duplicate().order(ByteOrder.LITTLE_ENDIAN).flip();
         ByteBuffer packed = pack(raw);
-        BatchHeader header = new BatchHeader(packed == raw ? Codec.NONE : compression.codec(), false, records,
-                packed.limit(), raw.limit(), createdUs, producerId, sequence, 0);
-        SealedBatch sealed = SealedBatch.seal(header, front.duplicate().order(ByteOrder.LITTLE_ENDIAN).flip(), packed);
+        BatchHeader header = new BatchHeader(
+                packed == raw ? Codec.NONE : compression.codec(),
+                false,
+                records,
+                packed.limit(),
+                raw.limit(),
+                createdUs,
+                producerId,
+                sequence,
+                0);
+        SealedBatch sealed = SealedBatch.seal(
+                header, front.duplicate().order(ByteOrder.LITTLE_ENDIAN).flip(), packed);
         if (packed != raw) {
             dataBuffers.give(raw);
         }

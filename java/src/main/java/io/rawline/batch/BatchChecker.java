@@ -16,6 +16,7 @@ public final class BatchChecker {
     private final List<BatchHeader> headers = new ArrayList<>();
     /** Where the batch at hand begins, its header once that is there, and how far its checksum has come. */
     private int position;
+
     private BatchHeader header;
     private int done;
 

@@ -41,8 +41,8 @@ public final class BatchException extends RawlineException {
     }
 
     static BatchException truncated(long have, long need) {
-        return new BatchException("batch_truncated", "the batch is cut off: " + have + " of " + need
-                + " bytes; send it whole");
+        return new BatchException(
+                "batch_truncated", "the batch is cut off: " + have + " of " + need + " bytes; send it whole");
     }
 
     /**
@@ -55,27 +55,32 @@ public final class BatchException extends RawlineException {
     }
 
     static BatchException reserved(long position) {
-        return new BatchException("batch_reserved", "the byte or flags at " + position
-                + " are reserved; send zeros there");
+        return new BatchException(
+                "batch_reserved", "the byte or flags at " + position + " are reserved; send zeros there");
     }
 
     static BatchException limit(String what, long found, long limit) {
-        return new BatchException("batch_limit", what + " is " + found + ", the limit here is " + limit
-                + "; send smaller batches");
+        return new BatchException(
+                "batch_limit", what + " is " + found + ", the limit here is " + limit + "; send smaller batches");
     }
 
     static BatchException decompress(String reason, Throwable cause) {
-        return new BatchException("batch_decompress", "the data can't be decompressed: " + reason
-                + "; its producer has to send it again", cause);
+        return new BatchException(
+                "batch_decompress",
+                "the data can't be decompressed: " + reason + "; its producer has to send it again",
+                cause);
     }
 
     static BatchException sizesOverflow(long sum) {
-        return new BatchException("batch_sizes_overflow", "the sizes add up to " + sum
-                + " bytes, more than the format's 4,294,967,295; send smaller batches");
+        return new BatchException(
+                "batch_sizes_overflow",
+                "the sizes add up to " + sum + " bytes, more than the format's 4,294,967,295; send smaller batches");
     }
 
     static BatchException sizesSum(long sum, long rawBytes) {
-        return new BatchException("batch_sizes_sum", "the sizes add up to " + sum + " bytes, but there are " + rawBytes
-                + " bytes of records; send one size a record");
+        return new BatchException(
+                "batch_sizes_sum",
+                "the sizes add up to " + sum + " bytes, but there are " + rawBytes
+                        + " bytes of records; send one size a record");
     }
 }

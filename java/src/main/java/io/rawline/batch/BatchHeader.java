@@ -29,8 +29,16 @@ import java.nio.ByteBuffer;
  * @param sequence the producer's number for the first record
  * @param crc32c checksum of the whole batch but its own four bytes
  */
-public record BatchHeader(Codec codec, boolean slice, long records, long dataBytes, long rawBytes, long createdUs,
-        long producerId, long sequence, int crc32c) {
+public record BatchHeader(
+        Codec codec,
+        boolean slice,
+        long records,
+        long dataBytes,
+        long rawBytes,
+        long createdUs,
+        long producerId,
+        long sequence,
+        int crc32c) {
     /** Length of a header in bytes. */
     public static final int BYTES = 64;
 
@@ -38,6 +46,7 @@ public record BatchHeader(Codec codec, boolean slice, long records, long dataByt
     static final int CRC_POSITION = 60;
     /** "RAWB" as a little-endian number. */
     static final int MAGIC = 0x4257_4152;
+
     static final int VERSION = 1;
     static final int FLAG_SLICE = 1;
     private static final int FLAGS_POSITION = 6;
@@ -65,13 +74,17 @@ public record BatchHeader(Codec codec, boolean slice, long records, long dataByt
     /** Reads and checks the header at {@code position} of little-endian bytes; {@link #BYTES} must be there. */
     static BatchHeader parse(ByteBuffer bytes, int position, Limits limits) {
         if (bytes.getInt(position) != MAGIC) {
-            throw new BatchException("batch_magic", String.format("not a batch: it begins with %08x, not with"
-                    + " 52415742 (\"RAWB\"); see docs/format.md", Integer.reverseBytes(bytes.getInt(position))));
+            throw new BatchException(
+                    "batch_magic",
+                    String.format(
+                            "not a batch: it begins with %08x, not with" + " 52415742 (\"RAWB\"); see docs/format.md",
+                            Integer.reverseBytes(bytes.getInt(position))));
         }
         int version = bytes.get(position + 4) & 0xff;
         if (version != VERSION) {
-            throw new BatchException("batch_version", "batch version " + version
-                    + "; this reader knows version 1: send that, or update the reader");
+            throw new BatchException(
+                    "batch_version",
+                    "batch version " + version + "; this reader knows version 1: send that, or update the reader");
         }
         int codec = bytes.get(position + 5) & 0xff;
         if (codec >= CODECS.length) {
@@ -86,22 +99,33 @@ public record BatchHeader(Codec codec, boolean slice, long records, long dataByt
                 throw BatchException.reserved(at);
             }
         }
-        BatchHeader header = new BatchHeader(CODECS[codec], (flags & FLAG_SLICE) != 0, u32(bytes, position + 12),
-                u32(bytes, position + 16), u32(bytes, position + 20), bytes.getLong(position + 24),
-                bytes.getLong(position + 32), bytes.getLong(position + 40), bytes.getInt(position + CRC_POSITION));
+        BatchHeader header = new BatchHeader(
+                CODECS[codec],
+                (flags & FLAG_SLICE) != 0,
+                u32(bytes, position + 12),
+                u32(bytes, position + 16),
+                u32(bytes, position + 20),
+                bytes.getLong(position + 24),
+                bytes.getLong(position + 32),
+                bytes.getLong(position + 40),
+                bytes.getInt(position + CRC_POSITION));
         if (header.records == 0) {
             throw BatchException.empty();
         }
         long found = u32(bytes, position + 8);
         if (header.batchBytes() != found) {
-            throw new BatchException("batch_length", "the header lies: " + header.records + " records and "
-                    + header.dataBytes + " bytes of data make a batch of " + header.batchBytes()
-                    + " bytes, the header says " + found + "; make them agree");
+            throw new BatchException(
+                    "batch_length",
+                    "the header lies: " + header.records + " records and "
+                            + header.dataBytes + " bytes of data make a batch of " + header.batchBytes()
+                            + " bytes, the header says " + found + "; make them agree");
         }
         header.checkLimits(limits);
         if (header.codec == Codec.NONE && header.dataBytes != header.rawBytes) {
-            throw new BatchException("batch_data_length", header.dataBytes + " bytes of uncompressed data, but records"
-                    + " of " + header.rawBytes + " bytes; without a codec they are equal");
+            throw new BatchException(
+                    "batch_data_length",
+                    header.dataBytes + " bytes of uncompressed data, but records" + " of " + header.rawBytes
+                            + " bytes; without a codec they are equal");
         }
         return header;
     }

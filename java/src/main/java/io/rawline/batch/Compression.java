@@ -95,8 +95,10 @@ final class Compression {
     }
 
     private static ConfigException noLibrary(Codec codec, NoClassDefFoundError error) {
-        return new ConfigException("batches compressed with " + codec + " need the library io.airlift:aircompressor:"
-                + " add version 2.0.3 to the class path", error);
+        return new ConfigException(
+                "batches compressed with " + codec + " need the library io.airlift:aircompressor:"
+                        + " add version 2.0.3 to the class path",
+                error);
     }
 
     /** Apart from the rest, so that programs which do not compress need no library. */

@@ -1,6 +1,5 @@
 package io.rawline.batch;
 
-import io.rawline.Record;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
@@ -25,10 +24,12 @@ public final class Records {
     private final Scratch scratch;
     /** Index of the batch behind the one at hand, and the offset of its first record. */
     private int batchNext;
+
     private long batchNextOffset;
 
     /** Of the batch at hand: where its sizes lie, the next one's place and their end; its records, read-only. */
     private ByteBuffer sizes;
+
     private int sizeAt;
     private int sizesEnd;
     private ByteBuffer data;
@@ -162,7 +163,8 @@ public final class Records {
         if (after > firstOffset && first < endOffset) {
             boolean packed = batch.header().codec() != Codec.NONE;
             // First of all: a batch that can't be unpacked is an error again, and not passed over, when asked again.
-            data = packed ? (scratch == null ? batch.unpack(null) : scratch.unpack(batch)).asReadOnlyBuffer()
+            data = packed
+                    ? (scratch == null ? batch.unpack(null) : scratch.unpack(batch)).asReadOnlyBuffer()
                     : batch.buffer().duplicate().clear().asReadOnlyBuffer();
             position = packed ? 0 : batch.dataPosition();
             goTo(batch, first);

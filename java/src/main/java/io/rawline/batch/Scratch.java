@@ -7,8 +7,7 @@ public final class Scratch {
     private ByteBuffer memory;
 
     /** No memory yet. */
-    public Scratch() {
-    }
+    public Scratch() {}
 
     /** The unpacked data of a compressed batch; the one before is then gone. */
     ByteBuffer unpack(Batch batch) {

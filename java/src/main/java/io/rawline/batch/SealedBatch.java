@@ -77,6 +77,8 @@ public record SealedBatch(ByteBuffer front, ByteBuffer data, int paddingBytes) {
      * @return header and sizes, data, padding; new views with each call
      */
     public ByteBuffer[] pieces() {
-        return new ByteBuffer[] {front.duplicate(), data.duplicate(), ZEROS.duplicate().limit(paddingBytes)};
+        return new ByteBuffer[] {
+            front.duplicate(), data.duplicate(), ZEROS.duplicate().limit(paddingBytes)
+        };
     }
 }

@@ -11,8 +11,7 @@ final class ZstdFrame {
     private static final int BLOCK_RLE = 1;
     private static final int BLOCK_RESERVED = 3;
 
-    private ZstdFrame() {
-    }
+    private ZstdFrame() {}
 
     /**
      * Walks from block to block: a second or a skippable frame would be bytes that no size speaks of. Gives how far

@@ -26,8 +26,8 @@ public record Address(String url, boolean encrypted, String host, int port, Stri
         try {
             uri = new URI(new URI(url).toASCIIString());
         } catch (URISyntaxException error) {
-            throw new ConfigException("\"" + url + "\" is not a broker's URL (" + error.getReason() + "); " + example,
-                    error);
+            throw new ConfigException(
+                    "\"" + url + "\" is not a broker's URL (" + error.getReason() + "); " + example, error);
         }
         boolean encrypted = "https".equalsIgnoreCase(uri.getScheme());
         if (!encrypted && !"http".equalsIgnoreCase(uri.getScheme())) {
@@ -65,8 +65,13 @@ public record Address(String url, boolean encrypted, String host, int port, Stri
     public static String queryValue(String text) {
         StringBuilder escaped = new StringBuilder();
         for (byte b : text.getBytes(StandardCharsets.UTF_8)) {
-            boolean plain = b >= 'a' && b <= 'z' || b >= 'A' && b <= 'Z' || b >= '0' && b <= '9' || b == '-' || b == '.'
-                    || b == '_' || b == '~';
+            boolean plain = b >= 'a' && b <= 'z'
+                    || b >= 'A' && b <= 'Z'
+                    || b >= '0' && b <= '9'
+                    || b == '-'
+                    || b == '.'
+                    || b == '_'
+                    || b == '~';
             if (plain) {
                 escaped.append((char) b);
             } else {

@@ -109,15 +109,19 @@ public final class Call {
                 return cancelled(failure);
             }
             if (expired) {
-                return new RequestTimeoutException(String.format("no answer from %s within %.1f s; it may be"
-                        + " overloaded: try again later or with a longer time-out", address.url(),
-                        limitNs / 1e9), failure);
+                return new RequestTimeoutException(
+                        String.format(
+                                "no answer from %s within %.1f s; it may be"
+                                        + " overloaded: try again later or with a longer time-out",
+                                address.url(), limitNs / 1e9),
+                        failure);
             }
         } finally {
             lock.unlock();
         }
         // Not every layer above the channel hands its exception on as it is.
-        if (failure instanceof ClosedByInterruptException || Thread.currentThread().isInterrupted()) {
+        if (failure instanceof ClosedByInterruptException
+                || Thread.currentThread().isInterrupted()) {
             return interrupted(failure);
         }
         return otherwise;
@@ -143,8 +147,9 @@ public final class Call {
     }
 
     public static RawlineException interrupted(Throwable cause) {
-        return new InterruptedCallException("the thread was interrupted while it waited for the broker; call again if"
-                + " that was not meant", cause);
+        return new InterruptedCallException(
+                "the thread was interrupted while it waited for the broker; call again if" + " that was not meant",
+                cause);
     }
 
     private static RawlineException cancelled(Throwable cause) {

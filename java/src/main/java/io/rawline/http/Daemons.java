@@ -7,8 +7,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 public final class Daemons {
     private static final AtomicInteger THREADS = new AtomicInteger();
 
-    private Daemons() {
-    }
+    private Daemons() {}
 
     /** Makes threads with this name and a number. */
     public static ThreadFactory factory(String name) {

@@ -21,6 +21,7 @@ public final class Exchange {
     private boolean closes;
     /** Bytes left of the body, or of the chunk at hand; {@link #UNTIL_CLOSED}. */
     private long left;
+
     private boolean ended;
     private int headBytes;
 
@@ -40,7 +41,9 @@ public final class Exchange {
         String options = headers.getOrDefault("connection", "").toLowerCase(Locale.ROOT);
         boolean old = line.startsWith("HTTP/1.0") && !options.contains("keep-alive");
         boolean closesWithIt = old || options.contains("close");
-        chunked = headers.getOrDefault("transfer-encoding", "").toLowerCase(Locale.ROOT).contains("chunked");
+        chunked = headers.getOrDefault("transfer-encoding", "")
+                .toLowerCase(Locale.ROOT)
+                .contains("chunked");
         if (status == 204 || status == 304) {
             ended = true;
         } else if (chunked) {
@@ -181,7 +184,9 @@ public final class Exchange {
             if (colon <= 0) {
                 throw new NotHttpException("a header without a colon");
             }
-            headers.put(line.substring(0, colon).toLowerCase(Locale.ROOT), line.substring(colon + 1).trim());
+            headers.put(
+                    line.substring(0, colon).toLowerCase(Locale.ROOT),
+                    line.substring(colon + 1).trim());
         }
     }
 

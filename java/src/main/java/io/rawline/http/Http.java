@@ -26,6 +26,7 @@ public final class Http {
     private static final int TEXT_BYTES_MAX = 32 << 20;
     /** Longest error that is read, in bytes. */
     private static final int REFUSAL_BYTES_MAX = 64 << 10;
+
     private static final int TEXT_PIECE_BYTES = 8 << 10;
 
     private final HttpConfig config;
@@ -34,6 +35,7 @@ public final class Http {
     private final String authorization;
     /** Null where the bytes go in the clear. */
     private final SSLContext sslContext;
+
     private final ScheduledThreadPoolExecutor timers;
     private final Pool pool;
 
@@ -64,8 +66,9 @@ public final class Http {
         try {
             return given != null ? given : SSLContext.getDefault();
         } catch (NoSuchAlgorithmException error) {
-            throw new ConfigException("Java can't read whom it trusts (" + error.getMessage()
-                    + "); check javax.net.ssl.trustStore", error);
+            throw new ConfigException(
+                    "Java can't read whom it trusts (" + error.getMessage() + "); check javax.net.ssl.trustStore",
+                    error);
         }
     }
 
@@ -113,8 +116,10 @@ public final class Http {
     }
 
     public RawlineException notABrokers(String reason, Throwable cause) {
-        return new AnswerException(address.url() + " gave an answer that is not a broker's (" + reason
-                + "); is another program listening there?", cause);
+        return new AnswerException(
+                address.url() + " gave an answer that is not a broker's (" + reason
+                        + "); is another program listening there?",
+                cause);
     }
 
     /** Keeps no connection from now on. */
@@ -171,14 +176,26 @@ public final class Http {
         try {
             return Connection.open(address, sslContext, config.connectTimeout(), call);
         } catch (SSLException error) {
-            throw call.explain(error, address, new TlsException("no TLS with " + address.url() + " ("
-                    + error.getMessage() + "); check its certificate, and let Java trust who signed it: by `keytool"
-                    + " -importcert`, javax.net.ssl.trustStore, or the client's sslContext", error));
+            throw call.explain(
+                    error,
+                    address,
+                    new TlsException(
+                            "no TLS with " + address.url() + " ("
+                                    + error.getMessage()
+                                    + "); check its certificate, and let Java trust who signed it: by `keytool"
+                                    + " -importcert`, javax.net.ssl.trustStore, or the client's sslContext",
+                            error));
         } catch (IOException error) {
-            String reason = error instanceof UnknownHostException ? "the name \"" + address.host() + "\" is not known"
+            String reason = error instanceof UnknownHostException
+                    ? "the name \"" + address.host() + "\" is not known"
                     : String.valueOf(error.getMessage());
-            throw call.explain(error, address, new UnreachableException("can't connect to " + address.url() + " ("
-                    + reason + "); is the broker running there? start it with `rawline serve`", error));
+            throw call.explain(
+                    error,
+                    address,
+                    new UnreachableException(
+                            "can't connect to " + address.url() + " (" + reason
+                                    + "); is the broker running there? start it with `rawline serve`",
+                            error));
         }
     }
 
@@ -204,8 +221,13 @@ public final class Http {
             return notABrokers(error.getMessage(), error);
         }
         String reason = error == null ? "it was closed" : String.valueOf(error.getMessage());
-        return call.explain(error, address, new ConnectionBrokenException("the connection to " + address.url()
-                + " broke (" + reason + "); see whether the broker is still running, then try again", error));
+        return call.explain(
+                error,
+                address,
+                new ConnectionBrokenException(
+                        "the connection to " + address.url() + " broke (" + reason
+                                + "); see whether the broker is still running, then try again",
+                        error));
     }
 
     /** The whole body, or null if it is longer than so many bytes. */
@@ -231,7 +253,8 @@ public final class Http {
         }
         String words = text == null ? "" : new String(text, StandardCharsets.UTF_8);
         Duration retryAfter = retryAfter(exchange.header("retry-after"));
-        if (Json.parseOrNull(words) instanceof Map<?, ?> refusal && refusal.get("code") instanceof String code
+        if (Json.parseOrNull(words) instanceof Map<?, ?> refusal
+                && refusal.get("code") instanceof String code
                 && refusal.get("error") instanceof String sentence) {
             return new RefusedException(exchange.status(), code, sentence, retryAfter);
         }

@@ -13,6 +13,10 @@ import javax.net.ssl.SSLContext;
  * @param connectionsIdleMax number of connections kept open while nobody uses them
  * @param sslContext whom to trust; null for {@link SSLContext#getDefault}
  */
-public record HttpConfig(String broker, String apiKey, Duration connectTimeout, Duration requestTimeout,
-        int connectionsIdleMax, SSLContext sslContext) {
-}
+public record HttpConfig(
+        String broker,
+        String apiKey,
+        Duration connectTimeout,
+        Duration requestTimeout,
+        int connectionsIdleMax,
+        SSLContext sslContext) {}

@@ -145,7 +145,8 @@ public final class Json {
         }
         String number = text.substring(start, at);
         try {
-            return number.chars().allMatch(c -> c >= '0' && c <= '9') ? (Object) Long.parseLong(number)
+            return number.chars().allMatch(c -> c >= '0' && c <= '9')
+                    ? (Object) Long.parseLong(number)
                     : (Object) Double.parseDouble(number);
         } catch (NumberFormatException error) {
             throw wrong("\"" + number + "\" is no number");

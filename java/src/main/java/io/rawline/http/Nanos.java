@@ -7,8 +7,7 @@ public final class Nanos {
     /** Some 73 years: a time that is now can be added without wrapping round. */
     public static final long MAX = Long.MAX_VALUE / 4;
 
-    private Nanos() {
-    }
+    private Nanos() {}
 
     /** From minus to plus {@link #MAX}. */
     public static long of(Duration duration) {

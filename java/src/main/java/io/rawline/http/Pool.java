@@ -21,12 +21,12 @@ final class Pool {
     private final ReentrantLock lock = new ReentrantLock();
     /** The one that was unused for the longest time comes first. */
     private final Deque<Unused> unused = new ArrayDeque<>();
+
     private boolean trims;
     private boolean closed;
 
     /** A connection, and when it was given back. */
-    private record Unused(Connection connection, long sinceNs) {
-    }
+    private record Unused(Connection connection, long sinceNs) {}
 
     /** Keeps so many. */
     Pool(int connectionsMax, ScheduledExecutorService timers) {

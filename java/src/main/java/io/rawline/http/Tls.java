@@ -43,7 +43,8 @@ final class Tls {
     /** Whether the connection failed and not what was said on it. */
     private static boolean isTransport(SSLException error) {
         Throwable cause = error.getCause();
-        return cause instanceof EOFException || cause instanceof SocketException
+        return cause instanceof EOFException
+                || cause instanceof SocketException
                 || cause instanceof ClosedChannelException;
     }
 

@@ -20,8 +20,7 @@ final class AvroParser {
 
     private final Map<String, AvroType> named = new HashMap<>();
 
-    private AvroParser() {
-    }
+    private AvroParser() {}
 
     static AvroType parse(String json) {
         ValueView read;
@@ -37,8 +36,10 @@ final class AvroParser {
         return switch (json.kind()) {
             case STRING -> named(json.asString(), "", namespace);
             case VECTOR -> union(json, namespace);
-            case TABLE -> json.get("type").kind() == io.rawline.value.Kind.STRING ? defined(json, namespace)
-                    : type(json.get("type"), namespace);
+            case TABLE ->
+                json.get("type").kind() == io.rawline.value.Kind.STRING
+                        ? defined(json, namespace)
+                        : type(json.get("type"), namespace);
             default -> throw wrong("a type is neither a name nor an object nor an array");
         };
     }
@@ -81,11 +82,13 @@ final class AvroParser {
             throw wrong("\"" + full + "\" is defined twice");
         }
         switch (kind) {
-            case RECORD -> type.fields = fields(json, full.contains(".") ? full.substring(0, full.lastIndexOf('.')) : "");
+            case RECORD ->
+                type.fields = fields(json, full.contains(".") ? full.substring(0, full.lastIndexOf('.')) : "");
             case ENUM -> type.symbols = names(json.get("symbols"));
             default -> {
                 ValueView size = json.get("size");
-                if (size.kind() != io.rawline.value.Kind.COUNT || size.asCount() < 0
+                if (size.kind() != io.rawline.value.Kind.COUNT
+                        || size.asCount() < 0
                         || size.asCount() > Integer.MAX_VALUE) {
                     throw wrong("\"" + full + "\" has no size");
                 }
@@ -129,7 +132,8 @@ final class AvroParser {
     private static List<String> names(ValueView json) {
         List<String> names = new ArrayList<>();
         for (ValueView name : json.elements()) {
-            if (name.kind() != io.rawline.value.Kind.STRING || !FULL_NAME.matcher(name.asString()).matches()) {
+            if (name.kind() != io.rawline.value.Kind.STRING
+                    || !FULL_NAME.matcher(name.asString()).matches()) {
                 throw wrong("a symbol or an alias is no name");
             }
             names.add(name.asString());

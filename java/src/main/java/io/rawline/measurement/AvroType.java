@@ -9,7 +9,20 @@ import java.util.Set;
 final class AvroType {
     /** What there is, in the specification's words. */
     enum Kind {
-        NULL, BOOLEAN, INT, LONG, FLOAT, DOUBLE, BYTES, STRING, RECORD, ENUM, ARRAY, MAP, UNION, FIXED;
+        NULL,
+        BOOLEAN,
+        INT,
+        LONG,
+        FLOAT,
+        DOUBLE,
+        BYTES,
+        STRING,
+        RECORD,
+        ENUM,
+        ARRAY,
+        MAP,
+        UNION,
+        FIXED;
 
         String avroName() {
             return name().toLowerCase(Locale.ROOT);
@@ -23,8 +36,7 @@ final class AvroType {
      * @param aliases names that it had
      * @param type its type
      */
-    record Field(String name, List<String> aliases, AvroType type) {
-    }
+    record Field(String name, List<String> aliases, AvroType type) {}
 
     final Kind kind;
     /** With its namespace; null where the kind has no names. */
@@ -64,7 +76,9 @@ final class AvroType {
             case RECORD -> {
                 writeName(out).append("\"fields\":[");
                 for (int index = 0; index < fields.size(); index++) {
-                    out.append(index > 0 ? "," : "").append("{\"name\":\"").append(fields.get(index).name())
+                    out.append(index > 0 ? "," : "")
+                            .append("{\"name\":\"")
+                            .append(fields.get(index).name())
                             .append("\",\"type\":");
                     fields.get(index).type().write(out, written);
                     out.append('}');
@@ -73,12 +87,16 @@ final class AvroType {
             }
             case ENUM -> {
                 writeName(out).append("\"symbols\":[");
-                out.append(symbols.isEmpty() ? "" : "\"" + String.join("\",\"", symbols) + "\"").append("]}");
+                out.append(symbols.isEmpty() ? "" : "\"" + String.join("\",\"", symbols) + "\"")
+                        .append("]}");
             }
             case FIXED -> writeName(out).append("\"size\":").append(fixedBytes).append('}');
             case ARRAY, MAP -> {
-                out.append("{\"type\":\"").append(kind.avroName()).append("\",\"")
-                        .append(kind == Kind.ARRAY ? "items" : "values").append("\":");
+                out.append("{\"type\":\"")
+                        .append(kind.avroName())
+                        .append("\",\"")
+                        .append(kind == Kind.ARRAY ? "items" : "values")
+                        .append("\":");
                 items.write(out, written);
                 out.append('}');
             }
@@ -95,6 +113,10 @@ final class AvroType {
     }
 
     private StringBuilder writeName(StringBuilder out) {
-        return out.append("{\"name\":\"").append(name).append("\",\"type\":\"").append(kind.avroName()).append("\",");
+        return out.append("{\"name\":\"")
+                .append(name)
+                .append("\",\"type\":\"")
+                .append(kind.avroName())
+                .append("\",");
     }
 }

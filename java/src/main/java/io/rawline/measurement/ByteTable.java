@@ -9,16 +9,17 @@ import java.util.concurrent.locks.ReentrantLock;
  * A shared table from byte strings to numbers that only grows, within bounds set at its start.
  *
  * <ul>
- *   <li><b>Hits take no lock and write nothing</b>: slots are read with acquire, and the bytes behind them never change.
+ *   <li><b>Hits take no lock and write nothing</b>: slots are read with acquire, and the bytes behind them never
+ *       change.
  *   <li><b>The same bytes have one number in every thread</b>: an insertion looks again under the lock.
  *   <li><b>Nothing is half inserted</b>: an entry is written whole and counted before its slot is stored with release.
  *   <li><b>Full is an answer</b>: entries, bytes and probes are bounded, and all known bytes still resolve.
- *   <li><b>Collisions are excluded</b>: a hash only proposes an entry; all bytes are compared. The hash is seeded, so that
- *       nobody who does not know the seed can choose strings that collide.
+ *   <li><b>Collisions are excluded</b>: a hash only proposes an entry; all bytes are compared. The hash is seeded, so
+ *       that nobody who does not know the seed can choose strings that collide.
  * </ul>
  *
- * <p>A slot is 0 while empty, else the upper half of the hash and the entry's place in units of 8 bytes. An entry is its
- * number (4 bytes), its length (4 bytes) and its bytes, filled up to 8.
+ * <p>A slot is 0 while empty, else the upper half of the hash and the entry's place in units of 8 bytes. An entry is
+ * its number (4 bytes), its length (4 bytes) and its bytes, filled up to 8.
  */
 final class ByteTable {
     /** No entry. */
@@ -43,6 +44,7 @@ final class ByteTable {
     private final int[] places;
     /** Memory that is had as it is filled; written by the lock's holder. */
     private final byte[][] chunks;
+
     private final long unitsMax;
     private final ReentrantLock lock = new ReentrantLock();
     private final long seed;

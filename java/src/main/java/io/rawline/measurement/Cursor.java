@@ -51,7 +51,8 @@ final class Cursor {
     }
 
     float readFloat() {
-        return Float.intBitsToFloat(Integer.reverseBytes(ByteBuffer.wrap(bytes, fixed(4), 4).getInt()));
+        return Float.intBitsToFloat(
+                Integer.reverseBytes(ByteBuffer.wrap(bytes, fixed(4), 4).getInt()));
     }
 
     double readDouble() {

@@ -9,14 +9,14 @@ import java.util.List;
 import java.util.Objects;
 
 /**
- * Decodes measurements of one shape, or of one writer's schema: a series id, a time and a value each. One for each thread; all share one table. Nothing
- * is allocated for a measurement whose metric and tags were seen before.
+ * Decodes measurements of one shape, or of one writer's schema: a series id, a time and a value each. One for each
+ * thread; all share one table. Nothing is allocated for a measurement whose metric and tags were seen before.
  *
- * <p>A message is a metric and tags, which repeat, then a time and a value, which change. The last two are read <b>from the
- * message's end</b>: in a variable-length integer every byte but the last has its high bit set. What is before them is looked
- * up whole among the encodings seen before: one hash, one comparison of all bytes. Found, the message is valid, for the
- * reader that goes forward with every check would take the same steps as it did on the message that was remembered. Not
- * found, it is read forward, and its encoding remembered.
+ * <p>A message is a metric and tags, which repeat, then a time and a value, which change. The last two are read <b>from
+ * the message's end</b>: in a variable-length integer every byte but the last has its high bit set. What is before them
+ * is looked up whole among the encodings seen before: one hash, one comparison of all bytes. Found, the message is
+ * valid, for the reader that goes forward with every check would take the same steps as it did on the message that was
+ * remembered. Not found, it is read forward, and its encoding remembered.
  *
  * <p>Messages are taken in blocks, and each block in three passes, since with a million series each look-up misses the
  * cache twice: each pass asks for the memory that the next one needs.
@@ -35,15 +35,18 @@ public final class MeasurementDecoder {
     private final ValueType type;
     /** Null where there is a type. */
     private final SchemaReader reader;
+
     private final Tail tail = new Tail();
     private final Scratch scratch = new Scratch();
     private final List<MessageFault> faults = new ArrayList<>(FAULTS_MAX);
 
     /** The messages of a block: where they begin and end in one array. */
     private final int[] begins = new int[BLOCK];
+
     private final int[] ends = new int[BLOCK];
     /** Where time begins, or {@link #FORWARD}; the hash of what is before it; time and value. */
     private final int[] tails = new int[BLOCK];
+
     private final long[] hashes = new long[BLOCK];
     private final long[] times = new long[BLOCK];
     private final double[] values = new double[BLOCK];
@@ -72,8 +75,8 @@ public final class MeasurementDecoder {
     }
 
     /**
-     * A decoder of messages that another schema wrote. Where that has the fields of a {@link MeasurementShape} in its order
-     * and no others, they are read as fast; else from the front, field by field.
+     * A decoder of messages that another schema wrote. Where that has the fields of a {@link MeasurementShape} in its
+     * order and no others, they are read as fast; else from the front, field by field.
      *
      * @param schema the writer's schema
      * @param table gives the series their ids
@@ -238,8 +241,7 @@ public final class MeasurementDecoder {
         touched = asked;
         for (int index = 0; index < count; index++) {
             int body = begins[index] + head.length;
-            int series = tails[index] == FORWARD ? -1
-                    : encodings.find(hashes[index], bytes, body, tails[index] - body);
+            int series = tails[index] == FORWARD ? -1 : encodings.find(hashes[index], bytes, body, tails[index] - body);
             if (series >= 0) {
                 rows++;
                 out.add(series, times[index], values[index]);
@@ -268,12 +270,13 @@ public final class MeasurementDecoder {
             scratch.field = "time";
             long time = cursor.readLong();
             scratch.field = "value";
-            double value = switch (type) {
-                case INT -> cursor.readInt();
-                case LONG -> cursor.readLong();
-                case FLOAT -> cursor.readFloat();
-                case DOUBLE -> cursor.readDouble();
-            };
+            double value =
+                    switch (type) {
+                        case INT -> cursor.readInt();
+                        case LONG -> cursor.readLong();
+                        case FLOAT -> cursor.readFloat();
+                        case DOUBLE -> cursor.readDouble();
+                    };
             scratch.field = "end";
             cursor.finish();
             // Only now: a bad message leaves nothing in the table.

@@ -9,7 +9,8 @@ import java.util.Objects;
  */
 public final class MeasurementShape {
     /** The schema of measurements: what a new one is written with. */
-    public static final String MEASUREMENT_SCHEMA = """
+    public static final String MEASUREMENT_SCHEMA =
+            """
             {"type":"record","name":"Measurement","namespace":"rawline",\
             "doc":"One value of one series: a metric, tags in any order, a time and a value","fields":[\
             {"name":"metric","type":"string"},{"name":"tags","type":{"type":"map","values":"string"}},\
@@ -50,7 +51,8 @@ public final class MeasurementShape {
         String canonical = "{\"name\":\"rawline.Measurement\",\"type\":\"record\",\"fields\":["
                 + "{\"name\":\"metric\",\"type\":\"string\"},"
                 + "{\"name\":\"tags\",\"type\":{\"type\":\"map\",\"values\":\"string\"}},"
-                + "{\"name\":\"logtime\",\"type\":\"long\"},{\"name\":\"value\",\"type\":\"" + value.avroName() + "\"}]}";
+                + "{\"name\":\"logtime\",\"type\":\"long\"},{\"name\":\"value\",\"type\":\"" + value.avroName()
+                + "\"}]}";
         return singleObject(fingerprint(canonical), value);
     }
 

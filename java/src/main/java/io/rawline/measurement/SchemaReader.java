@@ -3,10 +3,13 @@ package io.rawline.measurement;
 import io.rawline.measurement.AvroType.Field;
 import io.rawline.measurement.AvroType.Kind;
 
-/** Reads messages as their writer's schema says, field by field and every check made, and keeps what a measurement has. */
+/**
+ * Reads messages as their writer's schema says, field by field and every check made, and keeps what a measurement has.
+ */
 final class SchemaReader {
     /** As in {@code crates/avro}: deeper, or of more parts, no message is read, whatever its schema allows. */
     private static final int DEPTH_MAX = 64;
+
     private static final int PARTS_MAX = 1 << 20;
 
     private final WriterSchema schema;
@@ -19,10 +22,12 @@ final class SchemaReader {
 
     /** The field that is being read. */
     String field = "";
+
     long timeMs;
     double value;
     /** Metric and tags as the measurement's own schema has them, from 0 to {@link #identityLength}. */
     byte[] identity = new byte[256];
+
     int identityLength;
 
     SchemaReader(WriterSchema schema) {
@@ -58,13 +63,15 @@ final class SchemaReader {
                 metricAt = cursor.at - metricLength;
             }
             case WriterSchema.TAGS -> takeTags(held);
-            case WriterSchema.TIME -> timeMs = schema.toMs(held.kind == Kind.INT ? cursor.readInt() : cursor.readLong());
-            default -> value = switch (held.kind) {
-                case INT -> cursor.readInt();
-                case LONG -> cursor.readLong();
-                case FLOAT -> cursor.readFloat();
-                default -> cursor.readDouble();
-            };
+            case WriterSchema.TIME ->
+                timeMs = schema.toMs(held.kind == Kind.INT ? cursor.readInt() : cursor.readLong());
+            default ->
+                value = switch (held.kind) {
+                    case INT -> cursor.readInt();
+                    case LONG -> cursor.readLong();
+                    case FLOAT -> cursor.readFloat();
+                    default -> cursor.readDouble();
+                };
         }
     }
 
@@ -135,7 +142,7 @@ final class SchemaReader {
         }
         int begin = cursor.at;
         switch (type.kind) {
-            case NULL -> { }
+            case NULL -> {}
             case BOOLEAN -> cursor.skipBoolean();
             case INT -> cursor.readInt();
             case LONG -> cursor.readLong();
@@ -158,10 +165,12 @@ final class SchemaReader {
                 }
             }
             case ARRAY -> eachItem(() -> skip(type.items, depth + 1));
-            case MAP -> eachItem(() -> {
-                cursor.skipBytes(true);
-                skip(type.items, depth + 1);
-            });
+            case MAP ->
+                eachItem(() -> {
+                    cursor.skipBytes(true);
+                    skip(type.items, depth + 1);
+                });
+            default -> throw new IllegalStateException("a schema with a type " + type.kind);
         }
     }
 

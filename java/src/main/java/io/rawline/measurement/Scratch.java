@@ -7,12 +7,14 @@ final class Scratch {
     final Cursor cursor = new Cursor();
     /** The field that is being read. */
     String field = "";
+
     int identityAt;
     int identityEnd;
     int metricAt;
     int metricLength;
     /** How many tags there are, and, of those that count, their order by key. */
     int tags;
+
     final int[] order = new int[SeriesTable.TAGS_MAX];
     final int[] keyAt = new int[SeriesTable.TAGS_MAX];
     final int[] keyLength = new int[SeriesTable.TAGS_MAX];
@@ -80,7 +82,11 @@ final class Scratch {
 
     private int compare(int left, int right) {
         return Arrays.compareUnsigned(
-                cursor.bytes, keyAt[left], keyAt[left] + keyLength[left],
-                cursor.bytes, keyAt[right], keyAt[right] + keyLength[right]);
+                cursor.bytes,
+                keyAt[left],
+                keyAt[left] + keyLength[left],
+                cursor.bytes,
+                keyAt[right],
+                keyAt[right] + keyLength[right]);
     }
 }

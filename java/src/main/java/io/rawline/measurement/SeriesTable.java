@@ -4,16 +4,16 @@ import java.util.LinkedHashMap;
 import java.util.Map;
 
 /**
- * Series: metric and tags in any order to a dense id from 0, and back. Every method may be called from any thread at any
- * time; one table is shared by all decoders.
+ * Series: metric and tags in any order to a dense id from 0, and back. Every method may be called from any thread at
+ * any time; one table is shared by all decoders.
  *
- * <p>A series is a metric and a set of tags, each key once; of a key that is there twice the last counts. On the wire it has
- * many encodings. Three tables, each with the contract of {@link StringInterner}: the strings; the series by their strings'
- * ids, sorted by key; and the encodings' bytes as they came. An encoding seen before costs one hash and one look-up, after
- * which all its bytes are compared; a new one is read once the long way.
+ * <p>A series is a metric and a set of tags, each key once; of a key that is there twice the last counts. On the wire
+ * it has many encodings. Three tables, each with the contract of {@link StringInterner}: the strings; the series by
+ * their strings' ids, sorted by key; and the encodings' bytes as they came. An encoding seen before costs one hash and
+ * one look-up, after which all its bytes are compared; a new one is read once the long way.
  *
- * <p>Without room for a series or its strings a message is dropped and counted. Without room for an encoding it takes the
- * long way each time. Nothing waits.
+ * <p>Without room for a series or its strings a message is dropped and counted. Without room for an encoding it takes
+ * the long way each time. Nothing waits.
  */
 public final class SeriesTable {
     /** Most tags a message may have, repeated keys counted. */
@@ -88,7 +88,10 @@ public final class SeriesTable {
         return encodings;
     }
 
-    /** The id of the series that was just read; its encoding is remembered if there is room. {@link ByteTable#FULL} without. */
+    /**
+     * The id of the series that was just read; its encoding is remembered if there is room. {@link ByteTable#FULL}
+     * without.
+     */
     int learn(Scratch scratch) {
         scratch.sort();
         int id = canonical(scratch);
@@ -109,7 +112,8 @@ public final class SeriesTable {
         for (int index = 0; length > 0 && index < scratch.tags; index++) {
             int tag = scratch.order[index];
             length = putId(key, length, bytes, scratch.keyAt[tag], scratch.keyLength[tag], isFull);
-            length = length < 0 ? length
+            length = length < 0
+                    ? length
                     : putId(key, length, bytes, scratch.valueAt[tag], scratch.valueLength[tag], isFull);
         }
         if (length < 0) {

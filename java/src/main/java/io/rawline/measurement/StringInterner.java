@@ -54,8 +54,8 @@ public final class StringInterner {
 
     private int insert(long hash, byte[] bytes, int offset, int length) {
         if (length > STRING_BYTES_MAX) {
-            throw new MeasurementException("the string is longer than " + STRING_BYTES_MAX
-                    + " bytes: shorten it where it is produced");
+            throw new MeasurementException(
+                    "the string is longer than " + STRING_BYTES_MAX + " bytes: shorten it where it is produced");
         }
         try {
             StandardCharsets.UTF_8.newDecoder().decode(ByteBuffer.wrap(bytes, offset, length));
@@ -95,7 +95,9 @@ public final class StringInterner {
         return table.find(table.hash(bytes, offset, length), bytes, offset, length);
     }
 
-    /** As {@link #intern(byte[], int, int)}, of what is known to be a short string; {@link ByteTable#FULL} without room. */
+    /**
+     * As {@link #intern(byte[], int, int)}, of what is known to be a short string; {@link ByteTable#FULL} without room.
+     */
     int internChecked(byte[] bytes, int offset, int length) {
         long hash = table.hash(bytes, offset, length);
         int id = table.find(hash, bytes, offset, length);

@@ -7,6 +7,7 @@ final class Tail {
 
     /** Where the time begins, the time, and the value. */
     int begin;
+
     long time;
     double value;
 
@@ -27,8 +28,10 @@ final class Tail {
             if (at < from) {
                 return false;
             }
-            value = Float.intBitsToFloat(bytes[at] & 0xff | (bytes[at + 1] & 0xff) << 8
-                    | (bytes[at + 2] & 0xff) << 16 | bytes[at + 3] << 24);
+            value = Float.intBitsToFloat(bytes[at] & 0xff
+                    | (bytes[at + 1] & 0xff) << 8
+                    | (bytes[at + 2] & 0xff) << 16
+                    | bytes[at + 3] << 24);
         } else {
             at = longBefore(bytes, from, end);
             if (at < from || type == ValueType.INT && last != (int) last) {
@@ -42,8 +45,8 @@ final class Tail {
     }
 
     /**
-     * Where the integer begins that ends before {@code end}; below {@code from} if none can. Its last byte has the high bit
-     * clear, the bytes before have it set, and the byte before those has it clear.
+     * Where the integer begins that ends before {@code end}; below {@code from} if none can. Its last byte has the high
+     * bit clear, the bytes before have it set, and the byte before those has it clear.
      */
     private int longBefore(byte[] bytes, int from, int end) {
         if (end - from >= 8) {

@@ -11,8 +11,8 @@ import java.util.List;
  * is, unions that hold such a value.
  *
  * <p>Three rules go further: the record may have any name; a field that names {@code metric}, {@code tags},
- * {@code logtime} or {@code value} among its own aliases is read as that one; a schema without tags is of series without
- * tags. Times in micro- or nanoseconds become milliseconds, rounded down.
+ * {@code logtime} or {@code value} among its own aliases is read as that one; a schema without tags is of series
+ * without tags. Times in micro- or nanoseconds become milliseconds, rounded down.
  */
 public final class WriterSchema {
     /** The measurement's fields, in its order. */
@@ -60,7 +60,8 @@ public final class WriterSchema {
      * @throws MeasurementException if it is no schema, or can't be read as a measurement's
      */
     public static WriterSchema bare(String json) {
-        return new WriterSchema(AvroParser.parse(json), MeasurementShape.bare(ValueType.DOUBLE).head());
+        return new WriterSchema(
+                AvroParser.parse(json), MeasurementShape.bare(ValueType.DOUBLE).head());
     }
 
     /**
@@ -73,7 +74,9 @@ public final class WriterSchema {
     public static WriterSchema singleObject(String json) {
         AvroType root = AvroParser.parse(json);
         long fingerprint = MeasurementShape.fingerprint(root.canonical());
-        return new WriterSchema(root, MeasurementShape.singleObject(fingerprint, ValueType.DOUBLE).head());
+        return new WriterSchema(
+                root,
+                MeasurementShape.singleObject(fingerprint, ValueType.DOUBLE).head());
     }
 
     /**
@@ -85,7 +88,9 @@ public final class WriterSchema {
      * @throws MeasurementException if it is no schema, or can't be read as a measurement's
      */
     public static WriterSchema registry(int number, String json) {
-        return new WriterSchema(AvroParser.parse(json), MeasurementShape.registry(number, ValueType.DOUBLE).head());
+        return new WriterSchema(
+                AvroParser.parse(json),
+                MeasurementShape.registry(number, ValueType.DOUBLE).head());
     }
 
     /**
@@ -115,8 +120,11 @@ public final class WriterSchema {
         for (int at = 0; inOrder && at < roles.length; at++) {
             inOrder = roles[at] == at;
         }
-        if (!inOrder || type(METRIC).kind != Kind.STRING || type(TAGS).kind != Kind.MAP
-                || type(TAGS).items.kind != Kind.STRING || type(TIME).kind != Kind.LONG) {
+        if (!inOrder
+                || type(METRIC).kind != Kind.STRING
+                || type(TAGS).kind != Kind.MAP
+                || type(TAGS).items.kind != Kind.STRING
+                || type(TIME).kind != Kind.LONG) {
             return null;
         }
         return switch (type(VALUE).kind) {
@@ -148,7 +156,8 @@ public final class WriterSchema {
     }
 
     private static boolean anyFits(int role, AvroType type) {
-        return type.kind == Kind.UNION ? type.branches.stream().anyMatch(branch -> fits(role, branch))
+        return type.kind == Kind.UNION
+                ? type.branches.stream().anyMatch(branch -> fits(role, branch))
                 : fits(role, type);
     }
 
@@ -170,9 +179,10 @@ public final class WriterSchema {
 
     private static void checkFits(int role, Field field) {
         if (!anyFits(role, field.type())) {
-            String wanted = List.of("a string", "a map of strings", "a long", "a number").get(role);
-            throw unfit("its field \"" + field.name() + "\" is of the type " + field.type().kind.avroName()
-                    + ", which can't be read as " + wanted);
+            String wanted = List.of("a string", "a map of strings", "a long", "a number")
+                    .get(role);
+            throw unfit("its field \"" + field.name() + "\" is of the type "
+                    + field.type().kind.avroName() + ", which can't be read as " + wanted);
         }
     }
 
@@ -181,8 +191,9 @@ public final class WriterSchema {
             return switch (type.logical) {
                 case "timestamp-micros", "local-timestamp-micros" -> 1_000;
                 case "timestamp-nanos", "local-timestamp-nanos" -> 1_000_000;
-                case "date", "time-millis", "time-micros" -> throw unfit("its time is a " + type.logical
-                        + ", not a time since 1970 in milli-, micro- or nanoseconds");
+                case "date", "time-millis", "time-micros" ->
+                    throw unfit("its time is a " + type.logical
+                            + ", not a time since 1970 in milli-, micro- or nanoseconds");
                 default -> 1;
             };
         }

@@ -3,8 +3,9 @@
  *
  * <ul>
  *   <li>{@link io.rawline.measurement.MeasurementEncoder} writes them.
- *   <li>{@link io.rawline.measurement.MeasurementDecoder} reads them, into {@link io.rawline.measurement.Columns} or any sink,
- *       with a {@link io.rawline.measurement.SeriesTable} that all threads share: each series has one dense id everywhere.
+ *   <li>{@link io.rawline.measurement.MeasurementDecoder} reads them, into {@link io.rawline.measurement.Columns} or
+ *       any sink, with a {@link io.rawline.measurement.SeriesTable} that all threads share: each series has one dense
+ *       id everywhere.
  *   <li>{@link io.rawline.measurement.WriterSchema} reads those that another schema wrote.
  * </ul>
  *

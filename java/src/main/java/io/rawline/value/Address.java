@@ -4,8 +4,8 @@ import java.net.InetAddress;
 import java.net.UnknownHostException;
 
 /**
- * An IPv4 or IPv6 address: 16 bytes in network order, an IPv4 address mapped into IPv6 ({@code ::ffff:192.0.2.1}). Shown as
- * a dotted quad or as RFC 5952 says.
+ * An IPv4 or IPv6 address: 16 bytes in network order, an IPv4 address mapped into IPv6 ({@code ::ffff:192.0.2.1}).
+ * Shown as a dotted quad or as RFC 5952 says.
  *
  * @param high the first eight bytes, big-endian
  * @param low the last eight bytes, big-endian

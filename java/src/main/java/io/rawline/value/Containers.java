@@ -9,6 +9,7 @@ final class Containers {
     private boolean[] marks = new boolean[8];
     /** Values still to come, a pair is two; and how many there were. */
     private int[] left = new int[8];
+
     private int[] all = new int[8];
     private int depth;
 

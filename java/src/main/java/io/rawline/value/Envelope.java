@@ -118,8 +118,12 @@ public final class Envelope {
 
     @Override
     public boolean equals(Object other) {
-        return other instanceof Envelope envelope && Arrays.equals(topic, envelope.topic) && value.equals(envelope.value)
-                && sender.equals(envelope.sender) && receiver.equals(envelope.receiver) && ttl == envelope.ttl;
+        return other instanceof Envelope envelope
+                && Arrays.equals(topic, envelope.topic)
+                && value.equals(envelope.value)
+                && sender.equals(envelope.sender)
+                && receiver.equals(envelope.receiver)
+                && ttl == envelope.ttl;
     }
 
     @Override

@@ -20,6 +20,7 @@ public final class Field implements Step {
     final int length;
     /** Bytes of the encoded name, and, of a short one, its two words, to be written at once. */
     final int size;
+
     final long first;
     final long second;
     /** The first eight bytes of the name, or all of a shorter one. */

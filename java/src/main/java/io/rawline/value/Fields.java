@@ -67,7 +67,7 @@ public final class Fields {
     }
 
     private int find(byte[] bytes, int at, int length) {
-        for (int slot = hash(bytes, at, length);; slot++) {
+        for (int slot = hash(bytes, at, length); ; slot++) {
             int number = slots[slot & slots.length - 1] - 1;
             if (number < 0 || fields[number].is(bytes, at, length)) {
                 return number;

@@ -3,7 +3,8 @@ package io.rawline.value;
 import java.util.Arrays;
 
 /**
- * The frame in which Zeek Broker's peers send a value to each other (protocol version 1). The payload is not looked into.
+ * The frame in which Zeek Broker's peers send a value to each other (protocol version 1). The payload is not looked
+ * into.
  *
  * <pre>
  *  0  16  sender          33   2  hops left, big-endian
@@ -12,7 +13,9 @@ import java.util.Arrays;
  * </pre>
  */
 public final class Frame {
-    /** The kind of a frame that carries a value; 2 is a data store's command, 3 subscriptions, 4 a ping, 5 its answer. */
+    /**
+     * The kind of a frame that carries a value; 2 is a data store's command, 3 subscriptions, 4 a ping, 5 its answer.
+     */
     public static final int DATA = 1;
 
     private static final int KIND_MAX = 5;

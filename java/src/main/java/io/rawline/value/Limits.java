@@ -24,8 +24,8 @@ public record Limits(int depthMax, int elementsMax, int bytesMax) {
      */
     public Limits {
         if (depthMax < 0 || elementsMax < 0 || bytesMax < 0) {
-            throw new IllegalArgumentException("a limit is negative; give 0 or more: "
-                    + depthMax + " deep, " + elementsMax + " elements, " + bytesMax + " bytes");
+            throw new IllegalArgumentException("a limit is negative; give 0 or more: " + depthMax + " deep, "
+                    + elementsMax + " elements, " + bytesMax + " bytes");
         }
     }
 

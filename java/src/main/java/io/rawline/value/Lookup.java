@@ -17,8 +17,7 @@ final class Lookup {
             long key = nodes[first + 2 * middle];
             int order = Integer.compare(Nodes.tag(key), Wire.STRING);
             if (order == 0) {
-                order = Wire.compareBytes(
-                        bytes, Nodes.link(key), Order.stringLength(bytes, key), name, start, length);
+                order = Wire.compareBytes(bytes, Nodes.link(key), Order.stringLength(bytes, key), name, start, length);
             }
             if (order == 0) {
                 return middle;

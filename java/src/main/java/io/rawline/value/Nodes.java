@@ -3,9 +3,9 @@ package io.rawline.value;
 /**
  * The index of a value: one word for each value in it, with where it lies.
  *
- * <p>The children of a container lie side by side, so the n-th is found at once; in front of them lies one word with the
- * container's end and number of children. The children of a set, and the pairs of a table, are in ascending order whatever
- * order the bytes are in.
+ * <p>The children of a container lie side by side, so the n-th is found at once; in front of them lies one word with
+ * the container's end and number of children. The children of a set, and the pairs of a table, are in ascending order
+ * whatever order the bytes are in.
  *
  * <pre>
  * word of a value:      u4 tag, u30 position of its tag in the array, u30 link

@@ -18,7 +18,13 @@ final class Order {
      * format's rule for what is there twice; else it equals a NaN and comes last.
      */
     static int compare(
-            byte[] leftBytes, long[] leftNodes, long left, byte[] rightBytes, long[] rightNodes, long right, boolean loosely) {
+            byte[] leftBytes,
+            long[] leftNodes,
+            long left,
+            byte[] rightBytes,
+            long[] rightNodes,
+            long right,
+            boolean loosely) {
         int tag = Nodes.tag(left);
         if (tag != Nodes.tag(right)) {
             return Integer.compare(tag, Nodes.tag(right));
@@ -53,14 +59,26 @@ final class Order {
     }
 
     private static int children(
-            byte[] leftBytes, long[] leftNodes, long left, byte[] rightBytes, long[] rightNodes, long right, boolean loosely) {
+            byte[] leftBytes,
+            long[] leftNodes,
+            long left,
+            byte[] rightBytes,
+            long[] rightNodes,
+            long right,
+            boolean loosely) {
         int leftSlot = Nodes.link(left);
         int rightSlot = Nodes.link(right);
         int leftCount = Nodes.children(leftNodes[leftSlot]);
         int rightCount = Nodes.children(rightNodes[rightSlot]);
         for (int index = 1; index <= Math.min(leftCount, rightCount); index++) {
-            int order = compare(leftBytes, leftNodes, leftNodes[leftSlot + index],
-                    rightBytes, rightNodes, rightNodes[rightSlot + index], loosely);
+            int order = compare(
+                    leftBytes,
+                    leftNodes,
+                    leftNodes[leftSlot + index],
+                    rightBytes,
+                    rightNodes,
+                    rightNodes[rightSlot + index],
+                    loosely);
             if (order != 0) {
                 return order;
             }
@@ -87,8 +105,12 @@ final class Order {
 
     private static int strings(byte[] leftBytes, long left, byte[] rightBytes, long right) {
         return Wire.compareBytes(
-                leftBytes, Nodes.link(left), stringLength(leftBytes, left),
-                rightBytes, Nodes.link(right), stringLength(rightBytes, right));
+                leftBytes,
+                Nodes.link(left),
+                stringLength(leftBytes, left),
+                rightBytes,
+                Nodes.link(right),
+                stringLength(rightBytes, right));
     }
 
     /** The length of an indexed string or name, from the size that ends where its bytes begin. */

@@ -3,16 +3,16 @@ package io.rawline.value;
 import java.util.BitSet;
 
 /**
- * JSON for people: <code>{"host":"10.0.0.1","port":"53/udp","seconds":1.5}</code>. Values are written without their types;
- * reading such a text back gives values of JSON's own types, not addresses and times.
+ * JSON for people: <code>{"host":"10.0.0.1","port":"53/udp","seconds":1.5}</code>. Values are written without their
+ * types; reading such a text back gives values of JSON's own types, not addresses and times.
  */
 public final class PlainJson {
     private PlainJson() {}
 
     /**
-     * The value that these bytes are as JSON, without white space: times as RFC 3339, durations in seconds, a table as an
-     * object if its keys are all of one type that is written as text, else as an array of {@code [key, value]}. Whether
-     * sets and tables hold something twice is not checked: it is shown. Does not recurse.
+     * The value that these bytes are as JSON, without white space: times as RFC 3339, durations in seconds, a table as
+     * an object if its keys are all of one type that is written as text, else as an array of {@code [key, value]}.
+     * Whether sets and tables hold something twice is not checked: it is shown. Does not recurse.
      *
      * @param bytes a value's bytes
      * @return the JSON
@@ -49,7 +49,8 @@ public final class PlainJson {
             } else {
                 writeScalar(kind, reader, out);
             }
-            // Behind a value comes the end of every container that it completes, then what stands before the next value.
+            // Behind a value comes the end of every container that it completes, then what stands before the next
+            // value.
             while (!writeNext(open, out)) {
                 open.pop();
                 if (open.isEmpty()) {
@@ -85,8 +86,9 @@ public final class PlainJson {
     }
 
     /**
-     * For each table, in the order of their heads, whether it can be an object: whether its keys are all of one type that is
-     * written as text, and differ as text. In one pass over all values, since a pass a table would be one a level.
+     * For each table, in the order of their heads, whether it can be an object: whether its keys are all of one type
+     * that is written as text, and differ as text. In one pass over all values, since a pass a table would be one a
+     * level.
      */
     private static BitSet tablesWithTextKeys(ValueReader reader) {
         BitSet objects = new BitSet();
@@ -181,8 +183,8 @@ public final class PlainJson {
 
     /**
      * The bytes of the value that a JSON text says: {@code null} as none, a whole number as count or, if negative, as
-     * integer, any other number as real, strings as strings, arrays as vectors, objects as tables with strings as keys, in
-     * the order of the text.
+     * integer, any other number as real, strings as strings, arrays as vectors, objects as tables with strings as keys,
+     * in the order of the text.
      *
      * @param json one JSON value of any kind, at most 128 deep
      * @return the bytes

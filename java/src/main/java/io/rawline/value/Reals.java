@@ -5,12 +5,13 @@ import java.math.MathContext;
 import java.math.RoundingMode;
 
 /**
- * Reals as JSON: the shortest digits that read as the same real, always with a point or an exponent; to the letter as in the
- * project's other languages.
+ * Reals as JSON: the shortest digits that read as the same real, always with a point or an exponent; to the letter as
+ * in the project's other languages.
  */
 final class Reals {
     /** So many digits always come back; one or two more are needed by some reals. */
     private static final int DIGITS_SAFE = 15;
+
     private static final int DIGITS_MAX = 17;
 
     private Reals() {}

@@ -13,7 +13,8 @@ final class Sorted {
         }
         boolean isAscending = true;
         for (int index = 1; index < children; index++) {
-            isAscending &= Nodes.position(container.child(index - 1).node) < Nodes.position(container.child(index).node);
+            isAscending &=
+                    Nodes.position(container.child(index - 1).node) < Nodes.position(container.child(index).node);
         }
         if (isAscending) {
             return;

@@ -3,8 +3,8 @@ package io.rawline.value;
 /**
  * Brings the nodes of a set's children, or of a table's pairs, into ascending order.
  *
- * <p>Writers mostly keep the same order from one table to the next, be it ascending or not. So the permutation that put the
- * last small container of each size in order is tried first, and mostly costs one comparison for each neighbour.
+ * <p>Writers mostly keep the same order from one table to the next, be it ascending or not. So the permutation that put
+ * the last small container of each size in order is tried first, and mostly costs one comparison for each neighbour.
  */
 final class Sorter {
     /** Up to so many entries their permutation is kept. */
@@ -87,8 +87,15 @@ final class Sorter {
         for (int place = begin; place < end; place++) {
             boolean takesLeft = right == end
                     || left < middle
-                            && Order.compare(bytes, nodes, copy[order[left] * width],
-                                    bytes, nodes, copy[order[right] * width], false) <= 0;
+                            && Order.compare(
+                                            bytes,
+                                            nodes,
+                                            copy[order[left] * width],
+                                            bytes,
+                                            nodes,
+                                            copy[order[right] * width],
+                                            false)
+                                    <= 0;
             merged[place] = order[takesLeft ? left++ : right++];
         }
     }

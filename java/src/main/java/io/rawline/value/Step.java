@@ -1,6 +1,8 @@
 package io.rawline.value;
 
-/** One step down into a value: a {@link Field} to what a table has under its name, {@link #at} to a vector's element. */
+/**
+ * One step down into a value: a {@link Field} to what a table has under its name, {@link #at} to a vector's element.
+ */
 public sealed interface Step permits Field, Step.Index {
     /**
      * The step to an element of a vector.

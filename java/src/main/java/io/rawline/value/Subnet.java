@@ -3,8 +3,8 @@ package io.rawline.value;
 import java.util.Objects;
 
 /**
- * A network. Bytes from outside may hold what {@link #of} would not make (bits behind the prefix, a prefix of 200); such a
- * subnet is kept and written as it came.
+ * A network. Bytes from outside may hold what {@link #of} would not make (bits behind the prefix, a prefix of 200);
+ * such a subnet is kept and written as it came.
  *
  * @param network the network's address
  * @param prefixBits the prefix's length on the 128-bit address, 0 to 255: 120 for an IPv4 /24
@@ -38,11 +38,12 @@ public record Subnet(Address network, int prefixBits) implements Value {
     public static Subnet of(Address address, int length) {
         int lengthMax = address.isIpv4() ? 32 : 128;
         if (length < 0 || length > lengthMax) {
-            throw ValueException.text(address + "/" + length, "a subnet: a prefix has at most 32 bits for IPv4, 128 for"
-                    + " IPv6");
+            throw ValueException.text(
+                    address + "/" + length, "a subnet: a prefix has at most 32 bits for IPv4, 128 for" + " IPv6");
         }
         int prefixBits = length + 128 - lengthMax;
-        return new Subnet(Address.of(address.high() & mask(prefixBits), address.low() & mask(prefixBits - 64)), prefixBits);
+        return new Subnet(
+                Address.of(address.high() & mask(prefixBits), address.low() & mask(prefixBits - 64)), prefixBits);
     }
 
     /** As many ones as {@code bits}, from the highest; none below 0, all from 64 on. */

@@ -90,8 +90,10 @@ final class Texts {
     }
 
     private static long word(int[] groups, int first) {
-        return (long) groups[first] << 48 | (long) groups[first + 1] << 32
-                | (long) groups[first + 2] << 16 | groups[first + 3];
+        return (long) groups[first] << 48
+                | (long) groups[first + 1] << 32
+                | (long) groups[first + 2] << 16
+                | groups[first + 3];
     }
 
     private static int digit(char character) {
@@ -188,11 +190,17 @@ final class Texts {
     private static final String TIME_EXPECTED =
             "a timestamp from 1677-09-21 to 2262-04-11; write it as 2022-04-10T07:00:00.123456789Z";
 
-    /** The time of a date, {@code T}, a time of day, at most nine digits, then {@code Z}, an offset or nothing (UTC). */
+    /**
+     * The time of a date, {@code T}, a time of day, at most nine digits, then {@code Z}, an offset or nothing (UTC).
+     */
     static long readTime(String text) {
         int second = text.length() < 19 ? -1 : number(text, 17, 2);
-        boolean isShaped = second >= 0 && text.charAt(4) == '-' && text.charAt(7) == '-' && text.charAt(10) == 'T'
-                && text.charAt(13) == ':' && text.charAt(16) == ':';
+        boolean isShaped = second >= 0
+                && text.charAt(4) == '-'
+                && text.charAt(7) == '-'
+                && text.charAt(10) == 'T'
+                && text.charAt(13) == ':'
+                && text.charAt(16) == ':';
         int year = isShaped ? number(text, 0, 4) : -1;
         int hour = isShaped ? number(text, 11, 2) : -1;
         int minute = isShaped ? number(text, 14, 2) : -1;
@@ -215,7 +223,8 @@ final class Texts {
             }
         }
         try {
-            long day = LocalDate.of(year, number(text, 5, 2), number(text, 8, 2)).toEpochDay();
+            long day =
+                    LocalDate.of(year, number(text, 5, 2), number(text, 8, 2)).toEpochDay();
             long seconds = day * 86_400 + hour * 3600L + minute * 60L + Math.min(second, 59) - offset(text, at);
             if (seconds < 0 && fraction > 0) {
                 // The product alone may be below the least number where the sum is not.
@@ -289,15 +298,16 @@ final class Texts {
         while (unitAt < text.length() && !Character.isLetter(text.charAt(unitAt))) {
             unitAt++;
         }
-        long unit = switch (text.substring(unitAt)) {
-            case "ns" -> 1;
-            case "us" -> 1_000;
-            case "ms" -> 1_000_000;
-            case "s" -> SECOND;
-            case "min" -> 60 * SECOND;
-            case "h" -> 3600 * SECOND;
-            default -> throw ValueException.text(text, SPAN_EXPECTED);
-        };
+        long unit =
+                switch (text.substring(unitAt)) {
+                    case "ns" -> 1;
+                    case "us" -> 1_000;
+                    case "ms" -> 1_000_000;
+                    case "s" -> SECOND;
+                    case "min" -> 60 * SECOND;
+                    case "h" -> 3600 * SECOND;
+                    default -> throw ValueException.text(text, SPAN_EXPECTED);
+                };
         int begin = text.startsWith("-") ? 1 : 0;
         int point = text.indexOf('.');
         int wholeEnd = point < 0 ? unitAt : point;

@@ -80,6 +80,7 @@ final class Trees {
                 ((Value.Vector) value).values().forEach(element -> write(element, out));
                 out.end();
             }
+            default -> throw new IllegalStateException("a value of kind " + value.kind());
         }
     }
 
@@ -98,10 +99,10 @@ final class Trees {
             case ADDRESS -> addresses((Address) left, (Address) right);
             case SUBNET -> subnets((Subnet) left, (Subnet) right);
             case PORT -> ports((Port) left, (Port) right);
-            case TIMESTAMP -> Long.compare(
-                    ((Value.Timestamp) left).nanoseconds(), ((Value.Timestamp) right).nanoseconds());
-            case TIMESPAN -> Long.compare(
-                    ((Value.Timespan) left).nanoseconds(), ((Value.Timespan) right).nanoseconds());
+            case TIMESTAMP ->
+                Long.compare(((Value.Timestamp) left).nanoseconds(), ((Value.Timestamp) right).nanoseconds());
+            case TIMESPAN ->
+                Long.compare(((Value.Timespan) left).nanoseconds(), ((Value.Timespan) right).nanoseconds());
             case ENUM -> compare(((Value.EnumName) left).name(), ((Value.EnumName) right).name(), loosely);
             case SET -> lists(((Value.Set) left).values(), ((Value.Set) right).values(), loosely);
             case TABLE -> tables(((Value.Table) left).pairs(), ((Value.Table) right).pairs(), loosely);
@@ -134,7 +135,8 @@ final class Trees {
         return Integer.compare(left.size(), right.size());
     }
 
-    private static int tables(List<Map.Entry<Value, Value>> left, List<Map.Entry<Value, Value>> right, boolean loosely) {
+    private static int tables(
+            List<Map.Entry<Value, Value>> left, List<Map.Entry<Value, Value>> right, boolean loosely) {
         for (int index = 0; index < Math.min(left.size(), right.size()); index++) {
             int order = compare(left.get(index).getKey(), right.get(index).getKey(), loosely);
             if (order == 0) {

@@ -4,8 +4,8 @@ import java.util.HexFormat;
 import java.util.Locale;
 
 /**
- * JSON that keeps every value's type: <code>{"@data-type":"count","data":42}</code>, the mapping of Zeek Broker's WebSocket
- * interface. Every value that is at most 128 deep survives: bytes to JSON to bytes gives the same bytes.
+ * JSON that keeps every value's type: <code>{"@data-type":"count","data":42}</code>, the mapping of Zeek Broker's
+ * WebSocket interface. Every value that is at most 128 deep survives: bytes to JSON to bytes gives the same bytes.
  *
  * <p>Where the data cannot say everything (a string that is not UTF-8, a subnet with an impossible prefix), the field
  * {@code @bytes} stands before it with the value's bytes in hexadecimal; where both are there they must agree.
@@ -17,8 +17,8 @@ public final class TypedJson {
     private TypedJson() {}
 
     /**
-     * The value that these bytes are as one JSON object, without white space. Whether sets and tables hold something twice
-     * is not checked: it is shown. Does not recurse.
+     * The value that these bytes are as one JSON object, without white space. Whether sets and tables hold something
+     * twice is not checked: it is shown. Does not recurse.
      *
      * @param bytes a value's bytes
      * @return the JSON
@@ -52,7 +52,8 @@ public final class TypedJson {
                 writeData(kind, reader, out);
                 out.append('}');
             }
-            // Behind a value comes the end of every container that it completes, then what stands before the next value.
+            // Behind a value comes the end of every container that it completes, then what stands before the next
+            // value.
             while (!writeNext(open, out)) {
                 open.pop();
                 if (open.isEmpty()) {
@@ -133,7 +134,9 @@ public final class TypedJson {
     }
 
     private static void writeBytes(byte[] bytes, int at, int length, StringBuilder out) {
-        out.append("\"@bytes\":\"").append(HexFormat.of().formatHex(bytes, at, at + length)).append("\",");
+        out.append("\"@bytes\":\"")
+                .append(HexFormat.of().formatHex(bytes, at, at + length))
+                .append("\",");
     }
 
     /**
@@ -292,11 +295,12 @@ public final class TypedJson {
         boolean isNegative = number.startsWith("-");
         double real = isWhole ? 0 : json.real(number);
         long whole = !isWhole ? 0 : isNegative ? Long.parseLong(number) : Long.parseUnsignedLong(number);
-        boolean fits = switch (kind) {
-            case COUNT -> isWhole && !isNegative;
-            case INTEGER -> isWhole && (isNegative || whole >= 0);
-            default -> !isWhole;
-        };
+        boolean fits =
+                switch (kind) {
+                    case COUNT -> isWhole && !isNegative;
+                    case INTEGER -> isWhole && (isNegative || whole >= 0);
+                    default -> !isWhole;
+                };
         if (!fits) {
             json.goTo(begin);
             throw unexpected(json, kind);
@@ -373,7 +377,8 @@ public final class TypedJson {
             agrees = Utf8.lossy(bytes, 0, bytes.length).equals(text);
             out.addText(kind.tag(), bytes, 0, bytes.length);
         } else if (kind == Kind.SUBNET) {
-            Subnet subnet = bytes.length != 17 ? null
+            Subnet subnet = bytes.length != 17
+                    ? null
                     : new Subnet(Address.of(Wire.getLong(bytes, 0), Wire.getLong(bytes, 8)), bytes[16] & 0xff);
             agrees = subnet != null && subnet.toString().equals(text);
             if (agrees) {
@@ -388,20 +393,22 @@ public final class TypedJson {
     }
 
     private static ValueException unexpected(JsonText json, Kind kind) {
-        return json.error("expected " + switch (kind) {
-            case BOOLEAN -> "true or false for a boolean";
-            case COUNT -> "a whole number from 0 to 18446744073709551615 for a count";
-            case INTEGER -> "a whole number from -9223372036854775808 to 9223372036854775807 for an integer";
-            case REAL -> "a number with a point or an exponent for a real, or \"inf\", \"-inf\" or \"nan\"";
-            case ADDRESS -> "an address such as \"192.0.2.1\" or \"2001:db8::1\"";
-            case SUBNET -> "a subnet such as \"192.0.2.0/24\"";
-            case PORT -> "a port such as \"53/udp\"";
-            case TIMESTAMP -> "a timestamp such as \"2022-04-10T07:00:00.000\"";
-            case TIMESPAN -> "a timespan such as \"1500ms\"";
-            case ENUM -> "a string, the name of an enum-value";
-            case SET, VECTOR -> "an array of values for a " + kind.name().toLowerCase(Locale.ROOT);
-            case TABLE -> "an array of {\"key\":value,\"value\":value} for a table";
-            default -> "a string";
-        });
+        return json.error("expected "
+                + switch (kind) {
+                    case BOOLEAN -> "true or false for a boolean";
+                    case COUNT -> "a whole number from 0 to 18446744073709551615 for a count";
+                    case INTEGER -> "a whole number from -9223372036854775808 to 9223372036854775807 for an integer";
+                    case REAL -> "a number with a point or an exponent for a real, or \"inf\", \"-inf\" or \"nan\"";
+                    case ADDRESS -> "an address such as \"192.0.2.1\" or \"2001:db8::1\"";
+                    case SUBNET -> "a subnet such as \"192.0.2.0/24\"";
+                    case PORT -> "a port such as \"53/udp\"";
+                    case TIMESTAMP -> "a timestamp such as \"2022-04-10T07:00:00.000\"";
+                    case TIMESPAN -> "a timespan such as \"1500ms\"";
+                    case ENUM -> "a string, the name of an enum-value";
+                    case SET, VECTOR ->
+                        "an array of values for a " + kind.name().toLowerCase(Locale.ROOT);
+                    case TABLE -> "an array of {\"key\":value,\"value\":value} for a table";
+                    default -> "a string";
+                });
     }
 }

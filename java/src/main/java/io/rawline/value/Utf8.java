@@ -19,8 +19,9 @@ final class Utf8 {
     }
 
     /**
-     * The text; each longest beginning of a character that does not go on becomes one U+FFFD, as does each byte that begins
-     * none. Every language of the project does the same, so that what is written beside such a text agrees with it.
+     * The text; each longest beginning of a character that does not go on becomes one U+FFFD, as does each byte that
+     * begins none. Every language of the project does the same, so that what is written beside such a text agrees with
+     * it.
      */
     static String lossy(byte[] bytes, int at, int length) {
         if (isValid(bytes, at, length)) {
@@ -32,12 +33,14 @@ final class Utf8 {
         while (at < end) {
             int step = step(bytes, at, end);
             if (step < 0) {
-                out.append(new String(bytes, begin, at - begin, StandardCharsets.UTF_8)).append('\ufffd');
+                out.append(new String(bytes, begin, at - begin, StandardCharsets.UTF_8))
+                        .append('\ufffd');
                 begin = at - step;
             }
             at += Math.abs(step);
         }
-        return out.append(new String(bytes, begin, end - begin, StandardCharsets.UTF_8)).toString();
+        return out.append(new String(bytes, begin, end - begin, StandardCharsets.UTF_8))
+                .toString();
     }
 
     /** Bytes of the character at a place; of what is none, the bytes that are passed over, negative. */

@@ -7,13 +7,26 @@ import java.util.Map;
 /**
  * A value of any type as a tree of its own, immutable.
  *
- * <p>Order, equality and hash agree with each other and with the format: by type, then within the type. Reals compare as
- * numbers, so {@code 0.0} equals {@code -0.0}; a NaN equals every NaN and comes last. Comparing, writing and hashing recurse
- * as deep as the tree, which is at most {@link Limits#depthMax} if it was made from bytes.
+ * <p>Order, equality and hash agree with each other and with the format: by type, then within the type. Reals compare
+ * as numbers, so {@code 0.0} equals {@code -0.0}; a NaN equals every NaN and comes last. Comparing, writing and hashing
+ * recurse as deep as the tree, which is at most {@link Limits#depthMax} if it was made from bytes.
  */
 public sealed interface Value extends Comparable<Value>
-        permits Address, Port, Subnet, Text, Value.Bool, Value.Count, Value.EnumName, Value.Int, Value.None, Value.Real,
-                Value.Set, Value.Table, Value.Timespan, Value.Timestamp, Value.Vector {
+        permits Address,
+                Port,
+                Subnet,
+                Text,
+                Value.Bool,
+                Value.Count,
+                Value.EnumName,
+                Value.Int,
+                Value.None,
+                Value.Real,
+                Value.Set,
+                Value.Table,
+                Value.Timespan,
+                Value.Timestamp,
+                Value.Vector {
     /**
      * The value's type.
      *
@@ -259,7 +272,11 @@ public sealed interface Value extends Comparable<Value>
             pairs.forEach(pair -> sorted.add(Map.entry(pair.getKey(), pair.getValue())));
             sorted.sort(Map.Entry.comparingByKey());
             for (int index = 1; index < sorted.size(); index++) {
-                if (Trees.compare(sorted.get(index - 1).getKey(), sorted.get(index).getKey(), true) == 0) {
+                if (Trees.compare(
+                                sorted.get(index - 1).getKey(),
+                                sorted.get(index).getKey(),
+                                true)
+                        == 0) {
                     throw ValueException.notUnique(0);
                 }
             }

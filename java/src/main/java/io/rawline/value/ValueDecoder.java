@@ -5,18 +5,21 @@ import java.util.Arrays;
 import java.util.Objects;
 
 /**
- * Checks bytes and makes views of them. It keeps its memory from one value to the next, so nothing but the view itself is
- * allocated once that has grown; the views it gave before may then no longer be used. For one thread at a time.
+ * Checks bytes and makes views of them. It keeps its memory from one value to the next, so nothing but the view itself
+ * is allocated once that has grown; the views it gave before may then no longer be used. For one thread at a time.
  *
  * <p>{@link #decode} checks the whole value; {@link #pick} reads one field and looks at nothing behind it.
  */
 public final class ValueDecoder {
-    /** The first part of a buffer without an array that is copied to pick from; the next ones are eight times as long. */
+    /**
+     * The first part of a buffer without an array that is copied to pick from; the next ones are eight times as long.
+     */
     private static final int PICK_BYTES = 4096;
 
     private final Limits limits;
     /** Made for the first container that is not in order. */
     private Sorter sorter;
+
     private final ValueReader reader;
     private long[] nodes = new long[64];
     /** Containers around the one that is read: the slot of its node, and where the nodes beside it end. */
@@ -40,8 +43,8 @@ public final class ValueDecoder {
     }
 
     /**
-     * A view of the value that these bytes hold, all of them. The bytes are not copied and must not change as long as the
-     * view is used.
+     * A view of the value that these bytes hold, all of them. The bytes are not copied and must not change as long as
+     * the view is used.
      *
      * @param bytes the bytes
      * @return the view, until the decoder is used again
@@ -70,8 +73,8 @@ public final class ValueDecoder {
     }
 
     /**
-     * As {@link #decode(byte[])}, of the bytes between a buffer's position and limit, which stay where they are. What an
-     * accessible array holds is not copied; other buffers are copied into the decoder's memory.
+     * As {@link #decode(byte[])}, of the bytes between a buffer's position and limit, which stay where they are. What
+     * an accessible array holds is not copied; other buffers are copied into the decoder's memory.
      *
      * @param buffer the buffer
      * @return the view, until the decoder is used again
@@ -87,8 +90,8 @@ public final class ValueDecoder {
     }
 
     /**
-     * The value of one field of a table, read from the front: what stands behind the field is not looked at, so the cost
-     * is that of what stands before it. A table with the field twice gives the first.
+     * The value of one field of a table, read from the front: what stands behind the field is not looked at, so the
+     * cost is that of what stands before it. A table with the field twice gives the first.
      *
      * @param bytes a table's bytes
      * @param field the field
@@ -136,8 +139,8 @@ public final class ValueDecoder {
     }
 
     /**
-     * As {@link #pick(byte[], Field)}, of the bytes between a buffer's position and limit, which stay where they are. Of
-     * a buffer without an accessible array no more is copied than is needed, to eight times.
+     * As {@link #pick(byte[], Field)}, of the bytes between a buffer's position and limit, which stay where they are.
+     * Of a buffer without an accessible array no more is copied than is needed, to eight times.
      *
      * @param buffer the buffer
      * @param path the steps down, the outermost first
@@ -150,7 +153,7 @@ public final class ValueDecoder {
             return pick(buffer.array(), buffer.arrayOffset() + buffer.position(), length, path);
         }
         limits.checkBytes(length);
-        for (int part = Math.min(length, PICK_BYTES);; part = (int) Math.min(length, part * 8L)) {
+        for (int part = Math.min(length, PICK_BYTES); ; part = (int) Math.min(length, part * 8L)) {
             try {
                 return pick(copyOf(buffer, part), 0, part, path);
             } catch (ValueException error) {
@@ -196,8 +199,8 @@ public final class ValueDecoder {
 
     /**
      * Indexes the value at the front of {@code length} bytes from {@code at} on; in one pass, without recursion. Gives
-     * where it ends; its node is the first. What is behind the last node is of earlier values. Positions in errors count
-     * from {@code offset}.
+     * where it ends; its node is the first. What is behind the last node is of earlier values. Positions in errors
+     * count from {@code offset}.
      */
     private int index(byte[] bytes, int at, int length, int offset) {
         int end = at + length;
@@ -269,7 +272,10 @@ public final class ValueDecoder {
         }
     }
 
-    /** Ends the container whose node is in {@code slot}, which it gives; its children's nodes end at {@code childrenEnd}. */
+    /**
+     * Ends the container whose node is in {@code slot}, which it gives; its children's nodes end at {@code
+     * childrenEnd}.
+     */
     private int close(long[] places, int slot, int childrenEnd, int end, byte[] bytes, int offset) {
         long container = places[slot];
         int endSlot = Nodes.link(container);

@@ -82,54 +82,87 @@ public final class ValueException extends RawlineException {
     }
 
     static ValueException truncated(long position) {
-        return new ValueException(Reason.TRUNCATED, position, 0,
+        return new ValueException(
+                Reason.TRUNCATED,
+                position,
+                0,
                 "the value is cut off: the field at byte " + position + " needs more bytes than follow; send it whole");
     }
 
     static ValueException tag(long position, int found) {
-        return new ValueException(Reason.TAG, position, found,
+        return new ValueException(
+                Reason.TAG,
+                position,
+                found,
                 String.format("no type has the tag 0x%02x at byte %d; use 0x00 to 0x0e", found, position));
     }
 
     static ValueException protocol(long position, int found) {
-        return new ValueException(Reason.PROTOCOL, position, found, "no protocol has the number " + found + " at byte "
-                + position + "; use 0 (unknown), 1 (tcp), 2 (udp) or 3 (icmp)");
+        return new ValueException(
+                Reason.PROTOCOL,
+                position,
+                found,
+                "no protocol has the number " + found + " at byte " + position
+                        + "; use 0 (unknown), 1 (tcp), 2 (udp) or 3 (icmp)");
     }
 
     static ValueException size(long position) {
-        return new ValueException(Reason.SIZE, position, 0,
+        return new ValueException(
+                Reason.SIZE,
+                position,
+                0,
                 "the size at byte " + position + " takes more than five bytes or 32 bits; send smaller values");
     }
 
     static ValueException notUnique(long position) {
-        return new ValueException(Reason.NOT_UNIQUE, position, 0,
+        return new ValueException(
+                Reason.NOT_UNIQUE,
+                position,
+                0,
                 "the set or table at byte " + position + " holds an element or a key twice; send each once");
     }
 
     static ValueException trailingBytes(long position, int count) {
-        return new ValueException(Reason.TRAILING_BYTES, position, count,
+        return new ValueException(
+                Reason.TRAILING_BYTES,
+                position,
+                count,
                 count + " bytes follow the value's end at byte " + position + "; send exactly one value");
     }
 
     static ValueException tooDeep(long position, int depthMax) {
-        return new ValueException(Reason.TOO_DEEP, position, depthMax, "the container at byte " + position
-                + " is nested more than " + depthMax + " deep; send flatter values");
+        return new ValueException(
+                Reason.TOO_DEEP,
+                position,
+                depthMax,
+                "the container at byte " + position + " is nested more than " + depthMax
+                        + " deep; send flatter values");
     }
 
     static ValueException tooManyElements(long position, int elementsMax) {
-        return new ValueException(Reason.TOO_MANY_ELEMENTS, position, elementsMax,
+        return new ValueException(
+                Reason.TOO_MANY_ELEMENTS,
+                position,
+                elementsMax,
                 "at byte " + position + " the value passes " + elementsMax + " elements; send smaller values");
     }
 
     static ValueException tooLong(long bytes, int bytesMax) {
-        return new ValueException(Reason.TOO_LONG, 0, bytesMax,
+        return new ValueException(
+                Reason.TOO_LONG,
+                0,
+                bytesMax,
                 "a value of " + bytes + " bytes; this reader takes at most " + bytesMax + ": send smaller values");
     }
 
     static ValueException type(long position, Kind found, Kind expected) {
-        return new ValueException(Reason.TYPE, position, found.tag(), "at byte " + position + " is a "
-                + found.jsonName() + " and not a " + expected.jsonName()
-                + "; look at the value's kind first, or ask with a fallback");
+        return new ValueException(
+                Reason.TYPE,
+                position,
+                found.tag(),
+                "at byte " + position + " is a "
+                        + found.jsonName() + " and not a " + expected.jsonName()
+                        + "; look at the value's kind first, or ask with a fallback");
     }
 
     static ValueException text(String text, String expected) {

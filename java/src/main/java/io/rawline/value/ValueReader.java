@@ -4,12 +4,12 @@ import java.nio.charset.StandardCharsets;
 import java.util.Objects;
 
 /**
- * Takes values off the front of bytes, one after the other, without an index: the fastest way to turn bytes into objects
- * whose shape is known. A container is taken as its head, and its elements follow as values of their own.
+ * Takes values off the front of bytes, one after the other, without an index: the fastest way to turn bytes into
+ * objects whose shape is known. A container is taken as its head, and its elements follow as values of their own.
  *
- * <p>It checks what it takes: types, lengths, elements against the bytes that are there. It does not check whether a set or
- * table holds something twice, nor how deep it is, since it does not recurse. Reused by {@link #reset}; allocates nothing
- * but what it gives. For one thread at a time.
+ * <p>It checks what it takes: types, lengths, elements against the bytes that are there. It does not check whether a
+ * set or table holds something twice, nor how deep it is, since it does not recurse. Reused by {@link #reset};
+ * allocates nothing but what it gives. For one thread at a time.
  *
  * <pre>{@code
  * static final Fields FIELDS = Fields.of("uid", "query");
@@ -27,8 +27,8 @@ import java.util.Objects;
  */
 public final class ValueReader {
     /** A bit for each tag that eight bytes follow. */
-    private static final int WORDS = 1 << Wire.COUNT | 1 << Wire.INTEGER | 1 << Wire.REAL | 1 << Wire.TIMESTAMP
-            | 1 << Wire.TIMESPAN;
+    private static final int WORDS =
+            1 << Wire.COUNT | 1 << Wire.INTEGER | 1 << Wire.REAL | 1 << Wire.TIMESTAMP | 1 << Wire.TIMESPAN;
 
     private final Limits limits;
     private byte[] bytes = {};
@@ -37,6 +37,7 @@ public final class ValueReader {
     private int at;
     /** Elements that containers have claimed so far, and how many they may. */
     private long declared;
+
     private int declaredMax;
     /** The number of the field that is expected next. */
     private int fieldNext;

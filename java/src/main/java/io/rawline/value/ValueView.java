@@ -7,13 +7,13 @@ import java.util.Arrays;
 import java.util.List;
 
 /**
- * A view of a value in the bytes that it came in: small, immutable, safe to share between threads as long as the bytes and
- * the decoder's memory are left alone ({@link Envelope} owns both).
+ * A view of a value in the bytes that it came in: small, immutable, safe to share between threads as long as the bytes
+ * and the decoder's memory are left alone ({@link Envelope} owns both).
  *
  * <p>{@code as…()} throws for another type, {@code as…(fallback)} gives the fallback; no type is turned into another. A
  * container's elements are read by {@link #size}, {@link #get(int)}, {@link #get(Field)} and their like, which give
- * {@link #NONE} where there is nothing. Scalars are read without an allocation, strings become Java's when they are asked
- * for. Views compare by what they hold, also over different bytes.
+ * {@link #NONE} where there is nothing. Scalars are read without an allocation, strings become Java's when they are
+ * asked for. Views compare by what they hold, also over different bytes.
  */
 public final class ValueView implements Comparable<ValueView> {
     /** A none that lies nowhere: what is given for an element or field that is not there. */
@@ -21,6 +21,7 @@ public final class ValueView implements Comparable<ValueView> {
 
     /** The array that the value lies in. */
     final byte[] bytes;
+
     final long[] nodes;
     final long node;
 
@@ -31,8 +32,8 @@ public final class ValueView implements Comparable<ValueView> {
     }
 
     /**
-     * A view of the value that these bytes hold, with an index of its own. A {@link ValueDecoder} that is used again saves
-     * its allocation.
+     * A view of the value that these bytes hold, with an index of its own. A {@link ValueDecoder} that is used again
+     * saves its allocation.
      *
      * @param bytes the bytes, which are not copied
      * @return the view
@@ -355,7 +356,9 @@ public final class ValueView implements Comparable<ValueView> {
      */
     public ByteBuffer asBuffer() {
         int at = textPlace();
-        return ByteBuffer.wrap(bytes, at, Order.stringLength(bytes, node)).slice().asReadOnlyBuffer();
+        return ByteBuffer.wrap(bytes, at, Order.stringLength(bytes, node))
+                .slice()
+                .asReadOnlyBuffer();
     }
 
     /**
@@ -437,7 +440,8 @@ public final class ValueView implements Comparable<ValueView> {
     }
 
     /**
-     * A table's value under a key that is a string. In O(log n); of a name that is looked for often, make a {@link Field}.
+     * A table's value under a key that is a string. In O(log n); of a name that is looked for often, make a {@link
+     * Field}.
      *
      * @param key the key
      * @return the value; {@link #NONE} if there is none, and for what is no table
@@ -467,7 +471,8 @@ public final class ValueView implements Comparable<ValueView> {
      */
     public boolean contains(ValueView value) {
         int tag = Nodes.tag(node);
-        return tag == Wire.SET && Lookup.find(this, 1, value) >= 0 || tag == Wire.TABLE && Lookup.find(this, 2, value) >= 0;
+        return tag == Wire.SET && Lookup.find(this, 1, value) >= 0
+                || tag == Wire.TABLE && Lookup.find(this, 2, value) >= 0;
     }
 
     /**

@@ -7,12 +7,12 @@ import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 
 /**
- * Writes values straight into their bytes, in a buffer that grows and is kept: {@link #clear} and write the next. Nothing is
- * allocated once the buffer has grown. For one thread at a time.
+ * Writes values straight into their bytes, in a buffer that grows and is kept: {@link #clear} and write the next.
+ * Nothing is allocated once the buffer has grown. For one thread at a time.
  *
- * <p>A container is begun, its elements are added, and it is ended; a table's keys and values are added in turn. Its number
- * of elements goes into the byte kept for it, and only past 127 elements does what follows move. The order of sets and tables
- * is that in which they are written: a reader takes any; {@link #endSorted} makes it the format's.
+ * <p>A container is begun, its elements are added, and it is ended; a table's keys and values are added in turn. Its
+ * number of elements goes into the byte kept for it, and only past 127 elements does what follows move. The order of
+ * sets and tables is that in which they are written: a reader takes any; {@link #endSorted} makes it the format's.
  *
  * <pre>{@code
  * static final Field UID = Field.of("uid"), QUERY = Field.of("query");
@@ -23,7 +23,8 @@ import java.util.Arrays;
  * }</pre>
  *
  * <p>What is written is exactly what is asked for: two values beside each other, or a key twice, are for the reader to
- * refuse. {@link IllegalStateException} says that the calls do not fit together, such as a table that ends behind a key.
+ * refuse. {@link IllegalStateException} says that the calls do not fit together, such as a table that ends behind a
+ * key.
  */
 public final class ValueWriter {
     private static final int BYTES_MAX = Integer.MAX_VALUE - 64;
@@ -31,7 +32,9 @@ public final class ValueWriter {
     /** Bytes behind the written ones that a word may be stored into without looking. */
     private static final int SLACK_BYTES = 24;
 
-    /** Longest string whose characters are copied one by one, each at most a byte: the call of another way costs more. */
+    /**
+     * Longest string whose characters are copied one by one, each at most a byte: the call of another way costs more.
+     */
     private static final int SHORT_CHARACTERS_MAX = 64;
 
     private byte[] bytes;
@@ -40,6 +43,7 @@ public final class ValueWriter {
     private int count;
     /** For each open container: where the byte for its count is, then the values that the one around it had. */
     private int[] open = new int[32];
+
     private int depth;
     private Sorted sorted;
 

@@ -84,8 +84,9 @@ final class Wire {
     }
 
     /**
-     * The pattern that a real is sent as: IEEE 754's, except that the infinities are swapped, that every NaN is all ones,
-     * and that what is smaller than 2^-1023 is zero: a zero exponent stands for 2^-1023, not for IEEE 754's subnormals.
+     * The pattern that a real is sent as: IEEE 754's, except that the infinities are swapped, that every NaN is all
+     * ones, and that what is smaller than 2^-1023 is zero: a zero exponent stands for 2^-1023, not for IEEE 754's
+     * subnormals.
      */
     static long packReal(double real) {
         long bits = Double.doubleToRawLongBits(real);
@@ -187,7 +188,10 @@ final class Wire {
         return (int) sizeAndEnd;
     }
 
-    /** Where a string's bytes begin, and how many there are: {@code length << 32 | start}; {@code at} is its tag's place. */
+    /**
+     * Where a string's bytes begin, and how many there are: {@code length << 32 | start}; {@code at} is its tag's
+     * place.
+     */
     static long string(byte[] bytes, int at, int end, int begin) {
         int length;
         int start = at + 2;

@@ -101,7 +101,9 @@ public final class Zeek {
      */
     public static Message read(ValueView value) {
         ValueView content = value.get(2);
-        if (value.kind() != Kind.VECTOR || value.get(0).asCount(0) != PROTOCOL_VERSION || content.kind() != Kind.VECTOR) {
+        if (value.kind() != Kind.VECTOR
+                || value.get(0).asCount(0) != PROTOCOL_VERSION
+                || content.kind() != Kind.VECTOR) {
             return null;
         }
         ValueView first = content.get(0);
@@ -114,7 +116,10 @@ public final class Zeek {
         if (type == LOG_CREATE && content.size() >= 4 && isLog) {
             return new LogCreate(first, second, content.get(2), content.get(3));
         }
-        if (type == LOG_WRITE && isLog && content.get(2).kind() == Kind.STRING && content.get(3).kind() == Kind.STRING) {
+        if (type == LOG_WRITE
+                && isLog
+                && content.get(2).kind() == Kind.STRING
+                && content.get(3).kind() == Kind.STRING) {
             return new LogWrite(first, second, content.get(2), content.get(3));
         }
         if (type == IDENTIFIER_UPDATE && content.size() >= 2 && first.kind() == Kind.STRING) {
@@ -125,13 +130,18 @@ public final class Zeek {
 
     private static Event readEvent(ValueView content) {
         ValueView metadata = content.get(2);
-        if (content.get(0).kind() != Kind.STRING || content.get(1).kind() != Kind.VECTOR
+        if (content.get(0).kind() != Kind.STRING
+                || content.get(1).kind() != Kind.VECTOR
                 || metadata.isPresent() && metadata.kind() != Kind.VECTOR) {
             return null;
         }
         for (ValueView entry : metadata.elements()) {
-            boolean isEntry = entry.kind() == Kind.VECTOR && entry.size() == 2 && entry.get(0).kind() == Kind.COUNT;
-            if (!isEntry || entry.get(0).asCount() == METADATA_NETWORK_TIMESTAMP && entry.get(1).kind() != Kind.TIMESTAMP) {
+            boolean isEntry = entry.kind() == Kind.VECTOR
+                    && entry.size() == 2
+                    && entry.get(0).kind() == Kind.COUNT;
+            if (!isEntry
+                    || entry.get(0).asCount() == METADATA_NETWORK_TIMESTAMP
+                            && entry.get(1).kind() != Kind.TIMESTAMP) {
                 return null;
             }
         }
@@ -172,7 +182,12 @@ public final class Zeek {
      */
     public static void addEvent(ValueWriter out, String name, long networkTimestamp, Consumer<ValueWriter> arguments) {
         beginEvent(out, name, arguments);
-        out.beginList().beginList().addCount(METADATA_NETWORK_TIMESTAMP).addTimestamp(networkTimestamp).end().end();
+        out.beginList()
+                .beginList()
+                .addCount(METADATA_NETWORK_TIMESTAMP)
+                .addTimestamp(networkTimestamp)
+                .end()
+                .end();
         out.end().end();
     }
 
@@ -192,7 +207,11 @@ public final class Zeek {
      * @param fields adds the log's fields, one value
      */
     public static void addLogCreate(
-            ValueWriter out, String stream, String writer, Consumer<ValueWriter> writerInfo, Consumer<ValueWriter> fields) {
+            ValueWriter out,
+            String stream,
+            String writer,
+            Consumer<ValueWriter> writerInfo,
+            Consumer<ValueWriter> fields) {
         beginMessage(out, LOG_CREATE).addEnum(stream).addEnum(writer);
         writerInfo.accept(out);
         fields.accept(out);
@@ -209,7 +228,13 @@ public final class Zeek {
      * @param serialData the line in Zeek's own serialization
      */
     public static void addLogWrite(ValueWriter out, String stream, String writer, String path, byte[] serialData) {
-        beginMessage(out, LOG_WRITE).addEnum(stream).addEnum(writer).add(path).addBytes(serialData).end().end();
+        beginMessage(out, LOG_WRITE)
+                .addEnum(stream)
+                .addEnum(writer)
+                .add(path)
+                .addBytes(serialData)
+                .end()
+                .end();
     }
 
     /**

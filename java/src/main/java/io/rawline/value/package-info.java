@@ -2,9 +2,10 @@
  * Structured values in Zeek Broker's binary format: bytes in, bytes out.
  *
  * <ul>
- *   <li>{@link io.rawline.value.ValueWriter} writes bytes without a tree; {@link io.rawline.value.Zeek} has Zeek's messages.
- *   <li>{@link io.rawline.value.ValueDecoder} checks bytes once and gives a {@link io.rawline.value.ValueView} into them, or
- *       picks one field; {@link io.rawline.value.Envelope} owns bytes and view.
+ *   <li>{@link io.rawline.value.ValueWriter} writes bytes without a tree; {@link io.rawline.value.Zeek} has Zeek's
+ *       messages.
+ *   <li>{@link io.rawline.value.ValueDecoder} checks bytes once and gives a {@link io.rawline.value.ValueView} into
+ *       them, or picks one field; {@link io.rawline.value.Envelope} owns bytes and view.
  *   <li>{@link io.rawline.value.ValueReader} takes values one after the other, to make objects of them.
  *   <li>{@link io.rawline.value.Value} is an owned tree of every type that the format has.
  *   <li>{@link io.rawline.value.TypedJson} and {@link io.rawline.value.PlainJson} show values as JSON and read them.
@@ -24,7 +25,7 @@
  * String uid = event.get(UID).asString("-");
  * }</pre>
  *
- * <p>What is wrong with bytes or texts from outside is a {@link io.rawline.value.ValueException}, which says where and what to
- * do; nothing else is thrown for them.
+ * <p>What is wrong with bytes or texts from outside is a {@link io.rawline.value.ValueException}, which says where and
+ * what to do; nothing else is thrown for them.
  */
 package io.rawline.value;

@@ -37,7 +37,9 @@ class BatchTest {
                 assertEquals(given, texts(batch));
                 if (count >= 100) {
                     assertEquals(codec, batch.header().codec());
-                    assertEquals(codec != Codec.NONE, batch.header().dataBytes() < batch.header().rawBytes());
+                    assertEquals(
+                            codec != Codec.NONE,
+                            batch.header().dataBytes() < batch.header().rawBytes());
                 }
             }
         }
@@ -56,7 +58,10 @@ class BatchTest {
     void aBuilderBeginsAnewAfterEachBatch() {
         for (Codec codec : Codec.values()) {
             BatchBuilder builder = new BatchBuilder(codec, Limits.DEFAULT);
-            assertEquals("batch_empty", assertThrows(BatchException.class, () -> builder.finish(0, 0, 0)).code());
+            assertEquals(
+                    "batch_empty",
+                    assertThrows(BatchException.class, () -> builder.finish(0, 0, 0))
+                            .code());
             for (int count = 20; count < 23; count++) {
                 assertEquals(0, builder.count());
                 assertEquals(64, builder.bytes());
@@ -71,9 +76,14 @@ class BatchTest {
     @Test
     void aBuilderFillsABatchToItsLimitsAndNoFurther() {
         // 64 + 3 × (4 + 12) = 112.
-        Limits[] limits = {new Limits(112, 1 << 20, 1 << 20), new Limits(111, 1 << 20, 1 << 20),
-            new Limits(1 << 20, 3, 1 << 20), new Limits(1 << 20, 1 << 20, 36), new Limits(1 << 20, 1 << 20, 35),
-            new Limits(79, 1 << 20, 1 << 20)};
+        Limits[] limits = {
+            new Limits(112, 1 << 20, 1 << 20),
+            new Limits(111, 1 << 20, 1 << 20),
+            new Limits(1 << 20, 3, 1 << 20),
+            new Limits(1 << 20, 1 << 20, 36),
+            new Limits(1 << 20, 1 << 20, 35),
+            new Limits(79, 1 << 20, 1 << 20)
+        };
         int[] counts = {3, 2, 3, 3, 2, 0};
         for (int i = 0; i < limits.length; i++) {
             BatchBuilder builder = new BatchBuilder(Codec.NONE, limits[i]);
@@ -151,8 +161,10 @@ class BatchTest {
                 bad[at] ^= (byte) (1 << random.nextInt(8));
                 assertThrows(BatchException.class, () -> Batch.parse(ByteBuffer.wrap(bad), Limits.FORMAT));
                 ByteBuffer cut = ByteBuffer.wrap(good, 0, at);
-                assertEquals("batch_truncated",
-                        assertThrows(BatchException.class, () -> Batch.parse(cut, Limits.FORMAT)).code());
+                assertEquals(
+                        "batch_truncated",
+                        assertThrows(BatchException.class, () -> Batch.parse(cut, Limits.FORMAT))
+                                .code());
             }
         }
     }
@@ -172,7 +184,8 @@ class BatchTest {
                     bad[random.nextInt(bad.length)] = (byte) random.nextInt();
                 }
                 try {
-                    ByteBuffer out = Compression.unpack(codec, ByteBuffer.wrap(bad), good.header().rawBytes(), null);
+                    ByteBuffer out = Compression.unpack(
+                            codec, ByteBuffer.wrap(bad), good.header().rawBytes(), null);
                     assertEquals(good.header().rawBytes(), out.remaining());
                 } catch (BatchException error) {
                     assertEquals("batch_decompress", error.code());
@@ -192,11 +205,16 @@ class BatchTest {
             byte[] block = {0x44, 'a', 'b', 'c', 'd', (byte) back, 0, 0x50, 'v', 'w', 'x', 'y', 'z'};
             ByteBuffer scratch = ByteBuffer.wrap(secret.clone());
             if (back == 1) {
-                assertEquals(ByteBuffer.wrap("abcdddddddddvwxyz".getBytes()),
+                assertEquals(
+                        ByteBuffer.wrap("abcdddddddddvwxyz".getBytes()),
                         Compression.unpack(Codec.LZ4, ByteBuffer.wrap(block), 17, scratch));
             } else {
-                assertEquals("batch_decompress", assertThrows(BatchException.class,
-                        () -> Compression.unpack(Codec.LZ4, ByteBuffer.wrap(block), 17, scratch)).code());
+                assertEquals(
+                        "batch_decompress",
+                        assertThrows(
+                                        BatchException.class,
+                                        () -> Compression.unpack(Codec.LZ4, ByteBuffer.wrap(block), 17, scratch))
+                                .code());
             }
         }
     }
@@ -204,10 +222,12 @@ class BatchTest {
     @Test
     void aBatchThatCantBeUnpackedIsNeverPassedOver() {
         Batch good = Batch.parse(build(Codec.ZSTD, compressible(50)), Limits.DEFAULT);
-        ByteBuffer front = ByteBuffer.allocate(68).order(java.nio.ByteOrder.LITTLE_ENDIAN).putInt(64, 100);
+        ByteBuffer front =
+                ByteBuffer.allocate(68).order(java.nio.ByteOrder.LITTLE_ENDIAN).putInt(64, 100);
         BatchHeader header = new BatchHeader(Codec.ZSTD, false, 1, 8, 100, 0, 0, 0, 0);
         ByteBuffer bytes = ByteBuffer.allocate((int) header.batchBytes());
-        for (ByteBuffer piece : SealedBatch.seal(header, front, ByteBuffer.wrap("not zstd".getBytes())).pieces()) {
+        for (ByteBuffer piece : SealedBatch.seal(header, front, ByteBuffer.wrap("not zstd".getBytes()))
+                .pieces()) {
             bytes.put(piece);
         }
         Batch bad = Batch.parse(bytes.flip(), Limits.DEFAULT);
@@ -216,7 +236,9 @@ class BatchTest {
             assertTrue(records.next());
         }
         for (int i = 0; i < 3; i++) {
-            assertEquals("batch_decompress", assertThrows(BatchException.class, records::next).code());
+            assertEquals(
+                    "batch_decompress",
+                    assertThrows(BatchException.class, records::next).code());
         }
         // From behind it on, nobody has to unpack it.
         records = new Records(List.of(good, bad, good), 0, 51, Long.MAX_VALUE, new Scratch());
@@ -231,8 +253,10 @@ class BatchTest {
         ByteBuffer frame = good.data();
         int descriptor = frame.get(4) & 0xff;
         boolean singleSegment = (descriptor & 0x20) != 0;
-        int headerBytes = 5 + (singleSegment ? Math.max(1, new int[] {0, 2, 4, 8}[descriptor >> 6])
-                : 1 + new int[] {0, 2, 4, 8}[descriptor >> 6]);
+        int headerBytes = 5
+                + (singleSegment
+                        ? Math.max(1, new int[] {0, 2, 4, 8}[descriptor >> 6])
+                        : 1 + new int[] {0, 2, 4, 8}[descriptor >> 6]);
         // The same blocks in a frame without a length, whose window is 8 or 16 MiB.
         for (int exponent = 13; exponent <= 14; exponent++) {
             ByteBuffer data = ByteBuffer.allocate(frame.limit()).put(frame.slice(0, 4));
@@ -242,8 +266,8 @@ class BatchTest {
             if (exponent == 13) {
                 assertEquals(good.unpacked(), Compression.unpack(Codec.ZSTD, data, rawBytes, null));
             } else {
-                BatchException error = assertThrows(BatchException.class,
-                        () -> Compression.unpack(Codec.ZSTD, data, rawBytes, null));
+                BatchException error =
+                        assertThrows(BatchException.class, () -> Compression.unpack(Codec.ZSTD, data, rawBytes, null));
                 assertEquals("batch_decompress", error.code());
                 assertTrue(error.getMessage().contains("window log of at most 23"), error.getMessage());
             }
@@ -262,7 +286,8 @@ class BatchTest {
     }
 
     private static String sealError(Limits limits, String data, int... sizes) {
-        return assertThrows(BatchException.class,
-                () -> SealedBatch.of(sizes, ByteBuffer.wrap(data.getBytes()), 0, limits)).code();
+        return assertThrows(
+                        BatchException.class, () -> SealedBatch.of(sizes, ByteBuffer.wrap(data.getBytes()), 0, limits))
+                .code();
     }
 }

@@ -24,7 +24,9 @@ class GoldenBatchTest {
     private final JsonNode cases;
 
     GoldenBatchTest() throws IOException {
-        cases = new ObjectMapper().readTree(Path.of("../vectors/batch/batches.json").toFile()).get("cases");
+        cases = new ObjectMapper()
+                .readTree(Path.of("../vectors/batch/batches.json").toFile())
+                .get("cases");
     }
 
     private static byte[] bytesOf(JsonNode one) {
@@ -33,8 +35,10 @@ class GoldenBatchTest {
 
     private static Limits limitsOf(JsonNode one) {
         JsonNode limits = one.path("limits");
-        return new Limits(limits.path("batch_bytes_max").asLong(0xffff_ffffL),
-                limits.path("records_max").asLong(0xffff_ffffL), limits.path("raw_bytes_max").asLong(0xffff_ffffL));
+        return new Limits(
+                limits.path("batch_bytes_max").asLong(0xffff_ffffL),
+                limits.path("records_max").asLong(0xffff_ffffL),
+                limits.path("raw_bytes_max").asLong(0xffff_ffffL));
     }
 
     private static long number(JsonNode fields, String name) {
@@ -42,10 +46,16 @@ class GoldenBatchTest {
     }
 
     private static BatchHeader headerOf(JsonNode fields) {
-        return new BatchHeader(Codec.valueOf(fields.get("codec").asText().toUpperCase()),
-                fields.get("slice").asBoolean(), fields.get("records").size(), number(fields, "data_bytes"),
-                number(fields, "raw_bytes"), number(fields, "created_us"), number(fields, "producer_id"),
-                number(fields, "sequence"), (int) number(fields, "crc32c"));
+        return new BatchHeader(
+                Codec.valueOf(fields.get("codec").asText().toUpperCase()),
+                fields.get("slice").asBoolean(),
+                fields.get("records").size(),
+                number(fields, "data_bytes"),
+                number(fields, "raw_bytes"),
+                number(fields, "created_us"),
+                number(fields, "producer_id"),
+                number(fields, "sequence"),
+                (int) number(fields, "crc32c"));
     }
 
     private static List<String> recordsOf(JsonNode fields) {
@@ -68,10 +78,18 @@ class GoldenBatchTest {
 
     /** The same bytes where a caller may have them. */
     private static List<ByteBuffer> places(byte[] bytes) {
-        ByteBuffer direct = ByteBuffer.allocateDirect(bytes.length + 3).position(3).put(bytes).position(3);
-        ByteBuffer inTheMiddle = ByteBuffer.allocate(bytes.length + 5).position(5).put(bytes).position(5);
-        return List.of(ByteBuffer.wrap(bytes), ByteBuffer.wrap(bytes).asReadOnlyBuffer(), direct,
-                direct.asReadOnlyBuffer(), inTheMiddle);
+        ByteBuffer direct = ByteBuffer.allocateDirect(bytes.length + 3)
+                .position(3)
+                .put(bytes)
+                .position(3);
+        ByteBuffer inTheMiddle =
+                ByteBuffer.allocate(bytes.length + 5).position(5).put(bytes).position(5);
+        return List.of(
+                ByteBuffer.wrap(bytes),
+                ByteBuffer.wrap(bytes).asReadOnlyBuffer(),
+                direct,
+                direct.asReadOnlyBuffer(),
+                inTheMiddle);
     }
 
     @Test
@@ -117,7 +135,8 @@ class GoldenBatchTest {
     @Test
     void goldenBytesAreCheckedAsTheyArrive() {
         for (JsonNode one : cases) {
-            if (one.path("one").asBoolean() || "batch_decompress".equals(one.path("error").asText())) {
+            if (one.path("one").asBoolean()
+                    || "batch_decompress".equals(one.path("error").asText())) {
                 continue;
             }
             for (int length : new int[] {1, 5, 64, 1000}) {
@@ -132,11 +151,14 @@ class GoldenBatchTest {
                         checker.advance(buffer, next);
                         end = next;
                     }
-                    assertEquals(one.get("batches").size(), checker.finish(buffer, bytes.length).size());
+                    assertEquals(
+                            one.get("batches").size(),
+                            checker.finish(buffer, bytes.length).size());
                 } catch (BatchException broken) {
                     found = broken.code();
                 }
-                assertEquals(one.path("error").asText(null), found, one.get("name").asText());
+                assertEquals(
+                        one.path("error").asText(null), found, one.get("name").asText());
             }
         }
     }
@@ -154,18 +176,21 @@ class GoldenBatchTest {
                     continue;
                 }
                 byte[] data = HexFormat.of().parseHex(String.join("", recordsOf(fields)));
-                ByteBuffer front =
-                        ByteBuffer.allocate((int) header.dataPosition()).order(ByteOrder.LITTLE_ENDIAN).position(64);
+                ByteBuffer front = ByteBuffer.allocate((int) header.dataPosition())
+                        .order(ByteOrder.LITTLE_ENDIAN)
+                        .position(64);
                 recordsOf(fields).forEach(record -> front.putInt(record.length() / 2));
                 ByteBuffer whole = ByteBuffer.allocate((int) header.batchBytes());
-                for (ByteBuffer piece : SealedBatch.seal(header, front.rewind(), ByteBuffer.wrap(data)).pieces()) {
+                for (ByteBuffer piece : SealedBatch.seal(header, front.rewind(), ByteBuffer.wrap(data))
+                        .pieces()) {
                     whole.put(piece);
                 }
                 byte[] expected = new byte[position - before];
                 System.arraycopy(bytesOf(one), before, expected, 0, expected.length);
                 assertArrayEquals(expected, whole.array(), one.get("name").asText());
                 if (!header.slice()) {
-                    assertArrayEquals(expected, built(fields, header), one.get("name").asText());
+                    assertArrayEquals(
+                            expected, built(fields, header), one.get("name").asText());
                 }
                 written++;
             }
@@ -179,16 +204,30 @@ class GoldenBatchTest {
             assertTrue(builder.add(ByteBuffer.wrap(HexFormat.of().parseHex(record))));
         }
         assertEquals(header.batchBytes(), builder.bytes());
-        return builder.finish(header.createdUs(), header.producerId(), header.sequence()).array();
+        return builder.finish(header.createdUs(), header.producerId(), header.sequence())
+                .array();
     }
 
     @Test
     void everyErrorOfAReaderHasAGoldenCase() {
         Set<String> codes = new HashSet<>();
         cases.forEach(one -> codes.add(one.path("error").asText()));
-        assertTrue(codes.containsAll(List.of("batch_truncated", "batch_trailing_bytes", "batch_magic", "batch_version",
-                "batch_codec", "batch_reserved", "batch_empty", "batch_length", "batch_sizes_overflow",
-                "batch_sizes_sum", "batch_data_length", "batch_crc", "batch_limit", "batch_decompress")),
+        assertTrue(
+                codes.containsAll(List.of(
+                        "batch_truncated",
+                        "batch_trailing_bytes",
+                        "batch_magic",
+                        "batch_version",
+                        "batch_codec",
+                        "batch_reserved",
+                        "batch_empty",
+                        "batch_length",
+                        "batch_sizes_overflow",
+                        "batch_sizes_sum",
+                        "batch_data_length",
+                        "batch_crc",
+                        "batch_limit",
+                        "batch_decompress")),
                 codes::toString);
     }
 
@@ -196,7 +235,9 @@ class GoldenBatchTest {
     void theExampleInTheDocumentationIsABatch() throws IOException {
         String text = Files.readString(Path.of("../docs/format.md"));
         StringBuilder hex = new StringBuilder();
-        text.split("```hex\n")[1].split("```")[0].lines()
+        text.split("```hex\n")[1]
+                .split("```")[0]
+                .lines()
                 .forEach(line -> hex.append(line.split("│")[0].replaceAll("\\s", "")));
         Batch batch = Batch.parse(ByteBuffer.wrap(HexFormat.of().parseHex(hex)), Limits.FORMAT);
         assertEquals(List.of("68656c6c6f", "", "776f726c6421"), recordsOf(batch));

@@ -15,6 +15,8 @@ class AddressTest {
         assertEquals(443, Address.parse("https://a_b").port());
         assertEquals(80, Address.parse("http://gate.example").port());
         assertEquals(443, Address.parse("https://gate.example").port());
-        assertEquals("a%20b%26c%3Dd%2F%C3%BC-._~".toLowerCase(), Address.queryValue("a b&c=d/ü-._~").toLowerCase());
+        assertEquals(
+                "a%20b%26c%3Dd%2F%C3%BC-._~".toLowerCase(),
+                Address.queryValue("a b&c=d/ü-._~").toLowerCase());
     }
 }

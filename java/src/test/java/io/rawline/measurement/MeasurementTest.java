@@ -46,8 +46,8 @@ class MeasurementTest {
         return tags;
     }
 
-    private static final Map<String, String> ARTICLE_TAGS = tags(
-            "tag1", "value1", "tag4", "value4", "tag5", "value5", "tag2", "value2", "tag3", "value3");
+    private static final Map<String, String> ARTICLE_TAGS =
+            tags("tag1", "value1", "tag4", "value4", "tag5", "value5", "tag2", "value2", "tag3", "value3");
 
     private static byte[] copyOf(ByteBuffer buffer) {
         byte[] bytes = new byte[buffer.remaining()];
@@ -82,10 +82,12 @@ class MeasurementTest {
             List<byte[]> messages = java.util.Collections.nCopies(100, golden);
             assertEquals(new Counts(100, 100, 0, 0), decode(decoder, messages, out));
             for (int row = 0; row < 100; row++) {
-                assertEquals("0 1600000000000 1.0", out.series()[row] + " " + out.timeMs()[row] + " " + out.value()[row]);
+                assertEquals(
+                        "0 1600000000000 1.0", out.series()[row] + " " + out.timeMs()[row] + " " + out.value()[row]);
             }
             assertEquals("metric.name", decoder.table().metric(0));
-            assertEquals("{tag1=value1, tag2=value2, tag3=value3, tag4=value4, tag5=value5}",
+            assertEquals(
+                    "{tag1=value1, tag2=value2, tag3=value3, tag4=value4, tag5=value5}",
                     decoder.table().tags(0).toString());
             assertNull(decoder.table().metric(1));
             assertNull(decoder.table().tags(-1));
@@ -97,7 +99,9 @@ class MeasurementTest {
         // Of the specification's own example, a schema that is a string.
         assertEquals(0x8f01_4872_6345_03c7L, MeasurementShape.fingerprint("\"string\""));
         byte[] golden = golden("measurement-single-object.hex");
-        assertArrayEquals(Arrays.copyOf(golden, 10), MeasurementShape.singleObject(ValueType.LONG).head());
+        assertArrayEquals(
+                Arrays.copyOf(golden, 10),
+                MeasurementShape.singleObject(ValueType.LONG).head());
         assertTrue(MeasurementShape.MEASUREMENT_SCHEMA.endsWith("{\"name\":\"value\",\"type\":\"double\"}]}"));
         assertEquals(ValueType.DOUBLE, MeasurementShape.DEFAULT.value());
     }
@@ -126,8 +130,10 @@ class MeasurementTest {
         for (int round = 0; round < 2; round++) {
             Columns out = new Columns();
             assertEquals(messages.size(), decode(decoder, messages, out).rows());
-            assertArrayEquals(Arrays.copyOf(expected.series(), expected.rows()), Arrays.copyOf(out.series(), out.rows()));
-            assertArrayEquals(Arrays.copyOf(expected.timeMs(), expected.rows()), Arrays.copyOf(out.timeMs(), out.rows()));
+            assertArrayEquals(
+                    Arrays.copyOf(expected.series(), expected.rows()), Arrays.copyOf(out.series(), out.rows()));
+            assertArrayEquals(
+                    Arrays.copyOf(expected.timeMs(), expected.rows()), Arrays.copyOf(out.timeMs(), out.rows()));
             assertArrayEquals(Arrays.copyOf(expected.value(), expected.rows()), Arrays.copyOf(out.value(), out.rows()));
         }
         assertEquals(2, decoder.table().size());
@@ -165,12 +171,16 @@ class MeasurementTest {
         byte[] tooLong = copyOf(longs.encode("m", Map.of(), 0, 1L << 31));
         MeasurementDecoder decoder = decoder(ints);
         assertEquals(new Counts(2, 0, 0, 2), decode(decoder, List.of(tooLong, tooLong), new Columns()));
-        assertEquals(new MessageFault(1, "value", 4, Fault.INTEGER_TOO_LONG), decoder.faults().get(1));
+        assertEquals(
+                new MessageFault(1, "value", 4, Fault.INTEGER_TOO_LONG),
+                decoder.faults().get(1));
     }
 
     @Test
     void framesAreChecked() {
-        List<MeasurementShape> shapes = List.of(LONGS, MeasurementShape.registry(0x102, ValueType.LONG),
+        List<MeasurementShape> shapes = List.of(
+                LONGS,
+                MeasurementShape.registry(0x102, ValueType.LONG),
                 MeasurementShape.singleObject(0x0102_0304_0506_0708L, ValueType.LONG));
         List<byte[]> messages = new ArrayList<>();
         for (MeasurementShape shape : shapes) {
@@ -219,7 +229,10 @@ class MeasurementTest {
                 // A length that takes more bytes than it needs.
                 raw(0x82, 0x80, 0, (int) 'm', 4, "a", "1", "b", "2", 0x80, 0, 2, 2),
                 raw("m", 2, "a", "1", 0, 2, 2));
-        assertEquals(new Counts(7, 7, 0, 0), decode(decoder, messages, out), decoder.faults().toString());
+        assertEquals(
+                new Counts(7, 7, 0, 0),
+                decode(decoder, messages, out),
+                decoder.faults().toString());
         assertArrayEquals(new int[] {0, 0, 0, 0, 0, 0, 1}, Arrays.copyOf(out.series(), 7));
         assertEquals(0, decoder.table().intern("m", tags("b", "2", "a", "1")));
         assertEquals(Map.of("a", "1"), decoder.table().tags(1));
@@ -241,8 +254,10 @@ class MeasurementTest {
             {raw("m", 1, 1, 0, 2, 2), "tags", 2, Fault.LENGTH},
             {raw("m", 1, 60, 0, 2, 2), "tags", 2, Fault.LENGTH},
             {raw("m", 0, 2, 2, 2), "end", 5, Fault.REMAINDER},
-            {raw("m", 0, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 2, 2), "time", 3, Fault.INTEGER_TOO_LONG},
-            {raw("m", 0, 2, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 2), "value", 4, Fault.INTEGER_TOO_LONG},
+            {raw("m", 0, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 2, 2), "time", 3, Fault.INTEGER_TOO_LONG
+            },
+            {raw("m", 0, 2, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 2), "value", 4, Fault.INTEGER_TOO_LONG
+            },
         };
         MeasurementDecoder decoder = decoder(LONGS);
         for (Object[] expected : cases) {
@@ -250,7 +265,8 @@ class MeasurementTest {
             for (int round = 0; round < 2; round++) {
                 assertFalse(decoder.decode(ByteBuffer.wrap((byte[]) expected[0]), new Columns()));
                 MessageFault fault = decoder.faults().get(0);
-                assertEquals(expected[1] + " " + expected[2] + " " + expected[3],
+                assertEquals(
+                        expected[1] + " " + expected[2] + " " + expected[3],
                         fault.field() + " " + fault.position() + " " + fault.fault());
             }
         }
@@ -373,8 +389,10 @@ class MeasurementTest {
         MeasurementDecoder warm = decoder(LONGS);
         int rows = 0;
         for (int round = 0; round < 1_500; round++) {
-            byte[] message = copyOf(encoder.encode("m" + random.nextInt(3),
-                    random.nextBoolean() ? tags("a", "b", "c", "d") : Map.of(), random.nextLong() >> random.nextInt(64),
+            byte[] message = copyOf(encoder.encode(
+                    "m" + random.nextInt(3),
+                    random.nextBoolean() ? tags("a", "b", "c", "d") : Map.of(),
+                    random.nextLong() >> random.nextInt(64),
                     random.nextLong() >> random.nextInt(64)));
             warm.decode(ByteBuffer.wrap(message), new Columns());
             message = Arrays.copyOf(message, Math.max(0, message.length + random.nextInt(3) - 1));
@@ -411,7 +429,8 @@ class MeasurementTest {
             identities[series] = Identity.of(MeasurementShape.DEFAULT, "metric" + series, ARTICLE_TAGS);
         }
         for (int message = 0; message < lengths.length; message++) {
-            byte[] bytes = copyOf(encoder.encode(identities[message % 10], 1_600_000_000_000L + message, message / 3.0));
+            byte[] bytes =
+                    copyOf(encoder.encode(identities[message % 10], 1_600_000_000_000L + message, message / 3.0));
             block.writeBytes(bytes);
             lengths[message] = bytes.length;
         }

@@ -18,11 +18,14 @@ import org.junit.jupiter.api.Test;
 /** Measurements that other schemas wrote; their bytes and fingerprint were made by another implementation, fastavro. */
 class WriterSchemaTest {
     /** In another order, under names that tell the old ones, with a nullable time in microseconds and more fields. */
-    private static final String LATER = """
+    private static final String LATER =
+            """
             {"type": "record", "name": "Sample", "namespace": "later", "doc": "x", "fields": [
             {"name": "reading", "type": ["null", "float"], "aliases": ["value"]},
-            {"name": "unit", "type": ["null", {"type": "enum", "name": "Unit", "symbols": ["MS", "S"]}], "default": null},
-            {"name": "at", "aliases": ["logtime"], "type": ["null", {"type": "long", "logicalType": "timestamp-micros"}]},
+            {"name": "unit", "type": ["null", {"type": "enum", "name": "Unit", "symbols": ["MS", "S"]}],
+             "default": null},
+            {"name": "at", "aliases": ["logtime"],
+             "type": ["null", {"type": "long", "logicalType": "timestamp-micros"}]},
             {"name": "labels", "aliases": ["tags"], "type": {"type": "map", "values": ["null", "string"]}},
             {"name": "history", "type": {"type": "array", "items": "double"}},
             {"name": "origin", "type": ["null", {"type": "record", "name": "Node", "fields": [
@@ -31,8 +34,9 @@ class WriterSchemaTest {
               {"name": "previous", "type": ["null", "other.Key"]}]}]},
             {"name": "metric", "type": "bytes"}]}""";
     /** Metric m1, tags host h1 and zone z, 0.5 at 1,600,000,000,000,999 µs, and all of the other fields. */
-    private static final String FULL = "020000003f020202ce8fa0faa0ccd7050408686f737402046831087a6f6e6502027a00040000000000"
-            + "00f03f00000000000000400002616263010264656600000278797a00046d31";
+    private static final String FULL =
+            "020000003f020202ce8fa0faa0ccd7050408686f737402046831087a6f6e6502027a00040000000000"
+                    + "00f03f00000000000000400002616263010264656600000278797a00046d31";
     /** The same metric without tags, -2 at -1 µs; what can be null is. */
     private static final String SPARE = "02000000c0000201000000046d31";
 
@@ -63,8 +67,11 @@ class WriterSchemaTest {
         MeasurementDecoder decoder = new MeasurementDecoder(WriterSchema.bare(schema), table);
         boolean isRead = decoder.decode(ByteBuffer.wrap(bytes(hex)), this::add);
         assertEquals(isRead, decoder.faults().isEmpty());
-        return isRead ? rows.get(0) : decoder.faults().get(0).field() + " " + decoder.faults().get(0).position() + " "
-                + decoder.faults().get(0).fault();
+        return isRead
+                ? rows.get(0)
+                : decoder.faults().get(0).field() + " "
+                        + decoder.faults().get(0).position() + " "
+                        + decoder.faults().get(0).fault();
     }
 
     @Test
@@ -84,32 +91,63 @@ class WriterSchemaTest {
     void theFingerprintIsThatOfTheCanonicalForm() {
         assertEquals(0xf9ff596f78a1b9dcL, WriterSchema.bare(LATER).fingerprint());
         WriterSchema own = WriterSchema.singleObject(MeasurementShape.MEASUREMENT_SCHEMA);
-        assertEquals(HexFormat.of().formatHex(MeasurementShape.DEFAULT.head()), HexFormat.of().formatHex(own.head()));
+        assertEquals(
+                HexFormat.of().formatHex(MeasurementShape.DEFAULT.head()),
+                HexFormat.of().formatHex(own.head()));
         assertEquals(ValueType.DOUBLE, own.shape());
         assertNull(WriterSchema.bare(LATER).shape());
         for (WriterSchema framed : List.of(WriterSchema.singleObject(LATER), WriterSchema.registry(7, LATER))) {
             MeasurementDecoder decoder = new MeasurementDecoder(framed, table);
             byte[] spare = bytes(SPARE);
-            byte[] message = ByteBuffer.allocate(framed.head().length + spare.length).put(framed.head()).put(spare).array();
+            byte[] message = ByteBuffer.allocate(framed.head().length + spare.length)
+                    .put(framed.head())
+                    .put(spare)
+                    .array();
             rows.clear();
             Counts counts = decoder.decode(message, 0, new int[] {message.length, 0}, 2, this::add);
             assertEquals(new Counts(2, 1, 0, 1), counts);
             assertEquals(List.of("m1{} -1 -2.0"), rows);
-            assertEquals(new MessageFault(1, "frame", 0, Fault.FRAME), decoder.faults().get(0));
+            assertEquals(
+                    new MessageFault(1, "frame", 0, Fault.FRAME),
+                    decoder.faults().get(0));
         }
     }
 
     @Test
     void numbersAreWidenedAndStringsMayBeBytes() {
-        assertEquals("m{} 3 -2.0", read(schema("metric", "\"string\"", "logtime", "\"int\"", "value", "\"int\""), "026d0603"));
-        assertEquals("m{} 3 -2.0",
-                read(schema("value", "\"long\"", "metric", "[\"bytes\", \"string\"]", "logtime", "\"long\""), "0302026d06"));
-        assertEquals("m{a=b} 0 1.5", read(schema("metric", "\"string\"", "tags", TAGS, "logtime",
-                "{\"type\": \"long\", \"logicalType\": \"timestamp-nanos\"}", "value", "\"double\""),
-                "026d02026102620002000000000000f83f"));
+        assertEquals(
+                "m{} 3 -2.0",
+                read(schema("metric", "\"string\"", "logtime", "\"int\"", "value", "\"int\""), "026d0603"));
+        assertEquals(
+                "m{} 3 -2.0",
+                read(
+                        schema("value", "\"long\"", "metric", "[\"bytes\", \"string\"]", "logtime", "\"long\""),
+                        "0302026d06"));
+        assertEquals(
+                "m{a=b} 0 1.5",
+                read(
+                        schema(
+                                "metric",
+                                "\"string\"",
+                                "tags",
+                                TAGS,
+                                "logtime",
+                                "{\"type\": \"long\", \"logicalType\": \"timestamp-nanos\"}",
+                                "value",
+                                "\"double\""),
+                        "026d02026102620002000000000000f83f"));
         // Any other logical type of a number is the number.
-        assertEquals("m{} 1 0.0", read(schema("metric", "{\"type\": \"string\", \"logicalType\": \"uuid\"}", "logtime",
-                "\"long\"", "value", "[\"null\", \"double\", \"int\"]"), "026d020400"));
+        assertEquals(
+                "m{} 1 0.0",
+                read(
+                        schema(
+                                "metric",
+                                "{\"type\": \"string\", \"logicalType\": \"uuid\"}",
+                                "logtime",
+                                "\"long\"",
+                                "value",
+                                "[\"null\", \"double\", \"int\"]"),
+                        "026d020400"));
     }
 
     @Test
@@ -128,24 +166,60 @@ class WriterSchemaTest {
 
     @Test
     void schemasThatNoMeasurementCanBeReadByAreRefused() {
-        String[][] unfit = {{"\"long\"", "no record"}, {"[1", "no JSON"}, {"7", "neither a name"}, {"\"x\"", "not defined"},
+        String[][] unfit = {
+            {"\"long\"", "no record"},
+            {"[1", "no JSON"},
+            {"7", "neither a name"},
+            {"\"x\"", "not defined"},
             {schema("metric", "\"string\"", "value", "\"long\""), "\"logtime\""},
             {schema("metric", "\"int\"", "logtime", "\"long\"", "value", "\"long\""), "a string"},
             {schema("metric", "\"string\"", "logtime", "\"double\"", "value", "\"long\""), "a long"},
             {schema("metric", "\"string\"", "logtime", "\"long\"", "value", "[\"null\", \"string\"]"), "a number"},
-            {schema("metric", "\"string\"", "tags", "{\"type\": \"map\", \"values\": \"int\"}", "logtime", "\"long\"",
-                    "value", "\"long\""), "a map of strings"},
-            {schema("metric", "\"string\"", "logtime", "{\"type\": \"int\", \"logicalType\": \"date\"}", "value", "\"int\""),
-                "date"},
-            {schema("metric", "\"string\"", "logtime", "[\"int\", {\"type\": \"long\", \"logicalType\": \"timestamp-micros\"}]",
-                    "value", "\"int\""), "several units"},
-            {schema("a", "\"int\"", "a", "\"int\""), "twice"}, {schema("a", "[\"int\", \"int\"]"), "twice"},
+            {
+                schema(
+                        "metric",
+                        "\"string\"",
+                        "tags",
+                        "{\"type\": \"map\", \"values\": \"int\"}",
+                        "logtime",
+                        "\"long\"",
+                        "value",
+                        "\"long\""),
+                "a map of strings"
+            },
+            {
+                schema(
+                        "metric",
+                        "\"string\"",
+                        "logtime",
+                        "{\"type\": \"int\", \"logicalType\": \"date\"}",
+                        "value",
+                        "\"int\""),
+                "date"
+            },
+            {
+                schema(
+                        "metric",
+                        "\"string\"",
+                        "logtime",
+                        "[\"int\", {\"type\": \"long\", \"logicalType\": \"timestamp-micros\"}]",
+                        "value",
+                        "\"int\""),
+                "several units"
+            },
+            {schema("a", "\"int\"", "a", "\"int\""), "twice"},
+            {schema("a", "[\"int\", \"int\"]"), "twice"},
             {schema("a", "{\"type\": \"fixed\", \"name\": \"F\", \"size\": -1}"), "no size"},
             {schema("a", "{\"type\": \"enum\", \"name\": \"a b\", \"symbols\": []}"), "no name"},
-            {schema("a", "{\"type\": \"array\"}"), "neither a name"}, {"{\"type\": \"record\", \"name\": \"R\"}", "no fields"},
-            {"{\"type\": \"union\"}", "array"}, {"{}", "neither a name"}, {"[".repeat(100_000), "no JSON"}};
+            {schema("a", "{\"type\": \"array\"}"), "neither a name"},
+            {"{\"type\": \"record\", \"name\": \"R\"}", "no fields"},
+            {"{\"type\": \"union\"}", "array"},
+            {"{}", "neither a name"},
+            {"[".repeat(100_000), "no JSON"}
+        };
         for (String[] each : unfit) {
-            String message = assertThrows(MeasurementException.class, () -> WriterSchema.bare(each[0]), each[0]).getMessage();
+            String message = assertThrows(MeasurementException.class, () -> WriterSchema.bare(each[0]), each[0])
+                    .getMessage();
             assertTrue(message.contains(each[1]), message);
         }
     }
@@ -156,13 +230,18 @@ class WriterSchemaTest {
                 + "{\"name\": \"value\", \"type\": \"long\"}]}";
         String begin = "{\"type\": \"record\", \"name\": \"M\", \"fields\": [{\"name\": \"x\", \"type\": ";
         // 2^62 nulls; records in records without end; records of no bytes whose number doubles with each level.
-        assertEquals("x 9 PARTS", read(begin + "{\"type\": \"array\", \"items\": \"null\"}}" + rest, "feffffffffffffff7f"));
-        assertEquals("x 0 PARTS", read(begin + "{\"type\": \"record\", \"name\": \"R\", \"fields\": ["
-                + "{\"name\": \"r\", \"type\": \"R\"}]}}" + rest, "00"));
+        assertEquals(
+                "x 9 PARTS", read(begin + "{\"type\": \"array\", \"items\": \"null\"}}" + rest, "feffffffffffffff7f"));
+        assertEquals(
+                "x 0 PARTS",
+                read(
+                        begin + "{\"type\": \"record\", \"name\": \"R\", \"fields\": ["
+                                + "{\"name\": \"r\", \"type\": \"R\"}]}}" + rest,
+                        "00"));
         String doubled = "{\"type\": \"record\", \"name\": \"R0\", \"fields\": []}";
         for (int level = 1; level < 30; level++) {
-            doubled = "{\"type\": \"record\", \"name\": \"R" + level + "\", \"fields\": [{\"name\": \"a\", \"type\": " + doubled
-                    + "}, {\"name\": \"b\", \"type\": \"R" + (level - 1) + "\"}]}";
+            doubled = "{\"type\": \"record\", \"name\": \"R" + level + "\", \"fields\": [{\"name\": \"a\", \"type\": "
+                    + doubled + "}, {\"name\": \"b\", \"type\": \"R" + (level - 1) + "\"}]}";
         }
         assertEquals("x 0 PARTS", read(begin + doubled + "}" + rest, "00"));
     }
@@ -175,10 +254,11 @@ class WriterSchemaTest {
         for (int round = 0; round < 20_000; round++) {
             byte[] bytes = bytes(random.nextInt(3) > 0 ? FULL : SPARE);
             for (int changes = 1 + random.nextInt(3); changes > 0; changes--) {
-                bytes[random.nextInt(bytes.length)] = (byte) (random.nextBoolean() ? random.nextInt() : random.nextInt(8));
+                bytes[random.nextInt(bytes.length)] =
+                        (byte) (random.nextBoolean() ? random.nextInt() : random.nextInt(8));
             }
             int length = random.nextInt(5) > 0 ? bytes.length : random.nextInt(bytes.length);
-            read += decoder.decode(ByteBuffer.wrap(bytes, 0, length), (series, timeMs, value) -> { }) ? 1 : 0;
+            read += decoder.decode(ByteBuffer.wrap(bytes, 0, length), (series, timeMs, value) -> {}) ? 1 : 0;
         }
         assertTrue(read > 1000 && read < 15_000, read + " read");
         int taken = 0;
@@ -186,7 +266,10 @@ class WriterSchemaTest {
             StringBuilder changed = new StringBuilder(LATER);
             for (int changes = random.nextInt(3); changes > 0; changes--) {
                 int at = random.nextInt(changed.length());
-                changed.replace(at, at + random.nextInt(3), "{}[]\":, x1".substring(random.nextInt(10)).substring(0, 1));
+                changed.replace(
+                        at,
+                        at + random.nextInt(3),
+                        "{}[]\":, x1".substring(random.nextInt(10)).substring(0, 1));
             }
             try {
                 WriterSchema.singleObject(changed.toString());

@@ -9,8 +9,7 @@ public final class Background {
         void run() throws IOException;
     }
 
-    private Background() {
-    }
+    private Background() {}
 
     public static void start(Work work) {
         Thread thread = new Thread(() -> {

@@ -9,8 +9,7 @@ import java.util.List;
 
 /** Batches for tests. */
 public final class Batches {
-    private Batches() {
-    }
+    private Batches() {}
 
     public static ByteBuffer build(Codec codec, List<String> records) {
         BatchBuilder builder = new BatchBuilder(codec, Limits.DEFAULT);

@@ -69,7 +69,9 @@ public final class Broker implements AutoCloseable {
     }
 
     private void signal(String name) throws IOException, InterruptedException {
-        new ProcessBuilder("kill", "-" + name, Long.toString(process.pid())).start().waitFor();
+        new ProcessBuilder("kill", "-" + name, Long.toString(process.pid()))
+                .start()
+                .waitFor();
     }
 
     private boolean isPaused() throws IOException {
@@ -99,8 +101,8 @@ public final class Broker implements AutoCloseable {
     }
 
     private void serve(String listen) throws IOException {
-        List<String> command = new ArrayList<>(List.of(binary(), "serve", "--listen", listen, "--memory", "128MiB",
-                "--storage", directory.toString()));
+        List<String> command = new ArrayList<>(List.of(
+                binary(), "serve", "--listen", listen, "--memory", "128MiB", "--storage", directory.toString()));
         command.addAll(flags);
         ProcessBuilder builder = new ProcessBuilder(command).redirectOutput(ProcessBuilder.Redirect.DISCARD);
         builder.environment().clear();

@@ -31,8 +31,10 @@ final class Bodies {
         if (error != null) {
             // The reader that passes over values does not see what is nested too deep or there twice.
             if (skipped == null) {
-                assertTrue(error.reason() == ValueException.Reason.NOT_UNIQUE
-                        || error.reason() == ValueException.Reason.TOO_DEEP, error.getMessage());
+                assertTrue(
+                        error.reason() == ValueException.Reason.NOT_UNIQUE
+                                || error.reason() == ValueException.Reason.TOO_DEEP,
+                        error.getMessage());
             }
             return;
         }
@@ -55,7 +57,11 @@ final class Bodies {
         ValueView both = new ValueDecoder(new Limits(256, 1 << 20, 16 << 20)).decode(writer.toByteBuffer());
         assertEquals(tree, both.get(0).toValue());
         assertEquals(other, both.get(1).toValue());
-        assertEquals(tree, new ValueDecoder(limits).decode(ByteBuffer.wrap(bytes).asReadOnlyBuffer()).toValue());
+        assertEquals(
+                tree,
+                new ValueDecoder(limits)
+                        .decode(ByteBuffer.wrap(bytes).asReadOnlyBuffer())
+                        .toValue());
     }
 
     static ValueException errorOf(Runnable run) {
@@ -82,8 +88,13 @@ final class Bodies {
             size = vector.values().size();
             for (int index = 0; index < size; index++) {
                 same(vector.values().get(index), view.get(index), picker);
-                assertEquals(view.get(index), picker.pick(
-                        view.bytes, Nodes.position(view.node), view.end() - Nodes.position(view.node), Step.at(index)));
+                assertEquals(
+                        view.get(index),
+                        picker.pick(
+                                view.bytes,
+                                Nodes.position(view.node),
+                                view.end() - Nodes.position(view.node),
+                                Step.at(index)));
             }
         } else if (tree instanceof Value.Set set) {
             size = set.values().size();
@@ -100,7 +111,9 @@ final class Bodies {
         assertSame(ValueView.NONE, view.get(-1));
         assertSame(ValueView.NONE, view.keyAt(size));
         assertSame(ValueView.NONE, view.valueAt(-1));
-        assertEquals(view.kind() == Kind.VECTOR || view.kind() == Kind.SET ? size : 0, view.elements().size());
+        assertEquals(
+                view.kind() == Kind.VECTOR || view.kind() == Kind.SET ? size : 0,
+                view.elements().size());
         assertFalse(view.toString().isEmpty());
     }
 
@@ -118,8 +131,10 @@ final class Bodies {
                 assertEquals(view.valueAt(index), view.get(key.asString()));
                 assertEquals(view.valueAt(index), view.get(field));
                 assertEquals(view.valueAt(index), view.get(field));
-                assertEquals(view.valueAt(index), picker.pick(
-                        view.bytes, Nodes.position(view.node), view.end() - Nodes.position(view.node), field));
+                assertEquals(
+                        view.valueAt(index),
+                        picker.pick(
+                                view.bytes, Nodes.position(view.node), view.end() - Nodes.position(view.node), field));
             }
         }
     }
@@ -135,6 +150,7 @@ final class Bodies {
             return set.values().stream().anyMatch(Bodies::hasSubnormal);
         }
         return value instanceof Value.Table table
-                && table.pairs().stream().anyMatch(pair -> hasSubnormal(pair.getKey()) || hasSubnormal(pair.getValue()));
+                && table.pairs().stream()
+                        .anyMatch(pair -> hasSubnormal(pair.getKey()) || hasSubnormal(pair.getValue()));
     }
 }

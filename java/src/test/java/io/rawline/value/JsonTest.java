@@ -23,8 +23,13 @@ class JsonTest {
     private static final ObjectMapper JACKSON = new ObjectMapper();
 
     /** Where this reader's verdict differs from the original's on purpose; docs/values.md has the reasons. */
-    private static final Set<String> STRICTER = Set.of("json_real_nan_literal", "json_subnet_bad_len",
-            "json_port_unknown_proto", "json_port_overflow", "json_port_text", "json_string_vertical_tab_escape");
+    private static final Set<String> STRICTER = Set.of(
+            "json_real_nan_literal",
+            "json_subnet_bad_len",
+            "json_port_unknown_proto",
+            "json_port_overflow",
+            "json_port_text",
+            "json_string_vertical_tab_escape");
 
     /** Exact here, rounded or misread there. */
     private static final Map<String, String> EXACT = Map.of(
@@ -53,7 +58,8 @@ class JsonTest {
         int read = 0;
         int same = 0;
         for (JsonNode vector : Vectors.read("values")) {
-            if (!vector.get("json_roundtrip").asText().equals("exact") || vector.path("json").isNull()) {
+            if (!vector.get("json_roundtrip").asText().equals("exact")
+                    || vector.path("json").isNull()) {
                 continue;
             }
             String json = vector.get("json_text").asText();
@@ -92,10 +98,13 @@ class JsonTest {
         assertEquals("{\"@data-type\":\"real\",\"data\":\"nan\"}", written("04ffffffffffffffff"));
         assertEquals("{\"@data-type\":\"real\",\"data\":3.141592653589793}", written("04400921fb54442d18"));
         assertEquals("{\"@data-type\":\"string\",\"data\":\"a\\u000b\\u0000\"}", written("0503610b00"));
-        assertEquals("{\"@data-type\":\"timestamp\",\"data\":\"2022-04-10T07:00:00.123456789\"}",
+        assertEquals(
+                "{\"@data-type\":\"timestamp\",\"data\":\"2022-04-10T07:00:00.123456789\"}",
                 written("0916e476d034142d15"));
-        assertEquals("{\"@data-type\":\"timestamp\",\"data\":\"1969-12-31T23:59:59.500\"}", written("09ffffffffe2329b00"));
-        assertEquals("{\"@data-type\":\"string\",\"@bytes\":\"fffe80\",\"data\":\"\ufffd\ufffd\ufffd\"}",
+        assertEquals(
+                "{\"@data-type\":\"timestamp\",\"data\":\"1969-12-31T23:59:59.500\"}", written("09ffffffffe2329b00"));
+        assertEquals(
+                "{\"@data-type\":\"string\",\"@bytes\":\"fffe80\",\"data\":\"\ufffd\ufffd\ufffd\"}",
                 written("0503fffe80"));
         // A prefix that no address has, and one with bits behind it.
         for (String subnet : new String[] {
@@ -111,9 +120,30 @@ class JsonTest {
     @Test
     void realsAreTheShortestTextThatReadsTheSame() {
         for (String real : new String[] {
-            "0.0", "-0.0", "1.0", "0.1", "1e100", "1e-300", "1.5e-7", "0.00001", "1e-6", "1234567890123456.0", "1e16",
-            "1.2e16", "123456789012345680.0", "2e-44", "9.5367431640625e-7", "2.2250738585072014e-308", "5.5e-310",
-            "1.7976931348623157e308", "2.0e-3", "2.2e-322", "9007199254740993.0", "4.35", "100.0", "2.98023223876953125e-8"
+            "0.0",
+            "-0.0",
+            "1.0",
+            "0.1",
+            "1e100",
+            "1e-300",
+            "1.5e-7",
+            "0.00001",
+            "1e-6",
+            "1234567890123456.0",
+            "1e16",
+            "1.2e16",
+            "123456789012345680.0",
+            "2e-44",
+            "9.5367431640625e-7",
+            "2.2250738585072014e-308",
+            "5.5e-310",
+            "1.7976931348623157e308",
+            "2.0e-3",
+            "2.2e-322",
+            "9007199254740993.0",
+            "4.35",
+            "100.0",
+            "2.98023223876953125e-8"
         }) {
             StringBuilder out = new StringBuilder();
             Reals.write(Double.parseDouble(real), out);
@@ -149,8 +179,16 @@ class JsonTest {
     @Test
     void textIsReplacedAsInTheOtherLanguages() {
         for (String[] pair : new String[][] {
-            {"e282", "1"}, {"e28241", "1+"}, {"eda080", "3"}, {"f0908041", "1+"}, {"f09f98", "1"}, {"c0af", "2"},
-            {"f4908080", "4"}, {"e08080", "3"}, {"80", "1"}, {"f8888080", "4"}
+            {"e282", "1"},
+            {"e28241", "1+"},
+            {"eda080", "3"},
+            {"f0908041", "1+"},
+            {"f09f98", "1"},
+            {"c0af", "2"},
+            {"f4908080", "4"},
+            {"e08080", "3"},
+            {"80", "1"},
+            {"f8888080", "4"}
         }) {
             byte[] bytes = unhex(pair[0]);
             String expected = "\ufffd".repeat(pair[1].charAt(0) - '0') + (pair[1].endsWith("+") ? "A" : "");
@@ -165,14 +203,17 @@ class JsonTest {
         for (JsonNode vector : Vectors.read("malformed")) {
             String name = vector.get("name").asText();
             // The frame around the value is not this class's.
-            if (!vector.get("kind").asText().equals("json") || !vector.path("json_text").isTextual()
-                    || Set.of("json_missing_type", "json_missing_topic", "json_empty_topic").contains(name)) {
+            if (!vector.get("kind").asText().equals("json")
+                    || !vector.path("json_text").isTextual()
+                    || Set.of("json_missing_type", "json_missing_topic", "json_empty_topic")
+                            .contains(name)) {
                 continue;
             }
             String json = vector.get("json_text").asText();
             if (vector.get("verdict").asText().equals("accept") && !STRICTER.contains(name)) {
                 String known = vector.get("envelope_deserialize_json").asText();
-                String expected = EXACT.containsKey(name) ? EXACT.get(name) : known.substring(known.indexOf("payload=") + 8);
+                String expected =
+                        EXACT.containsKey(name) ? EXACT.get(name) : known.substring(known.indexOf("payload=") + 8);
                 assertEquals(expected, readHex(json), name);
                 accepted++;
             } else {
@@ -192,17 +233,40 @@ class JsonTest {
             byte[] bytes = TypedJson.read("{\"@data-type\":\"timespan\",\"data\":\"" + pair[0] + "\"}");
             assertEquals(Long.parseLong(pair[1]), ValueView.of(bytes).asTimespan());
         }
-        for (String text : new String[] {"9223372036854775808ns", "1.5ns", "1.s", ".5s", "--5s", "+5s", "s", "", "5", "1e3s",
-            "99999999999999999999s", "7d", "1m"}) {
+        for (String text : new String[] {
+            "9223372036854775808ns",
+            "1.5ns",
+            "1.s",
+            ".5s",
+            "--5s",
+            "+5s",
+            "s",
+            "",
+            "5",
+            "1e3s",
+            "99999999999999999999s",
+            "7d",
+            "1m"
+        }) {
             refused("{\"@data-type\":\"timespan\",\"data\":\"" + text + "\"}");
         }
         assertEquals("097fffffffffffffff", typedHex("timestamp", "\"2262-04-11T23:47:16.854775807Z\""));
         assertEquals("098000000000000000", typedHex("timestamp", "\"1677-09-21T00:12:43.145224192\""));
-        assertEquals(1_649_577_600_000_000_000L, ValueView.of(TypedJson.read(
-                "{\"@data-type\":\"timestamp\",\"data\":\"2022-04-10T07:00:00-01:00\"}")).asTimestamp());
-        for (String text : new String[] {"2262-04-11T23:47:16.854775808Z", "2022-04-10T07:00:00.1234567891Z",
-            "2022-04-10T07:00:00[Europe/Berlin]", "2022-02-30T07:00:00Z", "\u00e92022-04-10T07", "2022-04-10T24:00:00",
-            "2022-04-10T07:00:00+", "2022-04-10T07:00:00.", "1677-09-21T00:12:43.145224191"}) {
+        assertEquals(
+                1_649_577_600_000_000_000L,
+                ValueView.of(TypedJson.read("{\"@data-type\":\"timestamp\",\"data\":\"2022-04-10T07:00:00-01:00\"}"))
+                        .asTimestamp());
+        for (String text : new String[] {
+            "2262-04-11T23:47:16.854775808Z",
+            "2022-04-10T07:00:00.1234567891Z",
+            "2022-04-10T07:00:00[Europe/Berlin]",
+            "2022-02-30T07:00:00Z",
+            "\u00e92022-04-10T07",
+            "2022-04-10T24:00:00",
+            "2022-04-10T07:00:00+",
+            "2022-04-10T07:00:00.",
+            "1677-09-21T00:12:43.145224191"
+        }) {
             refused("{\"@data-type\":\"timestamp\",\"data\":\"" + text + "\"}");
         }
         // Needs a reader that rounds correctly.
@@ -216,16 +280,52 @@ class JsonTest {
 
     @Test
     void addressesAreReadAndWrittenAsRfc5952Says() {
-        for (String text : new String[] {"0.0.0.0", "255.255.255.255", "::", "::1", "1::", "2001:db8::1", "1:0:0:2::3",
-            "1:2:3:4:5:6:7:8", "1:2:3:4:5:6:7:0", "0:1:2:3:4:5:6:7", "::2:3:4:5:6:7:8", "1:0:2:3:4:5:6:7", "fe80::1:0:0:1"}) {
-            assertEquals(text.replace("::2:3:4:5:6:7:8", "0:2:3:4:5:6:7:8"), Address.parse(text).toString());
+        for (String text : new String[] {
+            "0.0.0.0",
+            "255.255.255.255",
+            "::",
+            "::1",
+            "1::",
+            "2001:db8::1",
+            "1:0:0:2::3",
+            "1:2:3:4:5:6:7:8",
+            "1:2:3:4:5:6:7:0",
+            "0:1:2:3:4:5:6:7",
+            "::2:3:4:5:6:7:8",
+            "1:0:2:3:4:5:6:7",
+            "fe80::1:0:0:1"
+        }) {
+            assertEquals(
+                    text.replace("::2:3:4:5:6:7:8", "0:2:3:4:5:6:7:8"),
+                    Address.parse(text).toString());
         }
         assertEquals("1.2.3.4", Address.parse("::ffff:1.2.3.4").toString());
         assertEquals("::102:304", Address.parse("::1.2.3.4").toString());
         assertEquals("1:2:3:4:5:6:102:304", Address.parse("1:2:3:4:5:6:1.2.3.4").toString());
-        for (String text : new String[] {"", ":", ":::", "1", "1.2.3", "1.2.3.4.5", "01.2.3.4", "256.0.0.1", "1:2", "1::2::3",
-            "12345::", "g::", "1:2:3:4:5:6:7:8:9", "1:2:3:4:5:6:7::8", ":1::", "::1:", "1:2:3:4:5:6:7:1.2.3.4", "1.2.3.4::",
-            "::1%eth0", " ::1", "1.2.3.+4", "::1.2.3"}) {
+        for (String text : new String[] {
+            "",
+            ":",
+            ":::",
+            "1",
+            "1.2.3",
+            "1.2.3.4.5",
+            "01.2.3.4",
+            "256.0.0.1",
+            "1:2",
+            "1::2::3",
+            "12345::",
+            "g::",
+            "1:2:3:4:5:6:7:8:9",
+            "1:2:3:4:5:6:7::8",
+            ":1::",
+            "::1:",
+            "1:2:3:4:5:6:7:1.2.3.4",
+            "1.2.3.4::",
+            "::1%eth0",
+            " ::1",
+            "1.2.3.+4",
+            "::1.2.3"
+        }) {
             assertThrows(ValueException.class, () -> Address.parse(text), text);
         }
         assertEquals("10.0.0.0/8", Subnet.parse("10.1.2.3/8").toString());
@@ -238,8 +338,12 @@ class JsonTest {
         for (String text : new String[] {"53", "53/sctp", "65536/tcp", "/tcp", "-1/tcp", "http/tcp", "53/"}) {
             assertThrows(ValueException.class, () -> Port.parse(text), text);
         }
-        assertEquals(Address.parse("192.0.2.1"), Address.of(Address.parse("192.0.2.1").toInetAddress()));
-        assertEquals(Address.parse("2001:db8::1"), Address.of(Address.parse("2001:db8::1").toInetAddress()));
+        assertEquals(
+                Address.parse("192.0.2.1"),
+                Address.of(Address.parse("192.0.2.1").toInetAddress()));
+        assertEquals(
+                Address.parse("2001:db8::1"),
+                Address.of(Address.parse("2001:db8::1").toInetAddress()));
     }
 
     private static String repeated(int levels, String open, String middle, String close) {
@@ -253,7 +357,11 @@ class JsonTest {
             String[] texts = {
                 repeated(levels, "{\"@data-type\":\"vector\",\"data\":[", none, "]}"),
                 repeated(levels, "{\"data\":[", none, "],\"@data-type\":\"vector\"}"),
-                repeated(levels, "{\"@data-type\":\"table\",\"data\":[{\"key\":{\"@data-type\":\"none\"},\"value\":", none, "}]}")
+                repeated(
+                        levels,
+                        "{\"@data-type\":\"table\",\"data\":[{\"key\":{\"@data-type\":\"none\"},\"value\":",
+                        none,
+                        "}]}")
             };
             for (String json : texts) {
                 if (levels == 127) {
@@ -276,22 +384,35 @@ class JsonTest {
     @Test
     void errorsLeaveTheOutputAlone() {
         ValueWriter out = new ValueWriter().beginList().add("before");
-        for (String json : new String[] {"", "{", "[]", "{\"@data-type\":\"none\"} x", "\"\ud800\"", "{,}",
-            "{\"@data-type\":\"vector\",\"data\":[{\"@data-type\":\"none\"},7]}"}) {
+        for (String json : new String[] {
+            "",
+            "{",
+            "[]",
+            "{\"@data-type\":\"none\"} x",
+            "\"\ud800\"",
+            "{,}",
+            "{\"@data-type\":\"vector\",\"data\":[{\"@data-type\":\"none\"},7]}"
+        }) {
             assertThrows(ValueException.class, () -> TypedJson.read(json, out), json);
         }
         String twice = "{\"@data-type\":\"set\",\"data\":[{\"@data-type\":\"real\",\"data\":0.0},"
                 + "{\"@data-type\":\"real\",\"data\":-0.0}]}";
-        assertEquals(Reason.NOT_UNIQUE, assertThrows(ValueException.class, () -> TypedJson.read(twice, out)).reason());
-        assertEquals(Reason.NOT_UNIQUE,
-                assertThrows(ValueException.class, () -> PlainJson.read("{\"a\":1,\"a\":2}", out)).reason());
+        assertEquals(
+                Reason.NOT_UNIQUE,
+                assertThrows(ValueException.class, () -> TypedJson.read(twice, out))
+                        .reason());
+        assertEquals(
+                Reason.NOT_UNIQUE,
+                assertThrows(ValueException.class, () -> PlainJson.read("{\"a\":1,\"a\":2}", out))
+                        .reason());
         TypedJson.read("{\"@data-type\":\"none\"}", out);
         assertEquals("0e0205066265666f726500", hex(out.end().toByteArray()));
     }
 
     @Test
     void errorsSayWhatWasExpectedAndWhere() {
-        String error = refused("{\"@data-type\":\"vector\",\"data\":[\n{\"@data-type\":\"count\",\"data\":-1}]}").getMessage();
+        String error = refused("{\"@data-type\":\"vector\",\"data\":[\n{\"@data-type\":\"count\",\"data\":-1}]}")
+                .getMessage();
         assertTrue(error.contains("a whole number from 0 to") && error.contains("line 2 column 30"), error);
         error = refused("{\"@data-type\":\"phone\",\"data\":\"555\"}").getMessage();
         assertTrue(error.contains("\"phone\" is no type; write one of none, boolean, count"), error);
@@ -319,34 +440,70 @@ class JsonTest {
         assertPlain("\"0s\"", new Value.Timespan(0));
         assertPlain("[1,2]", Value.Set.of(new Value.Count(2), new Value.Count(1)));
         assertPlain("{}", Value.Table.of(Map.of()));
-        assertPlain("{\"80/tcp\":{\"a\":true}}", Value.Table.of(
-                Map.of(Port.parse("80/tcp"), Value.Table.of(Map.of(Text.of("a"), new Value.Bool(true))))));
-        assertPlain("{\"A\":null,\"B\":null}",
+        assertPlain(
+                "{\"80/tcp\":{\"a\":true}}",
+                Value.Table.of(
+                        Map.of(Port.parse("80/tcp"), Value.Table.of(Map.of(Text.of("a"), new Value.Bool(true))))));
+        assertPlain(
+                "{\"A\":null,\"B\":null}",
                 Value.Table.of(Map.of(new Value.EnumName("B"), none, new Value.EnumName("A"), none)));
         // Keys that are numbers, of two types, no text, or containers: inside them and behind them is as anywhere else.
         assertPlain("[[1,null],[2,null]]", Value.Table.of(Map.of(new Value.Count(1), none, new Value.Count(2), none)));
-        assertPlain("[[\"A\",1],[\"A\",2]]", Value.Table.of(
-                Map.of(Text.of("A"), new Value.Count(1), new Value.EnumName("A"), new Value.Count(2))));
-        assertPlain("[[\"a\ufffd\",1]]",
+        assertPlain(
+                "[[\"A\",1],[\"A\",2]]",
+                Value.Table.of(Map.of(Text.of("A"), new Value.Count(1), new Value.EnumName("A"), new Value.Count(2))));
+        assertPlain(
+                "[[\"a\ufffd\",1]]",
                 Value.Table.of(Map.of(Text.of(new byte[] {'a', (byte) 0xff}), new Value.Count(1))));
-        assertPlain("[[[{\"a\":null},[[null,null]]]],{\"b\":[]}]", Value.Vector.of(
-                Value.Table.of(Map.of(Value.Table.of(Map.of(Text.of("a"), none)), Value.Table.of(Map.of(none, none)))),
-                Value.Table.of(Map.of(Text.of("b"), Value.Vector.of()))));
+        assertPlain(
+                "[[[{\"a\":null},[[null,null]]]],{\"b\":[]}]",
+                Value.Vector.of(
+                        Value.Table.of(
+                                Map.of(Value.Table.of(Map.of(Text.of("a"), none)), Value.Table.of(Map.of(none, none)))),
+                        Value.Table.of(Map.of(Text.of("b"), Value.Vector.of()))));
     }
 
     @Test
     void plainJsonBecomesValuesOfItsOwnTypes() {
         Value expected = Value.Table.of(Map.of(
-                Text.of("a"), Value.Vector.of(new Value.None(), new Value.Bool(true), new Value.Count(0),
-                        new Value.Count(-1), new Value.Int(-1), new Value.Real(1), new Value.Real(-500),
-                        new Value.Real(18_446_744_073_709_551_616.0)),
+                Text.of("a"),
+                        Value.Vector.of(
+                                new Value.None(),
+                                new Value.Bool(true),
+                                new Value.Count(0),
+                                new Value.Count(-1),
+                                new Value.Int(-1),
+                                new Value.Real(1),
+                                new Value.Real(-500),
+                                new Value.Real(18_446_744_073_709_551_616.0)),
                 Text.of("b"), Value.Table.of(Map.of(Text.of("x"), Text.of("10.0.0.1"))),
                 Text.of("c"), Value.Table.of(Map.of())));
-        assertEquals(expected, Value.decode(PlainJson.read("{\"a\":[null,true,0,18446744073709551615,-1,1.0,-0.5e3,"
-                + "18446744073709551616] ,\n\"b\":{\"x\":\"10.0.0.1\"},\"c\":{}}")));
+        assertEquals(
+                expected,
+                Value.decode(PlainJson.read("{\"a\":[null,true,0,18446744073709551615,-1,1.0,-0.5e3,"
+                        + "18446744073709551616] ,\n\"b\":{\"x\":\"10.0.0.1\"},\"c\":{}}")));
         assertEquals("0504c3a9f09f9880".replace("0504", "0506"), hex(PlainJson.read("\"\\u00e9\\ud83d\\ude00\"")));
-        for (String json : new String[] {"", "{", "nan", "[1,]", "1 2", "\u0001", "1e999", "\"\\ud83d\"", "\"\\ud83dx\"",
-            "\"a", "\"\\x\"", "tru", "{\"a\"}", "{\"a\":}", "{1:2}", "[1 2]", "-", "+1", "01"}) {
+        for (String json : new String[] {
+            "",
+            "{",
+            "nan",
+            "[1,]",
+            "1 2",
+            "\u0001",
+            "1e999",
+            "\"\\ud83d\"",
+            "\"\\ud83dx\"",
+            "\"a",
+            "\"\\x\"",
+            "tru",
+            "{\"a\"}",
+            "{\"a\":}",
+            "{1:2}",
+            "[1 2]",
+            "-",
+            "+1",
+            "01"
+        }) {
             assertThrows(ValueException.class, () -> PlainJson.read(json), json);
         }
     }

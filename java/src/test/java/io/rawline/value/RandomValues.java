@@ -22,8 +22,12 @@ final class RandomValues {
             }
             case 5 -> text(random);
             case 6 -> Address.of(random.nextLong(), random.nextLong());
-            case 7 -> new Subnet(random.nextBoolean() ? Address.of(random.nextLong(), random.nextLong())
-                    : Address.ofIpv4(random.nextInt()), random.nextInt(256));
+            case 7 ->
+                new Subnet(
+                        random.nextBoolean()
+                                ? Address.of(random.nextLong(), random.nextLong())
+                                : Address.ofIpv4(random.nextInt()),
+                        random.nextInt(256));
             case 8 -> new Port(random.nextInt(1 << 16), Protocol.of(random.nextInt(4)));
             case 9 -> new Value.Timestamp(random.nextLong());
             case 10 -> new Value.Timespan(random.nextLong());

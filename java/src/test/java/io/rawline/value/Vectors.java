@@ -57,7 +57,9 @@ final class Vectors {
 
     /** That an error is of a reason, at a place, with a number. */
     static void assertError(ValueException error, ValueException.Reason reason, long position, long detail) {
-        assertEquals(reason + " " + position + " " + detail,
-                error.reason() + " " + error.position() + " " + error.detail(), error.getMessage());
+        assertEquals(
+                reason + " " + position + " " + detail,
+                error.reason() + " " + error.position() + " " + error.detail(),
+                error.getMessage());
     }
 }

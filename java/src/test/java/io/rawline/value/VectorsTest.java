@@ -25,7 +25,8 @@ class VectorsTest {
             byte[] bytes = hex(vector, "hex");
             Value value = Value.decode(bytes);
             assertEquals(hex(bytes), hex(value.encode()), vector.get("name").asText());
-            String kind = vector.path("json").path("@data-type").asText(value.kind().jsonName());
+            String kind =
+                    vector.path("json").path("@data-type").asText(value.kind().jsonName());
             assertEquals(kind, value.kind().jsonName());
             Bodies.agree(bytes);
             seen++;
@@ -86,7 +87,11 @@ class VectorsTest {
         byte[] bytes = Vectors.unhex("ffff0e010fff");
         ValueException error = assertThrows(ValueException.class, () -> new ValueDecoder().decode(bytes, 2, 3));
         assertError(error, Reason.TAG, 2, 0x0f);
-        assertEquals(0x0102, new ValueDecoder().decode(Vectors.unhex("ff020000000000000102ff"), 1, 9).asCount());
+        assertEquals(
+                0x0102,
+                new ValueDecoder()
+                        .decode(Vectors.unhex("ff020000000000000102ff"), 1, 9)
+                        .asCount());
     }
 
     @Test

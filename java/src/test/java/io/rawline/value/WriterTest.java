@@ -33,9 +33,22 @@ class WriterTest {
     void theOriginalsBytesAreWritten() throws IOException {
         ValueWriter writer = new ValueWriter(0);
         writer.beginList().addCount(1).addCount(1);
-        writer.beginList().add("event_1").beginList().addInteger(42).add("test").end().end().end();
+        writer.beginList()
+                .add("event_1")
+                .beginList()
+                .addInteger(42)
+                .add("test")
+                .end()
+                .end()
+                .end();
         assertEquals(hex(Vectors.value("event_1")), hex(writer.toByteArray()));
-        writer.clear().beginTable().add("first-name").add("John").key(Field.of("last-name")).add("Doe").end();
+        writer.clear()
+                .beginTable()
+                .add("first-name")
+                .add("John")
+                .key(Field.of("last-name"))
+                .add("Doe")
+                .end();
         byte[] expected = Vectors.value("table_1");
         assertArrayEquals(expected, writer.toByteArray());
         assertArrayEquals(expected, Arrays.copyOf(writer.array(), writer.length()));
@@ -48,13 +61,36 @@ class WriterTest {
     @Test
     void everyTypeIsWrittenAsItsTreeIs() {
         ValueWriter writer = new ValueWriter(0).beginList();
-        writer.addNone().add(true).addCount(-1).addInteger(-2).add(-1.5).add("text").add(Address.parse("::1"));
-        writer.add(Subnet.parse("10.0.0.0/8")).add(Port.parse("65535/icmp")).addTimestamp(-3).addTimespan(4);
-        writer.addEnum("Conn::LOG").addBytes(new byte[] {-1, 0}, 1, 1).addBytes(new byte[] {-1}).end();
-        Value expected = Value.Vector.of(new Value.None(), new Value.Bool(true), new Value.Count(-1), new Value.Int(-2),
-                new Value.Real(-1.5), Text.of("text"), Address.parse("::1"), Subnet.parse("10.0.0.0/8"),
-                Port.parse("65535/icmp"), new Value.Timestamp(-3), new Value.Timespan(4), new Value.EnumName("Conn::LOG"),
-                Text.of(new byte[1]), Text.of(new byte[] {-1}));
+        writer.addNone()
+                .add(true)
+                .addCount(-1)
+                .addInteger(-2)
+                .add(-1.5)
+                .add("text")
+                .add(Address.parse("::1"));
+        writer.add(Subnet.parse("10.0.0.0/8"))
+                .add(Port.parse("65535/icmp"))
+                .addTimestamp(-3)
+                .addTimespan(4);
+        writer.addEnum("Conn::LOG")
+                .addBytes(new byte[] {-1, 0}, 1, 1)
+                .addBytes(new byte[] {-1})
+                .end();
+        Value expected = Value.Vector.of(
+                new Value.None(),
+                new Value.Bool(true),
+                new Value.Count(-1),
+                new Value.Int(-2),
+                new Value.Real(-1.5),
+                Text.of("text"),
+                Address.parse("::1"),
+                Subnet.parse("10.0.0.0/8"),
+                Port.parse("65535/icmp"),
+                new Value.Timestamp(-3),
+                new Value.Timespan(4),
+                new Value.EnumName("Conn::LOG"),
+                Text.of(new byte[1]),
+                Text.of(new byte[] {-1}));
         assertEquals(expected, Value.decode(writer.toByteArray()));
         assertArrayEquals(expected.encode(), writer.toByteArray());
     }
@@ -65,7 +101,13 @@ class WriterTest {
         for (String unit : new String[] {"a", "\u00e9", "\u20ac", "\ud83d\ude00"}) {
             for (int count : new int[] {0, 1, 7, 62, 63, 64, 65, 66, 127, 128, 16_383, 16_384}) {
                 String text = unit.repeat(count);
-                writer.clear().beginList().add(text).addEnum(text).key(Field.of(text)).add(Text.of(text)).end();
+                writer.clear()
+                        .beginList()
+                        .add(text)
+                        .addEnum(text)
+                        .key(Field.of(text))
+                        .add(Text.of(text))
+                        .end();
                 ValueView view = ValueView.of(writer.toByteArray());
                 assertEquals(text, view.get(0).asString());
                 assertEquals(text, view.get(1).asEnum());
@@ -80,7 +122,8 @@ class WriterTest {
     @Test
     void containersPast127ElementsGetALongerSize() {
         for (int count : new int[] {0, 127, 128, 16_383, 16_384}) {
-            ValueWriter writer = new ValueWriter(0).addNone().beginTable().add("many").beginList();
+            ValueWriter writer =
+                    new ValueWriter(0).addNone().beginTable().add("many").beginList();
             List<Value> numbers = new ArrayList<>();
             for (int number = 0; number < count; number++) {
                 writer.addCount(number);
@@ -96,7 +139,8 @@ class WriterTest {
 
     @Test
     void endSortedSortsAndRefusesTwins() {
-        ValueWriter writer = new ValueWriter().beginList().beginSet().add("b").addCount(7).add("a");
+        ValueWriter writer =
+                new ValueWriter().beginList().beginSet().add("b").addCount(7).add("a");
         writer.beginList().addInteger(1).end().endSorted().end();
         assertArrayEquals(Value.decode(writer.toByteArray()).encode(), writer.toByteArray());
         writer.clear().beginTable().add("b").addNone().add("a").add(true).endSorted();
@@ -117,8 +161,11 @@ class WriterTest {
     void callsThatDoNotFitTogetherAreRefused() {
         assertThrows(IllegalStateException.class, () -> new ValueWriter().end());
         assertThrows(IllegalStateException.class, () -> new ValueWriter().endSorted());
-        assertThrows(IllegalStateException.class, () -> new ValueWriter().beginList().toByteArray());
-        assertThrows(IllegalStateException.class, () -> new ValueWriter().beginTable().key(UID).end());
+        assertThrows(
+                IllegalStateException.class, () -> new ValueWriter().beginList().toByteArray());
+        assertThrows(
+                IllegalStateException.class,
+                () -> new ValueWriter().beginTable().key(UID).end());
         assertThrows(IllegalArgumentException.class, () -> Fields.of("a", "b", "a"));
     }
 
@@ -126,9 +173,18 @@ class WriterTest {
     void accessorsTurnNoTypeIntoAnother() {
         ValueView list = ValueView.of(Vectors.value("vector_one_of_everything"));
         for (ValueView value : list.elements()) {
-            List<Consumer<ValueView>> accessors = List.of(ValueView::asBoolean, ValueView::asCount, ValueView::asInteger,
-                    ValueView::asReal, ValueView::asString, ValueView::asAddress, ValueView::asSubnet, ValueView::asPort,
-                    ValueView::asTimestamp, ValueView::asTimespan, ValueView::asEnum);
+            List<Consumer<ValueView>> accessors = List.of(
+                    ValueView::asBoolean,
+                    ValueView::asCount,
+                    ValueView::asInteger,
+                    ValueView::asReal,
+                    ValueView::asString,
+                    ValueView::asAddress,
+                    ValueView::asSubnet,
+                    ValueView::asPort,
+                    ValueView::asTimestamp,
+                    ValueView::asTimespan,
+                    ValueView::asEnum);
             for (int index = 0; index < accessors.size(); index++) {
                 Consumer<ValueView> accessor = accessors.get(index);
                 ValueException error = Bodies.errorOf(() -> accessor.accept(value));
@@ -155,8 +211,17 @@ class WriterTest {
         String[] names = {"b", "bbb", "dd", "a-name-of-17-byte", "a-name-that-is-longer-than-24-bytes", ""};
         Field[] fields = Arrays.stream(names).map(Field::of).toArray(Field[]::new);
         ValueDecoder decoder = new ValueDecoder();
-        for (String[] present : new String[][] {{"a", "b", "bbb", "dd"}, {"a", "b", "bbb", "dd"}, {"bbb", "dd"}, {"b"}, {},
-            {"a", "b", "c", "dd"}, names, {"dd", "", "a-name-of-17-byte"}, {"a-name-that-is-longer-than-25-bytes", "c"}}) {
+        for (String[] present : new String[][] {
+            {"a", "b", "bbb", "dd"},
+            {"a", "b", "bbb", "dd"},
+            {"bbb", "dd"},
+            {"b"},
+            {},
+            {"a", "b", "c", "dd"},
+            names,
+            {"dd", "", "a-name-of-17-byte"},
+            {"a-name-that-is-longer-than-25-bytes", "c"}
+        }) {
             byte[] bytes = table(present);
             for (int index = 0; index < names.length; index++) {
                 boolean isThere = Arrays.asList(present).contains(names[index]);
@@ -172,13 +237,25 @@ class WriterTest {
 
     @Test
     void aPickLooksAtNothingBehindIt() {
-        byte[] whole = new ValueWriter().beginTable().key(UID).add("C1").key(QUERY).beginList().add("example.com").end()
-                .add("tail").beginList().end().end().toByteArray();
+        byte[] whole = new ValueWriter()
+                .beginTable()
+                .key(UID)
+                .add("C1")
+                .key(QUERY)
+                .beginList()
+                .add("example.com")
+                .end()
+                .add("tail")
+                .beginList()
+                .end()
+                .end()
+                .toByteArray();
         byte[] broken = whole.clone();
         broken[broken.length - 1] = 100;
         ValueDecoder decoder = new ValueDecoder();
         assertThrows(ValueException.class, () -> decoder.decode(broken));
-        for (ByteBuffer buffer : List.of(ByteBuffer.wrap(broken), ByteBuffer.wrap(broken).asReadOnlyBuffer())) {
+        for (ByteBuffer buffer :
+                List.of(ByteBuffer.wrap(broken), ByteBuffer.wrap(broken).asReadOnlyBuffer())) {
             assertEquals("C1", decoder.pick(buffer, UID).asString());
             assertEquals("example.com", decoder.pick(buffer, QUERY, Step.at(0)).asString());
             assertEquals(0, buffer.position());
@@ -187,15 +264,23 @@ class WriterTest {
         assertSame(ValueView.NONE, decoder.pick(broken, 0, broken.length, QUERY, Step.at(1)));
         assertSame(ValueView.NONE, decoder.pick(broken, 0, broken.length, UID, QUERY));
         assertSame(ValueView.NONE, decoder.pick(whole, Field.of("other")));
-        Vectors.assertError(assertThrows(ValueException.class, () -> decoder.pick(broken, Field.of("other"))),
-                Reason.TRUNCATED, broken.length - 1, 0);
+        Vectors.assertError(
+                assertThrows(ValueException.class, () -> decoder.pick(broken, Field.of("other"))),
+                Reason.TRUNCATED,
+                broken.length - 1,
+                0);
         assertThrows(ValueException.class, () -> decoder.pick(new byte[0], UID));
     }
 
     @Test
     void aPickOutOfALargeReadOnlyBufferIsFoundBehindItsFirstPart() {
         ValueWriter writer = new ValueWriter().beginTable();
-        writer.add("first").add("x".repeat(20_000)).key(QUERY).add("found").add("last").beginList();
+        writer.add("first")
+                .add("x".repeat(20_000))
+                .key(QUERY)
+                .add("found")
+                .add("last")
+                .beginList();
         for (int index = 0; index < 20_000; index++) {
             writer.addCount(index);
         }
@@ -214,7 +299,13 @@ class WriterTest {
             for (int index = 0; index < 4; index++) {
                 int number = isSwapped ? 3 - index : index;
                 writer.key(FIELDS.get(number)).addCount(number);
-                writer.addCount(7).beginList().add("skipped").addPort(1, Protocol.TCP).end().add("other").addNone();
+                writer.addCount(7)
+                        .beginList()
+                        .add("skipped")
+                        .addPort(1, Protocol.TCP)
+                        .end()
+                        .add("other")
+                        .addNone();
             }
             reader.reset(writer.end().toByteArray());
             int seen = 0;
@@ -230,9 +321,11 @@ class WriterTest {
             reader.finish();
             assertEquals(4, seen);
         }
-        ValueException error = assertThrows(ValueException.class, () -> reader.reset(new byte[] {2, 0}).integer());
+        ValueException error = assertThrows(
+                ValueException.class, () -> reader.reset(new byte[] {2, 0}).integer());
         Vectors.assertError(error, Reason.TYPE, 0, 2);
-        error = assertThrows(ValueException.class, () -> reader.reset(new byte[] {2, 0}).count());
+        error = assertThrows(
+                ValueException.class, () -> reader.reset(new byte[] {2, 0}).count());
         Vectors.assertError(error, Reason.TRUNCATED, 1, 0);
     }
 
@@ -251,7 +344,13 @@ class WriterTest {
             if (round == rounds) {
                 before = threads.getCurrentThreadAllocatedBytes();
             }
-            writer.clear().beginTable().key(UID).add("CHhAvVGS1DHFjwGM9").key(ADDRESS).add(address).key(QUERY);
+            writer.clear()
+                    .beginTable()
+                    .key(UID)
+                    .add("CHhAvVGS1DHFjwGM9")
+                    .key(ADDRESS)
+                    .add(address)
+                    .key(QUERY);
             writer.beginList().addCount(round).add(0.5).end().end();
             reader.reset(writer.array(), 0, writer.length());
             for (int left = reader.table(); left > 0; left--) {
@@ -283,19 +382,29 @@ class WriterTest {
             String name = vector.get("name").asText();
             byte[] bytes = hex(vector, "hex");
             Zeek.Message message = Zeek.read(ValueView.of(bytes));
-            boolean isMessage = name.startsWith("zeek_") || name.equals("event_1") || name.equals("event_1_via_builder");
+            boolean isMessage =
+                    name.startsWith("zeek_") || name.equals("event_1") || name.equals("event_1_via_builder");
             assertEquals(isMessage, message != null, name);
             ValueWriter out = new ValueWriter();
             if (message instanceof Zeek.LogCreate log) {
-                Zeek.addLogCreate(out, log.stream().asEnum(), log.writer().asEnum(),
-                        to -> to.add(log.writerInfo()), to -> to.add(log.fields()));
+                Zeek.addLogCreate(
+                        out,
+                        log.stream().asEnum(),
+                        log.writer().asEnum(),
+                        to -> to.add(log.writerInfo()),
+                        to -> to.add(log.fields()));
             } else if (message instanceof Zeek.LogWrite log) {
-                Zeek.addLogWrite(out, log.stream().asEnum(), log.writer().asEnum(), log.path().asString(),
+                Zeek.addLogWrite(
+                        out,
+                        log.stream().asEnum(),
+                        log.writer().asEnum(),
+                        log.path().asString(),
                         log.serialData().asBytes());
             } else if (message instanceof Zeek.IdentifierUpdate update) {
                 Zeek.addIdentifierUpdate(out, update.name().asString(), to -> to.add(update.value()));
             } else if (message instanceof Zeek.Event event && event.metadata().size() <= 1) {
-                Consumer<ValueWriter> arguments = to -> event.arguments().elements().forEach(to::add);
+                Consumer<ValueWriter> arguments =
+                        to -> event.arguments().elements().forEach(to::add);
                 ValueView time = event.metadataOf(Zeek.METADATA_NETWORK_TIMESTAMP);
                 if (time.isPresent()) {
                     Zeek.addEvent(out, event.name().asString(), time.asTimestamp(), arguments);
@@ -312,10 +421,21 @@ class WriterTest {
                 assertEquals(hex(bytes), hex(out.toByteArray()), name);
             }
         }
-        ValueWriter out = new ValueWriter().beginList().addCount(1).addCount(5).beginList().addInteger(7).end().end();
+        ValueWriter out = new ValueWriter()
+                .beginList()
+                .addCount(1)
+                .addCount(5)
+                .beginList()
+                .addInteger(7)
+                .end()
+                .end();
         assertNull(Zeek.read(ValueView.of(out.toByteArray())));
         out.clear();
         Zeek.addEvent(out, "name", to -> to.addCount(1));
-        assertEquals(1, ((Zeek.Event) Zeek.read(ValueView.of(out.toByteArray()))).arguments().size());
+        assertEquals(
+                1,
+                ((Zeek.Event) Zeek.read(ValueView.of(out.toByteArray())))
+                        .arguments()
+                        .size());
     }
 }
