@@ -159,7 +159,7 @@ fn build(first_offset: u64, parts: &[Bytes]) -> Outcome<Object> {
     for part in parts {
         checker.push(part)?;
     }
-    let stamp = Stamp { first_offset, appended_us: 1, writer_id: 1, commit: 0 };
+    let stamp = Stamp { first_offset, appended_us: 1, writer_id: 1, commit: 0, confirmed_next_offset: None };
     Ok(Object::build(stamp, checker.finish()?.into_iter(), parts))
 }
 
@@ -174,7 +174,7 @@ fn build_front(template: &Object, first_offset: u64) -> Outcome<Object> {
         crc32c: entry.crc32c(),
         codec: Codec::None,
     };
-    let stamp = Stamp { first_offset, appended_us: 1, writer_id: 1, commit: 0 };
+    let stamp = Stamp { first_offset, appended_us: 1, writer_id: 1, commit: 0, confirmed_next_offset: None };
     let batches = template.parts.get(1..).unwrap_or_default();
     Ok(Object::build(stamp, std::iter::once(meta), batches))
 }

@@ -295,6 +295,7 @@ impl Appender {
                 appended_us: self.appended_us,
                 writer_id: self.writer_id,
                 commit: self.commit,
+                confirmed_next_offset: Some(*self.next_offset.borrow()),
             };
             let object = Object::build(stamp, batches.iter().copied(), parts);
             let header = object.header;

@@ -11,9 +11,10 @@
 //! ┌────────┬──┬────────┬──────────────┬────────┬────────┬──────────────┐
 //! │ "RAWO" │v │ zero   │ first_offset │ records│ batches│ object_bytes │
 //! ├────────┴──┴────────┼──────────────┼────────┴────────┼──────┬───────┤
-//! │ appended_us        │ writer_id    │ commit          │ zero │ crc32c│
+//! │ appended_us        │ writer_id    │ commit          │ uncon│ crc32c│
 //! └────────────────────┴──────────────┴─────────────────┴──────┴───────┘
 //! 32                   40             48                56     60      64
+//! uncon: 1 + number of records before this object that were not confirmed when it was built; 0 if not recorded
 //! entry: record_first u32 │ records u32 │ position u32 │ bytes u32 │ crc32c u32 │ zero u32
 //! ```
 //!
@@ -49,7 +50,7 @@ struct RawHeader {
     appended_us: U64,
     writer_id: U64,
     commit: U64,
-    zero_2: U32,
+    unconfirmed: U32,
     crc32c: U32,
 }
 
@@ -112,6 +113,8 @@ pub struct Header {
     pub writer_id: u64,
     /// Which commit of that run this is.
     pub commit: u64,
+    /// Exclusive end of the records that the store had confirmed when this object was built; `None` if not recorded.
+    pub confirmed_next_offset: Option<u64>,
     /// Checksum of header and entries.
     pub crc32c: u32,
 }
@@ -146,6 +149,7 @@ impl Header {
             appended_us: raw.appended_us.get(),
             writer_id: raw.writer_id.get(),
             commit: raw.commit.get(),
+            confirmed_next_offset: raw.confirmed_next_offset(),
             crc32c: raw.crc32c.get(),
         };
         let sound = header.batches >= 1
@@ -172,10 +176,26 @@ impl Header {
             appended_us: U64::new(self.appended_us),
             writer_id: U64::new(self.writer_id),
             commit: U64::new(self.commit),
-            zero_2: U32::new(0),
+            unconfirmed: U32::new(self.unconfirmed()),
             crc32c: U32::new(self.crc32c),
         };
         zerocopy::transmute!(raw)
+    }
+
+    /// [`RawHeader::unconfirmed`] of this header.
+    fn unconfirmed(&self) -> u32 {
+        let Some(confirmed) = self.confirmed_next_offset else { return 0 };
+        let records = self.first_offset.checked_sub(confirmed);
+        assert!(records.is_some(), "an object at offset {} after records up to {confirmed}", self.first_offset);
+        // More than the field holds counts as not recorded.
+        records.and_then(|records| u32::try_from(records + 1).ok()).unwrap_or(0)
+    }
+}
+
+impl RawHeader {
+    fn confirmed_next_offset(&self) -> Option<u64> {
+        let records = self.unconfirmed.get().checked_sub(1)?;
+        self.first_offset.get().checked_sub(u64::from(records))
     }
 }
 
@@ -195,6 +215,9 @@ pub struct Stamp {
     pub writer_id: u64,
     /// Number of the commit in that run.
     pub commit: u64,
+    /// Exclusive end of the topic's records that the store has confirmed; at most `first_offset`. A directory's recovery
+    /// uses it to tell a write that a crash interrupted from an acknowledged object that the disk lost.
+    pub confirmed_next_offset: Option<u64>,
 }
 
 /// An object ready to be stored: its header and its bytes in pieces, the index first, then the batches as received.
@@ -239,6 +262,7 @@ impl Object {
             appended_us: stamp.appended_us,
             writer_id: stamp.writer_id,
             commit: stamp.commit,
+            confirmed_next_offset: stamp.confirmed_next_offset,
             crc32c: 0,
         };
         let (front, entries) = index.split_at_mut(HEADER_BYTES);

@@ -80,8 +80,22 @@ pub fn object(first_offset: u64, batches: u32, records: u32) -> Object {
     object_of(first_offset, batches, records, 20, WRITER_ID)
 }
 
-/// The same with records of about `record_bytes` bytes, from the run `writer_id`.
+/// The same with records of about `record_bytes` bytes, from the run `writer_id`. It says that all before it was
+/// confirmed.
 pub fn object_of(first_offset: u64, batches: u32, records: u32, record_bytes: usize, writer_id: u64) -> Object {
+    let stamp = Stamp {
+        first_offset,
+        appended_us: 2_000_000 + first_offset,
+        writer_id,
+        commit: first_offset,
+        confirmed_next_offset: Some(first_offset),
+    };
+    stamped(stamp, batches, records, record_bytes)
+}
+
+/// The same with a given stamp.
+pub fn stamped(stamp: Stamp, batches: u32, records: u32, record_bytes: usize) -> Object {
+    let first_offset = stamp.first_offset;
     let mut builder = Builder::new(Codec::None, Limits::default());
     let mut bytes = Vec::new();
     for batch in 0..batches {
@@ -96,7 +110,6 @@ pub fn object_of(first_offset: u64, batches: u32, records: u32, record_bytes: us
     let mut checker = Checker::new(Limits::default());
     checker.push(&bytes).unwrap();
     let metas = checker.finish().unwrap();
-    let stamp = Stamp { first_offset, appended_us: 2_000_000 + first_offset, writer_id, commit: first_offset };
     // In pieces whose borders respect nothing, as they come from a socket.
     let whole = bytes::Bytes::from(bytes);
     let parts: Vec<_> = (0..whole.len()).step_by(77).map(|at| whole.slice(at..(at + 77).min(whole.len()))).collect();
