@@ -4,6 +4,7 @@
 //! Whoever asks for bytes gets them out of a mapping of the file, and only after [`object::verify`] has passed over all
 //! of it in this process' life. One task fetches or checks an object, however many ask for it at once.
 
+use super::lock::DirLock;
 use super::mapping::Mappings;
 use super::{FileRange, ObjectAt, StoreError};
 use crate::limits::{CACHE_MAPPINGS_MAX, CACHE_PIECES_QUEUED_MAX};
@@ -73,8 +74,7 @@ struct Inside {
     writes: AtomicU64,
     /// Whether the log has been told that copies can't be written, and none has been written since.
     told_failing: AtomicBool,
-    /// Held for its lock.
-    _lock: File,
+    _lock: DirLock,
 }
 
 struct State {
@@ -121,14 +121,7 @@ impl Cache {
         let failed = |error: io::Error| unusable(&dir, &error);
         let objects = dir.join("objects");
         fs::create_dir_all(&objects).map_err(failed)?;
-        let lock = File::options().create(true).truncate(false).write(true).open(dir.join("LOCK")).map_err(failed)?;
-        lock.try_lock().map_err(|error| match error {
-            fs::TryLockError::WouldBlock => StoreError::human(format!(
-                "the cache {} is in use by another process; stop that one, or name another directory with --cache-dir",
-                dir.display()
-            )),
-            fs::TryLockError::Error(error) => failed(error),
-        })?;
+        let lock = DirLock::acquire(&dir)?;
         let (copies, bytes) = scan(&objects).map_err(failed)?;
         let mapped = LruCache::new(NonZeroUsize::new(CACHE_MAPPINGS_MAX).unwrap_or(NonZeroUsize::MIN));
         let state = State { copies, bytes, flights: HashMap::new(), mapped, homeless: None };

@@ -6,6 +6,7 @@
 
 pub mod cache;
 pub mod disk;
+mod lock;
 mod mapping;
 pub mod memory;
 pub mod s3;

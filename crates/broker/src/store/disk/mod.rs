@@ -8,12 +8,12 @@
 //!
 //! `docs/format.md` has the rules. What blocks runs on tokio's blocking threads; a commit is one hop there and back.
 
-mod lock;
 mod log;
 mod recover;
 mod seal;
 mod segment;
 
+use super::lock::DirLock;
 use super::mapping::{FileRange, Mappings};
 use super::{Begun, CommitError, Listed, Location, ObjectAt, SETTINGS_NAME, Store, StoreError};
 use crate::Kind;
@@ -71,7 +71,7 @@ struct Inner {
     logs: RwLock<HashMap<String, Arc<Log>>>,
     sealing: Arc<Semaphore>,
     mappings: Arc<Mappings>,
-    _lock: lock::Lock,
+    _lock: DirLock,
 }
 
 impl DiskStore {
@@ -88,7 +88,7 @@ impl DiskStore {
         let options = Options { segment_bytes, ..options };
         let dir = std::path::absolute(dir).map_err(|error| io_error("find", dir, &error))?;
         create_dir(&dir, options.durability)?;
-        let lock = lock::lock(&dir)?;
+        let lock = DirLock::acquire(&dir)?;
         let topics_dir = dir.join("topics");
         create_dir(&topics_dir, options.durability)?;
         let sealing = Arc::new(Semaphore::new(1));

@@ -1,0 +1,60 @@
+//! The lock on a directory: one process owns it at a time.
+
+use super::StoreError;
+use rustix::fs::{FlockOperation, flock};
+use rustix::io::Errno;
+use std::fs::File;
+use std::path::Path;
+
+/// Name of the locked file in the directory.
+const LOCK_FILE: &str = "LOCK";
+
+/// A locked directory. Dropping it releases the lock.
+pub(super) struct DirLock(File);
+
+impl DirLock {
+    /// Locks `dir` until this is dropped or the process ends, in whatever way: the kernel holds the lock, the presence
+    /// of the file means nothing. Fails at once if another process has the lock.
+    pub(super) fn acquire(dir: &Path) -> Result<DirLock, StoreError> {
+        let path = dir.join(LOCK_FILE);
+        let failed = |error: std::io::Error| {
+            StoreError::human(format!(
+                "could not lock {}: {error}; check the disk and the directory's permissions",
+                path.display()
+            ))
+        };
+        let file = File::options().create(true).truncate(false).write(true).open(&path).map_err(failed)?;
+        match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) => Ok(DirLock(file)),
+            Err(Errno::WOULDBLOCK) => Err(StoreError::human(format!(
+                "{} is in use by another process; stop that process or choose another directory",
+                dir.display()
+            ))),
+            Err(error) => Err(failed(error.into())),
+        }
+    }
+}
+
+impl Drop for DirLock {
+    fn drop(&mut self) {
+        // Closing the file is not enough: a child process that was just forked holds a copy of it for a moment.
+        let _ = flock(&self.0, FlockOperation::Unlock);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lock_is_released_though_a_copy_of_its_file_is_still_open() {
+        let dir = tempfile::tempdir().unwrap();
+        let lock = DirLock::acquire(dir.path()).unwrap();
+        // What a child process holds between fork and exec.
+        let copy = lock.0.try_clone().unwrap();
+        assert!(DirLock::acquire(dir.path()).is_err(), "the directory has two owners");
+        drop(lock);
+        DirLock::acquire(dir.path()).unwrap();
+        drop(copy);
+    }
+}
