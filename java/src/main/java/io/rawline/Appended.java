@@ -1,9 +1,9 @@
 package io.rawline;
 
 /**
- * Where appended records lie.
+ * The offsets of appended records.
  *
  * @param firstOffset offset of the first record appended
- * @param nextOffset offset of the record that will follow the last one appended
+ * @param nextOffset offset after the last record appended
  */
 public record Appended(long firstOffset, long nextOffset) {}

@@ -6,9 +6,9 @@ import io.rawline.error.RefusedException;
 import io.rawline.http.Nanos;
 import java.util.concurrent.ThreadLocalRandom;
 
-/** The failures of one request so far, and how long to wait after each. */
+/** The failed attempts of one request, and how long to wait after each. */
 final class Attempts {
-    /** What {@link #waitAfter} says when the error is the caller's. */
+    /** What {@link #waitAfter} returns if the request is not retried. */
     static final long GIVE_UP = -1;
 
     private final RetryPolicy policy;
@@ -21,7 +21,7 @@ final class Attempts {
         this.waitNs = Nanos.of(policy.waitMin());
     }
 
-    /** Nanoseconds until the request should be sent again, or {@link #GIVE_UP}. */
+    /** Nanoseconds to wait before the next attempt, or {@link #GIVE_UP}. */
     long waitAfter(RawlineException error, long nowNs) {
         if (!error.isRetryable()
                 || error instanceof InterruptedCallException
@@ -33,7 +33,7 @@ final class Attempts {
             firstFailureNs = nowNs;
         }
         long leftNs = Nanos.of(policy.giveUpAfter()) - (nowNs - firstFailureNs);
-        // Between half the wait and the whole of it, so that clients that failed together do not come back together.
+        // Between half the wait and all of it, so that clients that failed together don't return together.
         long wait = (long) (waitNs * (0.5 + ThreadLocalRandom.current().nextDouble() / 2));
         if (error instanceof RefusedException refused && refused.retryAfter().isPresent()) {
             wait = Math.max(wait, Nanos.of(refused.retryAfter().get()));

@@ -1,55 +1,52 @@
 package io.rawline;
 
-import io.rawline.batch.BatchChecker;
 import io.rawline.batch.BatchException;
 import io.rawline.batch.Limits;
 import io.rawline.batch.SealedBatch;
 import io.rawline.error.ConfigException;
 import io.rawline.error.InterruptedCallException;
 import io.rawline.error.RawlineException;
+import io.rawline.error.RefusedException;
+import io.rawline.error.StoppedException;
+import io.rawline.error.TopicNotFoundException;
 import io.rawline.http.Address;
 import io.rawline.http.Call;
 import io.rawline.http.Daemons;
-import io.rawline.http.Exchange;
 import io.rawline.http.Http;
-import io.rawline.http.Json;
 import io.rawline.http.Nanos;
 import io.rawline.http.Request;
-import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.time.Instant;
-import java.time.format.DateTimeParseException;
-import java.util.ArrayList;
 import java.util.List;
-import java.util.Map;
-import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
 import java.util.concurrent.SynchronousQueue;
 import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Supplier;
 
 /**
- * Sends requests to one broker, each on a connection of its own, and keeps connections for the next ones. For any
- * number of threads at once, virtual ones too; a method returns when the answer is there.
+ * Sends requests to one broker. Each request in flight has its own connection; idle connections are kept for the next
+ * requests. Any number of threads may use a client at once, virtual ones too; a method returns when the response is
+ * complete.
  *
- * <p>Everything it throws is a {@link RawlineException}. A thread that is interrupted while it waits gets an
- * {@link InterruptedCallException}.
+ * <p>All errors are {@link RawlineException}s. A method that names a topic throws {@link TopicNotFoundException} if the
+ * topic doesn't exist. A thread that is interrupted while it waits gets an {@link InterruptedCallException}, and every
+ * method throws {@link StoppedException} after {@link #close}.
  */
 public final class Client implements AutoCloseable {
     private static final String BATCH_TYPE = "application/vnd.rawline.batch";
-    /** Received at once of a long answer, in bytes: its checksum is computed while it is in the second-level cache. */
-    private static final int PIECE_BYTES = 128 << 10;
 
     private final ClientConfig config;
     private final Http http;
+    private final Responses responses;
     private final Executor executor;
 
     /**
-     * A client with the usual settings; connects with the first request.
+     * A client with the default settings; connects with the first request.
      *
-     * @param broker the broker's address, such as {@code http://127.0.0.1:51313}
+     * @param broker the broker's URL, such as {@code http://127.0.0.1:51313}
      */
     public Client(String broker) {
         this(new ClientConfig(broker));
@@ -58,14 +55,14 @@ public final class Client implements AutoCloseable {
     /**
      * A client; connects with the first request.
      *
-     * @param config the settings, of which it takes a copy
-     * @throws ConfigException a setting that can't be
+     * @param config the settings, which are copied
+     * @throws ConfigException the broker's URL or the API key is invalid
      */
     public Client(ClientConfig config) {
-        config.check();
-        this.config = new ClientConfig(config);
-        this.http = new Http(this.config.http());
-        this.executor = config.executor != null
+        this.config = new ClientConfig(Settings.notNull("config", config));
+        http = new Http(this.config.http());
+        responses = new Responses(http, this.config);
+        executor = config.executor != null
                 ? config.executor
                 : new ThreadPoolExecutor(
                         0,
@@ -77,8 +74,8 @@ public final class Client implements AutoCloseable {
     }
 
     /**
-     * Closes the connections that nobody uses. Requests on their way go on, further ones use a connection each;
-     * producers and consumers are closed by themselves.
+     * Closes the client and its idle connections. Requests in flight complete; further ones, those of its producers and
+     * consumers included, throw {@link StoppedException}. So close producers and consumers first.
      */
     @Override
     public void close() {
@@ -86,7 +83,7 @@ public final class Client implements AutoCloseable {
     }
 
     /**
-     * A producer with the usual settings.
+     * A producer with the default settings.
      *
      * @param topic the topic it appends to
      * @return the producer, to be closed by the caller
@@ -96,7 +93,7 @@ public final class Client implements AutoCloseable {
     }
 
     /**
-     * A consumer with the usual settings: from the oldest record on, for ever.
+     * A consumer with the default settings: from the oldest record on, without an end.
      *
      * @param topic the topic it reads
      * @return the consumer, to be closed by the caller
@@ -105,36 +102,38 @@ public final class Client implements AutoCloseable {
         return new Consumer(this, topic, new ConsumerConfig());
     }
 
-    /** Whether the broker answers and is well: returns, or throws what is wrong. */
+    /** Checks that the broker responds and is healthy: returns, or throws what is wrong. */
     public void health() {
-        text(Request.get("/health"));
+        text(config.retries, Request.get("/health"));
     }
 
     /**
      * Appends batches; all or none become part of the topic.
      *
-     * <p>Is not tried again by itself: when the connection breaks or the time runs out, the records may have been
-     * appended and only the answer was lost, so sending them again may append them twice.
+     * <p>An append is not retried: when the connection breaks or the request times out, the records may have been
+     * appended, and a retry would append them again.
      *
      * @param topic the topic
-     * @param pieces the batches' bytes back to back, however they are cut; not copied where they are direct, and not
-     *     moved on
-     * @return where the records lie
+     * @param pieces the batches' bytes back to back, in any number of pieces; not copied where they are direct, and
+     *     their positions are not changed
+     * @return the records' offsets
      */
     public Appended append(String topic, ByteBuffer... pieces) {
         return append(new Call(), topic, pieces);
     }
 
     /**
-     * Appends records that lie back to back in {@code data}, as one batch without compression; as {@link #append}, is
-     * not tried again by itself.
+     * Appends records that lie back to back in {@code data}, as one uncompressed batch. As {@link #append}, it is not
+     * retried.
      *
      * @param topic the topic
      * @param sizes the records' lengths in bytes
-     * @param data the records; not copied where it is direct, and not moved on
-     * @return where the records lie
+     * @param data the records; not copied where it is direct, and its position is not changed
+     * @return the records' offsets
      */
     public Appended appendRecords(String topic, int[] sizes, ByteBuffer data) {
+        Settings.notNull("sizes", sizes);
+        Settings.notNull("data", data);
         return append(topic, SealedBatch.of(sizes, data, nowUs(), config.limits).pieces());
     }
 
@@ -142,34 +141,36 @@ public final class Client implements AutoCloseable {
      * As {@link #append}, without waiting.
      *
      * @param topic the topic
-     * @param pieces the batches' bytes; to be left alone until the answer is there
-     * @return where the records lie, or the {@link RawlineException}
+     * @param pieces the batches' bytes; not to be changed before the future completes
+     * @return the records' offsets, or the {@link RawlineException}
      */
     public CompletableFuture<Appended> appendAsync(String topic, ByteBuffer... pieces) {
         return CompletableFuture.supplyAsync(() -> append(topic, pieces), executor);
     }
 
     /**
-     * Reads what there is; what is fetched is empty if nothing came in time. Every batch's checksum has been found
-     * right when this returns.
+     * Reads records; the result is empty if there were none in time. The checksum of every batch has been verified when
+     * this returns.
      *
      * @param topic the topic
-     * @param options what is asked for
-     * @return what came
+     * @param options what to read
+     * @return the records
      */
     public Fetched read(String topic, ReadOptions options) {
         return read(topic, options, new Fetched());
     }
 
     /**
-     * As {@link #read(String, ReadOptions)}, into memory that is there already.
+     * As {@link #read(String, ReadOptions)}, into existing memory.
      *
      * @param topic the topic
-     * @param options what is asked for
-     * @param into what an earlier read gave; what it holds is replaced
+     * @param options what to read
+     * @param into the result of an earlier read, which is overwritten
      * @return {@code into}
      */
     public Fetched read(String topic, ReadOptions options, Fetched into) {
+        Settings.notNull("options", options);
+        Settings.notNull("into", into);
         return read(new Call(), config.retries, topic, options, Long.MAX_VALUE, into);
     }
 
@@ -177,18 +178,19 @@ public final class Client implements AutoCloseable {
      * As {@link #read(String, ReadOptions)}, without waiting.
      *
      * @param topic the topic
-     * @param options what is asked for
-     * @return what came, or the {@link RawlineException}
+     * @param options what to read
+     * @return the records, or the {@link RawlineException}
      */
     public CompletableFuture<Fetched> readAsync(String topic, ReadOptions options) {
         return CompletableFuture.supplyAsync(() -> read(topic, options), executor);
     }
 
     /**
-     * One topic.
+     * Describes a topic.
      *
      * @param topic its name
-     * @return what the broker says of it
+     * @return what the broker knows about it
+     * @throws TopicNotFoundException there is no such topic
      */
     public TopicInfo topic(String topic) {
         return topic(config.retries, topic);
@@ -199,45 +201,39 @@ public final class Client implements AutoCloseable {
      *
      * @param topic its name
      * @param payload what they are
-     * @return the topic as it then is
+     * @return the topic, with the new setting
      */
     public TopicInfo setPayload(String topic, Payload payload) {
-        ByteBuffer body = StandardCharsets.UTF_8.encode("{\"payload\":\"" + payload + "\"}");
-        return topicInfo(parse(text(new Request("PUT", "/topic?topic-name=" + Address.queryValue(topic), "", body))));
+        ByteBuffer body =
+                StandardCharsets.UTF_8.encode("{\"payload\":\"" + Settings.notNull("payload", payload) + "\"}");
+        Request request = new Request("PUT", "/topic" + query(topic), "", body);
+        return responses.topic(onTopic(topic, () -> text(config.retries, request)));
     }
 
     /**
-     * All topics.
+     * Describes all topics.
      *
      * @return in the broker's order
      */
     public List<TopicInfo> topics() {
-        List<TopicInfo> topics = new ArrayList<>();
-        if (!(parse(text(Request.get("/topics"))).get("topics") instanceof List<?> found)) {
-            throw http.notABrokers("no topics", null);
-        }
-        for (Object topic : found) {
-            topics.add(topicInfo(topic));
-        }
-        return topics;
+        return responses.topics(text(config.retries, Request.get("/topics")));
     }
 
     /**
-     * Offset of the first record appended at or after a time, by the broker's clock; the topic's next offset if there
-     * is none.
+     * Finds the first record appended at or after a time, by the broker's clock.
      *
      * @param topic the topic
      * @param time the time
-     * @return the offset
+     * @return the record's offset, or the topic's next offset if there is no such record
      */
     public long offsetAt(String topic, Instant time) {
         return offsetAt(config.retries, topic, time);
     }
 
     /**
-     * Where it sends its requests, for people.
+     * A human-readable description.
      *
-     * @return without the key
+     * @return the broker's URL, without the key
      */
     @Override
     public String toString() {
@@ -252,113 +248,76 @@ public final class Client implements AutoCloseable {
         return config.limits;
     }
 
+    Responses responses() {
+        return responses;
+    }
+
     TopicInfo topic(RetryPolicy retries, String topic) {
-        return topicInfo(parse(text(retries, Request.get("/topic?topic-name=" + Address.queryValue(topic)))));
+        Request request = Request.get("/topic" + query(topic));
+        return responses.topic(onTopic(topic, () -> text(retries, request)));
     }
 
     long offsetAt(RetryPolicy retries, String topic, Instant time) {
-        String target =
-                "/offset?topic-name=" + Address.queryValue(topic) + "&time=" + Address.queryValue(time.toString());
-        return number(parse(text(retries, Request.get(target))), "offset");
+        String at = Address.queryValue(Settings.notNull("time", time).toString());
+        Request request = Request.get("/offset" + query(topic) + "&time=" + at);
+        return responses.offset(onTopic(topic, () -> text(retries, request)));
     }
 
     Appended append(Call call, String topic, ByteBuffer... pieces) {
         boolean any = false;
         for (ByteBuffer piece : pieces) {
-            any |= piece.hasRemaining();
+            any |= Settings.notNull("a piece", piece).hasRemaining();
         }
         if (!any) {
             throw BatchException.empty();
         }
-        Map<?, ?> answer = parse(http.text(
-                call,
-                new Request(
-                        "POST",
-                        "/records?topic-name=" + Address.queryValue(topic),
-                        "content-type: " + BATCH_TYPE + "\r\n",
-                        pieces)));
-        Appended appended = new Appended(number(answer, "first_offset"), number(answer, "next_offset"));
-        if (appended.firstOffset() >= appended.nextOffset()) {
-            throw http.notABrokers(appended + " for an append", null);
-        }
-        return appended;
+        String headers = "content-type: " + BATCH_TYPE + "\r\n";
+        Request request = new Request("POST", "/records" + query(topic), headers, pieces);
+        return responses.appended(onTopic(topic, () -> http.text(call, request)));
     }
 
-    RawlineException notABrokers(String reason) {
-        return http.notABrokers(reason, null);
-    }
-
-    /** Reads; {@code into} then leaves out the records at and behind {@code endOffset}. */
+    /** Reads; {@code into} then leaves out the records from {@code endOffset} on. */
     Fetched read(Call call, RetryPolicy retries, String topic, ReadOptions options, long endOffset, Fetched into) {
-        String target = "/records?topic-name=" + Address.queryValue(topic) + "&offset=" + options.offset()
-                + "&max-records=" + options.recordsMax() + "&max-bytes=" + options.bytesMax() + "&timeout="
+        String target = "/records" + query(topic) + "&offset=" + options.offset() + "&max-records="
+                + options.recordsMax() + "&max-bytes=" + options.bytesMax() + "&timeout="
                 + Nanos.of(options.waitMax()) / 1_000_000 + "ms";
         Request request = new Request("GET", target, "accept: " + BATCH_TYPE + "\r\n");
-        return again(
-                call,
-                retries,
-                () -> http.send(call, request, options.waitMax(), exchange -> {
-                    into.begin(options.offset(), endOffset);
-                    receive(exchange, options, into);
-                    return into;
-                }));
-    }
-
-    private void receive(Exchange exchange, ReadOptions options, Fetched into) throws IOException {
-        long topicNextOffset = header(exchange, "rawline-next-offset");
-        if (exchange.status() == 204) {
-            into.end(0, options.offset(), topicNextOffset, List.of());
-            return;
-        }
-        long firstOffset = header(exchange, "rawline-first-offset");
-        checkLength(exchange.announcedBytes());
-        ByteBuffer buffer = into.room(exchange.announcedBytes());
-        BatchChecker checker = new BatchChecker(config.limits);
-        int received = 0;
-        while (!exchange.ended()) {
-            if (received == buffer.capacity()) {
-                buffer = into.room(received, received + 1);
-            }
-            buffer.limit(Math.min(buffer.capacity(), received + PIECE_BYTES)).position(received);
-            received += Math.max(0, exchange.read(buffer));
-            checkLength(received);
-            buffer.clear();
-            // While the piece is still in the processor's cache.
-            checker.advance(buffer, received);
-        }
-        into.end(received, firstOffset, topicNextOffset, checker.finish(buffer, received));
-        if (firstOffset < 0 || firstOffset > options.offset() || into.nextOffset() <= options.offset()) {
-            throw http.notABrokers(
-                    "records " + firstOffset + ".." + into.nextOffset() + " for offset " + options.offset(), null);
-        }
-    }
-
-    private void checkLength(long bytes) {
-        if (bytes > config.answerBytesMax) {
-            throw http.notABrokers(
-                    bytes + " bytes or more in one answer, the limit here is " + config.answerBytesMax, null);
-        }
-    }
-
-    private byte[] text(Request request) {
-        return text(config.retries, request);
+        return onTopic(
+                topic,
+                () -> retry(
+                        call,
+                        retries,
+                        () -> http.send(call, request, options.waitMax(), exchange -> {
+                            into.begin(options.offset(), endOffset);
+                            responses.receive(exchange, options, into);
+                            return into;
+                        })));
     }
 
     private byte[] text(RetryPolicy retries, Request request) {
         Call call = new Call();
-        return again(call, retries, () -> http.text(call, request));
+        return retry(call, retries, () -> http.text(call, request));
     }
 
-    /** What is done once or, after failures that may pass, more often. */
-    private interface Once<T> {
-        T run();
+    private static String query(String topic) {
+        return "?topic-name=" + Address.queryValue(Settings.notNull("topic", topic));
     }
 
-    private static <T> T again(Call call, RetryPolicy retries, Once<T> once) {
+    /** Does something with a topic, whose name the broker's error doesn't have to say. */
+    private static <T> T onTopic(String topic, Supplier<T> request) {
+        try {
+            return request.get();
+        } catch (RefusedException error) {
+            throw error.code().equals("topic_not_found") ? new TopicNotFoundException(topic, error) : error;
+        }
+    }
+
+    /** Does something once or, after transient failures, several times. */
+    static <T> T retry(Call call, RetryPolicy retries, Supplier<T> once) {
         Attempts attempts = new Attempts(retries);
         while (true) {
             try {
-                return once.run();
+                return once.get();
             } catch (RawlineException error) {
                 long wait = attempts.waitAfter(error, System.nanoTime());
                 if (wait == Attempts.GIVE_UP) {
@@ -367,54 +326,6 @@ public final class Client implements AutoCloseable {
                 call.sleep(wait);
             }
         }
-    }
-
-    private long header(Exchange exchange, String name) {
-        try {
-            return Long.parseLong(String.valueOf(exchange.header(name)));
-        } catch (NumberFormatException error) {
-            throw http.notABrokers("the header " + name + " is missing or not a number", error);
-        }
-    }
-
-    private Map<?, ?> parse(byte[] text) {
-        try {
-            if (Json.parse(new String(text, StandardCharsets.UTF_8)) instanceof Map<?, ?> map) {
-                return map;
-            }
-            throw http.notABrokers("it is no JSON object", null);
-        } catch (IllegalArgumentException error) {
-            throw http.notABrokers(error.getMessage(), error);
-        }
-    }
-
-    private long number(Map<?, ?> map, String name) {
-        if (map.get(name) instanceof Long number) {
-            return number;
-        }
-        throw http.notABrokers(name + " is missing or not a whole number", null);
-    }
-
-    private TopicInfo topicInfo(Object topic) {
-        if (!(topic instanceof Map<?, ?> map) || !(map.get("name") instanceof String name)) {
-            throw http.notABrokers("a topic without a name", null);
-        }
-        Optional<Instant> latest = Optional.empty();
-        if (map.get("latest_commit_at") instanceof String time) {
-            try {
-                latest = Optional.of(Instant.parse(time));
-            } catch (DateTimeParseException error) {
-                throw http.notABrokers("latest_commit_at is not a time", error);
-            }
-        }
-        return new TopicInfo(
-                name,
-                number(map, "first_offset"),
-                number(map, "next_offset"),
-                number(map, "bytes"),
-                number(map, "objects"),
-                latest,
-                "value".equals(map.get("payload")) ? Payload.VALUE : Payload.BYTES);
     }
 
     /** Microseconds since the Unix epoch. */

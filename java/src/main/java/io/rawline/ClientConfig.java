@@ -1,14 +1,15 @@
 package io.rawline;
 
 import io.rawline.batch.Limits;
-import io.rawline.error.ConfigException;
 import io.rawline.http.HttpConfig;
 import java.time.Duration;
-import java.util.Objects;
 import java.util.concurrent.Executor;
 import javax.net.ssl.SSLContext;
 
-/** How a client reaches its broker. A {@link Client} takes a copy of it. */
+/**
+ * How a client reaches its broker. A {@link Client} takes a copy. A setter throws
+ * {@link io.rawline.error.ConfigException} if the value is out of range.
+ */
 public final class ClientConfig {
     final String broker;
     String apiKey;
@@ -16,19 +17,19 @@ public final class ClientConfig {
     Duration requestTimeout = Duration.ofSeconds(30);
     RetryPolicy retries = RetryPolicy.DEFAULT;
     int connectionsIdleMax = 64;
-    // Twice what a broker answers with, so that one batch over the limit still passes.
+    // Twice what a broker sends, so that one batch above the broker's limit is still accepted.
     long answerBytesMax = 128 << 20;
     Limits limits = Limits.DEFAULT;
     Executor executor;
     SSLContext sslContext;
 
     /**
-     * The usual settings for a broker.
+     * The default settings for a broker.
      *
-     * @param broker its address, such as {@code http://127.0.0.1:51313}; {@code https} where TLS is spoken
+     * @param broker the broker's URL, such as {@code http://127.0.0.1:51313}; {@code https} for TLS
      */
     public ClientConfig(String broker) {
-        this.broker = Objects.requireNonNull(broker, "broker");
+        this.broker = Settings.notNull("broker", broker);
     }
 
     /** A copy. */
@@ -46,7 +47,7 @@ public final class ClientConfig {
     }
 
     /**
-     * The key that the broker was started with; none by default.
+     * The API key that the broker requires; none by default.
      *
      * @param key the key, or null for none
      * @return this
@@ -57,77 +58,77 @@ public final class ClientConfig {
     }
 
     /**
-     * How long a connection may take to come about; 5 s by default.
+     * Maximum time to establish a connection; 5 s by default.
      *
      * @param timeout more than zero
      * @return this
      */
     public ClientConfig connectTimeout(Duration timeout) {
-        connectTimeout = Objects.requireNonNull(timeout);
+        connectTimeout = Settings.positive("connectTimeout", timeout);
         return this;
     }
 
     /**
-     * How long a request may take from its first byte to the answer's last, beside what a read asks the broker to wait;
-     * 30 s by default.
+     * Maximum time from a request's first byte to the response's last, in addition to the time that a read asks the
+     * broker to wait; 30 s by default.
      *
      * @param timeout more than zero
      * @return this
      */
     public ClientConfig requestTimeout(Duration timeout) {
-        requestTimeout = Objects.requireNonNull(timeout);
+        requestTimeout = Settings.positive("requestTimeout", timeout);
         return this;
     }
 
     /**
-     * How failed reads and look-ups are tried again. Appends are not: see {@link Client#append}.
+     * How failed reads and queries are retried. Appends are not retried: see {@link Client#append}.
      *
      * @param policy {@link RetryPolicy#DEFAULT} by default
      * @return this
      */
     public ClientConfig retries(RetryPolicy policy) {
-        retries = Objects.requireNonNull(policy);
+        retries = Settings.notNull("retries", policy);
         return this;
     }
 
     /**
-     * Connections kept open while nobody uses them; 64 by default. Those beyond are closed when a second has passed
-     * without a use of them.
+     * Maximum number of idle connections that are kept open; 64 by default. Further ones are closed after they have
+     * been idle for a second.
      *
      * @param count 0 or more
      * @return this
      */
     public ClientConfig connectionsIdleMax(int count) {
-        connectionsIdleMax = count;
+        connectionsIdleMax = Settings.atLeast("connectionsIdleMax", 0, count);
         return this;
     }
 
     /**
-     * Longest answer to a read that is accepted; 128 MiB by default.
+     * Maximum size of the response to a read; 128 MiB by default.
      *
-     * @param bytes at most 2 GiB
+     * @param bytes 1 to 2,147,483,647
      * @return this
      */
     public ClientConfig answerBytesMax(long bytes) {
-        answerBytesMax = bytes;
+        answerBytesMax = Settings.range("answerBytesMax", 1, Integer.MAX_VALUE, bytes);
         return this;
     }
 
     /**
-     * What batches may look like, those received and those sent.
+     * Limits of batches, received and sent.
      *
      * @param limits {@link Limits#DEFAULT} by default
      * @return this
      */
     public ClientConfig limits(Limits limits) {
-        this.limits = Objects.requireNonNull(limits);
+        this.limits = Settings.notNull("limits", limits);
         return this;
     }
 
     /**
-     * Where producers send, consumers read ahead, and what ends in {@code Async} runs; by default threads of the
-     * client's own that end when they are idle. It must begin each task at once: a producer's lasts as long as the
-     * producer. On Java 21, {@code Executors.newVirtualThreadPerTaskExecutor()} does.
+     * Where producers send, consumers read ahead, and methods whose names end in {@code Async} run; by default the
+     * client's own threads, which end when they are idle. It must start each task at once: a producer's task lasts as
+     * long as the producer. On Java 21, {@code Executors.newVirtualThreadPerTaskExecutor()} does.
      *
      * @param executor the executor, or null for the client's own threads
      * @return this
@@ -138,7 +139,7 @@ public final class ClientConfig {
     }
 
     /**
-     * Whom an {@code https} broker's certificate must be signed by; whom Java trusts by default.
+     * Which certificates are trusted for {@code https}; by default those that Java trusts.
      *
      * @param context the context, or null for {@link SSLContext#getDefault}
      * @return this
@@ -148,21 +149,8 @@ public final class ClientConfig {
         return this;
     }
 
-    /** What the connections need. */
+    /** The part of the settings that the connections need. */
     HttpConfig http() {
         return new HttpConfig(broker, apiKey, connectTimeout, requestTimeout, connectionsIdleMax, sslContext);
-    }
-
-    void check() {
-        if (connectTimeout.isNegative()
-                || connectTimeout.isZero()
-                || requestTimeout.isNegative()
-                || requestTimeout.isZero()) {
-            throw new ConfigException("connectTimeout and requestTimeout must be more than zero", null);
-        }
-        if (connectionsIdleMax < 0 || answerBytesMax < 1 || answerBytesMax > Integer.MAX_VALUE) {
-            throw new ConfigException(
-                    "connectionsIdleMax must be 0 or more, answerBytesMax 1 to " + Integer.MAX_VALUE, null);
-        }
     }
 }

@@ -3,12 +3,12 @@ package io.rawline;
 import io.rawline.error.ConfigException;
 import io.rawline.error.RawlineException;
 import io.rawline.error.StoppedException;
+import io.rawline.error.TopicNotFoundException;
 import io.rawline.http.Call;
 import io.rawline.http.Nanos;
 import java.time.Duration;
 import java.util.Iterator;
 import java.util.NoSuchElementException;
-import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.RejectedExecutionException;
@@ -16,7 +16,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 
 /**
- * Reads a topic from front to back: while the caller works on what came, the next read is already on its way.
+ * Reads a topic in order. While the caller processes one read, the next is in flight.
  *
  * <pre>{@code
  * for (Record record : consumer) {
@@ -24,50 +24,64 @@ import java.util.concurrent.TimeoutException;
  * }
  * }</pre>
  *
- * <p>What {@link #next()} gives lies in memory that is used again by the call after it; the same is true of a record
- * and of the step of the loop that goes beyond its answer. What is to live longer is copied.
+ * <p>The result of {@link #next()} is valid until the next call, because its memory is reused; the same holds for a
+ * record of the loop until the loop needs another read. Copy what is needed longer.
  *
- * <p>For one thread at a time, but for {@link #close}, which ends a {@code next} that waits.
+ * <p>Not thread-safe, except for {@link #close}, which ends a {@code next} that waits.
  */
 public final class Consumer implements Iterable<Record>, AutoCloseable {
+    /** The first wait for a topic that doesn't exist yet; each further one is twice as long. */
+    private static final long TOPIC_WAIT_NS_MIN = 50_000_000;
+    /** The longest such wait: a topic is read a second after it is created, at the latest. */
+    private static final long TOPIC_WAIT_NS_MAX = 1_000_000_000;
+
     private final Client client;
     private final String topic;
     private final ConsumerConfig config;
     private final Call call = new Call();
-    /** Where the next read begins. */
+    /** Where the next read starts. */
     private long offset;
-    /** The read on its way, if any. */
-    private CompletableFuture<Fetched> coming;
-    /** What the caller was handed last; the memory of the read after the next. */
+    /** The read in flight, or null. */
+    private CompletableFuture<Fetched> pending;
+    /** The batches that the caller holds now; the buffer is reused for the read after next. */
     private Fetched current = new Fetched();
 
     /**
-     * Finds out where to begin; reads nothing yet.
+     * Finds the offset to start at; reads nothing yet.
      *
-     * @param client how it reaches the broker; stays the caller's
+     * @param client the client, which the caller closes
      * @param topic the topic it reads
-     * @param config the settings, of which it takes a copy
-     * @throws ConfigException a setting that can't be
+     * @param config the settings, which are copied
+     * @throws TopicNotFoundException the topic doesn't exist; if the start is an offset, {@link #next()} throws this
      */
     public Consumer(Client client, String topic, ConsumerConfig config) {
-        config.check();
-        this.client = Objects.requireNonNull(client, "client");
-        this.topic = Objects.requireNonNull(topic, "topic");
-        this.config = new ConsumerConfig(config);
-        RetryPolicy retries = this.config.retries;
-        Start start = this.config.start;
-        if (start instanceof Start.Offset at) {
-            offset = at.offset();
-        } else if (start instanceof Start.Time at) {
-            offset = client.offsetAt(retries, topic, at.time());
-        } else {
-            TopicInfo info = client.topic(retries, topic);
-            offset = start instanceof Start.Earliest ? info.firstOffset() : info.nextOffset();
+        this.client = Settings.notNull("client", client);
+        this.topic = Settings.notNull("topic", topic);
+        this.config = new ConsumerConfig(Settings.notNull("config", config));
+        offset = startOffset();
+    }
+
+    private long startOffset() {
+        Start start = config.start;
+        try {
+            if (start instanceof Start.Offset at) {
+                return at.offset();
+            }
+            if (start instanceof Start.Time at) {
+                return client.offsetAt(config.retries, topic, at.time());
+            }
+            TopicInfo info = client.topic(config.retries, topic);
+            return start instanceof Start.Earliest ? info.firstOffset() : info.nextOffset();
+        } catch (TopicNotFoundException error) {
+            if (config.waitForTopic) {
+                return 0;
+            }
+            throw error;
         }
     }
 
     /**
-     * Offset of the next record that will be given.
+     * Offset of the next record.
      *
      * @return from 0 on
      */
@@ -76,7 +90,7 @@ public final class Consumer implements Iterable<Record>, AutoCloseable {
     }
 
     /**
-     * Whether every record before {@code endOffset} was given.
+     * Whether every record before {@code endOffset} has been returned.
      *
      * @return false for a consumer without an end
      */
@@ -85,11 +99,11 @@ public final class Consumer implements Iterable<Record>, AutoCloseable {
     }
 
     /**
-     * What comes next, at least one record; waits for it. Empty only where {@link #atEnd()}.
+     * Returns the next records, at least one; waits for them. Empty only if {@link #atEnd()}.
      *
-     * <p>After an error it goes on where it was.
+     * <p>After an error, the next call continues where this one started.
      *
-     * @return what came, of use until the next call
+     * @return the records, valid until the next call
      */
     public Fetched next() {
         while (!atEnd()) {
@@ -102,38 +116,41 @@ public final class Consumer implements Iterable<Record>, AutoCloseable {
     }
 
     /**
-     * As {@link #next()}, but waits no longer than so long: empty if nothing came in that time. Nothing is lost then.
+     * As {@link #next()}, with a timeout: empty if there were no records in time. Nothing is lost then.
      *
-     * @param wait how long; null as long as one read lasts
-     * @return what came, of use until the next call
+     * @param wait the timeout; null to wait as long as one read takes
+     * @return the records, valid until the next call
      */
     public Fetched next(Duration wait) {
         if (atEnd()) {
             return nothing();
         }
-        if (coming == null) {
-            coming = startRead(new Fetched());
+        if (pending == null) {
+            pending = startRead(new Fetched());
         }
         Fetched fetched;
         try {
-            fetched = wait == null ? coming.get() : coming.get(Nanos.of(wait), TimeUnit.NANOSECONDS);
+            fetched = wait == null ? pending.get() : pending.get(Nanos.of(wait), TimeUnit.NANOSECONDS);
         } catch (TimeoutException error) {
             return nothing();
         } catch (InterruptedException error) {
             Thread.currentThread().interrupt();
             throw Call.interrupted(error);
         } catch (ExecutionException error) {
-            coming = null;
+            pending = null;
             if (error.getCause() instanceof RawlineException known) {
                 throw known.copy();
             }
             throw new StoppedException(
-                    "the consumer has a mistake in it (" + error.getCause() + "); please report this", error);
+                    "bug in the consumer (" + error.getCause() + "); please report it with the stack trace", error);
         }
-        coming = null;
+        pending = null;
         if (fetched.isEmpty()) {
-            coming = startRead(fetched);
+            pending = startRead(fetched);
             return nothing();
+        }
+        if (fetched.nextOffset() <= offset) {
+            throw new IllegalStateException("a read at " + offset + " ended at " + fetched.nextOffset());
         }
         offset = fetched.nextOffset();
         Fetched free = current;
@@ -145,10 +162,9 @@ public final class Consumer implements Iterable<Record>, AutoCloseable {
     }
 
     /**
-     * The records that come next, for ever or to before {@code endOffset}; waits for them. Throws as {@link #next()}
-     * does.
+     * The next records, without an end or up to {@code endOffset}; waits for them. Throws as {@link #next()} does.
      *
-     * @return before the next record
+     * @return an iterator, before the next record
      */
     @Override
     public Iterator<Record> iterator() {
@@ -176,14 +192,14 @@ public final class Consumer implements Iterable<Record>, AutoCloseable {
         };
     }
 
-    /** Ends the read that is on its way, and with it a {@code next} that waits for it. */
+    /** Cancels the read in flight; a {@code next} that waits for it throws {@link StoppedException}. */
     @Override
     public void close() {
         call.cancel();
     }
 
     /**
-     * What it reads and where it is, for people.
+     * A human-readable description.
      *
      * @return topic and offset
      */
@@ -192,19 +208,19 @@ public final class Consumer implements Iterable<Record>, AutoCloseable {
         return "consumer of " + topic + " at offset " + offset;
     }
 
-    /** An answer without records, where the consumer is; its memory is never used. */
+    /** An empty result at the current offset; it never allocates memory. */
     private Fetched nothing() {
         Fetched nothing = new Fetched();
-        nothing.begin(offset, config.endOffset);
+        nothing.begin(offset, Long.MAX_VALUE);
         return nothing;
     }
 
     private void readAhead(Fetched into) {
         try {
-            coming = startRead(into);
+            pending = startRead(into);
         } catch (RawlineException | OutOfMemoryError error) {
-            // The next call begins the read, and says so if that can't be: what has come is not to be lost for it.
-            coming = null;
+            // The next call starts the read, and throws this if it can't: the records at hand must not be lost.
+            pending = null;
         }
     }
 
@@ -212,10 +228,25 @@ public final class Consumer implements Iterable<Record>, AutoCloseable {
         long recordsMax = config.endOffset == Long.MAX_VALUE ? 0 : config.endOffset - offset;
         ReadOptions options = new ReadOptions(offset, recordsMax, config.bytesMax, config.waitMax);
         try {
-            return CompletableFuture.supplyAsync(
-                    () -> client.read(call, config.retries, topic, options, config.endOffset, into), client.executor());
+            return CompletableFuture.supplyAsync(() -> read(options, into), client.executor());
         } catch (RejectedExecutionException error) {
-            throw new ConfigException("the client's executor takes no more tasks; give it one that does", error);
+            throw new ConfigException(
+                    "the client's executor rejects tasks; give the client one that accepts them", error);
+        }
+    }
+
+    private Fetched read(ReadOptions options, Fetched into) {
+        long waitNs = TOPIC_WAIT_NS_MIN;
+        while (true) {
+            try {
+                return client.read(call, config.retries, topic, options, config.endOffset, into);
+            } catch (TopicNotFoundException error) {
+                if (!config.waitForTopic) {
+                    throw error;
+                }
+                call.sleep(waitNs);
+                waitNs = Math.min(2 * waitNs, TOPIC_WAIT_NS_MAX);
+            }
         }
     }
 }

@@ -5,33 +5,36 @@ import io.rawline.http.Call;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 
-/** How those who wait for a batch learn of its end. */
+/** The outcome of a batch: the offset of its first record, or the error. */
 final class Delivery {
-    /** The offset of the batch's first record. */
-    private final CompletableFuture<Long> told = new CompletableFuture<>();
+    private final CompletableFuture<Long> outcome = new CompletableFuture<>();
 
-    /** The first word counts. */
-    void tell(long firstOffset) {
-        told.complete(firstOffset);
+    /** The batch is stored. Only the first outcome counts. */
+    void complete(long firstOffset) {
+        outcome.complete(firstOffset);
     }
 
-    void tell(RawlineException error) {
-        told.completeExceptionally(error);
+    /** The batch is not stored, or not known to be. Only the first outcome counts. */
+    void fail(RawlineException error) {
+        outcome.completeExceptionally(error);
     }
 
+    /** Waits for the outcome. */
     long await() {
         try {
-            return told.get();
+            return outcome.get();
         } catch (InterruptedException error) {
             Thread.currentThread().interrupt();
             throw Call.interrupted(error);
         } catch (ExecutionException error) {
-            // Nothing but such errors is ever told.
-            throw ((RawlineException) error.getCause()).copy();
+            if (error.getCause() instanceof RawlineException known) {
+                throw known.copy();
+            }
+            throw new IllegalStateException("a batch's outcome is an error of another kind", error);
         }
     }
 
-    CompletableFuture<Long> told() {
-        return told;
+    CompletableFuture<Long> outcome() {
+        return outcome;
     }
 }

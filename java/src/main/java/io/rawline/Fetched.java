@@ -11,15 +11,15 @@ import java.util.List;
 import java.util.NoSuchElementException;
 
 /**
- * What a read received: checked batches, back to back in one buffer which is used again from read to read.
+ * The result of a read: checked batches, back to back in one buffer that is reused from read to read.
  *
- * <p>Batches and records of it are views of that buffer; they are of no more use when it is given to another read. A
- * {@link Consumer} does that by itself when it is asked for more. Belongs to one thread at a time.
+ * <p>Its batches and records are views of that buffer: they are invalid once it is used for another read, which a
+ * {@link Consumer} does when it is asked for more. Not thread-safe.
  */
 public final class Fetched implements Iterable<Record> {
     /** First size of the buffer, in bytes. */
     private static final int BYTES_MIN = 64 << 10;
-    /** Most that is made room for because an answer says that it is so long; more only as it comes. */
+    /** Maximum memory allocated because a response announces its length, in bytes; more only as it is received. */
     private static final int ANNOUNCED_BYTES_MAX = 16 << 20;
 
     private static final ByteBuffer NOTHING = ByteBuffer.allocateDirect(0).order(ByteOrder.LITTLE_ENDIAN);
@@ -31,17 +31,18 @@ public final class Fetched implements Iterable<Record> {
     private List<Batch> batches = List.of();
     private final Scratch scratch = new Scratch();
     private long askedOffset;
-    /** Records at and behind it are left out. */
+    /** Records from here on are left out. */
     private long endOffset = Long.MAX_VALUE;
 
     private long firstOffset;
+    private long nextOffset;
     private long topicNextOffset;
 
-    /** Nothing yet; memory comes with the first read. */
+    /** Empty; memory is allocated by the first read. */
     public Fetched() {}
 
     /**
-     * Whether nothing came within the time.
+     * Whether there was no record in time.
      *
      * @return true if there are no records
      */
@@ -59,7 +60,8 @@ public final class Fetched implements Iterable<Record> {
     }
 
     /**
-     * Offset of the first record in the buffer; it lies below the offset asked for if a compressed batch came whole.
+     * Offset of the first record in the buffer. It may be before the offset asked for: compressed batches are served
+     * whole.
      *
      * @return from 0 on
      */
@@ -68,20 +70,16 @@ public final class Fetched implements Iterable<Record> {
     }
 
     /**
-     * Offset behind the last record that came: where the next read begins.
+     * Offset after the last record received: where the next read starts.
      *
      * @return from 0 on
      */
     public long nextOffset() {
-        long offset = firstOffset;
-        for (Batch batch : batches) {
-            offset += batch.count();
-        }
-        return Math.max(offset, askedOffset);
+        return nextOffset;
     }
 
     /**
-     * Offset that the topic's next record would have got when the broker answered.
+     * The topic's next offset when the broker responded.
      *
      * @return from 0 on
      */
@@ -90,16 +88,16 @@ public final class Fetched implements Iterable<Record> {
     }
 
     /**
-     * Number of records from the offset asked for on.
+     * Number of records, counted from the offset asked for.
      *
      * @return 0 or more
      */
     public long count() {
-        return Math.max(0, Math.min(nextOffset(), endOffset) - Math.max(askedOffset, firstOffset));
+        return Math.min(nextOffset, endOffset) - askedOffset;
     }
 
     /**
-     * The batches as they were received, the first one's first record at {@link #firstOffset()}.
+     * The batches as received. The first record of the first one has the offset {@link #firstOffset()}.
      *
      * @return views of the received bytes
      */
@@ -108,7 +106,7 @@ public final class Fetched implements Iterable<Record> {
     }
 
     /**
-     * Goes through the records from the offset asked for on without allocating anything for each.
+     * A cursor over the records from the offset asked for on, which allocates nothing per record.
      *
      * @return before the first record
      */
@@ -117,14 +115,14 @@ public final class Fetched implements Iterable<Record> {
     }
 
     /**
-     * Goes through the records from the offset asked for on, each an object of its own. Throws {@link BatchException}
-     * ({@code batch_decompress}) where a compressed batch can't be unpacked.
+     * The records from the offset asked for on, each a new object. Throws {@link BatchException}
+     * ({@code batch_decompress}) if a compressed batch can't be decompressed.
      *
      * @return before the first record
      */
     @Override
     public Iterator<Record> iterator() {
-        // Each compressed batch in memory of its own, so that records live as long as this does.
+        // Each compressed batch in its own memory, so that records stay valid as long as this does.
         Records records = new Records(batches, firstOffset, askedOffset, endOffset, null);
         return new Iterator<>() {
             private boolean looked;
@@ -151,14 +149,14 @@ public final class Fetched implements Iterable<Record> {
     }
 
     /**
-     * What came, for people.
+     * A human-readable description.
      *
      * @return the offsets
      */
     @Override
     public String toString() {
-        return "fetched " + count() + " records, offsets " + Math.max(askedOffset, firstOffset) + " to before "
-                + Math.min(nextOffset(), endOffset);
+        return "fetched " + count() + " records, offsets " + askedOffset + " to before "
+                + Math.min(nextOffset, endOffset);
     }
 
     void begin(long askedOffset, long endOffset) {
@@ -167,15 +165,19 @@ public final class Fetched implements Iterable<Record> {
         this.askedOffset = askedOffset;
         this.endOffset = endOffset;
         firstOffset = askedOffset;
+        nextOffset = askedOffset;
         topicNextOffset = askedOffset;
+        if (endOffset < askedOffset) {
+            throw new IllegalStateException("a read at " + askedOffset + " that ends before " + endOffset);
+        }
     }
 
-    /** The empty buffer to receive an answer to that is said to be so long. */
+    /** The empty buffer for a response that announces its length. */
     ByteBuffer room(long announcedBytes) {
         return room(0, (int) Math.min(announcedBytes, ANNOUNCED_BYTES_MAX));
     }
 
-    /** The buffer to receive to, with the same bytes, but room for {@code bytes} at least. */
+    /** The buffer with its first {@code received} bytes, grown to at least {@code bytes}. */
     ByteBuffer room(int received, int bytes) {
         if (buffer.capacity() < bytes) {
             long twice = Math.max(2L * buffer.capacity(), BYTES_MIN);
@@ -187,10 +189,25 @@ public final class Fetched implements Iterable<Record> {
         return buffer.clear();
     }
 
-    void end(int bytes, long firstOffset, long topicNextOffset, List<Batch> batches) {
+    /** Ends a read that received nothing. */
+    void endEmpty(long topicNextOffset) {
+        this.topicNextOffset = topicNextOffset;
+    }
+
+    /** Ends a read; false, and it stays empty, if the batches have no record from the offset asked for on. */
+    boolean end(int bytes, long firstOffset, long topicNextOffset, List<Batch> batches) {
+        long next = firstOffset;
+        for (Batch batch : batches) {
+            next += batch.count();
+        }
+        if (next <= askedOffset) {
+            return false;
+        }
         this.bytes = bytes;
         this.firstOffset = firstOffset;
+        this.nextOffset = next;
         this.topicNextOffset = topicNextOffset;
         this.batches = batches;
+        return true;
     }
 }

@@ -1,6 +1,6 @@
 package io.rawline;
 
-/** What a topic's records are, for those who show them; the broker treats all alike. */
+/** What a topic's records are, for programs that display them; the broker treats all alike. */
 public enum Payload {
     /** Any bytes. */
     BYTES,
@@ -8,7 +8,7 @@ public enum Payload {
     VALUE;
 
     /**
-     * The name that the broker knows it by.
+     * The name in the broker's API.
      *
      * @return {@code bytes} or {@code value}
      */

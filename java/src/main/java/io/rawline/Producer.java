@@ -29,17 +29,18 @@ import java.util.concurrent.locks.ReentrantLock;
  *
  * <pre>
  * send ─► open batch ─► sealed batches ─► one request at a time ─► offsets
- *         (full, or lingered long enough)   (all that waits goes together)
+ *         (until full, or linger)          (all that is sealed by then)
  * </pre>
  *
- * <p><b>At least once.</b> When a connection breaks after a request was sent, nobody knows whether it was carried
- * out, so it is sent again; if only the answer was lost, its records are then in the topic twice, side by side.
+ * <p><b>At least once.</b> When a connection breaks after a request was sent, the producer can't know whether the broker
+ * carried it out, and sends it again. If only the response was lost, the request's records are then stored twice, the
+ * copies next to each other.
  *
- * <p><b>Failure.</b> When a request is refused, or fails for longer than the retries last, the producer stops: what it
- * still holds is not sent, so that no later record takes the place of a missing one; every receipt, {@code send},
- * {@code flush} and {@code close} from then on gives the error.
+ * <p><b>Failure.</b> When a request is refused, or its retries are exhausted, the producer stops: records that are not
+ * in flight are not sent, so that no later record takes the place of a missing one. From then on every receipt,
+ * {@code send}, {@code flush} and {@code close} throws the error.
  *
- * <p>For any number of threads at once, virtual ones too.
+ * <p>Thread-safe, for virtual threads too.
  */
 public final class Producer implements AutoCloseable {
     private final Client client;
@@ -47,9 +48,9 @@ public final class Producer implements AutoCloseable {
     private final ProducerConfig config;
     private final Limits limits;
 
-    /** Held for the time of a copy, or of a batch's compression; never while waiting for the broker. */
+    /** Held while a record is copied or a batch is compressed; never while waiting for the broker. */
     private final ReentrantLock lock = new ReentrantLock();
-    /** There is something to do for a sending thread. */
+    /** There is work for a sending thread. */
     private final Condition work = lock.newCondition();
     /** Something was stored, or the producer has stopped. */
     private final Condition room = lock.newCondition();
@@ -59,36 +60,37 @@ public final class Producer implements AutoCloseable {
     private final BatchBuilder open;
     /** When the open batch got its first record, by {@link System#nanoTime}. */
     private long openedAtNs;
-    /** Told of the open batch. */
+    /** The outcome of the open batch. */
     private Delivery delivery = new Delivery();
 
-    private final Deque<Queued> sealed = new ArrayDeque<>();
-    /** Told of the batches that are sealed or on their way, in order. */
-    private final List<Delivery> untold = new ArrayList<>();
-    /** Of the requests on their way. */
+    private final Deque<QueuedBatch> sealed = new ArrayDeque<>();
+    /** The outcomes of the batches that are sealed or in flight, in order. */
+    private final List<Delivery> unresolved = new ArrayList<>();
+    /** The requests in flight. */
     private final Set<Call> calls = new HashSet<>();
-    /** What the open batch's records cost, and what all cost that are not stored yet: open, sealed or on their way. */
+    /** Size of the records of the open batch, as counted for the buffer. */
     private long openHeldBytes;
-
+    /** Size of all records that are not stored yet: open, sealed or in flight. */
     private long heldBytes;
+
     private boolean closing;
     private RawlineException stopped;
 
-    /** A batch on its way. */
-    private record Queued(SealedBatch batch, int records, long heldBytes, Delivery delivery) {}
+    /** A batch that is sealed or in flight. */
+    private record QueuedBatch(SealedBatch batch, int records, long heldBytes, Delivery delivery) {}
 
     /**
      * Starts a producer. Sends nothing by itself.
      *
-     * @param client how it reaches the broker; stays the caller's
+     * @param client the client, which the caller closes after the producer
      * @param topic the topic it appends to
-     * @param config the settings, of which it takes a copy
-     * @throws ConfigException a setting that can't be
+     * @param config the settings, which are copied
+     * @throws ConfigException the batches' size is over the client's limits
      */
     public Producer(Client client, String topic, ProducerConfig config) {
-        this.client = Objects.requireNonNull(client, "client");
-        this.topic = Objects.requireNonNull(topic, "topic");
-        this.config = new ProducerConfig(config);
+        this.client = Settings.notNull("client", client);
+        this.topic = Settings.notNull("topic", topic);
+        this.config = new ProducerConfig(Settings.notNull("config", config));
         this.limits = client.limits();
         this.config.check(limits);
         sizesBuffers = new Buffers(config.bufferBytes);
@@ -99,23 +101,24 @@ public final class Producer implements AutoCloseable {
                 client.executor().execute(this::sendAll);
             } catch (RejectedExecutionException error) {
                 abandon();
-                throw new ConfigException("the client's executor takes no more tasks; give it one that does", error);
+                throw new ConfigException(
+                        "the client's executor rejects tasks; give the client one that accepts them", error);
             }
         }
     }
 
     /**
-     * Takes a record in; waits while the buffer is full. The record is stored when its receipt says so, or when
-     * {@link #flush} has returned.
+     * Adds a record to the open batch; waits while the buffer is full. The record is stored when its receipt says so,
+     * or when {@link #flush} has returned.
      *
-     * @param record its bytes, copied
+     * @param record its bytes, which are copied; empty is a record too
      * @return its receipt
-     * @throws BatchException {@code batch_limit}: no batch can hold the record; the producer goes on
-     * @throws InterruptedCallException the thread was interrupted while it waited for room; the record was not taken in
+     * @throws BatchException {@code batch_limit}: no batch can hold the record; the producer continues
+     * @throws InterruptedCallException the thread was interrupted while it waited for room; the record was not added
      * @throws RawlineException why the producer has stopped
      */
     public Receipt send(byte[] record) {
-        return send(ByteBuffer.wrap(record));
+        return send(ByteBuffer.wrap(notNull(record)));
     }
 
     /**
@@ -125,33 +128,33 @@ public final class Producer implements AutoCloseable {
      * @return its receipt
      */
     public Receipt send(String record) {
-        return send(record.getBytes(StandardCharsets.UTF_8));
+        return send(notNull(record).getBytes(StandardCharsets.UTF_8));
     }
 
     /**
      * As {@link #send(byte[])}, of a buffer's bytes from its position to its limit.
      *
-     * @param record the buffer; copied and not moved on
+     * @param record the buffer, which is copied; its position is not changed
      * @return its receipt
      */
     public Receipt send(ByteBuffer record) {
-        // Before the record is taken in, so that one which no batch can hold fails only for its sender.
-        limits.checkRecord(record.remaining());
-        // What a record counts for in the buffer: itself and its size.
+        // Before the record is added, so that one which no batch can hold fails only for its sender.
+        limits.checkRecord(notNull(record).remaining());
+        // What a record counts for in the buffer: its bytes and its size's.
         long cost = record.remaining() + 4L;
         lock.lock();
         try {
             checkHealthy();
-            // Whatever its length, a record gets in when nothing else is there.
+            // A record of any length is added when the buffer is empty.
             while (heldBytes > 0 && heldBytes + cost > config.bufferBytes) {
-                // What is open must go out for room to come.
+                // There will be room only after the open batch is sent.
                 if (sealed.isEmpty()) {
                     seal();
                 }
                 room.await();
                 checkHealthy();
             }
-            return take(record, cost);
+            return add(record, cost);
         } catch (InterruptedException error) {
             Thread.currentThread().interrupt();
             throw Call.interrupted(error);
@@ -160,8 +163,12 @@ public final class Producer implements AutoCloseable {
         }
     }
 
+    private static <T> T notNull(T record) {
+        return Objects.requireNonNull(record, "the record is null; a record without bytes is an empty array");
+    }
+
     /**
-     * Waits until every record taken in so far is stored.
+     * Waits until every record sent so far is stored.
      *
      * @throws RawlineException why one is not stored, or not known to be
      */
@@ -171,7 +178,7 @@ public final class Producer implements AutoCloseable {
         try {
             checkHealthy();
             seal();
-            waited = List.copyOf(untold);
+            waited = List.copyOf(unresolved);
         } finally {
             lock.unlock();
         }
@@ -179,8 +186,8 @@ public final class Producer implements AutoCloseable {
     }
 
     /**
-     * As {@link #flush}, and ends the producer. It ends it also where an error is thrown: what is not on its way by
-     * then, as when the waiting thread is interrupted, is not sent, and its receipts say so.
+     * Flushes and ends the producer. It also ends the producer if it throws: records that are not in flight by then, for
+     * example because the waiting thread was interrupted, are not sent, and their receipts say so.
      */
     @Override
     public void close() {
@@ -193,7 +200,7 @@ public final class Producer implements AutoCloseable {
             lock.lock();
             try {
                 closing = true;
-                stop(new StoppedException("the producer is closed; make a new one", null));
+                stop(new StoppedException("the producer is closed; create a new one", null));
             } finally {
                 lock.unlock();
             }
@@ -201,18 +208,18 @@ public final class Producer implements AutoCloseable {
     }
 
     /**
-     * Ends the producer without sending what it still holds. A request on its way is given up, though it may have been
-     * carried out.
+     * Ends the producer without sending what it still holds. Requests in flight are cancelled, though the broker may
+     * have carried them out.
      */
     public void abandon() {
         lock.lock();
         try {
             closing = true;
             RawlineException abandoned = new StoppedException(
-                    "the producer was abandoned before it was closed; make a"
-                            + " new one and send again what has no offset",
+                    "the producer was abandoned before it was closed; create a new one and send the records without an"
+                            + " offset again",
                     null);
-            untold.forEach(waiting -> waiting.tell(abandoned));
+            unresolved.forEach(waiting -> waiting.fail(abandoned));
             stop(abandoned);
             calls.forEach(Call::cancel);
         } finally {
@@ -221,7 +228,7 @@ public final class Producer implements AutoCloseable {
     }
 
     /**
-     * What it appends to, for people.
+     * A human-readable description.
      *
      * @return the topic, and how much is not stored yet
      */
@@ -245,26 +252,26 @@ public final class Producer implements AutoCloseable {
         }
     }
 
-    /** The failure that stopped the producer, for one more who has to know. */
+    /** Throws the failure that stopped the producer, as a copy for this thread. */
     private void checkHealthy() {
         if (stopped != null) {
             throw stopped.copy();
         }
     }
 
-    /** Takes a record in for which there is room. */
-    private Receipt take(ByteBuffer record, long cost) {
+    /** Adds a record for which there is room in the buffer. */
+    private Receipt add(ByteBuffer record, long cost) {
         if (open.count() > 0
                 && (open.dataBytes() + (long) record.remaining() > config.batchBytes
                         || open.count() >= config.batchRecordsMax)) {
             seal();
         }
         if (!open.add(record)) {
-            // The batch's limits are lower than its usual length.
+            // The limits leave less room than batchBytes, since they count header and sizes too.
             seal();
             if (!open.add(record)) {
-                throw new IllegalStateException("an empty batch has no room for a record of " + record.remaining()
-                        + " bytes, though it is within " + limits);
+                throw new IllegalStateException(
+                        "an empty batch has no room for a record of " + record.remaining() + " bytes within " + limits);
             }
         }
         openHeldBytes += cost;
@@ -285,26 +292,29 @@ public final class Producer implements AutoCloseable {
         if (records == 0) {
             return;
         }
-        Queued batch = new Queued(open.seal(Client.nowUs(), 0, 0), records, openHeldBytes, delivery);
-        untold.add(delivery);
-        sealed.addLast(batch);
+        sealed.addLast(new QueuedBatch(open.seal(Client.nowUs(), 0, 0), records, openHeldBytes, delivery));
+        unresolved.add(delivery);
         delivery = new Delivery();
         openHeldBytes = 0;
         work.signal();
     }
 
-    /** What it holds will not be sent. Those who wait for a request that is on its way learn of its own end. */
+    /** Drops what is not in flight. Whoever waits for a request in flight gets that request's own outcome. */
     private void stop(RawlineException error) {
         RawlineException notSent = error instanceof StoppedException
                 ? error
                 : new StoppedException(
                         "the producer has stopped: " + error.getMessage()
-                                + "; make a new one and send again what has no offset",
+                                + "; create a new one and send the records without an offset again",
                         error);
-        delivery.tell(notSent);
-        sealed.forEach(batch -> batch.delivery.tell(notSent));
+        delivery.fail(notSent);
+        release(openHeldBytes);
+        openHeldBytes = 0;
+        for (QueuedBatch batch : sealed) {
+            batch.delivery.fail(notSent);
+            release(batch.heldBytes);
+        }
         sealed.clear();
-        heldBytes = 0;
         if (stopped == null) {
             stopped = error;
         }
@@ -312,9 +322,16 @@ public final class Producer implements AutoCloseable {
         room.signalAll();
     }
 
-    /** A sending thread: takes what is due and sends it until the producer is closed or has stopped. */
+    private void release(long bytes) {
+        if (bytes > heldBytes) {
+            throw new IllegalStateException("a batch of " + bytes + " bytes of a buffer that holds " + heldBytes);
+        }
+        heldBytes -= bytes;
+    }
+
+    /** A sending thread: takes the due batches and sends them, until the producer is closed or has stopped. */
     private void sendAll() {
-        List<Queued> due = new ArrayList<>();
+        List<QueuedBatch> due = new ArrayList<>();
         while (true) {
             Call call = new Call();
             lock.lock();
@@ -327,8 +344,8 @@ public final class Producer implements AutoCloseable {
                 }
                 calls.add(call);
             } catch (RuntimeException | Error error) {
-                // Such as memory that is short; nobody would be left to send, and all would wait for ever.
-                stop(mistake(error));
+                // Such as an allocation that failed. Without a thread that sends, everyone would wait forever.
+                stop(bug(error));
                 return;
             } finally {
                 lock.unlock();
@@ -351,8 +368,8 @@ public final class Producer implements AutoCloseable {
         }
     }
 
-    /** Takes out what is to be sent now; false if that is nothing. */
-    private boolean takeDue(List<Queued> due) {
+    /** Takes the batches to send now; false if there are none. */
+    private boolean takeDue(List<QueuedBatch> due) {
         boolean lingers = open.count() > 0 && System.nanoTime() - openedAtNs < Nanos.of(config.linger);
         if (!lingers) {
             seal();
@@ -368,8 +385,8 @@ public final class Producer implements AutoCloseable {
         return !due.isEmpty();
     }
 
-    /** Sends batches as one request, again while that may help, and tells those who wait. */
-    private void send(Call call, List<Queued> batches) {
+    /** Sends batches as one request, with retries, and resolves their outcomes. */
+    private void send(Call call, List<QueuedBatch> batches) {
         long firstOffset = 0;
         RawlineException failed = null;
         try {
@@ -377,69 +394,65 @@ public final class Producer implements AutoCloseable {
         } catch (RawlineException error) {
             failed = error;
         } catch (RuntimeException | Error error) {
-            failed = mistake(error);
+            failed = bug(error);
         }
         lock.lock();
         try {
-            calls.remove(call);
-            for (Queued batch : batches) {
-                untold.remove(batch.delivery);
-                sizesBuffers.give(batch.batch.front());
-                dataBuffers.give(batch.batch.data());
-                // A producer that stopped meanwhile counts from zero again.
-                heldBytes = Math.max(0, heldBytes - batch.heldBytes);
-            }
+            finish(call, batches);
             if (failed != null) {
                 stop(failed);
             }
             room.signalAll();
+        } catch (RuntimeException error) {
+            failed = bug(error);
+            stop(failed);
         } finally {
             lock.unlock();
         }
-        // Without the lock, since what others hung on these runs here.
-        for (Queued batch : batches) {
+        // Without the lock, since dependent stages of the futures run here.
+        for (QueuedBatch batch : batches) {
             if (failed == null) {
-                batch.delivery.tell(firstOffset);
+                batch.delivery.complete(firstOffset);
                 firstOffset += batch.records;
             } else {
-                batch.delivery.tell(failed);
+                batch.delivery.fail(failed);
             }
         }
     }
 
-    private static RawlineException mistake(Throwable error) {
-        return error instanceof VirtualMachineError
-                ? new StoppedException(
-                        "the producer can't go on (" + error
-                                + "); give Java more memory, or the producer a smaller buffer",
-                        error)
-                : new StoppedException("the producer has a mistake in it (" + error + "); please report this", error);
+    /** Gives back what a request in flight held. */
+    private void finish(Call call, List<QueuedBatch> batches) {
+        calls.remove(call);
+        for (QueuedBatch batch : batches) {
+            if (!unresolved.remove(batch.delivery)) {
+                throw new IllegalStateException("a batch of " + batch.records + " records was sent twice");
+            }
+            sizesBuffers.give(batch.batch.front());
+            dataBuffers.give(batch.batch.data());
+            release(batch.heldBytes);
+        }
     }
 
-    /** The offset of the first record. */
-    private long append(Call call, List<Queued> batches) {
+    private static RawlineException bug(Throwable error) {
+        return error instanceof VirtualMachineError
+                ? new StoppedException(
+                        "the producer can't continue (" + error + "); give Java more memory, or the producer a smaller"
+                                + " buffer",
+                        error)
+                : new StoppedException(
+                        "bug in the producer (" + error + "); please report it with the stack trace", error);
+    }
+
+    /** Returns the offset of the first record. */
+    private long append(Call call, List<QueuedBatch> batches) {
         long records = 0;
         List<ByteBuffer> pieces = new ArrayList<>(3 * batches.size());
-        for (Queued batch : batches) {
+        for (QueuedBatch batch : batches) {
             records += batch.records;
             pieces.addAll(List.of(batch.batch.pieces()));
         }
         ByteBuffer[] body = pieces.toArray(ByteBuffer[]::new);
-        Attempts attempts = new Attempts(config.retries);
-        while (true) {
-            try {
-                Appended appended = client.append(call, topic, body);
-                if (appended.nextOffset() - appended.firstOffset() != records) {
-                    throw client.notABrokers(appended + " for an append of " + records + " records");
-                }
-                return appended.firstOffset();
-            } catch (RawlineException error) {
-                long wait = attempts.waitAfter(error, System.nanoTime());
-                if (wait == Attempts.GIVE_UP) {
-                    throw error;
-                }
-                call.sleep(wait);
-            }
-        }
+        Appended appended = Client.retry(call, config.retries, () -> client.append(call, topic, body));
+        return client.responses().firstOffset(appended, records);
     }
 }

@@ -2,24 +2,25 @@ package io.rawline;
 
 import io.rawline.batch.Codec;
 import io.rawline.batch.Limits;
-import io.rawline.error.ConfigException;
 import java.time.Duration;
-import java.util.Objects;
 
-/** How a producer gathers and sends. A {@link Producer} takes a copy of it. */
+/**
+ * How a producer batches and sends. A {@link Producer} takes a copy. A setter throws
+ * {@link io.rawline.error.ConfigException} if the value is out of range.
+ */
 public final class ProducerConfig {
-    // Where the cost of a request no longer shows.
+    // From this size on, larger batches are not measurably faster: a request's fixed cost no longer shows.
     int batchBytes = 1 << 20;
     int batchRecordsMax = 1 << 20;
     Duration linger = Duration.ofMillis(5);
     long bufferBytes = 32 << 20;
-    // What brokers gather for one commit anyway.
+    // What a broker groups into one commit by default.
     long requestBytesMax = 8 << 20;
     int inFlightMax = 1;
     Codec codec = Codec.NONE;
     RetryPolicy retries = RetryPolicy.DEFAULT;
 
-    /** The usual settings. */
+    /** The default settings. */
     public ProducerConfig() {}
 
     /** A copy. */
@@ -35,111 +36,100 @@ public final class ProducerConfig {
     }
 
     /**
-     * Length of the records at which a batch is closed, before compression; 1 MiB by default. A longer record gets a
-     * batch of its own.
+     * Size of the records at which a batch is closed, before compression; 1 MiB by default. A longer record gets a
+     * separate batch.
      *
      * @param bytes 1 or more
      * @return this
      */
     public ProducerConfig batchBytes(int bytes) {
-        batchBytes = bytes;
+        batchBytes = Settings.atLeast("batchBytes", 1, bytes);
         return this;
     }
 
     /**
-     * Most records in one batch; 1,048,576 by default.
+     * Maximum number of records in a batch; 1,048,576 by default.
      *
      * @param records 1 or more
      * @return this
      */
     public ProducerConfig batchRecordsMax(int records) {
-        batchRecordsMax = records;
+        batchRecordsMax = Settings.atLeast("batchRecordsMax", 1, records);
         return this;
     }
 
     /**
-     * How long a batch that is not full waits for further records while nothing else is being sent; 5 ms by default.
+     * How long a batch that is not full waits for more records while no request is in flight; 5 ms by default.
      *
      * @param wait zero or more
      * @return this
      */
     public ProducerConfig linger(Duration wait) {
-        linger = Objects.requireNonNull(wait);
+        linger = Settings.notNegative("linger", wait);
         return this;
     }
 
     /**
-     * Most bytes of records that are held, gathered or on their way; {@link Producer#send(byte[])} waits while there is
-     * no room. 32 MiB by default.
+     * Maximum size of the records that are not stored yet; {@link Producer#send(byte[])} waits while the buffer is
+     * full. 32 MiB by default.
      *
      * @param bytes 1 or more
      * @return this
      */
     public ProducerConfig bufferBytes(long bytes) {
-        bufferBytes = bytes;
+        bufferBytes = Settings.atLeast("bufferBytes", 1L, bytes);
         return this;
     }
 
     /**
-     * Most bytes of one request, in batches as sent; 8 MiB by default. One batch goes out however long it is.
+     * Maximum size of the batches in a request; 8 MiB by default. A request has at least one batch, whatever its size.
      *
      * @param bytes 0 or more
      * @return this
      */
     public ProducerConfig requestBytesMax(long bytes) {
-        requestBytesMax = bytes;
+        requestBytesMax = Settings.atLeast("requestBytesMax", 0L, bytes);
         return this;
     }
 
     /**
-     * Requests on their way at once. 1, the default, keeps the order of the records; with more, requests can overtake
-     * each other.
+     * Maximum number of requests in flight. 1, the default, keeps the order of the records; with more, requests can
+     * overtake each other.
      *
      * @param requests 1 or more
      * @return this
      */
     public ProducerConfig inFlightMax(int requests) {
-        inFlightMax = requests;
+        inFlightMax = Settings.atLeast("inFlightMax", 1, requests);
         return this;
     }
 
     /**
-     * How the batches' data is compressed. A batch that would grow is sent as it is.
+     * How the batches' data is compressed. A batch that would grow is sent uncompressed.
      *
      * @param codec {@link Codec#NONE} by default
      * @return this
      */
     public ProducerConfig codec(Codec codec) {
-        this.codec = Objects.requireNonNull(codec);
+        this.codec = Settings.notNull("codec", codec);
         return this;
     }
 
     /**
-     * How long a request is tried again before the producer stops. Sending again keeps the order; see {@link Producer}
-     * for what may appear twice.
+     * How a failed request is retried before the producer stops. Retries keep the order; see {@link Producer} for
+     * duplicates.
      *
      * @param policy {@link RetryPolicy#DEFAULT} by default
      * @return this
      */
     public ProducerConfig retries(RetryPolicy policy) {
-        retries = Objects.requireNonNull(policy);
+        retries = Settings.notNull("retries", policy);
         return this;
     }
 
+    /** Throws unless batches of this size are within the client's limits. */
     void check(Limits limits) {
-        if (batchBytes < 1 || bufferBytes < 1 || inFlightMax < 1 || requestBytesMax < 0 || linger.isNegative()) {
-            throw new ConfigException(
-                    "batchBytes, bufferBytes and inFlightMax must be at least 1, requestBytesMax and"
-                            + " linger not negative",
-                    null);
-        }
-        if (batchRecordsMax < 1 || batchRecordsMax > limits.recordsMax()) {
-            throw new ConfigException("batchRecordsMax must be 1 to " + limits.recordsMax(), null);
-        }
-        long bytesMax = Math.min(limits.rawBytesMax(), limits.batchBytesMax());
-        if (batchBytes > bytesMax) {
-            throw new ConfigException(
-                    "batchBytes must be at most " + bytesMax + "; a broker takes no longer batch", null);
-        }
+        Settings.range("batchRecordsMax", 1, limits.recordsMax(), batchRecordsMax);
+        Settings.range("batchBytes", 1, Math.min(limits.rawBytesMax(), limits.batchBytesMax()), batchBytes);
     }
 }

@@ -6,13 +6,30 @@ import java.time.Duration;
  * What a read asks for.
  *
  * @param offset offset of the first record wanted
- * @param recordsMax most records; 0 for no limit. A compressed batch is served whole, so more may come
- * @param bytesMax most bytes; 0 for the broker's own limit. At least one record comes, however long it is
- * @param waitMax how long the broker waits for a record to come if there is none yet; whole milliseconds
+ * @param recordsMax maximum number of records; 0 for no limit. A compressed batch is served whole, so more may be
+ *     received
+ * @param bytesMax maximum size in bytes; 0 for the broker's limit. At least one record is received, whatever its length
+ * @param waitMax how long the broker waits if there is no record yet, in whole milliseconds
  */
 public record ReadOptions(long offset, long recordsMax, long bytesMax, Duration waitMax) {
     /**
-     * From an offset on, as much as the broker gives, without waiting.
+     * Options of a read.
+     *
+     * @param offset offset of the first record wanted
+     * @param recordsMax maximum number of records; 0 for no limit
+     * @param bytesMax maximum size in bytes; 0 for the broker's limit
+     * @param waitMax how long the broker waits if there is no record yet
+     * @throws io.rawline.error.ConfigException one of them is negative
+     */
+    public ReadOptions {
+        Settings.atLeast("offset", 0L, offset);
+        Settings.atLeast("recordsMax", 0L, recordsMax);
+        Settings.atLeast("bytesMax", 0L, bytesMax);
+        Settings.notNegative("waitMax", waitMax);
+    }
+
+    /**
+     * From an offset on, as much as the broker sends, without waiting.
      *
      * @param offset offset of the first record wanted
      * @return the options
@@ -22,9 +39,9 @@ public record ReadOptions(long offset, long recordsMax, long bytesMax, Duration 
     }
 
     /**
-     * The same with another number of records.
+     * The same options with another number of records.
      *
-     * @param recordsMax most records; 0 for no limit
+     * @param recordsMax maximum number of records; 0 for no limit
      * @return the options
      */
     public ReadOptions recordsMax(long recordsMax) {
@@ -32,9 +49,9 @@ public record ReadOptions(long offset, long recordsMax, long bytesMax, Duration 
     }
 
     /**
-     * The same with another number of bytes.
+     * The same options with another size.
      *
-     * @param bytesMax most bytes; 0 for the broker's own limit
+     * @param bytesMax maximum size in bytes; 0 for the broker's limit
      * @return the options
      */
     public ReadOptions bytesMax(long bytesMax) {
@@ -42,9 +59,9 @@ public record ReadOptions(long offset, long recordsMax, long bytesMax, Duration 
     }
 
     /**
-     * The same with another wait.
+     * The same options with another wait.
      *
-     * @param waitMax how long the broker waits for a record to come
+     * @param waitMax how long the broker waits if there is no record yet
      * @return the options
      */
     public ReadOptions waitMax(Duration waitMax) {

@@ -3,7 +3,7 @@ package io.rawline;
 import io.rawline.error.RawlineException;
 import java.util.concurrent.CompletableFuture;
 
-/** Tells when a record is stored. May be forgotten. */
+/** Reports when a record is stored, and at which offset. A caller that doesn't need it may ignore it. */
 public final class Receipt {
     private final Delivery delivery;
     /** The record's index in its batch. */
@@ -25,12 +25,12 @@ public final class Receipt {
     }
 
     /**
-     * As {@link #offset()}, without waiting. What is hung on it runs on the producer's own thread: it must be short and
+     * As {@link #offset()}, without waiting. Dependent stages run on the producer's own thread: they must be short and
      * must not wait for the producer.
      *
      * @return a new future of the offset, or of the {@link RawlineException}
      */
     public CompletableFuture<Long> future() {
-        return delivery.told().thenApply(firstOffset -> firstOffset + index);
+        return delivery.outcome().thenApply(firstOffset -> firstOffset + index);
     }
 }

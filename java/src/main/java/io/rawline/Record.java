@@ -5,12 +5,12 @@ import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 
 /**
- * A record where it was received, or unpacked.
+ * A record: a view of the bytes that were received or decompressed.
  *
- * <p>Its bytes are those of what it was read with: they stay what they are until that {@link Fetched} is used for
- * another read. What is to live longer is copied with {@link #toBytes()} or {@link #text()}.
+ * <p>It is valid until its {@link Fetched} is used for another read. To keep its bytes longer, copy them with
+ * {@link #toBytes()} or {@link #text()}.
  *
- * <p>Import it by its name: {@code import io.rawline.*} leaves it ambiguous with {@code java.lang.Record}.
+ * <p>Import it by name: with {@code import io.rawline.*} it is ambiguous with {@code java.lang.Record}.
  */
 public final class Record {
     private final ByteBuffer buffer;
@@ -19,7 +19,7 @@ public final class Record {
     private final long offset;
     private final long createdUs;
 
-    /** The record that {@code records} stands on, as an object of its own over the same bytes. */
+    /** The current record of a cursor, as an object over the same bytes. */
     static Record at(Records records) {
         return new Record(
                 records.buffer(), records.position(), records.length(), records.offset(), records.createdUs());
@@ -61,7 +61,7 @@ public final class Record {
     }
 
     /**
-     * Its bytes, where they are.
+     * Its bytes.
      *
      * @return a read-only slice, not a copy
      */
@@ -83,14 +83,14 @@ public final class Record {
     /**
      * Its bytes as text.
      *
-     * @return what they are in UTF-8; what is not UTF-8 becomes U+FFFD
+     * @return the bytes decoded as UTF-8; invalid sequences become U+FFFD
      */
     public String text() {
         return new String(toBytes(), StandardCharsets.UTF_8);
     }
 
     /**
-     * Where it lies, for people.
+     * A human-readable description.
      *
      * @return its offset and length
      */

@@ -1,21 +1,30 @@
 package io.rawline;
 
 import java.time.Instant;
-import java.util.Objects;
 
-/** Where a consumer begins. */
+/** Where a consumer starts. */
 public sealed interface Start {
     /**
      * At an offset.
      *
-     * @param offset the first record's
+     * @param offset the first record's offset, 0 or more
      */
-    record Offset(long offset) implements Start {}
+    record Offset(long offset) implements Start {
+        /**
+         * At an offset.
+         *
+         * @param offset the first record's offset
+         * @throws io.rawline.error.ConfigException it is negative
+         */
+        public Offset {
+            Settings.atLeast("offset", 0L, offset);
+        }
+    }
 
-    /** At the oldest record that is there. */
+    /** At the oldest record that is still stored. */
     record Earliest() implements Start {}
 
-    /** Behind the newest record: only what comes from now on. */
+    /** After the newest record: only records that are appended from now on. */
     record Latest() implements Start {}
 
     /**
@@ -23,20 +32,30 @@ public sealed interface Start {
      *
      * @param time the time
      */
-    record Time(Instant time) implements Start {}
+    record Time(Instant time) implements Start {
+        /**
+         * At a time.
+         *
+         * @param time the time
+         */
+        public Time {
+            Settings.notNull("time", time);
+        }
+    }
 
     /**
      * At an offset.
      *
-     * @param offset the first record's
+     * @param offset the first record's offset
      * @return the start
+     * @throws io.rawline.error.ConfigException it is negative
      */
     static Start offset(long offset) {
         return new Offset(offset);
     }
 
     /**
-     * At the oldest record that is there.
+     * At the oldest record that is still stored.
      *
      * @return the start
      */
@@ -45,7 +64,7 @@ public sealed interface Start {
     }
 
     /**
-     * Behind the newest record: only what comes from now on.
+     * After the newest record: only records that are appended from now on.
      *
      * @return the start
      */
@@ -60,6 +79,6 @@ public sealed interface Start {
      * @return the start
      */
     static Start time(Instant time) {
-        return new Time(Objects.requireNonNull(time));
+        return new Time(time);
     }
 }

@@ -4,12 +4,12 @@ import java.time.Instant;
 import java.util.Optional;
 
 /**
- * A topic as the broker describes it.
+ * A topic, as the broker describes it.
  *
  * @param name its name
- * @param firstOffset offset of the oldest record that is still there
+ * @param firstOffset offset of the oldest record that is still stored
  * @param nextOffset offset that the next record will get
- * @param bytes length of what is stored, in bytes
+ * @param bytes size of the stored objects in bytes
  * @param objects number of stored objects
  * @param latestCommitAt when the newest records were committed, by the broker's clock; empty if there are none
  * @param payload what its records are
@@ -23,11 +23,11 @@ public record TopicInfo(
         Optional<Instant> latestCommitAt,
         Payload payload) {
     /**
-     * Number of records that are there.
+     * Number of records that are stored.
      *
      * @return 0 or more
      */
     public long records() {
-        return Math.max(0, nextOffset - firstOffset);
+        return nextOffset - firstOffset;
     }
 }

@@ -10,6 +10,7 @@ import io.rawline.error.ConnectionBrokenException;
 import io.rawline.error.InterruptedCallException;
 import io.rawline.error.RawlineException;
 import io.rawline.error.RefusedException;
+import io.rawline.error.TopicNotFoundException;
 import io.rawline.error.UnreachableException;
 import io.rawline.testkit.Background;
 import io.rawline.testkit.Batches;
@@ -24,6 +25,8 @@ import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 
@@ -164,6 +167,39 @@ class AnswersTest {
             }
             speaker.answer = records(11, Codec.NONE);
             assertEquals(1, client.read("t", ReadOptions.from(20)).count());
+        }
+    }
+
+    @Test
+    void aConsumerOfAMissingTopicFailsUnlessItWaits() throws Exception {
+        try (Speaker speaker = new Speaker(false);
+                Client client = new Client(speaker.config())) {
+            byte[] missing = answer(
+                    "HTTP/1.1 404 x\r\ncontent-type: application/json\r\n",
+                    ByteBuffer.wrap("{\"code\":\"topic_not_found\",\"error\":\"create it\"}".getBytes()));
+            speaker.answer = missing;
+            assertThrows(TopicNotFoundException.class, () -> client.consumer("typo"));
+            ConsumerConfig config = new ConsumerConfig().start(Start.offset(0));
+            try (Consumer consumer = new Consumer(client, "typo", config)) {
+                // Each call is a new request, which may find the topic.
+                for (int i = 0; i < 2; i++) {
+                    assertEquals(
+                            "typo",
+                            assertThrows(TopicNotFoundException.class, consumer::next)
+                                    .topic());
+                }
+                speaker.answer = records(0, Codec.NONE);
+                assertEquals(10, consumer.next().count());
+            }
+            speaker.answer = missing;
+            Consumer consumer = new Consumer(client, "later", new ConsumerConfig().waitForTopic(true));
+            assertTrue(consumer.next(Duration.ofMillis(1)).isEmpty());
+            speaker.answer = records(0, Codec.NONE);
+            assertEquals(10, consumer.next().count());
+            speaker.answer = missing;
+            CompletableFuture<Fetched> waiting = CompletableFuture.supplyAsync(consumer::next);
+            consumer.close();
+            assertThrows(CompletionException.class, waiting::join);
         }
     }
 

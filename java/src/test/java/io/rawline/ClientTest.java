@@ -17,6 +17,8 @@ import io.rawline.error.InterruptedCallException;
 import io.rawline.error.RawlineException;
 import io.rawline.error.RefusedException;
 import io.rawline.error.RequestTimeoutException;
+import io.rawline.error.StoppedException;
+import io.rawline.error.TopicNotFoundException;
 import io.rawline.error.UnreachableException;
 import io.rawline.testkit.Batches;
 import io.rawline.testkit.Broker;
@@ -35,6 +37,7 @@ import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.function.Executable;
 
 /** The client's requests one by one, against a real broker. */
 class ClientTest {
@@ -157,6 +160,7 @@ class ClientTest {
     @Test
     void aReadWaitsForWhatIsNotThereYet() throws Exception {
         try (Client client = broker.client()) {
+            client.setPayload("waits", Payload.BYTES);
             Fetched fetched = client.read("waits", ReadOptions.from(0).waitMax(Duration.ofMillis(20)));
             assertTrue(fetched.isEmpty());
             assertEquals(0, fetched.nextOffset());
@@ -186,8 +190,9 @@ class ClientTest {
     @Test
     void topicsAreDescribed() {
         try (Client client = broker.client()) {
-            assertEquals(0, client.topic("described").nextOffset());
-            assertTrue(client.topic("described").latestCommitAt().isEmpty());
+            TopicInfo created = client.setPayload("described", Payload.BYTES);
+            assertEquals(0, created.nextOffset());
+            assertTrue(created.latestCommitAt().isEmpty());
             client.append("described", numbered(Codec.NONE, 0, 3));
             TopicInfo info = client.topic("described");
             assertEquals(3, info.records());
@@ -223,6 +228,59 @@ class ClientTest {
     }
 
     @Test
+    void aTopicThatDoesNotExistIsNamed() throws IOException {
+        try (Broker strict = Broker.start("--no-create-topics");
+                Client client = strict.client()) {
+            List<Executable> requests = List.of(
+                    () -> client.topic("typo"),
+                    () -> client.read("typo", ReadOptions.from(0).waitMax(Duration.ofMinutes(10))),
+                    () -> client.offsetAt("typo", Instant.EPOCH),
+                    () -> client.append("typo", numbered(Codec.NONE, 0, 1)),
+                    () -> client.consumer("typo"),
+                    () -> new Consumer(client, "typo", new ConsumerConfig().start(Start.offset(3))).next());
+            for (Executable request : requests) {
+                TopicNotFoundException missing = assertThrows(TopicNotFoundException.class, request);
+                assertEquals("typo", missing.topic());
+                assertEquals(404, missing.status());
+                assertTrue(missing.getMessage().contains("\"typo\""), missing.getMessage());
+                assertFalse(missing.getMessage().contains("--"), missing.getMessage());
+            }
+            assertEquals(List.of(), client.topics());
+        }
+    }
+
+    @Test
+    void aClosedClientSendsNothing() {
+        Client client = broker.client();
+        client.append("closed", numbered(Codec.NONE, 0, 1));
+        Producer producer = client.producer("closed");
+        Consumer consumer = client.consumer("closed");
+        client.close();
+        List<Executable> requests = List.of(
+                client::health,
+                () -> client.topic("closed"),
+                () -> client.append("closed", numbered(Codec.NONE, 0, 1)),
+                () -> client.read("closed", ReadOptions.from(0)),
+                () -> producer.send("x").offset(),
+                consumer::next);
+        for (Executable request : requests) {
+            StoppedException stopped = assertThrows(StoppedException.class, request);
+            assertTrue(stopped.getMessage().contains("client is closed"), stopped.getMessage());
+        }
+        client.close();
+    }
+
+    @Test
+    void aReadHasNoNegativeNumbers() {
+        assertThrows(ConfigException.class, () -> ReadOptions.from(-1));
+        assertThrows(ConfigException.class, () -> ReadOptions.from(0).recordsMax(-1));
+        assertThrows(ConfigException.class, () -> ReadOptions.from(0).bytesMax(-1));
+        ConfigException error =
+                assertThrows(ConfigException.class, () -> ReadOptions.from(0).waitMax(Duration.ofMillis(-1)));
+        assertEquals("waitMax must not be negative, not -1.0 ms", error.getMessage());
+    }
+
+    @Test
     void aWrongKeyIsRefusedHoweverLongTheRequest() throws IOException {
         try (Broker guarded = Broker.start("--api-key", "secret")) {
             int[] sizes = {30 << 20};
@@ -238,7 +296,7 @@ class ClientTest {
                 }
             }
             try (Client client = new Client(new ClientConfig(guarded.url()).apiKey("secret"))) {
-                assertEquals(0, client.topic("t").nextOffset());
+                assertEquals(0, client.setPayload("t", Payload.BYTES).nextOffset());
             }
         }
     }
@@ -325,6 +383,7 @@ class ClientTest {
     @Test
     void anInterruptEndsAWait() throws Exception {
         try (Client client = broker.client()) {
+            client.setPayload("interrupted", Payload.BYTES);
             AtomicReference<RuntimeException> thrown = new AtomicReference<>();
             AtomicReference<Boolean> interrupted = new AtomicReference<>();
             Thread reader = new Thread(() -> {

@@ -44,6 +44,11 @@ class ConsumerTest {
         broker.close();
     }
 
+    /** A topic without records, as an explicit creation leaves it. */
+    private static void create(String topic) {
+        client.setPayload(topic, Payload.BYTES);
+    }
+
     private static ByteBuffer numbers(Codec codec, int from, int to) {
         List<String> records = new ArrayList<>();
         for (int i = from; i < to; i++) {
@@ -103,6 +108,7 @@ class ConsumerTest {
 
     @Test
     void itFollowsATopic() {
+        create("followed");
         try (Consumer consumer = client.consumer("followed");
                 Producer producer = client.producer("followed")) {
             for (int number = 0; number < 5; number++) {
@@ -137,9 +143,9 @@ class ConsumerTest {
     @Test
     void itGoesOnAfterACrash() throws IOException {
         try (Broker mortal = Broker.start();
-                Client near = mortal.client();
-                Consumer consumer = near.consumer("t")) {
+                Client near = mortal.client()) {
             near.append("t", numbers(Codec.NONE, 0, 10));
+            Consumer consumer = near.consumer("t");
             assertEquals(10, consumer.next().count());
             mortal.kill();
             mortal.startAgain();
@@ -174,6 +180,7 @@ class ConsumerTest {
             }
             task.run();
         });
+        create("tired");
         try (Client tired = new Client(config);
                 Consumer consumer = tired.consumer("tired")) {
             tired.append("tired", numbers(Codec.NONE, 0, 10));
@@ -188,6 +195,7 @@ class ConsumerTest {
 
     @Test
     void anInterruptLosesNothing() throws Exception {
+        create("interrupted");
         try (Consumer consumer = client.consumer("interrupted")) {
             Thread.currentThread().interrupt();
             assertThrows(InterruptedCallException.class, consumer::next);
@@ -199,6 +207,7 @@ class ConsumerTest {
 
     @Test
     void closingItEndsItsWait() {
+        create("closed");
         Consumer consumer = client.consumer("closed");
         assertTrue(consumer.next(Duration.ofMillis(1)).isEmpty());
         CompletableFuture<Fetched> waiting = CompletableFuture.supplyAsync(consumer::next);
@@ -212,7 +221,21 @@ class ConsumerTest {
     }
 
     @Test
+    void itWaitsForATopicIfConfiguredTo() {
+        for (Start start : List.of(Start.earliest(), Start.latest(), Start.offset(0))) {
+            String topic = "later-" + start.getClass().getSimpleName();
+            ConsumerConfig config = new ConsumerConfig().start(start).waitForTopic(true);
+            try (Consumer consumer = new Consumer(client, topic, config)) {
+                assertTrue(consumer.next(Duration.ofMillis(10)).isEmpty());
+                client.append(topic, numbers(Codec.NONE, 0, 1));
+                assertEquals("0", consumer.next().iterator().next().text());
+            }
+        }
+    }
+
+    @Test
     void wrongSettingsAreNamed() {
+        create("t");
         assertThrows(
                 ConfigException.class, () -> new Consumer(client, "t", new ConsumerConfig().start(Start.offset(-1))));
         assertThrows(ConfigException.class, () -> new Consumer(client, "t", new ConsumerConfig().bytesMax(-1)));

@@ -27,6 +27,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.function.Executable;
 
 /** The producer against a real broker: order, offsets, limits, failures. */
 class ProducerTest {
@@ -356,15 +357,36 @@ class ProducerTest {
     }
 
     @Test
+    void aNullRecordIsNamed() {
+        try (Client client = broker.client();
+                Producer producer = client.producer("nulls")) {
+            List<Executable> sends = List.of(
+                    () -> producer.send((byte[]) null),
+                    () -> producer.send((String) null),
+                    () -> producer.send((ByteBuffer) null));
+            for (Executable send : sends) {
+                assertEquals(
+                        "the record is null; a record without bytes is an empty array",
+                        assertThrows(NullPointerException.class, send).getMessage());
+            }
+            assertEquals(0, producer.send(new byte[0]).offset());
+        }
+    }
+
+    @Test
     void wrongSettingsAreNamed() {
         try (Client client = broker.client()) {
-            for (ProducerConfig wrong : List.of(
-                    new ProducerConfig().batchBytes(0),
-                    new ProducerConfig().bufferBytes(0),
-                    new ProducerConfig().inFlightMax(0),
-                    new ProducerConfig().batchRecordsMax(2 << 20),
-                    new ProducerConfig().batchBytes(33 << 20))) {
-                assertThrows(ConfigException.class, () -> new Producer(client, "t", wrong));
+            ProducerConfig config = new ProducerConfig();
+            assertThrows(ConfigException.class, () -> config.batchBytes(0));
+            assertThrows(ConfigException.class, () -> config.batchRecordsMax(0));
+            assertThrows(ConfigException.class, () -> config.bufferBytes(0));
+            assertThrows(ConfigException.class, () -> config.requestBytesMax(-1));
+            assertThrows(ConfigException.class, () -> config.inFlightMax(0));
+            ConfigException error = assertThrows(ConfigException.class, () -> config.linger(Duration.ofMillis(-1)));
+            assertEquals("linger must not be negative, not -1.0 ms", error.getMessage());
+            for (ProducerConfig tooLarge :
+                    List.of(new ProducerConfig().batchRecordsMax(2 << 20), new ProducerConfig().batchBytes(33 << 20))) {
+                assertThrows(ConfigException.class, () -> new Producer(client, "t", tooLarge));
             }
             ClientConfig full = new ClientConfig(broker.url()).executor(task -> {
                 throw new RejectedExecutionException();

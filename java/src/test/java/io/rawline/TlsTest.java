@@ -137,6 +137,7 @@ class TlsTest {
             for (Batch batch : fetched.batches()) {
                 assertEquals(ByteBuffer.wrap(data), batch.record(0));
             }
+            client.setPayload("s", Payload.BYTES);
             try (Producer producer = client.producer("s");
                     Consumer consumer = client.consumer("s")) {
                 assertTrue(consumer.next(Duration.ofMillis(1)).isEmpty());
@@ -176,6 +177,7 @@ class TlsTest {
                 ServerSocket proxy = proxy(context, broker);
                 Client client = new Client(config(proxy, context).requestTimeout(Duration.ofMillis(300)))) {
             Client patient = new Client(config(proxy, context));
+            patient.setPayload("t", Payload.BYTES);
             Consumer consumer = patient.consumer("t");
             assertTrue(consumer.next(Duration.ofMillis(50)).isEmpty());
             CompletableFuture<Fetched> waiting = CompletableFuture.supplyAsync(consumer::next);

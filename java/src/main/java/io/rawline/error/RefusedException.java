@@ -4,7 +4,7 @@ import java.time.Duration;
 import java.util.Optional;
 
 /** The broker responded with an error. */
-public final class RefusedException extends RawlineException {
+public sealed class RefusedException extends RawlineException permits TopicNotFoundException {
     private static final long serialVersionUID = 1;
 
     /** The HTTP status. */
@@ -26,7 +26,7 @@ public final class RefusedException extends RawlineException {
         this(status, code, retryAfter, sentence + " (HTTP " + status + ", " + code + ")", null);
     }
 
-    private RefusedException(int status, String code, Duration retryAfter, String message, Throwable cause) {
+    RefusedException(int status, String code, Duration retryAfter, String message, Throwable cause) {
         super(kindOf(status), message, cause);
         this.status = status;
         this.code = code;

@@ -8,20 +8,20 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * A broker's URL, taken apart.
+ * A broker's URL, parsed.
  *
- * @param url as it was given, for messages
- * @param encrypted whether TLS is spoken
+ * @param url as given, for messages
+ * @param encrypted whether the connection uses TLS
  * @param host a name or an address, without brackets
  * @param port the port
- * @param hostHeader host and port as a request names them
- * @param path what stands before the requests' own paths, without a slash at its end; mostly empty
+ * @param hostHeader value of the {@code Host} header
+ * @param path prefix of the requests' paths, without a trailing slash; empty unless a proxy adds one
  */
 public record Address(String url, boolean encrypted, String host, int port, String hostHeader, String path) {
     private static final Pattern NAME_AND_PORT = Pattern.compile("([A-Za-z0-9._-]+)(?::([0-9]{1,5})?)?");
 
     static Address parse(String url) {
-        String example = "give one such as http://127.0.0.1:51313";
+        String example = "use one like http://127.0.0.1:51313";
         URI uri;
         try {
             uri = new URI(new URI(url).toASCIIString());
@@ -34,12 +34,13 @@ public record Address(String url, boolean encrypted, String host, int port, Stri
             throw new ConfigException("\"" + url + "\" is not a broker's URL; " + example, null);
         }
         if (uri.getRawQuery() != null || uri.getRawFragment() != null) {
-            throw new ConfigException("the broker's URL \"" + url + "\" has a query; leave it out", null);
+            throw new ConfigException("the broker's URL \"" + url + "\" has a query or a fragment; remove it", null);
         }
         if (uri.getRawAuthority() != null && uri.getRawAuthority().contains("@")) {
-            throw new ConfigException("the broker's URL has a user in it; give the key as the API key instead", null);
+            throw new ConfigException(
+                    "the broker's URL contains a user name; pass the key as the API key instead", null);
         }
-        // Java's URI takes no name with an underscore, as many a container has.
+        // java.net.URI rejects host names with an underscore, which containers often have.
         Matcher named = NAME_AND_PORT.matcher(String.valueOf(uri.getRawAuthority()));
         String host = uri.getHost();
         int port = uri.getPort();
@@ -48,7 +49,7 @@ public record Address(String url, boolean encrypted, String host, int port, Stri
             port = named.group(2) == null ? -1 : Integer.parseInt(named.group(2));
         }
         if (host == null) {
-            throw new ConfigException("\"" + url + "\" names no host; " + example, null);
+            throw new ConfigException("\"" + url + "\" has no host; " + example, null);
         }
         if (port == 0 || port > 65_535) {
             throw new ConfigException("\"" + url + "\" has no port from 1 to 65535; " + example, null);
@@ -61,7 +62,7 @@ public record Address(String url, boolean encrypted, String host, int port, Stri
         return new Address(url, encrypted, host, port, uri.getRawAuthority(), path);
     }
 
-    /** A text as a value in a query: everything is escaped but what RFC 3986 never asks to escape. */
+    /** Percent-encodes a value for a query: everything except the unreserved characters of RFC 3986. */
     public static String queryValue(String text) {
         StringBuilder escaped = new StringBuilder();
         for (byte b : text.getBytes(StandardCharsets.UTF_8)) {

@@ -12,8 +12,8 @@ import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
 
 /**
- * A request with its retries, which others can end: its time-out, or whoever no longer wants it. Both close the
- * connection that it waits for, since a thread that blocks there sees nothing else.
+ * A request with its retries, which can be ended by its timeout or by {@link #cancel}. Both close the connection, since
+ * nothing else wakes a thread that is blocked on it.
  */
 public final class Call {
     private final ReentrantLock lock = new ReentrantLock();
@@ -23,10 +23,10 @@ public final class Call {
     private boolean expired;
     private long limitNs;
     private Future<?> timer;
-    /** Number of the attempt at hand: the timer of one before it may come late. */
+    /** Number of the current attempt: the timer of an earlier one may fire late. */
     private long attempt;
 
-    /** Begins an attempt, which may last so long. */
+    /** Starts an attempt with a timeout. */
     void begin(long limitNs, ScheduledExecutorService timers) {
         lock.lock();
         try {
@@ -44,7 +44,7 @@ public final class Call {
         timer.cancel(false);
     }
 
-    /** The connection that the attempt waits for from now on; false, and it is closed, if the call was ended. */
+    /** Sets the connection that the attempt blocks on. False, and the connection is closed, if the call has ended. */
     boolean use(Connection connection) {
         lock.lock();
         try {
@@ -59,7 +59,7 @@ public final class Call {
         }
     }
 
-    /** From now on the connection is not closed from here. False if it was already. */
+    /** Takes the connection back from the call. False if the call has closed it. */
     boolean release() {
         lock.lock();
         try {
@@ -70,7 +70,7 @@ public final class Call {
         }
     }
 
-    /** Nobody wants the answer any more. */
+    /** Ends the call, and a thread that waits for it. */
     public void cancel() {
         lock.lock();
         try {
@@ -101,7 +101,7 @@ public final class Call {
         }
     }
 
-    /** What a failure on the connection means: the time ran out, the call was ended, or {@code otherwise}. */
+    /** The reason for a failure on the connection: a timeout, a cancelled call, an interrupt, or {@code otherwise}. */
     RawlineException explain(Throwable failure, Address address, RawlineException otherwise) {
         lock.lock();
         try {
@@ -111,15 +111,15 @@ public final class Call {
             if (expired) {
                 return new RequestTimeoutException(
                         String.format(
-                                "no answer from %s within %.1f s; it may be"
-                                        + " overloaded: try again later or with a longer time-out",
+                                "no response from %s within %.1f s; the broker may be overloaded: retry later or with a"
+                                        + " longer timeout",
                                 address.url(), limitNs / 1e9),
                         failure);
             }
         } finally {
             lock.unlock();
         }
-        // Not every layer above the channel hands its exception on as it is.
+        // Not every layer above the channel passes this exception on unchanged.
         if (failure instanceof ClosedByInterruptException
                 || Thread.currentThread().isInterrupted()) {
             return interrupted(failure);
@@ -127,7 +127,7 @@ public final class Call {
         return otherwise;
     }
 
-    /** Waits, unless the call is ended. */
+    /** Sleeps; throws if the call is cancelled meanwhile. */
     public void sleep(long waitNs) {
         lock.lock();
         try {
@@ -146,13 +146,16 @@ public final class Call {
         }
     }
 
-    public static RawlineException interrupted(Throwable cause) {
-        return new InterruptedCallException(
-                "the thread was interrupted while it waited for the broker; call again if" + " that was not meant",
-                cause);
+    private static RawlineException cancelled(Throwable cause) {
+        return new StoppedException(
+                "closed while a request was in flight; create a new producer or consumer to continue", cause);
     }
 
-    private static RawlineException cancelled(Throwable cause) {
-        return new StoppedException("it was closed while it waited for the broker; make a new one to go on", cause);
+    /** The error for a thread that was interrupted and still is. */
+    public static RawlineException interrupted(Throwable cause) {
+        return new InterruptedCallException(
+                "the thread was interrupted while it waited for the broker; to continue, clear the interrupt and call"
+                        + " again",
+                cause);
     }
 }

@@ -14,24 +14,24 @@ import javax.net.ssl.SSLContext;
 import javax.net.ssl.SSLException;
 
 /**
- * One HTTP/1.1 connection: bytes out of the caller's memory, bytes into the caller's memory.
+ * One HTTP/1.1 connection: sends from and receives into the caller's memory.
  *
- * <p>Not the JDK's HttpClient: that one receives in pieces of 16 KiB on other threads, and costs 1.2 seconds of CPU a
- * GB of answers where this costs 0.2, and reads at a sixth of the speed.
+ * <p>Not the JDK's HttpClient: it receives in pieces of 16 KiB on other threads, costs 1.2 seconds of CPU per GB of
+ * responses where this costs 0.2, and reads at a sixth of the speed.
  */
 final class Connection {
     /**
-     * What is received in one piece before it is known where to: the head of an answer and what little comes with it.
+     * Size of the receive buffer for heads of responses, and for the start of a body that arrives with them.
      */
     private static final int HEAD_BYTES = 16 << 10;
-    /** Most that is sent at once of what the system can't send in place: it is copied first, best within the caches. */
+    /** Maximum size of heap memory per write: the JDK copies it first, which is fastest within the caches. */
     private static final int COPIED_BYTES = 128 << 10;
 
     private final SocketChannel channel;
-    /** What was received and not yet taken, from position to limit. */
+    /** Bytes received and not yet consumed, from position to limit. */
     private final ByteBuffer received = ByteBuffer.allocateDirect(HEAD_BYTES).limit(0);
 
-    /** Null where the bytes go in the clear. */
+    /** Null for unencrypted connections. */
     private Tls tls;
 
     private Connection(SocketChannel channel) {
@@ -39,19 +39,20 @@ final class Connection {
     }
 
     /**
-     * Connects to the first address of the host that answers, with {@code context} through TLS. SSLException: it
-     * answers, but not in a way that can be trusted.
+     * Connects to the host's first address that accepts the connection, with TLS if there is a {@code context}.
+     *
+     * @throws SSLException the TLS handshake failed
      */
     static Connection open(Address address, SSLContext context, Duration timeout, Call call) throws IOException {
         IOException failed = null;
         InetAddress[] ips = InetAddress.getAllByName(address.host());
-        // Each has its part, so that one which swallows what it is sent leaves time for the others.
+        // Each address gets a share of the time, so that one that drops packets leaves time for the others.
         long partNs = Nanos.of(timeout) / Math.max(1, ips.length);
         for (InetAddress ip : ips) {
             long deadlineNs = System.nanoTime() + partNs;
             Connection connection = new Connection(SocketChannel.open());
             if (!call.use(connection)) {
-                throw new EOFException("the call was ended");
+                throw new EOFException("the call has ended");
             }
             try {
                 connection.channel.setOption(StandardSocketOptions.TCP_NODELAY, true);
@@ -65,13 +66,13 @@ final class Connection {
                 connection.close();
                 throw error;
             } catch (SocketTimeoutException error) {
-                failed = new IOException(String.format("no answer within %.1f s", partNs / 1e9), error);
+                failed = new IOException(String.format("no response within %.1f s", partNs / 1e9), error);
             } catch (IOException error) {
                 failed = error;
             }
             connection.close();
         }
-        throw failed == null ? new IOException("the name has no address") : failed;
+        throw failed == null ? new IOException("the host name has no address") : failed;
     }
 
     private static int millisUntil(long deadlineNs) {
@@ -79,10 +80,10 @@ final class Connection {
         return (int) Math.max(1, Math.min(left, Integer.MAX_VALUE));
     }
 
-    /** Whether it can carry a request, as far as is known without waiting. */
+    /** Whether it can carry a request, as far as is known without blocking. */
     boolean isOpen() {
         if (received.hasRemaining()) {
-            // More came than the answer was long: nobody knows what the next one begins with.
+            // More was received than the response's length: the next response's start is unknown.
             return false;
         }
         try {
@@ -96,7 +97,7 @@ final class Connection {
         }
     }
 
-    /** Sends the buffers one after the other, never joined; those in direct memory are not copied either. */
+    /** Sends the buffers in order, without joining them; direct memory is not copied. */
     void send(ByteBuffer[] buffers) throws IOException {
         if (tls != null) {
             tls.send(buffers);
@@ -118,7 +119,7 @@ final class Connection {
         }
     }
 
-    /** Long buffers outside of direct memory in shorter ones. */
+    /** Splits long buffers of heap memory. */
     private static ByteBuffer[] cut(ByteBuffer[] buffers) {
         int count = 0;
         for (ByteBuffer buffer : buffers) {
@@ -144,7 +145,7 @@ final class Connection {
         return buffer.isDirect() ? 1 : Math.max(1, (buffer.remaining() + COPIED_BYTES - 1) / COPIED_BYTES);
     }
 
-    /** The next byte; -1 if the connection was closed. */
+    /** The next byte; -1 at the end of the stream. */
     int readByte() throws IOException {
         while (!received.hasRemaining()) {
             received.clear();
@@ -157,7 +158,7 @@ final class Connection {
         return received.get() & 0xff;
     }
 
-    /** Receives what is there, at least one byte and no more than {@code to} has room for; -1 if it was closed. */
+    /** Receives what is available, at least one byte, up to {@code to}'s limit; -1 at the end of the stream. */
     int read(ByteBuffer to) throws IOException {
         if (!received.hasRemaining()) {
             return receive(to);
@@ -172,12 +173,12 @@ final class Connection {
         return tls == null ? channel.read(to) : tls.read(to);
     }
 
-    /** Ends it, also for a thread that waits in it. */
+    /** Closes the connection, and wakes a thread that is blocked on it. */
     void close() {
         try {
             channel.close();
         } catch (IOException error) {
-            // Nobody has a use for it any more, however it ends.
+            // The connection isn't used again, whatever its state.
         }
     }
 }

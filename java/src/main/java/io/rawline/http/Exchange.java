@@ -7,11 +7,11 @@ import java.util.HashMap;
 import java.util.Locale;
 import java.util.Map;
 
-/** An answer on a connection: its head, and its body as it comes. */
+/** A response on a connection: its head, and its body as it arrives. */
 public final class Exchange {
-    /** Longest head that is taken in, in bytes. */
+    /** Maximum size of a head, in bytes. */
     private static final int HEAD_BYTES_MAX = 64 << 10;
-    /** A body whose end is that of the connection. */
+    /** Length of a body that ends with the connection. */
     private static final long UNTIL_CLOSED = -1;
 
     private final Connection connection;
@@ -19,13 +19,13 @@ public final class Exchange {
     private final Map<String, String> headers = new HashMap<>();
     private final boolean chunked;
     private boolean closes;
-    /** Bytes left of the body, or of the chunk at hand; {@link #UNTIL_CLOSED}. */
+    /** Bytes left of the body or of the current chunk, or {@link #UNTIL_CLOSED}. */
     private long left;
 
     private boolean ended;
     private int headBytes;
 
-    /** Reads the head of the next answer. */
+    /** Reads the head of the next response. */
     Exchange(Connection connection) throws IOException {
         this.connection = connection;
         String line = line();
@@ -61,27 +61,27 @@ public final class Exchange {
         return status;
     }
 
-    /** The value of a header by its name in lower case, or null. */
+    /** The value of a header, by its name in lower case, or null. */
     public String header(String name) {
         return headers.get(name);
     }
 
-    /** Bytes that are still to come of the body, as announced; 0 if that was not. */
+    /** Announced length of the rest of the body in bytes; 0 if unknown. */
     public long announcedBytes() {
         return chunked || left < 0 ? 0 : left;
     }
 
-    /** Whether the whole body was read. */
+    /** Whether the whole body has been read. */
     public boolean ended() {
         return ended;
     }
 
-    /** Whether the body came to its end and another request can be sent on the connection. */
-    boolean canGoOn() {
+    /** Whether another request can be sent on the connection. */
+    boolean isReusable() {
         return ended && !closes;
     }
 
-    /** Nothing more is sent on the connection, whatever the answer says. */
+    /** Makes the connection unusable for further requests, whatever the response's headers say. */
     void endConnection() {
         closes = true;
     }
@@ -90,7 +90,7 @@ public final class Exchange {
         return connection;
     }
 
-    /** Receives some of the body, no more than {@code to} has room for; -1 at its end. */
+    /** Receives part of the body, up to {@code to}'s limit; -1 at its end. */
     public int read(ByteBuffer to) throws IOException {
         if (ended) {
             return -1;
@@ -103,7 +103,7 @@ public final class Exchange {
         to.limit(limit);
         if (read < 0) {
             if (left != UNTIL_CLOSED) {
-                throw cutOff();
+                throw truncated();
             }
             ended = true;
             return -1;
@@ -120,7 +120,7 @@ public final class Exchange {
     private void endPiece() throws IOException {
         if (chunked) {
             if (!line().isEmpty()) {
-                throw new NotHttpException("a chunk is longer than it says");
+                throw new NotHttpException("a chunk is longer than its size");
             }
             nextChunk();
         } else {
@@ -140,7 +140,7 @@ public final class Exchange {
             throw new NotHttpException("a chunk's size is \"" + size + "\"");
         }
         if (left == 0) {
-            // Trailers are of no use here.
+            // Trailers are ignored.
             while (!line().isEmpty()) {
                 continue;
             }
@@ -159,7 +159,7 @@ public final class Exchange {
                 return bytes;
             }
         } catch (NumberFormatException error) {
-            // Told below, as a negative one is.
+            // Reported below, as a negative one is.
         }
         throw new NotHttpException("its Content-Length is \"" + length + "\"");
     }
@@ -172,7 +172,7 @@ public final class Exchange {
                     return status;
                 }
             } catch (NumberFormatException error) {
-                // Told below.
+                // Reported below.
             }
         }
         throw new NotHttpException("it begins with \"" + (line.length() > 80 ? line.substring(0, 80) : line) + "\"");
@@ -190,13 +190,13 @@ public final class Exchange {
         }
     }
 
-    /** The next line, without its end. */
+    /** The next line, without its line ending. */
     private String line() throws IOException {
         StringBuilder line = new StringBuilder();
         while (true) {
             int next = connection.readByte();
             if (next == -1) {
-                throw cutOff();
+                throw truncated();
             }
             if (++headBytes > HEAD_BYTES_MAX) {
                 throw new NotHttpException("its head is longer than " + HEAD_BYTES_MAX + " bytes");
@@ -209,11 +209,11 @@ public final class Exchange {
         }
     }
 
-    private static IOException cutOff() {
-        return new EOFException("it was closed before the whole answer was there");
+    private static IOException truncated() {
+        return new EOFException("it was closed before the response was complete");
     }
 
-    /** What came is no HTTP. */
+    /** The response isn't HTTP. */
     static final class NotHttpException extends IOException {
         private static final long serialVersionUID = 1;
 

@@ -5,6 +5,7 @@ import io.rawline.error.ConfigException;
 import io.rawline.error.ConnectionBrokenException;
 import io.rawline.error.RawlineException;
 import io.rawline.error.RefusedException;
+import io.rawline.error.StoppedException;
 import io.rawline.error.TlsException;
 import io.rawline.error.UnreachableException;
 import java.io.ByteArrayOutputStream;
@@ -20,20 +21,20 @@ import java.util.concurrent.TimeUnit;
 import javax.net.ssl.SSLContext;
 import javax.net.ssl.SSLException;
 
-/** The connections to one broker: sends a request, hands out the answer. */
+/** The connections to one broker: sends requests, receives responses. */
 public final class Http {
-    /** Longest answer that is not batches, in bytes: what a broker says of some 100,000 topics. */
+    /** Maximum size of a JSON response in bytes: the description of about 100,000 topics. */
     private static final int TEXT_BYTES_MAX = 32 << 20;
-    /** Longest error that is read, in bytes. */
+    /** Maximum size of an error response that is read, in bytes. */
     private static final int REFUSAL_BYTES_MAX = 64 << 10;
 
     private static final int TEXT_PIECE_BYTES = 8 << 10;
 
     private final HttpConfig config;
     private final Address address;
-    /** A header line, or nothing. */
+    /** A header line, or empty. */
     private final String authorization;
-    /** Null where the bytes go in the clear. */
+    /** Null for unencrypted connections. */
     private final SSLContext sslContext;
 
     private final ScheduledThreadPoolExecutor timers;
@@ -46,7 +47,7 @@ public final class Http {
         this.sslContext = address.encrypted() ? sslContext(config.sslContext()) : null;
         timers = new ScheduledThreadPoolExecutor(1, Daemons.factory("rawline-timer"));
         timers.setRemoveOnCancelPolicy(true);
-        // So that a client that is forgotten leaves no thread behind.
+        // So that a client that isn't closed leaks no thread.
         timers.setKeepAliveTime(10, TimeUnit.SECONDS);
         timers.allowCoreThreadTimeOut(true);
         pool = new Pool(config.connectionsIdleMax(), timers);
@@ -57,7 +58,9 @@ public final class Http {
             return "";
         }
         if (!key.chars().allMatch(c -> c > ' ' && c < 0x7f)) {
-            throw new ConfigException("the API key has characters that a header can't carry", null);
+            throw new ConfigException(
+                    "the API key has characters that an HTTP header can't carry; use printable ASCII without spaces",
+                    null);
         }
         return "authorization: Bearer " + key + "\r\n";
     }
@@ -67,28 +70,32 @@ public final class Http {
             return given != null ? given : SSLContext.getDefault();
         } catch (NoSuchAlgorithmException error) {
             throw new ConfigException(
-                    "Java can't read whom it trusts (" + error.getMessage() + "); check javax.net.ssl.trustStore",
+                    "Java can't load its trusted certificates (" + error.getMessage()
+                            + "); check javax.net.ssl.trustStore",
                     error);
         }
     }
 
-    /** What is done with an answer whose status is no error; the connection is kept if it reads the body to its end. */
+    /** Reads a successful response; the connection is reused if it reads the body to its end. */
     public interface Reader<T> {
         T read(Exchange exchange) throws IOException;
     }
 
     /**
-     * Sends a request once; an answer with an error's status is that error. It may last {@code wait} longer than
-     * usual.
+     * Sends a request, without retries, and reads the response; throws if that is an error. The request's timeout is
+     * extended by {@code wait}.
      */
     public <T> T send(Call call, Request request, Duration wait, Reader<T> reader) {
+        if (pool.isClosed()) {
+            throw new StoppedException("the client is closed; create a new one", null);
+        }
         call.begin(Math.min(Nanos.of(config.requestTimeout()) + Nanos.of(wait), Nanos.MAX), timers);
         try {
             Exchange exchange = open(call, request);
             try {
                 if (exchange.status() >= 300) {
                     if (!request.isGet()) {
-                        // A part of what was refused may be unsent.
+                        // Part of the refused request may be unsent.
                         exchange.endConnection();
                     }
                     throw refused(exchange);
@@ -104,36 +111,36 @@ public final class Http {
         }
     }
 
-    /** As {@link #send}, for an answer that is a short text. */
+    /** As {@link #send}, for a short response. */
     public byte[] text(Call call, Request request) {
         return send(call, request, Duration.ZERO, exchange -> {
             byte[] text = text(exchange, TEXT_BYTES_MAX);
             if (text == null) {
-                throw notABrokers("more than " + TEXT_BYTES_MAX + " bytes", null);
+                throw unexpected("more than " + TEXT_BYTES_MAX + " bytes", null);
             }
             return text;
         });
     }
 
-    public RawlineException notABrokers(String reason, Throwable cause) {
+    public RawlineException unexpected(String reason, Throwable cause) {
         return new AnswerException(
-                address.url() + " gave an answer that is not a broker's (" + reason
-                        + "); is another program listening there?",
+                address.url() + " sent a response that a broker doesn't send (" + reason
+                        + "); check that the URL is a broker's",
                 cause);
     }
 
-    /** Keeps no connection from now on. */
+    /** Closes the idle connections. Requests in flight complete, further ones fail. */
     public void close() {
         pool.close();
     }
 
     /**
-     * Sends a request and reads the head of the answer. A connection that the broker had closed meanwhile is replaced
-     * without a word as long as nothing can have come of what was sent on it.
+     * Sends a request and reads the head of the response. A reused connection that the broker has closed meanwhile is
+     * silently replaced, if the request can't have had an effect.
      */
     private Exchange open(Call call, Request request) {
         if (Thread.currentThread().isInterrupted()) {
-            // Whatever connection it touched would be closed.
+            // The interrupt would close any connection that the thread uses.
             throw Call.interrupted(null);
         }
         while (true) {
@@ -148,7 +155,7 @@ public final class Http {
                 return exchange(connection, request);
             } catch (Exchange.NotHttpException error) {
                 forget(call, connection);
-                throw notABrokers(error.getMessage(), error);
+                throw unexpected(error.getMessage(), error);
             } catch (IOException error) {
                 boolean live = forget(call, connection);
                 if (fresh || !live || !request.isGet()) {
@@ -162,7 +169,7 @@ public final class Http {
         try {
             connection.send(request.bytes(address, authorization));
         } catch (IOException error) {
-            // A broker that refuses may close before it has read the rest; what it said may be there nevertheless.
+            // A broker that refuses a request may close before it has read the rest; its response may still arrive.
             try {
                 return new Exchange(connection);
             } catch (IOException nothing) {
@@ -180,21 +187,21 @@ public final class Http {
                     error,
                     address,
                     new TlsException(
-                            "no TLS with " + address.url() + " ("
+                            "TLS handshake with " + address.url() + " failed ("
                                     + error.getMessage()
-                                    + "); check its certificate, and let Java trust who signed it: by `keytool"
+                                    + "); check its certificate, and make Java trust its issuer: with `keytool"
                                     + " -importcert`, javax.net.ssl.trustStore, or the client's sslContext",
                             error));
         } catch (IOException error) {
             String reason = error instanceof UnknownHostException
-                    ? "the name \"" + address.host() + "\" is not known"
+                    ? "the host name \"" + address.host() + "\" is not known"
                     : String.valueOf(error.getMessage());
             throw call.explain(
                     error,
                     address,
                     new UnreachableException(
                             "can't connect to " + address.url() + " (" + reason
-                                    + "); is the broker running there? start it with `rawline serve`",
+                                    + "); check that the broker is running: `rawline serve` starts one",
                             error));
         }
     }
@@ -209,7 +216,7 @@ public final class Http {
         if (!call.release()) {
             return;
         }
-        if (exchange.canGoOn()) {
+        if (exchange.isReusable()) {
             pool.give(exchange.connection());
         } else {
             exchange.connection().close();
@@ -218,7 +225,7 @@ public final class Http {
 
     private RawlineException broken(Call call, IOException error) {
         if (error instanceof Exchange.NotHttpException) {
-            return notABrokers(error.getMessage(), error);
+            return unexpected(error.getMessage(), error);
         }
         String reason = error == null ? "it was closed" : String.valueOf(error.getMessage());
         return call.explain(
@@ -226,11 +233,11 @@ public final class Http {
                 address,
                 new ConnectionBrokenException(
                         "the connection to " + address.url() + " broke (" + reason
-                                + "); see whether the broker is still running, then try again",
+                                + "); check that the broker is still running, then retry",
                         error));
     }
 
-    /** The whole body, or null if it is longer than so many bytes. */
+    /** The whole body, or null if it is longer than {@code bytesMax}. */
     private static byte[] text(Exchange exchange, int bytesMax) throws IOException {
         ByteArrayOutputStream text = new ByteArrayOutputStream();
         ByteBuffer piece = ByteBuffer.allocate(TEXT_PIECE_BYTES);
@@ -243,17 +250,17 @@ public final class Http {
         return text.toByteArray();
     }
 
-    /** The error that an answer is, or what can be said without a broker's words. */
+    /** The error of a response; without a broker's message, the status alone. */
     private static RawlineException refused(Exchange exchange) {
         byte[] text = null;
         try {
             text = text(exchange, REFUSAL_BYTES_MAX);
         } catch (IOException error) {
-            // A broker that refuses may close before its words are read: the status alone is an answer.
+            // A broker that refuses a request may close before its message is read: the status is enough.
         }
-        String words = text == null ? "" : new String(text, StandardCharsets.UTF_8);
+        String message = text == null ? "" : new String(text, StandardCharsets.UTF_8);
         Duration retryAfter = retryAfter(exchange.header("retry-after"));
-        if (Json.parseOrNull(words) instanceof Map<?, ?> refusal
+        if (Json.parseOrNull(message) instanceof Map<?, ?> refusal
                 && refusal.get("code") instanceof String code
                 && refusal.get("error") instanceof String sentence) {
             return new RefusedException(exchange.status(), code, sentence, retryAfter);
@@ -261,7 +268,7 @@ public final class Http {
         String type = exchange.header("content-type");
         boolean plain = type == null || type.startsWith("text/plain");
         String status = "status " + exchange.status();
-        String sentence = plain && !words.isBlank() && words.length() <= 500 ? words.strip() : status;
+        String sentence = plain && !message.isBlank() && message.length() <= 500 ? message.strip() : status;
         return new RefusedException(exchange.status(), status.replace(' ', '_'), sentence, retryAfter);
     }
 

@@ -6,11 +6,11 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * Reads the little JSON that a broker answers with (RFC 8259): objects as maps, arrays as lists, texts, whole numbers
- * as {@code Long} and others as {@code Double}, true, false, null.
+ * Parses the JSON of a broker's responses (RFC 8259): objects as maps, arrays as lists, strings, whole numbers as
+ * {@code Long} and others as {@code Double}, true, false, null. Not a general parser.
  */
 public final class Json {
-    /** Deepest nesting that is followed. */
+    /** Maximum depth of nesting. */
     private static final int DEPTH_MAX = 32;
 
     private final String text;
@@ -20,7 +20,7 @@ public final class Json {
         this.text = text;
     }
 
-    /** What the text says; null if it is no JSON. */
+    /** The value; null if the text isn't JSON. */
     static Object parseOrNull(String text) {
         try {
             return parse(text);
@@ -29,13 +29,13 @@ public final class Json {
         }
     }
 
-    /** What the text says; IllegalArgumentException with a reason if it is no JSON. */
+    /** The value; IllegalArgumentException with a reason if the text isn't JSON. */
     public static Object parse(String text) {
         Json json = new Json(text);
         Object value = json.value(0);
         json.skipSpace();
         if (json.at != text.length()) {
-            throw json.wrong("something follows the end");
+            throw json.wrong("trailing characters");
         }
         return value;
     }
@@ -74,12 +74,12 @@ public final class Json {
             skipSpace();
             String name = string();
             if (!nextIs(':')) {
-                throw wrong("a colon is missing");
+                throw wrong("missing colon");
             }
             object.put(name, value(depth + 1));
         } while (nextIs(','));
         if (!nextIs('}')) {
-            throw wrong("an object does not end");
+            throw wrong("unterminated object");
         }
         return object;
     }
@@ -94,14 +94,14 @@ public final class Json {
             array.add(value(depth + 1));
         } while (nextIs(','));
         if (!nextIs(']')) {
-            throw wrong("an array does not end");
+            throw wrong("unterminated array");
         }
         return array;
     }
 
     private String string() {
         if (peek() != '"') {
-            throw wrong("a text is missing");
+            throw wrong("missing string");
         }
         at++;
         StringBuilder string = new StringBuilder();
@@ -129,7 +129,7 @@ public final class Json {
                 return '\t';
             case 'u':
                 if (at + 4 > text.length()) {
-                    throw wrong("an escape does not end");
+                    throw wrong("unterminated escape");
                 }
                 at += 4;
                 return (char) Integer.parseInt(text.substring(at - 4, at), 16);
@@ -149,13 +149,13 @@ public final class Json {
                     ? (Object) Long.parseLong(number)
                     : (Object) Double.parseDouble(number);
         } catch (NumberFormatException error) {
-            throw wrong("\"" + number + "\" is no number");
+            throw wrong("\"" + number + "\" isn't a number");
         }
     }
 
     private Object word(String word, Object value) {
         if (!text.startsWith(word, at)) {
-            throw wrong("an unknown word");
+            throw wrong("unknown literal");
         }
         at += word.length();
         return value;
@@ -172,7 +172,7 @@ public final class Json {
 
     private char peek() {
         if (at >= text.length()) {
-            throw wrong("it is cut off");
+            throw wrong("truncated");
         }
         return text.charAt(at);
     }
@@ -184,6 +184,6 @@ public final class Json {
     }
 
     private IllegalArgumentException wrong(String what) {
-        return new IllegalArgumentException("no JSON at character " + at + ": " + what);
+        return new IllegalArgumentException("not JSON at character " + at + ": " + what);
     }
 }

@@ -2,9 +2,9 @@ package io.rawline.http;
 
 import java.time.Duration;
 
-/** Durations in nanoseconds; one that is too long for that is as good as for ever. */
+/** Durations in nanoseconds; a longer one than that can express counts as forever. */
 public final class Nanos {
-    /** Some 73 years: a time that is now can be added without wrapping round. */
+    /** About 73 years: adding the current time doesn't overflow. */
     public static final long MAX = Long.MAX_VALUE / 4;
 
     private Nanos() {}

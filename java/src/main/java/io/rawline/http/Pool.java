@@ -7,40 +7,40 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.ReentrantLock;
 
 /**
- * The connections that nobody uses; the one used last is taken first.
+ * The idle connections; the most recently used one is taken first.
  *
- * <p>Thousands of threads may take turns here, each with a connection for the time of a request. So more than are meant
- * to be kept stay until none of these was used for a second: to close and open one for each request would soon leave
- * the system without ports, since it holds back a closed connection's for a minute.
+ * <p>Thousands of threads may take turns here, each with a connection for the duration of a request. So connections
+ * above the maximum are closed only after they have been idle for a second: closing and opening one per request would
+ * soon exhaust the system's ports, since a closed connection's port stays reserved for a minute.
  */
 final class Pool {
-    private static final long UNUSED_NS_MAX = 1_000_000_000;
+    private static final long IDLE_NS_MAX = 1_000_000_000;
 
     private final int connectionsMax;
     private final ScheduledExecutorService timers;
     private final ReentrantLock lock = new ReentrantLock();
-    /** The one that was unused for the longest time comes first. */
-    private final Deque<Unused> unused = new ArrayDeque<>();
+    /** Longest idle first. */
+    private final Deque<Idle> idle = new ArrayDeque<>();
 
-    private boolean trims;
+    private boolean trimming;
     private boolean closed;
 
     /** A connection, and when it was given back. */
-    private record Unused(Connection connection, long sinceNs) {}
+    private record Idle(Connection connection, long sinceNs) {}
 
-    /** Keeps so many. */
+    /** Keeps up to this many connections. */
     Pool(int connectionsMax, ScheduledExecutorService timers) {
         this.connectionsMax = connectionsMax;
         this.timers = timers;
     }
 
-    /** One that can carry a request, as far as is known; null if there is none. */
+    /** An idle connection that is still open, as far as is known; null if there is none. */
     Connection take() {
         while (true) {
-            Unused last;
+            Idle last;
             lock.lock();
             try {
-                last = unused.pollLast();
+                last = idle.pollLast();
             } finally {
                 lock.unlock();
             }
@@ -51,12 +51,12 @@ final class Pool {
         }
     }
 
-    /** Takes one back. */
+    /** Takes a connection back. */
     void give(Connection connection) {
         lock.lock();
         try {
             if (!closed && connectionsMax > 0) {
-                unused.addLast(new Unused(connection, System.nanoTime()));
+                idle.addLast(new Idle(connection, System.nanoTime()));
                 trimLater();
                 return;
             }
@@ -66,32 +66,41 @@ final class Pool {
         connection.close();
     }
 
-    /** Keeps none from now on. */
+    /** Closes the idle connections, and from now on keeps none. */
     void close() {
         lock.lock();
         try {
             closed = true;
-            unused.forEach(each -> each.connection.close());
-            unused.clear();
+            idle.forEach(each -> each.connection.close());
+            idle.clear();
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    boolean isClosed() {
+        lock.lock();
+        try {
+            return closed;
         } finally {
             lock.unlock();
         }
     }
 
     private void trimLater() {
-        if (!trims && unused.size() > connectionsMax) {
-            trims = true;
-            timers.schedule(this::trim, UNUSED_NS_MAX, TimeUnit.NANOSECONDS);
+        if (!trimming && idle.size() > connectionsMax) {
+            trimming = true;
+            timers.schedule(this::trim, IDLE_NS_MAX, TimeUnit.NANOSECONDS);
         }
     }
 
     private void trim() {
         lock.lock();
         try {
-            trims = false;
+            trimming = false;
             long nowNs = System.nanoTime();
-            while (unused.size() > connectionsMax && nowNs - unused.peekFirst().sinceNs >= UNUSED_NS_MAX) {
-                unused.pollFirst().connection.close();
+            while (idle.size() > connectionsMax && nowNs - idle.peekFirst().sinceNs >= IDLE_NS_MAX) {
+                idle.pollFirst().connection.close();
             }
             trimLater();
         } finally {

@@ -4,19 +4,19 @@ import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 
 /**
- * A request in parts, so that it can be sent more than once.
+ * A request in parts, so that it can be sent again.
  *
  * @param method such as GET
  * @param target path and query, of ASCII characters without spaces
- * @param headers lines that end with CR LF
- * @param body its pieces back to back, each from position to limit; not moved on
+ * @param headers lines that end in CR LF
+ * @param body its pieces back to back, each from position to limit; the positions are not changed
  */
 public record Request(String method, String target, String headers, ByteBuffer... body) {
     public static Request get(String target) {
         return new Request("GET", target, "");
     }
 
-    /** Head and body as they go over the wire, views that are to be used once. */
+    /** Head and body as sent; new views with each call. */
     ByteBuffer[] bytes(Address address, String authorization) {
         long bodyBytes = 0;
         ByteBuffer[] bytes = new ByteBuffer[body.length + 1];

@@ -15,14 +15,18 @@ import javax.net.ssl.SSLSocket;
 
 /** TLS over a connected socket. */
 final class Tls {
-    /** Longest record that TLS knows, in bytes. */
+    /** Maximum size of a TLS record, in bytes. */
     private static final int PIECE_BYTES = 16 << 10;
 
     private final InputStream in;
     private final OutputStream out;
     private final byte[] piece = new byte[PIECE_BYTES];
 
-    /** Agrees on keys with a host whose certificate names it, within so much time. SSLException: they can't. */
+    /**
+     * Does the handshake, and verifies that the certificate is trusted and names the host.
+     *
+     * @throws SSLException the peer isn't trusted, or doesn't speak TLS
+     */
     Tls(SSLContext context, Socket socket, Address address, int timeoutMs) throws IOException {
         SSLSocket layered =
                 (SSLSocket) context.getSocketFactory().createSocket(socket, address.host(), address.port(), true);
@@ -40,7 +44,7 @@ final class Tls {
         out = layered.getOutputStream();
     }
 
-    /** Whether the connection failed and not what was said on it. */
+    /** Whether the connection failed, and not the handshake on it. */
     private static boolean isTransport(SSLException error) {
         Throwable cause = error.getCause();
         return cause instanceof EOFException
@@ -56,7 +60,7 @@ final class Tls {
         return read;
     }
 
-    /** Sends the buffers one after the other, short ones together in one record. */
+    /** Sends the buffers in order, short ones together in one TLS record. */
     void send(ByteBuffer[] buffers) throws IOException {
         int filled = 0;
         for (ByteBuffer buffer : buffers) {

@@ -1,0 +1,155 @@
+package io.rawline;
+
+import io.rawline.batch.BatchChecker;
+import io.rawline.error.RawlineException;
+import io.rawline.http.Exchange;
+import io.rawline.http.Http;
+import io.rawline.http.Json;
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.charset.StandardCharsets;
+import java.time.Instant;
+import java.time.format.DateTimeParseException;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+
+/** Turns a broker's responses into results; what a broker doesn't send is an {@code AnswerException}. */
+final class Responses {
+    /** Part of a long response received at once, in bytes: its checksum is computed while it is in the L2 cache. */
+    private static final int PIECE_BYTES = 128 << 10;
+
+    private final Http http;
+    private final ClientConfig config;
+
+    Responses(Http http, ClientConfig config) {
+        this.http = http;
+        this.config = config;
+    }
+
+    Appended appended(byte[] text) {
+        Map<?, ?> response = parse(text);
+        Appended appended = new Appended(number(response, "first_offset"), number(response, "next_offset"));
+        if (appended.firstOffset() < 0 || appended.firstOffset() >= appended.nextOffset()) {
+            throw unexpected(appended + " for an append", null);
+        }
+        return appended;
+    }
+
+    /** The offset of an append of a known number of records. */
+    long firstOffset(Appended appended, long records) {
+        if (appended.nextOffset() - appended.firstOffset() != records) {
+            throw unexpected(appended + " for an append of " + records + " records", null);
+        }
+        return appended.firstOffset();
+    }
+
+    long offset(byte[] text) {
+        return number(parse(text), "offset");
+    }
+
+    List<TopicInfo> topics(byte[] text) {
+        if (!(parse(text).get("topics") instanceof List<?> found)) {
+            throw unexpected("no topics", null);
+        }
+        List<TopicInfo> topics = new ArrayList<>();
+        for (Object topic : found) {
+            topics.add(topic(topic));
+        }
+        return topics;
+    }
+
+    TopicInfo topic(byte[] text) {
+        return topic(parse(text));
+    }
+
+    private TopicInfo topic(Object topic) {
+        if (!(topic instanceof Map<?, ?> map) || !(map.get("name") instanceof String name)) {
+            throw unexpected("a topic without a name", null);
+        }
+        Optional<Instant> latest = Optional.empty();
+        if (map.get("latest_commit_at") instanceof String time) {
+            try {
+                latest = Optional.of(Instant.parse(time));
+            } catch (DateTimeParseException error) {
+                throw unexpected("latest_commit_at is not a time", error);
+            }
+        }
+        Payload payload = "value".equals(map.get("payload")) ? Payload.VALUE : Payload.BYTES;
+        long firstOffset = number(map, "first_offset");
+        long nextOffset = number(map, "next_offset");
+        if (firstOffset < 0 || firstOffset > nextOffset) {
+            throw unexpected("a topic with the offsets " + firstOffset + ".." + nextOffset, null);
+        }
+        return new TopicInfo(
+                name, firstOffset, nextOffset, number(map, "bytes"), number(map, "objects"), latest, payload);
+    }
+
+    /** Receives batches, and checks them while they arrive. */
+    void receive(Exchange exchange, ReadOptions options, Fetched into) throws IOException {
+        long topicNextOffset = header(exchange, "rawline-next-offset");
+        if (exchange.status() == 204) {
+            into.endEmpty(topicNextOffset);
+            return;
+        }
+        long firstOffset = header(exchange, "rawline-first-offset");
+        checkLength(exchange.announcedBytes());
+        ByteBuffer buffer = into.room(exchange.announcedBytes());
+        BatchChecker checker = new BatchChecker(config.limits);
+        int received = 0;
+        while (!exchange.ended()) {
+            if (received == buffer.capacity()) {
+                buffer = into.room(received, received + 1);
+            }
+            buffer.limit(Math.min(buffer.capacity(), received + PIECE_BYTES)).position(received);
+            received += Math.max(0, exchange.read(buffer));
+            checkLength(received);
+            buffer.clear();
+            // While the piece is still in the processor's cache.
+            checker.advance(buffer, received);
+        }
+        if (firstOffset < 0
+                || firstOffset > options.offset()
+                || !into.end(received, firstOffset, topicNextOffset, checker.finish(buffer, received))) {
+            throw unexpected("records from offset " + firstOffset + " for offset " + options.offset(), null);
+        }
+    }
+
+    private void checkLength(long bytes) {
+        if (bytes > config.answerBytesMax) {
+            throw unexpected(
+                    bytes + " bytes or more in one response, the limit here is " + config.answerBytesMax, null);
+        }
+    }
+
+    private long header(Exchange exchange, String name) {
+        try {
+            return Long.parseLong(String.valueOf(exchange.header(name)));
+        } catch (NumberFormatException error) {
+            throw unexpected("the header " + name + " is missing or not a number", error);
+        }
+    }
+
+    private Map<?, ?> parse(byte[] text) {
+        try {
+            if (Json.parse(new String(text, StandardCharsets.UTF_8)) instanceof Map<?, ?> map) {
+                return map;
+            }
+            throw unexpected("it isn't a JSON object", null);
+        } catch (IllegalArgumentException error) {
+            throw unexpected(error.getMessage(), error);
+        }
+    }
+
+    private long number(Map<?, ?> map, String name) {
+        if (map.get(name) instanceof Long number) {
+            return number;
+        }
+        throw unexpected(name + " is missing or not a whole number", null);
+    }
+
+    private RawlineException unexpected(String reason, Throwable cause) {
+        return http.unexpected(reason, cause);
+    }
+}
