@@ -9,9 +9,9 @@ use arrow_schema::SchemaRef;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyBytes, PyCapsule, PyDict, PyFloat, PyInt, PyList, PyString};
 use rawline_avro::{
-    ColumnDecoder, ColumnEncoder, Encoded, Framing, Interner, InternerLimits, Limits, Plan, RowBuffer, Schema,
-    StringAs, WriterId,
+    ColumnDecoder, ColumnEncoder, Encoded, Framing, Limits, Plan, RowBuffer, Schema, StringAs, WriterId,
 };
+use rawline_series::{Interner, InternerLimits};
 use serde::ser::{Error, Serialize, SerializeMap, Serializer};
 use std::hash::{BuildHasher, Hasher};
 use std::sync::{Arc, Mutex, PoisonError};

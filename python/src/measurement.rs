@@ -10,9 +10,8 @@ use arrow_array::{
 };
 use arrow_schema::{DataType, Field, Schema, TimeUnit};
 use pyo3::prelude::*;
-use rawline_avro::{
-    Columns, Framing, MEASUREMENT_SCHEMA, MeasurementReader, SchemaStore, SeriesLimits, SeriesTable, WriterId,
-};
+use rawline_avro::{Framing, SchemaStore, WriterId};
+use rawline_series::{Columns, MEASUREMENT_SCHEMA, MeasurementReader, SeriesLimits, SeriesTable};
 use std::sync::{Arc, Mutex, PoisonError};
 
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {

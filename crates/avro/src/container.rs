@@ -13,12 +13,12 @@ use thiserror::Error;
 
 use crate::codec::Codec;
 use crate::cursor::Cursor;
-use crate::encode;
 use crate::error::{DecodeError, Fault, FaultKind, ResolveError, SchemaError};
 use crate::limits::Limits;
 use crate::plan::Plan;
 use crate::row::{Row, RowBuffer};
 use crate::schema::Schema;
+use crate::write;
 
 const MAGIC: &[u8; 4] = b"Obj\x01";
 
@@ -207,11 +207,11 @@ impl ContainerWriter {
     /// Appends a file's head. `sync` must be random: it is what readers find their way by.
     pub fn new(schema: &Schema, codec: Codec, sync: [u8; 16], out: &mut Vec<u8>) -> Self {
         out.extend_from_slice(MAGIC);
-        encode::length(out, 2);
-        encode::bytes(out, b"avro.schema");
-        encode::bytes(out, schema.json().as_bytes());
-        encode::bytes(out, b"avro.codec");
-        encode::bytes(out, codec.name().as_bytes());
+        write::length(out, 2);
+        write::bytes(out, b"avro.schema");
+        write::bytes(out, schema.json().as_bytes());
+        write::bytes(out, b"avro.codec");
+        write::bytes(out, codec.name().as_bytes());
         out.push(0);
         out.extend_from_slice(&sync);
         Self { codec, sync, count: 0, values: Vec::new() }
@@ -230,8 +230,8 @@ impl ContainerWriter {
             return Ok(());
         }
         let bytes = self.codec.compress(&self.values)?;
-        encode::length(out, self.count);
-        encode::bytes(out, &bytes);
+        write::length(out, self.count);
+        write::bytes(out, &bytes);
         out.extend_from_slice(&self.sync);
         self.count = 0;
         self.values.clear();

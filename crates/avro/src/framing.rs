@@ -82,25 +82,18 @@ impl Framing {
 }
 
 impl WriterId {
-    /// Appends what stands in front of a value that this schema wrote.
+    /// Appends the bytes that precede a value that this schema wrote: at most 10.
     pub fn write(self, out: &mut Vec<u8>) {
-        let (head, length) = self.head();
-        out.extend_from_slice(head.get(..length).unwrap_or_default());
-    }
-
-    /// What stands in front of a value that this schema wrote: the first `length` of the bytes.
-    pub(crate) fn head(self) -> ([u8; 10], usize) {
-        let mut head = [0; 10];
-        let written: &[&[u8]] = match self {
-            Self::Known => &[],
-            Self::Fingerprint(fingerprint) => &[&[0xc3, 0x01], &fingerprint.to_le_bytes()],
-            Self::Number(number) => &[&[0], &number.to_be_bytes()],
-        };
-        let mut length = 0;
-        for (place, byte) in head.iter_mut().zip(written.iter().copied().flatten()) {
-            *place = *byte;
-            length += 1;
+        match self {
+            Self::Known => {}
+            Self::Fingerprint(fingerprint) => {
+                out.extend_from_slice(&[0xc3, 0x01]);
+                out.extend_from_slice(&fingerprint.to_le_bytes());
+            }
+            Self::Number(number) => {
+                out.push(0);
+                out.extend_from_slice(&number.to_be_bytes());
+            }
         }
-        (head, length)
     }
 }

@@ -2,9 +2,10 @@
 
 use serde::ser::{self, Serialize, Serializer};
 
-use crate::encode::{self, RecordParts};
 use crate::error::EncodeError;
+use crate::record_parts::RecordParts;
 use crate::schema::{Kind, Schema, TypeId};
+use crate::write;
 
 impl Schema {
     /// Appends a value that serde knows, encoded. Fields are found by name and may come in any order; those that do not come get
@@ -51,7 +52,7 @@ impl<'s, 'o> Encoder<'s, 'o> {
             let names: Vec<String> = branches.iter().map(|id| self.schema.kind(*id).to_string()).collect();
             return Err(EncodeError::new(format!("one of {}", names.join(", ")), found.to_string()));
         };
-        encode::length(self.out, index);
+        write::length(self.out, index);
         self.id = id;
         Ok(self.schema.kind(id))
     }
@@ -63,7 +64,7 @@ impl<'s, 'o> Encoder<'s, 'o> {
             Kind::Int if int => Some(0),
             _ => None,
         })?;
-        encode::long(self.out, value);
+        write::long(self.out, value);
         Ok(())
     }
 
@@ -78,7 +79,7 @@ impl<'s, 'o> Encoder<'s, 'o> {
         };
         let begin = self.out.len();
         if let Some(length) = length.filter(|length| *length > 0) {
-            encode::length(self.out, length);
+            write::length(self.out, length);
         }
         Ok(Blocks { schema: self.schema, id: *id, out: self.out, begin, length, count: 0 })
     }
@@ -181,9 +182,9 @@ impl<'s, 'o> Serializer for Encoder<'s, 'o> {
         match kind {
             Kind::Enum(symbols) => {
                 let index = symbols.symbols.iter().position(|symbol| symbol == value);
-                encode::length(self.out, index.unwrap_or_default());
+                write::length(self.out, index.unwrap_or_default());
             }
-            _ => encode::bytes(self.out, value.as_bytes()),
+            _ => write::bytes(self.out, value.as_bytes()),
         }
         Ok(())
     }
@@ -196,7 +197,7 @@ impl<'s, 'o> Serializer for Encoder<'s, 'o> {
         })?;
         match kind {
             Kind::Fixed(_) => self.out.extend_from_slice(value),
-            _ => encode::bytes(self.out, value),
+            _ => write::bytes(self.out, value),
         }
         Ok(())
     }
@@ -314,7 +315,7 @@ impl Blocks<'_, '_> {
             }
             None if self.count > 0 => {
                 let mut head = Vec::new();
-                encode::length(&mut head, self.count);
+                write::length(&mut head, self.count);
                 self.out.splice(self.begin..self.begin, head);
             }
             _ => {}

@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, clippy::indexing_slicing)]
 
 mod arrows;
+mod ids;
 mod support;
 
 use std::alloc::{GlobalAlloc, Layout, System};
@@ -16,9 +17,8 @@ use arrow_array::types::{Int64Type, UInt32Type};
 use arrow_array::{Array, ArrayRef, Int32Array, Int64Array, RecordBatch, StringArray};
 use arrow_schema::DataType;
 use arrows::{same_row, text, validate};
-use rawline_avro::{
-    ColumnDecoder, ColumnEncoder, Encoded, FaultKind, Interner, InternerLimits, Limits, Plan, RowBuffer, StringAs,
-};
+use ids::Ids;
+use rawline_avro::{ColumnDecoder, ColumnEncoder, Encoded, FaultKind, Limits, Plan, RowBuffer, StringAs, StringIds};
 use support::{MEASUREMENT, measurement, plan, schema};
 
 struct Counting;
@@ -50,12 +50,8 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static COUNTING: Counting = Counting;
 
-fn interner(strings_max: u32) -> Arc<Interner> {
-    Arc::new(Interner::new(InternerLimits { strings_max, bytes_max: 1 << 16 }, 1).unwrap())
-}
-
 fn every_way() -> [StringAs; 3] {
-    [StringAs::Utf8, StringAs::Utf8View, StringAs::Dictionary(interner(100))]
+    [StringAs::Utf8, StringAs::Utf8View, StringAs::Dictionary(Ids::new(100))]
 }
 
 #[test]
@@ -122,13 +118,13 @@ fn bad_messages_are_counted_and_leave_nothing() {
 }
 
 #[test]
-fn ids_are_the_interners_in_every_batch_and_thread() {
-    let interner = interner(100);
-    interner.intern(b"tag5").unwrap();
+fn ids_are_the_tables_in_every_batch_and_thread() {
+    let ids = Ids::new(100);
+    ids.intern(b"tag5").unwrap();
     let plan = Arc::new(plan(MEASUREMENT, MEASUREMENT));
     let batches: Vec<_> = std::thread::scope(|scope| {
         let run = || {
-            let strings = StringAs::Dictionary(Arc::clone(&interner));
+            let strings = StringAs::Dictionary(ids.clone());
             let mut decoder = ColumnDecoder::new(Arc::clone(&plan), strings).unwrap();
             [0; 2].map(|_| {
                 decoder.append(&measurement()).unwrap();
@@ -144,16 +140,15 @@ fn ids_are_the_interners_in_every_batch_and_thread() {
         let keys = batch.column(1).as_map().keys().as_dictionary::<UInt32Type>();
         assert_eq!(keys.keys().value(2), 0);
         for id in batch.column(0).as_dictionary::<UInt32Type>().keys().values() {
-            assert_eq!(interner.get(*id), Some("metric.name"));
+            assert_eq!(ids.get(*id), Some("metric.name"));
         }
     }
 }
 
 #[test]
-fn a_full_interner_drops_what_is_new() {
+fn a_full_table_of_strings_drops_what_is_new() {
     let plan = Arc::new(plan(MEASUREMENT, MEASUREMENT));
-    let strings = interner(11);
-    let mut decoder = ColumnDecoder::new(plan, StringAs::Dictionary(Arc::clone(&strings))).unwrap();
+    let mut decoder = ColumnDecoder::new(plan, StringAs::Dictionary(Ids::new(11))).unwrap();
     let known = measurement();
     decoder.append(&known).unwrap();
     let mut new = known.clone();
@@ -166,6 +161,15 @@ fn a_full_interner_drops_what_is_new() {
     let counts = decoder.append_batch([&new[..], &known]);
     assert_eq!((counts.rows, counts.dropped, counts.faulty), (1, 1, 0));
     assert_eq!(decoder.finish().num_rows(), 2);
+}
+
+#[test]
+fn a_table_that_may_outgrow_one_arrow_array_is_refused() {
+    let plan = Arc::new(plan(MEASUREMENT, MEASUREMENT));
+    for (bytes_max, is_refused) in [((1 << 31) - 1, false), (1 << 31, true)] {
+        let decoder = ColumnDecoder::new(Arc::clone(&plan), StringAs::Dictionary(Ids::with_bytes(1, bytes_max)));
+        assert_eq!(decoder.is_err_and(|error| error.to_string().contains("below 2 GiB")), is_refused);
+    }
 }
 
 #[test]

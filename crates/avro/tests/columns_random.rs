@@ -4,13 +4,13 @@
 #![allow(clippy::unwrap_used, clippy::indexing_slicing)]
 
 mod arrows;
+mod ids;
 
 use std::sync::Arc;
 
 use arrows::{Schemas, parse, same_row, validate, value};
-use rawline_avro::{
-    ColumnDecoder, ColumnEncoder, Encoded, Interner, InternerLimits, Limits, Plan, RowBuffer, Schema, StringAs,
-};
+use ids::Ids;
+use rawline_avro::{ColumnDecoder, ColumnEncoder, Encoded, Limits, Plan, RowBuffer, Schema, StringAs};
 use serde_json::json;
 
 #[test]
@@ -40,11 +40,9 @@ fn run(seed: u64, writer: &Arc<Schema>, reader: &Arc<Schema>) {
     let mut random = fastrand::Rng::with_seed(seed);
     let limits = Limits { elements_max: 200, ..Limits::default() };
     let plan = Arc::new(Plan::new(writer, reader, limits).unwrap());
-    let limits = InternerLimits { strings_max: 1 << 16, bytes_max: 1 << 20 };
-    let interner = Arc::new(Interner::new(limits, seed).unwrap());
     let back = Plan::same(reader, Limits::default()).unwrap();
     let mut buffer = RowBuffer::new();
-    for strings in [StringAs::Utf8, StringAs::Utf8View, StringAs::Dictionary(interner)] {
+    for strings in [StringAs::Utf8, StringAs::Utf8View, StringAs::Dictionary(Ids::new(1 << 16))] {
         let mut decoder = ColumnDecoder::new(Arc::clone(&plan), strings).unwrap();
         for _ in 0..3 {
             let mut kept = Vec::new();

@@ -6,9 +6,10 @@
 
 mod support;
 
-use rawline_avro::{Framing, MEASUREMENT_SCHEMA, Schema, SchemaStore, WriterId};
+use rawline_avro::{Framing, Schema, SchemaStore, WriterId};
 use rawline_client::{Client, ClientConfig};
 use rawline_measure::{Options, Pipeline, Storage};
+use rawline_series::MEASUREMENT_SCHEMA;
 use std::process::Output;
 use std::sync::Arc;
 use support::{Broker, rawline, run};

@@ -9,12 +9,13 @@
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::print_stdout)] // It measures, on a machine of its own.
 
 use bytes::Bytes;
-use rawline_avro::{Columns, Framing, MEASUREMENT_SCHEMA, Schema, SchemaStore, WriterId};
+use rawline_avro::{Framing, Schema, SchemaStore, WriterId};
 use rawline_broker::pool::Pool;
 use rawline_broker::store::disk::{DiskStore, Durability};
 use rawline_broker::{Broker, Config, SystemClock};
 use rawline_client::{Client, ClientConfig};
 use rawline_measure::{Options, Pipeline, Storage, roll_up_columns};
+use rawline_series::{Columns, MEASUREMENT_SCHEMA};
 use rawline_server::http::{HttpConfig, serve};
 use std::path::Path;
 use std::sync::Arc;

@@ -1,6 +1,6 @@
 //! The measurements of one commit, gathered in the order of their offsets, then sorted by series.
 
-pub(crate) use rawline_avro::Columns;
+pub(crate) use rawline_series::Columns;
 
 /// One measurement of a known series.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -11,7 +11,7 @@ use arrow_array::builder::{MapBuilder, MapFieldNames, StringBuilder, UInt32Build
 use arrow_schema::{DataType, Field};
 use futures_util::future::try_join_all;
 use parquet::errors::ParquetError;
-use rawline_avro::{Columns, SeriesTable};
+use rawline_series::{Columns, SeriesTable};
 use std::ops::Range;
 use std::sync::Arc;
 

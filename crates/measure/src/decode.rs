@@ -2,9 +2,9 @@
 
 use crate::layout::Counts;
 use crate::limits::BAD_TOLD_MAX;
-use rawline_avro::{Columns, MeasurementReader};
 use rawline_batch::{Batch, Codec, decompress_into};
 use rawline_client::Fetched;
+use rawline_series::{Columns, MeasurementReader};
 use std::ops::Range;
 
 /// A record that is no measurement.

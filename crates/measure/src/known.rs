@@ -10,7 +10,7 @@ use arrow_array::types::UInt32Type;
 use bytes::Bytes;
 use futures_util::{StreamExt, TryStreamExt};
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
-use rawline_avro::SeriesTable;
+use rawline_series::SeriesTable;
 
 /// Files of series fetched at once.
 const READS_AT_ONCE: usize = 8;
@@ -73,7 +73,7 @@ fn load_batch(batch: &RecordBatch, table: &SeriesTable) -> Result<(), Problem> {
         };
         let pairs = (begin as usize..end as usize).map(|place| (keys.value(place), values.value(place)));
         let got = table.intern(metric, pairs).map_err(|error| match error {
-            rawline_avro::SeriesError::Full => Problem::Full,
+            rawline_series::SeriesError::Full => Problem::Full,
             error => Problem::Damaged(error.to_string()),
         })?;
         if got != id {

@@ -21,8 +21,9 @@ use crate::limits::{BAD_TOLD_MAX, CHUNK_RECORDS_MAX, CHUNK_RECORDS_MIN, MERGE_CO
 use crate::snapshot::Snapshot;
 use crate::store::Storage;
 use futures_util::future::BoxFuture;
-use rawline_avro::{Framing, MeasurementReader, SchemaStore, SeriesLimits, SeriesTable, WriterId};
+use rawline_avro::{Framing, SchemaStore, WriterId};
 use rawline_client::{Client, Fetched, Start, TopicInfo};
+use rawline_series::{MeasurementReader, SeriesLimits, SeriesTable};
 use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};

@@ -9,8 +9,8 @@ use arrow_array::{PrimitiveArray, RecordBatch, StringArray, StringViewArray, Uni
 use arrow_buffer::{NullBuffer, i256};
 
 use super::{ColumnsError, fit, logical};
-use crate::encode::{bytes, long};
 use crate::schema::{Kind, Schema};
+use crate::write::{bytes, long};
 
 /// Messages one after the other, as batches of records take them.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]

@@ -38,12 +38,12 @@ use thiserror::Error;
 
 pub use encode::{ColumnEncoder, Encoded};
 
+use crate::counts::{Counts, FAULTS_MAX};
 use crate::cursor::Cursor;
 use crate::decode::{self, Level};
 use crate::error::{DecodeError, FaultKind};
-use crate::interner::Interner;
-use crate::measurement::{Counts, FAULTS_MAX};
 use crate::plan::{Code, Plan, Scalar, Skip};
+use crate::string_ids::StringIds;
 use build::ROOT;
 use column::{Column, Data};
 use finish::Shared;
@@ -59,9 +59,8 @@ pub enum StringAs {
     /// Views, which hold texts of up to 12 bytes and point to longer ones in a block of all columns. Where
     /// messages are little else than text, the block has whole messages.
     Utf8View,
-    /// UInt32 keys that are the interner's ids, the same in every batch and thread, and the interner's strings as
-    /// values.
-    Dictionary(Arc<Interner>),
+    /// UInt32 keys that are the table's ids, the same in every batch and thread, and the table's strings as values.
+    Dictionary(Arc<dyn StringIds>),
 }
 
 /// Why there are no columns for a schema, or no messages for columns.
@@ -124,8 +123,8 @@ impl ColumnDecoder {
             _ => Fields::from(vec![root.with_name("value")]),
         };
         let interner = match strings {
-            StringAs::Dictionary(interner) if i32::try_from(interner.memory_bytes()).is_err() => {
-                let reason = "the interner may hold more strings than one Arrow array; give it limits below 2 GiB";
+            StringAs::Dictionary(interner) if i32::try_from(interner.bytes_max()).is_err() => {
+                let reason = "the table may hold more strings than one Arrow array; give it limits below 2 GiB";
                 return Err(ColumnsError::new(reason));
             }
             StringAs::Dictionary(interner) => Some(interner),
@@ -250,14 +249,14 @@ impl Default for Strings {
 }
 
 impl Strings {
-    fn array(&mut self, interner: Option<&Interner>) -> ArrayRef {
+    fn array(&mut self, interner: Option<&dyn StringIds>) -> ArrayRef {
         let known = self.array.len() as u32;
         if let Some(interner) = interner
             && interner.len() > known
         {
-            for (_, string) in interner.iter_since(known) {
+            for string in (known..interner.len()).map_while(|id| interner.get(id)) {
                 self.data.extend_from_slice(string.as_bytes());
-                // The interner's memory is below 2^31 bytes.
+                // `ColumnDecoder::new` has checked that all strings together are below 2^31 bytes.
                 self.offsets.push(self.data.len() as i32);
             }
             let offsets = OffsetBuffer::new(self.offsets.clone().into());

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use super::column::{CHUNK, Column, Data, Runs};
 use crate::cursor::Cursor;
 use crate::error::{Fault, FaultKind};
-use crate::interner::{InternError, Interner};
+use crate::string_ids::StringIds;
 
 /// What all columns of text have in common.
 #[derive(Debug)]
@@ -17,7 +17,7 @@ pub(super) struct Texts {
     pub block: Vec<u8>,
     /// Whether whole messages go there instead of single texts.
     pub whole: bool,
-    pub interner: Option<Arc<Interner>>,
+    pub interner: Option<Arc<dyn StringIds>>,
     /// Short texts met lately and their ids, each at the place that its bytes name. Ids never change.
     pub memo: Box<[Known; MEMO]>,
 }
@@ -51,7 +51,7 @@ const MASKS: [u128; CHUNK + 1] = {
 const NOT_ASCII: u128 = u128::from_ne_bytes([0x80; CHUNK]);
 
 impl Texts {
-    pub fn new(whole: bool, interner: Option<Arc<Interner>>) -> Self {
+    pub fn new(whole: bool, interner: Option<Arc<dyn StringIds>>) -> Self {
         // No text has this length.
         let nothing = Known { bits: 0, length: u32::MAX, id: 0 };
         Self { block: Vec::new(), whole, interner, memo: Box::new([nothing; MEMO]) }
@@ -59,12 +59,7 @@ impl Texts {
 
     /// The interner's id of a text.
     pub fn id(&self, text: &[u8]) -> Result<u32, FaultKind> {
-        match self.interner.as_ref().map(|interner| interner.intern(text)) {
-            Some(Ok(id)) => Ok(id),
-            Some(Err(InternError::TooLong)) => Err(FaultKind::StringTooLong),
-            Some(Err(InternError::Utf8)) => Err(FaultKind::Utf8),
-            Some(Err(InternError::Full)) | None => Err(FaultKind::StringsFull),
-        }
+        self.interner.as_ref().map_or(Err(FaultKind::StringsFull), |interner| interner.intern(text))
     }
 }
 

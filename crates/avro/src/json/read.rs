@@ -4,10 +4,11 @@ use std::cell::Cell;
 
 use serde_json::{Map, Value};
 
-use crate::encode::{self, RecordParts};
 use crate::error::EncodeError;
 use crate::json::text;
+use crate::record_parts::RecordParts;
 use crate::schema::{Fixed, Kind, Logical, Record, Schema, Type, TypeId};
+use crate::write;
 
 /// Branches of unions that may be tried in vain for one value, so that unions in unions can't take for ever.
 const ATTEMPTS_MAX: u32 = 10_000;
@@ -58,9 +59,9 @@ impl<'s> Reader<'s> {
             (Kind::Boolean, Value::Bool(value)) => out.push(u8::from(*value)),
             (Kind::Int, value) => {
                 let number = integer(value).and_then(|number| i32::try_from(number).ok());
-                encode::long(out, i64::from(number.ok_or_else(wrong)?));
+                write::long(out, i64::from(number.ok_or_else(wrong)?));
             }
-            (Kind::Long, value) => encode::long(out, integer(value).ok_or_else(wrong)?),
+            (Kind::Long, value) => write::long(out, integer(value).ok_or_else(wrong)?),
             (Kind::Float, value) => {
                 let number = real(value).ok_or_else(wrong)?;
                 if number.is_finite() && !(number as f32).is_finite() {
@@ -69,19 +70,19 @@ impl<'s> Reader<'s> {
                 out.extend_from_slice(&(number as f32).to_le_bytes());
             }
             (Kind::Double, value) => out.extend_from_slice(&real(value).ok_or_else(wrong)?.to_le_bytes()),
-            (Kind::String, Value::String(text)) => encode::bytes(out, text.as_bytes()),
-            (Kind::Bytes, Value::String(text)) => encode::bytes(out, &latin(text).ok_or_else(wrong)?),
+            (Kind::String, Value::String(text)) => write::bytes(out, text.as_bytes()),
+            (Kind::Bytes, Value::String(text)) => write::bytes(out, &latin(text).ok_or_else(wrong)?),
             (Kind::Fixed(fixed), Value::String(text)) => {
                 let bytes = latin(text).filter(|bytes| bytes.len() == fixed.size).ok_or_else(wrong)?;
                 out.extend_from_slice(&bytes);
             }
             (Kind::Enum(symbols), Value::String(text)) => {
                 let index = symbols.symbols.iter().position(|symbol| symbol == text);
-                encode::length(out, index.ok_or_else(wrong)?);
+                write::length(out, index.ok_or_else(wrong)?);
             }
             (Kind::Array(items), Value::Array(values)) => {
                 if !values.is_empty() {
-                    encode::length(out, values.len());
+                    write::length(out, values.len());
                 }
                 for (i, value) in values.iter().enumerate() {
                     self.value(*items, value, out).map_err(|error| error.within(&format!("[{i}]")))?;
@@ -90,10 +91,10 @@ impl<'s> Reader<'s> {
             }
             (Kind::Map(values), Value::Object(entries)) => {
                 if !entries.is_empty() {
-                    encode::length(out, entries.len());
+                    write::length(out, entries.len());
                 }
                 for (key, value) in entries {
-                    encode::bytes(out, key.as_bytes());
+                    write::bytes(out, key.as_bytes());
                     self.value(*values, value, out).map_err(|error| error.within(key))?;
                 }
                 out.push(0);
@@ -151,7 +152,7 @@ impl<'s> Reader<'s> {
 
     fn attempt(&self, index: usize, id: TypeId, value: &Value, out: &mut Vec<u8>) -> Result<(), EncodeError> {
         let begin = out.len();
-        encode::length(out, index);
+        write::length(out, index);
         self.value(id, value, out).inspect_err(|_| {
             out.truncate(begin);
             self.attempts_left.set(self.attempts_left.get().saturating_sub(1));
@@ -194,7 +195,7 @@ impl<'s> Reader<'s> {
         let result = match (kind, value) {
             (Kind::Int | Kind::Long, Value::String(text)) => match text::parse_time(logical, text) {
                 Some(number) if matches!(kind, Kind::Long) || i32::try_from(number).is_ok() => {
-                    encode::long(out, number);
+                    write::long(out, number);
                     Ok(())
                 }
                 _ => Err(wrong()),
@@ -237,7 +238,7 @@ fn binary(kind: &Kind, bytes: &[u8], out: &mut Vec<u8>) -> Option<()> {
     match kind {
         Kind::Fixed(fixed) if fixed.size != bytes.len() => return None,
         Kind::Fixed(_) => out.extend_from_slice(bytes),
-        _ => encode::bytes(out, bytes),
+        _ => write::bytes(out, bytes),
     }
     Some(())
 }

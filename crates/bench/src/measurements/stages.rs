@@ -10,9 +10,10 @@ use std::sync::Arc;
 
 use apache_avro::Schema;
 use apache_avro::reader::datum::GenericDatumReader;
-use rawline_avro::{
-    Columns, Cursor, Fault, InternError, Interner, InternerLimits, LimitsError, MeasurementDecoder, SeriesLimits,
-    SeriesTable, Shape, ValueType, WriterId,
+use rawline_avro::{Cursor, Fault, WriterId};
+use rawline_series::{
+    Columns, InternError, Interner, InternerLimits, LimitsError, MeasurementDecoder, SeriesLimits, SeriesTable, Shape,
+    ValueType,
 };
 use serde::Deserialize;
 

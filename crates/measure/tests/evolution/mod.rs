@@ -2,10 +2,11 @@
 
 use super::topic::{Broker, Sent, expected, measurements, memory, messages, put_long, put_string, rolled_up};
 use super::{run, snapshot};
-use rawline_avro::{Framing, MEASUREMENT_SCHEMA, Schema, SchemaStore, WriterId};
+use rawline_avro::{Framing, Schema, SchemaStore, WriterId};
 use rawline_client::{Consumer, ConsumerConfig};
 use rawline_measure::layout::Counts;
 use rawline_measure::{Kind, MeasureError, Options, Pipeline, Refresh, Storage};
+use rawline_series::MEASUREMENT_SCHEMA;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 

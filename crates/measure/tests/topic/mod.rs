@@ -8,7 +8,7 @@ use arrow_array::types::{Float64Type, TimestampMillisecondType, UInt32Type, UInt
 use bytes::Bytes;
 use object_store::ObjectStoreExt;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
-use rawline_avro::{Framing, MEASUREMENT_SCHEMA, Schema, SchemaStore, WriterId};
+use rawline_avro::{Framing, Schema, SchemaStore, WriterId};
 use rawline_broker::pool::Pool;
 use rawline_broker::store::Store;
 use rawline_broker::store::memory::MemoryStore;
@@ -16,6 +16,7 @@ use rawline_broker::{Config, SystemClock};
 use rawline_client::{Client, ClientConfig};
 use rawline_measure::layout::{DataFile, Layout, Tier};
 use rawline_measure::{Aggregate, Options, Snapshot, Storage, WindowRow};
+use rawline_series::MEASUREMENT_SCHEMA;
 use rawline_server::http::{HttpConfig, serve};
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -9,4 +9,4 @@ pub use schemas::{Schemas, read_schema};
 pub use show::{DecodeArgs, Shower};
 
 /// The schema that `--schema measurement` stands for.
-pub use rawline_avro::MEASUREMENT_SCHEMA;
+pub use rawline_series::MEASUREMENT_SCHEMA;

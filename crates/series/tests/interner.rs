@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::thread;
 
-use rawline_avro::{InternError, Interner, InternerLimits, STRING_BYTES_MAX, SnapshotError};
+use rawline_series::{InternError, Interner, InternerLimits, STRING_BYTES_MAX, SnapshotError};
 
 const SEED: u64 = 7;
 

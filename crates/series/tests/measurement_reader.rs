@@ -4,10 +4,8 @@
 
 use std::sync::Arc;
 
-use rawline_avro::{
-    Columns, Counts, FAULTS_MAX, Framing, MEASUREMENT_SCHEMA, MeasurementReader, Schema, SchemaStore, SeriesLimits,
-    SeriesTable, Shape, ValueType, WriterId,
-};
+use rawline_avro::{Counts, FAULTS_MAX, Framing, Schema, SchemaStore, WriterId};
+use rawline_series::{Columns, MEASUREMENT_SCHEMA, MeasurementReader, SeriesLimits, SeriesTable, Shape, ValueType};
 use serde_json::{Value, json};
 
 const LONGS: &str = r#"{"type": "record", "name": "Measurement", "fields": [

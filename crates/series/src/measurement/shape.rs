@@ -1,10 +1,9 @@
 //! Which schemas are measurements: a metric, tags, a time and a value, in this order.
 
+use rawline_avro::{Kind, Schema, TypeId, WriterId};
 use thiserror::Error;
 
 use super::roles::{ROLES, TimeUnit, roles};
-use crate::framing::WriterId;
-use crate::schema::{Kind, Schema, TypeId};
 
 /// The type of a record's field, as far as measurements care.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

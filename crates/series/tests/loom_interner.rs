@@ -7,7 +7,7 @@
 
 use loom::sync::Arc;
 use loom::thread;
-use rawline_avro::{InternError, Interner, InternerLimits};
+use rawline_series::{InternError, Interner, InternerLimits};
 
 fn interner(strings_max: u32, bytes_max: usize) -> Arc<Interner> {
     Arc::new(Interner::new(InternerLimits { strings_max, bytes_max }, 7).unwrap())

@@ -9,9 +9,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use encoded::{identity, long};
-use rawline_avro::{
-    Columns, Framing, MEASUREMENT_SCHEMA, MeasurementDecoder, MeasurementReader, Schema, SchemaStore, SeriesLimits,
-    SeriesTable, Shape, ValueType, WriterId,
+use rawline_avro::{Framing, Schema, SchemaStore, WriterId};
+use rawline_series::{
+    Columns, MEASUREMENT_SCHEMA, MeasurementDecoder, MeasurementReader, SeriesLimits, SeriesTable, Shape, ValueType,
 };
 
 struct Counting;

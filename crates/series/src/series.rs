@@ -2,9 +2,9 @@
 
 use std::ops::Range;
 
+use rawline_avro::{Cursor, Fault, FaultKind};
+
 use crate::byte_table::{ByteTable, Full, LimitsError, Number};
-use crate::cursor::Cursor;
-use crate::error::{Fault, FaultKind};
 use crate::interner::{InternError, Interner, InternerLimits, STRING_BYTES_MAX};
 
 /// Most tags a message may have, repeated keys counted. Ten times what time-series databases advise.

@@ -7,10 +7,8 @@ mod encoded;
 use std::sync::Arc;
 
 use encoded::{identity, long, string};
-use rawline_avro::{
-    Columns, Counts, Cursor, FAULTS_MAX, Fault, FaultKind, FieldType, MeasurementDecoder, SeriesLimits, SeriesTable,
-    Shape, ValueType, WriterId,
-};
+use rawline_avro::{Counts, Cursor, FAULTS_MAX, Fault, FaultKind, WriterId};
+use rawline_series::{Columns, FieldType, MeasurementDecoder, SeriesLimits, SeriesTable, Shape, ValueType};
 
 const SEED: u64 = 7;
 const LONGS: Shape = Shape { frame: WriterId::Known, value: ValueType::Long };

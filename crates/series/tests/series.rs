@@ -5,9 +5,8 @@
 mod encoded;
 
 use encoded::{identity, long, string};
-use rawline_avro::{
-    FaultKind, InternerLimits, Mark, Scratch, SeriesError, SeriesLimits, SeriesTable, SnapshotError, TAGS_MAX,
-};
+use rawline_avro::FaultKind;
+use rawline_series::{InternerLimits, Mark, Scratch, SeriesError, SeriesLimits, SeriesTable, SnapshotError, TAGS_MAX};
 
 const SEED: u64 = 7;
 

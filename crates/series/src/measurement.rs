@@ -32,12 +32,12 @@ mod tail;
 
 use std::sync::Arc;
 
+use rawline_avro::{Counts, Cursor, FAULTS_MAX, Fault, FaultKind};
+
 pub use reader::{MeasurementReader, Refused};
 pub use shape::{FieldType, Shape, ShapeError, ValueType};
 
 use crate::arena::Place;
-use crate::cursor::Cursor;
-use crate::error::{Fault, FaultKind};
 use crate::series::{Scratch, SeriesError, SeriesTable, read_identity};
 use tail::Tail;
 
@@ -47,9 +47,6 @@ pub const MEASUREMENT_SCHEMA: &str = include_str!("measurement/measurement.avsc"
 /// Messages looked up together: enough to have the memory's parallel requests busy, few enough to stay in the first
 /// cache.
 const BLOCK: usize = 64;
-
-/// Faults described in full for each call; the others are counted.
-pub const FAULTS_MAX: usize = 8;
 
 /// Measurements as columns; a row is the same place in each. Kept by the caller and filled again and again.
 #[derive(Debug, Default, Clone, PartialEq)]
@@ -78,28 +75,6 @@ impl Columns {
         self.series.clear();
         self.time_ms.clear();
         self.value.clear();
-    }
-}
-
-/// What became of a batch's messages.
-#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
-pub struct Counts {
-    /// Messages given.
-    pub messages: u64,
-    /// Of these, rows written.
-    pub rows: u64,
-    /// Of these, dropped because the series table had no room for their series.
-    pub dropped: u64,
-    /// Of these, refused because their bytes are wrong.
-    pub faulty: u64,
-}
-
-impl std::ops::AddAssign for Counts {
-    fn add_assign(&mut self, other: Self) {
-        self.messages += other.messages;
-        self.rows += other.rows;
-        self.dropped += other.dropped;
-        self.faulty += other.faulty;
     }
 }
 
@@ -273,8 +248,12 @@ struct Row {
 
 impl Forward {
     fn new(shape: Shape) -> Self {
-        let (header, header_bytes) = shape.frame.head();
-        Self { value: shape.value, header, header_bytes, scratch: Scratch::default() }
+        let mut written = Vec::new();
+        shape.frame.write(&mut written);
+        let mut header = [0; 10];
+        header.iter_mut().zip(&written).for_each(|(place, byte)| *place = *byte);
+        assert!(written.len() <= header.len(), "a frame of {} bytes", written.len());
+        Self { value: shape.value, header, header_bytes: written.len(), scratch: Scratch::default() }
     }
 
     /// The first pass over a block, or over a part of it: reads the tails from the end, up to the first message that has

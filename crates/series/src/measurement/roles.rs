@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::schema::{Kind, Logical, Record, Schema, TypeId};
+use rawline_avro::{Kind, Logical, Record, Schema, TypeId};
 
 /// The measurement's fields in their order.
 pub(super) const ROLES: [&str; 4] = ["metric", "tags", "logtime", "value"];

@@ -1,5 +1,6 @@
 //! Strings to dense ids and back, shared by all threads.
 
+use rawline_avro::{FaultKind, StringIds};
 use thiserror::Error;
 
 use crate::byte_table::{ByteTable, Full, LimitsError, Number};
@@ -112,5 +113,28 @@ impl Interner {
     /// Strings with ids from `since` on, in order.
     pub fn iter_since(&self, since: u32) -> impl Iterator<Item = (u32, &str)> {
         (since..self.len()).filter_map(|id| Some((id, self.get(id)?)))
+    }
+}
+
+impl StringIds for Interner {
+    #[inline]
+    fn intern(&self, bytes: &[u8]) -> Result<u32, FaultKind> {
+        self.intern(bytes).map_err(|error| match error {
+            InternError::Full => FaultKind::StringsFull,
+            InternError::TooLong => FaultKind::StringTooLong,
+            InternError::Utf8 => FaultKind::Utf8,
+        })
+    }
+
+    fn get(&self, id: u32) -> Option<&str> {
+        self.get(id)
+    }
+
+    fn len(&self) -> u32 {
+        self.len()
+    }
+
+    fn bytes_max(&self) -> usize {
+        self.memory_bytes()
     }
 }

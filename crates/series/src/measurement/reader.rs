@@ -9,17 +9,14 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use rawline_avro::{
+    Counts, FAULTS_MAX, Fault, Framing, FramingError, Kind, Limits, Plan, RowBuffer, Schema, SchemaStore, WriterId,
+    write,
+};
+
 use super::roles::{ROLES, TimeUnit, roles};
-use super::{BLOCK, Columns, Counts, FAULTS_MAX, Forward, Left, NOTHING_PENDING, Row, Shape, each_block, look_up};
-use crate::encode;
-use crate::error::Fault;
-use crate::framing::{Framing, FramingError, WriterId};
-use crate::limits::Limits;
-use crate::plan::Plan;
-use crate::row::RowBuffer;
-use crate::schema::{Kind, Schema};
+use super::{BLOCK, Columns, Forward, Left, NOTHING_PENDING, Row, Shape, each_block, look_up};
 use crate::series::{Scratch, SeriesError, SeriesTable};
-use crate::store::SchemaStore;
 
 /// A message that a [`MeasurementReader`] refused.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -271,16 +268,16 @@ impl Planned {
             return Err(Wrong::Bad("schema".to_owned(), "its plan does not read a measurement".to_owned()));
         };
         self.identity.clear();
-        encode::bytes(&mut self.identity, metric.as_bytes());
+        write::bytes(&mut self.identity, metric.as_bytes());
         let count = tags.len();
         if count > 0 {
-            encode::length(&mut self.identity, count);
+            write::length(&mut self.identity, count);
         }
         for (key, value) in tags {
-            encode::bytes(&mut self.identity, key.as_bytes());
-            encode::bytes(&mut self.identity, value.as_str().unwrap_or_default().as_bytes());
+            write::bytes(&mut self.identity, key.as_bytes());
+            write::bytes(&mut self.identity, value.as_str().unwrap_or_default().as_bytes());
         }
-        encode::length(&mut self.identity, 0);
+        write::length(&mut self.identity, 0);
         let series = table.intern_encoded(&self.identity, &mut self.scratch).map_err(|error| match error {
             SeriesError::Full => Wrong::Full,
             // The place is one in the identity, not in the message.

@@ -1,0 +1,30 @@
+//! What a decoder needs of a table that gives strings dense ids.
+
+use std::fmt::Debug;
+
+use crate::error::FaultKind;
+
+/// Gives each distinct string a dense id, counted from 0. Shared by threads; ids never change.
+///
+/// The interner of the crate `rawline-series` is one.
+pub trait StringIds: Debug + Send + Sync {
+    /// The id of a string, which is inserted if it is new.
+    ///
+    /// Fails with [`FaultKind::StringsFull`] if a new string has no room, [`FaultKind::StringTooLong`] if it exceeds
+    /// the table's limit, and [`FaultKind::Utf8`] if it isn't UTF-8.
+    fn intern(&self, bytes: &[u8]) -> Result<u32, FaultKind>;
+
+    /// The string with this id.
+    fn get(&self, id: u32) -> Option<&str>;
+
+    /// Strings held. Ids are all numbers below it.
+    fn len(&self) -> u32;
+
+    /// Whether no string is held.
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Upper bound of the strings' total length in bytes.
+    fn bytes_max(&self) -> usize;
+}
