@@ -1,5 +1,6 @@
 //! What can be wrong with a batch, each its own error, with what to do about it.
 
+use crate::Kind;
 use thiserror::Error;
 
 /// Why bytes are not a valid batch. Positions and lengths are in bytes, from the batch's first.
@@ -127,6 +128,11 @@ pub enum BatchError {
 }
 
 impl BatchError {
+    /// What a producer can do: always fix the batch. A reader that finds one in the store reports its own error.
+    pub fn kind(&self) -> Kind {
+        Kind::FixRequest
+    }
+
     /// The error's stable name, for machines: the sentence may change, this may not. `docs/format.md` lists them.
     pub fn code(&self) -> &'static str {
         match self {

@@ -11,6 +11,7 @@ mod checker;
 mod codec;
 mod error;
 pub mod header;
+mod kind;
 mod parse;
 mod slice;
 
@@ -19,6 +20,7 @@ pub use checker::{BatchMeta, Checker};
 pub use codec::{Codec, decompress_into};
 pub use error::BatchError;
 pub use header::{HEADER_BYTES, Header};
+pub use kind::Kind;
 pub use parse::{Batch, Batches, Records};
 pub use slice::Slice;
 

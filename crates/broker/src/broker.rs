@@ -78,16 +78,35 @@ impl Broker {
         Ok(broker)
     }
 
-    /// The topic of that name, which comes into being if it is not there and the broker's settings allow it.
+    /// The topic of that name, if it exists: opened already, or in the store, where another broker may have created it.
+    /// Nothing is created.
     pub async fn topic(&self, name: &str) -> Result<Arc<Topic>, TopicError> {
-        if let Some(topic) = self.slot(name).and_then(|slot| slot.get().cloned()) {
-            return Ok(topic);
+        match self.slot(name) {
+            Some(slot) => match slot.get() {
+                Some(topic) => Ok(topic.clone()),
+                // It was found in the store but could not be opened before.
+                None => self.open_topic(name).await,
+            },
+            None => {
+                check_name(name)?;
+                let is_stored =
+                    self.store.settings(name).await?.is_some() || !self.store.list(name, 0).await?.is_empty();
+                if is_stored {
+                    self.open_topic(name).await
+                } else {
+                    Err(TopicError::NotFound { name: name.to_owned() })
+                }
+            }
         }
-        check_name(name)?;
-        if !self.config.create_topics {
-            return Err(TopicError::NotFound { name: name.to_owned() });
+    }
+
+    /// The topic of that name; creates it if it doesn't exist and the configuration allows that. For appends and for
+    /// requests that create a topic.
+    pub async fn topic_or_create(&self, name: &str) -> Result<Arc<Topic>, TopicError> {
+        match self.topic(name).await {
+            Err(TopicError::NotFound { .. }) if self.config.create_topics => self.open_topic(name).await,
+            found => found,
         }
-        self.open_topic(name).await
     }
 
     /// All topics, by name.

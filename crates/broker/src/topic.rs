@@ -49,8 +49,8 @@ pub enum TopicError {
         /// The name asked for.
         name: String,
     },
-    /// There is none of that name, and topics are not created by use.
-    #[error("there is no topic {name:?}, and this broker does not create topics by use")]
+    /// No topic has that name, and it wasn't to be created.
+    #[error("topic {name:?} does not exist; appending to it creates it, if the broker is configured to create topics")]
     NotFound {
         /// The name asked for.
         name: String,

@@ -121,7 +121,7 @@ fn records(answer: &ReadAnswer) -> Vec<Vec<u8>> {
 async fn what_was_appended_is_read_back_verbatim() {
     for place in places().await {
         let broker = open(place.open().await).await;
-        let topic = broker.topic("t").await.unwrap();
+        let topic = broker.topic_or_create("t").await.unwrap();
         let mut sent = append_some(&topic, 0, 100, 7, Codec::None).await;
         sent.extend(append_some(&topic, 100, 150, 25, Codec::Zstd).await);
         sent.extend(append_some(&topic, 150, 200, 10, Codec::Lz4).await);
@@ -135,7 +135,7 @@ async fn what_was_appended_is_read_back_verbatim() {
 async fn every_range_can_be_read() {
     for place in places().await {
         let broker = open(place.open().await).await;
-        let topic = broker.topic("t").await.unwrap();
+        let topic = broker.topic_or_create("t").await.unwrap();
         append_some(&topic, 0, 40, 6, Codec::None).await;
         for offset in 0..=40 {
             for records_max in 1..=41 {
@@ -152,7 +152,7 @@ async fn every_range_can_be_read() {
 async fn bytes_are_limited_softly() {
     for place in places().await {
         let broker = open(place.open().await).await;
-        let topic = broker.topic("t").await.unwrap();
+        let topic = broker.topic_or_create("t").await.unwrap();
         // Ten bytes a record, four records a batch.
         for _ in 0..5 {
             let ten = vec![vec![b'r'; 10]; 4];
@@ -169,7 +169,7 @@ async fn bytes_are_limited_softly() {
 async fn a_compressed_batch_comes_whole() {
     for place in places().await {
         let broker = open(place.open().await).await;
-        let topic = broker.topic("t").await.unwrap();
+        let topic = broker.topic_or_create("t").await.unwrap();
         let sent = append_some(&topic, 0, 60, 20, Codec::Zstd).await;
         let answer = topic.read(&request(25, 1, 1)).await.unwrap();
         assert_eq!((answer.first_offset, answer.end_offset), (20, 40), "{}", place.name);
@@ -184,7 +184,7 @@ async fn a_compressed_batch_comes_whole() {
 async fn concurrent_appends_are_dense_and_share_commits() {
     for place in places().await {
         let broker = open(place.open().await).await;
-        let topic = broker.topic("t").await.unwrap();
+        let topic = broker.topic_or_create("t").await.unwrap();
         let tasks: Vec<_> = (0..200u64)
             .map(|task| {
                 let topic = topic.clone();
@@ -216,7 +216,7 @@ async fn a_commit_waits_for_company_if_told_to() {
     for place in places().await {
         let config = Config { batch_wait: Duration::from_millis(300), ..Config::new(1) };
         let broker = open_with(place.open().await, config).await;
-        let topic = broker.topic("t").await.unwrap();
+        let topic = broker.topic_or_create("t").await.unwrap();
         let append = |number| {
             let topic = topic.clone();
             tokio::spawn(async move { topic.append(received(&batch(&[record(number)], Codec::None))).await.unwrap() })
@@ -284,7 +284,7 @@ fn a_group_that_waits_for_a_confirmation_sleeps() {
         runtime.block_on(async {
             let config = Config { batch_wait: Duration::from_secs(1), ..Config::new(1) };
             let broker = open_with(Arc::new(Slow(MemoryStore::new())), config).await;
-            let topic = broker.topic("t").await.unwrap();
+            let topic = broker.topic_or_create("t").await.unwrap();
             let append = |number| {
                 let (topic, bytes) = (topic.clone(), batch(&[record(number)], Codec::None));
                 tokio::spawn(async move { topic.append(received(&bytes)).await.unwrap() })
@@ -306,7 +306,7 @@ async fn a_full_commit_does_not_wait() {
     for place in places().await {
         let config = Config { batch_wait: Duration::from_secs(3600), commit_bytes: 100, ..Config::new(1) };
         let broker = open_with(place.open().await, config).await;
-        let topic = broker.topic("t").await.unwrap();
+        let topic = broker.topic_or_create("t").await.unwrap();
         let bytes = batch(&[vec![b'r'; 200]], Codec::None);
         topic.append(received(&bytes)).await.unwrap();
         assert_eq!(topic.status().next_offset, 1, "{}", place.name);
@@ -317,7 +317,7 @@ async fn a_full_commit_does_not_wait() {
 async fn a_read_waits_for_its_record() {
     for place in places().await {
         let broker = open(place.open().await).await;
-        let topic = broker.topic("t").await.unwrap();
+        let topic = broker.topic_or_create("t").await.unwrap();
         let short = ReadRequest { wait: Duration::from_millis(20), ..request(0, 0, 0) };
         let answer = topic.read(&short).await.unwrap();
         assert!(answer.pieces.is_empty() && answer.next_offset == 0, "{}", place.name);
@@ -341,7 +341,7 @@ async fn everything_is_there_after_a_restart() {
         let mut sent = Vec::new();
         for run in 0..4u64 {
             let broker = open(place.open().await).await;
-            let topic = broker.topic("t").await.unwrap();
+            let topic = broker.topic_or_create("t").await.unwrap();
             assert_eq!(topic.status().next_offset, run * 30, "{}", place.name);
             sent.extend(append_some(&topic, run * 30, run * 30 + 30, 4, Codec::None).await);
             let answer = topic.read(&request(0, 0, 0)).await.unwrap();
@@ -360,7 +360,7 @@ async fn everything_is_there_after_a_restart() {
 async fn settings_outlive_the_broker() {
     for place in places().await {
         let broker = open(place.open().await).await;
-        let topic = broker.topic("t").await.unwrap();
+        let topic = broker.topic_or_create("t").await.unwrap();
         assert_eq!(topic.settings(), None, "{}", place.name);
         for settings in ["one", "two"] {
             topic.set_settings(Bytes::from_static(settings.as_bytes())).await.unwrap();
@@ -370,10 +370,10 @@ async fn settings_outlive_the_broker() {
         drop(topic);
         broker.close().await;
         let broker = open(place.open().await).await;
-        let topic = broker.topic("t").await.unwrap();
+        let topic = broker.topic_or_create("t").await.unwrap();
         assert_eq!(topic.settings().unwrap(), "two", "{}", place.name);
         assert_eq!(topic.status().next_offset, 10);
-        assert_eq!(broker.topic("other").await.unwrap().settings(), None);
+        assert_eq!(broker.topic_or_create("other").await.unwrap().settings(), None);
     }
 }
 
@@ -383,11 +383,11 @@ async fn a_time_finds_its_offset() {
         {
             let broker = open(place.open().await).await;
             // One object a request, at the seconds 1, 2, 3, …
-            append_some(&broker.topic("t").await.unwrap(), 0, 50, 5, Codec::None).await;
+            append_some(&broker.topic_or_create("t").await.unwrap(), 0, 50, 5, Codec::None).await;
             broker.close().await;
         }
         let broker = open(place.open().await).await;
-        let topic = broker.topic("t").await.unwrap();
+        let topic = broker.topic_or_create("t").await.unwrap();
         for (time_us, offset) in [
             (0, 0),
             (SECOND_US, 0),
@@ -413,7 +413,7 @@ async fn a_clock_that_goes_back_does_not_reorder_times() {
     for place in places().await {
         let clock = Arc::new(Back(AtomicU64::new(100 * SECOND_US)));
         let broker = Broker::open(place.open().await, clock, Config::new(1)).await.unwrap();
-        let topic = broker.topic("t").await.unwrap();
+        let topic = broker.topic_or_create("t").await.unwrap();
         append_some(&topic, 0, 10, 1, Codec::None).await;
         assert_eq!(topic.status().latest_commit_us, Some(100 * SECOND_US), "{}", place.name);
         assert_eq!(topic.offset_at(100 * SECOND_US).await.unwrap(), 0);
@@ -425,7 +425,7 @@ async fn a_clock_that_goes_back_does_not_reorder_times() {
 async fn what_is_deleted_says_so() {
     for place in places().await {
         let broker = open(place.open().await).await;
-        let topic = broker.topic("t").await.unwrap();
+        let topic = broker.topic_or_create("t").await.unwrap();
         // Several of the test's short segments.
         append_some(&topic, 0, 600, 10, Codec::None).await;
         let first_offset = topic.delete_before(400).await.unwrap();
@@ -439,12 +439,43 @@ async fn what_is_deleted_says_so() {
 }
 
 #[tokio::test]
-async fn topics_come_into_being_by_use_unless_told_otherwise() {
+async fn topics_are_created_by_appends_unless_configured_otherwise() {
     for place in places().await {
         let config = Config { create_topics: false, ..Config::new(1) };
         let broker = open_with(place.open().await, config).await;
-        let missing = broker.topic("t").await.err();
+        let missing = broker.topic_or_create("t").await.err();
         assert!(matches!(missing, Some(TopicError::NotFound { .. })), "{}", place.name);
+    }
+}
+
+#[tokio::test]
+async fn looking_for_a_topic_does_not_create_it() {
+    for place in places().await {
+        let broker = open(place.open().await).await;
+        for number in 0..3 {
+            let missing = broker.topic(&format!("t{number}")).await.err();
+            assert!(matches!(missing, Some(TopicError::NotFound { .. })), "{}: {missing:?}", place.name);
+        }
+        assert_eq!(broker.statuses(), [], "{}", place.name);
+        append_some(&broker.topic_or_create("t1").await.unwrap(), 0, 1, 1, Codec::None).await;
+        assert_eq!(broker.topic("t1").await.unwrap().status().next_offset, 1, "{}", place.name);
+        // With settings only, it exists too.
+        let settings = Bytes::from_static(b"{}");
+        broker.topic_or_create("t2").await.unwrap().set_settings(settings.clone()).await.unwrap();
+        broker.close().await;
+        let broker = open(place.open().await).await;
+        assert_eq!(broker.topic("t2").await.unwrap().settings(), Some(settings), "{}", place.name);
+        assert!(broker.topic("t0").await.is_err(), "{}", place.name);
+    }
+}
+
+#[tokio::test]
+async fn a_topic_that_another_broker_created_is_found() {
+    for place in places().await.into_iter().filter(|place| place.is_shared()) {
+        let broker = open(place.open().await).await;
+        let other = open_with(place.open().await, Config::new(2)).await;
+        append_some(&other.topic_or_create("t").await.unwrap(), 0, 5, 5, Codec::None).await;
+        assert_eq!(broker.topic("t").await.unwrap().status().next_offset, 5, "{}", place.name);
     }
 }
 
@@ -468,7 +499,7 @@ async fn a_topic_that_cannot_be_recovered_does_not_keep_others_from_being_served
     };
     let broker = open(open_dir()).await;
     for name in ["good", "bad"] {
-        append_some(&broker.topic(name).await.unwrap(), 0, 300, 10, Codec::None).await;
+        append_some(&broker.topic_or_create(name).await.unwrap(), 0, 300, 10, Codec::None).await;
     }
     broker.close().await;
     let mut segments: Vec<_> =
@@ -479,11 +510,11 @@ async fn a_topic_that_cannot_be_recovered_does_not_keep_others_from_being_served
     std::fs::rename(second, &aside).unwrap();
 
     let broker = open(open_dir()).await;
-    assert_eq!(broker.topic("good").await.unwrap().status().next_offset, 300);
-    let refused = broker.topic("bad").await.err().unwrap();
+    assert_eq!(broker.topic_or_create("good").await.unwrap().status().next_offset, 300);
+    let refused = broker.topic_or_create("bad").await.err().unwrap();
     assert!(refused.to_string().contains("missing"), "{refused}");
     std::fs::rename(&aside, second).unwrap();
-    assert_eq!(broker.topic("bad").await.unwrap().status().next_offset, 300);
+    assert_eq!(broker.topic_or_create("bad").await.unwrap().status().next_offset, 300);
 }
 
 /// On a store that several brokers may use at once, the one that loses a race goes on behind the other's object.
@@ -494,7 +525,7 @@ async fn two_brokers_on_one_store_lose_nothing() {
         for writer in 0..2u64 {
             let broker = Arc::new(open_with(place.open().await, Config::new(writer + 1)).await);
             tasks.push(tokio::spawn(async move {
-                let topic = broker.topic("t").await.unwrap();
+                let topic = broker.topic_or_create("t").await.unwrap();
                 let mut mine = Vec::new();
                 for number in 0..15 {
                     let record = record(writer * 1000 + number);
@@ -511,7 +542,7 @@ async fn two_brokers_on_one_store_lose_nothing() {
         }
         all.sort();
         let broker = open(place.open().await).await;
-        let topic = broker.topic("t").await.unwrap();
+        let topic = broker.topic_or_create("t").await.unwrap();
         assert_eq!(topic.status().next_offset, 30, "{}", place.name);
         let found = records(&topic.read(&request(0, 0, 0)).await.unwrap());
         assert_eq!(all.iter().map(|(offset, _)| *offset).collect::<Vec<_>>(), (0..30).collect::<Vec<_>>());

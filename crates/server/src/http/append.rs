@@ -38,7 +38,7 @@ pub(crate) async fn append(api: &Api, request: Request<Incoming>) -> Result<Answ
     // From here on an error finds the body in the hands of one who knows how to refuse it.
     let (request, body) = BodyReader::split(api, request);
     let name = Query::of(&request).topic()?.into_owned();
-    let topic = api.broker.topic(&name).await?;
+    let topic = api.broker.topic_or_create(&name).await?;
     check_encoding(&request)?;
     body.check_length()?;
     match media_type(&request).as_str() {

@@ -45,7 +45,7 @@ pub(crate) async fn records(api: &Api, request: Request<Incoming>) -> Result<Ans
     if form != Form::Batch {
         wanted.records_max = at_most(wanted.records_max, TEXT_RECORDS_MAX);
     }
-    let topic = api.broker.topic(&name).await?;
+    let topic = api.broker.topic_or_create(&name).await?;
     let read = read_or_stop(api, &topic, &wanted).await?;
     let next_offset = HeaderValue::from(read.next_offset);
     let (mut answer, first_offset) = match form {
@@ -77,7 +77,7 @@ pub(crate) async fn record(api: &Api, request: Request<Incoming>) -> Result<Answ
     let query = Query::of(&request);
     let name = query.topic()?.into_owned();
     let offset = query.number("offset", None)?;
-    let topic = api.broker.topic(&name).await?;
+    let topic = api.broker.topic_or_create(&name).await?;
     let wanted = ReadRequest { offset, records_max: 1, bytes_max: 0, wait: Duration::ZERO };
     let read = topic.read(&wanted).await?;
     let next_offset = read.next_offset;

@@ -77,7 +77,7 @@ struct OffsetShape {
 /// One topic.
 pub(crate) async fn topic(api: &Api, request: Request<Incoming>) -> Result<Answer, ApiError> {
     let name = Query::of(&request).topic()?.into_owned();
-    let topic = api.broker.topic(&name).await?;
+    let topic = api.broker.topic_or_create(&name).await?;
     Ok(answer::json(StatusCode::OK, &TopicShape::from(&topic)))
 }
 
@@ -96,7 +96,7 @@ pub(crate) async fn set_topic(api: &Api, request: Request<Incoming>) -> Result<A
         let message = format!("send {{\"payload\": \"bytes\"}} or {{\"payload\": \"value\"}}: {error}");
         ApiError::bad("settings_invalid", message)
     })?;
-    let topic = api.broker.topic(&name).await?;
+    let topic = api.broker.topic_or_create(&name).await?;
     let stored = serde_json::to_vec(&settings).unwrap_or_default();
     topic.set_settings(stored.into()).await.map_err(TopicError::from)?;
     Ok(answer::json(StatusCode::OK, &TopicShape::from(&topic)))
@@ -113,7 +113,7 @@ pub(crate) async fn offset(api: &Api, request: Request<Incoming>) -> Result<Answ
     let query = Query::of(&request);
     let name = query.topic()?.into_owned();
     let time_us = query.time_us("time")?;
-    let topic = api.broker.topic(&name).await?;
+    let topic = api.broker.topic_or_create(&name).await?;
     let offset = topic.offset_at(time_us).await?;
     Ok(answer::json(StatusCode::OK, &OffsetShape { offset }))
 }
