@@ -1,23 +1,133 @@
-//! Append: hands batches to the task that owns the topic's end, and waits for their commit.
+//! Append: hands received batches to the task that owns the topic's end, and waits until they are stored.
 
-use crate::commit::{Append, AppendError, Appended};
+use crate::Kind;
 use crate::limits::OBJECT_BATCHES_MAX;
-use crate::received::Received;
+use crate::log::Size;
+use crate::store::StoreError;
 use crate::topic::Topic;
+use bytes::Bytes;
+use rawline_batch::{BatchError, BatchMeta, Checker};
+use thiserror::Error;
 use tokio::sync::{mpsc, oneshot};
 
+/// The batches of one request, all of them checked.
+#[derive(Debug)]
+pub struct Received {
+    pub(crate) parts: Vec<Bytes>,
+    pub(crate) batches: Vec<BatchMeta>,
+    bytes: u64,
+    records: u64,
+}
+
+impl Received {
+    /// Ends the check of the bytes in `parts`; `checker` has seen exactly these, in order.
+    pub fn new(parts: Vec<Bytes>, checker: Checker) -> Result<Received, BatchError> {
+        let batches = checker.finish()?;
+        let bytes = batches.iter().map(|batch| u64::from(batch.bytes)).sum();
+        let records = batches.iter().map(|batch| u64::from(batch.records)).sum();
+        let parts_bytes: u64 = parts.iter().map(|part| part.len() as u64).sum();
+        assert_eq!(bytes, parts_bytes, "the checker has seen other bytes than these parts");
+        Ok(Received { parts, batches, bytes, records })
+    }
+
+    /// Number of records.
+    pub fn records(&self) -> u64 {
+        self.records
+    }
+
+    /// Size of the batches in bytes.
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    pub(crate) fn size(&self) -> Size {
+        Size { bytes: self.bytes, batches: self.batches.len(), records: self.records }
+    }
+}
+
+/// The offsets that an append's records got: `first_offset..next_offset`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Appended {
+    /// Offset of the first record.
+    pub first_offset: u64,
+    /// Offset after the last record.
+    pub next_offset: u64,
+}
+
+/// Why nothing was appended, or why it isn't known whether it was.
+#[derive(Debug, Clone, Error)]
+pub enum AppendError {
+    /// More than one object can hold.
+    #[error("{bytes} bytes in {batches} batches are too much for one request; send fewer batches at once")]
+    TooLarge {
+        /// Size of the request's batches.
+        bytes: u64,
+        /// Number of the request's batches.
+        batches: usize,
+    },
+    /// Too many requests wait for this topic's next commit.
+    #[error("too many pending appends to this topic; wait, then retry")]
+    Busy,
+    /// The topic's task has ended, because the broker is shutting down.
+    #[error("the broker is shutting down; retry when it is running again")]
+    Closed,
+    /// The topic's task has panicked: a bug. Its stored records can still be read.
+    #[error(
+        "topic {topic:?} has stopped after an internal error ({reason}); its records can be read, but appends need a \
+         restart of the broker; please report the error"
+    )]
+    Failed {
+        /// The topic.
+        topic: String,
+        /// Message of the panic.
+        reason: String,
+    },
+    /// The store failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+impl AppendError {
+    /// What a caller can do.
+    pub fn kind(&self) -> Kind {
+        match self {
+            AppendError::TooLarge { .. } => Kind::FixRequest,
+            AppendError::Busy | AppendError::Closed => Kind::Wait,
+            AppendError::Failed { .. } => Kind::TellHuman,
+            AppendError::Store(error) => error.kind,
+        }
+    }
+}
+
+/// An append that waits for its commit.
+pub(crate) struct Append {
+    pub received: Received,
+    pub answer: oneshot::Sender<Result<Appended, AppendError>>,
+}
+
 impl Topic {
-    /// Appends batches; answers when the store has confirmed them. They are stored even if the caller goes away
-    /// meanwhile.
+    /// Appends batches. Returns when the store has confirmed them. They are stored even if the caller stops waiting.
     pub async fn append(&self, received: Received) -> Result<Appended, AppendError> {
         if received.batches.len() > OBJECT_BATCHES_MAX || received.bytes() > self.object_bytes_max {
             return Err(AppendError::TooLarge { bytes: received.bytes(), batches: received.batches.len() });
         }
         let (answer, answered) = oneshot::channel();
-        self.inbox.try_send(Append { received, answer }).map_err(|error| match error {
-            mpsc::error::TrySendError::Full(_) => AppendError::Busy,
-            mpsc::error::TrySendError::Closed(_) => AppendError::Closed,
-        })?;
-        answered.await.map_err(|_| AppendError::Closed)?
+        match self.inbox.try_send(Append { received, answer }) {
+            Err(mpsc::error::TrySendError::Full(_)) => return Err(AppendError::Busy),
+            Err(mpsc::error::TrySendError::Closed(_)) => return Err(self.why_ended().await),
+            Ok(()) => {}
+        }
+        match answered.await {
+            Ok(appended) => appended,
+            Err(_) => Err(self.why_ended().await),
+        }
+    }
+
+    /// Why the topic's task takes no appends.
+    async fn why_ended(&self) -> AppendError {
+        match self.task_ended().await {
+            Some(reason) => AppendError::Failed { topic: self.name.clone(), reason },
+            None => AppendError::Closed,
+        }
     }
 }

@@ -1,4 +1,4 @@
-//! All topics of one store: recovers them at start, opens new ones by use.
+//! All topics of one store: recovered at start, opened and created on demand.
 
 use crate::Clock;
 use crate::limits::{COMMIT_BYTES, OBJECT_BYTES_MAX, TOPICS_MAX, TOPICS_RECOVERING_MAX};
@@ -10,23 +10,23 @@ use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 use tokio::sync::{OnceCell, mpsc};
 
-/// What a broker decides by setting.
+/// A broker's settings.
 #[derive(Debug, Clone)]
 pub struct Config {
-    /// How long a commit waits for company. Zero: what arrives during a commit is the next one.
+    /// How long a commit waits for more appends. Zero: appends that arrive during a commit are the next one.
     pub batch_wait: Duration,
     /// Soft limit of one commit in bytes.
     pub commit_bytes: u64,
-    /// Hard limit of one request's batches in bytes.
+    /// Maximum size of one request's batches in bytes.
     pub request_bytes_max: u64,
-    /// Whether a topic comes into being with its first use.
+    /// Whether the first append to a topic creates it.
     pub create_topics: bool,
-    /// Random; tells this run's objects from those of others.
+    /// Random: distinguishes the objects of this run from those of other runs and brokers.
     pub writer_id: u64,
 }
 
 impl Config {
-    /// The defaults for a local directory, and a writer's number of the caller's.
+    /// The defaults for a local directory.
     pub fn new(writer_id: u64) -> Self {
         Config {
             batch_wait: Duration::ZERO,
@@ -37,12 +37,20 @@ impl Config {
         }
     }
 
-    /// Most bytes of batches in one object: a commit that was nearly full and one request more.
+    /// Maximum size of the batches in one object: a nearly full commit and one more request.
     pub(crate) fn object_bytes_max(&self) -> u64 {
-        // An eighth is left for the index: even 64-byte batches' entries of 24 bytes fit a limit of this kind, since
-        // `OBJECT_BATCHES_MAX` ends a commit first.
+        // An eighth is left for the index; `limits.rs` asserts that the largest one fits.
         (self.commit_bytes + self.request_bytes_max).min(OBJECT_BYTES_MAX / 8 * 7)
     }
+}
+
+/// A topic whose task has panicked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FailedTopic {
+    /// The topic's name.
+    pub name: String,
+    /// The panic's message.
+    pub reason: String,
 }
 
 type Slot = Arc<OnceCell<Arc<Topic>>>;
@@ -58,9 +66,10 @@ pub struct Broker {
 }
 
 impl Broker {
-    /// Recovers every topic of the store. One that cannot be recovered is reported in the log, and to whoever asks for
-    /// it, and does not keep the others from being served.
+    /// Recovers every topic of the store. One that can't be recovered is reported in the log and to callers that ask for
+    /// it; the others are served.
     pub async fn open(store: Arc<dyn Store>, clock: Arc<dyn Clock>, config: Config) -> Result<Broker, StoreError> {
+        crate::metrics::register();
         let names = store.topics().await?;
         let broker = Broker { store, clock, config, topics: RwLock::default(), tasks: mpsc::channel(1) };
         let open = &broker;
@@ -115,20 +124,26 @@ impl Broker {
         topics.values().filter_map(|slot| slot.get()).cloned().collect()
     }
 
+    /// Topics that take no appends because their task has panicked, by name. Their records can be read.
+    pub fn failed_topics(&self) -> Vec<FailedTopic> {
+        let failed = |topic: &Arc<Topic>| Some(FailedTopic { name: topic.name.clone(), reason: topic.failure()? });
+        self.topics().iter().filter_map(failed).collect()
+    }
+
     /// All topics' extents, by name.
     pub fn statuses(&self) -> Vec<Status> {
         self.topics().iter().map(|topic| topic.status()).collect()
     }
 
-    /// Commits what waits and lets go of the store. Handles of topics that are still held elsewhere keep it waiting.
+    /// Commits pending appends and releases the store. Waits until topic handles that are held elsewhere are dropped.
     pub async fn close(self) {
         let Broker { topics, tasks: (sender, mut ended), .. } = self;
         drop((topics, sender));
-        // Nobody sends: this ends when the last task has.
+        // Nobody sends: this returns when the last task has ended.
         let _ = ended.recv().await;
     }
 
-    /// Where bytes that a read gave lie in a file, if they do.
+    /// The file range that bytes of a read come from, if they come from a file.
     pub fn file_of(&self, bytes: &[u8]) -> Option<FileRange> {
         self.store.file_of(bytes)
     }

@@ -1,158 +1,63 @@
-//! Group commit: one task owns a topic's end and stores what waits as one object.
+//! The task that owns a topic's end: carries out what the log (`log.rs`) decides, with the store, the clock and the
+//! callers.
 //!
-//! What arrives while a commit is on its way to the store is the next commit, so a lone append never waits for
-//! company unless `batch_wait` says so (on S3, where every PUT costs).
+//! The task never waits for the store alone: while an object is being stored it takes appends and confirmations.
 
-use crate::index::Index;
-use crate::limits::{COMMITS_CONFIRMING_MAX, OBJECT_BATCHES_MAX};
-use crate::object::{Header, Object, Stamp};
-use crate::received::Received;
-use crate::store::{Begun, CommitError, Known, Location, Store, StoreError};
+use crate::append::{Append, AppendError};
+use crate::index::TopicIndex;
+use crate::limits::COMMITS_CONFIRMING_MAX;
+use crate::log::{Commit, GroupLimits, Log, Resolved, Step};
+use crate::metrics::TopicMetrics;
+use crate::object::{HEADER_BYTES, Header, Object, Stamp};
+use crate::store::{Begun, CommitError, Known, Listed, Location, ObjectAt, Store, StoreError};
 use crate::{Clock, Config, Kind};
 use bytes::Bytes;
-use futures_util::StreamExt;
-use futures_util::future::BoxFuture;
-use futures_util::stream::FuturesOrdered;
+use futures_util::future::{BoxFuture, OptionFuture};
 use rawline_batch::BatchMeta;
+use std::collections::VecDeque;
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
-use thiserror::Error;
-use tokio::sync::{mpsc, oneshot, watch};
+use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, sleep_until};
-
-/// The offsets that an append's records got: `first_offset..next_offset`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Appended {
-    /// Offset of the first record.
-    pub first_offset: u64,
-    /// The offset behind the last.
-    pub next_offset: u64,
-}
-
-/// Why nothing was appended, or it is not known whether it was.
-#[derive(Debug, Clone, Error)]
-pub enum AppendError {
-    /// More than one object may hold.
-    #[error("{bytes} bytes in {batches} batches are too much for one request; send fewer batches at once")]
-    TooLarge {
-        /// Bytes sent.
-        bytes: u64,
-        /// Batches sent.
-        batches: usize,
-    },
-    /// Too many requests wait for this topic's next commit.
-    #[error("too many appends wait for this topic; wait and send the request again")]
-    Busy,
-    /// The topic's task has ended, because the broker is shutting down.
-    #[error("the broker is shutting down; send the request to it again when it is back")]
-    Closed,
-    /// The store failed.
-    #[error(transparent)]
-    Store(#[from] StoreError),
-}
-
-impl AppendError {
-    /// What a caller can do.
-    pub fn kind(&self) -> Kind {
-        match self {
-            AppendError::TooLarge { .. } => Kind::FixRequest,
-            AppendError::Busy | AppendError::Closed => Kind::Wait,
-            AppendError::Store(error) => error.kind,
-        }
-    }
-}
-
-/// An append that waits for its commit.
-pub(crate) struct Append {
-    pub received: Received,
-    pub answer: oneshot::Sender<Result<Appended, AppendError>>,
-}
-
-/// Appends that will be one object.
-#[derive(Default)]
-struct Group {
-    appends: Vec<Append>,
-    bytes: u64,
-    batches: usize,
-    /// Since when the first of them waits.
-    since: Option<Instant>,
-    /// One that did not fit any more.
-    next: Option<Append>,
-}
-
-impl Group {
-    fn is_empty(&self) -> bool {
-        self.appends.is_empty()
-    }
-
-    fn push(&mut self, append: Append, object_bytes_max: u64) {
-        let bytes = self.bytes + append.received.bytes();
-        let batches = self.batches + append.received.batches.len();
-        if !self.is_empty() && (bytes > object_bytes_max || batches > OBJECT_BATCHES_MAX) {
-            self.next = Some(append);
-            return;
-        }
-        (self.bytes, self.batches) = (bytes, batches);
-        self.since.get_or_insert_with(Instant::now);
-        self.appends.push(append);
-    }
-
-    /// Takes the appends; what did not fit begins the next group.
-    fn take(&mut self, object_bytes_max: u64) -> Vec<Append> {
-        let Group { appends, next, .. } = std::mem::take(self);
-        if let Some(next) = next {
-            self.push(next, object_bytes_max);
-        }
-        appends
-    }
-}
-
-/// Who waits for an append, and its number of records.
-type Caller = (u64, oneshot::Sender<Result<Appended, AppendError>>);
-
-/// A commit that was begun.
-struct Commit {
-    header: Header,
-    begun: Begun,
-    callers: Vec<Caller>,
-    started: Instant,
-}
-
-/// A commit that has ended.
-struct Settled {
-    header: Header,
-    location: Location,
-    callers: Vec<Caller>,
-    started: Instant,
-}
-
-type Confirmed = (Settled, Result<(), StoreError>);
-type Confirming = FuturesOrdered<BoxFuture<'static, Confirmed>>;
-
-impl Commit {
-    fn confirm(self) -> BoxFuture<'static, Confirmed> {
-        let Commit { header, begun: Begun { location, confirmed }, callers, started } = self;
-        Box::pin(async move { (Settled { header, location, callers, started }, confirmed.await) })
-    }
-}
 
 /// Owns a topic's end.
 pub(crate) struct Appender {
     name: String,
     store: Arc<dyn Store>,
     clock: Arc<dyn Clock>,
-    batch_wait: Duration,
-    commit_bytes: u64,
-    object_bytes_max: u64,
     writer_id: u64,
+    /// Number of the newest commit of this run.
     commit: u64,
+    /// Time of the newest object: times never go back.
     appended_us: u64,
-    /// The offset behind what was begun; ahead of `next_offset` while commits are being confirmed.
-    begun_next: u64,
-    index: Arc<RwLock<Index>>,
+    log: Log<Append>,
+    /// The batches of the commit that is being stored, until the store has taken them.
+    batches: Vec<BatchMeta>,
+    parts: Vec<Bytes>,
+    index: Arc<RwLock<TopicIndex>>,
     next_offset: watch::Sender<u64>,
-    metrics: crate::metrics::TopicMetrics,
+    metrics: TopicMetrics,
+    /// When the log's time began.
+    epoch: Instant,
 }
+
+/// An object that the store was asked to store.
+struct Storing<'a> {
+    header: Header,
+    started: Instant,
+    begun: BoxFuture<'a, Result<Begun, CommitError>>,
+}
+
+/// An object that the store has begun to store.
+struct Confirming {
+    header: Header,
+    started: Instant,
+    location: Location,
+    confirmed: BoxFuture<'static, Result<(), StoreError>>,
+}
+
+/// What a store has from an offset on, and the header of the object that begins there.
+type Seen = Result<(Vec<Listed>, Option<Header>), StoreError>;
 
 impl Appender {
     pub fn new(
@@ -160,190 +65,253 @@ impl Appender {
         store: Arc<dyn Store>,
         clock: Arc<dyn Clock>,
         config: &Config,
-        index: Arc<RwLock<Index>>,
+        index: Arc<RwLock<TopicIndex>>,
         next_offset: watch::Sender<u64>,
     ) -> Self {
-        let metrics = crate::metrics::TopicMetrics::new(&name);
-        let appended_us = index.read().unwrap_or_else(PoisonError::into_inner).appended_us().unwrap_or(0);
+        let metrics = TopicMetrics::new(&name);
+        let object_bytes_max = config.object_bytes_max();
+        let commit_bytes = config.commit_bytes.min(object_bytes_max);
+        let limits = GroupLimits { batch_wait: config.batch_wait, commit_bytes, object_bytes_max };
+        let (end_offset, appended_us) = {
+            let index = index.read().unwrap_or_else(PoisonError::into_inner);
+            (index.next_offset(), index.appended_us().unwrap_or(0))
+        };
         Appender {
             name,
             store,
             clock,
-            batch_wait: config.batch_wait,
-            commit_bytes: config.commit_bytes,
-            object_bytes_max: config.object_bytes_max(),
             writer_id: config.writer_id,
             commit: 0,
             appended_us,
-            begun_next: 0,
+            log: Log::new(end_offset, limits),
+            batches: Vec::new(),
+            parts: Vec::new(),
             index,
             next_offset,
             metrics,
+            epoch: Instant::now(),
         }
     }
 
-    /// Commits what arrives, until every handle of the topic is gone. While one commit is being confirmed, the next is
-    /// gathered and written.
-    pub async fn run(mut self, mut waiting: mpsc::Receiver<Append>) {
-        let mut group = Group::default();
-        let mut confirming = Confirming::new();
-        let mut is_open = true;
-        while is_open || !group.is_empty() || !confirming.is_empty() {
-            while is_open && group.bytes < self.commit_bytes && group.next.is_none() {
-                match waiting.try_recv() {
-                    Ok(append) => group.push(append, self.object_bytes_max),
+    /// Commits what arrives, until every handle of the topic is dropped and everything is stored.
+    pub async fn run(mut self, mut inbox: mpsc::Receiver<Append>) {
+        let (store, name) = (self.store.clone(), self.name.clone());
+        let mut storing: Option<Storing<'_>> = None;
+        let mut looking: Option<BoxFuture<'_, Seen>> = None;
+        let mut confirming: VecDeque<Confirming> = VecDeque::with_capacity(COMMITS_CONFIRMING_MAX);
+        loop {
+            while self.log.awaits_appends() {
+                match inbox.try_recv() {
+                    Ok(append) => self.push(append),
                     Err(mpsc::error::TryRecvError::Empty) => break,
-                    Err(mpsc::error::TryRecvError::Disconnected) => is_open = false,
+                    Err(mpsc::error::TryRecvError::Disconnected) => self.log.close(),
                 }
             }
-            let now = Instant::now();
-            if self.is_due(&group, confirming.len(), is_open, now) {
-                let appends = group.take(self.object_bytes_max);
-                if let Some(commit) = self.begin(appends, &mut confirming).await {
-                    confirming.push_back(commit.confirm());
+            let mut wait_until = None;
+            match self.log.next(self.epoch.elapsed()) {
+                Step::Store { first_offset } => {
+                    let object = self.build(first_offset);
+                    let (header, started) = (object.header, Instant::now());
+                    storing = Some(Storing { header, started, begun: store.begin(&name, object) });
                 }
-                continue;
+                Step::CatchUp { from } => looking = Some(Box::pin(look(&*store, &name, from))),
+                Step::Wait { until } => wait_until = until,
+                Step::Done => break,
             }
-            // Behind that time the group waits for a commit to be confirmed, and no longer for the clock.
-            let due_at = group.since.map(|since| since + self.batch_wait).filter(|&due_at| due_at > now);
             tokio::select! {
                 biased;
-                Some(confirmed) = confirming.next() => self.settle(confirmed),
-                append = waiting.recv(), if is_open && group.bytes < self.commit_bytes && group.next.is_none() => {
-                    match append {
-                        Some(append) => group.push(append, self.object_bytes_max),
-                        None => is_open = false,
+                Some(begun) = OptionFuture::from(storing.as_mut().map(|storing| &mut storing.begun)) => {
+                    let commit = storing.take().map(|storing| (storing.header, storing.started));
+                    confirming.extend(commit.and_then(|(header, started)| self.begun(header, started, begun)));
+                }
+                Some(confirmed) = OptionFuture::from(confirming.front_mut().map(|oldest| &mut oldest.confirmed)) => {
+                    if let Some(oldest) = confirming.pop_front() {
+                        self.confirmed(&oldest, confirmed);
                     }
                 }
-                () = sleep_until(due_at.unwrap_or(now)), if due_at.is_some() => {}
-                else => {}
+                Some(seen) = OptionFuture::from(looking.as_mut()) => {
+                    looking = None;
+                    self.seen(seen);
+                }
+                append = inbox.recv(), if self.log.awaits_appends() => match append {
+                    Some(append) => self.push(append),
+                    None => self.log.close(),
+                },
+                () = sleep_until(self.epoch + wait_until.unwrap_or_default()), if wait_until.is_some() => {}
             }
         }
     }
 
-    /// Whether the group should be stored now: it is full, or has waited long enough, and the store is free for it or
-    /// it is worth writing while the store confirms the one before.
-    fn is_due(&self, group: &Group, confirming: usize, is_open: bool, now: Instant) -> bool {
-        let Some(since) = group.since else { return false };
-        let is_full = group.bytes >= self.commit_bytes || group.next.is_some();
-        let has_waited = !is_open || now >= since + self.batch_wait;
-        let is_free = confirming == 0 || group.bytes >= self.commit_bytes / 2;
-        confirming < COMMITS_CONFIRMING_MAX && (is_full || has_waited && is_free)
+    fn push(&mut self, append: Append) {
+        let size = append.received.size();
+        self.log.push(append, size, self.epoch.elapsed());
     }
 
-    /// Begins to store a group as one object; if that fails, its callers are told.
-    async fn begin(&mut self, group: Vec<Append>, confirming: &mut Confirming) -> Option<Commit> {
-        let started = Instant::now();
-        let mut parts = Vec::with_capacity(group.iter().map(|append| append.received.parts.len()).sum());
-        let mut batches = Vec::with_capacity(group.iter().map(|append| append.received.batches.len()).sum());
-        let mut callers = Vec::with_capacity(group.len());
-        for append in group {
-            callers.push((append.received.records(), append.answer));
-            parts.extend(append.received.parts);
-            batches.extend(append.received.batches);
+    /// The object to store at `first_offset`, out of the log's newest commit.
+    fn build(&mut self, first_offset: u64) -> Object {
+        // A commit that lost a race is built again, at another offset.
+        if self.batches.is_empty() {
+            let (parts, batches) = self.log.storing().fold((0, 0), |(parts, batches), append| {
+                (parts + append.received.parts.len(), batches + append.received.batches.len())
+            });
+            self.parts.reserve_exact(parts);
+            self.batches.reserve_exact(batches);
+            for append in self.log.storing() {
+                self.parts.append(&mut append.received.parts);
+                self.batches.append(&mut append.received.batches);
+            }
         }
-        match self.store_object(&parts, &batches, confirming).await {
-            Ok((header, begun)) => Some(Commit { header, begun, callers, started }),
-            Err(error) => {
-                self.fail(callers, &error);
-                None
+        self.commit += 1;
+        self.appended_us = self.appended_us.max(self.clock.now_us());
+        let stamp = Stamp {
+            first_offset,
+            appended_us: self.appended_us,
+            writer_id: self.writer_id,
+            commit: self.commit,
+            confirmed_next_offset: Some(*self.next_offset.borrow()),
+        };
+        Object::build(stamp, self.batches.iter().copied(), &self.parts)
+    }
+
+    /// The store needs the newest commit's batches no longer; the pool does.
+    fn release_batches(&mut self) {
+        (self.batches, self.parts) = (Vec::new(), Vec::new());
+    }
+
+    fn begun(&mut self, header: Header, started: Instant, begun: Result<Begun, CommitError>) -> Option<Confirming> {
+        match begun {
+            Ok(Begun { location, confirmed }) => {
+                self.release_batches();
+                self.log.begun();
+                return Some(Confirming { header, started, location, confirmed });
+            }
+            Err(CommitError::Exists) => self.log.lost_race(),
+            Err(CommitError::Store(error)) => {
+                self.release_batches();
+                let commit = self.log.not_stored();
+                self.fail(commit, &error);
+            }
+        }
+        None
+    }
+
+    /// The oldest commit is stored, or not.
+    fn confirmed(&mut self, oldest: &Confirming, confirmed: Result<(), StoreError>) {
+        let header = &oldest.header;
+        match (self.log.confirmed(confirmed.is_ok()), confirmed) {
+            (Resolved::Stored(commit), _) => {
+                assert_eq!(header.first_offset, commit.first_offset, "confirmations in another order than commits");
+                assert_eq!(header.next_offset(), commit.next_offset(), "an object holds other records than its commit");
+                let known = Known { next_offset: header.next_offset(), appended_us: header.appended_us };
+                let pushed = self.index_mut(|index| {
+                    index.push(
+                        header.first_offset,
+                        known.next_offset,
+                        oldest.location,
+                        header.object_bytes,
+                        Some(known),
+                    )
+                });
+                match pushed {
+                    Ok(()) => self.acknowledge(commit, header.object_bytes, oldest.started.elapsed()),
+                    Err(error) => self.fail(commit, &error),
+                }
+            }
+            (Resolved::Failed(commit), Err(error)) => self.fail(commit, &error),
+            (Resolved::Failed(_), Ok(())) => unreachable!("a commit failed that was confirmed"),
+            (Resolved::Orphaned { commit, next_offset }, _) => {
+                let error = StoreError::human(format!(
+                    "topic {}: records were stored at offset {}, but not those from {next_offset} on, which come \
+                     before them; check the store, then restart the broker",
+                    self.name, commit.first_offset
+                ));
+                self.fail(commit, &error);
             }
         }
     }
 
-    /// Ends a commit, in the order in which they were begun.
-    fn settle(&mut self, (commit, confirmed): Confirmed) {
-        let Settled { header, location, callers, started } = commit;
-        if let Err(error) = confirmed.and_then(|()| self.take_in(&header, location)) {
-            self.fail(callers, &error);
-            return;
-        }
-        self.metrics.committed(header.records, header.object_bytes, started.elapsed());
-        let mut first_offset = header.first_offset;
-        for (records, answer) in callers {
-            let appended = Appended { first_offset, next_offset: first_offset + records };
-            first_offset = appended.next_offset;
-            // A caller that went away is no reason to fail: its records are stored.
-            let _ = answer.send(Ok(appended));
+    /// Another writer may have an object where the newest commit should go.
+    fn seen(&mut self, seen: Seen) {
+        let caught_up = seen.and_then(|(listed, header)| {
+            self.index_mut(|index| index.extend(&listed))?;
+            let index = self.index.read().unwrap_or_else(PoisonError::into_inner);
+            Ok((index.next_offset(), index.appended_us(), header))
+        });
+        let from = *self.next_offset.borrow();
+        let error = match caught_up {
+            Ok((next_offset, appended_us, header)) if next_offset > from => {
+                self.appended_us = self.appended_us.max(appended_us.unwrap_or(0));
+                // The response to an earlier request may have been lost, and with it the news that it had succeeded.
+                let is_own = |header: &Header| (header.writer_id, header.commit) == (self.writer_id, self.commit);
+                if let Some(header) = header.filter(is_own) {
+                    self.release_batches();
+                    let commit = self.log.found_own(next_offset);
+                    assert_eq!(header.next_offset(), commit.next_offset(), "our own object holds other records");
+                    self.next_offset.send_replace(next_offset);
+                    self.acknowledge(commit, header.object_bytes, Duration::ZERO);
+                } else {
+                    let name = &self.name;
+                    tracing::info!(
+                        topic = name,
+                        from,
+                        next_offset,
+                        "another broker writes to this topic; continuing after it"
+                    );
+                    self.log.caught_up(next_offset);
+                    self.next_offset.send_replace(next_offset);
+                }
+                return;
+            }
+            Ok(_) => StoreError::wait(format!(
+                "topic {}: an object is at offset {from} but the store does not list it yet; retry",
+                self.name
+            )),
+            Err(error) => error,
+        };
+        self.release_batches();
+        let commit = self.log.not_stored();
+        self.fail(commit, &error);
+    }
+
+    fn index_mut<T>(
+        &self,
+        change: impl FnOnce(&mut TopicIndex) -> Result<T, crate::index::Gap>,
+    ) -> Result<T, StoreError> {
+        let mut index = self.index.write().unwrap_or_else(PoisonError::into_inner);
+        change(&mut index).map_err(|gap| StoreError::human(format!("topic {}: {gap}", self.name)))
+    }
+
+    /// Makes a stored commit's records visible and responds to its callers.
+    fn acknowledge(&mut self, commit: Commit<Append>, object_bytes: u64, took: Duration) {
+        let visible = (*self.next_offset.borrow()).max(commit.next_offset());
+        self.next_offset.send_replace(visible);
+        self.metrics.committed(commit.records(), object_bytes, took);
+        for (append, appended) in commit.into_appended() {
+            // The caller may have gone away; its records are stored all the same.
+            let _ = append.answer.send(Ok(appended));
         }
     }
 
-    fn fail(&self, callers: Vec<Caller>, error: &StoreError) {
+    fn fail(&self, commit: Commit<Append>, error: &StoreError) {
         tracing::error!(topic = self.name, %error, "commit failed");
         self.metrics.failed();
-        for (_, answer) in callers {
-            let _ = answer.send(Err(AppendError::Store(error.clone())));
+        for append in commit.into_appends() {
+            let _ = append.answer.send(Err(AppendError::Store(error.clone())));
         }
     }
+}
 
-    /// Begins to store one object at the topic's end, wherever that turns out to be.
-    async fn store_object(
-        &mut self,
-        parts: &[Bytes],
-        batches: &[BatchMeta],
-        confirming: &mut Confirming,
-    ) -> Result<(Header, Begun), StoreError> {
-        loop {
-            if confirming.is_empty() {
-                // What was begun has ended, well or not: the index says what is stored.
-                self.begun_next = *self.next_offset.borrow();
-            }
-            self.commit += 1;
-            self.appended_us = self.appended_us.max(self.clock.now_us());
-            let stamp = Stamp {
-                first_offset: self.begun_next,
-                appended_us: self.appended_us,
-                writer_id: self.writer_id,
-                commit: self.commit,
-                confirmed_next_offset: Some(*self.next_offset.borrow()),
-            };
-            let object = Object::build(stamp, batches.iter().copied(), parts);
-            let header = object.header;
-            match self.store.begin(&self.name, object).await {
-                Ok(begun) => {
-                    self.begun_next = header.next_offset();
-                    return Ok((header, begun));
-                }
-                Err(CommitError::Exists) => {
-                    while let Some(confirmed) = confirming.next().await {
-                        self.settle(confirmed);
-                    }
-                    if *self.next_offset.borrow() == stamp.first_offset {
-                        self.catch_up(stamp.first_offset).await?;
-                    }
-                }
-                Err(CommitError::Store(error)) => return Err(error),
-            }
-        }
-    }
-
-    fn take_in(&self, header: &Header, location: Location) -> Result<(), StoreError> {
-        let known = Known { next_offset: header.next_offset(), appended_us: header.appended_us };
-        self.index
-            .write()
-            .unwrap_or_else(PoisonError::into_inner)
-            .push(header.first_offset, header.next_offset(), location, header.object_bytes, Some(known))
-            .map_err(|gap| StoreError::human(format!("topic {}: {gap}", self.name)))?;
-        self.next_offset.send_replace(header.next_offset());
-        Ok(())
-    }
-
-    /// Another writer was first at this offset: takes in what it stored.
-    async fn catch_up(&mut self, offset: u64) -> Result<(), StoreError> {
-        tracing::info!(topic = self.name, offset, "another broker writes to this topic; going on behind it");
-        let listed = self.store.list(&self.name, offset).await?;
-        let mut index = self.index.write().unwrap_or_else(PoisonError::into_inner);
-        index.extend(&listed).map_err(|gap| StoreError::human(format!("topic {}: {gap}", self.name)))?;
-        let next_offset = index.next_offset();
-        self.appended_us = self.appended_us.max(index.appended_us().unwrap_or(0));
-        drop(index);
-        if next_offset <= offset {
-            return Err(StoreError::wait(format!(
-                "topic {}: an object is at offset {offset} but the store does not list it yet; try again",
-                self.name
-            )));
-        }
-        self.next_offset.send_replace(next_offset);
-        Ok(())
-    }
+/// Lists a topic's objects from an offset on, and reads the header of the one that begins there.
+async fn look(store: &dyn Store, topic: &str, from: u64) -> Seen {
+    let listed = store.list(topic, from).await?;
+    let Some(first) = listed.first().filter(|first| first.first_offset == from) else { return Ok((listed, None)) };
+    let at = ObjectAt { first_offset: from, location: first.location, bytes: first.bytes };
+    let header = match store.get(topic, at, 0..HEADER_BYTES as u64).await {
+        Ok(bytes) => Header::parse(&bytes).ok(),
+        // Without its header nobody knows whose object it is.
+        Err(error) if error.kind == Kind::Wait => return Err(error),
+        // Damaged or deleted meanwhile: not ours.
+        Err(_) => None,
+    };
+    Ok((listed, header))
 }

@@ -1,24 +1,27 @@
-//! Where a topic's objects lie: one small entry an object, in order of offset.
+//! Where a topic's objects are: one small entry for each, in order of offset.
 
+use crate::limits::OBJECT_BYTES_MAX;
 use crate::store::{Known, Listed, Location, ObjectAt};
 use std::collections::VecDeque;
+use std::num::NonZeroU64;
+use std::ops::Range;
 
 /// One object of a topic.
 #[derive(Debug, Clone, Copy)]
-struct Entry {
+struct ObjectEntry {
     first_offset: u64,
-    /// Zero while the store has not been asked.
-    appended_us: u64,
+    /// Time of the append, microseconds since the Unix epoch; `None` until the object's header is read.
+    appended_us: Option<NonZeroU64>,
     location: Location,
     bytes: u32,
-    /// Whether this process has checked the object's checksums as the store gave them back.
+    /// Whether this process has checked the object's checksums as the store returned them.
     verified: bool,
 }
 
 /// The objects of a topic.
 #[derive(Debug, Default)]
-pub(crate) struct Index {
-    entries: VecDeque<Entry>,
+pub(crate) struct TopicIndex {
+    entries: VecDeque<ObjectEntry>,
     next_offset: u64,
     bytes: u64,
 }
@@ -33,21 +36,21 @@ pub(crate) struct Found {
 
 /// Why objects do not continue a topic.
 #[derive(Debug, thiserror::Error)]
-#[error("the topic goes on at offset {expected}, but an object begins at {found}: records are missing or doubled")]
+#[error("the topic continues at offset {expected}, but an object begins at {found}: records are missing or duplicate")]
 pub(crate) struct Gap {
     expected: u64,
     found: u64,
 }
 
-impl Index {
-    /// Takes in what a store listed behind what is there already. Objects known already are passed over. A topic's
-    /// first object may begin anywhere (its front may have been deleted).
+impl TopicIndex {
+    /// Adds what a store listed after the objects that are known. Known objects are skipped. A topic's first object may
+    /// begin anywhere, because its front may have been deleted.
     pub fn extend(&mut self, listed: &[Listed]) -> Result<(), Gap> {
         for (number, object) in listed.iter().enumerate() {
             if object.first_offset < self.next_offset && !self.entries.is_empty() {
                 continue;
             }
-            // A store that does not read headers knows where an object ends by where the next one begins.
+            // A store that doesn't read headers knows where an object ends by where the next one begins.
             let end = object.known.map(|known| known.next_offset);
             let end = end.or_else(|| listed.get(number + 1).map(|next| next.first_offset));
             let Some(next_offset) = end else { break };
@@ -56,7 +59,7 @@ impl Index {
         Ok(())
     }
 
-    /// Takes in the object of a commit.
+    /// Adds the object of a commit.
     pub fn push(
         &mut self,
         first_offset: u64,
@@ -68,10 +71,16 @@ impl Index {
         if !self.entries.is_empty() && first_offset != self.next_offset || next_offset <= first_offset {
             return Err(Gap { expected: self.next_offset, found: first_offset });
         }
-        let appended_us = known.map_or(0, |known| known.appended_us);
-        // An object is at most `OBJECT_BYTES_MAX` long.
-        let bytes_small = u32::try_from(bytes).unwrap_or(u32::MAX);
-        self.entries.push_back(Entry { first_offset, appended_us, location, bytes: bytes_small, verified: false });
+        assert!(bytes > 0 && bytes <= OBJECT_BYTES_MAX, "an object of {bytes} bytes at offset {first_offset}");
+        let appended_us = known.and_then(|known| NonZeroU64::new(known.appended_us));
+        let small_bytes = bytes as u32; // `limits.rs` asserts that the maximum fits.
+        self.entries.push_back(ObjectEntry {
+            first_offset,
+            appended_us,
+            location,
+            bytes: small_bytes,
+            verified: false,
+        });
         self.next_offset = next_offset;
         self.bytes += bytes;
         Ok(())
@@ -81,7 +90,7 @@ impl Index {
         self.next_offset
     }
 
-    /// The first offset there is; `next_offset` in an empty topic.
+    /// Offset of the first record; `next_offset` in an empty topic.
     pub fn first_offset(&self) -> u64 {
         self.entries.front().map_or(self.next_offset, |entry| entry.first_offset)
     }
@@ -100,16 +109,23 @@ impl Index {
 
     /// Time of the newest append, if known.
     pub fn appended_us(&self) -> Option<u64> {
-        self.entries.back().map(|entry| entry.appended_us).filter(|&us| us > 0)
+        self.entries.back().and_then(|entry| entry.appended_us).map(NonZeroU64::get)
     }
 
-    /// The object that holds `offset`, if it is there.
+    /// The object that holds `offset`, if there is one.
     pub fn find(&self, offset: u64) -> Option<Found> {
         if offset >= self.next_offset {
             return None;
         }
-        let behind = self.entries.partition_point(|entry| entry.first_offset <= offset);
-        self.at(behind.checked_sub(1)?)
+        let after = self.entries.partition_point(|entry| entry.first_offset <= offset);
+        let found = self.at(after.checked_sub(1)?)?;
+        assert!(
+            found.at.first_offset <= offset && offset < found.next_offset,
+            "offset {offset} was searched in the object {}..{}",
+            found.at.first_offset,
+            found.next_offset
+        );
+        Some(found)
     }
 
     /// The object at `position` among the topic's, from 0.
@@ -120,14 +136,31 @@ impl Index {
         Some(Found { at, next_offset, verified: entry.verified })
     }
 
-    /// Time of the append of the object at `position`; `Some(0)` while the store has not been asked.
+    /// Time of the append of the object at `position`, if known.
     pub fn appended_us_at(&self, position: usize) -> Option<u64> {
-        self.entries.get(position).map(|entry| entry.appended_us)
+        self.entries.get(position).and_then(|entry| entry.appended_us).map(NonZeroU64::get)
+    }
+
+    /// Objects that follow `offset`'s, without the one that holds it: at most `objects_max` of them, and fewer once
+    /// they have `bytes_max` bytes.
+    pub fn after(&self, offset: u64, objects_max: usize, bytes_max: u64) -> Vec<ObjectAt> {
+        let start = self.entries.partition_point(|entry| entry.first_offset <= offset);
+        let mut bytes = 0;
+        let positions = Range { start, end: self.entries.len().min(start + objects_max) };
+        positions
+            .map_while(|position| self.at(position))
+            .map(|found| found.at)
+            .take_while(|at| {
+                let is_wanted = bytes < bytes_max;
+                bytes += at.bytes;
+                is_wanted
+            })
+            .collect()
     }
 
     pub fn set_appended_us(&mut self, first_offset: u64, appended_us: u64) {
         if let Some(entry) = self.entry_mut(first_offset) {
-            entry.appended_us = appended_us;
+            entry.appended_us = NonZeroU64::new(appended_us);
         }
     }
 
@@ -137,15 +170,18 @@ impl Index {
         }
     }
 
-    /// Forgets the objects in front of `first_offset`.
+    /// Removes the objects before `first_offset`.
     pub fn delete_before(&mut self, first_offset: u64) {
         while let Some(entry) = self.entries.front().filter(|entry| entry.first_offset < first_offset) {
-            self.bytes -= u64::from(entry.bytes);
+            let bytes = u64::from(entry.bytes);
+            assert!(bytes <= self.bytes, "an object of {bytes} bytes in a topic of {}", self.bytes);
+            self.bytes -= bytes;
             self.entries.pop_front();
         }
+        assert!(!self.entries.is_empty() || self.bytes == 0, "{} bytes in a topic without objects", self.bytes);
     }
 
-    fn entry_mut(&mut self, first_offset: u64) -> Option<&mut Entry> {
+    fn entry_mut(&mut self, first_offset: u64) -> Option<&mut ObjectEntry> {
         let position = self.entries.binary_search_by_key(&first_offset, |entry| entry.first_offset).ok()?;
         self.entries.get_mut(position)
     }

@@ -1,7 +1,7 @@
 //! Topics on a store: append with group commit, read by offset, wait for data, recover at start.
 //!
-//! The broker sees batches, never records' contents: it depends on `rawline-batch` and on nothing that knows a record.
-//! It knows no HTTP either; `docs/format.md` has the bytes it stores.
+//! The broker sees batches, never the contents of records: it depends on `rawline-batch` and on nothing that knows a
+//! record. It knows no HTTP either. `docs/format.md` describes the bytes it stores.
 
 mod append;
 mod broker;
@@ -9,18 +9,17 @@ mod clock;
 mod commit;
 mod index;
 pub mod limits;
+mod log;
 mod metrics;
 pub mod object;
 pub mod pool;
 mod read;
-mod received;
 pub mod store;
 mod topic;
 
-pub use broker::{Broker, Config};
+pub use append::{AppendError, Appended, Received};
+pub use broker::{Broker, Config, FailedTopic};
 pub use clock::{Clock, SystemClock};
-pub use commit::{AppendError, Appended};
 pub use rawline_batch::Kind;
 pub use read::{Piece, ReadAnswer, ReadError, ReadRequest};
-pub use received::Received;
 pub use topic::{Status, Topic, TopicError, check_name};

@@ -1,16 +1,19 @@
-//! Every limit of the broker, each with its reason.
+//! Every limit of the broker, each with its reason. How they relate is asserted at the end, at compile time.
 
-/// Soft limit of one commit: what waits is gathered into one object until it holds this much. 10 MiB is where a PUT's
-/// fixed cost no longer shows, and a tenth of a second of one S3 connection.
+use crate::object::{ENTRY_BYTES, HEADER_BYTES, index_bytes};
+use std::time::Duration;
+
+/// Soft limit of one commit: pending appends are gathered into one object until it holds this much. 10 MiB is where a
+/// PUT's fixed cost no longer shows, and a tenth of a second of one S3 connection.
 pub const COMMIT_BYTES: u64 = 10 << 20;
 
-/// Most batches in one object, so that an object's index stays below 1.5 MiB and recovery reads it in one go.
+/// Maximum number of batches in one object, so that an object's index stays below 2 MiB and recovery reads it at once.
 pub const OBJECT_BATCHES_MAX: usize = 65_536;
 
-/// Most bytes in one object: positions inside it are `u32`, and a mapping of it must be cheap.
+/// Maximum size of one object in bytes: positions inside it are `u32`, and a mapping of it must be cheap.
 pub const OBJECT_BYTES_MAX: u64 = 1 << 30;
 
-/// Length of a topic's name in bytes: it is a file name and part of an S3 key (1,024 bytes at most).
+/// Maximum length of a topic's name in bytes: it is a file name and part of an S3 key (1,024 bytes at most).
 pub const TOPIC_NAME_BYTES_MAX: usize = 200;
 
 /// A segment is sealed when the next object would not fit. 256 MiB keeps the newest one, which recovery reads whole,
@@ -27,20 +30,37 @@ pub const SEGMENT_STEP_BYTES_MAX: u64 = 64 << 20;
 /// enough that a commit of 10 MiB is one `writev`.
 pub const BLOCK_BYTES: usize = 64 << 10;
 
-/// Most bytes one read answers with, whatever it asks for. It is served from mappings, so this bounds time, not memory.
+/// Maximum number of bytes that one read returns, whatever it asks for. They come from mappings, so this bounds time,
+/// not memory.
 pub const READ_BYTES_MAX: u64 = 64 << 20;
 
-/// Commits of one topic that are begun and not yet confirmed: while the disk is at one, the next is written. More would
-/// only cut what waits into smaller objects.
+/// Maximum number of objects that one read visits: each costs microseconds of a worker thread, however small it is, so
+/// a read of tiny objects must end before other requests notice.
+pub const READ_OBJECTS_MAX: usize = 1024;
+
+/// A read yields to other tasks after this many objects, about a tenth of a millisecond.
+pub const READ_OBJECTS_PER_YIELD: usize = 32;
+
+/// A read that has something to return stops after this time, even if it could return more: objects that have to be
+/// downloaded first may take seconds, and a consumer would rather have the first ones now.
+pub const READ_GATHER_MAX: Duration = Duration::from_millis(200);
+
+/// Maximum number of objects that a read asks its store to fetch at the same time: enough to hide an S3 request's
+/// latency when objects are small.
+pub const PREFETCH_OBJECTS_MAX: usize = 32;
+
+/// Maximum number of commits of one topic that are begun and not confirmed: while the disk syncs one, the next is
+/// written. More would only cut pending appends into smaller objects.
 pub const COMMITS_CONFIRMING_MAX: usize = 2;
 
-/// Requests waiting for one topic's next commit; the pool is the real limit, this bounds the queue's own memory.
+/// Maximum number of requests that wait for one topic's next commit. The pool is the real limit; this bounds the
+/// queue's own memory.
 pub const APPEND_QUEUE_MAX: usize = 16_384;
 
-/// A topic's settings: a few words, read when the topic is opened.
+/// Maximum size of a topic's settings in bytes: a few words, read when the topic is opened.
 pub const SETTINGS_BYTES_MAX: usize = 4096;
 
-/// Topics in one broker: each has a task, a queue and an index, and names come from outside.
+/// Maximum number of topics in one broker: each has a task, a queue and an index, and names come from outside.
 pub const TOPICS_MAX: usize = 10_000;
 
 /// Topics that are recovered at the same time at start: enough to hide an S3 request's latency.
@@ -49,11 +69,33 @@ pub const TOPICS_RECOVERING_MAX: usize = 16;
 /// Mappings of cached objects kept open: a sixteenth of the 65,530 that Linux gives a process by default.
 pub const CACHE_MAPPINGS_MAX: usize = 4096;
 
-/// Pieces of a download that wait for the disk: with a connection's read buffer of 400 KiB at most, some megabytes.
+/// Maximum number of pieces of a download that wait for the disk. A connection's read buffer has at most 400 KiB, so
+/// they hold some megabytes.
 pub const CACHE_PIECES_QUEUED_MAX: usize = 16;
 
-/// Keys that are not ours and that the log is told of: somebody may have put a million into the bucket.
-pub const FOREIGN_KEYS_TOLD_MAX: usize = 1000;
+/// Maximum memory for objects that are read while the cache's disk is full: one commit with a large request fits.
+pub const CACHE_MEMORY_BYTES_MAX: u64 = 128 << 20;
 
-/// A front of an object that holds the index of up to 168 batches: so much is asked for to see an index.
+/// Maximum number of foreign keys reported in the log: somebody may have put a million into the bucket.
+pub const FOREIGN_KEYS_LOGGED_MAX: usize = 1000;
+
+/// The first bytes of an object that are read to see its index: they hold the index of up to 168 batches.
 pub const INDEX_BYTES_GUESS: u64 = 4096;
+
+/// A broker looks whether a topic's newest object is still in the bucket when it last saw it this long ago.
+pub const NEWEST_CHECK_INTERVAL: Duration = Duration::from_secs(10);
+
+const _: () = assert!(COMMIT_BYTES <= OBJECT_BYTES_MAX / 2, "a full commit and one large request make an object");
+const _: () = assert!(index_bytes(OBJECT_BATCHES_MAX) as u64 <= 2 << 20, "an index is read at once");
+const _: () = assert!(index_bytes(OBJECT_BATCHES_MAX) as u64 <= OBJECT_BYTES_MAX / 8, "see `Config::object_bytes_max`");
+const _: () = assert!(OBJECT_BYTES_MAX <= u32::MAX as u64, "positions in an object are u32");
+const _: () = assert!(OBJECT_BYTES_MAX / 4 <= u32::MAX as u64, "each record has a u32 size, so u32 counts records");
+const _: () = assert!(TOPIC_NAME_BYTES_MAX <= 255 - ".tmp".len(), "a name is a file name");
+const _: () = assert!(SEGMENT_BYTES <= u32::MAX as u64, "positions in a segment are u32");
+const _: () = assert!(SEGMENT_STEP_BYTES_MIN <= SEGMENT_STEP_BYTES_MAX && SEGMENT_STEP_BYTES_MAX <= SEGMENT_BYTES);
+const _: () = assert!(COMMIT_BYTES <= READ_BYTES_MAX, "one read returns a whole commit");
+const _: () = assert!(READ_OBJECTS_PER_YIELD <= READ_OBJECTS_MAX && PREFETCH_OBJECTS_MAX <= READ_OBJECTS_MAX);
+const _: () = assert!(COMMITS_CONFIRMING_MAX >= 1, "no commit could ever begin");
+const _: () = assert!(INDEX_BYTES_GUESS as usize >= HEADER_BYTES + ENTRY_BYTES, "the guess holds a header");
+const _: () = assert!(CACHE_MEMORY_BYTES_MAX >= COMMIT_BYTES + (64 << 20), "a commit and the largest default request");
+const _: () = assert!(CACHE_MEMORY_BYTES_MAX <= u32::MAX as u64, "a semaphore counts these bytes");

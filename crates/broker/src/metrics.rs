@@ -1,13 +1,23 @@
 //! What the broker counts, under the names that `/metrics` shows.
 
-use ::metrics::{Counter, Histogram, counter, histogram};
+use ::metrics::{Counter, Histogram, counter, gauge, histogram};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-/// Topics with series of their own; the rest is counted under one name, so that topics cannot flood a monitoring system.
+/// Topics with their own series. The others share one name, so that topics can't flood a monitoring system.
 const TOPICS_LABELLED_MAX: usize = 200;
 
 static TOPICS_LABELLED: AtomicUsize = AtomicUsize::new(0);
+
+/// Shows the number of failed topics, as long as it is zero too.
+pub(crate) fn register() {
+    gauge!("rawline_topics_failed").increment(0.0);
+}
+
+/// Counts a topic whose task has panicked.
+pub(crate) fn topic_failed() {
+    gauge!("rawline_topics_failed").increment(1.0);
+}
 
 pub(crate) struct TopicMetrics {
     records: Counter,
@@ -30,8 +40,8 @@ impl TopicMetrics {
         }
     }
 
-    pub fn committed(&self, records: u32, bytes: u64, took: Duration) {
-        self.records.increment(u64::from(records));
+    pub fn committed(&self, records: u64, bytes: u64, took: Duration) {
+        self.records.increment(records);
         self.bytes.increment(bytes);
         self.commit_bytes.record(bytes as f64);
         self.commit_seconds.record(took.as_secs_f64());

@@ -200,7 +200,7 @@ impl RawHeader {
 }
 
 /// Length of the index of an object of so many batches, header included, in bytes.
-pub fn index_bytes(batches: usize) -> usize {
+pub const fn index_bytes(batches: usize) -> usize {
     HEADER_BYTES + batches * ENTRY_BYTES
 }
 

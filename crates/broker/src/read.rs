@@ -119,8 +119,14 @@ impl Topic {
             return;
         }
         let mut next_offset = self.next_offset.clone();
-        // Time-out and the broker's end come to the same: the caller looks at what is there.
-        let _ = tokio::time::timeout(wait, next_offset.wait_for(|&next| next > offset)).await;
+        let arrived = async {
+            if next_offset.wait_for(|&next| next > offset).await.is_err() {
+                // The topic's task has failed: nothing will arrive, and callers must not poll in a loop.
+                std::future::pending::<()>().await;
+            }
+        };
+        // On a timeout the caller looks at what is there.
+        let _ = tokio::time::timeout(wait, arrived).await;
     }
 
     /// The first offset whose record was appended at or after `time_us` (microseconds since the Unix epoch);
@@ -144,10 +150,10 @@ impl Topic {
         let found = {
             let index = self.index();
             match (index.appended_us_at(position), index.at(position)) {
-                (Some(0), Some(found)) => found,
                 (Some(appended_us), _) => return Ok(appended_us),
+                (None, Some(found)) => found,
                 // Deleted meanwhile: older than anything that is left.
-                _ => return Ok(0),
+                (None, None) => return Ok(0),
             }
         };
         let bytes = self.store.get(&self.name, found.at, 0..HEADER_BYTES as u64).await?;

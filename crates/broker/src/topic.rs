@@ -1,24 +1,38 @@
 //! One topic: its name, its index, and the handle through which everyone reads it and appends to it.
 
-use crate::commit::{Append, Appender};
-use crate::index::Index;
+use crate::append::Append;
+use crate::commit::Appender;
+use crate::index::TopicIndex;
 use crate::limits::{APPEND_QUEUE_MAX, SETTINGS_BYTES_MAX, TOPIC_NAME_BYTES_MAX};
 use crate::store::{Store, StoreError};
 use crate::{Clock, Config, Kind};
 use bytes::Bytes;
+use futures_util::FutureExt;
+use std::any::Any;
+use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use thiserror::Error;
 use tokio::sync::{mpsc, watch};
 
-/// A topic. Dropping the last handle ends its task after the commits that wait.
+/// A topic. Dropping the last handle ends its task, once pending appends are stored.
 pub struct Topic {
     pub(crate) name: String,
     pub(crate) store: Arc<dyn Store>,
-    pub(crate) index: Arc<RwLock<Index>>,
+    pub(crate) index: Arc<RwLock<TopicIndex>>,
     pub(crate) next_offset: watch::Receiver<u64>,
     pub(crate) inbox: mpsc::Sender<Append>,
     pub(crate) object_bytes_max: u64,
+    task: watch::Receiver<TaskState>,
     settings: RwLock<Option<Bytes>>,
+}
+
+/// State of the task that owns a topic's end.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum TaskState {
+    Running,
+    Ended,
+    /// It panicked, with this message.
+    Failed(String),
 }
 
 /// A topic's extent.
@@ -26,19 +40,19 @@ pub struct Topic {
 pub struct Status {
     /// The topic's name.
     pub name: String,
-    /// Offset of the first record there is; equals `next_offset` in an empty topic.
+    /// Offset of the first record; equals `next_offset` in an empty topic.
     pub first_offset: u64,
     /// The offset the next record will get.
     pub next_offset: u64,
     /// Number of objects.
     pub objects: u64,
-    /// Length of all objects in bytes.
+    /// Size of all objects in bytes.
     pub bytes: u64,
     /// Time of the newest append, microseconds since the Unix epoch.
     pub latest_commit_us: Option<u64>,
 }
 
-/// Why a topic can't be had.
+/// Why a topic isn't available.
 #[derive(Debug, Clone, Error)]
 pub enum TopicError {
     /// The name breaks the rules.
@@ -55,8 +69,8 @@ pub enum TopicError {
         /// The name asked for.
         name: String,
     },
-    /// One more topic than the broker's limit.
-    #[error("there are {limit} topics already, the most this broker keeps; use fewer topics")]
+    /// The broker has its maximum number of topics.
+    #[error("this broker has {limit} topics, its maximum; use fewer topics")]
     TooMany {
         /// The limit.
         limit: usize,
@@ -85,6 +99,19 @@ pub fn check_name(name: &str) -> Result<(), TopicError> {
     if valid { Ok(()) } else { Err(TopicError::Name { name: name.chars().take(TOPIC_NAME_BYTES_MAX).collect() }) }
 }
 
+/// Reports that a topic's task has panicked. Its callers get an error; other topics are not affected.
+fn failed(topic: &str, panic: &(dyn Any + Send)) -> TaskState {
+    let text = panic.downcast_ref::<String>().map(String::as_str).or_else(|| panic.downcast_ref::<&str>().copied());
+    let reason = text.unwrap_or("a panic without a message").to_owned();
+    tracing::error!(
+        topic,
+        reason,
+        "this topic has stopped after an internal error and takes no appends until the broker restarts; please report it"
+    );
+    crate::metrics::topic_failed();
+    TaskState::Failed(reason)
+}
+
 impl Topic {
     /// Recovers the topic from the store and starts the task that owns its end.
     pub(crate) async fn open(
@@ -94,7 +121,7 @@ impl Topic {
         config: &Config,
         task: mpsc::Sender<()>,
     ) -> Result<Arc<Topic>, StoreError> {
-        let mut index = Index::default();
+        let mut index = TopicIndex::default();
         let settings = store.settings(&name).await?;
         let listed = store.list(&name, 0).await?;
         index.extend(&listed).map_err(|gap| StoreError::human(format!("topic {name}: {gap}")))?;
@@ -102,16 +129,38 @@ impl Topic {
         let (inbox, waiting) = mpsc::channel(APPEND_QUEUE_MAX);
         let index = Arc::new(RwLock::new(index));
         let appender = Appender::new(name.clone(), store.clone(), clock, config, index.clone(), sender);
+        let (state, state_now) = watch::channel(TaskState::Running);
+        let topic = name.clone();
         tokio::spawn(async move {
-            appender.run(waiting).await;
+            let ended = AssertUnwindSafe(appender.run(waiting)).catch_unwind().await;
+            state.send_replace(match ended {
+                Ok(()) => TaskState::Ended,
+                Err(panic) => failed(&topic, &*panic),
+            });
             drop(task);
         });
         let object_bytes_max = config.object_bytes_max();
         let settings = RwLock::new(settings);
-        Ok(Arc::new(Topic { name, store, index, next_offset, inbox, object_bytes_max, settings }))
+        Ok(Arc::new(Topic { name, store, index, next_offset, inbox, object_bytes_max, task: state_now, settings }))
     }
 
-    /// What [`Topic::set_settings`] stored last, in this run or an earlier one. The broker does not look into it.
+    /// Why the topic takes no appends any more, if its task has panicked: the panic's message. Its records can be read.
+    pub fn failure(&self) -> Option<String> {
+        match &*self.task.borrow() {
+            TaskState::Failed(reason) => Some(reason.clone()),
+            TaskState::Running | TaskState::Ended => None,
+        }
+    }
+
+    /// Waits until the topic's task has ended; then returns the message of its panic, if that was the reason.
+    pub(crate) async fn task_ended(&self) -> Option<String> {
+        let mut state = self.task.clone();
+        // The sender reports the end before it is dropped, except when the runtime shuts down.
+        let _ = state.wait_for(|state| *state != TaskState::Running).await;
+        self.failure()
+    }
+
+    /// What [`Topic::set_settings`] stored last, in this run or an earlier one. The broker doesn't interpret it.
     pub fn settings(&self) -> Option<Bytes> {
         self.settings.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
@@ -137,7 +186,7 @@ impl Topic {
         }
     }
 
-    /// Deletes objects from the topic's front, all of whose records lie below `offset`. Gives the first offset left.
+    /// Deletes objects from the topic's front whose records are all below `offset`. Returns the first offset left.
     pub async fn delete_before(&self, offset: u64) -> Result<u64, StoreError> {
         let offset = offset.min(self.index().next_offset());
         let first_offset = self.store.delete_before(&self.name, offset).await?;
@@ -145,11 +194,11 @@ impl Topic {
         Ok(self.index().first_offset())
     }
 
-    pub(crate) fn index(&self) -> RwLockReadGuard<'_, Index> {
+    pub(crate) fn index(&self) -> RwLockReadGuard<'_, TopicIndex> {
         self.index.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(crate) fn index_mut(&self) -> RwLockWriteGuard<'_, Index> {
+    pub(crate) fn index_mut(&self) -> RwLockWriteGuard<'_, TopicIndex> {
         self.index.write().unwrap_or_else(PoisonError::into_inner)
     }
 }

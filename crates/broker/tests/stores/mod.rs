@@ -1,7 +1,8 @@
 //! Every store under test, each with a way to close and open it again, and objects to put in.
 #![allow(dead_code)] // Each test file uses a part of it.
-#![allow(clippy::unwrap_used)] // A helper of tests that cannot do its work is a failed test.
+#![allow(clippy::unwrap_used, clippy::panic)] // A helper of tests that cannot do its work is a failed test.
 
+pub mod faulty;
 #[path = "../s3_server/mod.rs"]
 pub mod s3_server;
 

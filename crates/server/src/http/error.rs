@@ -130,6 +130,7 @@ impl From<AppendError> for ApiError {
             AppendError::TooLarge { .. } => ApiError::new(StatusCode::PAYLOAD_TOO_LARGE, "append_too_large", message),
             AppendError::Busy => ApiError::wait("topic_busy", message),
             AppendError::Closed => ApiError::wait("shutting_down", message),
+            AppendError::Failed { .. } => ApiError::new(StatusCode::INTERNAL_SERVER_ERROR, "topic_failed", message),
             AppendError::Store(error) => ApiError::of_kind(error.kind, message),
         }
     }

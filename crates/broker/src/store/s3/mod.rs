@@ -10,7 +10,7 @@ mod probe;
 
 use super::cache::{Cache, CacheError, CopyName};
 use super::{Begun, CommitError, FileRange, Known, Listed, Location, ObjectAt, SETTINGS_NAME, Store, StoreError};
-use crate::limits::{FOREIGN_KEYS_TOLD_MAX, SETTINGS_BYTES_MAX};
+use crate::limits::{FOREIGN_KEYS_LOGGED_MAX, SETTINGS_BYTES_MAX};
 use crate::object::{HEADER_BYTES, Object, ObjectError};
 use bucket::{Bucket, tag};
 use bytes::Bytes;
@@ -184,7 +184,7 @@ impl S3Store {
 
     fn tell_foreign(&self, key: &Path) {
         let mut told = self.foreign.lock().unwrap_or_else(PoisonError::into_inner);
-        if told.len() < FOREIGN_KEYS_TOLD_MAX && told.insert(key.to_string()) {
+        if told.len() < FOREIGN_KEYS_LOGGED_MAX && told.insert(key.to_string()) {
             let called = self.bucket.called(key);
             tracing::warn!(key = called, "not an object of Rawline; left alone");
         }

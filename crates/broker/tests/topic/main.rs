@@ -2,21 +2,22 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)] // Helpers of tests may fail the test.
 
+#[path = "../stores/mod.rs"]
 mod stores;
+mod supervise;
 
 use bytes::Bytes;
-use futures_util::future::BoxFuture;
 use rawline_batch::{Batches, Builder, Checker, Codec, Limits};
-use rawline_broker::object::Object;
+use rawline_broker::store::Store;
 use rawline_broker::store::disk::{DiskStore, Durability, Options as DiskOptions};
 use rawline_broker::store::memory::MemoryStore;
-use rawline_broker::store::{Begun, CommitError, Listed, ObjectAt, Store, StoreError};
 use rawline_broker::{
     Broker, Clock, Config, Piece, ReadAnswer, ReadError, ReadRequest, Received, Topic, TopicError, check_name,
 };
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
+use stores::faulty::{Faulty, OnBegin};
 use stores::places;
 
 /// A clock that goes on by a second each time it is asked.
@@ -212,7 +213,7 @@ async fn concurrent_appends_are_dense_and_share_commits() {
 }
 
 #[tokio::test]
-async fn a_commit_waits_for_company_if_told_to() {
+async fn a_commit_waits_for_more_appends_if_configured_to() {
     for place in places().await {
         let config = Config { batch_wait: Duration::from_millis(300), ..Config::new(1) };
         let broker = open_with(place.open().await, config).await;
@@ -230,52 +231,7 @@ async fn a_commit_waits_for_company_if_told_to() {
     }
 }
 
-/// A store whose every commit takes an hour to be confirmed.
-struct Slow(MemoryStore);
-
-impl Store for Slow {
-    fn begin<'a>(&'a self, topic: &'a str, object: Object) -> BoxFuture<'a, Result<Begun, CommitError>> {
-        Box::pin(async move {
-            let Begun { location, confirmed } = self.0.begin(topic, object).await?;
-            let confirmed = Box::pin(async move {
-                tokio::time::sleep(Duration::from_secs(3600)).await;
-                confirmed.await
-            });
-            Ok(Begun { location, confirmed })
-        })
-    }
-
-    fn topics(&self) -> BoxFuture<'_, Result<Vec<String>, StoreError>> {
-        self.0.topics()
-    }
-
-    fn list<'a>(&'a self, topic: &'a str, from: u64) -> BoxFuture<'a, Result<Vec<Listed>, StoreError>> {
-        self.0.list(topic, from)
-    }
-
-    fn get<'a>(
-        &'a self,
-        topic: &'a str,
-        object: ObjectAt,
-        range: std::ops::Range<u64>,
-    ) -> BoxFuture<'a, Result<Bytes, StoreError>> {
-        self.0.get(topic, object, range)
-    }
-
-    fn settings<'a>(&'a self, topic: &'a str) -> BoxFuture<'a, Result<Option<Bytes>, StoreError>> {
-        self.0.settings(topic)
-    }
-
-    fn put_settings<'a>(&'a self, topic: &'a str, settings: Bytes) -> BoxFuture<'a, Result<(), StoreError>> {
-        self.0.put_settings(topic, settings)
-    }
-
-    fn delete_before<'a>(&'a self, topic: &'a str, offset: u64) -> BoxFuture<'a, Result<u64, StoreError>> {
-        self.0.delete_before(topic, offset)
-    }
-}
-
-/// The paused clock goes on only when every task sleeps: a task that spins instead would hold it for ever.
+/// The paused clock goes on only when every task sleeps: a task that spins instead would hold it forever.
 #[test]
 fn a_group_that_waits_for_a_confirmation_sleeps() {
     let (done, is_done) = std::sync::mpsc::channel();
@@ -283,7 +239,10 @@ fn a_group_that_waits_for_a_confirmation_sleeps() {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build().unwrap();
         runtime.block_on(async {
             let config = Config { batch_wait: Duration::from_secs(1), ..Config::new(1) };
-            let broker = open_with(Arc::new(Slow(MemoryStore::new())), config).await;
+            // A store whose every commit takes an hour to be confirmed.
+            let mut store = Faulty::new(Arc::new(MemoryStore::new()));
+            store.on_begin = Box::new(|_, _| OnBegin::ConfirmAfter(Duration::from_secs(3600)));
+            let broker = open_with(Arc::new(store), config).await;
             let topic = broker.topic_or_create("t").await.unwrap();
             let append = |number| {
                 let (topic, bytes) = (topic.clone(), batch(&[record(number)], Codec::None));

@@ -1,0 +1,112 @@
+//! A store whose requests fail, wait or panic as a test says.
+
+use super::*;
+use bytes::Bytes;
+use futures_util::future::BoxFuture;
+use rawline_broker::store::{Begun, CommitError, FileRange, StoreError};
+use std::ops::Range;
+use std::time::Duration;
+
+/// What happens to a commit.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum OnBegin {
+    Pass,
+    /// The store's future panics.
+    Panic(&'static str),
+    /// It is confirmed only after this time.
+    ConfirmAfter(Duration),
+    /// It is stored, but the response says that another writer was first.
+    LoseResponse,
+    /// It is not stored.
+    Fail,
+}
+
+type Rule<T> = Box<dyn Fn(&str, u64) -> T + Send + Sync>;
+
+/// Passes requests on to another store, except as its rules say. Each gets the topic and the object's first offset.
+pub struct Faulty {
+    pub store: Arc<dyn Store>,
+    pub on_begin: Rule<OnBegin>,
+    /// Changes the bytes that a read returns, which begin at this position of the object.
+    pub on_get: Box<dyn Fn(u64, u64, Bytes) -> Bytes + Send + Sync>,
+    /// How long a read of an object takes.
+    pub get_delay: Rule<Duration>,
+}
+
+impl Faulty {
+    pub fn new(store: Arc<dyn Store>) -> Faulty {
+        Faulty {
+            store,
+            on_begin: Box::new(|_, _| OnBegin::Pass),
+            on_get: Box::new(|_, _, bytes| bytes),
+            get_delay: Box::new(|_, _| Duration::ZERO),
+        }
+    }
+}
+
+impl Store for Faulty {
+    fn begin<'a>(&'a self, topic: &'a str, object: Object) -> BoxFuture<'a, Result<Begun, CommitError>> {
+        let act = (self.on_begin)(topic, object.header.first_offset);
+        Box::pin(async move {
+            match act {
+                OnBegin::Panic(message) => panic!("{message}"),
+                OnBegin::Fail => return Err(StoreError::wait("the store is down for a moment; retry").into()),
+                OnBegin::Pass | OnBegin::ConfirmAfter(_) | OnBegin::LoseResponse => {}
+            }
+            let Begun { location, confirmed } = self.store.begin(topic, object).await?;
+            match act {
+                OnBegin::LoseResponse => {
+                    confirmed.await.map_or_else(|error| Err(error.into()), |()| Err(CommitError::Exists))
+                }
+                OnBegin::ConfirmAfter(pause) => {
+                    let confirmed = Box::pin(async move {
+                        tokio::time::sleep(pause).await;
+                        confirmed.await
+                    });
+                    Ok(Begun { location, confirmed })
+                }
+                _ => Ok(Begun { location, confirmed }),
+            }
+        })
+    }
+
+    fn topics(&self) -> BoxFuture<'_, Result<Vec<String>, StoreError>> {
+        self.store.topics()
+    }
+
+    fn list<'a>(&'a self, topic: &'a str, from: u64) -> BoxFuture<'a, Result<Vec<Listed>, StoreError>> {
+        self.store.list(topic, from)
+    }
+
+    fn get<'a>(
+        &'a self,
+        topic: &'a str,
+        object: ObjectAt,
+        range: Range<u64>,
+    ) -> BoxFuture<'a, Result<Bytes, StoreError>> {
+        let delay = (self.get_delay)(topic, object.first_offset);
+        Box::pin(async move {
+            if !delay.is_zero() {
+                tokio::time::sleep(delay).await;
+            }
+            let bytes = self.store.get(topic, object, range.clone()).await?;
+            Ok((self.on_get)(object.first_offset, range.start, bytes))
+        })
+    }
+
+    fn settings<'a>(&'a self, topic: &'a str) -> BoxFuture<'a, Result<Option<Bytes>, StoreError>> {
+        self.store.settings(topic)
+    }
+
+    fn put_settings<'a>(&'a self, topic: &'a str, settings: Bytes) -> BoxFuture<'a, Result<(), StoreError>> {
+        self.store.put_settings(topic, settings)
+    }
+
+    fn file_of(&self, bytes: &[u8]) -> Option<FileRange> {
+        self.store.file_of(bytes)
+    }
+
+    fn delete_before<'a>(&'a self, topic: &'a str, offset: u64) -> BoxFuture<'a, Result<u64, StoreError>> {
+        self.store.delete_before(topic, offset)
+    }
+}
