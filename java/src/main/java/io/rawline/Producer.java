@@ -32,9 +32,9 @@ import java.util.concurrent.locks.ReentrantLock;
  *         (until full, or linger)          (all that is sealed by then)
  * </pre>
  *
- * <p><b>At least once.</b> When a connection breaks after a request was sent, the producer can't know whether the broker
- * carried it out, and sends it again. If only the response was lost, the request's records are then stored twice, the
- * copies next to each other.
+ * <p><b>At least once.</b> When a connection breaks after a request was sent, the producer can't know whether the
+ * broker carried it out, and sends it again. If only the response was lost, the request's records are then stored
+ * twice, the copies next to each other.
  *
  * <p><b>Failure.</b> When a request is refused, or its retries are exhausted, the producer stops: records that are not
  * in flight are not sent, so that no later record takes the place of a missing one. From then on every receipt,
@@ -186,8 +186,8 @@ public final class Producer implements AutoCloseable {
     }
 
     /**
-     * Flushes and ends the producer. It also ends the producer if it throws: records that are not in flight by then, for
-     * example because the waiting thread was interrupted, are not sent, and their receipts say so.
+     * Flushes and ends the producer. It also ends the producer if it throws: records that are not in flight by then,
+     * for example because the waiting thread was interrupted, are not sent, and their receipts say so.
      */
     @Override
     public void close() {

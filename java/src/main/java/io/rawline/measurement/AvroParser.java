@@ -13,7 +13,7 @@ import java.util.Map;
 import java.util.Set;
 import java.util.regex.Pattern;
 
-/** Reads a schema's JSON, as the Avro specification (1.12) has it. */
+/** Parses a schema's JSON, as defined by the Avro specification (1.12). */
 final class AvroParser {
     private static final Pattern NAME = Pattern.compile("[A-Za-z_][A-Za-z0-9_]*");
     private static final Pattern FULL_NAME = Pattern.compile("[A-Za-z_][A-Za-z0-9_]*(\\.[A-Za-z_][A-Za-z0-9_]*)*");
@@ -27,7 +27,7 @@ final class AvroParser {
         try {
             read = ValueView.of(PlainJson.read(json));
         } catch (ValueException error) {
-            throw wrong("it is no JSON (" + error.getMessage() + ")");
+            throw wrong("it isn't JSON (" + error.getMessage() + ")");
         }
         return new AvroParser().type(read, "");
     }
@@ -44,7 +44,7 @@ final class AvroParser {
         };
     }
 
-    /** A type without parts, or one that was defined before. */
+    /** A primitive type, or one that is already defined. */
     private AvroType named(String name, String logical, String namespace) {
         Kind kind = kind(name);
         if (kind != null && kind.ordinal() <= Kind.STRING.ordinal()) {
@@ -70,16 +70,16 @@ final class AvroParser {
             return type;
         }
         if (kind == Kind.UNION) {
-            throw wrong("a union is written as an array");
+            throw wrong("a union must be an array");
         }
         String within = text(json, "namespace");
         String full = full(text(json, "name"), within.isEmpty() ? namespace : within);
         if (!FULL_NAME.matcher(full).matches()) {
-            throw wrong("\"" + full + "\" is no name of a type");
+            throw wrong("\"" + full + "\" is not a valid name of a type");
         }
         AvroType type = new AvroType(kind, full, logical);
         if (named.put(full, type) != null) {
-            throw wrong("\"" + full + "\" is defined twice");
+            throw wrong("\"" + full + "\" is defined more than once");
         }
         switch (kind) {
             case RECORD ->
@@ -107,7 +107,7 @@ final class AvroParser {
         for (ValueView field : json.get("fields").elements()) {
             String name = text(field, "name");
             if (!NAME.matcher(name).matches() || !seen.add(name)) {
-                throw wrong("\"" + name + "\" is no name of a field, or is there twice");
+                throw wrong("\"" + name + "\" is not a valid name of a field, or a duplicate");
             }
             fields.add(new Field(name, names(field.get("aliases")), type(field.get("type"), namespace)));
         }
@@ -121,7 +121,7 @@ final class AvroParser {
         for (ValueView element : json.elements()) {
             AvroType branch = type(element, namespace);
             if (branch.kind == Kind.UNION || !seen.add(branch.name == null ? branch.kind.avroName() : branch.name)) {
-                throw wrong("a union holds a union, or a type twice");
+                throw wrong("a union contains a union, or a duplicate type");
             }
             branches.add(branch);
         }
@@ -134,7 +134,7 @@ final class AvroParser {
         for (ValueView name : json.elements()) {
             if (name.kind() != io.rawline.value.Kind.STRING
                     || !FULL_NAME.matcher(name.asString()).matches()) {
-                throw wrong("a symbol or an alias is no name");
+                throw wrong("a symbol or an alias is not a valid name");
             }
             names.add(name.asString());
         }
@@ -163,7 +163,7 @@ final class AvroParser {
     }
 
     static MeasurementException wrong(String reason) {
-        return new MeasurementException("the schema can't be read: " + reason + "; give the schema that wrote the"
-                + " messages, as the Avro specification has it");
+        return new MeasurementException("invalid schema: " + reason + "; pass the schema that wrote the"
+                + " messages, as defined by the Avro specification");
     }
 }

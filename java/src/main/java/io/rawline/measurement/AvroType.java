@@ -5,9 +5,9 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Set;
 
-/** A type of an Avro schema; a record may hold itself. */
+/** A type of an Avro schema; a record may contain itself. */
 final class AvroType {
-    /** What there is, in the specification's words. */
+    /** The kinds of types, with the specification's names. */
     enum Kind {
         NULL,
         BOOLEAN,
@@ -33,25 +33,25 @@ final class AvroType {
      * A field of a record.
      *
      * @param name its name
-     * @param aliases names that it had
+     * @param aliases its earlier names
      * @param type its type
      */
     record Field(String name, List<String> aliases, AvroType type) {}
 
     final Kind kind;
-    /** With its namespace; null where the kind has no names. */
+    /** The name with its namespace; null for kinds without a name. */
     final String name;
-    /** The logical type, or nothing. */
+    /** The logical type, or empty. */
     final String logical;
-    /** Of a record. */
+    /** The fields of a record. */
     List<Field> fields = List.of();
-    /** Of an array or a map. */
+    /** The items of an array or a map. */
     AvroType items;
-    /** Of a union. */
+    /** The branches of a union. */
     List<AvroType> branches = List.of();
-    /** Of an enum. */
+    /** The symbols of an enum. */
     List<String> symbols = List.of();
-    /** Of a fixed, in bytes. */
+    /** The size of a fixed, in bytes. */
     int fixedBytes;
 
     AvroType(Kind kind, String name, String logical) {
@@ -60,7 +60,7 @@ final class AvroType {
         this.logical = logical;
     }
 
-    /** The Parsing Canonical Form, of which fingerprints are made. */
+    /** The Parsing Canonical Form, from which fingerprints are computed. */
     String canonical() {
         StringBuilder out = new StringBuilder();
         write(out, new HashSet<>());

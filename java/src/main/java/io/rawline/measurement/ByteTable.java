@@ -6,20 +6,19 @@ import java.nio.ByteOrder;
 import java.util.concurrent.locks.ReentrantLock;
 
 /**
- * A shared table from byte strings to numbers that only grows, within bounds set at its start.
+ * A shared table from byte strings to numbers, which only grows, within limits set when it is created.
  *
  * <ul>
- *   <li><b>Hits take no lock and write nothing</b>: slots are read with acquire, and the bytes behind them never
- *       change.
- *   <li><b>The same bytes have one number in every thread</b>: an insertion looks again under the lock.
- *   <li><b>Nothing is half inserted</b>: an entry is written whole and counted before its slot is stored with release.
- *   <li><b>Full is an answer</b>: entries, bytes and probes are bounded, and all known bytes still resolve.
- *   <li><b>Collisions are excluded</b>: a hash only proposes an entry; all bytes are compared. The hash is seeded, so
- *       that nobody who does not know the seed can choose strings that collide.
+ *   <li><b>Hits take no lock and write nothing</b>: slots are read with acquire, and the entries' bytes never change.
+ *   <li><b>The same bytes have the same number in all threads</b>: an insertion searches again under the lock.
+ *   <li><b>Insertions are atomic</b>: an entry is written and counted before its slot is stored with release.
+ *   <li><b>A full table still works</b>: entries, bytes and probes are limited, and all known bytes are still found.
+ *   <li><b>Collisions are harmless</b>: a hash only proposes an entry; all bytes are compared. The hash is seeded, so
+ *       that nobody without the seed can choose strings that collide.
  * </ul>
  *
- * <p>A slot is 0 while empty, else the upper half of the hash and the entry's place in units of 8 bytes. An entry is
- * its number (4 bytes), its length (4 bytes) and its bytes, filled up to 8.
+ * <p>A slot is 0 while empty, else the upper half of the hash and the entry's position in units of 8 bytes. An entry is
+ * its number (4 bytes), its length (4 bytes) and its bytes, padded to a multiple of 8.
  */
 final class ByteTable {
     /** No entry. */
@@ -32,7 +31,7 @@ final class ByteTable {
     private static final int CHUNK_UNITS_SHIFT = 17;
     private static final int HEADER_BYTES = 8;
 
-    /** How far from its hash's slot an entry may lie; at half load only a chosen collision reaches it. */
+    /** Maximum distance of an entry from its hash's slot; at half load, only chosen collisions reach it. */
     private static final int PROBES_MAX = 256;
 
     private static final VarHandle SLOT = MethodHandles.arrayElementVarHandle(long[].class);
@@ -40,9 +39,9 @@ final class ByteTable {
     private static final VarHandle INT = MethodHandles.byteArrayViewVarHandle(int[].class, ByteOrder.LITTLE_ENDIAN);
 
     private final long[] slots;
-    /** Entries' places in the order of insertion, as unsigned units. */
+    /** Entries' positions in the order of insertion, as unsigned units. */
     private final int[] places;
-    /** Memory that is had as it is filled; written by the lock's holder. */
+    /** Chunks of memory, allocated as they are filled; written under the lock. */
     private final byte[][] chunks;
 
     private final long unitsMax;
@@ -55,7 +54,7 @@ final class ByteTable {
     ByteTable(int entriesMax, long bytesMax, long seed) {
         if (entriesMax < 1 || entriesMax > ENTRIES_MAX || bytesMax < 0 || bytesMax > 32L << 30) {
             throw new IllegalArgumentException("a table of " + entriesMax + " entries in " + bytesMax
-                    + " bytes cannot be had: ask for 1 to " + ENTRIES_MAX + " entries and at most 32 GiB");
+                    + " bytes is out of range; use 1 to " + ENTRIES_MAX + " entries and up to 32 GiB");
         }
         slots = new long[Integer.highestOneBit(2 * entriesMax - 1) << 1];
         places = new int[entriesMax];
@@ -94,7 +93,7 @@ final class ByteTable {
         return mix(hash ^ seed, secret);
     }
 
-    /** Both halves of the product of two words. */
+    /** The exclusive or of both halves of the product of two words. */
     private static long mix(long left, long right) {
         return left * right ^ Math.multiplyHigh(left, right);
     }
@@ -103,14 +102,14 @@ final class ByteTable {
         return (long) LONG.get(bytes, at);
     }
 
-    // To have memory in the cache before it is needed: the results mean nothing, but must be used for something.
+    // Prefetching: loads memory into the cache before it is needed. The results are meaningless, but must be used.
 
-    /** Fetches the slot that the hash leads to first. */
+    /** Prefetches the hash's first slot. */
     long touchSlot(long hash) {
         return slots[(int) hash & slots.length - 1];
     }
 
-    /** Fetches the entry behind that slot, of at most 128 bytes wholly. */
+    /** Prefetches that slot's entry, up to 128 bytes. */
     long touchEntry(long hash) {
         int place = (int) (long) SLOT.getAcquire(slots, (int) hash & slots.length - 1);
         if (place == 0) {
@@ -121,7 +120,7 @@ final class ByteTable {
         return chunk[entry] + chunk[Math.min(entry + 64, CHUNK_BYTES - 1)];
     }
 
-    /** The number of these bytes, whose hash is given; {@link #NONE} if there is none. */
+    /** The number of these bytes with this hash; {@link #NONE} if there is none. */
     int find(long hash, byte[] bytes, int at, int length) {
         int mask = slots.length - 1;
         for (int step = 0; step < PROBES_MAX; step++) {
@@ -153,12 +152,15 @@ final class ByteTable {
         return getLong(left, leftAt + length - 8) == getLong(right, rightAt + length - 8);
     }
 
-    /** As {@link #insert}, with the count of entries before it as a new entry's number. */
+    /** As {@link #insert}; a new entry's number is the number of entries before it. */
     int insertNext(long hash, byte[] bytes, int at, int length) {
         return insert(hash, bytes, at, length, NONE);
     }
 
-    /** The number of these bytes, inserted with {@code number} if they are new; {@link #FULL} if there is no room. */
+    /**
+     * The number of these bytes, which are inserted with {@code number} if they are new; {@link #FULL} if there is no
+     * room.
+     */
     int insert(long hash, byte[] bytes, int at, int length, int number) {
         lock.lock();
         try {
@@ -174,7 +176,7 @@ final class ByteTable {
             long place = placeFor(length);
             byte[] chunk = chunks[(int) (place >>> CHUNK_UNITS_SHIFT)];
             if (chunk == null) {
-                // Before anything else changes: there may be no memory.
+                // Before anything else changes, since the allocation may fail.
                 chunk = new byte[CHUNK_BYTES];
                 chunks[(int) (place >>> CHUNK_UNITS_SHIFT)] = chunk;
             }
@@ -206,7 +208,7 @@ final class ByteTable {
         return (HEADER_BYTES + (long) length + 7) / 8;
     }
 
-    /** Where the next entry of this length begins: no entry goes across two chunks. */
+    /** Where the next entry of this length starts: no entry spans two chunks. */
     private long placeFor(int length) {
         long end = unitsUsed + units(length) - 1;
         return unitsUsed >>> CHUNK_UNITS_SHIFT == end >>> CHUNK_UNITS_SHIFT
@@ -214,7 +216,7 @@ final class ByteTable {
                 : end >>> CHUNK_UNITS_SHIFT << CHUNK_UNITS_SHIFT;
     }
 
-    /** Whether bytes of this length, if they are new, have no room; asked by the lock's holder, or as a guess. */
+    /** Whether there is no room for new bytes of this length; without the lock the result is a guess. */
     boolean isFullFor(int length) {
         return count >= places.length
                 || units(length) > 1L << CHUNK_UNITS_SHIFT

@@ -2,7 +2,7 @@ package io.rawline.measurement;
 
 import java.util.Arrays;
 
-/** Measurements as columns; a row is the same place in each. Filled again and again; for one thread at a time. */
+/** Measurements as columns; a row has the same index in each. Reusable; not thread-safe. */
 public final class Columns implements MeasurementSink {
     private int[] series = new int[1024];
     private long[] timeMs = new long[1024];
@@ -37,36 +37,36 @@ public final class Columns implements MeasurementSink {
     }
 
     /**
-     * Rows.
+     * Number of rows.
      *
-     * @return their number
+     * @return 0 or more
      */
     public int rows() {
         return rows;
     }
 
     /**
-     * Series ids of the decoder's table.
+     * The series' ids in the decoder's table.
      *
-     * @return the column itself, of which the first {@link #rows} count, until the next row is added
+     * @return the column's array, of which the first {@link #rows} elements are valid until the next row is added
      */
     public int[] series() {
         return series;
     }
 
     /**
-     * Times as they were written: milliseconds since 1970.
+     * The times, as written: milliseconds since 1970.
      *
-     * @return the column itself, of which the first {@link #rows} count, until the next row is added
+     * @return the column's array, of which the first {@link #rows} elements are valid until the next row is added
      */
     public long[] timeMs() {
         return timeMs;
     }
 
     /**
-     * Values. A long above 2^53 is rounded.
+     * The values. A long above 2^53 is rounded.
      *
-     * @return the column itself, of which the first {@link #rows} count, until the next row is added
+     * @return the column's array, of which the first {@link #rows} elements are valid until the next row is added
      */
     public double[] value() {
         return value;

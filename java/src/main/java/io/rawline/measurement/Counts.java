@@ -1,11 +1,11 @@
 package io.rawline.measurement;
 
 /**
- * What became of a call's messages.
+ * Results of decoding a group of messages.
  *
- * @param messages messages given
- * @param rows of these, handed on
+ * @param messages number of messages
+ * @param rows of these, decoded
  * @param dropped of these, dropped because the series table had no room for their series
- * @param faulty of these, refused because their bytes are wrong
+ * @param faulty of these, refused because they are invalid
  */
 public record Counts(long messages, long rows, long dropped, long faulty) {}

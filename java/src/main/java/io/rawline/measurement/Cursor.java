@@ -5,7 +5,7 @@ import java.nio.charset.CharacterCodingException;
 import java.nio.charset.CharsetDecoder;
 import java.nio.charset.StandardCharsets;
 
-/** Reads Avro's primitive types from a message, every bound checked. */
+/** Reads Avro's primitive types from a message, with all checks. */
 final class Cursor {
     private static final int LONG_BYTES_MAX = 10;
 
@@ -20,7 +20,7 @@ final class Cursor {
         this.end = end;
     }
 
-    /** A zigzag {@code long}; longer than needed is read, as long as it fits into ten bytes and 64 bits. */
+    /** A zigzag {@code long}; an overlong encoding is accepted if it fits into ten bytes and 64 bits. */
     long readLong() {
         long value = 0;
         for (int index = 0; index < LONG_BYTES_MAX; index++) {
@@ -28,7 +28,7 @@ final class Cursor {
                 throw new FaultException(Fault.TRUNCATED, at);
             }
             int next = bytes[at + index];
-            // The tenth byte holds the 64th bit alone.
+            // The tenth byte has only the 64th bit.
             if (index == LONG_BYTES_MAX - 1 && (next & 0xff) > 1) {
                 break;
             }
@@ -59,7 +59,7 @@ final class Cursor {
         return Double.longBitsToDouble(ByteTable.getLong(bytes, fixed(8)));
     }
 
-    /** Passes over so many bytes and gives where they began. */
+    /** Skips bytes and returns where they start. */
     int fixed(int length) {
         if (end - at < length) {
             throw new FaultException(Fault.TRUNCATED, at);
@@ -68,7 +68,7 @@ final class Cursor {
         return at - length;
     }
 
-    /** Takes a string and gives its length; it ends where the cursor then stands. */
+    /** Reads a string and returns its length; it ends at the cursor's new position. */
     int readString() {
         int begin = at;
         long length = readLong();
@@ -92,7 +92,7 @@ final class Cursor {
         }
     }
 
-    /** Passes over bytes of any length, or a string. */
+    /** Skips bytes or a string. */
     void skipBytes(boolean isText) {
         int begin = at;
         long length = readLong();
@@ -119,7 +119,9 @@ final class Cursor {
         return true;
     }
 
-    /** How many entries the next block has, and where it must end; {@link #blockEnd} is -1 if it does not say. */
+    /**
+     * The number of entries of the next block, and where it must end; {@link #blockEnd} is -1 if the block doesn't say.
+     */
     long readBlock() {
         int begin = at;
         long count = readLong();
@@ -136,7 +138,7 @@ final class Cursor {
             }
             blockEnd = at + (int) size;
         }
-        // The least number has no opposite; as one without a sign it is right, and more than there can be.
+        // The minimum has no negation; read as unsigned it is right, and above any possible count.
         return count == Long.MIN_VALUE ? Long.MAX_VALUE : Math.abs(count);
     }
 

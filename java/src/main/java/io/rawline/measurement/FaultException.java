@@ -1,12 +1,12 @@
 package io.rawline.measurement;
 
-/** Leaves the forward reader in the middle of a message; never leaves this package. Without a stack, to be cheap. */
+/** Ends the reading of a message; caught within this package. Has no stack trace, to be cheap. */
 final class FaultException extends RuntimeException {
     private static final long serialVersionUID = 1L;
 
-    /** What is wrong. */
+    /** The error. */
     final Fault fault;
-    /** Where it is, in the array. */
+    /** Its position in the array. */
     final int place;
 
     FaultException(Fault fault, int place) {

@@ -5,8 +5,7 @@ import java.nio.charset.StandardCharsets;
 import java.util.Map;
 
 /**
- * A metric and its tags as they stand in every message of their series, with what stands before it: made once, written
- * again and again. Immutable.
+ * A metric and its tags, encoded once for all messages of their series, with the message's prefix. Immutable.
  */
 public final class Identity {
     private final MeasurementShape shape;
@@ -20,7 +19,7 @@ public final class Identity {
     /**
      * The identity of a series.
      *
-     * @param shape how its messages are written
+     * @param shape the shape of its messages
      * @param metric the metric
      * @param tags the tags, written in the map's order
      * @return the identity

@@ -9,20 +9,20 @@ import java.util.List;
 import java.util.Objects;
 
 /**
- * Decodes measurements of one shape, or of one writer's schema: a series id, a time and a value each. One for each
- * thread; all share one table. Nothing is allocated for a measurement whose metric and tags were seen before.
+ * Decodes measurements of one shape, or of one writer's schema, to a series id, a time and a value each. Each thread
+ * has its own decoder; all share one table. A measurement with a known metric and tags is decoded without allocation.
  *
  * <p>A message is a metric and tags, which repeat, then a time and a value, which change. The last two are read <b>from
- * the message's end</b>: in a variable-length integer every byte but the last has its high bit set. What is before them
- * is looked up whole among the encodings seen before: one hash, one comparison of all bytes. Found, the message is
- * valid, for the reader that goes forward with every check would take the same steps as it did on the message that was
- * remembered. Not found, it is read forward, and its encoding remembered.
+ * the message's end</b>: in a variable-length integer every byte except the last has its high bit set. The bytes before
+ * them are looked up among the known encodings: one hash, one comparison of all bytes. If they are found, the message
+ * is valid, because the forward reader with all checks would take the same steps as for the message that was
+ * remembered. If not, the message is read forward, and its encoding is remembered.
  *
- * <p>Messages are taken in blocks, and each block in three passes, since with a million series each look-up misses the
- * cache twice: each pass asks for the memory that the next one needs.
+ * <p>Messages are decoded in blocks, and each block in three passes: with a million series each lookup misses the cache
+ * twice, so each pass prefetches the memory that the next one needs.
  */
 public final class MeasurementDecoder {
-    /** Faults described in full for each call; the others are counted. */
+    /** Maximum number of faults described per call; the others are only counted. */
     public static final int FAULTS_MAX = 8;
 
     private static final int BLOCK = 64;
@@ -31,40 +31,40 @@ public final class MeasurementDecoder {
     private final SeriesTable table;
     private final ByteTable encodings;
     private final byte[] head;
-    /** The value's, or null where each message is read as its writer's schema says. */
+    /** The value's type, or null if each message is read by its writer's schema. */
     private final ValueType type;
-    /** Null where there is a type. */
+    /** Null if there is a type. */
     private final SchemaReader reader;
 
     private final Tail tail = new Tail();
     private final Scratch scratch = new Scratch();
     private final List<MessageFault> faults = new ArrayList<>(FAULTS_MAX);
 
-    /** The messages of a block: where they begin and end in one array. */
+    /** The messages of a block: where they start and end in one array. */
     private final int[] begins = new int[BLOCK];
 
     private final int[] ends = new int[BLOCK];
-    /** Where time begins, or {@link #FORWARD}; the hash of what is before it; time and value. */
+    /** Where the time starts, or {@link #FORWARD}; the hash of the bytes before it; time and value. */
     private final int[] tails = new int[BLOCK];
 
     private final long[] hashes = new long[BLOCK];
     private final long[] times = new long[BLOCK];
     private final double[] values = new double[BLOCK];
-    /** Copies of messages that lie in no accessible array. */
+    /** Copies of messages without an accessible array. */
     private byte[] copy = new byte[BLOCK * 128];
 
     private long messages;
     private long rows;
     private long dropped;
     private long faulty;
-    /** Keeps the passes that only ask from being left out. */
+    /** Prevents the compiler from removing the prefetches. */
     private long touched;
 
     /**
      * A decoder of messages of this shape.
      *
      * @param shape the shape
-     * @param table gives the series their ids
+     * @param table assigns the series' ids
      */
     public MeasurementDecoder(MeasurementShape shape, SeriesTable table) {
         this.table = Objects.requireNonNull(table);
@@ -75,11 +75,11 @@ public final class MeasurementDecoder {
     }
 
     /**
-     * A decoder of messages that another schema wrote. Where that has the fields of a {@link MeasurementShape} in its
-     * order and no others, they are read as fast; else from the front, field by field.
+     * A decoder of messages that another schema wrote. If it has the fields of a {@link MeasurementShape} in its order
+     * and no others, decoding is as fast; else messages are read forward, field by field.
      *
      * @param schema the writer's schema
-     * @param table gives the series their ids
+     * @param table assigns the series' ids
      */
     public MeasurementDecoder(WriterSchema schema, SeriesTable table) {
         this.table = Objects.requireNonNull(table);
@@ -90,12 +90,12 @@ public final class MeasurementDecoder {
     }
 
     /**
-     * Decodes records to their end. Bad ones and those without room are counted and left out.
+     * Decodes all records. Invalid ones, and those without room in the table, are counted and skipped.
      *
      * @param records the records, each one message
-     * @param out takes the measurements, in order
-     * @return what became of them
-     * @throws BatchException a compressed batch can't be unpacked; {@code out} has all that came before it
+     * @param out receives the measurements, in order
+     * @return their numbers
+     * @throws BatchException a compressed batch can't be decompressed; {@code out} has all records before it
      */
     public Counts decode(Records records, MeasurementSink out) {
         start();
@@ -119,14 +119,14 @@ public final class MeasurementDecoder {
     }
 
     /**
-     * Decodes messages that lie one behind the other.
+     * Decodes messages that lie back to back.
      *
      * @param block an array that holds them
-     * @param offset where the first begins
+     * @param offset where the first starts
      * @param lengths their lengths in bytes
-     * @param count how many there are
-     * @param out takes the measurements, in order
-     * @return what became of them
+     * @param count their number
+     * @param out receives the measurements, in order
+     * @return their numbers
      */
     public Counts decode(byte[] block, int offset, int[] lengths, int count, MeasurementSink out) {
         start();
@@ -144,11 +144,11 @@ public final class MeasurementDecoder {
     }
 
     /**
-     * Decodes one message, between the buffer's position and limit, which stay where they are.
+     * Decodes one message, between the buffer's position and limit, which are not changed.
      *
      * @param message the message
-     * @param out takes the measurement
-     * @return whether there is one; if not, {@link #faults} says why, or nothing where the table is full
+     * @param out receives the measurement
+     * @return whether it was decoded; if not, {@link #faults} says why, or is empty if the table is full
      */
     public boolean decode(ByteBuffer message, MeasurementSink out) {
         start();
@@ -168,16 +168,16 @@ public final class MeasurementDecoder {
     }
 
     /**
-     * The first faults of the last call, at most {@link #FAULTS_MAX}.
+     * The first faults of the last call, up to {@link #FAULTS_MAX}.
      *
-     * @return a list that the next call changes
+     * @return a list, valid until the next call
      */
     public List<MessageFault> faults() {
         return java.util.Collections.unmodifiableList(faults);
     }
 
     /**
-     * The table that gives the series their ids.
+     * The table that assigns the series' ids.
      *
      * @return the table
      */
@@ -185,7 +185,7 @@ public final class MeasurementDecoder {
         return table;
     }
 
-    /** Goes to the next record; what came before one that can't be had is decoded before the error goes on. */
+    /** Goes to the next record. If it can't be decompressed, decodes the records before it and rethrows the error. */
     private boolean hasNext(Records records, int count, MeasurementSink out) {
         try {
             return records.next();
@@ -256,7 +256,7 @@ public final class MeasurementDecoder {
         return end - begin >= head.length && Arrays.equals(bytes, begin, begin + head.length, head, 0, head.length);
     }
 
-    /** Reads a message from the front, with every check. */
+    /** Reads a message forward, with all checks. */
     private void readForward(byte[] bytes, int begin, int end, long number, MeasurementSink out) {
         Cursor cursor = scratch.cursor;
         cursor.reset(bytes, begin, end);
@@ -279,7 +279,7 @@ public final class MeasurementDecoder {
                     };
             scratch.field = "end";
             cursor.finish();
-            // Only now: a bad message leaves nothing in the table.
+            // Only now, so that an invalid message leaves nothing in the table.
             int series = table.learn(scratch);
             if (series < 0) {
                 dropped++;
@@ -306,7 +306,7 @@ public final class MeasurementDecoder {
         int length = reader.identityLength;
         int series = encodings.find(encodings.hash(reader.identity, 0, length), reader.identity, 0, length);
         if (series < 0) {
-            // What was just written there is right.
+            // The identity was just encoded, so it is valid.
             scratch.cursor.reset(reader.identity, 0, length);
             scratch.readIdentity();
             series = table.learn(scratch);

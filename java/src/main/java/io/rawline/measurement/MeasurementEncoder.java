@@ -5,7 +5,7 @@ import java.util.Arrays;
 import java.util.Map;
 
 /**
- * Writes measurements as Avro records, one after the other in memory that is used again. For one thread at a time.
+ * Encodes measurements as Avro records, in memory that is reused. Not thread-safe.
  *
  * <pre>{@code
  * MeasurementEncoder encoder = new MeasurementEncoder(MeasurementShape.DEFAULT);
@@ -28,36 +28,36 @@ public final class MeasurementEncoder {
     }
 
     /**
-     * One measurement.
+     * Encodes a measurement.
      *
      * @param metric the metric
      * @param tags the tags
      * @param timeMs milliseconds since 1970
      * @param value the value
-     * @return its bytes, until the next call; a series that comes again is cheaper with an {@link Identity}
-     * @throws IllegalArgumentException if the value is no number of the shape's type
+     * @return its bytes, valid until the next call; for a repeated series, an {@link Identity} is faster
+     * @throws IllegalArgumentException the value isn't a number of the shape's type
      */
     public ByteBuffer encode(String metric, Map<String, String> tags, long timeMs, double value) {
         return encode(Identity.of(shape, metric, tags), timeMs, value);
     }
 
     /**
-     * One measurement. Nothing is allocated.
+     * Encodes a measurement, without allocation.
      *
      * @param identity the metric and tags, made for this encoder's shape
      * @param timeMs milliseconds since 1970
      * @param value the value
-     * @return its bytes, until the next call
-     * @throws IllegalArgumentException if the value is no number of the shape's type, or the identity of another shape
+     * @return its bytes, valid until the next call
+     * @throws IllegalArgumentException the value isn't a number of the shape's type, or the identity has another shape
      */
     public ByteBuffer encode(Identity identity, long timeMs, double value) {
         ValueType type = shape.value();
         if (type == ValueType.INT || type == ValueType.LONG) {
             long whole = (long) value;
-            // 2^63 itself becomes one less, which as a real is 2^63 again.
+            // 2^63 becomes 2^63 - 1, which as a double is 2^63 again.
             if (whole != value || whole == Long.MAX_VALUE) {
-                throw new IllegalArgumentException("the value " + value + " is no " + type.avroName()
-                        + "; give a whole number, or use a shape of doubles");
+                throw new IllegalArgumentException("the value " + value + " isn't a valid " + type.avroName()
+                        + "; use a whole number, or a shape of doubles");
             }
             return encode(identity, timeMs, whole);
         }
@@ -69,13 +69,13 @@ public final class MeasurementEncoder {
     }
 
     /**
-     * One measurement whose value is a whole number. Nothing is allocated.
+     * Encodes a measurement whose value is a whole number, without allocation.
      *
      * @param identity the metric and tags, made for this encoder's shape
      * @param timeMs milliseconds since 1970
      * @param value the value
-     * @return its bytes, until the next call
-     * @throws IllegalArgumentException if the value is no number of the shape's type, or the identity of another shape
+     * @return its bytes, valid until the next call
+     * @throws IllegalArgumentException the value isn't a number of the shape's type, or the identity has another shape
      */
     public ByteBuffer encode(Identity identity, long timeMs, long value) {
         ValueType type = shape.value();
@@ -83,7 +83,7 @@ public final class MeasurementEncoder {
             return encode(identity, timeMs, (double) value);
         }
         if (type == ValueType.INT && value != (int) value) {
-            throw new IllegalArgumentException("the value " + value + " is no int; use a shape of longs");
+            throw new IllegalArgumentException("the value " + value + " isn't a valid int; use a shape of longs");
         }
         int at = begin(identity, timeMs);
         return finish(Varint.put(value, bytes, at));
@@ -91,7 +91,7 @@ public final class MeasurementEncoder {
 
     private int begin(Identity identity, long timeMs) {
         if (identity.shape() != shape) {
-            throw new IllegalArgumentException("the identity was made for another shape; make it with this encoder's");
+            throw new IllegalArgumentException("the identity has another shape; create it with this encoder's");
         }
         byte[] head = identity.bytes();
         if (bytes.length < head.length + 2 * Varint.BYTES_MAX) {

@@ -4,11 +4,11 @@ import java.nio.charset.StandardCharsets;
 import java.util.Objects;
 
 /**
- * How measurements are written: what stands before each message, and the type of its value. The record is a metric
- * (string), tags (a map of strings), a time (long, milliseconds since 1970) and a value, in this order.
+ * How measurements are encoded: the prefix of each message, and the type of its value. The record is a metric (string),
+ * tags (a map of strings), a time (long, milliseconds since 1970) and a value, in this order.
  */
 public final class MeasurementShape {
-    /** The schema of measurements: what a new one is written with. */
+    /** The default schema of measurements. */
     public static final String MEASUREMENT_SCHEMA =
             """
             {"type":"record","name":"Measurement","namespace":"rawline",\
@@ -17,7 +17,7 @@ public final class MeasurementShape {
             {"name":"logtime","type":{"type":"long","logicalType":"timestamp-millis"}},\
             {"name":"value","type":"double"}]}""";
 
-    /** {@link #MEASUREMENT_SCHEMA}, named by its fingerprint. */
+    /** {@link #MEASUREMENT_SCHEMA}, identified by its fingerprint. */
     public static final MeasurementShape DEFAULT = singleObject(ValueType.DOUBLE);
 
     private static final long FINGERPRINT_EMPTY = 0xc15d_213a_a4d7_a795L;
@@ -31,7 +31,7 @@ public final class MeasurementShape {
     }
 
     /**
-     * Messages with nothing before them.
+     * Messages without a prefix.
      *
      * @param value the value's type
      * @return the shape
@@ -41,7 +41,7 @@ public final class MeasurementShape {
     }
 
     /**
-     * Messages that name their schema by a fingerprint: {@code C3 01} and 8 bytes, little-endian. The schema is
+     * Messages with a fingerprint of the schema: {@code C3 01} and 8 bytes, little-endian. The schema is
      * {@link #MEASUREMENT_SCHEMA}, or the same with another type of value.
      *
      * @param value the value's type
@@ -57,7 +57,7 @@ public final class MeasurementShape {
     }
 
     /**
-     * Messages that name their schema by this fingerprint.
+     * Messages with this fingerprint of the schema.
      *
      * @param fingerprint the CRC-64-AVRO of the schema's canonical form
      * @param value the value's type
@@ -74,9 +74,9 @@ public final class MeasurementShape {
     }
 
     /**
-     * Messages that name their schema by its number in a registry: {@code 00} and 4 bytes, big-endian.
+     * Messages with the schema's id in a registry: {@code 00} and 4 bytes, big-endian.
      *
-     * @param number the schema's number
+     * @param number the schema's id
      * @param value the value's type
      * @return the shape
      */
@@ -88,7 +88,7 @@ public final class MeasurementShape {
     /**
      * The fingerprint of a schema.
      *
-     * @param canonical its Parsing Canonical Form, as the Avro specification has it
+     * @param canonical its Parsing Canonical Form, as defined by the Avro specification
      * @return its CRC-64-AVRO
      */
     public static long fingerprint(String canonical) {
@@ -111,7 +111,7 @@ public final class MeasurementShape {
         return value;
     }
 
-    /** What stands before each message, not to be changed. */
+    /** The prefix of each message; callers must not change it. */
     byte[] head() {
         return head;
     }

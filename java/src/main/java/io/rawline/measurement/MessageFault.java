@@ -3,11 +3,11 @@ package io.rawline.measurement;
 /**
  * A message that was refused.
  *
- * @param number the message's place among those of the call, from 0
- * @param field the field: {@code frame}, {@code metric}, {@code tags}, {@code time}, {@code value}, the writer's own
- *     name of a field that no measurement has, or {@code end} for what follows
- * @param position the byte of the message where the bad value begins
- * @param fault what is wrong there
+ * @param number the message's index in the call, from 0
+ * @param field the field: {@code frame}, {@code metric}, {@code tags}, {@code time}, {@code value}, the writer's name
+ *     of another field, or {@code end} for bytes after the last field
+ * @param position the byte of the message where the invalid value starts
+ * @param fault the error
  */
 public record MessageFault(long number, String field, int position, Fault fault) {
     @Override

@@ -4,10 +4,13 @@ import io.rawline.measurement.AvroType.Field;
 import io.rawline.measurement.AvroType.Kind;
 
 /**
- * Reads messages as their writer's schema says, field by field and every check made, and keeps what a measurement has.
+ * Reads messages by their writer's schema, field by field and with all checks, and keeps a measurement's fields.
  */
 final class SchemaReader {
-    /** As in {@code crates/avro}: deeper, or of more parts, no message is read, whatever its schema allows. */
+    /**
+     * The same limits as in {@code crates/avro}: deeper messages, or those with more parts, are refused, whatever the
+     * schema.
+     */
     private static final int DEPTH_MAX = 64;
 
     private static final int PARTS_MAX = 1 << 20;
@@ -25,7 +28,7 @@ final class SchemaReader {
 
     long timeMs;
     double value;
-    /** Metric and tags as the measurement's own schema has them, from 0 to {@link #identityLength}. */
+    /** Metric and tags, encoded by the measurement's default schema, from 0 to {@link #identityLength}. */
     byte[] identity = new byte[256];
 
     int identityLength;
@@ -34,7 +37,7 @@ final class SchemaReader {
         this.schema = schema;
     }
 
-    /** Reads the message whose body lies between two places. */
+    /** Reads the message whose body lies between two positions. */
     void read(byte[] bytes, int begin, int end) {
         cursor.reset(bytes, begin, end);
         tagCount = 0;
@@ -75,7 +78,7 @@ final class SchemaReader {
         }
     }
 
-    /** The type of what is there: a union's branch, which must be one that can be read. */
+    /** The type of the value: a union's branch, which must be readable. */
     private AvroType held(int role, AvroType type) {
         if (type.kind != Kind.UNION) {
             return type;
@@ -135,7 +138,7 @@ final class SchemaReader {
         }
     }
 
-    /** Passes over a value that no measurement has. */
+    /** Skips a value of another field. */
     private void skip(AvroType type, int depth) {
         if (depth > DEPTH_MAX) {
             throw new FaultException(Fault.PARTS, cursor.at);
@@ -199,7 +202,7 @@ final class SchemaReader {
     }
 
     private void reserve(int more) {
-        // At most some 32 MiB: as many strings as there may be tags, each no longer than a string may be.
+        // Up to about 32 MiB: the maximum number of tags times the maximum length of a string.
         if (identityLength + more > identity.length) {
             identity = java.util.Arrays.copyOf(identity, Math.max(2 * identity.length, identityLength + more));
         }

@@ -2,7 +2,7 @@ package io.rawline.measurement;
 
 import java.util.Arrays;
 
-/** Where the parts of one metric and its tags lie: what the long way to a series keeps between calls. */
+/** Positions of a metric and its tags in a message: reused by the forward reader. */
 final class Scratch {
     final Cursor cursor = new Cursor();
     /** The field that is being read. */
@@ -12,7 +12,7 @@ final class Scratch {
     int identityEnd;
     int metricAt;
     int metricLength;
-    /** How many tags there are, and, of those that count, their order by key. */
+    /** Number of tags, and the order by key of those that count. */
     int tags;
 
     final int[] order = new int[SeriesTable.TAGS_MAX];
@@ -23,7 +23,7 @@ final class Scratch {
     /** The series' key: the ids of the metric and of each tag's key and value. */
     final byte[] key = new byte[4 + 8 * SeriesTable.TAGS_MAX];
 
-    /** Reads a metric and a map of tags from the cursor on, every bound, count and string checked. */
+    /** Reads a metric and a map of tags at the cursor, with all checks. */
     void readIdentity() {
         field = "metric";
         identityAt = cursor.at;
@@ -55,7 +55,7 @@ final class Scratch {
         identityEnd = cursor.at;
     }
 
-    /** Puts the tags in the order of their keys; of a key that is there twice the last one stays. */
+    /** Sorts the tags by key; of duplicate keys the last one counts. */
     void sort() {
         int sorted = 0;
         for (int tag = 0; tag < tags; tag++) {

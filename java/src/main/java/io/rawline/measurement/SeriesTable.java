@@ -4,19 +4,19 @@ import java.util.LinkedHashMap;
 import java.util.Map;
 
 /**
- * Series: metric and tags in any order to a dense id from 0, and back. Every method may be called from any thread at
- * any time; one table is shared by all decoders.
+ * Maps series, a metric and tags in any order, to dense ids from 0, and back. Thread-safe; all decoders share one
+ * table.
  *
- * <p>A series is a metric and a set of tags, each key once; of a key that is there twice the last counts. On the wire
- * it has many encodings. Three tables, each with the contract of {@link StringInterner}: the strings; the series by
- * their strings' ids, sorted by key; and the encodings' bytes as they came. An encoding seen before costs one hash and
- * one look-up, after which all its bytes are compared; a new one is read once the long way.
+ * <p>A series is a metric and a set of tags without duplicate keys; of duplicate keys the last one counts. On the wire
+ * it has many encodings. There are three tables, each with the contract of {@link StringInterner}: the strings; the
+ * series by their strings' ids, sorted by key; and the encodings' bytes, unchanged. A known encoding costs one hash,
+ * one lookup and one comparison of all bytes; a new one is read forward once.
  *
- * <p>Without room for a series or its strings a message is dropped and counted. Without room for an encoding it takes
- * the long way each time. Nothing waits.
+ * <p>Without room for a series or its strings, a message is dropped and counted. Without room for an encoding, the
+ * message is read forward each time. Nothing waits.
  */
 public final class SeriesTable {
-    /** Most tags a message may have, repeated keys counted. */
+    /** Maximum number of tags of a message, duplicate keys included. */
     public static final int TAGS_MAX = 256;
 
     private static final int ID_BYTES = 4;
@@ -26,11 +26,11 @@ public final class SeriesTable {
     private final ByteTable encodings;
 
     /**
-     * A table with room for so many series of ordinary size: two encodings each of 112 bytes, 12 tags, and as many
+     * A table with room for a number of series of ordinary size: two encodings each of 112 bytes, 12 tags, and as many
      * different strings as series, of 40 bytes.
      *
-     * @param seriesMax series it may hold
-     * @throws IllegalArgumentException if it is less than 1 or more than 2^27
+     * @param seriesMax maximum number of series
+     * @throws IllegalArgumentException it is less than 1 or more than 2^27
      */
     public SeriesTable(int seriesMax) {
         this(seriesMax, new java.security.SecureRandom().nextLong());
@@ -39,15 +39,15 @@ public final class SeriesTable {
     /**
      * As {@link #SeriesTable(int)}, with a known seed, for tests that must be repeatable.
      *
-     * @param seriesMax series it may hold
-     * @param seed goes into the hashes
-     * @throws IllegalArgumentException if the series are less than 1 or more than 2^27
+     * @param seriesMax maximum number of series
+     * @param seed the seed of the hashes
+     * @throws IllegalArgumentException {@code seriesMax} is less than 1 or more than 2^27
      */
     public SeriesTable(int seriesMax, long seed) {
         if (seriesMax < 1 || seriesMax > 1 << 27) {
-            throw new IllegalArgumentException(seriesMax + " series cannot be had; ask for 1 to " + (1 << 27));
+            throw new IllegalArgumentException(seriesMax + " series is out of range; use 1 to " + (1 << 27));
         }
-        // Small tables get room for long strings all the same.
+        // Small tables have room for long strings too.
         long spare = 2 << 20;
         strings = new StringInterner(seriesMax + (1 << 14), spare + seriesMax * 48L, seed);
         series = new ByteTable(seriesMax, spare + seriesMax * 112L, seed + 1);
@@ -60,7 +60,8 @@ public final class SeriesTable {
      * @param metric the metric
      * @param tags the tags
      * @return the id
-     * @throws MeasurementException if it is new and there is no room, has too many tags or too long a string
+     * @throws MeasurementException the series is new and there is no room for it, or it has too many tags or a string
+     *     that is too long
      */
     public int intern(String metric, Map<String, String> tags) {
         Identity identity = Identity.of(MeasurementShape.bare(ValueType.LONG), metric, tags);
@@ -68,7 +69,7 @@ public final class SeriesTable {
         byte[] bytes = identity.bytes();
         int id = read(scratch, bytes, 0, bytes.length) ? learn(scratch) : ByteTable.FULL;
         if (id == ByteTable.FULL) {
-            throw new MeasurementException("the series table is full: start again with room for more series");
+            throw new MeasurementException("the series table is full; create one with room for more series");
         }
         return id;
     }
@@ -83,14 +84,13 @@ public final class SeriesTable {
         }
     }
 
-    /** The encodings, for a decoder that looks up many at once. */
+    /** The encodings, for a decoder that looks up many together. */
     ByteTable encodings() {
         return encodings;
     }
 
     /**
-     * The id of the series that was just read; its encoding is remembered if there is room. {@link ByteTable#FULL}
-     * without.
+     * The id of the series that was just read, or {@link ByteTable#FULL}; its encoding is remembered if there is room.
      */
     int learn(Scratch scratch) {
         scratch.sort();
@@ -104,7 +104,7 @@ public final class SeriesTable {
     }
 
     private int canonical(Scratch scratch) {
-        // Once no series has room, new strings are not taken in either: they could serve none.
+        // Without room for series, new strings are not added either: no series could use them.
         boolean isFull = series.isFullFor(ID_BYTES);
         byte[] bytes = scratch.cursor.bytes;
         byte[] key = scratch.key;
@@ -124,7 +124,7 @@ public final class SeriesTable {
         return id >= 0 ? id : series.insertNext(hash, key, 0, length);
     }
 
-    /** Appends a string's id and gives where it ends; below 0 if the string has none. */
+    /** Appends a string's id and returns where it ends; negative if the string has none. */
     private int putId(byte[] key, int at, byte[] bytes, int from, int length, boolean isFull) {
         int id = isFull ? strings.find(bytes, from, length) : strings.internChecked(bytes, from, length);
         if (id < 0) {
@@ -138,18 +138,18 @@ public final class SeriesTable {
     }
 
     /**
-     * Series held; ids are all numbers below it.
+     * Number of series; all smaller numbers are ids.
      *
-     * @return their number
+     * @return 0 or more
      */
     public int size() {
         return series.size();
     }
 
     /**
-     * Encodings remembered.
+     * Number of known encodings.
      *
-     * @return their number
+     * @return 0 or more
      */
     public int encodingsSize() {
         return encodings.size();
@@ -168,7 +168,7 @@ public final class SeriesTable {
      * The metric of a series.
      *
      * @param id the series' id
-     * @return its metric; null if the id was not given yet
+     * @return its metric; null if there is no such id
      */
     public String metric(int id) {
         byte[] key = series.get(id);
@@ -179,7 +179,7 @@ public final class SeriesTable {
      * The tags of a series.
      *
      * @param id the series' id
-     * @return its tags, sorted by key, each key once; null if the id was not given yet
+     * @return its tags, sorted by key; null if there is no such id
      */
     public Map<String, String> tags(int id) {
         byte[] key = series.get(id);

@@ -5,31 +5,32 @@ import java.nio.charset.CharacterCodingException;
 import java.nio.charset.StandardCharsets;
 
 /**
- * Strings to dense ids from 0 and back, shared by all threads: every method may be called from any thread at any time.
+ * Maps strings to dense ids from 0, and back. Thread-safe.
  *
  * <ul>
- *   <li>The same bytes have the same id in every thread; an id never changes and is never used again.
+ *   <li>The same bytes have the same id in every thread; an id never changes and is never reused.
  *   <li>Finding a known string takes no lock, writes nothing and allocates nothing.
  *   <li>A new string takes one short lock and is checked to be UTF-8.
- *   <li>A string that has no room is refused at once, nothing of it is kept, and every known string still resolves.
- *   <li>Probing is bounded, the hash is seeded, and bytes are compared in full: different strings never share an id.
+ *   <li>A string without room is refused and leaves nothing behind; every known string is still found.
+ *   <li>Probing is limited, the hash is seeded, and all bytes are compared: different strings never share an id.
  * </ul>
  */
 public final class StringInterner {
-    /** Longest string that is interned, in bytes. */
+    /** Maximum length of a string in bytes. */
     public static final int STRING_BYTES_MAX = 64 << 10;
 
     private final ByteTable table;
-    /** Strings that were asked for once; whoever comes second may make the same again. */
+    /** Decoded strings; threads that race may decode one more than once. */
     private final String[] texts;
 
     /**
      * An empty interner.
      *
-     * @param stringsMax strings it may hold
-     * @param bytesMax memory for their bytes, each with a header of 8 and filled up to 8; had as it is filled
-     * @param seed goes into the hash: a random one, but for tests that must be repeatable
-     * @throws IllegalArgumentException if these cannot be had
+     * @param stringsMax maximum number of strings
+     * @param bytesMax maximum memory for their bytes, each with a header of 8 and padded to 8; allocated as it is
+     *     filled
+     * @param seed the seed of the hash: a random number, except in repeatable tests
+     * @throws IllegalArgumentException these are out of range
      */
     public StringInterner(int stringsMax, long bytesMax, long seed) {
         table = new ByteTable(stringsMax, bytesMax, seed);
@@ -40,10 +41,10 @@ public final class StringInterner {
      * The id of a string, which is inserted if it is new.
      *
      * @param bytes an array that holds the string in UTF-8
-     * @param offset where it begins
+     * @param offset where it starts
      * @param length its length in bytes
      * @return the id
-     * @throws MeasurementException if it is new and there is no room, or it is too long or not UTF-8
+     * @throws MeasurementException it is new and there is no room, or it is too long or not UTF-8
      */
     public int intern(byte[] bytes, int offset, int length) {
         java.util.Objects.checkFromIndexSize(offset, length, bytes.length);
@@ -55,17 +56,17 @@ public final class StringInterner {
     private int insert(long hash, byte[] bytes, int offset, int length) {
         if (length > STRING_BYTES_MAX) {
             throw new MeasurementException(
-                    "the string is longer than " + STRING_BYTES_MAX + " bytes: shorten it where it is produced");
+                    "the string is longer than " + STRING_BYTES_MAX + " bytes; shorten it in the producer");
         }
         try {
             StandardCharsets.UTF_8.newDecoder().decode(ByteBuffer.wrap(bytes, offset, length));
         } catch (CharacterCodingException error) {
-            throw new MeasurementException("the string's bytes are not UTF-8: repair the producer");
+            throw new MeasurementException("the string's bytes are not UTF-8; fix the producer");
         }
         int id = table.insertNext(hash, bytes, offset, length);
         if (id == ByteTable.FULL) {
             throw new MeasurementException(
-                    "the table of strings is full: start again with higher limits for strings and bytes");
+                    "the table of strings is full; create one with higher limits for strings and bytes");
         }
         return id;
     }
@@ -75,7 +76,7 @@ public final class StringInterner {
      *
      * @param text the string
      * @return the id
-     * @throws MeasurementException if it is new and there is no room, or it is too long
+     * @throws MeasurementException it is new and there is no room, or it is too long
      */
     public int intern(String text) {
         byte[] bytes = text.getBytes(StandardCharsets.UTF_8);
@@ -83,10 +84,10 @@ public final class StringInterner {
     }
 
     /**
-     * The id of a string, if it has one.
+     * The id of a known string.
      *
      * @param bytes an array that holds the string in UTF-8
-     * @param offset where it begins
+     * @param offset where it starts
      * @param length its length in bytes
      * @return the id; -1 if it has none
      */
@@ -96,7 +97,7 @@ public final class StringInterner {
     }
 
     /**
-     * As {@link #intern(byte[], int, int)}, of what is known to be a short string; {@link ByteTable#FULL} without room.
+     * As {@link #intern(byte[], int, int)}, of a valid short string; {@link ByteTable#FULL} without room.
      */
     int internChecked(byte[] bytes, int offset, int length) {
         long hash = table.hash(bytes, offset, length);
@@ -108,7 +109,7 @@ public final class StringInterner {
      * The string with this id.
      *
      * @param id the id
-     * @return the string, mostly the same object each time; null if the id was not given yet
+     * @return the string, usually the same object; null if there is no such id
      */
     public String get(int id) {
         if (id < 0 || id >= table.size()) {
@@ -123,9 +124,9 @@ public final class StringInterner {
     }
 
     /**
-     * Strings held; ids are all numbers below it.
+     * Number of strings; all smaller numbers are ids.
      *
-     * @return their number
+     * @return 0 or more
      */
     public int size() {
         return table.size();

@@ -1,11 +1,11 @@
 package io.rawline.measurement;
 
-/** Reads a measurement's time and value from the message's end, without knowing where they begin. */
+/** Reads a measurement's time and value from the message's end, without knowing where they start. */
 final class Tail {
-    /** The high bit of each byte: set where a variable-length integer goes on. */
+    /** The high bit of each byte: set if a variable-length integer continues. */
     private static final long HIGH = 0x8080_8080_8080_8080L;
 
-    /** Where the time begins, the time, and the value. */
+    /** Where the time starts, the time, and the value. */
     int begin;
 
     long time;
@@ -14,7 +14,7 @@ final class Tail {
     /** The integer that was read last. */
     private long last;
 
-    /** Reads the tail of the message between two places; false if its end cannot be one. */
+    /** Reads the tail of the message between two positions; false if the message's end is not a valid tail. */
     boolean read(ValueType type, byte[] bytes, int from, int end) {
         int at;
         if (type == ValueType.DOUBLE) {
@@ -45,14 +45,14 @@ final class Tail {
     }
 
     /**
-     * Where the integer begins that ends before {@code end}; below {@code from} if none can. Its last byte has the high
-     * bit clear, the bytes before have it set, and the byte before those has it clear.
+     * Where the integer that ends before {@code end} starts; below {@code from} if there is none. Its last byte has the
+     * high bit clear, its other bytes have it set, and the byte before it has it clear.
      */
     private int longBefore(byte[] bytes, int from, int end) {
         if (end - from >= 8) {
             long word = ByteTable.getLong(bytes, end - 8);
             long ends = ~word & HIGH;
-            // The first bit is the integer's own last byte; the next one is the byte before the integer.
+            // The first bit is the integer's last byte; the next one is the byte before the integer.
             long before = ends & HIGH >>> 8;
             if (ends < 0 && before != 0) {
                 int bits = Long.numberOfLeadingZeros(before) & ~7;
@@ -72,7 +72,7 @@ final class Tail {
             at--;
         }
         int length = end - at;
-        // The tenth byte holds the 64th bit alone.
+        // The tenth byte has only the 64th bit.
         if (length > Varint.BYTES_MAX || length == Varint.BYTES_MAX && bytes[end - 1] > 1) {
             return from - 1;
         }
@@ -88,7 +88,7 @@ final class Tail {
         return value >>> 1 ^ -(value & 1);
     }
 
-    /** Eight groups of seven bits, one a byte, to 56 bits in a row. */
+    /** Joins eight groups of seven bits, one per byte, to 56 bits. */
     private static long compact(long groups) {
         long pairs = (groups & 0x7f00_7f00_7f00_7f00L) >>> 1 | groups & 0x007f_007f_007f_007fL;
         long fours = (pairs & 0x3fff_0000_3fff_0000L) >>> 2 | pairs & 0x0000_3fff_0000_3fffL;

@@ -6,7 +6,7 @@ final class Varint {
 
     private Varint() {}
 
-    /** Writes an integer and gives where it ends. */
+    /** Writes an integer and returns where it ends. */
     static int put(long value, byte[] bytes, int at) {
         long left = value << 1 ^ value >> 63;
         while ((left & ~0x7fL) != 0) {

@@ -5,14 +5,13 @@ import io.rawline.measurement.AvroType.Kind;
 import java.util.List;
 
 /**
- * The schema that wrote measurements, where that is not {@link MeasurementShape#MEASUREMENT_SCHEMA} itself, and how its
- * messages begin. Its fields are read as a measurement's by the rules of Avro's schema resolution: in any order, others
- * among them, {@code int}, {@code long} or {@code float} where a {@code double} is wanted, {@code bytes} where a string
- * is, unions that hold such a value.
+ * The schema that wrote measurements, if it isn't {@link MeasurementShape#MEASUREMENT_SCHEMA}, and the prefix of its
+ * messages. Its fields are read as a measurement's by Avro's schema resolution: in any order, with other fields, {@code
+ * int}, {@code long} or {@code float} for a {@code double}, {@code bytes} for a string, and unions with such a value.
  *
- * <p>Three rules go further: the record may have any name; a field that names {@code metric}, {@code tags},
- * {@code logtime} or {@code value} among its own aliases is read as that one; a schema without tags is of series
- * without tags. Times in micro- or nanoseconds become milliseconds, rounded down.
+ * <p>Three rules go further: the record may have any name; a field with the alias {@code metric}, {@code tags}, {@code
+ * logtime} or {@code value} is read as that one; with a schema without tags, series have no tags. Times in micro- or
+ * nanoseconds become milliseconds, rounded down.
  */
 public final class WriterSchema {
     /** The measurement's fields, in its order. */
@@ -25,14 +24,14 @@ public final class WriterSchema {
 
     private final AvroType root;
     private final byte[] head;
-    /** For each of the record's fields what it is read as: its place in {@link #ROLES}, or -1. */
+    /** For each of the record's fields, its role as an index of {@link #ROLES}, or -1. */
     private final int[] roles;
-    /** How many of the time's units a millisecond has. */
+    /** Number of the time's units per millisecond. */
     private final long unitsInMs;
 
     private WriterSchema(AvroType root, byte[] head) {
         if (root.kind != Kind.RECORD) {
-            throw unfit("it is of the type " + root.kind.avroName() + ", no record");
+            throw unfit("it is of the type " + root.kind.avroName() + ", not a record");
         }
         this.root = root;
         this.head = head;
@@ -53,11 +52,11 @@ public final class WriterSchema {
     }
 
     /**
-     * Of messages with nothing before them.
+     * A schema of messages without a prefix.
      *
-     * @param json the schema, as Avro writes it
+     * @param json the schema as JSON
      * @return the schema
-     * @throws MeasurementException if it is no schema, or can't be read as a measurement's
+     * @throws MeasurementException it isn't a valid schema, or can't be read as a measurement's
      */
     public static WriterSchema bare(String json) {
         return new WriterSchema(
@@ -65,11 +64,11 @@ public final class WriterSchema {
     }
 
     /**
-     * Of messages that name the schema by its fingerprint: {@code C3 01} and 8 bytes, little-endian.
+     * A schema of messages with its fingerprint: {@code C3 01} and 8 bytes, little-endian.
      *
-     * @param json the schema, as Avro writes it
+     * @param json the schema as JSON
      * @return the schema
-     * @throws MeasurementException if it is no schema, or can't be read as a measurement's
+     * @throws MeasurementException it isn't a valid schema, or can't be read as a measurement's
      */
     public static WriterSchema singleObject(String json) {
         AvroType root = AvroParser.parse(json);
@@ -80,12 +79,12 @@ public final class WriterSchema {
     }
 
     /**
-     * Of messages that name the schema by its number in a registry: {@code 00} and 4 bytes, big-endian.
+     * A schema of messages with its id in a registry: {@code 00} and 4 bytes, big-endian.
      *
-     * @param number the schema's number
-     * @param json the schema, as Avro writes it
+     * @param number the schema's id
+     * @param json the schema as JSON
      * @return the schema
-     * @throws MeasurementException if it is no schema, or can't be read as a measurement's
+     * @throws MeasurementException it isn't a valid schema, or can't be read as a measurement's
      */
     public static WriterSchema registry(int number, String json) {
         return new WriterSchema(
@@ -114,7 +113,7 @@ public final class WriterSchema {
         return roles[field];
     }
 
-    /** The value's type where the messages have a {@link MeasurementShape}; else null. */
+    /** The value's type if the messages have a {@link MeasurementShape}; else null. */
     ValueType shape() {
         boolean inOrder = roles.length == ROLES.size() && unitsInMs == 1;
         for (int at = 0; inOrder && at < roles.length; at++) {
@@ -140,12 +139,12 @@ public final class WriterSchema {
         return root.fields.get(field).type();
     }
 
-    /** What is within a millisecond is rounded down, before 1970 too. */
+    /** Rounds down to the millisecond, before 1970 too. */
     long toMs(long time) {
         return Math.floorDiv(time, unitsInMs);
     }
 
-    /** Whether a value of this type, no union, can be read as that field. */
+    /** Whether a value of this type, which isn't a union, can be read as that field. */
     static boolean fits(int role, AvroType type) {
         return switch (role) {
             case METRIC -> type.kind == Kind.STRING || type.kind == Kind.BYTES;
@@ -161,7 +160,7 @@ public final class WriterSchema {
                 : fits(role, type);
     }
 
-    /** The field of this name, or else the first that had it once; -1 if there is none. */
+    /** The index of the field with this name, or else of the first with this alias; -1 if there is none. */
     private int fieldOf(int role) {
         String name = ROLES.get(role);
         int aliased = -1;
@@ -202,7 +201,7 @@ public final class WriterSchema {
             if (fits(TIME, branch)) {
                 long found = unitsInMs(branch);
                 if (units != 0 && units != found) {
-                    throw unfit("its time has several units; make it one type");
+                    throw unfit("its time has several units; use one type");
                 }
                 units = found;
             }
@@ -211,6 +210,6 @@ public final class WriterSchema {
     }
 
     private static MeasurementException unfit(String reason) {
-        return new MeasurementException("the schema can't be read as a measurement's: " + reason);
+        return new MeasurementException("the schema doesn't fit a measurement: " + reason);
     }
 }

@@ -2,11 +2,11 @@
  * Measurements: a metric, tags, a time and a value each, as Avro records in an ordinary topic.
  *
  * <ul>
- *   <li>{@link io.rawline.measurement.MeasurementEncoder} writes them.
- *   <li>{@link io.rawline.measurement.MeasurementDecoder} reads them, into {@link io.rawline.measurement.Columns} or
+ *   <li>{@link io.rawline.measurement.MeasurementEncoder} encodes them.
+ *   <li>{@link io.rawline.measurement.MeasurementDecoder} decodes them, into {@link io.rawline.measurement.Columns} or
  *       any sink, with a {@link io.rawline.measurement.SeriesTable} that all threads share: each series has one dense
- *       id everywhere.
- *   <li>{@link io.rawline.measurement.WriterSchema} reads those that another schema wrote.
+ *       id.
+ *   <li>{@link io.rawline.measurement.WriterSchema} decodes those that another schema wrote.
  * </ul>
  *
  * <pre>{@code

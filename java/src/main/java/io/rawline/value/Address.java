@@ -5,7 +5,7 @@ import java.net.UnknownHostException;
 
 /**
  * An IPv4 or IPv6 address: 16 bytes in network order, an IPv4 address mapped into IPv6 ({@code ::ffff:192.0.2.1}).
- * Shown as a dotted quad or as RFC 5952 says.
+ * Text is a dotted quad for IPv4, and as in RFC 5952 for IPv6.
  *
  * @param high the first eight bytes, big-endian
  * @param low the last eight bytes, big-endian
@@ -14,7 +14,7 @@ public record Address(long high, long low) implements Value {
     private static final long IPV4_PREFIX = 0xffffL;
 
     /**
-     * The address of these 16 bytes.
+     * An address of 16 bytes.
      *
      * @param high the first eight, big-endian
      * @param low the last eight, big-endian
@@ -35,7 +35,7 @@ public record Address(long high, long low) implements Value {
     }
 
     /**
-     * The address that Java's own type holds.
+     * Converts from Java's type.
      *
      * @param address an IPv4 or IPv6 address
      * @return the same address
@@ -46,11 +46,11 @@ public record Address(long high, long low) implements Value {
     }
 
     /**
-     * The address that a text names.
+     * Parses an address.
      *
      * @param text such as {@code 192.0.2.1} or {@code 2001:db8::1}
      * @return the address
-     * @throws ValueException if it names none
+     * @throws ValueException if it isn't an address
      */
     public static Address parse(String text) {
         Address address = Texts.address(text);
@@ -70,7 +70,7 @@ public record Address(long high, long low) implements Value {
     }
 
     /**
-     * The address as Java's own type.
+     * Converts to Java's type.
      *
      * @return an IPv4 or IPv6 address
      */

@@ -2,12 +2,12 @@ package io.rawline.value;
 
 import java.util.Arrays;
 
-/** Containers whose elements are being written as JSON, the innermost last. */
+/** The open containers of a JSON text being written, the innermost last. */
 final class Containers {
     private Kind[] kinds = new Kind[8];
-    /** How a table is shown. */
+    /** Whether a table is written as an object. */
     private boolean[] marks = new boolean[8];
-    /** Values still to come, a pair is two; and how many there were. */
+    /** Number of values left to write, a pair counts as two; and the total. */
     private int[] left = new int[8];
 
     private int[] all = new int[8];

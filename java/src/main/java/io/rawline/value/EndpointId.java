@@ -1,7 +1,7 @@
 package io.rawline.value;
 
 /**
- * An endpoint's 16 bytes; all zero is nil: this node as a sender, everyone as a receiver.
+ * An endpoint's id of 16 bytes. All zeros is nil: this node as a sender, everyone as a receiver.
  *
  * @param high the first eight bytes, big-endian
  * @param low the last eight bytes, big-endian

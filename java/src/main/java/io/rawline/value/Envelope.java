@@ -4,11 +4,11 @@ import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 
 /**
- * A topic and a value's bytes, checked once: it owns copies of both and the index, so its view is good for ever and in
- * every thread. Immutable; sending it on copies bytes and encodes nothing.
+ * A topic and a value, checked once. It owns copies of the bytes and the index, so its view is always valid and
+ * thread-safe. Immutable; forwarding it copies bytes and encodes nothing.
  */
 public final class Envelope {
-    /** The hops that an envelope may take unless it says otherwise. */
+    /** The default maximum number of hops. */
     public static final int TTL_DEFAULT = 16;
 
     private final byte[] topic;
@@ -26,18 +26,18 @@ public final class Envelope {
     }
 
     /**
-     * The envelope of these bytes, from this node to everyone.
+     * An envelope from this node to everyone.
      *
      * @param topic the topic
      * @param bytes a value's bytes, which are copied
      * @return the envelope
-     * @throws ValueException if the bytes are not one value within the default limits
+     * @throws ValueException the bytes are not exactly one value within the default limits
      */
     public static Envelope decode(String topic, byte[] bytes) {
         return decode(topic.getBytes(StandardCharsets.UTF_8), bytes, EndpointId.NIL, EndpointId.NIL, TTL_DEFAULT);
     }
 
-    /** The envelope of a topic that nobody else keeps and of bytes that are copied. */
+    /** An envelope that owns the topic, and a copy of the bytes. */
     static Envelope decode(byte[] topic, byte[] bytes, EndpointId sender, EndpointId receiver, int ttl) {
         byte[] copy = bytes.clone();
         ValueDecoder decoder = new ValueDecoder();
@@ -47,7 +47,7 @@ public final class Envelope {
     /**
      * The topic.
      *
-     * @return the topic; what is not UTF-8 is replaced by U+FFFD
+     * @return the topic; invalid UTF-8 is replaced by U+FFFD
      */
     public String topic() {
         return new String(topic, StandardCharsets.UTF_8);
@@ -72,7 +72,7 @@ public final class Envelope {
     }
 
     /**
-     * The value's bytes, as they came.
+     * The value's bytes, unchanged.
      *
      * @return a copy of them
      */
@@ -81,25 +81,25 @@ public final class Envelope {
     }
 
     /**
-     * Who sends it.
+     * The sender.
      *
-     * @return the sender; nil for this node
+     * @return its id; nil for this node
      */
     public EndpointId sender() {
         return sender;
     }
 
     /**
-     * Who is to get it.
+     * The receiver.
      *
-     * @return the receiver; nil for everyone
+     * @return its id; nil for everyone
      */
     public EndpointId receiver() {
         return receiver;
     }
 
     /**
-     * How many hops it may take.
+     * The maximum number of hops.
      *
      * @return 0 to 65535
      */

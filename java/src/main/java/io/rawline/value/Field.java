@@ -4,21 +4,21 @@ import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 
 /**
- * A field's name, made once and used for every table that has it: it is written as ready bytes, compared as words, and
- * remembers at which place a table had it last. Keep one in a constant. Safe to share between threads.
+ * A field's name, prepared once for all tables that have the field: it is written as encoded bytes, compared as words,
+ * and remembers its last position in a table. Keep it in a constant. Thread-safe.
  */
 public final class Field implements Step {
-    /** Longest encoded name that fits into the two words below. */
+    /** Maximum size of an encoded name that fits into the two words below. */
     static final int SHORT_BYTES_MAX = 16;
 
     private final String name;
     /** The name as a value: tag, size, bytes. */
     final byte[] encoded;
-    /** Where the name's own bytes begin in it. */
+    /** Where the name's characters start in it. */
     final int start;
-    /** Bytes of the name. */
+    /** Length of the name in bytes. */
     final int length;
-    /** Bytes of the encoded name, and, of a short one, its two words, to be written at once. */
+    /** Size of the encoded name in bytes; the two words of a short one, which are written at once. */
     final int size;
 
     final long first;
@@ -27,7 +27,7 @@ public final class Field implements Step {
     final long head;
     /** The last eight bytes of a name of eight bytes or more. */
     final long tail;
-    /** The pair's place in the table that was looked into last: a guess that any thread may change. */
+    /** The pair's position in the table that was last searched: a hint, which any thread may change. */
     int place;
 
     private Field(String name) {
@@ -48,9 +48,9 @@ public final class Field implements Step {
     }
 
     /**
-     * The field of this name.
+     * A field.
      *
-     * @param name the name, as it stands in tables
+     * @param name its name in tables
      * @return the field
      */
     public static Field of(String name) {
@@ -66,7 +66,7 @@ public final class Field implements Step {
         return name;
     }
 
-    /** Whether these bytes, all within the array, are the name. */
+    /** Whether these bytes are the name. All of them lie within the array. */
     boolean is(byte[] bytes, int at, int count) {
         if (count != length) {
             return false;
@@ -79,7 +79,7 @@ public final class Field implements Step {
         if (count == 0) {
             return true;
         }
-        // The bytes behind the name are not looked at, but must be there to be fetched with it.
+        // Bytes after the name are loaded with it, and ignored: so they must be within the array.
         if (at <= bytes.length - 8) {
             return Wire.getLong(bytes, at) >>> 64 - 8 * count == head;
         }

@@ -1,12 +1,12 @@
 package io.rawline.value;
 
 /**
- * The names of a record's fields, to read its tables in one pass: {@link ValueReader#field} gives each key's number. A
- * name that stands where it is expected costs one comparison, any other one look-up. Immutable; share it.
+ * The names of a record's fields, to read its tables in one pass: {@link ValueReader#field} returns each key's number.
+ * A name at its expected position costs one comparison, any other name a lookup. Immutable and thread-safe.
  */
 public final class Fields {
     private final Field[] fields;
-    /** Numbers of fields plus one by hash, 0 where there is none; half empty. */
+    /** Hash table of the fields' numbers plus one; 0 is an empty slot. At most half full. */
     private final int[] slots;
 
     private Fields(Field[] fields) {
@@ -15,7 +15,7 @@ public final class Fields {
         for (int index = 0; index < fields.length; index++) {
             Field field = fields[index];
             if (find(field.encoded, field.start, field.length) >= 0) {
-                throw new IllegalArgumentException("the field \"" + field + "\" is given twice; give each name once");
+                throw new IllegalArgumentException("the field \"" + field + "\" is a duplicate; pass each name once");
             }
             int slot = hash(field.encoded, field.start, field.length);
             while (slots[slot & slots.length - 1] != 0) {
@@ -26,9 +26,9 @@ public final class Fields {
     }
 
     /**
-     * The fields of these names, numbered from 0; best in the order in which they are mostly written.
+     * Fields, numbered from 0. Fastest in the order in which tables usually have them.
      *
-     * @param names the names, each once
+     * @param names the names, without duplicates
      * @return the fields
      */
     public static Fields of(String... names) {
@@ -40,16 +40,16 @@ public final class Fields {
     }
 
     /**
-     * How many there are.
+     * Number of fields.
      *
-     * @return their number
+     * @return 0 or more
      */
     public int size() {
         return fields.length;
     }
 
     /**
-     * One of them, to write it.
+     * One of the fields, to write it.
      *
      * @param index its number
      * @return the field
@@ -58,7 +58,7 @@ public final class Fields {
         return fields[index];
     }
 
-    /** The number of the field of this name, first tried at {@code guess}; -1 if there is none. */
+    /** The number of the field with this name, compared with {@code guess} first; -1 if there is none. */
     int find(byte[] bytes, int at, int length, int guess) {
         if (guess < fields.length && fields[guess].is(bytes, at, length)) {
             return guess;
@@ -75,7 +75,9 @@ public final class Fields {
         }
     }
 
-    /** A field's own names are few and fixed, so nobody gains by choosing names that collide with them. */
+    /**
+     * Not seeded: the names are few and fixed by the program, so colliding names in the input only cost a comparison.
+     */
     private static int hash(byte[] bytes, int at, int length) {
         if (length == 0) {
             return 0;

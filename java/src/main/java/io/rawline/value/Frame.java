@@ -3,8 +3,7 @@ package io.rawline.value;
 import java.util.Arrays;
 
 /**
- * The frame in which Zeek Broker's peers send a value to each other (protocol version 1). The payload is not looked
- * into.
+ * A frame of Zeek Broker's peer protocol (version 1). The payload is not inspected.
  *
  * <pre>
  *  0  16  sender          33   2  hops left, big-endian
@@ -14,13 +13,13 @@ import java.util.Arrays;
  */
 public final class Frame {
     /**
-     * The kind of a frame that carries a value; 2 is a data store's command, 3 subscriptions, 4 a ping, 5 its answer.
+     * The kind of a frame with a value. 2 is a data store's command, 3 subscriptions, 4 a ping, 5 a pong.
      */
     public static final int DATA = 1;
 
     private static final int KIND_MAX = 5;
 
-    /** Bytes in front of the topic. */
+    /** Bytes before the topic. */
     private static final int HEADER_BYTES = 37;
 
     private static final int TOPIC_BYTES_MAX = 0xffff;
@@ -42,23 +41,23 @@ public final class Frame {
     }
 
     /**
-     * The parts of a frame's bytes, without the length in front of it.
+     * Parses a frame, without the length that precedes it.
      *
      * @param bytes the bytes
      * @return the frame, with copies of topic and payload
-     * @throws ValueException if it is cut off or of an unknown kind
+     * @throws ValueException it is truncated or of an unknown kind
      */
     public static Frame parse(byte[] bytes) {
         if (bytes.length < HEADER_BYTES) {
-            throw cutOff(bytes.length, HEADER_BYTES);
+            throw truncated(bytes.length, HEADER_BYTES);
         }
         int kind = bytes[32] & 0xff;
         if (kind < DATA || kind > KIND_MAX) {
-            throw ValueException.frame("no frame has the kind " + kind + "; use 1 (data) to 5 (pong)");
+            throw ValueException.frame("unknown frame kind " + kind + "; use 1 (data) to 5 (pong)");
         }
         int payloadAt = HEADER_BYTES + Wire.getShort(bytes, 35);
         if (bytes.length < payloadAt) {
-            throw cutOff(bytes.length, payloadAt);
+            throw truncated(bytes.length, payloadAt);
         }
         return new Frame(
                 new EndpointId(Wire.getLong(bytes, 0), Wire.getLong(bytes, 8)),
@@ -69,20 +68,20 @@ public final class Frame {
                 Arrays.copyOfRange(bytes, payloadAt, bytes.length));
     }
 
-    private static ValueException cutOff(int have, int need) {
-        return ValueException.frame("the frame is cut off: " + have + " of " + need + " bytes; send it whole");
+    private static ValueException truncated(int have, int need) {
+        return ValueException.frame("the frame is truncated: " + have + " of " + need + " bytes; send it whole");
     }
 
     /**
-     * The frame's bytes, without the length in front of it.
+     * Encodes the frame, without the length that precedes it.
      *
      * @return the bytes
      * @throws ValueException if the topic has more than 65,535 bytes
      */
     public byte[] encode() {
         if (topic.length > TOPIC_BYTES_MAX) {
-            throw ValueException.frame("a topic of " + topic.length + " bytes; a frame takes at most " + TOPIC_BYTES_MAX
-                    + ": use a shorter topic");
+            throw ValueException.frame("a topic of " + topic.length + " bytes; the maximum in a frame is "
+                    + TOPIC_BYTES_MAX + "; use a shorter topic");
         }
         byte[] bytes = new byte[HEADER_BYTES + topic.length + payload.length];
         Wire.putLong(bytes, 0, sender.high());
@@ -98,20 +97,21 @@ public final class Frame {
     }
 
     /**
-     * The envelope that a frame of data carries.
+     * The envelope of a data frame.
      *
      * @return the envelope
-     * @throws ValueException if the frame is of another kind, or its payload is no value
+     * @throws ValueException the frame is of another kind, or its payload isn't a value
      */
     public Envelope toEnvelope() {
         if (kind != DATA) {
-            throw ValueException.frame("a frame of kind " + kind + " carries no value; send one of kind 1 (data)");
+            throw ValueException.frame("a frame of kind " + kind + " has no value; send one of kind 1 (data)");
         }
         return Envelope.decode(topic, payload, sender, receiver, ttl);
     }
 
     /**
-     * What it carries: 1 (a value), 2 (a data store's command), 3 (changed subscriptions), 4 (a ping), 5 (its answer).
+     * The kind of its payload: 1 (a value), 2 (a data store's command), 3 (changed subscriptions), 4 (a ping), 5 (a
+     * pong).
      *
      * @return 1 to 5
      */
@@ -120,7 +120,7 @@ public final class Frame {
     }
 
     /**
-     * What it carries, for data a value's bytes.
+     * The payload; a value's bytes for kind 1.
      *
      * @return a copy
      */

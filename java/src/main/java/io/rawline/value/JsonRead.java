@@ -2,7 +2,7 @@ package io.rawline.value;
 
 import java.util.function.Consumer;
 
-/** Reads one JSON text into a writer: wholly, as one value within the limits, or not at all. */
+/** Reads a JSON text into a writer, all or nothing: after an error the writer is unchanged. */
 final class JsonRead {
     private JsonRead() {}
 

@@ -1,8 +1,8 @@
 package io.rawline.value;
 
-/** A JSON text, taken from the front; every fault says where it is. */
+/** A JSON parser; every error says where it is. */
 final class JsonText {
-    /** How deep values are nested at most: reading recurses. */
+    /** Maximum depth of nesting: reading recurses. */
     static final int DEPTH_MAX = 128;
 
     private final String text;
@@ -38,7 +38,7 @@ final class JsonText {
         }
     }
 
-    /** The next character that is no white space, not taken; 0 at the end. */
+    /** The next character that isn't white space, without consuming it; 0 at the end. */
     char peek() {
         while (at < text.length()) {
             char next = text.charAt(at);
@@ -50,7 +50,7 @@ final class JsonText {
         return 0;
     }
 
-    /** Takes this character if it is next. */
+    /** Consumes this character if it is next. */
     boolean take(char expected) {
         if (peek() != expected || at == text.length()) {
             return false;
@@ -65,7 +65,7 @@ final class JsonText {
         }
     }
 
-    /** Takes what separates elements; whether another one follows. */
+    /** Consumes a separator of elements; returns whether another element follows. */
     boolean next(boolean isFirst, char close) {
         if (take(close)) {
             return false;
@@ -76,7 +76,7 @@ final class JsonText {
         return true;
     }
 
-    /** Takes an object's key and the colon behind it. */
+    /** Consumes an object's key and the colon after it. */
     String key() {
         if (peek() != '"') {
             throw error("expected a field's name in quotes");
@@ -86,15 +86,15 @@ final class JsonText {
         return key;
     }
 
-    /** Checks that nothing but white space is left. */
+    /** Checks that only white space is left. */
     void finish() {
         peek();
         if (at < text.length()) {
-            throw error("expected the end; give exactly one value");
+            throw error("expected the end of the text; pass exactly one value");
         }
     }
 
-    /** Takes one of the words true, false and null; null if none is next. */
+    /** Consumes one of the literals true, false and null; returns null if none is next. */
     String word() {
         char first = peek();
         String word = first == 't' ? "true" : first == 'f' ? "false" : first == 'n' ? "null" : "";
@@ -110,7 +110,7 @@ final class JsonText {
         return next == '-' || isDigit(next);
     }
 
-    /** Takes a number and gives its text. */
+    /** Consumes a number and returns its text. */
     String number() {
         int begin = at;
         if (text.charAt(at) == '-') {
@@ -120,7 +120,7 @@ final class JsonText {
         digits();
         if (text.charAt(whole) == '0' && at > whole + 1) {
             at = whole + 1;
-            throw error("a number begins with a zero; leave it out");
+            throw error("a number starts with a zero; remove it");
         }
         if (at < text.length() && text.charAt(at) == '.') {
             at++;
@@ -154,12 +154,12 @@ final class JsonText {
     double real(String number) {
         double real = Double.parseDouble(number);
         if (Double.isInfinite(real)) {
-            throw error("the number " + number + " is beyond a real's range; give a smaller one");
+            throw error("the number " + number + " is out of a real's range; use a smaller one");
         }
         return real;
     }
 
-    /** Whether a number is whole and fits into 64 bits, signed or not; a zero with a sign is a real. */
+    /** Whether a number is whole and fits into 64 bits, signed or unsigned; negative zero is a real. */
     static boolean isWhole(String number) {
         if (number.indexOf('.') >= 0 || number.indexOf('e') >= 0 || number.indexOf('E') >= 0 || number.equals("-0")) {
             return false;
@@ -176,7 +176,7 @@ final class JsonText {
         }
     }
 
-    /** Takes a string. */
+    /** Consumes a string. */
     String string() {
         expect('"', "a string");
         int begin = at;
@@ -212,10 +212,10 @@ final class JsonText {
                 out.append(low);
             }
         }
-        throw error("the string does not end; close it");
+        throw error("unterminated string; close it");
     }
 
-    /** What an escape behind its backslash stands for. */
+    /** The character of an escape, after its backslash. */
     private char escape() {
         char letter = at < text.length() ? text.charAt(at++) : 0;
         switch (letter) {
@@ -244,11 +244,11 @@ final class JsonText {
                 return (char) code;
             default:
                 at--;
-                throw error("an escape that JSON has not; use one of \\\" \\\\ \\/ \\b \\f \\n \\r \\t \\u");
+                throw error("unknown escape; use one of \\\" \\\\ \\/ \\b \\f \\n \\r \\t \\u");
         }
     }
 
-    /** Takes any value and forgets it; without recursion. */
+    /** Consumes any value, without recursion. */
     void skip() {
         StringBuilder open = new StringBuilder();
         do {
@@ -270,7 +270,7 @@ final class JsonText {
             } else if (word() == null) {
                 throw error("expected a value");
             }
-            // Behind a value comes the end of every container that it completes, then a comma.
+            // After a value comes the end of every container that it completes, then a comma.
             while (!open.isEmpty()) {
                 char close = open.charAt(open.length() - 1);
                 if (!take(close)) {

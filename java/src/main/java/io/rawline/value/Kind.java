@@ -1,6 +1,6 @@
 package io.rawline.value;
 
-/** The type of a value, in the format's order; its {@link #tag()} is the byte that stands in front of it. */
+/** The type of a value, in the format's order. {@link #tag()} is the byte before the value. */
 public enum Kind {
     /** No value. */
     NONE("none"),
@@ -12,7 +12,7 @@ public enum Kind {
     INTEGER("integer"),
     /** A floating-point number. */
     REAL("real"),
-    /** Any bytes, most often UTF-8. */
+    /** Any bytes, usually UTF-8. */
     STRING("string"),
     /** An IPv4 or IPv6 address. */
     ADDRESS("address"),
@@ -24,13 +24,13 @@ public enum Kind {
     TIMESTAMP("timestamp"),
     /** A duration in nanoseconds. */
     TIMESPAN("timespan"),
-    /** The name of an enumeration's value. */
+    /** An enumerator's name. */
     ENUM("enum-value"),
-    /** Values in ascending order, each once. */
+    /** Values in ascending order, without duplicates. */
     SET("set"),
-    /** Pairs of key and value, ascending by key, each key once. */
+    /** Pairs of key and value, ascending by key, without duplicate keys. */
     TABLE("table"),
-    /** Values in their own order. */
+    /** Values in any order. */
     VECTOR("vector");
 
     private static final Kind[] KINDS = values();
@@ -42,7 +42,7 @@ public enum Kind {
     }
 
     /**
-     * The byte that stands in front of such a value.
+     * The byte before a value of this type.
      *
      * @return 0 to 14
      */
@@ -51,7 +51,7 @@ public enum Kind {
     }
 
     /**
-     * The type's name in the JSON that keeps types.
+     * The type's name in typed JSON.
      *
      * @return a name such as {@code enum-value}
      */
@@ -59,12 +59,12 @@ public enum Kind {
         return jsonName;
     }
 
-    /** The type of a tag that is known to be 0 to 14. */
+    /** The type of a tag, which the caller has checked to be 0 to 14. */
     static Kind of(int tag) {
         return KINDS[tag];
     }
 
-    /** The type of this name in JSON; null if there is none. */
+    /** The type with this name in JSON; null if there is none. */
     static Kind named(String jsonName) {
         for (Kind kind : KINDS) {
             if (kind.jsonName.equals(jsonName)) {

@@ -1,6 +1,6 @@
 package io.rawline.value;
 
-/** Finds an entry of a container whose entries are in ascending order, and hashes values as they are compared. */
+/** Searches sorted containers; hashes values in accordance with their order. */
 final class Lookup {
     private Lookup() {}
 
@@ -8,7 +8,7 @@ final class Lookup {
         return Nodes.tag(key) == Wire.STRING && field.is(bytes, Nodes.link(key), Order.stringLength(bytes, key));
     }
 
-    /** The place of the pair, of those from a slot on, whose key is this string; below 0 if there is none. */
+    /** The index of the pair, counted from a slot, whose key is this string; negative if there is none. */
     static int find(byte[] bytes, long[] nodes, int first, int pairs, byte[] name, int start, int length) {
         int low = 0;
         int high = pairs - 1;
@@ -28,7 +28,7 @@ final class Lookup {
         return -1;
     }
 
-    /** The place of the entry, of {@code width} nodes, whose first is this value; below 0 if there is none. */
+    /** The index of the entry of {@code width} nodes whose first is this value; negative if there is none. */
     static int find(ValueView container, int width, ValueView value) {
         int low = 0;
         int high = container.children() / width - 1;
@@ -44,7 +44,7 @@ final class Lookup {
         return -1;
     }
 
-    /** The same for values that are equal. */
+    /** Equal for equal values. */
     static int hash(ValueView view) {
         int tag = Nodes.tag(view.node);
         int hash = tag;

@@ -1,20 +1,20 @@
 package io.rawline.value;
 
 /**
- * The index of a value: one word for each value in it, with where it lies.
+ * The index of a value: a word with the position of each value in it.
  *
- * <p>The children of a container lie side by side, so the n-th is found at once; in front of them lies one word with
- * the container's end and number of children. The children of a set, and the pairs of a table, are in ascending order
- * whatever order the bytes are in.
+ * <p>The children of a container are adjacent, so the n-th is found in O(1); before them is a word with the container's
+ * end and number of children. The children of a set, and the pairs of a table, are in ascending order, whatever the
+ * order of the bytes.
  *
  * <pre>
  * word of a value:      u4 tag, u30 position of its tag in the array, u30 link
  *                       link: a string's first byte, a container's word of its end; else unused
- * word of an end:       u32 children (a table's pair is two), u32 position behind the container
+ * word of an end:       u32 children (a table's pair is two), u32 position after the container
  * </pre>
  */
 final class Nodes {
-    /** Arrays are addressed up to here. */
+    /** Maximum position in an array. */
     static final int POSITION_MAX = (1 << 30) - 1;
 
     private static final int POSITION_SHIFT = 30;

@@ -4,7 +4,7 @@ package io.rawline.value;
 final class Order {
     private Order() {}
 
-    /** Whether the right of two neighbours sorts behind the left and is no duplicate of it. */
+    /** Whether two adjacent values are in ascending order and aren't duplicates. */
     static boolean ascend(byte[] bytes, long[] nodes, long left, long right) {
         if (Nodes.tag(left) == Wire.STRING && Nodes.tag(right) == Wire.STRING) {
             return strings(bytes, left, bytes, right) < 0;
@@ -14,8 +14,8 @@ final class Order {
     }
 
     /**
-     * Two values by their nodes; recurses as deep as they are. {@code loosely}, a NaN equals every real, which is the
-     * format's rule for what is there twice; else it equals a NaN and comes last.
+     * Compares two values by their nodes; recurses as deep as they are. If {@code loosely}, a NaN equals every real,
+     * which is the format's rule for duplicates; else it equals a NaN and sorts last.
      */
     static int compare(
             byte[] leftBytes,
@@ -86,7 +86,7 @@ final class Order {
         return Integer.compare(leftCount, rightCount);
     }
 
-    /** Reals as numbers. */
+    /** Compares reals as numbers. */
     static int reals(double left, double right, boolean loosely) {
         if (left < right) {
             return -1;
@@ -97,9 +97,9 @@ final class Order {
         return left == right || loosely ? 0 : Boolean.compare(Double.isNaN(left), Double.isNaN(right));
     }
 
-    /** The same for reals that are equal. */
+    /** Equal for equal reals. */
     static long realKey(double real) {
-        // Adding positive zero turns a negative zero into a positive one and leaves every other number alone.
+        // Adding positive zero makes a negative zero positive and changes no other number.
         return Double.doubleToLongBits(real + 0.0);
     }
 
@@ -113,7 +113,7 @@ final class Order {
                 stringLength(rightBytes, right));
     }
 
-    /** The length of an indexed string or name, from the size that ends where its bytes begin. */
+    /** The length of an indexed string or name, from the size before its bytes. */
     static int stringLength(byte[] bytes, long node) {
         int at = Nodes.position(node) + 1;
         int length = bytes[at];

@@ -3,20 +3,20 @@ package io.rawline.value;
 import java.util.BitSet;
 
 /**
- * JSON for people: <code>{"host":"10.0.0.1","port":"53/udp","seconds":1.5}</code>. Values are written without their
- * types; reading such a text back gives values of JSON's own types, not addresses and times.
+ * Human-readable JSON: <code>{"host":"10.0.0.1","port":"53/udp","seconds":1.5}</code>. Values are written without their
+ * types: reading such a text returns values of JSON's types, not addresses and times.
  */
 public final class PlainJson {
     private PlainJson() {}
 
     /**
-     * The value that these bytes are as JSON, without white space: times as RFC 3339, durations in seconds, a table as
-     * an object if its keys are all of one type that is written as text, else as an array of {@code [key, value]}.
-     * Whether sets and tables hold something twice is not checked: it is shown. Does not recurse.
+     * Writes a value as JSON without white space: times as in RFC 3339, durations in seconds, a table as an object if
+     * its keys are all of one type that is written as text, else as an array of {@code [key, value]}. Duplicates in
+     * sets and tables are written, not checked. Does not recurse.
      *
      * @param bytes a value's bytes
      * @return the JSON
-     * @throws ValueException if the bytes are no value
+     * @throws ValueException the bytes aren't a value
      */
     public static String toString(byte[] bytes) {
         return toString(bytes, 0, bytes.length);
@@ -26,10 +26,10 @@ public final class PlainJson {
      * As {@link #toString(byte[])}, of a part of an array.
      *
      * @param bytes the array
-     * @param offset where the value begins, in bytes
+     * @param offset where the value starts, in bytes
      * @param length its length in bytes
      * @return the JSON
-     * @throws ValueException if the bytes are no value
+     * @throws ValueException the bytes aren't a value
      */
     public static String toString(byte[] bytes, int offset, int length) {
         BitSet objects = tablesWithTextKeys(new ValueReader().reset(bytes, offset, length));
@@ -49,7 +49,7 @@ public final class PlainJson {
             } else {
                 writeScalar(kind, reader, out);
             }
-            // Behind a value comes the end of every container that it completes, then what stands before the next
+            // After a value comes the end of every container that it completes, then the separator before the next
             // value.
             while (!writeNext(open, out)) {
                 open.pop();
@@ -61,7 +61,10 @@ public final class PlainJson {
         }
     }
 
-    /** Writes what stands before the innermost container's next value, or its end; whether there is a next one. */
+    /**
+     * Writes the separator before the innermost container's next value, or its end; returns whether there is a next
+     * one.
+     */
     private static boolean writeNext(Containers open, StringBuilder out) {
         if (open.isEmpty()) {
             return false;
@@ -86,8 +89,8 @@ public final class PlainJson {
     }
 
     /**
-     * For each table, in the order of their heads, whether it can be an object: whether its keys are all of one type
-     * that is written as text, and differ as text. In one pass over all values, since a pass a table would be one a
+     * For each table, in the order of their heads, whether it can be an object: its keys are all of one type that is
+     * written as text, and are different texts. One pass over all values, since a pass per table would be one per
      * level.
      */
     private static BitSet tablesWithTextKeys(ValueReader reader) {
@@ -134,12 +137,12 @@ public final class PlainJson {
         }
     }
 
-    /** Takes a scalar; whether it is written as a text that no other value of its type is written as. */
+    /** Consumes a scalar; returns whether its text is unique among the values of its type. */
     private static boolean isText(Kind kind, ValueReader reader, boolean isKey) {
         switch (kind) {
             case STRING, ENUM:
                 long string = reader.text(kind.tag());
-                // Replaced characters could make two keys one.
+                // Replaced characters could make two keys equal.
                 return !isKey || Utf8.isValid(reader.array(), (int) string, (int) (string >>> 32));
             case SUBNET:
                 return reader.subnet().isCanonical();
@@ -182,13 +185,13 @@ public final class PlainJson {
     }
 
     /**
-     * The bytes of the value that a JSON text says: {@code null} as none, a whole number as count or, if negative, as
-     * integer, any other number as real, strings as strings, arrays as vectors, objects as tables with strings as keys,
-     * in the order of the text.
+     * Reads JSON as a value: {@code null} as none, a whole number as count or, if negative, as integer, any other
+     * number as real, strings as strings, arrays as vectors, objects as tables with strings as keys, in the order of
+     * the text.
      *
      * @param json one JSON value of any kind, at most 128 deep
      * @return the bytes
-     * @throws ValueException if it is no JSON, or an object has a field twice
+     * @throws ValueException it isn't JSON, or an object has a duplicate field
      */
     public static byte[] read(String json) {
         ValueWriter out = new ValueWriter();
@@ -197,11 +200,11 @@ public final class PlainJson {
     }
 
     /**
-     * As {@link #read(String)}, into a writer, which after an error is as it was.
+     * As {@link #read(String)}, into a writer, which is unchanged after an error.
      *
      * @param json one JSON value of any kind, at most 128 deep
-     * @param out where the value is added
-     * @throws ValueException if it is no JSON, or an object has a field twice
+     * @param out the writer
+     * @throws ValueException it isn't JSON, or an object has a duplicate field
      */
     public static void read(String json, ValueWriter out) {
         JsonRead.into(json, out, text -> readValue(text, out, 1));

@@ -1,20 +1,20 @@
 package io.rawline.value;
 
 /**
- * A port number with its protocol, shown as {@code 53/udp}. Ordered by number, then protocol.
+ * A port number with its protocol; its text is like {@code 53/udp}. Ordered by number, then protocol.
  *
  * @param number 0 to 65535
- * @param protocol what the number belongs to
+ * @param protocol its protocol
  */
 public record Port(int number, Protocol protocol) implements Value {
     private static final String EXPECTED =
-            "a port; write it as 443/tcp, 53/udp, 8/icmp or 0/?, the number at most 65535";
+            "a port; write it as 443/tcp, 53/udp, 8/icmp or 0/?, with a number of 0 to 65535";
 
     /**
      * A port.
      *
      * @param number 0 to 65535
-     * @param protocol what the number belongs to
+     * @param protocol its protocol
      * @throws IllegalArgumentException if the number is not 0 to 65535
      */
     public Port {
@@ -25,11 +25,11 @@ public record Port(int number, Protocol protocol) implements Value {
     }
 
     /**
-     * The port that a text such as {@code 53/udp} names.
+     * Parses a port such as {@code 53/udp}.
      *
      * @param text number and protocol
      * @return the port
-     * @throws ValueException if it names none
+     * @throws ValueException if it isn't a port
      */
     public static Port parse(String text) {
         int slash = text.indexOf('/');
@@ -41,7 +41,7 @@ public record Port(int number, Protocol protocol) implements Value {
         return new Port(number, protocol);
     }
 
-    /** As {@link #parse}, and a number alone is of TCP. */
+    /** As {@link #parse}; a number alone is a TCP port. */
     static Port parseLoosely(String text) {
         return parse(text.indexOf('/') < 0 ? text + "/tcp" : text);
     }

@@ -1,8 +1,8 @@
 package io.rawline.value;
 
-/** What a port belongs to; its {@link #number()} is the format's. */
+/** The protocol of a port. */
 public enum Protocol {
-    /** Not known, shown as {@code ?}. */
+    /** Unknown; its text is {@code ?}. */
     UNKNOWN("?"),
     /** TCP. */
     TCP("tcp"),
@@ -37,12 +37,12 @@ public enum Protocol {
         return text;
     }
 
-    /** The protocol of a number that is known to be 0 to 3. */
+    /** The protocol of a number, which the caller has checked to be 0 to 3. */
     static Protocol of(int number) {
         return PROTOCOLS[number & 3];
     }
 
-    /** The protocol of this name; null if there is none. */
+    /** The protocol with this name; null if there is none. */
     static Protocol named(String text) {
         for (Protocol protocol : PROTOCOLS) {
             if (protocol.text.equals(text)) {

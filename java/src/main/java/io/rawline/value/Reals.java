@@ -5,11 +5,11 @@ import java.math.MathContext;
 import java.math.RoundingMode;
 
 /**
- * Reals as JSON: the shortest digits that read as the same real, always with a point or an exponent; to the letter as
- * in the project's other languages.
+ * Reals as JSON: the fewest digits that parse to the same real, always with a point or an exponent; identical in all
+ * languages of the project.
  */
 final class Reals {
-    /** So many digits always come back; one or two more are needed by some reals. */
+    /** Any decimal of this many digits survives a round trip; some reals need one or two more. */
     private static final int DIGITS_SAFE = 15;
 
     private static final int DIGITS_MAX = 17;
@@ -37,7 +37,7 @@ final class Reals {
         writeDigits(shortest.unscaledValue().toString(), -shortest.scale(), out);
     }
 
-    /** The real that {@link #write} writes so; null for another text. */
+    /** The real that {@link #write} writes as this text; null if there is none. */
     static Double special(String text) {
         return switch (text) {
             case "nan" -> Double.NaN;
@@ -47,9 +47,9 @@ final class Reals {
         };
     }
 
-    /** Of the decimals with the fewest digits that read as this real, the nearest to it. */
+    /** Of the shortest decimals that parse to this real, the nearest to it. */
     private static BigDecimal shortest(double real) {
-        // Java 17's own text is right but may have more digits than needed.
+        // Java 17's text is correct but may have more digits than needed.
         BigDecimal text = new BigDecimal(Double.toString(real)).stripTrailingZeros();
         if (text.precision() <= DIGITS_SAFE) {
             return text;
@@ -70,7 +70,7 @@ final class Reals {
         return exact.round(new MathContext(DIGITS_MAX, RoundingMode.HALF_EVEN));
     }
 
-    /** Digits times a power of ten: plain from 0.00001 up to 16 digits in front of the point, else with an exponent. */
+    /** Digits times a power of ten: without an exponent from 0.00001 up to 16 digits before the point. */
     private static void writeDigits(String digits, int power, StringBuilder out) {
         int point = digits.length() + power;
         if (point > 16 || point <= -5) {

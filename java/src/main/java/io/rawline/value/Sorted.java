@@ -1,10 +1,10 @@
 package io.rawline.value;
 
-/** Brings the elements of a set or table that was written last into ascending order. */
+/** Sorts the elements of the set or table that was written last. */
 final class Sorted {
     private final ValueDecoder decoder = new ValueDecoder(Limits.FORMAT);
 
-    /** The container lies between {@code begin} and {@code end}. */
+    /** The container is the bytes from {@code begin} to {@code end}. */
     void sort(byte[] bytes, int begin, int end) {
         ValueView container = decoder.decode(bytes, begin, end - begin);
         int children = container.children();

@@ -1,13 +1,13 @@
 package io.rawline.value;
 
 /**
- * Brings the nodes of a set's children, or of a table's pairs, into ascending order.
+ * Sorts the nodes of a set's children, or of a table's pairs.
  *
- * <p>Writers mostly keep the same order from one table to the next, be it ascending or not. So the permutation that put
- * the last small container of each size in order is tried first, and mostly costs one comparison for each neighbour.
+ * <p>Writers usually keep the same order from one table to the next, ascending or not. So the permutation that sorted
+ * the last small container of each size is tried first, and usually costs one comparison per entry.
  */
 final class Sorter {
-    /** Up to so many entries their permutation is kept. */
+    /** Maximum number of entries whose permutation is kept. */
     private static final int KEPT_MAX = 64;
 
     private final int[][] kept = new int[KEPT_MAX + 1][];
@@ -15,7 +15,9 @@ final class Sorter {
     private int[] order = new int[KEPT_MAX];
     private int[] merged = new int[KEPT_MAX];
 
-    /** Sorts {@code children} nodes from {@code first} on, a table's two by two; false if an entry is there twice. */
+    /**
+     * Sorts {@code children} nodes from {@code first} on, a table's in pairs; returns false if there is a duplicate.
+     */
     boolean ascend(byte[] bytes, long[] nodes, int first, int children, int width) {
         int count = children / width;
         if (copy.length < children) {
@@ -41,7 +43,7 @@ final class Sorter {
         return true;
     }
 
-    /** Whether the entries of {@code width} nodes each are in order, none there twice. */
+    /** Whether the entries of {@code width} nodes each are in order, without duplicates. */
     static boolean isAscending(byte[] bytes, long[] nodes, int first, int children, int width) {
         for (int index = first + width; index < first + children; index += width) {
             if (!Order.ascend(bytes, nodes, nodes[index - width], nodes[index])) {
@@ -62,7 +64,7 @@ final class Sorter {
         }
     }
 
-    /** Puts the order of the copied entries into {@code order}: merges runs that double in length. */
+    /** Sorts the indices of the copied entries in {@code order}: merges runs that double in length. */
     private void sort(byte[] bytes, long[] nodes, int count, int width) {
         if (order.length < count) {
             order = new int[count];

@@ -1,13 +1,13 @@
 package io.rawline.value;
 
 /**
- * One step down into a value: a {@link Field} to what a table has under its name, {@link #at} to a vector's element.
+ * One step of a path into a value: a {@link Field} is a table's key, {@link #at} a vector's index.
  */
 public sealed interface Step permits Field, Step.Index {
     /**
      * The step to an element of a vector.
      *
-     * @param index its place, the first at 0
+     * @param index its index from 0
      * @return the step
      */
     static Step at(int index) {
@@ -17,7 +17,7 @@ public sealed interface Step permits Field, Step.Index {
     /**
      * The step to an element of a vector.
      *
-     * @param index its place, the first at 0
+     * @param index its index from 0
      */
     record Index(int index) implements Step {}
 }

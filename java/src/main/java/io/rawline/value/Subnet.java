@@ -3,8 +3,8 @@ package io.rawline.value;
 import java.util.Objects;
 
 /**
- * A network. Bytes from outside may hold what {@link #of} would not make (bits behind the prefix, a prefix of 200);
- * such a subnet is kept and written as it came.
+ * A network. Received bytes may have what {@link #of} doesn't produce (bits after the prefix, a prefix of 200); such a
+ * subnet is kept and written unchanged.
  *
  * @param network the network's address
  * @param prefixBits the prefix's length on the 128-bit address, 0 to 255: 120 for an IPv4 /24
@@ -21,17 +21,17 @@ public record Subnet(Address network, int prefixBits) implements Value {
      * @throws IllegalArgumentException if the prefix is not 0 to 255
      */
     public Subnet {
-        Objects.requireNonNull(network, "a subnet's address is missing; give one");
+        Objects.requireNonNull(network, "network must not be null");
         if (prefixBits < 0 || prefixBits > 255) {
-            throw new IllegalArgumentException("a prefix of " + prefixBits + " bits is not 0 to 255; give another");
+            throw new IllegalArgumentException("a prefix of " + prefixBits + " bits is not 0 to 255");
         }
     }
 
     /**
-     * The network that an address is in. Bits behind the prefix are cleared.
+     * The network of an address. Bits after the prefix are cleared.
      *
      * @param address an address in it
-     * @param length the prefix's length in the address's own family: at most 32 for IPv4, 128 for IPv6
+     * @param length the prefix's length in the address's family: up to 32 for IPv4, 128 for IPv6
      * @return the network
      * @throws ValueException if the prefix is longer than the address
      */
@@ -39,24 +39,24 @@ public record Subnet(Address network, int prefixBits) implements Value {
         int lengthMax = address.isIpv4() ? 32 : 128;
         if (length < 0 || length > lengthMax) {
             throw ValueException.text(
-                    address + "/" + length, "a subnet: a prefix has at most 32 bits for IPv4, 128 for" + " IPv6");
+                    address + "/" + length, "a subnet: a prefix has up to 32 bits for IPv4, 128 for" + " IPv6");
         }
         int prefixBits = length + 128 - lengthMax;
         return new Subnet(
                 Address.of(address.high() & mask(prefixBits), address.low() & mask(prefixBits - 64)), prefixBits);
     }
 
-    /** As many ones as {@code bits}, from the highest; none below 0, all from 64 on. */
+    /** A mask of {@code bits} ones from the highest; none below 0, all from 64 on. */
     private static long mask(int bits) {
         return bits <= 0 ? 0 : bits >= 64 ? -1L : -1L << 64 - bits;
     }
 
     /**
-     * The subnet that a text such as {@code 192.0.2.0/24} names.
+     * Parses a subnet such as {@code 192.0.2.0/24}.
      *
      * @param text address and length
      * @return the subnet
-     * @throws ValueException if it names none
+     * @throws ValueException if it isn't a subnet
      */
     public static Subnet parse(String text) {
         int slash = text.indexOf('/');
@@ -69,9 +69,9 @@ public record Subnet(Address network, int prefixBits) implements Value {
     }
 
     /**
-     * The prefix's length in the address's own family.
+     * The prefix's length in the address's family.
      *
-     * @return the length; -1 where the bytes hold an impossible one
+     * @return the length; -1 if it is impossible
      */
     public int length() {
         if (prefixBits > 128) {
@@ -80,7 +80,7 @@ public record Subnet(Address network, int prefixBits) implements Value {
         return network.isIpv4() ? Math.max(prefixBits - IPV4_PREFIX_BITS, -1) : prefixBits;
     }
 
-    /** Whether these parts are what {@link #of} makes: a possible length, no bit set behind the prefix. */
+    /** Whether {@link #of} could have produced this: a possible length, and no bit set after the prefix. */
     boolean isCanonical() {
         int length = length();
         return length >= 0 && of(network, length).equals(this);

@@ -3,7 +3,7 @@ package io.rawline.value;
 import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 
-/** A string of any bytes: most often UTF-8, which nothing checks. Immutable, ordered as unsigned bytes. */
+/** A string of any bytes, usually UTF-8, which is not checked. Immutable, ordered as unsigned bytes. */
 public final class Text implements Value {
     private final byte[] bytes;
 
@@ -15,7 +15,7 @@ public final class Text implements Value {
      * A string in UTF-8.
      *
      * @param text the string
-     * @return the same
+     * @return the string
      */
     public static Text of(String text) {
         return new Text(text.getBytes(StandardCharsets.UTF_8));
@@ -31,7 +31,7 @@ public final class Text implements Value {
         return new Text(bytes.clone());
     }
 
-    /** A string of bytes that nobody else keeps. */
+    /** A string that owns these bytes. */
     static Text owning(byte[] bytes) {
         return new Text(bytes);
     }
@@ -45,7 +45,7 @@ public final class Text implements Value {
         return bytes.clone();
     }
 
-    /** The bytes themselves, not to be changed. */
+    /** The bytes, not copied; callers must not change them. */
     byte[] bytes() {
         return bytes;
     }
@@ -65,7 +65,7 @@ public final class Text implements Value {
         return Arrays.hashCode(bytes);
     }
 
-    /** The string; what is not UTF-8 is replaced by U+FFFD. */
+    /** The string; invalid UTF-8 is replaced by U+FFFD. */
     @Override
     public String toString() {
         return new String(bytes, StandardCharsets.UTF_8);

@@ -3,13 +3,13 @@ package io.rawline.value;
 import java.time.DateTimeException;
 import java.time.LocalDate;
 
-/** Scalars as text: numbers, addresses, times and durations, both ways. */
+/** Formats and parses scalars: numbers, addresses, times, durations. */
 final class Texts {
     private static final long SECOND = 1_000_000_000L;
 
     private Texts() {}
 
-    /** The decimal digits between two places, at most {@code max}; -1 if there are none or others. */
+    /** The decimal number between two positions, up to {@code max}; -1 if there is none. */
     static int wholeNumber(String text, int begin, int end, int max) {
         if (begin >= end || end - begin > 9 && text.charAt(begin) != '0') {
             return -1;
@@ -28,7 +28,7 @@ final class Texts {
         return (int) number;
     }
 
-    /** The address that a text names; null if it names none. */
+    /** Parses an address; null if it isn't one. */
     static Address address(String text) {
         if (text.indexOf(':') < 0) {
             long bits = ipv4(text, 0);
@@ -100,12 +100,12 @@ final class Texts {
         return character < 0x80 ? Character.digit(character, 16) : -1;
     }
 
-    /** The dotted quad from a place to the text's end; -1 if it is none. */
+    /** The dotted quad from a position to the text's end; -1 if it isn't one. */
     private static long ipv4(String text, int at) {
         long bits = 0;
         for (int part = 0; part < 4; part++) {
             int end = part == 3 ? text.length() : text.indexOf('.', at);
-            // No leading zeros: some read them as octal.
+            // No leading zeros: some programs read them as octal.
             if (end < 0 || end - at > 1 && text.charAt(at) == '0') {
                 return -1;
             }
@@ -119,14 +119,14 @@ final class Texts {
         return bits;
     }
 
-    /** Appends an address as a dotted quad, or as RFC 5952 says. */
+    /** Appends an address as a dotted quad, or as in RFC 5952. */
     static void writeAddress(long high, long low, StringBuilder out) {
         if (high == 0 && low >>> 32 == 0xffff) {
             out.append(low >>> 24 & 0xff).append('.').append(low >>> 16 & 0xff).append('.');
             out.append(low >>> 8 & 0xff).append('.').append(low & 0xff);
             return;
         }
-        // The longest run of two zeros or more, the first of equals, is left out.
+        // The longest run of two or more zeros is omitted, the first one of equal runs.
         int gap = -1;
         int gapLength = 1;
         for (int begin = 0; begin < 8; begin++) {
@@ -156,7 +156,7 @@ final class Texts {
         return (int) ((index < 4 ? high : low) >>> 48 - 16 * (index & 3)) & 0xffff;
     }
 
-    /** Appends a time in UTC without a zone, with so many digits of a second. */
+    /** Appends a time in UTC without a zone, with {@code digits} digits of a second. */
     static void writeTime(long nanoseconds, int digits, StringBuilder out) {
         long seconds = Math.floorDiv(nanoseconds, SECOND);
         LocalDate date = LocalDate.ofEpochDay(Math.floorDiv(seconds, 86_400));
@@ -174,7 +174,7 @@ final class Texts {
         pad((int) fraction, digits, out.append('.'));
     }
 
-    /** The fewest of three, six and nine digits of a second that lose nothing. */
+    /** Three, six or nine: the fewest digits of a second that lose nothing. */
     static int timeDigits(long nanoseconds) {
         return nanoseconds % 1_000_000 == 0 ? 3 : nanoseconds % 1_000 == 0 ? 6 : 9;
     }
@@ -191,7 +191,7 @@ final class Texts {
             "a timestamp from 1677-09-21 to 2262-04-11; write it as 2022-04-10T07:00:00.123456789Z";
 
     /**
-     * The time of a date, {@code T}, a time of day, at most nine digits, then {@code Z}, an offset or nothing (UTC).
+     * Parses a date, {@code T}, a time of day, up to nine digits, then {@code Z}, an offset or nothing (UTC).
      */
     static long readTime(String text) {
         int second = text.length() < 19 ? -1 : number(text, 17, 2);
@@ -204,7 +204,7 @@ final class Texts {
         int year = isShaped ? number(text, 0, 4) : -1;
         int hour = isShaped ? number(text, 11, 2) : -1;
         int minute = isShaped ? number(text, 14, 2) : -1;
-        // A leap second counts as the one before it.
+        // A leap second counts as the second before it.
         if (year < 0 || hour < 0 || hour > 23 || minute < 0 || minute > 59 || second > 60) {
             throw ValueException.text(text, TIME_EXPECTED);
         }
@@ -227,7 +227,7 @@ final class Texts {
                     LocalDate.of(year, number(text, 5, 2), number(text, 8, 2)).toEpochDay();
             long seconds = day * 86_400 + hour * 3600L + minute * 60L + Math.min(second, 59) - offset(text, at);
             if (seconds < 0 && fraction > 0) {
-                // The product alone may be below the least number where the sum is not.
+                // The product alone may overflow where the sum doesn't.
                 return Math.addExact(Math.multiplyExact(seconds + 1, SECOND), fraction - SECOND);
             }
             return Math.addExact(Math.multiplyExact(seconds, SECOND), fraction);
@@ -236,7 +236,7 @@ final class Texts {
         }
     }
 
-    /** Seconds that a zone is ahead of UTC: nothing, {@code Z}, {@code +02}, {@code +0200}, {@code +02:00}. */
+    /** The offset from UTC in seconds: nothing, {@code Z}, {@code +02}, {@code +0200}, {@code +02:00}. */
     private static int offset(String text, int at) {
         int left = text.length() - at;
         if (left == 0 || left == 1 && text.charAt(at) == 'Z') {
@@ -292,7 +292,7 @@ final class Texts {
     private static final String SPAN_EXPECTED =
             "a timespan that 64 bits of nanoseconds hold exactly; write a number and ns, us, ms, s, min or h";
 
-    /** The duration of a number with a unit; a fraction is fine where it comes to whole nanoseconds. */
+    /** Parses a number with a unit; a fraction is accepted if it is a whole number of nanoseconds. */
     static long readSpan(String text) {
         int unitAt = 0;
         while (unitAt < text.length() && !Character.isLetter(text.charAt(unitAt))) {
@@ -311,7 +311,7 @@ final class Texts {
         int begin = text.startsWith("-") ? 1 : 0;
         int point = text.indexOf('.');
         int wholeEnd = point < 0 ? unitAt : point;
-        // Longer numbers than these would be out of range, or finer than a nanosecond of an hour.
+        // Longer numbers would be out of range, or finer than a nanosecond even in hours.
         if (!isDigits(text, begin, wholeEnd) || point >= 0 && !isDigits(text, point + 1, unitAt)) {
             throw ValueException.text(text, SPAN_EXPECTED);
         }

@@ -5,7 +5,7 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 
-/** Trees from views, into bytes, and in order. */
+/** Converts trees from views and to bytes, and compares them. */
 final class Trees {
     private Trees() {}
 
@@ -84,7 +84,7 @@ final class Trees {
         }
     }
 
-    /** Two trees in the format's order; {@code loosely}, a NaN equals every real. */
+    /** Compares two trees in the format's order; if {@code loosely}, a NaN equals every real. */
     static int compare(Value left, Value right, boolean loosely) {
         if (left.kind() != right.kind()) {
             return left.kind().compareTo(right.kind());

@@ -4,25 +4,24 @@ import java.util.HexFormat;
 import java.util.Locale;
 
 /**
- * JSON that keeps every value's type: <code>{"@data-type":"count","data":42}</code>, the mapping of Zeek Broker's
- * WebSocket interface. Every value that is at most 128 deep survives: bytes to JSON to bytes gives the same bytes.
+ * JSON with every value's type: <code>{"@data-type":"count","data":42}</code>, the mapping of Zeek Broker's
+ * WebSocket interface. A round trip through JSON gives the same bytes for every value of up to 128 levels.
  *
- * <p>Where the data cannot say everything (a string that is not UTF-8, a subnet with an impossible prefix), the field
- * {@code @bytes} stands before it with the value's bytes in hexadecimal; where both are there they must agree.
+ * <p>If the data can't express the value (a string that isn't UTF-8, a subnet with an impossible prefix), the field
+ * {@code @bytes} precedes it with the value's bytes in hexadecimal; if both are present, they must agree.
  */
 public final class TypedJson {
-    private static final String NOT_FOR_BYTES =
-            "\"@bytes\" belongs to strings, enum-values and subnets only; leave it out";
+    private static final String NOT_FOR_BYTES = "\"@bytes\" is only for strings, enum-values and subnets; remove it";
 
     private TypedJson() {}
 
     /**
-     * The value that these bytes are as one JSON object, without white space. Whether sets and tables hold something
-     * twice is not checked: it is shown. Does not recurse.
+     * Writes a value as a JSON object without white space. Duplicates in sets and tables are written, not checked. Does
+     * not recurse.
      *
      * @param bytes a value's bytes
      * @return the JSON
-     * @throws ValueException if the bytes are no value
+     * @throws ValueException the bytes aren't a value
      */
     public static String toString(byte[] bytes) {
         return toString(bytes, 0, bytes.length);
@@ -32,10 +31,10 @@ public final class TypedJson {
      * As {@link #toString(byte[])}, of a part of an array.
      *
      * @param bytes the array
-     * @param offset where the value begins, in bytes
+     * @param offset where the value starts, in bytes
      * @param length its length in bytes
      * @return the JSON
-     * @throws ValueException if the bytes are no value
+     * @throws ValueException the bytes aren't a value
      */
     public static String toString(byte[] bytes, int offset, int length) {
         StringBuilder out = new StringBuilder();
@@ -52,7 +51,7 @@ public final class TypedJson {
                 writeData(kind, reader, out);
                 out.append('}');
             }
-            // Behind a value comes the end of every container that it completes, then what stands before the next
+            // After a value comes the end of every container that it completes, then the separator before the next
             // value.
             while (!writeNext(open, out)) {
                 open.pop();
@@ -64,7 +63,10 @@ public final class TypedJson {
         }
     }
 
-    /** Writes what stands before the innermost container's next value, or its end; whether there is a next one. */
+    /**
+     * Writes the separator before the innermost container's next value, or its end; returns whether there is a next
+     * one.
+     */
     private static boolean writeNext(Containers open, StringBuilder out) {
         if (open.isEmpty()) {
             return false;
@@ -140,11 +142,11 @@ public final class TypedJson {
     }
 
     /**
-     * The bytes of the value that a JSON object says.
+     * Reads a value from its JSON object.
      *
      * @param json one JSON object, at most 128 deep
-     * @return the bytes; elements of sets and tables in the order of the text
-     * @throws ValueException if it is not the JSON of a value
+     * @return the value's bytes; elements of sets and tables in the order of the text
+     * @throws ValueException it isn't the JSON of a value
      */
     public static byte[] read(String json) {
         ValueWriter out = new ValueWriter();
@@ -153,11 +155,11 @@ public final class TypedJson {
     }
 
     /**
-     * As {@link #read(String)}, into a writer, which after an error is as it was.
+     * As {@link #read(String)}, into a writer, which is unchanged after an error.
      *
      * @param json one JSON object, at most 128 deep
-     * @param out where the value is added
-     * @throws ValueException if it is not the JSON of a value
+     * @param out the writer
+     * @throws ValueException it isn't the JSON of a value
      */
     public static void read(String json, ValueWriter out) {
         JsonRead.into(json, out, text -> readValue(text, out, 1));
@@ -170,7 +172,7 @@ public final class TypedJson {
         String bytes = null;
         String text = null;
         boolean hasData = false;
-        // Where data begins that came before its type.
+        // Where the data starts, if it precedes its type.
         int early = -1;
         for (boolean isFirst = true; json.next(isFirst, '}'); isFirst = false) {
             String name = json.key();
@@ -198,7 +200,7 @@ public final class TypedJson {
             }
         }
         if (kind == null) {
-            throw json.error("the field \"@data-type\" is missing; give it");
+            throw json.error("the field \"@data-type\" is missing; add it");
         }
         if (early >= 0) {
             int end = json.position();
@@ -207,7 +209,7 @@ public final class TypedJson {
             json.goTo(end);
         }
         if (!hasData && kind != Kind.NONE) {
-            throw json.error("the field \"data\" is missing; give it");
+            throw json.error("the field \"data\" is missing; add it");
         }
         if (text == null) {
             if (!hasData) {
@@ -225,7 +227,7 @@ public final class TypedJson {
 
     private static void checkOnce(JsonText json, boolean isFirst, String name) {
         if (!isFirst) {
-            throw json.error("\"" + name + "\" is there twice; give it once");
+            throw json.error("\"" + name + "\" is a duplicate; remove one");
         }
     }
 
@@ -237,12 +239,12 @@ public final class TypedJson {
             for (Kind known : Kind.values()) {
                 names.append(names.isEmpty() ? "" : ", ").append(known.jsonName());
             }
-            throw json.error("\"" + name + "\" is no type; write one of " + names);
+            throw json.error("\"" + name + "\" is not a type; use one of " + names);
         }
         return kind;
     }
 
-    /** Reads the data of a type: into the output, or as text that is given back for the type to make something of. */
+    /** Reads the data of a type: into the output, or as text, which is returned to be parsed. */
     private static String readData(JsonText json, Kind kind, ValueWriter out, int depth) {
         char next = json.peek();
         switch (kind) {
@@ -312,7 +314,7 @@ public final class TypedJson {
         }
     }
 
-    /** Reads a pair of a table, its key first into the output. */
+    /** Reads a pair of a table; writes its key first. */
     private static void readPair(JsonText json, ValueWriter out, int depth) {
         json.expect('{', "a table's pair: {\"key\":value,\"value\":value}");
         int start = out.length();
@@ -333,14 +335,14 @@ public final class TypedJson {
             readValue(json, out, depth);
         }
         if (keyAt < 0 || valueAt < 0) {
-            throw json.error("the field \"" + (keyAt < 0 ? "key" : "value") + "\" is missing; give it");
+            throw json.error("the field \"" + (keyAt < 0 ? "key" : "value") + "\" is missing; add it");
         }
         if (keyAt > start) {
             out.swap(start, keyAt);
         }
     }
 
-    /** Adds the value of a type that JSON gives as text. */
+    /** Adds a value whose JSON is a text. */
     private static void putText(JsonText json, Kind kind, String text, ValueWriter out) {
         try {
             switch (kind) {
@@ -364,7 +366,7 @@ public final class TypedJson {
         }
     }
 
-    /** Adds a value that its text does not give exactly. */
+    /** Adds a value that its text doesn't express exactly. */
     private static void putBytes(JsonText json, Kind kind, String text, String hex, ValueWriter out) {
         byte[] bytes;
         try {
@@ -388,7 +390,7 @@ public final class TypedJson {
             throw json.error(NOT_FOR_BYTES);
         }
         if (!agrees) {
-            throw json.error("\"@bytes\" and \"data\" say different things; change both, or leave \"@bytes\" out");
+            throw json.error("\"@bytes\" and \"data\" differ; change both, or remove \"@bytes\"");
         }
     }
 

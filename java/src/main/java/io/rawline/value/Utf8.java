@@ -2,7 +2,7 @@ package io.rawline.value;
 
 import java.nio.charset.StandardCharsets;
 
-/** Bytes as text, and whether they are text at all. */
+/** Decodes and checks UTF-8. */
 final class Utf8 {
     private Utf8() {}
 
@@ -19,9 +19,8 @@ final class Utf8 {
     }
 
     /**
-     * The text; each longest beginning of a character that does not go on becomes one U+FFFD, as does each byte that
-     * begins none. Every language of the project does the same, so that what is written beside such a text agrees with
-     * it.
+     * Decodes bytes. Each maximal prefix of a truncated character becomes one U+FFFD, as does each byte that starts no
+     * character. All languages of the project do the same, so that their texts are equal.
      */
     static String lossy(byte[] bytes, int at, int length) {
         if (isValid(bytes, at, length)) {
@@ -43,7 +42,7 @@ final class Utf8 {
                 .toString();
     }
 
-    /** Bytes of the character at a place; of what is none, the bytes that are passed over, negative. */
+    /** Length of the character at a position in bytes; if it is invalid, the number of bytes to skip, negative. */
     private static int step(byte[] bytes, int at, int end) {
         int first = bytes[at] & 0xff;
         if (first < 0x80) {
@@ -53,7 +52,7 @@ final class Utf8 {
         if (length == 0) {
             return -1;
         }
-        // The second byte's range keeps out what is too long, surrogates, and what is beyond U+10FFFF.
+        // The second byte's range excludes overlong encodings, surrogates, and characters above U+10FFFF.
         int low = first == 0xe0 ? 0xa0 : first == 0xf0 ? 0x90 : 0x80;
         int high = first == 0xed ? 0x9f : first == 0xf4 ? 0x8f : 0xbf;
         for (int index = 1; index < length; index++) {

@@ -5,11 +5,11 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * A value of any type as a tree of its own, immutable.
+ * An owned tree of values of any type, immutable.
  *
  * <p>Order, equality and hash agree with each other and with the format: by type, then within the type. Reals compare
- * as numbers, so {@code 0.0} equals {@code -0.0}; a NaN equals every NaN and comes last. Comparing, writing and hashing
- * recurse as deep as the tree, which is at most {@link Limits#depthMax} if it was made from bytes.
+ * as numbers, so {@code 0.0} equals {@code -0.0}; a NaN equals every NaN and sorts last. Comparing, writing and hashing
+ * recurse as deep as the tree, which is limited to {@link Limits#depthMax} if it was decoded from bytes.
  */
 public sealed interface Value extends Comparable<Value>
         permits Address,
@@ -35,31 +35,31 @@ public sealed interface Value extends Comparable<Value>
     Kind kind();
 
     /**
-     * The value that these bytes hold, all of them.
+     * Decodes a value; the bytes must be exactly one.
      *
      * @param bytes the bytes
      * @return a tree
-     * @throws ValueException if they are not one value within the default limits
+     * @throws ValueException they are not exactly one value within the default limits
      */
     static Value decode(byte[] bytes) {
         return decode(bytes, Limits.DEFAULT);
     }
 
     /**
-     * The value that these bytes hold, all of them.
+     * Decodes a value; the bytes must be exactly one.
      *
      * @param bytes the bytes
-     * @param limits what is accepted at most
+     * @param limits what is accepted
      * @return a tree
-     * @throws ValueException if they are not one value within the limits
+     * @throws ValueException they are not exactly one value within the limits
      */
     static Value decode(byte[] bytes, Limits limits) {
         return new ValueDecoder(limits).decode(bytes).toValue();
     }
 
     /**
-     * The value's bytes. Sets and tables come out ascending, so equal values have equal bytes, {@code 0.0} and
-     * {@code -0.0} aside.
+     * The value's bytes. Sets and tables are ascending, so equal values have equal bytes, except {@code 0.0} and {@code
+     * -0.0}.
      *
      * @return the bytes
      */
@@ -83,7 +83,7 @@ public sealed interface Value extends Comparable<Value>
     /**
      * True or false.
      *
-     * @param value which
+     * @param value the boolean
      */
     record Bool(boolean value) implements Value {
         @Override
@@ -163,7 +163,7 @@ public sealed interface Value extends Comparable<Value>
     }
 
     /**
-     * The name of an enumeration's value.
+     * An enumerator's name.
      *
      * @param name such as {@code Conn::LOG}
      */
@@ -184,13 +184,13 @@ public sealed interface Value extends Comparable<Value>
     }
 
     /**
-     * Values in their own order.
+     * Values in any order.
      *
      * @param values the values
      */
     record Vector(List<Value> values) implements Value {
         /**
-         * A vector of these values.
+         * A vector of values.
          *
          * @param values the values, which are copied
          */
@@ -199,7 +199,7 @@ public sealed interface Value extends Comparable<Value>
         }
 
         /**
-         * A vector of these values.
+         * A vector of values.
          *
          * @param values the values
          * @return the vector
@@ -215,17 +215,17 @@ public sealed interface Value extends Comparable<Value>
     }
 
     /**
-     * Values in ascending order, each once. What counts as once is the format's rule: a NaN is a duplicate of any other
-     * real, and {@code 0.0} of {@code -0.0}.
+     * Values in ascending order, without duplicates. By the format's rule, a NaN is a duplicate of any other real, and
+     * {@code 0.0} of {@code -0.0}.
      *
      * @param values the values, ascending
      */
     record Set(List<Value> values) implements Value {
         /**
-         * The set of these values, which come in any order.
+         * A set of values, given in any order.
          *
          * @param values the values
-         * @throws ValueException if one is there twice
+         * @throws ValueException there is a duplicate
          */
         public Set {
             List<Value> sorted = new ArrayList<>(values);
@@ -239,11 +239,11 @@ public sealed interface Value extends Comparable<Value>
         }
 
         /**
-         * The set of these values, which come in any order.
+         * A set of values, given in any order.
          *
          * @param values the values
          * @return the set
-         * @throws ValueException if one is there twice
+         * @throws ValueException there is a duplicate
          */
         public static Set of(Value... values) {
             return new Set(List.of(values));
@@ -256,16 +256,16 @@ public sealed interface Value extends Comparable<Value>
     }
 
     /**
-     * Pairs of key and value, ascending by key, each key once; what counts as once is as in {@link Set}.
+     * Pairs of key and value, ascending by key, without duplicate keys as defined for {@link Set}.
      *
      * @param pairs the pairs, ascending
      */
     record Table(List<Map.Entry<Value, Value>> pairs) implements Value {
         /**
-         * The table of these pairs, which come in any order.
+         * A table of pairs, given in any order.
          *
          * @param pairs the pairs
-         * @throws ValueException if a key is there twice
+         * @throws ValueException there is a duplicate key
          */
         public Table {
             List<Map.Entry<Value, Value>> sorted = new ArrayList<>(pairs.size());
@@ -284,11 +284,11 @@ public sealed interface Value extends Comparable<Value>
         }
 
         /**
-         * The table of what a map holds.
+         * A table of a map's entries.
          *
          * @param map keys and values
          * @return the table
-         * @throws ValueException if the format counts two of its keys as one
+         * @throws ValueException two keys are duplicates by the format's rule
          */
         public static Table of(Map<? extends Value, ? extends Value> map) {
             List<Map.Entry<Value, Value>> pairs = new ArrayList<>(map.size());
@@ -297,7 +297,7 @@ public sealed interface Value extends Comparable<Value>
         }
 
         /**
-         * The value under a key. In O(log n).
+         * The value of a key, in O(log n).
          *
          * @param key the key
          * @return the value, or null if there is none

@@ -5,24 +5,25 @@ import java.util.Arrays;
 import java.util.Objects;
 
 /**
- * Checks bytes and makes views of them. It keeps its memory from one value to the next, so nothing but the view itself
- * is allocated once that has grown; the views it gave before may then no longer be used. For one thread at a time.
+ * Checks bytes and creates views of them. Its memory is reused from value to value: once it has grown, only the view
+ * itself is allocated, and earlier views become invalid. Not thread-safe.
  *
- * <p>{@link #decode} checks the whole value; {@link #pick} reads one field and looks at nothing behind it.
+ * <p>{@link #decode} checks the whole value; {@link #pick} reads one field and ignores everything after it.
  */
 public final class ValueDecoder {
     /**
-     * The first part of a buffer without an array that is copied to pick from; the next ones are eight times as long.
+     * Size of the first part of a buffer without an array that {@link #pick} copies; each further part is eight times
+     * as long.
      */
     private static final int PICK_BYTES = 4096;
 
     private final Limits limits;
-    /** Made for the first container that is not in order. */
+    /** Created by the first container that isn't sorted. */
     private Sorter sorter;
 
     private final ValueReader reader;
     private long[] nodes = new long[64];
-    /** Containers around the one that is read: the slot of its node, and where the nodes beside it end. */
+    /** The open containers around the current one: the slot of the node, and where its siblings' nodes end. */
     private int[] open = new int[16];
     /** Copies of buffers that have no array. */
     private byte[] copy = {};
@@ -33,7 +34,7 @@ public final class ValueDecoder {
     }
 
     /**
-     * A decoder that takes values within these limits.
+     * A decoder with these limits.
      *
      * @param limits the limits
      */
@@ -43,12 +44,11 @@ public final class ValueDecoder {
     }
 
     /**
-     * A view of the value that these bytes hold, all of them. The bytes are not copied and must not change as long as
-     * the view is used.
+     * Decodes a value; the bytes must be exactly one. They are not copied and must not change while the view is used.
      *
      * @param bytes the bytes
-     * @return the view, until the decoder is used again
-     * @throws ValueException if the bytes are not one value within the limits
+     * @return the view, valid until the decoder is used again
+     * @throws ValueException the bytes are not exactly one value within the limits
      */
     public ValueView decode(byte[] bytes) {
         return decode(bytes, 0, bytes.length);
@@ -58,10 +58,10 @@ public final class ValueDecoder {
      * As {@link #decode(byte[])}, of a part of an array.
      *
      * @param bytes the array
-     * @param offset where the value begins, in bytes
+     * @param offset where the value starts, in bytes
      * @param length its length in bytes
-     * @return the view, until the decoder is used again
-     * @throws ValueException if the bytes are not one value within the limits
+     * @return the view, valid until the decoder is used again
+     * @throws ValueException the bytes are not exactly one value within the limits
      */
     public ValueView decode(byte[] bytes, int offset, int length) {
         check(bytes, offset, length);
@@ -73,12 +73,12 @@ public final class ValueDecoder {
     }
 
     /**
-     * As {@link #decode(byte[])}, of the bytes between a buffer's position and limit, which stay where they are. What
-     * an accessible array holds is not copied; other buffers are copied into the decoder's memory.
+     * As {@link #decode(byte[])}, of the bytes between a buffer's position and limit, which are not changed. An
+     * accessible array is not copied; other buffers are copied into the decoder's memory.
      *
      * @param buffer the buffer
-     * @return the view, until the decoder is used again
-     * @throws ValueException if the bytes are not one value within the limits
+     * @return the view, valid until the decoder is used again
+     * @throws ValueException the bytes are not exactly one value within the limits
      */
     public ValueView decode(ByteBuffer buffer) {
         int length = buffer.remaining();
@@ -90,13 +90,14 @@ public final class ValueDecoder {
     }
 
     /**
-     * The value of one field of a table, read from the front: what stands behind the field is not looked at, so the
-     * cost is that of what stands before it. A table with the field twice gives the first.
+     * Finds one field of a table, reading from the start. Bytes after the field are ignored, so the cost depends on
+     * what precedes it. Of duplicate fields, the first counts.
      *
      * @param bytes a table's bytes
      * @param field the field
-     * @return its value, until the decoder is used again; {@link ValueView#NONE} if there is no table or no such field
-     * @throws ValueException if the bytes up to the field's end are no value within the limits
+     * @return its value, valid until the decoder is used again; {@link ValueView#NONE} if there is no table or no such
+     *     field
+     * @throws ValueException the bytes up to the field's end are invalid or over the limits
      */
     public ValueView pick(byte[] bytes, Field field) {
         return pick(bytes, 0, bytes.length, field);
@@ -106,11 +107,12 @@ public final class ValueDecoder {
      * As {@link #pick(byte[], Field)}, of a part of an array.
      *
      * @param bytes the array
-     * @param offset where the table begins, in bytes
+     * @param offset where the table starts, in bytes
      * @param length its length in bytes
      * @param field the field
-     * @return its value, until the decoder is used again; {@link ValueView#NONE} if there is no table or no such field
-     * @throws ValueException if the bytes up to the field's end are no value within the limits
+     * @return its value, valid until the decoder is used again; {@link ValueView#NONE} if there is no table or no such
+     *     field
+     * @throws ValueException the bytes up to the field's end are invalid or over the limits
      */
     public ValueView pick(byte[] bytes, int offset, int length, Field field) {
         check(bytes, offset, length);
@@ -118,14 +120,14 @@ public final class ValueDecoder {
     }
 
     /**
-     * As {@link #pick(byte[], Field)}, of a value in a value in a value: {@code customer}, {@code name}.
+     * As {@link #pick(byte[], Field)}, of a nested value: {@code customer}, {@code name}.
      *
      * @param bytes the array
-     * @param offset where the outermost value begins, in bytes
+     * @param offset where the outermost value starts, in bytes
      * @param length its length in bytes
-     * @param path the steps down, the outermost first
-     * @return the value there, until the decoder is used again; {@link ValueView#NONE} if there is none
-     * @throws ValueException if the bytes up to that value's end are no value within the limits
+     * @param path the steps, the outermost first
+     * @return the value there, valid until the decoder is used again; {@link ValueView#NONE} if there is none
+     * @throws ValueException the bytes up to that value's end are invalid or over the limits
      */
     public ValueView pick(byte[] bytes, int offset, int length, Step... path) {
         check(bytes, offset, length);
@@ -139,13 +141,13 @@ public final class ValueDecoder {
     }
 
     /**
-     * As {@link #pick(byte[], Field)}, of the bytes between a buffer's position and limit, which stay where they are.
-     * Of a buffer without an accessible array no more is copied than is needed, to eight times.
+     * As {@link #pick(byte[], Field)}, of the bytes between a buffer's position and limit, which are not changed. Of a
+     * buffer without an accessible array, up to eight times the needed bytes are copied.
      *
      * @param buffer the buffer
-     * @param path the steps down, the outermost first
-     * @return the value there, until the decoder is used again; {@link ValueView#NONE} if there is none
-     * @throws ValueException if the bytes up to that value's end are no value within the limits
+     * @param path the steps, the outermost first
+     * @return the value there, valid until the decoder is used again; {@link ValueView#NONE} if there is none
+     * @throws ValueException the bytes up to that value's end are invalid or over the limits
      */
     public ValueView pick(ByteBuffer buffer, Step... path) {
         int length = buffer.remaining();
@@ -164,7 +166,7 @@ public final class ValueDecoder {
         }
     }
 
-    /** The value that the reader stands at. */
+    /** The value at the reader's position. */
     private ValueView picked(byte[] bytes, int offset) {
         int at = reader.place();
         int tag = reader.tag();
@@ -185,7 +187,7 @@ public final class ValueDecoder {
         limits.checkBytes(length);
         if (offset + length > Nodes.POSITION_MAX) {
             throw new IllegalArgumentException("the value ends at byte " + (offset + (long) length)
-                    + " of its array; copy it into an array of its own, of less than 1 GiB");
+                    + " of its array; copy it into a separate array of less than 1 GiB");
         }
     }
 
@@ -198,13 +200,13 @@ public final class ValueDecoder {
     }
 
     /**
-     * Indexes the value at the front of {@code length} bytes from {@code at} on; in one pass, without recursion. Gives
-     * where it ends; its node is the first. What is behind the last node is of earlier values. Positions in errors
-     * count from {@code offset}.
+     * Indexes the value at the start of {@code length} bytes from {@code at} on, in one pass, without recursion.
+     * Returns where it ends; its node is the first. Nodes after the last one belong to earlier values. Positions in
+     * errors count from {@code offset}.
      */
     private int index(byte[] bytes, int at, int length, int offset) {
         int end = at + length;
-        // Every element takes a byte at least, and the container around it one.
+        // Every element takes at least a byte, and so does the container.
         int declaredMax = Math.min(length, limits.elementsMax());
         long declared = 0;
         long[] places = nodes;
@@ -273,7 +275,7 @@ public final class ValueDecoder {
     }
 
     /**
-     * Ends the container whose node is in {@code slot}, which it gives; its children's nodes end at {@code
+     * Ends the container whose node is in {@code slot}, which it returns; its children's nodes end at {@code
      * childrenEnd}.
      */
     private int close(long[] places, int slot, int childrenEnd, int end, byte[] bytes, int offset) {
@@ -295,7 +297,7 @@ public final class ValueDecoder {
     }
 
     private ValueException tooMany(long children, int left, long declared, int length, int position) {
-        // What cannot be there at all is cut off; the rest is over the limit.
+        // More elements than bytes means a truncated value; otherwise it is over the limit.
         return children > left || declared > length
                 ? ValueException.truncated(position)
                 : ValueException.tooManyElements(position, limits.elementsMax());

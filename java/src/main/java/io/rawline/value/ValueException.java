@@ -4,7 +4,7 @@ import io.rawline.error.ErrorKind;
 import io.rawline.error.RawlineException;
 
 /**
- * Bytes or a text that are not the value they should be; the message says where, and what to do. Of the kind
+ * Bytes or a text are not a valid value; the message says where, and what to do. Its kind is
  * {@link ErrorKind#FIX_REQUEST}.
  */
 public final class ValueException extends RawlineException {
@@ -14,37 +14,37 @@ public final class ValueException extends RawlineException {
     public enum Reason {
         /** The bytes end inside a value, or a container claims more elements than there are bytes. */
         TRUNCATED,
-        /** A byte that stands for no type. */
+        /** A byte that is not the tag of a type. */
         TAG,
-        /** A number that stands for no protocol of a port. */
+        /** A number that is not the protocol of a port. */
         PROTOCOL,
-        /** A size of more than five bytes or of 2^32 or more. */
+        /** A size of more than five bytes, or 2^32 or more. */
         SIZE,
-        /** A set with an element twice or a table with a key twice. */
+        /** A set with duplicate elements, or a table with duplicate keys. */
         NOT_UNIQUE,
-        /** Bytes behind the end of the value. */
+        /** Bytes after the end of the value. */
         TRAILING_BYTES,
-        /** Containers in containers beyond the limit. */
+        /** Containers nested deeper than the limit. */
         TOO_DEEP,
-        /** More elements than the limit, all containers together. */
+        /** More elements than the limit, in all containers together. */
         TOO_MANY_ELEMENTS,
         /** More bytes than the limit. */
         TOO_LONG,
-        /** A value of another type than the one asked for. */
+        /** A value of another type than the expected one. */
         TYPE,
-        /** A text that is no address, subnet, port, time or duration. */
+        /** A text that is not a valid address, subnet, port, time or duration. */
         TEXT,
         /** A text that is not the JSON of a value. */
         JSON,
-        /** A frame that is cut off, of an unknown kind, or with too long a topic. */
+        /** A frame that is truncated, of an unknown kind, or with a topic that is too long. */
         FRAME
     }
 
     /** What is wrong. */
     private final Reason reason;
-    /** Where, in bytes from the value's first. */
+    /** Where, in bytes from the start of the value. */
     private final long position;
-    /** The number that belongs to the reason. */
+    /** A number that belongs to the reason. */
     private final long detail;
 
     private ValueException(Reason reason, long position, long detail, String message) {
@@ -64,18 +64,19 @@ public final class ValueException extends RawlineException {
     }
 
     /**
-     * Where it is wrong.
+     * Where the error is.
      *
-     * @return bytes from the value's first, for JSON characters from the text's first; 0 where the reason has no place
+     * @return bytes from the start of the value, for JSON characters from the start of the text; 0 if the reason has no
+     *     position
      */
     public long position() {
         return position;
     }
 
     /**
-     * The number that belongs to the reason: the tag or protocol found, the bytes that follow, or the limit.
+     * A number that belongs to the reason: the tag or protocol found, the bytes that follow, or the limit.
      *
-     * @return the number; 0 where the reason has none
+     * @return the number; 0 if the reason has none
      */
     public long detail() {
         return detail;
@@ -86,7 +87,8 @@ public final class ValueException extends RawlineException {
                 Reason.TRUNCATED,
                 position,
                 0,
-                "the value is cut off: the field at byte " + position + " needs more bytes than follow; send it whole");
+                "the value is truncated: the field at byte " + position
+                        + " needs more bytes than follow; send all of it");
     }
 
     static ValueException tag(long position, int found) {
@@ -94,7 +96,7 @@ public final class ValueException extends RawlineException {
                 Reason.TAG,
                 position,
                 found,
-                String.format("no type has the tag 0x%02x at byte %d; use 0x00 to 0x0e", found, position));
+                String.format("unknown tag 0x%02x at byte %d; use 0x00 to 0x0e", found, position));
     }
 
     static ValueException protocol(long position, int found) {
@@ -102,7 +104,7 @@ public final class ValueException extends RawlineException {
                 Reason.PROTOCOL,
                 position,
                 found,
-                "no protocol has the number " + found + " at byte " + position
+                "unknown protocol " + found + " at byte " + position
                         + "; use 0 (unknown), 1 (tcp), 2 (udp) or 3 (icmp)");
     }
 
@@ -111,7 +113,7 @@ public final class ValueException extends RawlineException {
                 Reason.SIZE,
                 position,
                 0,
-                "the size at byte " + position + " takes more than five bytes or 32 bits; send smaller values");
+                "the size at byte " + position + " is more than five bytes or 32 bits; send smaller values");
     }
 
     static ValueException notUnique(long position) {
@@ -119,7 +121,7 @@ public final class ValueException extends RawlineException {
                 Reason.NOT_UNIQUE,
                 position,
                 0,
-                "the set or table at byte " + position + " holds an element or a key twice; send each once");
+                "the set or table at byte " + position + " has a duplicate element or key; remove one");
     }
 
     static ValueException trailingBytes(long position, int count) {
@@ -135,8 +137,8 @@ public final class ValueException extends RawlineException {
                 Reason.TOO_DEEP,
                 position,
                 depthMax,
-                "the container at byte " + position + " is nested more than " + depthMax
-                        + " deep; send flatter values");
+                "the container at byte " + position + " is nested deeper than " + depthMax
+                        + " levels; send flatter values");
     }
 
     static ValueException tooManyElements(long position, int elementsMax) {
@@ -144,7 +146,7 @@ public final class ValueException extends RawlineException {
                 Reason.TOO_MANY_ELEMENTS,
                 position,
                 elementsMax,
-                "at byte " + position + " the value passes " + elementsMax + " elements; send smaller values");
+                "at byte " + position + " the value has more than " + elementsMax + " elements; send smaller values");
     }
 
     static ValueException tooLong(long bytes, int bytesMax) {
@@ -152,7 +154,7 @@ public final class ValueException extends RawlineException {
                 Reason.TOO_LONG,
                 0,
                 bytesMax,
-                "a value of " + bytes + " bytes; this reader takes at most " + bytesMax + ": send smaller values");
+                "a value of " + bytes + " bytes is over this reader's limit of " + bytesMax + "; send smaller values");
     }
 
     static ValueException type(long position, Kind found, Kind expected) {
@@ -162,7 +164,7 @@ public final class ValueException extends RawlineException {
                 found.tag(),
                 "at byte " + position + " is a "
                         + found.jsonName() + " and not a " + expected.jsonName()
-                        + "; look at the value's kind first, or ask with a fallback");
+                        + "; check the value's kind first, or pass a fallback");
     }
 
     static ValueException text(String text, String expected) {

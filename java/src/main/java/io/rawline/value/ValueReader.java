@@ -4,12 +4,12 @@ import java.nio.charset.StandardCharsets;
 import java.util.Objects;
 
 /**
- * Takes values off the front of bytes, one after the other, without an index: the fastest way to turn bytes into
- * objects whose shape is known. A container is taken as its head, and its elements follow as values of their own.
+ * Reads values in sequence, without an index: the fastest way to turn bytes into objects of a known shape. A container
+ * is read as its head; its elements are the next values.
  *
- * <p>It checks what it takes: types, lengths, elements against the bytes that are there. It does not check whether a
- * set or table holds something twice, nor how deep it is, since it does not recurse. Reused by {@link #reset};
- * allocates nothing but what it gives. For one thread at a time.
+ * <p>It checks what it reads: types, lengths, and numbers of elements against the bytes. It checks neither duplicates
+ * in sets and tables nor the depth, since it doesn't recurse. {@link #reset} reuses it; it allocates only what it
+ * returns. Not thread-safe.
  *
  * <pre>{@code
  * static final Fields FIELDS = Fields.of("uid", "query");
@@ -26,7 +26,7 @@ import java.util.Objects;
  * }</pre>
  */
 public final class ValueReader {
-    /** A bit for each tag that eight bytes follow. */
+    /** A bit for each tag of a type of eight bytes. */
     private static final int WORDS =
             1 << Wire.COUNT | 1 << Wire.INTEGER | 1 << Wire.REAL | 1 << Wire.TIMESTAMP | 1 << Wire.TIMESPAN;
 
@@ -35,33 +35,33 @@ public final class ValueReader {
     private int begin;
     private int end;
     private int at;
-    /** Elements that containers have claimed so far, and how many they may. */
+    /** Number of elements that containers have claimed so far, and its limit. */
     private long declared;
 
     private int declaredMax;
     /** The number of the field that is expected next. */
     private int fieldNext;
 
-    /** A reader with the default limits, of no bytes. */
+    /** A reader with the default limits, without bytes. */
     public ValueReader() {
         this(Limits.DEFAULT);
     }
 
     /**
-     * A reader with these limits, of no bytes.
+     * A reader with these limits, without bytes.
      *
-     * @param limits the limits; the depth does not count
+     * @param limits the limits, of which the depth is ignored
      */
     public ValueReader(Limits limits) {
         this.limits = Objects.requireNonNull(limits);
     }
 
     /**
-     * Reads these bytes from their front on.
+     * Starts at the first of these bytes.
      *
      * @param bytes the bytes, which are not copied
      * @return this reader
-     * @throws ValueException if they are too long
+     * @throws ValueException they are too long
      */
     public ValueReader reset(byte[] bytes) {
         return reset(bytes, 0, bytes.length);
@@ -71,10 +71,10 @@ public final class ValueReader {
      * As {@link #reset(byte[])}, of a part of an array.
      *
      * @param bytes the array, which is not copied
-     * @param offset where the value begins, in bytes
+     * @param offset where the value starts, in bytes
      * @param length its length in bytes
      * @return this reader
-     * @throws ValueException if they are too long
+     * @throws ValueException they are too long
      */
     public ValueReader reset(byte[] bytes, int offset, int length) {
         Objects.checkFromIndexSize(offset, length, bytes.length);
@@ -84,23 +84,23 @@ public final class ValueReader {
         at = offset;
         end = offset + length;
         declared = 0;
-        // Every element takes a byte at least, and the container around it one.
+        // Every element takes at least a byte, and so does the container.
         declaredMax = Math.min(length, limits.elementsMax());
         fieldNext = 0;
         return this;
     }
 
     /**
-     * Where the next value begins.
+     * The position of the next value.
      *
-     * @return bytes from the first one
+     * @return bytes from the start
      */
     public int position() {
         return at - begin;
     }
 
     /**
-     * The type of the next value, which is not taken.
+     * The type of the next value, without consuming it.
      *
      * @return its type
      * @throws ValueException if there is none
@@ -109,7 +109,7 @@ public final class ValueReader {
         return Kind.of(tag());
     }
 
-    /** The next value's tag, which is not taken. */
+    /** The next value's tag, without consuming it. */
     int tag() {
         if (at >= end) {
             throw ValueException.truncated(at - begin);
@@ -122,7 +122,7 @@ public final class ValueReader {
     }
 
     /**
-     * Takes a none, if one is next.
+     * Reads a none, if one is next.
      *
      * @return whether one was
      */
@@ -135,70 +135,70 @@ public final class ValueReader {
     }
 
     /**
-     * Takes a boolean.
+     * Reads a boolean.
      *
      * @return the boolean
-     * @throws ValueException if none is next
+     * @throws ValueException the next value is of another type, or there is none
      */
     public boolean bool() {
         return bytes[fixed(Wire.BOOLEAN, 2)] != 0;
     }
 
     /**
-     * Takes a count.
+     * Reads a count.
      *
      * @return the count, unsigned
-     * @throws ValueException if none is next
+     * @throws ValueException the next value is of another type, or there is none
      */
     public long count() {
         return word(Wire.COUNT);
     }
 
     /**
-     * Takes an integer.
+     * Reads an integer.
      *
      * @return the integer
-     * @throws ValueException if none is next
+     * @throws ValueException the next value is of another type, or there is none
      */
     public long integer() {
         return word(Wire.INTEGER);
     }
 
     /**
-     * Takes a real.
+     * Reads a real.
      *
      * @return the real
-     * @throws ValueException if none is next
+     * @throws ValueException the next value is of another type, or there is none
      */
     public double real() {
         return Wire.unpackReal(word(Wire.REAL));
     }
 
     /**
-     * Takes a timestamp.
+     * Reads a timestamp.
      *
      * @return nanoseconds since 1970
-     * @throws ValueException if none is next
+     * @throws ValueException the next value is of another type, or there is none
      */
     public long timestamp() {
         return word(Wire.TIMESTAMP);
     }
 
     /**
-     * Takes a timespan.
+     * Reads a timespan.
      *
      * @return nanoseconds
-     * @throws ValueException if none is next
+     * @throws ValueException the next value is of another type, or there is none
      */
     public long timespan() {
         return word(Wire.TIMESPAN);
     }
 
     /**
-     * Takes an address.
+     * Reads an address.
      *
      * @return the address
-     * @throws ValueException if none is next
+     * @throws ValueException the next value is of another type, or there is none
      */
     public Address address() {
         int place = fixed(Wire.ADDRESS, 17);
@@ -206,10 +206,10 @@ public final class ValueReader {
     }
 
     /**
-     * Takes a subnet.
+     * Reads a subnet.
      *
      * @return the subnet
-     * @throws ValueException if none is next
+     * @throws ValueException the next value is of another type, or there is none
      */
     public Subnet subnet() {
         int place = fixed(Wire.SUBNET, 18);
@@ -218,10 +218,10 @@ public final class ValueReader {
     }
 
     /**
-     * Takes a port.
+     * Reads a port.
      *
      * @return the port
-     * @throws ValueException if none is next, or of an unknown protocol
+     * @throws ValueException the next value is of another type or has an unknown protocol
      */
     public Port port() {
         int place = fixed(Wire.PORT, Wire.PORT_BYTES);
@@ -230,10 +230,10 @@ public final class ValueReader {
     }
 
     /**
-     * Takes a string.
+     * Reads a string.
      *
-     * @return the string; what is not UTF-8 is replaced by U+FFFD
-     * @throws ValueException if none is next
+     * @return the string; invalid UTF-8 is replaced by U+FFFD
+     * @throws ValueException the next value is of another type, or there is none
      */
     public String string() {
         long string = text(Wire.STRING);
@@ -241,10 +241,10 @@ public final class ValueReader {
     }
 
     /**
-     * Takes a string's bytes.
+     * Reads a string's bytes.
      *
      * @return a copy of them
-     * @throws ValueException if none is next
+     * @throws ValueException the next value is of another type, or there is none
      */
     public byte[] bytes() {
         long string = text(Wire.STRING);
@@ -252,10 +252,10 @@ public final class ValueReader {
     }
 
     /**
-     * Takes an enumeration value's name.
+     * Reads an enumerator's name.
      *
-     * @return the name; what is not UTF-8 is replaced by U+FFFD
-     * @throws ValueException if none is next
+     * @return the name; invalid UTF-8 is replaced by U+FFFD
+     * @throws ValueException the next value is of another type, or there is none
      */
     public String enumName() {
         long string = text(Wire.ENUM);
@@ -263,30 +263,30 @@ public final class ValueReader {
     }
 
     /**
-     * Takes a vector's head.
+     * Reads a vector's head.
      *
-     * @return how many values follow
-     * @throws ValueException if none is next
+     * @return number of values that follow
+     * @throws ValueException the next value is of another type, or there is none
      */
     public int list() {
         return head(Wire.VECTOR);
     }
 
     /**
-     * Takes a set's head.
+     * Reads a set's head.
      *
-     * @return how many values follow
-     * @throws ValueException if none is next
+     * @return number of values that follow
+     * @throws ValueException the next value is of another type, or there is none
      */
     public int set() {
         return head(Wire.SET);
     }
 
     /**
-     * Takes a table's head.
+     * Reads a table's head.
      *
-     * @return how many pairs follow, of a key and a value each
-     * @throws ValueException if none is next
+     * @return number of pairs that follow, a key and a value each
+     * @throws ValueException the next value is of another type, or there is none
      */
     public int table() {
         fieldNext = 0;
@@ -294,11 +294,11 @@ public final class ValueReader {
     }
 
     /**
-     * Takes a table's key and tells which field it is.
+     * Reads a table's key and finds its field.
      *
-     * @param fields the fields that are known
-     * @return the field's number; -1 for any other key, be it a string or not
-     * @throws ValueException if no value is next
+     * @param fields the known fields
+     * @return the field's number; -1 for any other key, whatever its type
+     * @throws ValueException there is no value
      */
     public int field(Fields fields) {
         if (tag() != Wire.STRING) {
@@ -314,15 +314,15 @@ public final class ValueReader {
     }
 
     /**
-     * Passes over the next value, with all that is in it.
+     * Skips the next value, with everything in it.
      *
-     * @throws ValueException if there is none, or it is wrong
+     * @throws ValueException there is none, or it is invalid
      */
     public void skip() {
         byte[] bytes = this.bytes;
         int end = this.end;
         int at = this.at;
-        // Never more than there are bytes, which the check of a container's elements sees to.
+        // Never more than there are bytes: the check of a container's elements ensures it.
         long left = 1;
         do {
             left--;
@@ -359,9 +359,9 @@ public final class ValueReader {
     }
 
     /**
-     * Checks that nothing is left.
+     * Checks that all bytes are read.
      *
-     * @throws ValueException if bytes are left
+     * @throws ValueException bytes are left
      */
     public void finish() {
         if (at != end) {
@@ -370,8 +370,8 @@ public final class ValueReader {
     }
 
     /**
-     * Goes one step down; whether there is something. Of a table, passes over what stands in front of the field. Where
-     * there is nothing, the value, or a container's head, is taken.
+     * Takes one step of a path; returns whether there is a value. In a table, skips what precedes the field. If there
+     * is no value, the current value, or a container's head, is consumed.
      */
     boolean goTo(Step step) {
         int tag = tag();
@@ -425,8 +425,8 @@ public final class ValueReader {
     }
 
     /**
-     * Passes over the value at a place; gives where it ends. The types that are met most are told apart by branches: a
-     * processor guesses those and goes on, where it would have to wait for a length out of a table.
+     * Skips the value at a position; returns where it ends. The most frequent types are distinguished by branches: a
+     * processor predicts those and continues, but has to wait for a length from a table.
      */
     private int skip(byte[] bytes, int at, int end) {
         int left = end - at;
@@ -450,12 +450,12 @@ public final class ValueReader {
         return this.at;
     }
 
-    /** Where the next value begins in the array. */
+    /** The next value's position in the array. */
     int place() {
         return at;
     }
 
-    /** Takes a value of so many bytes, tag included, and gives where what is behind its tag begins. */
+    /** Consumes a value of {@code bytes} bytes, tag included, and returns the position after the tag. */
     private int fixed(int tag, int width) {
         int place = at + 1;
         if (width > end - at || bytes[at] != tag) {
@@ -469,7 +469,7 @@ public final class ValueReader {
         return Wire.getLong(bytes, fixed(tag, 9));
     }
 
-    /** Takes a string or name and gives where its bytes are, as {@link Wire#string} does. */
+    /** Consumes a string or name and returns where its bytes are, as {@link Wire#string} does. */
     long text(int tag) {
         if (at >= end || bytes[at] != tag) {
             throw mismatch(tag);
@@ -479,7 +479,7 @@ public final class ValueReader {
         return string;
     }
 
-    /** Takes a container's head. */
+    /** Consumes a container's head. */
     int head(int tag) {
         if (at >= end || bytes[at] != tag) {
             throw mismatch(tag);
@@ -487,7 +487,7 @@ public final class ValueReader {
         return elements(tag == Wire.TABLE ? 2 : 1);
     }
 
-    /** All containers' elements together are no more than there are bytes or than the limit. */
+    /** All containers' elements together are limited by the number of bytes and by the limit. */
     private int elements(int width) {
         int position = at + 1;
         long size = Wire.size(bytes, position, end, begin);
@@ -495,7 +495,7 @@ public final class ValueReader {
         int rest = end - Wire.endOf(size);
         declared += values;
         if (declared > declaredMax || values > rest) {
-            // What cannot be there at all is cut off; the rest is over the limit.
+            // More elements than bytes means a truncated value; otherwise it is over the limit.
             throw values > rest || declared > end - begin
                     ? ValueException.truncated(position - begin)
                     : ValueException.tooManyElements(position - begin, limits.elementsMax());
@@ -504,7 +504,7 @@ public final class ValueReader {
         return (int) Wire.sizeOf(size);
     }
 
-    /** The bytes that are read. */
+    /** The array. */
     byte[] array() {
         return bytes;
     }

@@ -7,19 +7,19 @@ import java.util.Arrays;
 import java.util.List;
 
 /**
- * A view of a value in the bytes that it came in: small, immutable, safe to share between threads as long as the bytes
- * and the decoder's memory are left alone ({@link Envelope} owns both).
+ * A view of a value in the bytes that it was decoded from: small, immutable, and thread-safe as long as the bytes and
+ * the decoder's memory don't change ({@link Envelope} owns both).
  *
- * <p>{@code as…()} throws for another type, {@code as…(fallback)} gives the fallback; no type is turned into another. A
- * container's elements are read by {@link #size}, {@link #get(int)}, {@link #get(Field)} and their like, which give
- * {@link #NONE} where there is nothing. Scalars are read without an allocation, strings become Java's when they are
- * asked for. Views compare by what they hold, also over different bytes.
+ * <p>{@code as…()} throws for another type, {@code as…(fallback)} returns the fallback; types are never converted.
+ * {@link #size}, {@link #get(int)}, {@link #get(Field)} and similar methods read a container's elements, and return
+ * {@link #NONE} if there is no such element. Scalars are read without allocation, strings are decoded when they are
+ * asked for. Views are compared by value, also over different bytes.
  */
 public final class ValueView implements Comparable<ValueView> {
-    /** A none that lies nowhere: what is given for an element or field that is not there. */
+    /** A none without bytes: stands for an element or a field that doesn't exist. */
     public static final ValueView NONE = new ValueView(new byte[1], Nodes.EMPTY, 0);
 
-    /** The array that the value lies in. */
+    /** The array that holds the value. */
     final byte[] bytes;
 
     final long[] nodes;
@@ -32,12 +32,11 @@ public final class ValueView implements Comparable<ValueView> {
     }
 
     /**
-     * A view of the value that these bytes hold, with an index of its own. A {@link ValueDecoder} that is used again
-     * saves its allocation.
+     * Decodes a value, with a new index. Reusing a {@link ValueDecoder} saves the allocation.
      *
      * @param bytes the bytes, which are not copied
      * @return the view
-     * @throws ValueException if the bytes are not one value within the default limits
+     * @throws ValueException the bytes are not exactly one value within the default limits
      */
     public static ValueView of(byte[] bytes) {
         return new ValueDecoder().decode(bytes);
@@ -53,16 +52,16 @@ public final class ValueView implements Comparable<ValueView> {
     }
 
     /**
-     * Whether there is a value, be it a none.
+     * Whether there is a value; a none is one.
      *
-     * @return false for {@link #NONE} alone
+     * @return false only for {@link #NONE}
      */
     public boolean isPresent() {
         return this != NONE;
     }
 
     /**
-     * Whether this is a none, or not there.
+     * Whether this is a none, or there is no value.
      *
      * @return whether it is
      */
@@ -74,7 +73,7 @@ public final class ValueView implements Comparable<ValueView> {
      * A boolean.
      *
      * @return the boolean
-     * @throws ValueException if the value is of another type
+     * @throws ValueException the value is of another type
      */
     public boolean asBoolean() {
         int at = place(Wire.BOOLEAN);
@@ -84,7 +83,7 @@ public final class ValueView implements Comparable<ValueView> {
     /**
      * A boolean, or the fallback for another type.
      *
-     * @param fallback what is given for another type
+     * @param fallback the result for another type
      * @return the boolean
      */
     public boolean asBoolean(boolean fallback) {
@@ -99,7 +98,7 @@ public final class ValueView implements Comparable<ValueView> {
      * A count.
      *
      * @return the count, unsigned
-     * @throws ValueException if the value is of another type
+     * @throws ValueException the value is of another type
      */
     public long asCount() {
         int at = place(Wire.COUNT);
@@ -109,7 +108,7 @@ public final class ValueView implements Comparable<ValueView> {
     /**
      * A count, or the fallback for another type.
      *
-     * @param fallback what is given for another type
+     * @param fallback the result for another type
      * @return the count, unsigned
      */
     public long asCount(long fallback) {
@@ -124,7 +123,7 @@ public final class ValueView implements Comparable<ValueView> {
      * An integer.
      *
      * @return the integer
-     * @throws ValueException if the value is of another type
+     * @throws ValueException the value is of another type
      */
     public long asInteger() {
         int at = place(Wire.INTEGER);
@@ -134,7 +133,7 @@ public final class ValueView implements Comparable<ValueView> {
     /**
      * An integer, or the fallback for another type.
      *
-     * @param fallback what is given for another type
+     * @param fallback the result for another type
      * @return the integer
      */
     public long asInteger(long fallback) {
@@ -149,7 +148,7 @@ public final class ValueView implements Comparable<ValueView> {
      * A real.
      *
      * @return the real
-     * @throws ValueException if the value is of another type
+     * @throws ValueException the value is of another type
      */
     public double asReal() {
         int at = place(Wire.REAL);
@@ -159,7 +158,7 @@ public final class ValueView implements Comparable<ValueView> {
     /**
      * A real, or the fallback for another type.
      *
-     * @param fallback what is given for another type
+     * @param fallback the result for another type
      * @return the real
      */
     public double asReal(double fallback) {
@@ -174,7 +173,7 @@ public final class ValueView implements Comparable<ValueView> {
      * A timestamp.
      *
      * @return the nanoseconds since 1970
-     * @throws ValueException if the value is of another type
+     * @throws ValueException the value is of another type
      */
     public long asTimestamp() {
         int at = place(Wire.TIMESTAMP);
@@ -184,7 +183,7 @@ public final class ValueView implements Comparable<ValueView> {
     /**
      * A timestamp, or the fallback for another type.
      *
-     * @param fallback what is given for another type
+     * @param fallback the result for another type
      * @return the nanoseconds since 1970
      */
     public long asTimestamp(long fallback) {
@@ -199,7 +198,7 @@ public final class ValueView implements Comparable<ValueView> {
      * A timespan.
      *
      * @return the nanoseconds
-     * @throws ValueException if the value is of another type
+     * @throws ValueException the value is of another type
      */
     public long asTimespan() {
         int at = place(Wire.TIMESPAN);
@@ -209,7 +208,7 @@ public final class ValueView implements Comparable<ValueView> {
     /**
      * A timespan, or the fallback for another type.
      *
-     * @param fallback what is given for another type
+     * @param fallback the result for another type
      * @return the nanoseconds
      */
     public long asTimespan(long fallback) {
@@ -224,7 +223,7 @@ public final class ValueView implements Comparable<ValueView> {
      * An address.
      *
      * @return the address
-     * @throws ValueException if the value is of another type
+     * @throws ValueException the value is of another type
      */
     public Address asAddress() {
         int at = place(Wire.ADDRESS);
@@ -234,7 +233,7 @@ public final class ValueView implements Comparable<ValueView> {
     /**
      * An address, or the fallback for another type.
      *
-     * @param fallback what is given for another type
+     * @param fallback the result for another type
      * @return the address
      */
     public Address asAddress(Address fallback) {
@@ -249,7 +248,7 @@ public final class ValueView implements Comparable<ValueView> {
      * A subnet.
      *
      * @return the subnet
-     * @throws ValueException if the value is of another type
+     * @throws ValueException the value is of another type
      */
     public Subnet asSubnet() {
         int at = place(Wire.SUBNET);
@@ -259,7 +258,7 @@ public final class ValueView implements Comparable<ValueView> {
     /**
      * A subnet, or the fallback for another type.
      *
-     * @param fallback what is given for another type
+     * @param fallback the result for another type
      * @return the subnet
      */
     public Subnet asSubnet(Subnet fallback) {
@@ -274,7 +273,7 @@ public final class ValueView implements Comparable<ValueView> {
      * A port.
      *
      * @return the port
-     * @throws ValueException if the value is of another type
+     * @throws ValueException the value is of another type
      */
     public Port asPort() {
         int at = place(Wire.PORT);
@@ -284,7 +283,7 @@ public final class ValueView implements Comparable<ValueView> {
     /**
      * A port, or the fallback for another type.
      *
-     * @param fallback what is given for another type
+     * @param fallback the result for another type
      * @return the port
      */
     public Port asPort(Port fallback) {
@@ -296,10 +295,10 @@ public final class ValueView implements Comparable<ValueView> {
     }
 
     /**
-     * A string as text; what is not UTF-8 is replaced by U+FFFD.
+     * A string as text; invalid UTF-8 is replaced by U+FFFD.
      *
      * @return the text
-     * @throws ValueException if the value is of another type
+     * @throws ValueException the value is of another type
      */
     public String asString() {
         place(Wire.STRING);
@@ -309,18 +308,18 @@ public final class ValueView implements Comparable<ValueView> {
     /**
      * A string as text, or the fallback for another type.
      *
-     * @param fallback what is given for another type
-     * @return the text; what is not UTF-8 is replaced by U+FFFD
+     * @param fallback the result for another type
+     * @return the text; invalid UTF-8 is replaced by U+FFFD
      */
     public String asString(String fallback) {
         return Nodes.tag(node) == Wire.STRING ? text() : fallback;
     }
 
     /**
-     * An enumeration value's name as text; what is not UTF-8 is replaced by U+FFFD.
+     * An enumerator's name as text; invalid UTF-8 is replaced by U+FFFD.
      *
      * @return the text
-     * @throws ValueException if the value is of another type
+     * @throws ValueException the value is of another type
      */
     public String asEnum() {
         place(Wire.ENUM);
@@ -328,20 +327,20 @@ public final class ValueView implements Comparable<ValueView> {
     }
 
     /**
-     * An enumeration value's name as text, or the fallback for another type.
+     * An enumerator's name as text, or the fallback for another type.
      *
-     * @param fallback what is given for another type
-     * @return the text; what is not UTF-8 is replaced by U+FFFD
+     * @param fallback the result for another type
+     * @return the text; invalid UTF-8 is replaced by U+FFFD
      */
     public String asEnum(String fallback) {
         return Nodes.tag(node) == Wire.ENUM ? text() : fallback;
     }
 
     /**
-     * The bytes of a string or of an enumeration value's name.
+     * The bytes of a string or of an enumerator's name.
      *
      * @return a copy of them
-     * @throws ValueException if the value is of another type
+     * @throws ValueException the value is of another type
      */
     public byte[] asBytes() {
         int at = textPlace();
@@ -349,10 +348,10 @@ public final class ValueView implements Comparable<ValueView> {
     }
 
     /**
-     * The bytes of a string or of an enumeration value's name, not copied.
+     * The bytes of a string or of an enumerator's name, not copied.
      *
      * @return a read-only buffer over them
-     * @throws ValueException if the value is of another type
+     * @throws ValueException the value is of another type
      */
     public ByteBuffer asBuffer() {
         int at = textPlace();
@@ -362,9 +361,9 @@ public final class ValueView implements Comparable<ValueView> {
     }
 
     /**
-     * Whether this is a string and the same as the field's name; nothing is allocated.
+     * Whether this is a string that equals the field's name; allocates nothing.
      *
-     * @param name the text that is compared with
+     * @param name the text to compare with
      * @return whether it is
      */
     public boolean isString(Field name) {
@@ -372,19 +371,19 @@ public final class ValueView implements Comparable<ValueView> {
     }
 
     /**
-     * How many elements a vector or set has, how many pairs a table.
+     * Number of elements of a vector or set, or of pairs of a table.
      *
-     * @return their number; 0 for what is no container
+     * @return 0 or more; 0 for other types
      */
     public int size() {
         return Nodes.tag(node) == Wire.TABLE ? children() / 2 : children();
     }
 
     /**
-     * An element of a vector, or of a set in ascending order. In O(1).
+     * An element of a vector, or of a set in ascending order, in O(1).
      *
-     * @param index its place from 0
-     * @return the element; {@link #NONE} behind the end, and for what is neither
+     * @param index its index from 0
+     * @return the element; {@link #NONE} after the end, and for other types
      */
     public ValueView get(int index) {
         int tag = Nodes.tag(node);
@@ -395,31 +394,31 @@ public final class ValueView implements Comparable<ValueView> {
     }
 
     /**
-     * A table's key, the keys in ascending order. In O(1).
+     * A table's key, in ascending order, in O(1).
      *
-     * @param index the pair's place from 0
-     * @return the key; {@link #NONE} behind the end, and for what is no table
+     * @param index the pair's index from 0
+     * @return the key; {@link #NONE} after the end, and for other types
      */
     public ValueView keyAt(int index) {
         return index < 0 || index >= pairs() ? NONE : child(2 * index);
     }
 
     /**
-     * A table's value, in the ascending order of the keys. In O(1).
+     * A table's value, in the ascending order of the keys, in O(1).
      *
-     * @param index the pair's place from 0
-     * @return the value; {@link #NONE} behind the end, and for what is no table
+     * @param index the pair's index from 0
+     * @return the value; {@link #NONE} after the end, and for other types
      */
     public ValueView valueAt(int index) {
         return index < 0 || index >= pairs() ? NONE : child(2 * index + 1);
     }
 
     /**
-     * A table's value under a field's name. At once if the field was at the same place in the table that it was looked
-     * for in last, as in tables of one schema; else in O(log n).
+     * A field of a table. In O(1) if the field had the same position in the table that was searched before, as in
+     * tables of one schema; else in O(log n).
      *
      * @param field the field
-     * @return the value; {@link #NONE} if there is none, and for what is no table
+     * @return the value; {@link #NONE} if there is none, and for other types
      */
     public ValueView get(Field field) {
         int pairs = pairs();
@@ -440,11 +439,10 @@ public final class ValueView implements Comparable<ValueView> {
     }
 
     /**
-     * A table's value under a key that is a string. In O(log n); of a name that is looked for often, make a {@link
-     * Field}.
+     * The value of a table's key that is a string, in O(log n). For a name that is used often, make a {@link Field}.
      *
      * @param key the key
-     * @return the value; {@link #NONE} if there is none, and for what is no table
+     * @return the value; {@link #NONE} if there is none, and for other types
      */
     public ValueView get(String key) {
         byte[] name = key.getBytes(StandardCharsets.UTF_8);
@@ -453,10 +451,10 @@ public final class ValueView implements Comparable<ValueView> {
     }
 
     /**
-     * A table's value under a key of any type. In O(log n).
+     * The value of a table's key of any type, in O(log n).
      *
      * @param key the key
-     * @return the value; {@link #NONE} if there is none, and for what is no table
+     * @return the value; {@link #NONE} if there is none, and for other types
      */
     public ValueView get(ValueView key) {
         int place = pairs() == 0 ? -1 : Lookup.find(this, 2, key);
@@ -464,10 +462,10 @@ public final class ValueView implements Comparable<ValueView> {
     }
 
     /**
-     * Whether a set holds a value, or a table a key. In O(log n).
+     * Whether a set contains a value, or a table a key, in O(log n).
      *
      * @param value the value or key
-     * @return whether it does; false for what is neither
+     * @return whether it does; false for other types
      */
     public boolean contains(ValueView value) {
         int tag = Nodes.tag(node);
@@ -478,7 +476,7 @@ public final class ValueView implements Comparable<ValueView> {
     /**
      * The elements of a vector, or of a set in ascending order.
      *
-     * @return a list over the same bytes; empty for what is neither
+     * @return a list over the same bytes; empty for other types
      */
     public List<ValueView> elements() {
         int count = Nodes.tag(node) == Wire.TABLE ? 0 : children();
@@ -496,7 +494,7 @@ public final class ValueView implements Comparable<ValueView> {
     }
 
     /**
-     * The value's own bytes as they came: a whole value, which can be sent on by itself.
+     * The value's bytes, unchanged: a complete value, which can be sent separately.
      *
      * @return a copy of them
      */
@@ -505,7 +503,7 @@ public final class ValueView implements Comparable<ValueView> {
     }
 
     /**
-     * The value as a tree of its own. Recurses as deep as the value is.
+     * The value as an owned tree. Recurses as deep as the value is.
      *
      * @return a copy
      */
@@ -525,7 +523,7 @@ public final class ValueView implements Comparable<ValueView> {
         };
     }
 
-    /** The values in a container, a table's keys and values in turn; 0 for another type. */
+    /** Number of values in a container, a table's keys and values counted separately; 0 for another type. */
     int children() {
         return Nodes.tag(node) < Wire.SET ? 0 : Nodes.children(nodes[Nodes.link(node)]);
     }
@@ -549,7 +547,7 @@ public final class ValueView implements Comparable<ValueView> {
         return Nodes.link(node);
     }
 
-    /** Where what is behind the tag begins, of a value of this type. */
+    /** The position after the tag, if the value is of this type. */
     private int place(int tag) {
         if (Nodes.tag(node) != tag) {
             throw ValueException.type(Nodes.position(node), kind(), Kind.of(tag));
@@ -557,7 +555,7 @@ public final class ValueView implements Comparable<ValueView> {
         return Nodes.position(node) + 1;
     }
 
-    /** By type, then within the type, as the format orders sets; equal reals are equal, and a NaN comes last. */
+    /** By type, then within the type, as the format orders sets; a NaN sorts last. */
     @Override
     public int compareTo(ValueView other) {
         return Order.compare(bytes, nodes, node, other.bytes, other.nodes, other.node, false);
@@ -573,7 +571,7 @@ public final class ValueView implements Comparable<ValueView> {
         return Lookup.hash(this);
     }
 
-    /** The value as JSON for people. */
+    /** The value as human-readable JSON. */
     @Override
     public String toString() {
         return PlainJson.toString(bytes, Nodes.position(node), end() - Nodes.position(node));

@@ -7,12 +7,13 @@ import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 
 /**
- * Writes values straight into their bytes, in a buffer that grows and is kept: {@link #clear} and write the next.
- * Nothing is allocated once the buffer has grown. For one thread at a time.
+ * Writes values directly as bytes, into a buffer that grows and is reused: call {@link #clear} before the next value.
+ * Once the buffer has grown, nothing is allocated. Not thread-safe.
  *
- * <p>A container is begun, its elements are added, and it is ended; a table's keys and values are added in turn. Its
- * number of elements goes into the byte kept for it, and only past 127 elements does what follows move. The order of
- * sets and tables is that in which they are written: a reader takes any; {@link #endSorted} makes it the format's.
+ * <p>To write a container, begin it, add its elements, and end it; a table's keys and values alternate. One byte is
+ * reserved for the number of elements; only with more than 127 elements the bytes after it are moved. Sets and tables
+ * keep the order in which they are written, which readers accept; {@link #endSorted} sorts them into the format's
+ * order.
  *
  * <pre>{@code
  * static final Field UID = Field.of("uid"), QUERY = Field.of("query");
@@ -22,18 +23,18 @@ import java.util.Arrays;
  * byte[] bytes = writer.toByteArray();
  * }</pre>
  *
- * <p>What is written is exactly what is asked for: two values beside each other, or a key twice, are for the reader to
- * refuse. {@link IllegalStateException} says that the calls do not fit together, such as a table that ends behind a
- * key.
+ * <p>The writer doesn't check for several values in sequence or for duplicate keys: readers refuse them. Calls that
+ * don't match, such as the end of a table after a key, throw {@link IllegalStateException}.
  */
 public final class ValueWriter {
     private static final int BYTES_MAX = Integer.MAX_VALUE - 64;
 
-    /** Bytes behind the written ones that a word may be stored into without looking. */
+    /** Bytes kept free after the written ones, so that a word can be stored without a check. */
     private static final int SLACK_BYTES = 24;
 
     /**
-     * Longest string whose characters are copied one by one, each at most a byte: the call of another way costs more.
+     * Maximum length of a string whose characters are copied one by one, if each is one byte: for these, any call costs
+     * more.
      */
     private static final int SHORT_CHARACTERS_MAX = 64;
 
@@ -41,28 +42,28 @@ public final class ValueWriter {
     private int length;
     /** Values added to the innermost container. */
     private int count;
-    /** For each open container: where the byte for its count is, then the values that the one around it had. */
+    /** For each open container: the position of its count, and the number of values of the enclosing one. */
     private int[] open = new int[32];
 
     private int depth;
     private Sorted sorted;
 
-    /** A writer with room for a small record. */
+    /** A writer with capacity for a small record. */
     public ValueWriter() {
         this(512);
     }
 
     /**
-     * A writer with room for so many bytes before it grows.
+     * A writer with an initial capacity.
      *
-     * @param bytesExpected bytes that will mostly be written
+     * @param bytesExpected capacity in bytes
      */
     public ValueWriter(int bytesExpected) {
         bytes = new byte[Math.max(bytesExpected, 0) + SLACK_BYTES];
     }
 
     /**
-     * Forgets what was written and keeps the memory.
+     * Removes what was written and keeps the memory.
      *
      * @return this writer
      */
@@ -120,7 +121,7 @@ public final class ValueWriter {
     }
 
     /**
-     * Adds a real. Of subnormal numbers the format keeps those above 2^-1023; smaller ones are written as zero.
+     * Adds a real. The format has no subnormal numbers below 2^-1023: they are written as zero.
      *
      * @param value the real
      * @return this writer
@@ -198,8 +199,8 @@ public final class ValueWriter {
     /**
      * Adds a port.
      *
-     * @param number 0 to 65535; of a larger one the low 16 bits
-     * @param protocol what it belongs to
+     * @param number 0 to 65535; the low 16 bits of a larger one
+     * @param protocol its protocol
      * @return this writer
      */
     public ValueWriter addPort(int number, Protocol protocol) {
@@ -236,8 +237,8 @@ public final class ValueWriter {
      * Adds a string of any bytes.
      *
      * @param array an array that holds the bytes
-     * @param offset where they begin in it
-     * @param length how many there are
+     * @param offset where they start
+     * @param length their number
      * @return this writer
      */
     public ValueWriter addBytes(byte[] array, int offset, int length) {
@@ -246,7 +247,7 @@ public final class ValueWriter {
     }
 
     /**
-     * Adds an enumeration value's name.
+     * Adds an enumerator's name.
      *
      * @param name such as {@code Conn::LOG}
      * @return this writer
@@ -267,7 +268,7 @@ public final class ValueWriter {
     }
 
     /**
-     * Adds what a view shows: a copy of its bytes, as they came.
+     * Adds a copy of a view's bytes, unchanged.
      *
      * @param value any value
      * @return this writer
@@ -278,7 +279,7 @@ public final class ValueWriter {
     }
 
     /**
-     * Adds a field's name, as a table's key: {@code add(field.name())}, and faster.
+     * Adds a field's name as a table's key; a faster {@code add(field.name())}.
      *
      * @param field the field
      * @return this writer
@@ -327,7 +328,7 @@ public final class ValueWriter {
      * Ends the innermost container, its elements in the order in which they were added.
      *
      * @return this writer
-     * @throws IllegalStateException if none is open, or if a table ends behind a key
+     * @throws IllegalStateException no container is open, or a table would end after a key
      */
     public ValueWriter end() {
         if (depth == 0) {
@@ -352,12 +353,12 @@ public final class ValueWriter {
     }
 
     /**
-     * Ends the innermost set or table with its elements ascending, which is the format's order. Allocates if they were
-     * not. If an element or key is there twice, the container stays as it was given, and no reader takes it.
+     * Ends the innermost set or table, sorted into the format's order. Allocates if it wasn't sorted. With a duplicate
+     * element or key, the container stays as written, and readers refuse it.
      *
      * @return this writer
-     * @throws ValueException if an element or a key is there twice, or the container is beyond {@link Limits#FORMAT}
-     * @throws IllegalStateException if none is open, or if a table ends behind a key
+     * @throws ValueException there is a duplicate element or key, or the container is over {@link Limits#FORMAT}
+     * @throws IllegalStateException no container is open, or a table would end after a key
      */
     public ValueWriter endSorted() {
         int begin = depth == 0 ? 0 : open[2 * depth - 2] - 1;
@@ -370,7 +371,7 @@ public final class ValueWriter {
     }
 
     /**
-     * Bytes written.
+     * Number of bytes written.
      *
      * @return their number
      */
@@ -379,10 +380,10 @@ public final class ValueWriter {
     }
 
     /**
-     * The memory itself: what was written are its first {@link #length} bytes, until the writer is used again.
+     * The writer's memory: its first {@link #length} bytes are what was written, until the writer is used again.
      *
      * @return the array, longer than what was written
-     * @throws IllegalStateException if a container is open
+     * @throws IllegalStateException a container is open
      */
     public byte[] array() {
         checkClosed();
@@ -393,7 +394,7 @@ public final class ValueWriter {
      * What was written.
      *
      * @return a copy
-     * @throws IllegalStateException if a container is open
+     * @throws IllegalStateException a container is open
      */
     public byte[] toByteArray() {
         checkClosed();
@@ -401,10 +402,10 @@ public final class ValueWriter {
     }
 
     /**
-     * What was written, not copied.
+     * What was written, without a copy.
      *
      * @return a buffer over it, until the writer is used again
-     * @throws IllegalStateException if a container is open
+     * @throws IllegalStateException a container is open
      */
     public ByteBuffer toByteBuffer() {
         checkClosed();
@@ -412,11 +413,11 @@ public final class ValueWriter {
     }
 
     /**
-     * Hands on what was written.
+     * Writes the bytes to a stream.
      *
-     * @param out where it goes
-     * @throws IOException if it does not take it
-     * @throws IllegalStateException if a container is open
+     * @param out the stream
+     * @throws IOException the stream failed
+     * @throws IllegalStateException a container is open
      */
     public void writeTo(OutputStream out) throws IOException {
         checkClosed();
@@ -476,14 +477,14 @@ public final class ValueWriter {
         return addLongText(tag, text);
     }
 
-    /** Apart from the short ones, so that those are compiled into the caller. */
+    /** Separate from short strings, so that the JIT compiler inlines those. */
     private ValueWriter addLongText(int tag, String text) {
         byte[] encoded = text.getBytes(StandardCharsets.UTF_8);
         return addText(tag, encoded, 0, encoded.length);
     }
 
     ValueWriter addText(int tag, byte[] text, int offset, int size) {
-        // The slack holds tag and size.
+        // There is always room for tag and size.
         ensure(size);
         bytes[length] = (byte) tag;
         int at = Wire.putSize(bytes, length + 1, size);
@@ -502,7 +503,7 @@ public final class ValueWriter {
         return this;
     }
 
-    /** Makes room in the middle for the bytes of a size past 127. */
+    /** Makes room for the bytes of a size above 127. */
     private void endLong(int place, int size) {
         int more = Wire.sizeBytes(size) - 1;
         ensure(more);
@@ -531,28 +532,28 @@ public final class ValueWriter {
         }
     }
 
-    // For the readers of JSON, which learn of an error in the middle.
+    // For JSON readers, which may find an error after a part is written.
 
-    /** How much is written and open, to go {@link #back} to. */
+    /** The current state, to return to with {@link #back}. */
     long[] mark() {
         return new long[] {length, count, depth};
     }
 
-    /** Forgets what was written since {@link #mark}. */
+    /** Removes what was written since {@link #mark}. */
     void back(long[] mark) {
         length = (int) mark[0];
         count = (int) mark[1];
         depth = (int) mark[2];
     }
 
-    /** Lets what stands from {@code middle} on change places with what stands between {@code start} and it. */
+    /** Swaps the bytes from {@code middle} on with those from {@code start} to {@code middle}. */
     void swap(int start, int middle) {
         byte[] first = Arrays.copyOfRange(bytes, start, middle);
         System.arraycopy(bytes, middle, bytes, start, length - middle);
         System.arraycopy(first, 0, bytes, length - first.length, first.length);
     }
 
-    /** What is written, with open containers still incomplete. */
+    /** What has been written, with open containers still incomplete. */
     byte[] memory() {
         return bytes;
     }

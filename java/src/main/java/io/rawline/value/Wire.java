@@ -6,7 +6,7 @@ import java.nio.ByteOrder;
 import java.util.Arrays;
 
 /**
- * The pieces that the format is made of: words, sizes, reals, and the ends of values.
+ * The primitives of the format: words, sizes, reals, and the ends of values.
  *
  * <p>A value is a tag and what follows it; every integer is big-endian.
  *
@@ -18,7 +18,7 @@ import java.util.Arrays;
  * 04 real       u64, see packReal       0c set        size, that many values
  * 05 string     size, that many bytes   0d table      size, that many times key and value
  * 06 address    16 bytes                0e vector     size, that many values
- * 07 subnet     16 bytes, u8 prefix     size: base 128, low group first, bit 7 says that more follow
+ * 07 subnet     16 bytes, u8 prefix     size: base 128, low group first, bit 7 set if more follow
  * </pre>
  */
 final class Wire {
@@ -40,14 +40,14 @@ final class Wire {
 
     static final int TAG_MAX = VECTOR;
 
-    /** Bytes of a value by its tag, the tag's own included; 0 where they vary or are to be checked. */
+    /** Length of a value in bytes by its tag, the tag included; 0 if it varies or needs a check. */
     static final byte[] STEPS = {1, 2, 9, 9, 9, 0, 17, 18, 0, 9, 9, 0, 0, 0, 0, 0};
 
     static final int PORT_BYTES = 4;
 
     private static final int PROTOCOL_MAX = 3;
 
-    /** Most bytes of a size: 32 bits in groups of seven. */
+    /** Maximum length of a size in bytes: 32 bits in groups of seven. */
     private static final int SIZE_BYTES_MAX = 5;
 
     private static final VarHandle LONG = MethodHandles.byteArrayViewVarHandle(long[].class, ByteOrder.BIG_ENDIAN);
@@ -84,13 +84,12 @@ final class Wire {
     }
 
     /**
-     * The pattern that a real is sent as: IEEE 754's, except that the infinities are swapped, that every NaN is all
-     * ones, and that what is smaller than 2^-1023 is zero: a zero exponent stands for 2^-1023, not for IEEE 754's
-     * subnormals.
+     * The bits of a real on the wire: those of IEEE 754, except that the infinities are swapped, every NaN is all ones,
+     * and numbers below 2^-1023 are zero: a zero exponent means 2^-1023, not IEEE 754's subnormals.
      */
     static long packReal(double real) {
         long bits = Double.doubleToRawLongBits(real);
-        // Exponents 1 to 2046 are as IEEE 754 has them.
+        // Exponents 1 to 2046 are those of IEEE 754.
         int exponent = (int) (bits >>> 52) & EXPONENT;
         if (exponent != 0 && exponent != EXPONENT) {
             return bits;
@@ -105,12 +104,12 @@ final class Wire {
         if (Double.isInfinite(real)) {
             return real > 0 ? POSITIVE_INFINITY : NEGATIVE_INFINITY;
         }
-        // 2^-1023 is a subnormal with only the fraction's highest bit; below it the fraction begins.
+        // 2^-1023 is a subnormal with only the fraction's highest bit set; the fraction is below it.
         long fraction = bits & FRACTION;
         return fraction < 1L << 51 ? bits & SIGN : bits & SIGN | fraction << 1 & FRACTION;
     }
 
-    /** The real that a pattern stands for. */
+    /** The real of these bits. */
     static double unpackReal(long bits) {
         int exponent = (int) (bits >>> 52) & EXPONENT;
         if (exponent != 0 && exponent != EXPONENT) {
@@ -133,19 +132,19 @@ final class Wire {
             return Double.longBitsToDouble(bits);
         }
         if (exponent == EXPONENT) {
-            // Not a special pattern, so a number whose exponent is past what fits.
+            // Not a special pattern, so a number whose exponent is out of range.
             return bits < 0 ? Double.NEGATIVE_INFINITY : Double.POSITIVE_INFINITY;
         }
         // (1 + fraction) * 2^-1023, rounded to the nearest subnormal.
         return Double.longBitsToDouble(bits & (SIGN | FRACTION) | 1L << 52) * 0.5;
     }
 
-    /** Bytes that a size takes. */
+    /** Length of a size in bytes. */
     static int sizeBytes(int size) {
         return size < 0x80 ? 1 : size < 0x4000 ? 2 : size < 0x20_0000 ? 3 : size < 0x1000_0000 ? 4 : 5;
     }
 
-    /** Writes a size that is not negative; gives where it ends. */
+    /** Writes a size, which is not negative; returns where it ends. */
     static int putSize(byte[] bytes, int at, int size) {
         while (size >= 0x80) {
             bytes[at++] = (byte) (size | 0x80);
@@ -178,19 +177,18 @@ final class Wire {
         throw ValueException.size(position - begin);
     }
 
-    /** The size that a {@link #size} holds. */
+    /** The size in a result of {@link #size}. */
     static long sizeOf(long sizeAndEnd) {
         return sizeAndEnd >>> 32;
     }
 
-    /** Where the size ends that a {@link #size} holds. */
+    /** The end in a result of {@link #size}. */
     static int endOf(long sizeAndEnd) {
         return (int) sizeAndEnd;
     }
 
     /**
-     * Where a string's bytes begin, and how many there are: {@code length << 32 | start}; {@code at} is its tag's
-     * place.
+     * Where a string's bytes start, and their number: {@code length << 32 | start}; {@code at} is its tag's position.
      */
     static long string(byte[] bytes, int at, int end, int begin) {
         int length;
@@ -215,10 +213,10 @@ final class Wire {
         }
     }
 
-    /** Bytes as unsigned bytes, a prefix first. */
+    /** Compares unsigned bytes; a prefix sorts first. */
     static int compareBytes(byte[] left, int leftAt, int leftLength, byte[] right, int rightAt, int rightLength) {
         if (leftLength >= 4 && rightLength >= 4) {
-            // Most neighbours differ in their first bytes.
+            // Adjacent values usually differ in their first bytes.
             int leftHead = getInt(left, leftAt);
             int rightHead = getInt(right, rightAt);
             if (leftHead != rightHead) {

@@ -8,8 +8,8 @@ import java.util.function.Consumer;
  * Zeek's messages: vectors of a protocol version, a type and a content.
  *
  * <pre>
- * [count 1, count type, vector content]      content, with anything behind it ignored:
- *   1 event              [string name, vector arguments] and maybe vector metadata: vectors [count id, value]
+ * [count 1, count type, vector content]      content; anything after it is ignored:
+ *   1 event              [string name, vector arguments] and optionally vector metadata: vectors [count id, value]
  *   2 log create         [enum stream, enum writer, writer info, fields]
  *   3 log write          [enum stream, enum writer, string path, string serial data]
  *   4 identifier update  [string name, value]
@@ -17,7 +17,7 @@ import java.util.function.Consumer;
  * </pre>
  */
 public final class Zeek {
-    /** The metadata that holds when the sender's network saw the event; it must be a timestamp. */
+    /** The metadata id of the time when the sender's network saw the event; its value must be a timestamp. */
     public static final long METADATA_NETWORK_TIMESTAMP = 1;
 
     private static final long PROTOCOL_VERSION = 1;
@@ -29,7 +29,7 @@ public final class Zeek {
 
     private Zeek() {}
 
-    /** A message; what it holds points into the bytes of the view that it was read from. */
+    /** A message; its parts are views of the bytes that it was read from. */
     public sealed interface Message permits Event, LogCreate, LogWrite, IdentifierUpdate, Batch {}
 
     /**
@@ -37,11 +37,11 @@ public final class Zeek {
      *
      * @param name the event's name, a string
      * @param arguments its arguments, a vector
-     * @param metadata what is said about it, a vector of vectors of an id and a value; not present if there is none
+     * @param metadata metadata, a vector of vectors of an id and a value; not present if there is none
      */
     public record Event(ValueView name, ValueView arguments, ValueView metadata) implements Message {
         /**
-         * The metadata of this id.
+         * The metadata with this id.
          *
          * @param id the id
          * @return its value; {@link ValueView#NONE} if there is none
@@ -57,11 +57,11 @@ public final class Zeek {
     }
 
     /**
-     * The beginning of a log stream.
+     * The start of a log stream.
      *
      * @param stream the stream's name, such as {@code Conn::LOG}
      * @param writer the writer's name, such as {@code Log::WRITER_ASCII}
-     * @param writerInfo what the writer is to know
+     * @param writerInfo the writer's configuration
      * @param fields the log's fields
      */
     public record LogCreate(ValueView stream, ValueView writer, ValueView writerInfo, ValueView fields)
@@ -94,10 +94,10 @@ public final class Zeek {
     public record Batch(List<Message> messages) implements Message {}
 
     /**
-     * The message that a value is. A batch is valid if all in it is.
+     * Reads a message. A batch is valid if all its messages are.
      *
      * @param value any value
-     * @return the message; null if it is not a valid one
+     * @return the message; null if it is invalid
      */
     public static Message read(ValueView value) {
         ValueView content = value.get(2);
@@ -163,7 +163,7 @@ public final class Zeek {
     /**
      * Adds an event.
      *
-     * @param out where it is added
+     * @param out the writer
      * @param name the event's name
      * @param arguments adds its arguments
      */
@@ -173,9 +173,9 @@ public final class Zeek {
     }
 
     /**
-     * Adds an event that says when the sender's network saw it.
+     * Adds an event with the time when the sender's network saw it.
      *
-     * @param out where it is added
+     * @param out the writer
      * @param name the event's name
      * @param networkTimestamp nanoseconds since 1970
      * @param arguments adds its arguments
@@ -198,12 +198,12 @@ public final class Zeek {
     }
 
     /**
-     * Adds the beginning of a log stream.
+     * Adds the start of a log stream.
      *
-     * @param out where it is added
+     * @param out the writer
      * @param stream the stream's name, such as {@code Conn::LOG}
      * @param writer the writer's name, such as {@code Log::WRITER_ASCII}
-     * @param writerInfo adds what the writer is to know, one value
+     * @param writerInfo adds the writer's configuration, one value
      * @param fields adds the log's fields, one value
      */
     public static void addLogCreate(
@@ -221,7 +221,7 @@ public final class Zeek {
     /**
      * Adds a line of a log.
      *
-     * @param out where it is added
+     * @param out the writer
      * @param stream the stream's name, such as {@code Conn::LOG}
      * @param writer the writer's name, such as {@code Log::WRITER_ASCII}
      * @param path the log's path
@@ -240,7 +240,7 @@ public final class Zeek {
     /**
      * Adds a new value of an identifier.
      *
-     * @param out where it is added
+     * @param out the writer
      * @param name the identifier's name
      * @param value adds its value, one value
      */
@@ -253,8 +253,8 @@ public final class Zeek {
     /**
      * Adds a batch.
      *
-     * @param out where it is added
-     * @param messages adds whole messages, by this class or as views of some
+     * @param out the writer
+     * @param messages adds whole messages, with this class or as views
      */
     public static void addBatch(ValueWriter out, Consumer<ValueWriter> messages) {
         messages.accept(beginMessage(out, BATCH));

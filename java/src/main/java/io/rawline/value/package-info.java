@@ -4,11 +4,11 @@
  * <ul>
  *   <li>{@link io.rawline.value.ValueWriter} writes bytes without a tree; {@link io.rawline.value.Zeek} has Zeek's
  *       messages.
- *   <li>{@link io.rawline.value.ValueDecoder} checks bytes once and gives a {@link io.rawline.value.ValueView} into
+ *   <li>{@link io.rawline.value.ValueDecoder} checks bytes once and returns a {@link io.rawline.value.ValueView} of
  *       them, or picks one field; {@link io.rawline.value.Envelope} owns bytes and view.
- *   <li>{@link io.rawline.value.ValueReader} takes values one after the other, to make objects of them.
- *   <li>{@link io.rawline.value.Value} is an owned tree of every type that the format has.
- *   <li>{@link io.rawline.value.TypedJson} and {@link io.rawline.value.PlainJson} show values as JSON and read them.
+ *   <li>{@link io.rawline.value.ValueReader} reads values in sequence, to make objects of them.
+ *   <li>{@link io.rawline.value.Value} is an owned tree of values of any type.
+ *   <li>{@link io.rawline.value.TypedJson} and {@link io.rawline.value.PlainJson} write values as JSON and read them.
  * </ul>
  *
  * <pre>{@code
@@ -25,7 +25,7 @@
  * String uid = event.get(UID).asString("-");
  * }</pre>
  *
- * <p>What is wrong with bytes or texts from outside is a {@link io.rawline.value.ValueException}, which says where and
- * what to do; nothing else is thrown for them.
+ * <p>Invalid bytes or texts throw {@link io.rawline.value.ValueException}, which says where the error is and what to
+ * do.
  */
 package io.rawline.value;

@@ -167,8 +167,8 @@ class WriterSchemaTest {
     @Test
     void schemasThatNoMeasurementCanBeReadByAreRefused() {
         String[][] unfit = {
-            {"\"long\"", "no record"},
-            {"[1", "no JSON"},
+            {"\"long\"", "not a record"},
+            {"[1", "isn't JSON"},
             {"7", "neither a name"},
             {"\"x\"", "not defined"},
             {schema("metric", "\"string\"", "value", "\"long\""), "\"logtime\""},
@@ -207,15 +207,15 @@ class WriterSchemaTest {
                         "\"int\""),
                 "several units"
             },
-            {schema("a", "\"int\"", "a", "\"int\""), "twice"},
-            {schema("a", "[\"int\", \"int\"]"), "twice"},
+            {schema("a", "\"int\"", "a", "\"int\""), "duplicate"},
+            {schema("a", "[\"int\", \"int\"]"), "duplicate"},
             {schema("a", "{\"type\": \"fixed\", \"name\": \"F\", \"size\": -1}"), "no size"},
-            {schema("a", "{\"type\": \"enum\", \"name\": \"a b\", \"symbols\": []}"), "no name"},
+            {schema("a", "{\"type\": \"enum\", \"name\": \"a b\", \"symbols\": []}"), "not a valid name"},
             {schema("a", "{\"type\": \"array\"}"), "neither a name"},
             {"{\"type\": \"record\", \"name\": \"R\"}", "no fields"},
             {"{\"type\": \"union\"}", "array"},
             {"{}", "neither a name"},
-            {"[".repeat(100_000), "no JSON"}
+            {"[".repeat(100_000), "isn't JSON"}
         };
         for (String[] each : unfit) {
             String message = assertThrows(MeasurementException.class, () -> WriterSchema.bare(each[0]), each[0])

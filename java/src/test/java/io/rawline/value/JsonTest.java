@@ -415,7 +415,7 @@ class JsonTest {
                 .getMessage();
         assertTrue(error.contains("a whole number from 0 to") && error.contains("line 2 column 30"), error);
         error = refused("{\"@data-type\":\"phone\",\"data\":\"555\"}").getMessage();
-        assertTrue(error.contains("\"phone\" is no type; write one of none, boolean, count"), error);
+        assertTrue(error.contains("\"phone\" is not a type; use one of none, boolean, count"), error);
     }
 
     private static void assertPlain(String expected, Value value) {
