@@ -165,7 +165,7 @@ fn build(first_offset: u64, parts: &[Bytes]) -> Outcome<Object> {
 
 fn build_front(template: &Object, first_offset: u64) -> Outcome<Object> {
     let index = template.parts.first().ok_or("no index")?;
-    let entry = rawline_broker::object::Index::parse(index)?.entries.first().copied().ok_or("no batch")?;
+    let entry = rawline_broker::object::ObjectIndex::parse(index)?.entries.first().copied().ok_or("no batch")?;
     let meta = rawline_batch::BatchMeta {
         position: 0,
         bytes: (entry.range().end - entry.range().start) as u32,

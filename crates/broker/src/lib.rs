@@ -5,6 +5,7 @@
 
 mod append;
 mod broker;
+mod budget;
 mod clock;
 mod commit;
 mod index;

@@ -1,7 +1,7 @@
 //! The bytes of an object: what one commit stores.
 //!
-//! All numbers are little-endian and unsigned. The index stands in front, so that a segment can be walked from its
-//! beginning and an S3 object's index can be had with one small ranged GET.
+//! All numbers are little-endian and unsigned. The index comes first, so that a segment can be walked from its beginning
+//! and one small ranged GET returns an S3 object's index.
 //!
 //! ```text
 //! header (64)  │ entry (24) × batches │ batches, verbatim, back to back
@@ -18,21 +18,21 @@
 //! entry: record_first u32 │ records u32 │ position u32 │ bytes u32 │ crc32c u32 │ zero u32
 //! ```
 //!
-//! The header's checksum covers header and entries; each entry repeats its batch's own checksum. An object's header so
+//! The header's checksum covers header and entries; each entry repeats its batch's own checksum. So an object's header
 //! vouches for every byte of it.
 
 use crate::limits::{OBJECT_BATCHES_MAX, OBJECT_BYTES_MAX};
 use bytes::Bytes;
-use rawline_batch::{BatchError, BatchMeta, Crc32c, HEADER_BYTES as BATCH_HEADER_BYTES, Limits};
+use rawline_batch::{Batch, BatchError, BatchMeta, Crc32c, HEADER_BYTES as BATCH_HEADER_BYTES, Limits};
 use thiserror::Error;
 use zerocopy::little_endian::{U32, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
-/// Length of an object's header in bytes.
+/// Size of an object's header in bytes.
 pub const HEADER_BYTES: usize = 64;
-/// Length of one entry of an object's index in bytes.
+/// Size of one entry of an object's index in bytes.
 pub const ENTRY_BYTES: usize = 24;
-/// What an object begins with.
+/// The first bytes of every object.
 pub const MAGIC: [u8; 4] = *b"RAWO";
 const VERSION: u8 = 1;
 const CRC_POSITION: usize = 60;
@@ -56,12 +56,11 @@ struct RawHeader {
 
 const _: () = assert!(size_of::<RawHeader>() == HEADER_BYTES);
 const _: () = assert!(std::mem::offset_of!(RawHeader, crc32c) == CRC_POSITION);
-const _: () = assert!(OBJECT_BYTES_MAX <= u32::MAX as u64, "positions in an object are u32");
 
 /// One batch of an object.
 #[derive(FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned, Clone, Copy, Debug)]
 #[repr(C)]
-pub struct Entry {
+pub struct BatchEntry {
     record_first: U32,
     records: U32,
     position: U32,
@@ -70,9 +69,9 @@ pub struct Entry {
     zero: U32,
 }
 
-const _: () = assert!(size_of::<Entry>() == ENTRY_BYTES);
+const _: () = assert!(size_of::<BatchEntry>() == ENTRY_BYTES);
 
-impl Entry {
+impl BatchEntry {
     /// The batch's first record, counted from the object's first.
     pub fn record_first(&self) -> u32 {
         self.record_first.get()
@@ -83,7 +82,7 @@ impl Entry {
         self.records.get()
     }
 
-    /// Where the batch lies in the object, in bytes.
+    /// The batch's byte range in the object.
     pub fn range(&self) -> std::ops::Range<u64> {
         let position = u64::from(self.position.get());
         position..position + u64::from(self.bytes.get())
@@ -92,6 +91,14 @@ impl Entry {
     /// The batch's checksum.
     pub fn crc32c(&self) -> u32 {
         self.crc32c.get()
+    }
+
+    /// Checks that `bytes` are the batch that this entry describes, number `number` of its object, and intact.
+    pub fn verify(&self, number: usize, bytes: &[u8]) -> Result<(), ObjectError> {
+        let batch = Batch::parse(bytes, &Limits::FORMAT);
+        let batch = batch.map_err(|error| ObjectError::Batch { number: number as u32, error })?;
+        let is_described = batch.header().crc32c == self.crc32c() && batch.header().records == self.records();
+        if is_described { Ok(()) } else { Err(ObjectError::Header) }
     }
 }
 
@@ -104,14 +111,14 @@ pub struct Header {
     pub records: u32,
     /// Number of batches.
     pub batches: u32,
-    /// Length of the whole object in bytes.
+    /// Size of the whole object in bytes.
     pub object_bytes: u64,
     /// When the broker took the object's batches in: microseconds since the Unix epoch, never less than in the
     /// topic's object before.
     pub appended_us: u64,
-    /// Random, one for each run of a broker: tells own objects from others', and what a producer sends cannot forge it.
+    /// Random, one for each run of a broker: distinguishes its objects from others'. A producer can't forge it.
     pub writer_id: u64,
-    /// Which commit of that run this is.
+    /// Number of the commit in that run.
     pub commit: u64,
     /// Exclusive end of the records that the store had confirmed when this object was built; `None` if not recorded.
     pub confirmed_next_offset: Option<u64>,
@@ -120,17 +127,17 @@ pub struct Header {
 }
 
 impl Header {
-    /// The offset behind the object's last record.
+    /// The offset after the object's last record.
     pub fn next_offset(&self) -> u64 {
         self.first_offset + u64::from(self.records)
     }
 
-    /// Length of header and entries in bytes: where the first batch lies.
+    /// Size of header and entries in bytes: the position of the first batch.
     pub fn index_bytes(&self) -> usize {
         index_bytes(self.batches as usize)
     }
 
-    /// Reads a header. Its checksum needs the entries too and is checked by [`Index::parse`].
+    /// Reads a header. Its checksum needs the entries too and is checked by [`ObjectIndex::parse`].
     pub fn parse(bytes: &[u8]) -> Result<Header, ObjectError> {
         let Ok((raw, _)) = RawHeader::read_from_prefix(bytes) else {
             return Err(ObjectError::Truncated { have: bytes.len() as u64, need: HEADER_BYTES as u64 });
@@ -199,12 +206,12 @@ impl RawHeader {
     }
 }
 
-/// Length of the index of an object of so many batches, header included, in bytes.
+/// Size of the index of an object with `batches` batches, header included, in bytes.
 pub const fn index_bytes(batches: usize) -> usize {
     HEADER_BYTES + batches * ENTRY_BYTES
 }
 
-/// What a broker decides about an object; the rest follows from the batches.
+/// The fields of a header that the broker decides; the others follow from the batches.
 #[derive(Debug, Clone, Copy)]
 pub struct Stamp {
     /// Offset of the first record.
@@ -220,17 +227,17 @@ pub struct Stamp {
     pub confirmed_next_offset: Option<u64>,
 }
 
-/// An object ready to be stored: its header and its bytes in pieces, the index first, then the batches as received.
+/// An object ready to be stored: its header and its bytes in pieces, first the index, then the batches as received.
 #[derive(Debug, Clone)]
 pub struct Object {
-    /// What the first piece says.
+    /// The header, which the first piece contains.
     pub header: Header,
-    /// The object's bytes; cheap to clone, for tries again.
+    /// The object's bytes. Cheap to clone, for retries.
     pub parts: Vec<Bytes>,
 }
 
 impl Object {
-    /// Puts the index of `batches`, whose bytes are `parts` in order, in front of them.
+    /// Puts an index before `batches`, whose bytes are `parts`, in order.
     ///
     /// The caller keeps an object within [`OBJECT_BATCHES_MAX`] and [`OBJECT_BYTES_MAX`]; `batches` is not empty.
     pub fn build(stamp: Stamp, batches: impl Iterator<Item = BatchMeta> + Clone, parts: &[Bytes]) -> Object {
@@ -241,7 +248,7 @@ impl Object {
         let mut records = 0u32;
         let mut position = index_bytes(count) as u64;
         for batch in batches {
-            let entry = Entry {
+            let entry = BatchEntry {
                 record_first: U32::new(records),
                 records: U32::new(batch.records),
                 position: U32::new(position as u32),
@@ -271,33 +278,31 @@ impl Object {
         let mut all = Vec::with_capacity(parts.len() + 1);
         all.push(Bytes::from(index));
         all.extend_from_slice(parts);
-        debug_assert_eq!(all.iter().map(|part| part.len() as u64).sum::<u64>(), position);
+        let bytes: u64 = all.iter().map(|part| part.len() as u64).sum();
+        assert_eq!(bytes, position, "the parts of an object at offset {} don't add up", stamp.first_offset);
         Object { header, parts: all }
     }
 }
 
 /// The checked index of an object: its header and its entries, in place.
 #[derive(Debug, Clone, Copy)]
-pub struct Index<'a> {
+pub struct ObjectIndex<'a> {
     /// The object's header.
     pub header: Header,
-    /// One entry a batch, in order.
-    pub entries: &'a [Entry],
+    /// One entry per batch, in order.
+    pub entries: &'a [BatchEntry],
 }
 
-impl<'a> Index<'a> {
+impl<'a> ObjectIndex<'a> {
     /// Checks the index at the front of `bytes`: checksum, and that the entries tile the object without a gap.
-    pub fn parse(bytes: &'a [u8]) -> Result<Index<'a>, ObjectError> {
-        let Index { header, entries } = Index::parse_trusted(bytes)?;
-        if checksum(bytes.get(..HEADER_BYTES).unwrap_or_default(), entries.as_bytes()) != header.crc32c {
-            return Err(ObjectError::Crc);
-        }
+    pub fn parse(bytes: &'a [u8]) -> Result<ObjectIndex<'a>, ObjectError> {
+        let ObjectIndex { header, entries } = ObjectIndex::parse_verified(bytes)?;
         let mut record = 0u64;
         let mut position = header.index_bytes() as u64;
         for entry in entries {
             let tiles = u64::from(entry.record_first()) == record
                 && entry.range().start == position
-                && entry.range().end - position > BATCH_HEADER_BYTES as u64
+                && entry.range().end - position >= BATCH_HEADER_BYTES as u64 + 4 * u64::from(entry.records())
                 && entry.records() > 0;
             if !tiles {
                 return Err(ObjectError::Header);
@@ -308,47 +313,51 @@ impl<'a> Index<'a> {
         if record != u64::from(header.records) || position != header.object_bytes {
             return Err(ObjectError::Header);
         }
-        Ok(Index { header, entries })
+        Ok(ObjectIndex { header, entries })
     }
 
-    /// As [`Index::parse`] without the checksum and the walk over the entries: for an object that this process has
-    /// already verified.
-    pub fn parse_trusted(bytes: &'a [u8]) -> Result<Index<'a>, ObjectError> {
+    /// As [`ObjectIndex::parse`] without the walk over the entries: for an object that this process has verified before.
+    /// The checksum is computed again, because a bit may have flipped since.
+    pub fn parse_verified(bytes: &'a [u8]) -> Result<ObjectIndex<'a>, ObjectError> {
         let header = Header::parse(bytes)?;
-        let behind = bytes.get(HEADER_BYTES..).unwrap_or_default();
-        match <[Entry]>::ref_from_prefix_with_elems(behind, header.batches as usize) {
-            Ok((entries, _)) => Ok(Index { header, entries }),
-            Err(_) => Err(ObjectError::Truncated { have: bytes.len() as u64, need: header.index_bytes() as u64 }),
+        let truncated = ObjectError::Truncated { have: bytes.len() as u64, need: header.index_bytes() as u64 };
+        let Some((front, rest)) = bytes.split_first_chunk::<HEADER_BYTES>() else { return Err(truncated) };
+        let Ok((entries, _)) = <[BatchEntry]>::ref_from_prefix_with_elems(rest, header.batches as usize) else {
+            return Err(truncated);
+        };
+        if checksum(front, entries.as_bytes()) != header.crc32c {
+            return Err(ObjectError::Crc);
         }
+        Ok(ObjectIndex { header, entries })
     }
 
     /// The entry that holds the object's record number `record`.
     pub fn entry_of(&self, record: u32) -> usize {
-        self.entries.partition_point(|entry| entry.record_first() <= record).saturating_sub(1)
+        assert!(record < self.header.records, "record {record} of an object of {}", self.header.records);
+        let after = self.entries.partition_point(|entry| entry.record_first() <= record);
+        assert!(after > 0, "the first batch of an object begins after its record {record}");
+        after - 1
     }
 }
 
 /// Checks a whole object: its index and every batch in it. Returns the header.
 pub fn verify(bytes: &[u8]) -> Result<Header, ObjectError> {
-    let index = Index::parse(bytes)?;
+    let index = ObjectIndex::parse(bytes)?;
     if (bytes.len() as u64) < index.header.object_bytes {
         return Err(ObjectError::Truncated { have: bytes.len() as u64, need: index.header.object_bytes });
     }
     for (number, entry) in index.entries.iter().enumerate() {
-        let range = entry.range().start as usize..entry.range().end as usize;
-        let error = |error| ObjectError::Batch { number: number as u32, error };
-        let slice = bytes.get(range).unwrap_or_default();
-        let batch = rawline_batch::Batch::parse(slice, &Limits::FORMAT).map_err(error)?;
-        if batch.header().crc32c != entry.crc32c() || batch.header().records != entry.records() {
-            return Err(ObjectError::Header);
-        }
+        let Some(batch) = bytes.get(entry.range().start as usize..entry.range().end as usize) else {
+            unreachable!("batch {number} at {:?} of an object of {} bytes", entry.range(), bytes.len())
+        };
+        entry.verify(number, batch)?;
     }
     Ok(index.header)
 }
 
-fn checksum(header: &[u8], entries: &[u8]) -> u32 {
+fn checksum(header: &[u8; HEADER_BYTES], entries: &[u8]) -> u32 {
     let mut crc = Crc32c::new();
-    crc.update(header.get(..CRC_POSITION).unwrap_or_default());
+    crc.update(header.split_at(CRC_POSITION).0);
     crc.update(entries);
     crc.value()
 }
@@ -356,27 +365,27 @@ fn checksum(header: &[u8], entries: &[u8]) -> u32 {
 /// Why bytes are not an object.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum ObjectError {
-    /// Fewer bytes than there must be.
-    #[error("cut off: {have} of {need} bytes")]
+    /// Too few bytes.
+    #[error("truncated: {have} of {need} bytes")]
     Truncated {
-        /// Bytes there are.
+        /// Bytes found.
         have: u64,
-        /// Bytes there must be.
+        /// Bytes needed.
         need: u64,
     },
     /// Not the first four bytes of an object.
     #[error("begins with {found:02x?}, not with \"RAWO\"")]
     Magic {
-        /// The four bytes there are.
+        /// The first four bytes.
         found: [u8; 4],
     },
-    /// A version that this broker does not know.
+    /// A version that this broker doesn't know.
     #[error("object version {found}; this broker knows version 1")]
     Version {
-        /// The version there is.
+        /// The object's version.
         found: u8,
     },
-    /// Header and entries do not fit each other.
+    /// Header and entries contradict each other.
     #[error("the index contradicts itself")]
     Header,
     /// The checksum of header and entries is wrong.
@@ -385,9 +394,9 @@ pub enum ObjectError {
     /// A batch in it is damaged.
     #[error("batch {number} of the object: {error}")]
     Batch {
-        /// Which, from 0.
+        /// Its number in the object, from 0.
         number: u32,
-        /// What is wrong with it.
+        /// The damage.
         error: BatchError,
     },
 }

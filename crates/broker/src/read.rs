@@ -1,37 +1,43 @@
-//! Read by offset: whole batches as they are stored, slices at the ends, waiting for data that is not there yet.
+//! Read by offset: whole batches as they are stored, slices at the ends, waiting for data that isn't there yet.
 
 use crate::Kind;
+use crate::budget::Budget;
 use crate::index::Found;
-use crate::limits::{INDEX_BYTES_GUESS, READ_BYTES_MAX};
-use crate::object::{self, Entry, HEADER_BYTES, Header, Index, ObjectError};
+use crate::limits::{
+    INDEX_BYTES_GUESS, PREFETCH_OBJECTS_MAX, READ_GATHER_MAX, READ_OBJECTS_MAX, READ_OBJECTS_PER_YIELD,
+};
+use crate::object::{self, BatchEntry, HEADER_BYTES, Header, ObjectError, ObjectIndex};
 use crate::store::StoreError;
 use crate::topic::Topic;
 use bytes::Bytes;
-use rawline_batch::{Batch, BatchError, Codec, HEADER_BYTES as BATCH_HEADER_BYTES, Limits};
 use std::ops::Range;
 use std::time::Duration;
 use thiserror::Error;
+use tokio::time::{Instant, timeout_at};
 
 /// What to read.
 #[derive(Debug, Clone, Copy)]
 pub struct ReadRequest {
     /// Offset of the first record wanted.
     pub offset: u64,
-    /// Most records; 0 for no limit.
+    /// Maximum number of records; 0 for no limit.
     pub records_max: u64,
-    /// Most bytes of sizes and data, softly: one record always comes. 0 for the broker's own limit.
+    /// Soft limit of the size of the records in bytes: at least one record is returned. 0 for the broker's own limit.
     pub bytes_max: u64,
-    /// How long to wait for the record at `offset` if it is not there yet.
+    /// How long to wait for the record at `offset` if it isn't there yet.
     pub wait: Duration,
+    /// Whether to compute the checksum of every batch again. For callers that pass records on without their batch's
+    /// checksum: whoever gets whole batches checks them anyway. Slices are always checked.
+    pub verify: bool,
 }
 
 /// What was read: nothing if `pieces` is empty.
 #[derive(Debug)]
 pub struct ReadAnswer {
-    /// Offset of the first record in `pieces`. Lower than asked for where that record is inside a compressed batch,
-    /// which can be had whole only.
+    /// Offset of the first record in `pieces`. Lower than the requested one where that record is inside a compressed
+    /// batch, which is returned whole.
     pub first_offset: u64,
-    /// The offset behind the last record in `pieces`.
+    /// Offset after the last record in `pieces`.
     pub end_offset: u64,
     /// The topic's `next_offset`.
     pub next_offset: u64,
@@ -39,12 +45,12 @@ pub struct ReadAnswer {
     pub pieces: Vec<Piece>,
 }
 
-/// A run of an answer's batches.
+/// A run of batches.
 #[derive(Debug, Clone)]
 pub enum Piece {
     /// Batches back to back, as stored.
     Whole(Bytes),
-    /// Some records of one uncompressed batch.
+    /// Some records of one uncompressed batch, whose checksum was just verified.
     Slice {
         /// The batch, whole.
         batch: Bytes,
@@ -59,17 +65,17 @@ pub enum ReadError {
     /// The offset's records are deleted.
     #[error("offset {offset} is below the topic's first offset {first_offset}; read from there")]
     Deleted {
-        /// The offset asked for.
+        /// The requested offset.
         offset: u64,
-        /// The first there is.
+        /// The topic's first offset.
         first_offset: u64,
     },
-    /// What the store gave back is not what was stored.
+    /// The store returned other bytes than were stored.
     #[error("the object at offset {first_offset} is damaged: {error}; restore it from a copy")]
     Damaged {
         /// The object's first offset.
         first_offset: u64,
-        /// What is wrong.
+        /// The damage.
         error: ObjectError,
     },
     /// The store failed.
@@ -88,32 +94,61 @@ impl ReadError {
     }
 }
 
-/// Objects up to this size are verified where they are asked for; larger ones on a thread that may block.
+/// Objects up to this size are verified by the task that reads them, larger ones on a thread that may block.
 const VERIFY_INLINE_BYTES_MAX: u64 = 256 << 10;
 
 impl Topic {
-    /// Reads records from an offset on, across objects, waiting for the first of them if need be.
+    /// Reads records from an offset on, across objects, and waits for the first of them if it isn't there yet.
+    ///
+    /// A read that has something to return returns it: damage, failures and slow downloads later in its range are for
+    /// the read that begins there.
     pub async fn read(&self, request: &ReadRequest) -> Result<ReadAnswer, ReadError> {
         self.wait(request.offset, request.wait).await;
+        let gather_until = Instant::now() + READ_GATHER_MAX;
         let mut answer =
             ReadAnswer { first_offset: request.offset, end_offset: request.offset, next_offset: 0, pieces: Vec::new() };
         let mut budget = Budget::new(request);
-        while !budget.is_used_up() {
-            let found = {
-                let index = self.index();
-                answer.next_offset = index.next_offset();
-                if request.offset < index.first_offset() && !index.is_empty() {
-                    return Err(ReadError::Deleted { offset: request.offset, first_offset: index.first_offset() });
+        for visited in 0..READ_OBJECTS_MAX {
+            if budget.is_used_up() {
+                break;
+            }
+            if visited % READ_OBJECTS_PER_YIELD == READ_OBJECTS_PER_YIELD - 1 {
+                tokio::task::yield_now().await;
+            }
+            let Some(found) = self.find(request, &mut answer)? else { break };
+            if visited % (PREFETCH_OBJECTS_MAX / 2) == 0 && self.store.can_prefetch() {
+                let ahead = self.index().after(answer.end_offset, PREFETCH_OBJECTS_MAX, budget.bytes_left());
+                self.store.prefetch(&self.name, &ahead);
+            }
+            if answer.pieces.is_empty() {
+                self.read_object(&found, request.verify, &mut budget, &mut answer).await?;
+                continue;
+            }
+            let more = self.read_object(&found, request.verify, &mut budget, &mut answer);
+            match timeout_at(gather_until, more).await {
+                Ok(Ok(())) => {}
+                Ok(Err(error)) => {
+                    tracing::debug!(topic = self.name, %error, "a read ends before an object that can't be read");
+                    break;
                 }
-                index.find(answer.end_offset)
-            };
-            let Some(found) = found else { break };
-            self.read_object(&found, &mut budget, &mut answer).await?;
+                Err(_) => break,
+            }
         }
         Ok(answer)
     }
 
-    /// Waits until the record at `offset` is there, or the time is over.
+    /// The object with the next record that `answer` wants, if there is one.
+    fn find(&self, request: &ReadRequest, answer: &mut ReadAnswer) -> Result<Option<Found>, ReadError> {
+        let index = self.index();
+        answer.next_offset = index.next_offset();
+        let is_deleted = answer.end_offset < index.first_offset() && !index.is_empty();
+        if is_deleted && answer.pieces.is_empty() {
+            return Err(ReadError::Deleted { offset: request.offset, first_offset: index.first_offset() });
+        }
+        Ok(index.find(answer.end_offset))
+    }
+
+    /// Waits until the record at `offset` is there, or `wait` has passed.
     pub async fn wait(&self, offset: u64, wait: Duration) {
         if *self.next_offset.borrow() > offset || wait.is_zero() {
             return;
@@ -130,7 +165,7 @@ impl Topic {
     }
 
     /// The first offset whose record was appended at or after `time_us` (microseconds since the Unix epoch);
-    /// `next_offset` if there is none yet.
+    /// `next_offset` if there is no such record yet.
     pub async fn offset_at(&self, time_us: u64) -> Result<u64, ReadError> {
         let (mut low, mut high) = (0, self.index().objects());
         while low < high {
@@ -145,7 +180,7 @@ impl Topic {
         Ok(index.at(low).map_or(index.next_offset(), |found| found.at.first_offset))
     }
 
-    /// Time of the append of the object at a position of the index, from its header if nobody has asked before.
+    /// Time of the append of the object at a position of the index, from its header if it isn't known yet.
     async fn appended_us(&self, position: usize) -> Result<u64, ReadError> {
         let found = {
             let index = self.index();
@@ -162,75 +197,148 @@ impl Topic {
         Ok(header.appended_us)
     }
 
-    /// Adds what the answer still wants from one object.
-    async fn read_object(&self, found: &Found, budget: &mut Budget, answer: &mut ReadAnswer) -> Result<(), ReadError> {
-        if !found.verified {
-            self.verify(found).await?;
+    /// Adds what the answer still wants from one object. On an error it has added nothing.
+    async fn read_object(
+        &self,
+        found: &Found,
+        verify: bool,
+        budget: &mut Budget,
+        answer: &mut ReadAnswer,
+    ) -> Result<(), ReadError> {
+        match self.read_copy(found, verify, budget, answer).await {
+            Err(ReadError::Damaged { error, .. }) if self.store.discard(&self.name, found.at).await => {
+                let offset = found.at.first_offset;
+                tracing::warn!(topic = self.name, offset, %error, "a local copy was damaged; reading the object again");
+                self.read_copy(found, verify, budget, answer).await
+            }
+            read => read,
         }
-        let guess = found.at.bytes.min(INDEX_BYTES_GUESS);
-        let mut front = self.store.get(&self.name, found.at, 0..guess).await?;
-        let header = Header::parse(&front).map_err(|error| damaged(found, error))?;
-        if header.index_bytes() > front.len() {
-            let index_bytes = (header.index_bytes() as u64).min(found.at.bytes);
-            front = self.store.get(&self.name, found.at, 0..index_bytes).await?;
-        }
-        let index = Index::parse_trusted(&front).map_err(|error| damaged(found, error))?;
-        let record = (answer.end_offset - found.at.first_offset) as u32;
-        let first = index.entry_of(record);
-        let Some(entries) = index.entries.get(first..) else { return Ok(()) };
-        let take = budget.entries(entries, record);
-        let Some((first, last)) = entries.get(..take).and_then(|taken| Some((taken.first()?, taken.last()?))) else {
-            return Err(damaged(found, ObjectError::Header));
-        };
-        let range = first.range().start..last.range().end;
-        let bytes = self.store.get(&self.name, found.at, range.clone()).await?;
-        let mut whole = 0..0;
-        for entry in entries.iter().take(take) {
-            let position = (entry.range().start - range.start) as usize..(entry.range().end - range.start) as usize;
-            let batch = || bytes.slice(position.clone());
-            let from = record.saturating_sub(entry.record_first());
-            let cut = budget
-                .take(batch, entry, from)
-                .map_err(|error| damaged(found, ObjectError::Batch { number: entry.record_first(), error }))?;
-            if cut.is_empty() {
-                break;
-            }
-            if answer.pieces.is_empty() && whole.is_empty() {
-                answer.first_offset = found.at.first_offset + u64::from(entry.record_first() + cut.start);
-            }
-            answer.end_offset = found.at.first_offset + u64::from(entry.record_first() + cut.end);
-            if cut == (0..entry.records()) {
-                whole = if whole.is_empty() { position } else { whole.start..position.end };
-            } else {
-                push_whole(answer, &bytes, &mut whole);
-                answer.pieces.push(Piece::Slice { batch: batch(), records: cut });
-            }
-            if budget.is_used_up() {
-                break;
-            }
-        }
-        push_whole(answer, &bytes, &mut whole);
-        Ok(())
     }
 
-    /// Checks an object's checksums, once in this process' life.
-    async fn verify(&self, found: &Found) -> Result<(), ReadError> {
+    /// As [`Topic::read_object`], of the object as the store has it at hand.
+    async fn read_copy(
+        &self,
+        found: &Found,
+        verify: bool,
+        budget: &mut Budget,
+        answer: &mut ReadAnswer,
+    ) -> Result<(), ReadError> {
+        let damage = if found.verified { None } else { self.verify(found).await? };
+        let front = self.index_of(found).await?;
+        let index = ObjectIndex::parse_verified(&front).map_err(|error| damaged(found, error))?;
+        assert!(
+            (found.at.first_offset..found.next_offset).contains(&answer.end_offset),
+            "the object at {} does not hold offset {}",
+            found.at.first_offset,
+            answer.end_offset
+        );
+        let record = (answer.end_offset - found.at.first_offset) as u32;
+        if record >= index.header.records {
+            return Err(damaged(found, ObjectError::Header));
+        }
+        let first = index.entry_of(record);
+        let intact = damage.as_ref().map_or(index.entries.len(), |(number, _)| *number);
+        let entries = match (index.entries.get(first..intact), damage) {
+            (Some(entries), _) if !entries.is_empty() => entries,
+            (_, Some((_, error))) => return Err(damaged(found, error)),
+            (_, None) => return Err(damaged(found, ObjectError::Header)),
+        };
+        let taken = entries.split_at(budget.entries(entries, record)).0;
+        let (Some(one), Some(last)) = (taken.first(), taken.last()) else {
+            unreachable!("no batch was chosen of {}", entries.len())
+        };
+        let range = one.range().start..last.range().end;
+        let bytes = self.store.get(&self.name, found.at, range.clone()).await?;
+        assert_eq!(bytes.len() as u64, range.end - range.start, "the store returned other bytes than {range:?}");
+        let numbered = (first..).zip(taken);
+        take(found, record, numbered, &bytes, verify, budget, answer)
+    }
+
+    /// The bytes of an object's index, or more.
+    async fn index_of(&self, found: &Found) -> Result<Bytes, ReadError> {
+        let guess = found.at.bytes.min(INDEX_BYTES_GUESS);
+        let front = self.store.get(&self.name, found.at, 0..guess).await?;
+        let header = Header::parse(&front).map_err(|error| damaged(found, error))?;
+        if header.index_bytes() <= front.len() {
+            return Ok(front);
+        }
+        let index_bytes = (header.index_bytes() as u64).min(found.at.bytes);
+        Ok(self.store.get(&self.name, found.at, 0..index_bytes).await?)
+    }
+
+    /// Checks an object's checksums, once in this process' life. If its index is intact and one of its batches is not,
+    /// returns that batch's number: those before it can be read.
+    async fn verify(&self, found: &Found) -> Result<Option<(usize, ObjectError)>, ReadError> {
         let bytes = self.store.get(&self.name, found.at, 0..found.at.bytes).await?;
         let checked = if found.at.bytes <= VERIFY_INLINE_BYTES_MAX {
             object::verify(&bytes)
         } else {
             let check = tokio::task::spawn_blocking(move || object::verify(&bytes));
-            check.await.map_err(|error| StoreError::wait(format!("a check was given up: {error}")))?
+            check.await.map_err(|error| StoreError::wait(format!("a check was aborted ({error}); retry")))?
         };
-        let header = checked.map_err(|error| damaged(found, error))?;
+        let header = match checked {
+            Ok(header) => header,
+            Err(ObjectError::Batch { number, error }) => {
+                return Ok(Some((number as usize, ObjectError::Batch { number, error })));
+            }
+            Err(error) => return Err(damaged(found, error)),
+        };
         if header.first_offset != found.at.first_offset || header.next_offset() != found.next_offset {
             return Err(damaged(found, ObjectError::Header));
         }
         let mut index = self.index_mut();
         index.set_verified(found.at.first_offset);
         index.set_appended_us(found.at.first_offset, header.appended_us);
-        Ok(())
+        Ok(None)
     }
+}
+
+/// Takes from the batches of one object, which lie back to back in `bytes`, what the budget allows. `record` is the
+/// first wanted of the object.
+fn take<'a>(
+    found: &Found,
+    record: u32,
+    entries: impl Iterator<Item = (usize, &'a BatchEntry)>,
+    bytes: &Bytes,
+    verify: bool,
+    budget: &mut Budget,
+    answer: &mut ReadAnswer,
+) -> Result<(), ReadError> {
+    let (mut whole, mut position, mut is_first) = (0..0, 0, true);
+    for (number, entry) in entries {
+        let batch = position..position + (entry.range().end - entry.range().start) as usize;
+        position = batch.end;
+        let from = record.saturating_sub(entry.record_first());
+        let taken = budget.take(|| bytes.slice(batch.clone()), entry, number, from, verify);
+        let cut = match taken {
+            Ok(cut) => cut,
+            Err(error) if is_first => return Err(damaged(found, error)),
+            Err(_) => {
+                // The read that begins at this batch reports the damage.
+                budget.end();
+                break;
+            }
+        };
+        if cut.is_empty() {
+            break;
+        }
+        if answer.pieces.is_empty() && whole.is_empty() {
+            answer.first_offset = found.at.first_offset + u64::from(entry.record_first() + cut.start);
+        }
+        is_first = false;
+        answer.end_offset = found.at.first_offset + u64::from(entry.record_first() + cut.end);
+        if cut == (0..entry.records()) {
+            whole = if whole.is_empty() { batch } else { whole.start..batch.end };
+        } else {
+            push_whole(answer, bytes, &mut whole);
+            answer.pieces.push(Piece::Slice { batch: bytes.slice(batch), records: cut });
+        }
+        if budget.is_used_up() {
+            break;
+        }
+    }
+    push_whole(answer, bytes, &mut whole);
+    Ok(())
 }
 
 fn damaged(found: &Found, error: ObjectError) -> ReadError {
@@ -242,95 +350,4 @@ fn push_whole(answer: &mut ReadAnswer, bytes: &Bytes, whole: &mut Range<usize>) 
         answer.pieces.push(Piece::Whole(bytes.slice(whole.clone())));
         *whole = 0..0;
     }
-}
-
-/// What a read may still take.
-struct Budget {
-    records: u64,
-    /// Bytes of records.
-    bytes: u64,
-    /// Bytes of the answer: bounds answers of many empty records.
-    answer_bytes: u64,
-    is_fresh: bool,
-}
-
-impl Budget {
-    fn new(request: &ReadRequest) -> Self {
-        let or_unlimited = |limit: u64| if limit == 0 { u64::MAX } else { limit };
-        Budget {
-            records: or_unlimited(request.records_max),
-            bytes: or_unlimited(request.bytes_max),
-            answer_bytes: READ_BYTES_MAX,
-            is_fresh: true,
-        }
-    }
-
-    fn is_used_up(&self) -> bool {
-        self.records == 0 || self.bytes == 0 || self.answer_bytes == 0
-    }
-
-    /// How many of the entries the budget can reach, at least one; `record` is the first wanted of the object.
-    fn entries(&self, entries: &[Entry], record: u32) -> usize {
-        let mut bytes = 0;
-        let mut count = 0;
-        for entry in entries {
-            let records = u64::from(entry.record_first().saturating_sub(record));
-            if count > 0 && (records >= self.records || bytes >= self.bytes.min(self.answer_bytes)) {
-                break;
-            }
-            bytes += data_bytes(entry);
-            count += 1;
-        }
-        count
-    }
-
-    /// Takes records of one batch from number `from` on and gives their numbers, none if the next does not fit. A
-    /// compressed batch is taken whole.
-    fn take(&mut self, batch: impl Fn() -> Bytes, entry: &Entry, from: u32) -> Result<Range<u32>, BatchError> {
-        let batch_bytes = entry.range().end - entry.range().start;
-        let bytes_max = self.bytes.min(self.answer_bytes);
-        if from == 0 && u64::from(entry.records()) <= self.records && data_bytes(entry) <= bytes_max {
-            self.charge(entry.records(), data_bytes(entry), batch_bytes);
-            return Ok(0..entry.records());
-        }
-        let batch = batch();
-        let (batch, _) = Batch::parse_prefix_trusted(&batch, &Limits::FORMAT)?;
-        let sizes = batch.sizes().get(from as usize..).unwrap_or_default();
-        if batch.header().codec != Codec::None {
-            if !self.is_fresh && data_bytes(entry) > bytes_max {
-                self.bytes = 0;
-                return Ok(0..0);
-            }
-            self.charge(sizes.len() as u32, data_bytes(entry), batch_bytes);
-            return Ok(0..entry.records());
-        }
-        let (mut count, mut bytes) = (0u32, 0u64);
-        for size in sizes {
-            let size = u64::from(size.get());
-            let fits = bytes + size <= bytes_max || (self.is_fresh && count == 0);
-            if !fits || u64::from(count) >= self.records {
-                break;
-            }
-            count += 1;
-            bytes += size;
-        }
-        if (count as usize) < sizes.len() {
-            self.bytes = 0;
-        }
-        self.charge(count, bytes, bytes + u64::from(count) * 4);
-        Ok(from..from + count)
-    }
-
-    fn charge(&mut self, records: u32, bytes: u64, answer_bytes: u64) {
-        self.records = self.records.saturating_sub(u64::from(records));
-        self.bytes = self.bytes.saturating_sub(bytes);
-        self.answer_bytes = self.answer_bytes.saturating_sub(answer_bytes);
-        self.is_fresh &= records == 0;
-    }
-}
-
-/// Length of a batch's data with its padding, in bytes.
-fn data_bytes(entry: &Entry) -> u64 {
-    let batch_bytes = entry.range().end - entry.range().start;
-    batch_bytes.saturating_sub(BATCH_HEADER_BYTES as u64 + u64::from(entry.records()) * 4)
 }

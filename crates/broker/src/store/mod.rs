@@ -92,7 +92,21 @@ pub trait Store: Send + Sync + 'static {
     /// [`SETTINGS_BYTES_MAX`](crate::limits::SETTINGS_BYTES_MAX) bytes. They are as durable as the store makes a commit.
     fn put_settings<'a>(&'a self, topic: &'a str, settings: Bytes) -> BoxFuture<'a, Result<(), StoreError>>;
 
-    /// Where bytes that [`Store::get`] gave lie in a file, if they do: so that they can be sent without being read.
+    /// Whether [`Store::prefetch`] does anything.
+    fn can_prefetch(&self) -> bool {
+        false
+    }
+
+    /// Begins to bring objects near that will be read soon. Best effort: a store may ignore some or all of them.
+    fn prefetch(&self, _topic: &str, _objects: &[ObjectAt]) {}
+
+    /// Drops the store's local copy of an object, because it turned out to be damaged. True if there was one: then
+    /// reading the object again may help.
+    fn discard<'a>(&'a self, _topic: &'a str, _object: ObjectAt) -> BoxFuture<'a, bool> {
+        Box::pin(std::future::ready(false))
+    }
+
+    /// Where bytes that [`Store::get`] returned are in a file, if they are: so that they can be sent without being read.
     fn file_of(&self, _bytes: &[u8]) -> Option<FileRange> {
         None
     }

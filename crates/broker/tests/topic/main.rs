@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)] // Helpers of tests may fail the test.
 
+mod damage;
 #[path = "../stores/mod.rs"]
 mod stores;
 mod supervise;
@@ -83,7 +84,7 @@ async fn append_some(topic: &Topic, from: u64, to: u64, batch_records: usize, co
 }
 
 fn request(offset: u64, records_max: u64, bytes_max: u64) -> ReadRequest {
-    ReadRequest { offset, records_max, bytes_max, wait: Duration::ZERO }
+    ReadRequest { offset, records_max, bytes_max, wait: Duration::ZERO, verify: false }
 }
 
 /// The answer's batches as they go to a socket.

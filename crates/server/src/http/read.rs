@@ -37,6 +37,7 @@ pub(crate) async fn records(api: &Api, request: Request<Incoming>) -> Result<Ans
         records_max: query.number("max-records", Some(RECORDS_MAX_DEFAULT))?,
         bytes_max: query.number("max-bytes", Some(0))?,
         wait: query.duration("timeout", TIMEOUT_DEFAULT)?,
+        verify: form != Form::Batch,
     };
     // An answer in JSON or lines is made in buffers; one in multipart holds a text a record.
     if matches!(form, Form::Json | Form::Lines) {
@@ -78,7 +79,7 @@ pub(crate) async fn record(api: &Api, request: Request<Incoming>) -> Result<Answ
     let name = query.topic()?.into_owned();
     let offset = query.number("offset", None)?;
     let topic = api.broker.topic_or_create(&name).await?;
-    let wanted = ReadRequest { offset, records_max: 1, bytes_max: 0, wait: Duration::ZERO };
+    let wanted = ReadRequest { offset, records_max: 1, bytes_max: 0, wait: Duration::ZERO, verify: true };
     let read = topic.read(&wanted).await?;
     let next_offset = read.next_offset;
     let parts = edge::parts(read, &for_form(&wanted))?;

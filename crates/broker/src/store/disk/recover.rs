@@ -6,7 +6,7 @@
 use super::seal::{Entry, Seal};
 use super::segment::{Segment, map, populate, segment_path, sync_dir};
 use super::{Durability, io_error};
-use crate::object::{self, HEADER_BYTES, Header, Index, MAGIC, ObjectError};
+use crate::object::{self, HEADER_BYTES, Header, MAGIC, ObjectError, ObjectIndex};
 use crate::store::mapping::Mappings;
 use crate::store::{SETTINGS_NAME, StoreError};
 use memmap2::{Advice, Mmap};
@@ -304,7 +304,7 @@ impl Walk {
         let object = object.ok_or(ObjectError::Truncated { have, need })?;
         // All of it: its checksums are computed next.
         populate(object)?;
-        Ok(Some(Index::parse(object)?.header))
+        Ok(Some(ObjectIndex::parse(object)?.header))
     }
 
     fn seal(self) -> Seal {

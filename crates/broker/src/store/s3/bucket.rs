@@ -4,7 +4,7 @@ use super::S3Config;
 use super::failed::{Failed, Tries, all_causes};
 use crate::Kind;
 use crate::limits::INDEX_BYTES_GUESS;
-use crate::object::{Header, Index};
+use crate::object::{Header, ObjectIndex};
 use crate::store::cache::{CacheError, Sink};
 use crate::store::{SETTINGS_NAME, StoreError};
 use bytes::Bytes;
@@ -134,7 +134,7 @@ impl Bucket {
                 None => return Ok(None),
             }
         }
-        let header = Index::parse(&front)?.header;
+        let header = ObjectIndex::parse(&front)?.header;
         Ok(Some((header, front)))
     }
 

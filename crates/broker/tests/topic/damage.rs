@@ -1,0 +1,184 @@
+//! Damage is never served, and hides nothing that lies before it; a read takes its share of time and no more.
+
+use crate::stores::faulty::{Faulty, OnBegin};
+use crate::{append_some, batch, open, open_with, received, record, records, request};
+use bytes::Bytes;
+use rawline_batch::Codec;
+use rawline_broker::limits::{READ_GATHER_MAX, READ_OBJECTS_MAX};
+use rawline_broker::object::ObjectError;
+use rawline_broker::store::memory::MemoryStore;
+use rawline_broker::{Config, Kind, ReadError, ReadRequest, Topic};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::time::Duration;
+
+/// No byte is damaged.
+const NOWHERE: u64 = u64::MAX;
+
+/// A topic whose store flips the bit at one position of the object that begins at one offset.
+struct Damaged {
+    topic: Arc<Topic>,
+    object: Arc<AtomicU64>,
+    position: Arc<AtomicU64>,
+}
+
+impl Damaged {
+    async fn new() -> Damaged {
+        let (object, position) = (Arc::new(AtomicU64::new(0)), Arc::new(AtomicU64::new(NOWHERE)));
+        let mut store = Faulty::new(Arc::new(MemoryStore::new()));
+        let (bad_object, bad_position) = (object.clone(), position.clone());
+        store.on_get = Box::new(move |first_offset, start, bytes| {
+            let position = bad_position.load(Ordering::SeqCst);
+            let is_inside = (start..start + bytes.len() as u64).contains(&position);
+            if first_offset != bad_object.load(Ordering::SeqCst) || !is_inside {
+                return bytes;
+            }
+            let mut bytes = bytes.to_vec();
+            bytes[(position - start) as usize] ^= 1;
+            bytes.into()
+        });
+        let topic = open(Arc::new(store)).await.topic_or_create("t").await.unwrap();
+        Damaged { topic, object, position }
+    }
+
+    /// Flips the bit from now on.
+    fn flip(&self, object: u64, position: u64) {
+        self.object.store(object, Ordering::SeqCst);
+        self.position.store(position, Ordering::SeqCst);
+    }
+
+    async fn end_of_read(&self, request: &ReadRequest) -> u64 {
+        self.topic.read(request).await.unwrap().end_offset
+    }
+
+    async fn assert_damaged(&self, request: &ReadRequest) {
+        let error = self.topic.read(request).await.unwrap_err();
+        assert!(matches!(error, ReadError::Damaged { .. }), "{error:?}");
+        assert_eq!(error.kind(), Kind::TellHuman);
+    }
+}
+
+#[tokio::test]
+async fn a_bit_that_flips_after_the_first_read_is_not_served_with_a_fresh_checksum() {
+    let damaged = Damaged::new().await;
+    append_some(&damaged.topic, 0, 40, 20, Codec::None).await;
+    let whole = damaged.topic.read(&request(0, 0, 0)).await.unwrap();
+    assert_eq!(records(&whole).len(), 40);
+    // In the data of the last record of the second object.
+    let object_bytes = damaged.topic.status().bytes / 2;
+    damaged.flip(20, object_bytes - 12);
+    damaged.assert_damaged(&request(25, 3, 0)).await;
+    assert_eq!(damaged.end_of_read(&request(5, 3, 0)).await, 8, "the first object is intact");
+    // What precedes the damage is served.
+    assert_eq!(damaged.end_of_read(&request(5, 20, 0)).await, 20);
+    // Whole batches carry their checksum to the consumer; a caller that takes them apart has them verified.
+    assert_eq!(damaged.end_of_read(&request(0, 0, 0)).await, 40);
+    let verified = ReadRequest { verify: true, ..request(0, 0, 0) };
+    assert_eq!(damaged.end_of_read(&verified).await, 20);
+    damaged.assert_damaged(&ReadRequest { offset: 20, ..verified }).await;
+    damaged.flip(20, NOWHERE);
+    assert_eq!(damaged.end_of_read(&verified).await, 40);
+}
+
+#[tokio::test]
+async fn a_bit_that_flips_in_an_index_after_the_first_read_is_noticed() {
+    let damaged = Damaged::new().await;
+    append_some(&damaged.topic, 0, 20, 20, Codec::None).await;
+    damaged.topic.read(&request(0, 0, 0)).await.unwrap();
+    // Number of records and position of the first batch.
+    for position in [64 + 4, 64 + 8] {
+        damaged.flip(0, position);
+        damaged.assert_damaged(&request(0, 0, 0)).await;
+    }
+}
+
+#[tokio::test]
+async fn damage_hides_nothing_that_lies_before_it() {
+    // Objects of 5 records; every byte of the third is damaged in turn.
+    let damaged = Damaged::new().await;
+    append_some(&damaged.topic, 0, 25, 5, Codec::None).await;
+    for position in [0, 30, 70, 100, 150, 190] {
+        damaged.flip(10, position);
+        assert_eq!(damaged.end_of_read(&request(0, 0, 0)).await, 10, "{position}");
+        assert_eq!(damaged.end_of_read(&request(7, 0, 0)).await, 10, "{position}");
+        damaged.assert_damaged(&request(10, 0, 0)).await;
+        damaged.assert_damaged(&request(13, 1, 0)).await;
+        assert_eq!(damaged.end_of_read(&request(15, 0, 0)).await, 25, "{position}: what follows can be read");
+    }
+}
+
+#[tokio::test]
+async fn intact_batches_before_a_damaged_one_in_the_same_object_are_served() {
+    let damaged = Damaged::new().await;
+    let batches: Vec<Vec<u8>> = (0..4)
+        .map(|number| batch(&(number * 5..number * 5 + 5).map(record).collect::<Vec<_>>(), Codec::None))
+        .collect();
+    damaged.topic.append(received(&batches.concat())).await.unwrap();
+    // The last byte of data of the third batch: header and entries of the object, then batches.
+    let third = 64 + 4 * 24 + batches[..2].iter().map(Vec::len).sum::<usize>();
+    damaged.flip(0, third as u64 + 64 + 5 * 4 + 1);
+    let answer = damaged.topic.read(&request(0, 0, 0)).await.unwrap();
+    assert_eq!(records(&answer), (0..10).map(record).collect::<Vec<_>>());
+    assert_eq!(damaged.end_of_read(&request(8, 0, 0)).await, 10);
+    let error = damaged.topic.read(&request(10, 0, 0)).await.unwrap_err();
+    let is_third = |error: &ObjectError| matches!(error, ObjectError::Batch { number: 2, .. });
+    assert!(matches!(&error, ReadError::Damaged { error, .. } if is_third(error)), "{error:?}");
+}
+
+#[tokio::test]
+async fn a_read_of_tiny_objects_ends_and_lets_other_tasks_run() {
+    let broker = open(Arc::new(MemoryStore::new())).await;
+    let topic = broker.topic_or_create("t").await.unwrap();
+    let count = READ_OBJECTS_MAX as u64 + 100;
+    append_some(&topic, 0, count, 1, Codec::None).await;
+    let turns = Arc::new(AtomicUsize::new(0));
+    let seen = turns.clone();
+    let other = tokio::spawn(async move {
+        loop {
+            seen.fetch_add(1, Ordering::SeqCst);
+            tokio::task::yield_now().await;
+        }
+    });
+    let answer = topic.read(&request(0, 0, 0)).await.unwrap();
+    assert_eq!(answer.end_offset, READ_OBJECTS_MAX as u64);
+    assert!(turns.load(Ordering::SeqCst) > 10, "the other task had {turns:?} turns");
+    assert_eq!(topic.read(&request(answer.end_offset, 0, 0)).await.unwrap().end_offset, count);
+    other.abort();
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_read_returns_what_it_has_instead_of_waiting_for_slow_objects() {
+    let mut store = Faulty::new(Arc::new(MemoryStore::new()));
+    store.get_delay = Box::new(|_, first_offset| Duration::from_secs(if first_offset >= 15 { 20 } else { 0 }));
+    let broker = open(Arc::new(store)).await;
+    let topic = broker.topic_or_create("t").await.unwrap();
+    append_some(&topic, 0, 25, 5, Codec::None).await;
+    let before = tokio::time::Instant::now();
+    assert_eq!(topic.read(&request(0, 0, 0)).await.unwrap().end_offset, 15);
+    assert_eq!(before.elapsed(), READ_GATHER_MAX, "the clock is paused, so this is exact");
+    assert_eq!(topic.read(&request(15, 0, 0)).await.unwrap().end_offset, 20, "the first object is waited for");
+}
+
+#[tokio::test]
+async fn a_store_that_fails_fails_its_callers_and_the_topic_goes_on() {
+    let mut store = Faulty::new(Arc::new(MemoryStore::new()));
+    let failures = AtomicUsize::new(0);
+    store.on_begin = Box::new(move |_, first_offset| {
+        let is_first = first_offset == 3 && failures.fetch_add(1, Ordering::SeqCst) == 0;
+        if is_first { OnBegin::Fail } else { OnBegin::Pass }
+    });
+    let broker = open_with(Arc::new(store), Config::new(7)).await;
+    let topic = broker.topic_or_create("t").await.unwrap();
+    append_some(&topic, 0, 3, 3, Codec::None).await;
+    let bytes = batch(&[record(3)], Codec::None);
+    assert_eq!(topic.append(received(&bytes)).await.unwrap_err().kind(), Kind::Wait);
+    append_some(&topic, 3, 9, 3, Codec::None).await;
+    let answer = topic.read(&request(0, 0, 0)).await.unwrap();
+    assert_eq!(records(&answer), (0..9).map(record).collect::<Vec<_>>());
+    assert!(
+        answer
+            .pieces
+            .iter()
+            .all(|piece| matches!(piece, rawline_broker::Piece::Whole(bytes) if bytes != &Bytes::new()))
+    );
+}
