@@ -1,52 +1,33 @@
 //! A topic of measurements becomes roll-ups in Parquet, and answers to queries.
-
-mod agg;
-mod answer;
-mod cells;
-mod groups;
-mod labels;
-pub mod plot;
-mod plot_axis;
-pub mod query;
-mod query_error;
-mod scan;
-pub mod select;
-mod select_fault;
-pub mod series_list;
-pub mod table;
-pub mod time;
+//!
+//! `rollup` writes, `query` reads; neither sees the other. What they share is the layout of the files, the store they
+//! lie in, and what a window's row means.
 
 mod aggregate;
-mod chunk;
-mod clean;
-mod commit;
-mod decode;
 mod error;
-mod fetch;
-mod file;
-mod known;
 pub mod layout;
-mod limits;
-mod merge;
-mod pipeline;
+pub mod query;
 mod rollup;
 mod sketch;
 mod snapshot;
 mod store;
 mod sum;
-mod window;
+pub mod time;
 
-pub use agg::Agg;
 pub use aggregate::{Aggregate, WindowRow};
-pub use answer::{Answer, Line};
-pub use decode::BadMessage;
 pub use error::MeasureError;
-pub use pipeline::{Options, Pipeline, Progress, Refresh, Retention, Summary};
+pub use query::{Agg, Answer, Line, ReadCounts, plot, select, table};
 pub use rawline_client::Kind;
 #[doc(hidden)]
 pub use rollup::roll_up_columns;
-pub use scan::ReadCounts;
+pub use rollup::{BadMessage, Options, Pipeline, Progress, Refresh, Retention, Summary};
 pub use sketch::{RELATIVE_ERROR, Sketch};
 pub use snapshot::Snapshot;
 pub use store::Storage;
 pub use sum::ExactSum;
+
+/// The list of series, under the path that the commands use.
+pub mod series_list {
+    pub use crate::query::nothing_matches;
+    pub use crate::query::series_list::{SPAN_ROWS_MAX, SeriesList, Span, list};
+}

@@ -1,0 +1,152 @@
+//! What rows come to: the values of all lines in all steps, in bounded memory.
+
+use crate::layout::Tier;
+use crate::query::agg::{Agg, Cell, Last, rate};
+use crate::query::answer::Line;
+use crate::query::error::QueryError;
+use crate::query::groups::Groups;
+use crate::query::spec::Query;
+use crate::{Kind, MeasureError, WindowRow};
+use arrow_array::cast::AsArray;
+use arrow_array::types::{Float64Type, TimestampMillisecondType, UInt32Type, UInt64Type};
+use arrow_array::{Array, RecordBatch};
+use std::collections::BTreeMap;
+
+/// The columns that an aggregation needs.
+pub(crate) fn columns(tier: Tier, agg: Agg) -> &'static [&'static str] {
+    match (tier, agg) {
+        (Tier::Raw, _) => &["series", "time", "value"],
+        (_, Agg::Quantile(_)) => &["series", "window", "count", "sum", "min", "max", "last", "last_time", "sketch"],
+        (_, Agg::Avg | Agg::Sum) => {
+            &["series", "window", "count", "sum", "sum_rest", "min", "max", "last", "last_time"]
+        }
+        _ => &["series", "window", "count", "sum", "min", "max", "last", "last_time"],
+    }
+}
+
+/// The values of all lines in all steps.
+pub(crate) struct Cells<'a> {
+    groups: &'a Groups,
+    agg: Agg,
+    step_ms: i64,
+    points_max: usize,
+    /// For each line, or for a rate each series: steps by their beginnings.
+    steps: Vec<BTreeMap<i64, Cell>>,
+    count: usize,
+}
+
+impl<'a> Cells<'a> {
+    pub(crate) fn new(query: &Query, groups: &'a Groups, step_ms: i64) -> Cells<'a> {
+        let sketched = matches!(query.agg, Agg::Quantile(_));
+        let points_max = if sketched { query.limits.points_max / 10 } else { query.limits.points_max };
+        // A counter's growth is its own; only rates can be put together.
+        let rows = if query.agg == Agg::Rate { groups.set.len() } else { groups.lines.len() };
+        Cells { groups, agg: query.agg, step_ms, points_max, steps: vec![BTreeMap::new(); rows], count: 0 }
+    }
+
+    /// Adds rows of a tier.
+    pub(crate) fn add(&mut self, tier: Tier, batch: &RecordBatch) -> Result<(), QueryError> {
+        let ids = primitive::<UInt32Type>(batch, "series")?;
+        if tier == Tier::Raw {
+            let times = primitive::<TimestampMillisecondType>(batch, "time")?;
+            let values = primitive::<Float64Type>(batch, "value")?;
+            for ((&series, &time_ms), &value) in ids.iter().zip(times).zip(values) {
+                if let Some(cell) = self.cell(series, time_ms)? {
+                    cell.add(Last { value, time_ms, series });
+                }
+            }
+            return Ok(());
+        }
+        let windows = primitive::<TimestampMillisecondType>(batch, "window")?;
+        let counts = primitive::<UInt64Type>(batch, "count")?;
+        let floats = |name| primitive::<Float64Type>(batch, name);
+        let (sums, mins, maxes, lasts) = (floats("sum")?, floats("min")?, floats("max")?, floats("last")?);
+        let last_times = primitive::<TimestampMillisecondType>(batch, "last_time")?;
+        let [rests, sketches] = ["sum_rest", "sketch"].map(|name| batch.column_by_name(name)?.as_binary_opt::<i32>());
+        let ends = maxes.iter().zip(lasts).zip(last_times);
+        let numbers = ids.iter().zip(windows).zip(counts).zip(sums).zip(mins).zip(ends);
+        for (i, (((((&series, &window_ms), &count), &sum), &min), ((&max, &last), &last_time))) in numbers.enumerate() {
+            let sum_rest = rests.filter(|column| column.is_valid(i)).map(|column| column.value(i));
+            let sketch = sketches.filter(|column| column.is_valid(i)).map(|column| column.value(i));
+            let Some(cell) = self.cell(series, window_ms)? else { continue };
+            if !cell.add_row(&WindowRow { count, sum, sum_rest, min, max, last, last_time, sketch }, series) {
+                return Err(unreadable("a sketch in it is of a form that is not known here"));
+            }
+        }
+        Ok(())
+    }
+
+    fn cell(&mut self, series: u32, time_ms: i64) -> Result<Option<&mut Cell>, QueryError> {
+        let Some(place) = self.groups.set.place(series) else { return Ok(None) };
+        let row = match self.agg {
+            Agg::Rate => place,
+            _ => self.groups.line_of.get(place).map_or(usize::MAX, |&line| line as usize),
+        };
+        let Some(steps) = self.steps.get_mut(row) else { return Ok(None) };
+        let begin_ms = time_ms.div_euclid(self.step_ms).saturating_mul(self.step_ms);
+        let agg = self.agg;
+        let cell = steps.entry(begin_ms).or_insert_with(|| {
+            self.count += 1;
+            Cell::new(agg)
+        });
+        if self.count > self.points_max {
+            let (points_max, step_ms) = (self.points_max, self.step_ms);
+            return Err(QueryError::TooManyPoints { points_max, step_ms, sketched: matches!(agg, Agg::Quantile(_)) });
+        }
+        Ok(Some(cell))
+    }
+
+    /// The lines that have values from `from_ms` on, by metric and tags.
+    pub(crate) fn lines(self, from_ms: i64) -> Vec<Line> {
+        let (groups, agg) = (self.groups, self.agg);
+        let mut points: Vec<BTreeMap<i64, f64>> = vec![BTreeMap::new(); groups.lines.len()];
+        for (row, steps) in self.steps.into_iter().enumerate() {
+            let line = match agg {
+                Agg::Rate => groups.line_of.get(row).map_or(usize::MAX, |&line| line as usize),
+                _ => row,
+            };
+            let Some(points) = points.get_mut(line) else { continue };
+            if agg != Agg::Rate {
+                points.extend(steps.into_iter().map(|(begin_ms, cell)| (begin_ms, cell.value(agg))));
+                continue;
+            }
+            let mut before: Option<Last> = None;
+            for (begin_ms, cell) in steps {
+                let now = cell.last();
+                if begin_ms >= from_ms
+                    && let Some(rate) = before.and_then(|before| rate(before, now))
+                {
+                    *points.entry(begin_ms).or_insert(0.0) += rate;
+                }
+                before = Some(now);
+            }
+        }
+        let named = groups.lines.iter().zip(points).filter(|(_, points)| !points.is_empty());
+        let mut lines: Vec<Line> = named
+            .map(|((metric, tags), points)| Line {
+                metric: metric.clone(),
+                tags: tags.clone(),
+                points: points.into_iter().collect(),
+            })
+            .collect();
+        lines.sort_by(|a, b| (&a.metric, &a.tags).cmp(&(&b.metric, &b.tags)));
+        lines
+    }
+}
+
+fn primitive<'a, T: arrow_array::ArrowPrimitiveType>(
+    batch: &'a RecordBatch,
+    name: &str,
+) -> Result<&'a [T::Native], QueryError> {
+    let column = batch.column_by_name(name).and_then(|column| column.as_primitive_opt::<T>());
+    Ok(column.ok_or_else(|| unreadable("it lacks a column"))?.values())
+}
+
+fn unreadable(reason: &str) -> QueryError {
+    QueryError::Measure(MeasureError::Store {
+        kind: Kind::TellHuman,
+        reason: format!(
+            "a file of the roll-ups can't be used: {reason}; use a newer Rawline, or roll the topic up anew"
+        ),
+    })
+}

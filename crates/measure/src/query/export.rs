@@ -1,0 +1,229 @@
+//! Answers and lists of series in the forms for programs: JSON and CSV.
+
+use crate::query::answer::Answer;
+use crate::query::series_list::SeriesList;
+use crate::time::{format_length, format_time};
+use serde_json::{Value, json};
+use std::collections::BTreeSet;
+
+/// Tags as a JSON object.
+fn tags_json(tags: &[(String, String)]) -> Value {
+    Value::Object(tags.iter().map(|(key, value)| (key.clone(), Value::from(value.as_str()))).collect())
+}
+
+impl Answer {
+    /// As a JSON object and a newline. Times are RFC 3339; a value that is not finite is the text `NaN`, `+Inf` or `-Inf`.
+    pub fn to_json(&self) -> String {
+        let series = self.lines.iter().map(|line| {
+            let points: Vec<Value> =
+                line.points.iter().map(|&(time, value)| json!([format_time(time), json_value(value)])).collect();
+            json!({"metric": line.metric, "tags": tags_json(&line.tags), "points": points})
+        });
+        let answer = json!({
+            "selector": self.selector,
+            "agg": self.agg.to_string(),
+            "by": self.by,
+            "from": format_time(self.from_ms),
+            "to": format_time(self.to_ms),
+            "step": format_length(self.step_ms),
+            "step_ms": self.step_ms,
+            "tier": self.tier.name(),
+            "read": self.read,
+            "note": self.note,
+            "series_count": self.series_count,
+            "series": series.collect::<Vec<_>>(),
+        });
+        format!("{answer}\n")
+    }
+
+    /// As CSV with a head: time, metric, a column for each tag that any line has, value. A line has nothing in the columns
+    /// of tags that it lacks.
+    pub fn to_csv(&self) -> String {
+        let keys = keys(self.lines.iter().map(|line| line.tags.as_slice()));
+        let mut out = String::from("time,metric");
+        keys.iter().for_each(|key| push_field(&mut out, key));
+        push_field(&mut out, "value");
+        out.push('\n');
+        for line in &self.lines {
+            let mut name = String::new();
+            push_field(&mut name, &line.metric);
+            push_tags(&mut name, &keys, &line.tags);
+            for &(time, value) in &line.points {
+                out += &format!("{}{name},{}\n", format_time(time), csv_value(value));
+            }
+        }
+        out
+    }
+}
+
+impl SeriesList {
+    /// As JSON, an object and a newline for each series.
+    pub fn to_json(&self) -> String {
+        let series = self.series.iter().zip(&self.spans).map(|(series, span)| {
+            let mut json = serde_json::Map::new();
+            json.insert("metric".to_owned(), Value::from(series.metric.as_str()));
+            json.insert("tags".to_owned(), tags_json(&series.tags));
+            if let Some(span) = span {
+                let known = [
+                    ("points", Value::from(span.count)),
+                    ("first_hour", Value::from(format_time(span.first_hour_ms))),
+                    ("last", Value::from(format_time(span.last_ms))),
+                ];
+                json.extend(known.map(|(key, value)| (key.to_owned(), value)));
+            }
+            format!("{}\n", Value::Object(json))
+        });
+        series.collect()
+    }
+
+    /// As CSV with a head: metric, a column for each tag that any series has, and what is known of its measurements.
+    pub fn to_csv(&self) -> String {
+        let keys = keys(self.series.iter().map(|series| series.tags.as_slice()));
+        let mut out = String::from("metric");
+        keys.iter().for_each(|key| push_field(&mut out, key));
+        out += ",points,first_hour,last\n";
+        for (series, span) in self.series.iter().zip(&self.spans) {
+            let mut row = String::new();
+            push_field(&mut row, &series.metric);
+            push_tags(&mut row, &keys, &series.tags);
+            row += &match span {
+                Some(span) => {
+                    format!(",{},{},{}", span.count, format_time(span.first_hour_ms), format_time(span.last_ms))
+                }
+                None => ",,,".to_owned(),
+            };
+            out += row.strip_prefix(',').unwrap_or(&row);
+            out.push('\n');
+        }
+        out
+    }
+}
+
+/// All names of tags.
+fn keys<'a>(tags: impl Iterator<Item = &'a [(String, String)]>) -> BTreeSet<&'a str> {
+    tags.flatten().map(|(key, _)| key.as_str()).collect()
+}
+
+/// A field for each key, empty where there is no such tag.
+fn push_tags(out: &mut String, keys: &BTreeSet<&str>, tags: &[(String, String)]) {
+    for key in keys {
+        push_field(out, tags.iter().find(|(tag, _)| tag == key).map_or("", |(_, value)| value));
+    }
+}
+
+fn json_value(value: f64) -> Value {
+    if value.is_finite() { Value::from(value) } else { Value::from(csv_value(value)) }
+}
+
+/// As Prometheus writes values.
+fn csv_value(value: f64) -> String {
+    match value {
+        f64::INFINITY => "+Inf".to_owned(),
+        f64::NEG_INFINITY => "-Inf".to_owned(),
+        value => value.to_string(),
+    }
+}
+
+/// A comma and a field, in quotes where RFC 4180 needs them.
+fn push_field(out: &mut String, field: &str) {
+    out.push(',');
+    if field.contains(['"', ',', '\n', '\r']) {
+        *out += &format!("\"{}\"", field.replace('"', "\"\""));
+    } else {
+        *out += field;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::query::select::Selector;
+    use crate::query::series::Series;
+    use crate::query::series_list::Span;
+
+    fn tags(tags: &[(&str, &str)]) -> Vec<(String, String)> {
+        tags.iter().map(|&(key, value)| (key.to_owned(), value.to_owned())).collect()
+    }
+
+    #[test]
+    fn a_label_selects_its_series() {
+        let cases = [
+            ("cpu", tags(&[]), "cpu"),
+            ("cpu", tags(&[("az", "a"), ("b", "")]), "cpu{az=\"a\",b=\"\"}"),
+            ("cpu.load", tags(&[("host.name", "x\\\"")]), "{\"cpu.load\",\"host.name\"=\"x\\\\\\\"\"}"),
+            ("", tags(&[("az", "a")]), "{az=\"a\"}"),
+            ("größe", tags(&[]), "{\"größe\"}"),
+            ("cpu", tags(&[("a", "x\u{1b}\n")]), "cpu{a=\"x\\u001b\\u000a\"}"),
+        ];
+        for (metric, tags, want) in cases {
+            let label = label(metric, &tags);
+            assert_eq!(label, want);
+            assert!(Selector::parse(&label).unwrap().matches(metric, &tags), "{label}");
+        }
+        assert_eq!(label("", &[]), "{}");
+    }
+
+    fn answer() -> Answer {
+        let line = |metric: &str, pairs: &[(&str, &str)], points: &[(i64, f64)]| Line {
+            metric: metric.to_owned(),
+            tags: tags(pairs),
+            points: points.to_vec(),
+        };
+        Answer {
+            selector: "cpu".to_owned(),
+            agg: Agg::Avg,
+            by: None,
+            from_ms: 0,
+            to_ms: 120_000,
+            step_ms: 60_000,
+            tier: Tier::Minute,
+            read: ReadCounts { files: 1, rows: 4, rows_read: 3, rows_used: 3 },
+            series_count: 2,
+            lines: vec![
+                line("cpu", &[("az", "a,\"b\"")], &[(0, 0.5), (60_000, f64::NAN)]),
+                line("cpu", &[("server", "s")], &[(60_000, f64::INFINITY)]),
+            ],
+            note: None,
+        }
+    }
+
+    #[test]
+    fn csv_has_a_column_for_every_tag() {
+        let want = "time,metric,az,server,value\n\
+                    1970-01-01T00:00:00Z,cpu,\"a,\"\"b\"\"\",,0.5\n\
+                    1970-01-01T00:01:00Z,cpu,\"a,\"\"b\"\"\",,NaN\n\
+                    1970-01-01T00:01:00Z,cpu,,s,+Inf\n";
+        assert_eq!(answer().to_csv(), want);
+    }
+
+    #[test]
+    fn lists_have_what_is_known_of_series() {
+        let series =
+            |metric: &str, pairs: &[(&str, &str)]| Series { metric: metric.to_owned(), tags: tags(pairs), id: 0 };
+        let list = SeriesList {
+            count: 2,
+            series: vec![series("cpu", &[("az", "a")]), series("disk", &[("server", "s")])],
+            spans: vec![Some(Span { count: 7, first_hour_ms: 0, last_ms: 3_600_001 }), None],
+            has_spans: true,
+        };
+        let want = "metric,az,server,points,first_hour,last\n\
+                    cpu,a,,7,1970-01-01T00:00:00Z,1970-01-01T01:00:00.001Z\n\
+                    disk,,s,,,\n";
+        assert_eq!(list.to_csv(), want);
+        let lines: Vec<Value> = list.to_json().lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        assert_eq!((&lines[0]["points"], &lines[0]["tags"]["az"]), (&json!(7), &json!("a")));
+        assert_eq!(lines[1], json!({"metric": "disk", "tags": {"server": "s"}}));
+    }
+
+    #[test]
+    fn json_has_everything() {
+        let json: Value = serde_json::from_str(&answer().to_json()).unwrap();
+        assert_eq!(json["step"], "1m");
+        assert_eq!(json["tier"], "minute");
+        assert_eq!(json["read"]["rows_read"], 3);
+        assert_eq!(json["series"][0]["tags"]["az"], "a,\"b\"");
+        assert_eq!(json["series"][0]["points"][0], json!(["1970-01-01T00:00:00Z", 0.5]));
+        assert_eq!(json["series"][0]["points"][1][1], "NaN");
+        assert_eq!(json["series"][1]["points"][0][1], "+Inf");
+    }
+}

@@ -1,0 +1,30 @@
+//! Queries: which series, which tier, which rows, and the answer in each of its forms.
+
+mod agg;
+mod answer;
+mod cells;
+mod error;
+mod export;
+mod groups;
+mod labels;
+mod nearby;
+pub mod plot;
+mod plot_axis;
+mod run;
+mod scan;
+pub mod select;
+mod select_error;
+mod select_fault;
+mod series;
+pub mod series_list;
+mod spec;
+pub mod table;
+
+pub use agg::Agg;
+pub use answer::{Answer, Line};
+pub use error::QueryError;
+pub use nearby::{METRICS_MAX, NEARBY_MAX, Nearby};
+pub use run::{choose_tier, load, nothing_matches, run};
+pub use scan::ReadCounts;
+pub use series::{Series, label};
+pub use spec::{Query, QueryLimits};

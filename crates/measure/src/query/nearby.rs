@@ -1,0 +1,91 @@
+//! What might have been meant by a selector that matches nothing.
+
+use crate::MeasureError;
+use crate::layout::Layout;
+use crate::query::select::Selector;
+use crate::query::series::for_each;
+use crate::snapshot::Snapshot;
+use crate::store::Storage;
+use std::collections::BTreeSet;
+
+/// What to try where nothing matched: the metrics there are, those nearest to the one asked for first.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Nearby {
+    /// Number of series there are.
+    pub series: u64,
+    /// How many of them have the metric that was asked for.
+    pub with_metric: u64,
+    /// Metrics, the nearest first, at most [`NEARBY_MAX`].
+    pub metrics: Vec<String>,
+    /// Number of metrics there are; [`METRICS_MAX`] and more are told as this.
+    pub metric_count: usize,
+    /// Values of the first tag that no series of the metric has as asked for, with its name.
+    pub tag_values: Option<(String, Vec<String>)>,
+}
+
+/// Most metrics and values that [`Nearby`] tells.
+pub const NEARBY_MAX: usize = 8;
+/// Most metrics, and values of a tag, that are compared.
+pub const METRICS_MAX: usize = 10_000;
+
+/// Looks for what might have been meant by a selector that nothing matched.
+pub(crate) async fn nearby(
+    storage: &Storage,
+    layout: &Layout,
+    snapshot: &Snapshot,
+    selector: &Selector,
+) -> Result<Nearby, MeasureError> {
+    let mut nearby = Nearby::default();
+    let mut metrics = BTreeSet::new();
+    let asked_tag = selector.tags().next().map(str::to_owned);
+    let mut values = BTreeSet::new();
+    for_each(storage, layout, snapshot, |_, metric, tags| {
+        nearby.series += 1;
+        if metrics.len() < METRICS_MAX && !metrics.contains(metric) {
+            metrics.insert(metric.to_owned());
+        }
+        if selector.metric().is_none_or(|asked| asked == metric) {
+            nearby.with_metric += 1;
+            let value = tags.iter().find(|(key, _)| Some(*key) == asked_tag.as_deref()).map(|(_, value)| *value);
+            if let Some(value) = value
+                && values.len() < METRICS_MAX
+                && !values.contains(value)
+            {
+                values.insert(value.to_owned());
+            }
+        }
+        Ok::<(), MeasureError>(())
+    })
+    .await?;
+    nearby.metric_count = metrics.len();
+    let mut metrics: Vec<String> = metrics.into_iter().collect();
+    if let Some(asked) = selector.metric() {
+        let distance = |metric: &String| (strsim::jaro_winkler(asked, metric) * -1000.0) as i64;
+        metrics.sort_by_cached_key(distance);
+    }
+    metrics.truncate(NEARBY_MAX);
+    nearby.metrics = metrics;
+    nearby.tag_values = asked_tag.map(|tag| (tag, values.into_iter().take(NEARBY_MAX).collect()));
+    Ok(nearby)
+}
+
+impl std::fmt::Display for Nearby {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let names =
+            |names: &[String]| names.iter().map(|name| name.escape_debug().to_string()).collect::<Vec<_>>().join(", ");
+        match (&self.tag_values, self.with_metric) {
+            _ if self.series == 0 => write!(f, "there are no series yet"),
+            (Some((tag, values)), 1..) if values.is_empty() => {
+                write!(f, "none of the {} series of this metric has the tag {}", self.with_metric, tag.escape_debug())
+            }
+            (Some((tag, values)), 1..) => {
+                let more = if values.len() < NEARBY_MAX { "" } else { ", …" };
+                write!(f, "{} is one of: {}{more}", tag.escape_debug(), names(values))
+            }
+            _ => {
+                let more = if self.metric_count > self.metrics.len() { ", …" } else { "" };
+                write!(f, "there are these metrics, of {}: {}{more}", self.metric_count, names(&self.metrics))
+            }
+        }
+    }
+}

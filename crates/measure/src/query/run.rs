@@ -1,0 +1,173 @@
+//! Answers a query: which series, which tier, which rows, and what they come to.
+
+use crate::layout::{Layout, Tier};
+use crate::query::agg::Agg;
+use crate::query::answer::Answer;
+use crate::query::cells::{Cells, columns};
+use crate::query::error::QueryError;
+use crate::query::groups::Groups;
+use crate::query::nearby::nearby;
+use crate::query::scan::{Scan, SeriesSet};
+use crate::query::select::Selector;
+use crate::query::series_list::spans;
+use crate::query::spec::Query;
+use crate::snapshot::Snapshot;
+use crate::store::{Storage, failed};
+use crate::time::{default_step_ms, format_time};
+use crate::{Kind, MeasureError};
+
+/// How often a query begins anew because files that it wanted were replaced meanwhile.
+const TRIES: usize = 3;
+
+/// Answers a query.
+pub async fn run(storage: &Storage, topic: &str, query: &Query) -> Result<Answer, QueryError> {
+    let layout = Layout::new(&storage.prefix, topic);
+    let mut tries_left = TRIES;
+    loop {
+        let snapshot = load(storage, &layout, topic).await?;
+        tries_left -= 1;
+        match answer(storage, &layout, &snapshot, query).await {
+            Err(QueryError::Measure(error)) if error.kind() == Kind::TryAgain && tries_left > 0 => {}
+            done => return done,
+        }
+    }
+}
+
+/// The topic's commits; an error if there is none.
+pub async fn load(storage: &Storage, layout: &Layout, topic: &str) -> Result<Snapshot, QueryError> {
+    let snapshot = Snapshot::load(storage, layout).await?;
+    if snapshot.commits.is_empty() {
+        let others = topics(storage).await?;
+        let others = match others.is_empty() {
+            true => String::new(),
+            false => format!("; there are measurements of: {}", others.join(", ")),
+        };
+        return Err(QueryError::NoTopic { topic: topic.to_owned(), others });
+    }
+    Ok(snapshot)
+}
+
+/// The topics that have roll-ups.
+async fn topics(storage: &Storage) -> Result<Vec<String>, MeasureError> {
+    let folder = storage.prefix.clone().join(".measure");
+    let listed = storage.store.list_with_delimiter(Some(&folder)).await;
+    let listed = listed.map_err(|error| failed("list", &folder, &error))?;
+    Ok(listed.common_prefixes.iter().filter_map(|path| path.filename().map(str::to_owned)).collect())
+}
+
+async fn answer(storage: &Storage, layout: &Layout, snapshot: &Snapshot, query: &Query) -> Result<Answer, QueryError> {
+    let groups = Groups::find(storage, layout, snapshot, query).await?;
+    if groups.lines.is_empty() {
+        return Err(nothing_matches(storage, layout, snapshot, &query.selector).await);
+    }
+    let no_points = |from: i64, to: i64, span: Option<(i64, i64)>| QueryError::NoPoints {
+        selector: query.selector.to_string(),
+        series_count: groups.set.len(),
+        from_ms: from,
+        to_ms: to,
+        span_ms: span,
+    };
+    let (from, to) = match (query.from_ms, query.to_ms) {
+        (Some(from), Some(to)) => (from, to),
+        (from, to) => {
+            let Some((first, last)) = extent(storage, layout, snapshot, &groups.set).await? else {
+                return Err(no_points(from.unwrap_or(0), to.unwrap_or(0), None));
+            };
+            (from.unwrap_or(first), to.unwrap_or(last.saturating_add(1)))
+        }
+    };
+    if from >= to {
+        // Asked for half a range that lies beside all there is.
+        if query.from_ms.is_none() || query.to_ms.is_none() {
+            let span = extent(storage, layout, snapshot, &groups.set).await?;
+            return Err(no_points(from.min(to), from.max(to), span));
+        }
+        return Err(QueryError::Range { from_ms: from, to_ms: to });
+    }
+    let step_ms = query.step_ms.unwrap_or_else(|| default_step_ms(to.saturating_sub(from))).max(1);
+    let tier = choose_tier(query.tier, step_ms)?;
+    let from_ms = from.div_euclid(step_ms).saturating_mul(step_ms);
+    let to_ms = to.saturating_sub(1).div_euclid(step_ms).saturating_add(1).saturating_mul(step_ms);
+    let mut cells = Cells::new(query, &groups, step_ms);
+    let scan = Scan {
+        storage,
+        layout,
+        snapshot,
+        tier,
+        series: &groups.set,
+        // Growth in the first step is counted from the step before.
+        from_ms: if query.agg == Agg::Rate { from_ms.saturating_sub(step_ms) } else { from_ms },
+        to_ms,
+        columns: columns(tier, query.agg),
+    };
+    let read = scan.run(|batch| cells.add(tier, batch)).await?;
+    let (lines, series_count) = (cells.lines(from_ms), groups.set.len());
+    if lines.is_empty() && read.rows_used > 0 {
+        return Err(QueryError::NoRate { selector: query.selector.to_string(), step_ms });
+    }
+    if lines.is_empty() {
+        let span = extent(storage, layout, snapshot, &groups.set).await?;
+        return Err(no_points(from, to, span));
+    }
+    Ok(Answer {
+        selector: query.selector.to_string(),
+        agg: query.agg,
+        by: query.by.clone(),
+        from_ms,
+        to_ms,
+        step_ms,
+        tier,
+        read,
+        series_count,
+        lines,
+        note: note(snapshot, tier, from_ms),
+    })
+}
+
+/// From when to when the series have measurements; the beginning only to the hour.
+async fn extent(
+    storage: &Storage,
+    layout: &Layout,
+    snapshot: &Snapshot,
+    series: &SeriesSet,
+) -> Result<Option<(i64, i64)>, MeasureError> {
+    let (spans, _) = spans(storage, layout, snapshot, series).await?;
+    let known = || spans.iter().flatten();
+    let first = known().map(|span| span.first_hour_ms).min();
+    Ok(first.zip(known().map(|span| span.last_ms).max()))
+}
+
+/// The coarsest tier whose windows lie wholly in steps of this length. Steps begin at multiples of their length, so the
+/// length is all that counts.
+pub fn choose_tier(asked: Option<Tier>, step_ms: i64) -> Result<Tier, QueryError> {
+    let fits = |tier: Tier| tier.window_ms().is_none_or(|window_ms| step_ms % window_ms == 0);
+    match asked {
+        None => Ok(Tier::ALL.into_iter().rev().find(|&tier| fits(tier)).unwrap_or(Tier::Raw)),
+        Some(tier) if fits(tier) => Ok(tier),
+        Some(tier) => Err(QueryError::Tier { tier, step_ms }),
+    }
+}
+
+/// That a part of the range is no longer kept in this tier.
+fn note(snapshot: &Snapshot, tier: Tier, from_ms: i64) -> Option<String> {
+    let horizon_ms = snapshot.horizon.of(tier).filter(|&horizon_ms| from_ms < horizon_ms)?;
+    let advice = match tier {
+        Tier::Raw => "; a --step of whole minutes or hours may reach further back",
+        Tier::Minute => "; a --step of whole hours may reach further back",
+        Tier::Hour => "",
+    };
+    Some(format!("the {} tier is kept from about {} on{advice}", tier.name(), format_time(horizon_ms)))
+}
+
+/// The error for a selector that nothing matches, with what might have been meant.
+pub async fn nothing_matches(
+    storage: &Storage,
+    layout: &Layout,
+    snapshot: &Snapshot,
+    selector: &Selector,
+) -> QueryError {
+    match nearby(storage, layout, snapshot, selector).await {
+        Ok(nearby) => QueryError::NoSeries { selector: selector.to_string(), nearby: Box::new(nearby) },
+        Err(error) => error.into(),
+    }
+}

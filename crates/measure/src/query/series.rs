@@ -1,0 +1,114 @@
+//! Reads which series there are.
+
+use crate::MeasureError;
+use crate::layout::Layout;
+use crate::query::scan::{open, parquet_failed};
+use crate::snapshot::Snapshot;
+use crate::store::Storage;
+use arrow_array::cast::AsArray;
+use arrow_array::types::UInt32Type;
+use arrow_array::{Array, RecordBatch};
+use futures_util::StreamExt;
+
+/// A series.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Series {
+    /// The metric.
+    pub metric: String,
+    /// Its tags, by name.
+    pub tags: Vec<(String, String)>,
+    /// Its id in the files of this topic.
+    pub id: u32,
+}
+
+impl std::fmt::Display for Series {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&label(&self.metric, &self.tags))
+    }
+}
+
+/// A series in the form of a selector: `metric{tag="value"}`, quoted where PromQL needs it.
+pub fn label(metric: &str, tags: &[(String, String)]) -> String {
+    let is_name = |text: &str, colon: bool| {
+        let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_' || (colon && c == ':');
+        text.chars().all(is_part) && !text.starts_with(|c: char| c.is_ascii_digit()) && !text.is_empty()
+    };
+    let mut parts = Vec::new();
+    let bare = metric.is_empty() || is_name(metric, true);
+    if !bare {
+        parts.push(quoted(metric));
+    }
+    for (key, value) in tags {
+        let key = if is_name(key, false) { key.clone() } else { quoted(key) };
+        parts.push(format!("{key}={}", quoted(value)));
+    }
+    let name = if bare { metric } else { "" };
+    if parts.is_empty() && !name.is_empty() { name.to_owned() } else { format!("{name}{{{}}}", parts.join(",")) }
+}
+
+/// A text in quotes. Nothing in it may move a terminal's cursor.
+fn quoted(text: &str) -> String {
+    let mut out = String::from("\"");
+    for c in text.chars() {
+        match c {
+            '"' | '\\' => out.extend(['\\', c]),
+            c if c.is_control() => out += &format!("\\u{:04x}", u32::from(c)),
+            c => out.push(c),
+        }
+    }
+    out.push('"');
+    out
+}
+
+/// Hands every series to `visit`: id, metric, tags by name. Ids rise.
+pub(crate) async fn for_each<E: From<MeasureError>>(
+    storage: &Storage,
+    layout: &Layout,
+    snapshot: &Snapshot,
+    mut visit: impl FnMut(u32, &str, &[(&str, &str)]) -> Result<(), E>,
+) -> Result<(), E> {
+    for file in snapshot.series() {
+        let path = layout.file(file);
+        let builder = open(storage, layout, file, &path).await?;
+        let mut batches = builder.build().map_err(|error| parquet_failed(layout, &path, error))?;
+        while let Some(batch) = batches.next().await {
+            let batch = batch.map_err(|error| parquet_failed(layout, &path, error))?;
+            visit_batch(&batch, &mut visit).map_err(|error| match error {
+                Fault::Visit(error) => error,
+                Fault::Columns => E::from(MeasureError::Damaged {
+                    path: path.to_string(),
+                    reason: "it has other columns than series, metric and tags".to_owned(),
+                    folder: layout.root().to_string(),
+                }),
+            })?;
+        }
+    }
+    Ok(())
+}
+
+enum Fault<E> {
+    Columns,
+    Visit(E),
+}
+
+fn visit_batch<E>(
+    batch: &RecordBatch,
+    visit: &mut impl FnMut(u32, &str, &[(&str, &str)]) -> Result<(), E>,
+) -> Result<(), Fault<E>> {
+    let [ids, metrics, tags] = batch.columns() else { return Err(Fault::Columns) };
+    let ids = ids.as_primitive_opt::<UInt32Type>().ok_or(Fault::Columns)?;
+    let metrics = metrics.as_string_opt::<i32>().ok_or(Fault::Columns)?;
+    let tags = tags.as_map_opt().ok_or(Fault::Columns)?;
+    let keys = tags.keys().as_string_opt::<i32>().ok_or(Fault::Columns)?;
+    let values = tags.values().as_string_opt::<i32>().ok_or(Fault::Columns)?;
+    let mut pairs: Vec<(&str, &str)> = Vec::new();
+    let ranges = tags.offsets().windows(2);
+    for ((&id, metric), range) in ids.values().iter().zip(metrics.iter()).zip(ranges) {
+        let &[begin, end] = range else { return Err(Fault::Columns) };
+        pairs.clear();
+        let places = usize::try_from(begin).unwrap_or(0)..usize::try_from(end).unwrap_or(0);
+        pairs.extend(places.filter(|&i| i < keys.len()).map(|i| (keys.value(i), values.value(i))));
+        visit(id, metric.unwrap_or_default(), &pairs).map_err(Fault::Visit)?;
+    }
+    Ok(())
+}

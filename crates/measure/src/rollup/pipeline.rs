@@ -1,0 +1,225 @@
+//! Rolls a topic up: what is fetched is decoded on all cores, and every chunk of records becomes a commit.
+//!
+//! ```text
+//! fetch.rs   one task      reads ahead, and says where commits end
+//! decode.rs  all threads   some reads at once, each to columns; put together in the order of offsets
+//! commit.rs  all threads   sorts and sums up a chunk, writes its files, commits; meanwhile the next one is gathered
+//! ```
+//!
+//! Memory is decided at the start: a chunk has as many records as two chunks fit into the budget, and no more reads are
+//! held than there are buffers. When commits are slow, buffers stay in use, and reading waits.
+
+use crate::MeasureError;
+use crate::layout::{Counts, LAYOUT_VERSION, Layout, StartMark};
+use crate::rollup::clean::clean;
+use crate::rollup::commit::{Committer, Gathered, json};
+use crate::rollup::fetch::{Came, Fetch};
+use crate::rollup::known::load_series;
+use crate::rollup::limits::{CHUNK_RECORDS_MAX, CHUNK_RECORDS_MIN, READS_AHEAD, RECORD_BYTES};
+use crate::rollup::options::Options;
+use crate::rollup::retention::keep_what_is_wanted;
+use crate::rollup::run::{Next, Progress, Run, Summary, next_committed, next_decoded};
+use crate::rollup::workers::Workers;
+use crate::snapshot::Snapshot;
+use rawline_avro::{Framing, WriterId};
+use rawline_client::{Fetched, Start, TopicInfo};
+use rawline_series::{SeriesLimits, SeriesTable};
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex};
+use tokio::sync::{mpsc, watch};
+use tokio::task::JoinHandle;
+
+/// A roll-up that can begin.
+pub struct Pipeline {
+    options: Options,
+    committer: Committer,
+    fetch: Fetch,
+    progress: Progress,
+    first_offset: u64,
+}
+
+impl Pipeline {
+    /// Finds out where to go on, and loads the series that are known. Nothing is rolled up yet.
+    pub async fn open(options: Options) -> Result<Pipeline, MeasureError> {
+        if options.framing == Framing::Bare
+            && let Err(error) = options.schemas.schema(WriterId::Known)
+        {
+            return Err(MeasureError::Config { reason: error.to_string() });
+        }
+        let layout = Layout::new(&options.storage.prefix, &options.topic);
+        let topic = options.client.topic(&options.topic).await?;
+        let mut snapshot = Snapshot::load(&options.storage, &layout).await?;
+        if snapshot.start.is_none() {
+            mark_start(&options, &layout, &topic).await?;
+            snapshot = Snapshot::load(&options.storage, &layout).await?;
+        }
+        let offset = snapshot.end_offset().unwrap_or(topic.first_offset);
+        if offset > topic.next_offset && !snapshot.commits.is_empty() {
+            return Err(MeasureError::OtherTopic {
+                topic: options.topic.clone(),
+                next_offset: topic.next_offset,
+                end_offset: offset,
+                folder: layout.root().to_string(),
+            });
+        }
+        let table = SeriesTable::new(SeriesLimits::for_series(options.series_max), fastrand::u64(..));
+        let table = table.map_err(|error| MeasureError::Config { reason: error.to_string() })?;
+        load_series(&options.storage, &layout, &snapshot, &table).await?;
+        keep_what_is_wanted(&options, &layout, &snapshot).await?;
+        clean(&options.storage, &layout).await?;
+        let committer = Committer {
+            storage: options.storage.clone(),
+            layout,
+            topic: options.topic.clone(),
+            table: Arc::new(table),
+            threads: options.threads.max(1),
+            sequence: snapshot.commits.last().map_or(0, |last| last.sequence_end),
+            series_end: snapshot.series_end(),
+            commits: snapshot.commits,
+            rows_max: (options.memory_bytes / RECORD_BYTES).min(CHUNK_RECORDS_MAX),
+        };
+        let progress = Progress {
+            offset: offset.max(topic.first_offset),
+            offset_committed: offset,
+            end_offset: (!options.follow).then_some(topic.next_offset),
+            series: committer.table.len(),
+            ..Progress::default()
+        };
+        let fetch = Fetch {
+            client: options.client.clone(),
+            topic: options.topic.clone(),
+            offset: progress.offset,
+            end_offset: progress.end_offset,
+            chunk_records: chunk_records(&options)?,
+            flush_after: options.flush_after,
+        };
+        Ok(Pipeline { options, committer, fetch, progress, first_offset: offset })
+    }
+
+    /// How far it is.
+    pub fn progress(&self) -> &Progress {
+        &self.progress
+    }
+
+    /// Memory of the table of series, in bytes; used only as it fills.
+    pub fn series_bytes(&self) -> usize {
+        self.committer.table.memory_bytes()
+    }
+
+    /// Rolls up until the topic's end, or until `stop` is there: what was decoded by then is committed. `tell` is called
+    /// whenever something was decoded or committed.
+    ///
+    /// If this fails or is dropped, what was committed stays; the next roll-up goes on from there, and records are
+    /// neither lost nor counted twice.
+    pub async fn run(
+        self,
+        mut tell: impl FnMut(&Progress),
+        stop: impl Future<Output = ()>,
+    ) -> Result<Summary, MeasureError> {
+        let threads = self.committer.threads;
+        let reads_max = threads + READS_AHEAD;
+        let (free, free_buffers) = mpsc::unbounded_channel();
+        for _ in 0..reads_max {
+            // The receiver is below.
+            let _ = free.send(Fetched::default());
+        }
+        let (came_in, mut came) = mpsc::channel(READS_AHEAD);
+        let (stopping, stopped) = watch::channel(false);
+        let _fetching = AbortOnDrop(tokio::spawn(self.fetch.run(free_buffers, came_in, stopped)));
+        let workers = Arc::new(Workers {
+            topic: self.options.topic.clone(),
+            schemas: self.options.schemas.clone(),
+            framing: self.options.framing,
+            refresh: self.options.refresh.clone(),
+            table: self.committer.table.clone(),
+            idle: Mutex::default(),
+        });
+        let mut run = Run {
+            options: self.options,
+            free,
+            queue: VecDeque::new(),
+            gathered: Gathered {
+                offsets: self.first_offset..self.first_offset,
+                pieces: Vec::new(),
+                counts: Counts { missing: self.progress.offset - self.first_offset, ..Counts::default() },
+            },
+            committer: Some(self.committer),
+            committing: None,
+            progress: self.progress,
+        };
+        let mut stop = std::pin::pin!(stop);
+        let mut is_stopping = false;
+        let mut has_ended = false;
+        let mut failed = None;
+        loop {
+            if run.take_decoded_cut() {
+                run.begin_commit().await?;
+                continue;
+            }
+            if has_ended && run.queue.is_empty() && run.committing.is_none() {
+                return failed.map_or(Ok(run.progress), Err);
+            }
+            let wants_more = !has_ended && run.queue.len() < reads_max + READS_AHEAD;
+            tokio::select! {
+                item = came.recv(), if wants_more => match item {
+                    Some(Came::Records(fetched, wanted)) => {
+                        let end_offset = wanted.end;
+                        let decoding = tokio::spawn(workers.clone().decode(fetched, wanted));
+                        run.queue.push_back(Next::Decoded(decoding, end_offset));
+                    }
+                    Some(Came::Cut(end_offset)) => run.queue.push_back(Next::Cut(end_offset)),
+                    Some(Came::Failed(error)) => failed = Some(error),
+                    None => has_ended = true,
+                },
+                decoded = next_decoded(&mut run.queue) => {
+                    run.gather(decoded?);
+                    tell(&run.progress);
+                }
+                committed = next_committed(&mut run.committing) => {
+                    run.end_commit(committed)?;
+                    tell(&run.progress);
+                }
+                () = &mut stop, if !is_stopping => {
+                    is_stopping = true;
+                    stopping.send_replace(true);
+                }
+            }
+        }
+    }
+}
+
+/// Writes down where the topic's roll-ups begin, unless somebody else just did.
+async fn mark_start(options: &Options, layout: &Layout, topic: &TopicInfo) -> Result<(), MeasureError> {
+    let first_offset = match options.start {
+        Start::Earliest => topic.first_offset,
+        Start::Latest => topic.next_offset,
+        Start::Offset(offset) => offset,
+        Start::Time(time) => options.client.offset_at(&options.topic, time).await?,
+    };
+    let mark = StartMark { version: LAYOUT_VERSION, first_offset };
+    // Whoever was first decides.
+    options.storage.create(&layout.start(), json(&mark)?).await.map(|_| ())
+}
+
+fn chunk_records(options: &Options) -> Result<u64, MeasureError> {
+    let fitting = options.memory_bytes / RECORD_BYTES;
+    if fitting < CHUNK_RECORDS_MIN && options.chunk_records.is_none() {
+        return Err(MeasureError::Config {
+            reason: format!(
+                "{} bytes of memory are too few for a roll-up; give at least {}",
+                options.memory_bytes,
+                CHUNK_RECORDS_MIN * RECORD_BYTES
+            ),
+        });
+    }
+    Ok(options.chunk_records.unwrap_or(fitting).clamp(1, CHUNK_RECORDS_MAX))
+}
+
+/// A task that ends with whoever began it.
+struct AbortOnDrop(JoinHandle<()>);
+
+impl Drop for AbortOnDrop {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}

@@ -1,0 +1,32 @@
+//! Which times are too old to be kept.
+
+use crate::MeasureError;
+use crate::layout::{Horizon, Layout};
+use crate::rollup::commit::json;
+use crate::rollup::options::{Options, Retention};
+use crate::snapshot::Snapshot;
+use std::time::Duration;
+
+/// Moves the horizon on. What lies behind is no longer read from now on, and deleted afterwards.
+pub(crate) async fn keep_what_is_wanted(
+    options: &Options,
+    layout: &Layout,
+    before: &Snapshot,
+) -> Result<(), MeasureError> {
+    let Retention { raw, minute, hour } = options.retention;
+    let now_ms = (options.now_ms)();
+    let since = |kept: Option<Duration>, before: Option<i64>| {
+        let since = kept.map(|kept| now_ms.saturating_sub(i64::try_from(kept.as_millis()).unwrap_or(i64::MAX)));
+        // It never moves back: what lay behind it is gone.
+        since.max(before)
+    };
+    let horizon = Horizon {
+        raw_ms: since(raw, before.horizon.raw_ms),
+        minute_ms: since(minute, before.horizon.minute_ms),
+        hour_ms: since(hour, before.horizon.hour_ms),
+    };
+    if horizon == before.horizon {
+        return Ok(());
+    }
+    options.storage.put(&layout.horizon(), json(&horizon)?.into()).await
+}

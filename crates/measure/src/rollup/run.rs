@@ -1,0 +1,155 @@
+//! A roll-up while it runs: what is decoded is gathered, and becomes one commit after the other.
+
+use crate::MeasureError;
+use crate::layout::{Commit, Counts};
+use crate::rollup::clean::clean;
+use crate::rollup::commit::{Committer, Gathered};
+use crate::rollup::decode::BadMessage;
+use crate::rollup::limits::{BAD_TOLD_MAX, MERGE_COMMITS};
+use crate::rollup::options::Options;
+use crate::rollup::retention::keep_what_is_wanted;
+use crate::rollup::workers::Decoded;
+use crate::snapshot::Snapshot;
+use futures_util::future::BoxFuture;
+use rawline_client::Fetched;
+use std::collections::VecDeque;
+use tokio::sync::mpsc;
+use tokio::task::JoinHandle;
+
+/// How far a roll-up is.
+#[derive(Debug, Clone, Default)]
+pub struct Progress {
+    /// Offset of the next record to decode.
+    pub offset: u64,
+    /// Offset behind the last record that is committed.
+    pub offset_committed: u64,
+    /// Where it will end; none if it follows the topic.
+    pub end_offset: Option<u64>,
+    /// Series known.
+    pub series: u32,
+    /// Whether there is no room for further series.
+    pub is_series_full: bool,
+    /// Commits since it began.
+    pub commits: u64,
+    /// What became of records since it began.
+    pub counts: Counts,
+    /// The first bad messages since it began.
+    pub bad: Vec<BadMessage>,
+}
+
+/// What a roll-up has done.
+pub type Summary = Progress;
+
+/// Something that comes in its turn.
+pub(crate) enum Next {
+    /// What a read becomes, and the offset behind it.
+    Decoded(JoinHandle<Result<Decoded, MeasureError>>, u64),
+    /// The end of a commit.
+    Cut(u64),
+}
+
+pub(crate) type Committed = (Committer, Result<Commit, MeasureError>);
+
+/// A roll-up while it runs.
+pub(crate) struct Run {
+    pub(crate) options: Options,
+    pub(crate) free: mpsc::UnboundedSender<Fetched>,
+    /// In the order of offsets.
+    pub(crate) queue: VecDeque<Next>,
+    pub(crate) gathered: Gathered,
+    /// Away while it commits.
+    pub(crate) committer: Option<Committer>,
+    pub(crate) committing: Option<BoxFuture<'static, Committed>>,
+    pub(crate) progress: Progress,
+}
+
+impl Run {
+    /// Whether a chunk is whole; its end is then taken from the queue.
+    pub(crate) fn take_decoded_cut(&mut self) -> bool {
+        let Some(Next::Cut(end_offset)) = self.queue.front() else { return false };
+        self.gathered.offsets.end = *end_offset;
+        self.queue.pop_front();
+        true
+    }
+
+    pub(crate) fn gather(&mut self, (decoded, end_offset): (Decoded, u64)) {
+        self.gathered.pieces.push(decoded.columns);
+        self.gathered.counts += decoded.counts;
+        // The reader is gone when it has ended.
+        let _ = self.free.send(decoded.fetched);
+        let progress = &mut self.progress;
+        progress.offset = end_offset;
+        progress.counts += decoded.counts;
+        progress.is_series_full |= decoded.counts.dropped > 0;
+        progress.bad.extend(decoded.bad);
+        progress.bad.truncate(BAD_TOLD_MAX);
+        if let Some(committer) = &self.committer {
+            progress.series = committer.table.len();
+        }
+    }
+
+    /// Commits what was gathered, once the commit before is done.
+    pub(crate) async fn begin_commit(&mut self) -> Result<(), MeasureError> {
+        if self.committing.is_some() {
+            let committed = next_committed(&mut self.committing).await;
+            self.end_commit(committed)?;
+        }
+        let next = self.gathered.offsets.end;
+        let empty = Gathered { offsets: next..next, pieces: Vec::new(), counts: Counts::default() };
+        let gathered = std::mem::replace(&mut self.gathered, empty);
+        if let Some(mut committer) = self.committer.take() {
+            let options = self.options.clone();
+            self.committing = Some(Box::pin(async move {
+                let committed = commit_and_merge(&options, &mut committer, gathered).await;
+                (committer, committed)
+            }));
+        }
+        Ok(())
+    }
+
+    pub(crate) fn end_commit(&mut self, (committer, committed): Committed) -> Result<(), MeasureError> {
+        let commit = committed?;
+        self.progress.commits += 1;
+        self.progress.offset_committed = commit.end_offset;
+        self.progress.counts.missing += commit.counts.missing;
+        self.progress.series = committer.table.len();
+        self.committer = Some(committer);
+        Ok(())
+    }
+}
+
+/// Commits; where that makes a run whole, merges it, after what was merged before and is now read by nobody is deleted.
+async fn commit_and_merge(
+    options: &Options,
+    committer: &mut Committer,
+    gathered: Gathered,
+) -> Result<Commit, MeasureError> {
+    let commit = committer.commit(gathered).await?;
+    if commit.sequence_end.is_multiple_of(MERGE_COMMITS) {
+        let snapshot = Snapshot::load(&committer.storage, &committer.layout).await?;
+        keep_what_is_wanted(options, &committer.layout, &snapshot).await?;
+        clean(&committer.storage, &committer.layout).await?;
+        committer.merge().await?;
+    }
+    Ok(commit)
+}
+
+/// What was decoded next. Waits for ever if the next thing is something else. May be dropped while it waits.
+pub(crate) async fn next_decoded(queue: &mut VecDeque<Next>) -> Result<(Decoded, u64), MeasureError> {
+    let Some(Next::Decoded(decoding, end_offset)) = queue.front_mut() else {
+        return std::future::pending().await;
+    };
+    let end_offset = *end_offset;
+    let decoded = decoding.await;
+    queue.pop_front();
+    let decoded = decoded.map_err(|error| MeasureError::BrokeOff { reason: error.to_string() })?;
+    Ok((decoded?, end_offset))
+}
+
+/// What became of the commit that is on its way. Waits for ever if there is none. May be dropped while it waits.
+pub(crate) async fn next_committed(committing: &mut Option<BoxFuture<'static, Committed>>) -> Committed {
+    let Some(commit) = committing else { return std::future::pending().await };
+    let committed = commit.await;
+    *committing = None;
+    committed
+}

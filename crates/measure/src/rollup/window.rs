@@ -1,0 +1,133 @@
+//! Windows of one length as columns, a row for each series and window.
+
+use crate::ExactSum;
+use crate::rollup::chunk::Sample;
+use crate::sketch::SketchWriter;
+use arrow_array::builder::BinaryBuilder;
+use arrow_array::{ArrayRef, Float64Array, TimestampMillisecondArray, UInt32Array, UInt64Array};
+use std::sync::Arc;
+
+/// What is known of the samples of one window.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Group {
+    pub count: u64,
+    pub sum: ExactSum,
+    pub min: f64,
+    pub max: f64,
+    pub last: f64,
+    pub last_time: i64,
+    has_nan: bool,
+}
+
+impl Group {
+    /// Sums up samples that are sorted by time.
+    pub(crate) fn of(samples: &[Sample]) -> Group {
+        let Some(last) = samples.last() else { return Group::default() };
+        let mut group = Group {
+            count: samples.len() as u64,
+            sum: ExactSum::default(),
+            min: f64::NAN,
+            max: f64::NAN,
+            last: last.value,
+            last_time: last.time_ms,
+            has_nan: false,
+        };
+        for sample in samples {
+            // Zero has no sign in these, since it would depend on the order.
+            let value = sample.value + 0.0;
+            group.min = group.min.min(value);
+            group.max = group.max.max(value);
+            group.has_nan |= value.is_nan();
+            group.sum.add(sample.value);
+        }
+        group
+    }
+
+    /// Adds a group whose samples are all later.
+    pub(crate) fn merge(&mut self, later: &Group) {
+        if self.count == 0 {
+            *self = later.clone();
+            return;
+        }
+        self.count += later.count;
+        self.sum.add_sum(&later.sum);
+        self.min = self.min.min(later.min);
+        self.max = self.max.max(later.max);
+        (self.last, self.last_time) = (later.last, later.last_time);
+        self.has_nan |= later.has_nan;
+    }
+
+    /// Whether count and minimum don't tell it all. All values NaN: they do.
+    pub(crate) fn needs_sketch(&self) -> bool {
+        !self.min.is_nan() && (self.has_nan || self.min != self.max)
+    }
+}
+
+/// Rows in the order of [`window_schema`](crate::layout::window_schema).
+#[derive(Default)]
+pub(crate) struct Windows {
+    series: Vec<u32>,
+    window: Vec<i64>,
+    count: Vec<u64>,
+    sum: Vec<f64>,
+    sum_rest: BinaryBuilder,
+    min: Vec<f64>,
+    max: Vec<f64>,
+    last: Vec<f64>,
+    last_time: Vec<i64>,
+    sketch: BinaryBuilder,
+    scratch: Vec<u8>,
+}
+
+impl Windows {
+    /// Adds a row. `bins` are those of its values, sorted; they are not looked at if it needs no sketch.
+    pub(crate) fn push(&mut self, series: u32, window: i64, group: &Group, bins: &[i32]) {
+        self.series.push(series);
+        self.window.push(window);
+        self.count.push(group.count);
+        self.sum.push(group.sum.value());
+        self.min.push(group.min);
+        self.max.push(group.max);
+        self.last.push(group.last);
+        self.last_time.push(group.last_time);
+        self.scratch.clear();
+        group.sum.rest_into(&mut self.scratch);
+        append(&mut self.sum_rest, &self.scratch);
+        self.scratch.clear();
+        if group.needs_sketch() {
+            let mut writer = SketchWriter::new(&mut self.scratch);
+            for same in bins.chunk_by(|a, b| a == b) {
+                if let Some(&bin) = same.first() {
+                    writer.bin(bin, same.len() as u64);
+                }
+            }
+        }
+        append(&mut self.sketch, &self.scratch);
+    }
+
+    /// The earliest and the latest window.
+    pub(crate) fn times(&self) -> (i64, i64) {
+        self.window.iter().fold((i64::MAX, i64::MIN), |(min, max), &window| (min.min(window), max.max(window)))
+    }
+
+    /// The columns in the schema's order.
+    pub(crate) fn into_columns(mut self) -> [ArrayRef; 10] {
+        [
+            Arc::new(UInt32Array::from(self.series)),
+            Arc::new(TimestampMillisecondArray::from(self.window).with_timezone("UTC")),
+            Arc::new(UInt64Array::from(self.count)),
+            Arc::new(Float64Array::from(self.sum)),
+            Arc::new(self.sum_rest.finish()),
+            Arc::new(Float64Array::from(self.min)),
+            Arc::new(Float64Array::from(self.max)),
+            Arc::new(Float64Array::from(self.last)),
+            Arc::new(TimestampMillisecondArray::from(self.last_time).with_timezone("UTC")),
+            Arc::new(self.sketch.finish()),
+        ]
+    }
+}
+
+/// Nothing is null.
+fn append(column: &mut BinaryBuilder, bytes: &[u8]) {
+    if bytes.is_empty() { column.append_null() } else { column.append_value(bytes) }
+}

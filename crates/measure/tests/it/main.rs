@@ -1,0 +1,10 @@
+//! Tests of roll-ups and queries, in one binary: each binary links Arrow and Parquet anew.
+
+#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)] // A test.
+
+mod evolution;
+mod pipeline;
+mod query;
+#[path = "../../../broker/tests/s3_server/mod.rs"]
+mod s3_server;
+mod topic;
