@@ -1,6 +1,6 @@
 //! What is known of a window: rows of it, from any number of commits, are put together here.
 
-use crate::{ExactSum, Sketch};
+use crate::{ExactSum, Sketch, Stretch};
 
 /// A window's measurements, summed up.
 #[derive(Debug, Clone, Default)]
@@ -19,6 +19,8 @@ pub struct Aggregate {
     pub last_time: i64,
     /// Where the values lie that are numbers.
     pub sketch: Sketch,
+    /// How the values grow, if they are those of a counter; none if there are none.
+    pub counter: Option<Stretch>,
 }
 
 /// A row of a file of windows, but for its series and window.
@@ -40,6 +42,28 @@ pub struct WindowRow<'a> {
     pub last_time: i64,
     /// Column `sketch`.
     pub sketch: Option<&'a [u8]>,
+    /// Columns `first` and `first_time`.
+    pub first: Option<(f64, i64)>,
+    /// Column `reset_sum`.
+    pub reset_sum: Option<f64>,
+}
+
+impl WindowRow<'_> {
+    /// How the values grow, if they are those of a counter.
+    ///
+    /// A file of an earlier version doesn't say what was first. If a counter's greatest value is not its last one, it
+    /// fell after it: the least that it grew is then known.
+    pub fn counter(&self) -> Stretch {
+        let WindowRow { max, last, last_time, reset_sum, .. } = *self;
+        let only = Stretch::of(last, last_time);
+        match self.first {
+            Some((first, first_time)) => {
+                Stretch { first, first_time, last, last_time, reset_sum: reset_sum.unwrap_or(0.0) }
+            }
+            None if max > last => Stretch { first: max, reset_sum: max, ..only },
+            None => only,
+        }
+    }
 }
 
 impl Aggregate {
@@ -49,6 +73,7 @@ impl Aggregate {
         self.take(1, value_shown, value_shown, value, time_ms);
         self.sum.add(value);
         self.sketch.add(value, 1);
+        self.join(&Stretch::of(value, time_ms));
     }
 
     /// Adds a row. Rows must come in the order of their commits' offsets. False if its sketch is not one that is known
@@ -62,6 +87,7 @@ impl Aggregate {
         }
         self.sum.add_stored(row.sum, row.sum_rest);
         self.take(row.count, row.min, row.max, row.last, row.last_time);
+        self.join(&row.counter());
         true
     }
 
@@ -70,6 +96,14 @@ impl Aggregate {
         self.sum.add_sum(&later.sum);
         self.sketch.merge(&later.sketch);
         self.take(later.count, later.min, later.max, later.last, later.last_time);
+        later.counter.iter().for_each(|counter| self.join(counter));
+    }
+
+    fn join(&mut self, counter: &Stretch) {
+        match &mut self.counter {
+            Some(known) => known.join(counter),
+            None => self.counter = Some(*counter),
+        }
     }
 
     /// Sum by number of values; NaN if there are none.

@@ -301,6 +301,9 @@ pub fn raw_schema() -> Arc<Schema> {
     SCHEMA.clone()
 }
 
+/// Columns that every file of windows has; those after them came later.
+pub const WINDOW_COLUMNS_MIN: usize = 10;
+
 /// Columns of a file of windows, sorted by `series`, then `window`; one row each.
 ///
 /// - `series` UInt32;
@@ -312,6 +315,14 @@ pub fn raw_schema() -> Arc<Schema> {
 /// - `last` Float64: the value with the greatest time, of those with the same time the one with the greatest offset;
 /// - `last_time` Timestamp in milliseconds, UTC: the time of `last`;
 /// - `sketch` Binary, null if no value differs from `min`: see [`crate::Sketch`].
+///
+/// Files of earlier versions end here, and their readers ignore what follows:
+///
+/// - `first` Float64, null if `count` is 1: the value with the least time, of those with the same time the one with the
+///   smallest offset; NaN only if all are;
+/// - `first_time` Timestamp in milliseconds, UTC, null if `count` is 1: the time of `first`;
+/// - `reset_sum` Float64, null if no value is less than the one before it: the sum of the values that a counter fell
+///   from, see [`crate::Stretch`].
 pub fn window_schema() -> Arc<Schema> {
     static SCHEMA: LazyLock<Arc<Schema>> = LazyLock::new(|| {
         Arc::new(Schema::new(vec![
@@ -325,6 +336,9 @@ pub fn window_schema() -> Arc<Schema> {
             Field::new("last", DataType::Float64, false),
             Field::new("last_time", time_type(), false),
             Field::new("sketch", DataType::Binary, true),
+            Field::new("first", DataType::Float64, true),
+            Field::new("first_time", time_type(), true),
+            Field::new("reset_sum", DataType::Float64, true),
         ]))
     });
     SCHEMA.clone()

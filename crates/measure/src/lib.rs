@@ -4,6 +4,7 @@
 //! lie in, and what a window's row means.
 
 mod aggregate;
+mod counter;
 mod error;
 pub mod layout;
 pub mod query;
@@ -15,6 +16,7 @@ mod sum;
 pub mod time;
 
 pub use aggregate::{Aggregate, WindowRow};
+pub use counter::Stretch;
 pub use error::MeasureError;
 pub use query::{Agg, Answer, Line, ReadCounts, plot, select, table};
 pub use rawline_client::Kind;

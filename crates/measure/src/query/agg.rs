@@ -1,7 +1,7 @@
 //! What is asked of the values in a step: their average, a quantile, a rate.
 
 use crate::sketch::{SketchWriter, bin_of};
-use crate::{ExactSum, Sketch};
+use crate::{ExactSum, Sketch, Stretch};
 use std::str::FromStr;
 
 /// What is asked of the values in a step.
@@ -21,8 +21,8 @@ pub enum Agg {
     Count,
     /// The value below which this part of them lies, from 0 to 1; within [`crate::RELATIVE_ERROR`].
     Quantile(f64),
-    /// How much a counter grew a second: from the last value of the step before to the last of this. A counter that fell
-    /// has begun again at zero.
+    /// How much a counter grew per second, from the last value of the step before to the last value of this one. A
+    /// counter that falls has started again at zero; what it gained before each fall counts.
     Rate,
 }
 
@@ -81,6 +81,39 @@ pub(crate) struct Cell {
     max: f64,
     last: Last,
     sketch: Option<Box<(Sketch, Vec<f64>)>>,
+    counter: Option<Box<Counter>>,
+}
+
+/// How a counter's values grow.
+#[derive(Debug, Clone, Default)]
+struct Counter {
+    /// What was gathered before `run`.
+    all: Option<Stretch>,
+    /// Values one after the other in time: those of a file, or of several that follow each other. Only stretches as long
+    /// as can be are joined where they overlap, so that what happened between late values is not lost.
+    run: Option<Stretch>,
+}
+
+impl Counter {
+    fn add(&mut self, next: Stretch) {
+        match &mut self.run {
+            Some(run) if next.first_time >= run.last_time => run.join(&next),
+            _ => {
+                self.all = self.whole();
+                self.run = Some(next);
+            }
+        }
+    }
+
+    fn whole(&self) -> Option<Stretch> {
+        match (self.all, self.run) {
+            (Some(mut all), Some(run)) => {
+                all.join(&run);
+                Some(all)
+            }
+            (all, run) => run.or(all),
+        }
+    }
 }
 
 /// The latest value; of series that have one at the same time, the one with the greatest id.
@@ -95,7 +128,8 @@ impl Cell {
     pub(crate) fn new(agg: Agg) -> Cell {
         let last = Last { value: f64::NAN, time_ms: i64::MIN, series: 0 };
         let sketch = matches!(agg, Agg::Quantile(_)).then(Box::default);
-        Cell { count: 0, sum: ExactSum::default(), min: f64::NAN, max: f64::NAN, last, sketch }
+        let counter = matches!(agg, Agg::Rate).then(Box::default);
+        Cell { count: 0, sum: ExactSum::default(), min: f64::NAN, max: f64::NAN, last, sketch, counter }
     }
 
     /// Adds a raw value.
@@ -108,6 +142,9 @@ impl Cell {
             if pending.len() >= PENDING_MAX {
                 flush(sketch, pending);
             }
+        }
+        if let Some(counter) = &mut self.counter {
+            counter.add(Stretch::of(last.value, last.time_ms));
         }
     }
 
@@ -123,6 +160,9 @@ impl Cell {
                 None => sketch.add(row.min, row.count),
             }
         }
+        if let Some(counter) = &mut self.counter {
+            counter.add(row.counter());
+        }
         true
     }
 
@@ -136,11 +176,12 @@ impl Cell {
         }
     }
 
-    pub(crate) fn last(&self) -> Last {
-        self.last
+    /// How the values grow, where a rate is asked for.
+    pub(crate) fn counter(&self) -> Option<Stretch> {
+        self.counter.as_ref()?.whole()
     }
 
-    /// The answer; NaN if none of the values is a number. A rate needs the step before: see [`rate`].
+    /// The answer; NaN if none of the values is a number. A rate needs the step before: see [`Cell::counter`].
     pub(crate) fn value(mut self, agg: Agg) -> f64 {
         match agg {
             Agg::Avg => self.sum.value() / self.count as f64,
@@ -175,13 +216,6 @@ fn flush(sketch: &mut Sketch, pending: &mut Vec<f64>) {
     sketch.merge(&gathered.unwrap_or_default());
 }
 
-/// How much a counter grew a second between two values; none if no time passed.
-pub(crate) fn rate(before: Last, now: Last) -> Option<f64> {
-    let seconds = now.time_ms.saturating_sub(before.time_ms) as f64 / 1000.0;
-    let grown = if now.value < before.value { now.value } else { now.value - before.value };
-    (seconds > 0.0).then_some(grown / seconds)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -195,14 +229,6 @@ mod tests {
         for name in ["", "p", "p101", "p-1", "pNaN", "mean", "P99", "99"] {
             assert!(name.parse::<Agg>().unwrap_err().contains("avg, sum"), "{name}");
         }
-    }
-
-    #[test]
-    fn a_counter_that_fell_began_again() {
-        let last = |value, time_ms| Last { value, time_ms, series: 0 };
-        assert_eq!(rate(last(10.0, 0), last(30.0, 2000)), Some(10.0));
-        assert_eq!(rate(last(10.0, 0), last(4.0, 2000)), Some(2.0));
-        assert_eq!(rate(last(10.0, 0), last(30.0, 0)), None);
     }
 
     #[test]

@@ -1,12 +1,12 @@
 //! What rows come to: the values of all lines in all steps, in bounded memory.
 
 use crate::layout::Tier;
-use crate::query::agg::{Agg, Cell, Last, rate};
+use crate::query::agg::{Agg, Cell, Last};
 use crate::query::answer::Line;
 use crate::query::error::QueryError;
 use crate::query::groups::Groups;
 use crate::query::spec::Query;
-use crate::{Kind, MeasureError, WindowRow};
+use crate::{Kind, MeasureError, Stretch, WindowRow};
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Float64Type, TimestampMillisecondType, UInt32Type, UInt64Type};
 use arrow_array::{Array, RecordBatch};
@@ -19,6 +19,22 @@ pub(crate) fn columns(tier: Tier, agg: Agg) -> &'static [&'static str] {
         (_, Agg::Quantile(_)) => &["series", "window", "count", "sum", "min", "max", "last", "last_time", "sketch"],
         (_, Agg::Avg | Agg::Sum) => {
             &["series", "window", "count", "sum", "sum_rest", "min", "max", "last", "last_time"]
+        }
+        (_, Agg::Rate) => {
+            const COLUMNS: &[&str] = &[
+                "series",
+                "window",
+                "count",
+                "sum",
+                "min",
+                "max",
+                "last",
+                "last_time",
+                "first",
+                "first_time",
+                "reset_sum",
+            ];
+            COLUMNS
         }
         _ => &["series", "window", "count", "sum", "min", "max", "last", "last_time"],
     }
@@ -63,13 +79,24 @@ impl<'a> Cells<'a> {
         let (sums, mins, maxes, lasts) = (floats("sum")?, floats("min")?, floats("max")?, floats("last")?);
         let last_times = primitive::<TimestampMillisecondType>(batch, "last_time")?;
         let [rests, sketches] = ["sum_rest", "sketch"].map(|name| batch.column_by_name(name)?.as_binary_opt::<i32>());
+        let optional = |name: &str| batch.column_by_name(name)?.as_primitive_opt::<Float64Type>();
+        let (firsts, resets) = (optional("first"), optional("reset_sum"));
+        let first_times = batch.column_by_name("first_time");
+        let first_times = first_times.and_then(|column| column.as_primitive_opt::<TimestampMillisecondType>());
         let ends = maxes.iter().zip(lasts).zip(last_times);
         let numbers = ids.iter().zip(windows).zip(counts).zip(sums).zip(mins).zip(ends);
         for (i, (((((&series, &window_ms), &count), &sum), &min), ((&max, &last), &last_time))) in numbers.enumerate() {
             let sum_rest = rests.filter(|column| column.is_valid(i)).map(|column| column.value(i));
             let sketch = sketches.filter(|column| column.is_valid(i)).map(|column| column.value(i));
+            // Null where the only value is the last one; absent in files of an earlier version.
+            let first = firsts.zip(first_times).map(|(values, times)| match values.is_valid(i) && times.is_valid(i) {
+                true => (values.value(i), times.value(i)),
+                false => (last, last_time),
+            });
+            let reset_sum = resets.filter(|column| column.is_valid(i)).map(|column| column.value(i));
+            let row = WindowRow { count, sum, sum_rest, min, max, last, last_time, sketch, first, reset_sum };
             let Some(cell) = self.cell(series, window_ms)? else { continue };
-            if !cell.add_row(&WindowRow { count, sum, sum_rest, min, max, last, last_time, sketch }, series) {
+            if !cell.add_row(&row, series) {
                 return Err(unreadable("a sketch in it is of a form that is not known here"));
             }
         }
@@ -110,11 +137,14 @@ impl<'a> Cells<'a> {
                 points.extend(steps.into_iter().map(|(begin_ms, cell)| (begin_ms, cell.value(agg))));
                 continue;
             }
-            let mut before: Option<Last> = None;
+            let mut before: Option<Stretch> = None;
             for (begin_ms, cell) in steps {
-                let now = cell.last();
+                let Some(now) = cell.counter() else { unreachable!("a cell of a rate without a value at {begin_ms}") };
+                if now.last.is_nan() {
+                    continue;
+                }
                 if begin_ms >= from_ms
-                    && let Some(rate) = before.and_then(|before| rate(before, now))
+                    && let Some(rate) = before.and_then(|before| now.rate_since(&before))
                 {
                     *points.entry(begin_ms).or_insert(0.0) += rate;
                 }

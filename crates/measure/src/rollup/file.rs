@@ -92,11 +92,11 @@ fn properties(schema: &Schema) -> Result<WriterProperties, ParquetError> {
         let column = ColumnPath::from(field.name().as_str());
         properties = match field.name().as_str() {
             // Sorted, or nearly so: small differences.
-            "series" | "time" | "window" | "last_time" | "count" => {
+            "series" | "time" | "window" | "first_time" | "last_time" | "count" => {
                 properties.set_column_encoding(column, Encoding::DELTA_BINARY_PACKED)
             }
             // Few values that repeat take half the space in a dictionary; where there are many, it is soon given up.
-            "value" | "sum" | "min" | "max" | "last" => properties
+            "value" | "sum" | "min" | "max" | "first" | "last" | "reset_sum" => properties
                 .set_column_encoding(column.clone(), Encoding::BYTE_STREAM_SPLIT)
                 .set_column_dictionary_enabled(column.clone(), true)
                 .set_column_dictionary_page_size_limit(column, VALUES_DICTIONARY_BYTES),

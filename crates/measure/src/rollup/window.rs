@@ -1,9 +1,10 @@
 //! Windows of one length as columns, a row for each series and window.
 
 use crate::ExactSum;
+use crate::counter::lost;
 use crate::rollup::chunk::Sample;
 use crate::sketch::SketchWriter;
-use arrow_array::builder::BinaryBuilder;
+use arrow_array::builder::{BinaryBuilder, Float64Builder, TimestampMillisecondBuilder};
 use arrow_array::{ArrayRef, Float64Array, TimestampMillisecondArray, UInt32Array, UInt64Array};
 use std::sync::Arc;
 
@@ -16,13 +17,19 @@ pub(crate) struct Group {
     pub max: f64,
     pub last: f64,
     pub last_time: i64,
+    first: f64,
+    first_time: i64,
+    reset_sum: f64,
+    /// The last value that is a number.
+    last_number: f64,
     has_nan: bool,
 }
 
 impl Group {
     /// Sums up samples that are sorted by time.
     pub(crate) fn of(samples: &[Sample]) -> Group {
-        let Some(last) = samples.last() else { return Group::default() };
+        let [first, ..] = samples else { return Group::default() };
+        let last = samples.last().unwrap_or(first);
         let mut group = Group {
             count: samples.len() as u64,
             sum: ExactSum::default(),
@@ -30,6 +37,10 @@ impl Group {
             max: f64::NAN,
             last: last.value,
             last_time: last.time_ms,
+            first: first.value,
+            first_time: first.time_ms,
+            reset_sum: 0.0,
+            last_number: f64::NAN,
             has_nan: false,
         };
         for sample in samples {
@@ -39,6 +50,13 @@ impl Group {
             group.max = group.max.max(value);
             group.has_nan |= value.is_nan();
             group.sum.add(sample.value);
+            if !value.is_nan() {
+                if group.last_number.is_nan() {
+                    (group.first, group.first_time) = (sample.value, sample.time_ms);
+                }
+                group.reset_sum += lost(group.last_number, sample.value);
+                group.last_number = sample.value;
+            }
         }
         group
     }
@@ -49,7 +67,15 @@ impl Group {
             *self = later.clone();
             return;
         }
+        assert!(later.first_time >= self.last_time, "a group that begins before the one it follows ends");
         self.count += later.count;
+        self.reset_sum += lost(self.last_number, later.first) + later.reset_sum;
+        if self.last_number.is_nan() {
+            (self.first, self.first_time) = (later.first, later.first_time);
+        }
+        if !later.last_number.is_nan() {
+            self.last_number = later.last_number;
+        }
         self.sum.add_sum(&later.sum);
         self.min = self.min.min(later.min);
         self.max = self.max.max(later.max);
@@ -76,6 +102,9 @@ pub(crate) struct Windows {
     last: Vec<f64>,
     last_time: Vec<i64>,
     sketch: BinaryBuilder,
+    first: Float64Builder,
+    first_time: TimestampMillisecondBuilder,
+    reset_sum: Float64Builder,
     scratch: Vec<u8>,
 }
 
@@ -103,6 +132,10 @@ impl Windows {
             }
         }
         append(&mut self.sketch, &self.scratch);
+        let has_several = group.count > 1;
+        self.first.append_option(has_several.then_some(group.first));
+        self.first_time.append_option(has_several.then_some(group.first_time));
+        self.reset_sum.append_option((group.reset_sum != 0.0).then_some(group.reset_sum));
     }
 
     /// The earliest and the latest window.
@@ -111,7 +144,7 @@ impl Windows {
     }
 
     /// The columns in the schema's order.
-    pub(crate) fn into_columns(mut self) -> [ArrayRef; 10] {
+    pub(crate) fn into_columns(mut self) -> [ArrayRef; 13] {
         [
             Arc::new(UInt32Array::from(self.series)),
             Arc::new(TimestampMillisecondArray::from(self.window).with_timezone("UTC")),
@@ -123,6 +156,9 @@ impl Windows {
             Arc::new(Float64Array::from(self.last)),
             Arc::new(TimestampMillisecondArray::from(self.last_time).with_timezone("UTC")),
             Arc::new(self.sketch.finish()),
+            Arc::new(self.first.finish()),
+            Arc::new(self.first_time.finish().with_timezone("UTC")),
+            Arc::new(self.reset_sum.finish()),
         ]
     }
 }

@@ -282,6 +282,13 @@ fn window_row(batch: &RecordBatch, row: usize) -> WindowRow<'_> {
         let column = batch.column_by_name(name).unwrap().as_binary::<i32>();
         arrow_array::Array::is_valid(column, row).then(|| column.value(row))
     };
+    let optional = |name: &str| {
+        let column = batch.column_by_name(name).unwrap().as_primitive::<Float64Type>();
+        arrow_array::Array::is_valid(column, row).then(|| column.value(row))
+    };
+    let last_time = times(batch, "last_time")[row];
+    let first_times = batch.column_by_name("first_time").unwrap();
+    let first_time = first_times.is_valid(row).then(|| times(batch, "first_time")[row]);
     WindowRow {
         count: batch.column_by_name("count").unwrap().as_primitive::<UInt64Type>().value(row),
         sum: float("sum"),
@@ -289,7 +296,9 @@ fn window_row(batch: &RecordBatch, row: usize) -> WindowRow<'_> {
         min: float("min"),
         max: float("max"),
         last: float("last"),
-        last_time: times(batch, "last_time")[row],
+        last_time,
         sketch: binary("sketch"),
+        first: Some(optional("first").unwrap_or(float("last"))).zip(Some(first_time.unwrap_or(last_time))),
+        reset_sum: optional("reset_sum"),
     }
 }

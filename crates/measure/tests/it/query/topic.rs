@@ -28,6 +28,8 @@ pub type Measurement<'a> = (&'a str, &'a [(&'a str, &'a str)], i64, f64);
 pub struct Topic {
     pub storage: Storage,
     pub layout: Layout,
+    /// Columns of windows that are written: the first ones, as an earlier version wrote.
+    pub window_columns: usize,
     series: Vec<(String, Vec<(String, String)>)>,
     offset: u64,
     commits: u64,
@@ -39,7 +41,7 @@ impl Topic {
         let layout = Layout::new(&storage.prefix, name);
         let mark = StartMark { version: LAYOUT_VERSION, first_offset: 0 };
         put(&storage, &layout.start(), serde_json::to_vec(&mark).unwrap()).await;
-        Topic { storage, layout, series: Vec::new(), offset: 0, commits: 0 }
+        Topic { storage, layout, window_columns: 13, series: Vec::new(), offset: 0, commits: 0 }
     }
 
     pub async fn commit(&mut self, measurements: &[Measurement<'_>]) {
@@ -81,8 +83,11 @@ impl Topic {
                 windows.entry((id, time.div_euclid(window_ms) * window_ms)).or_default().add(time, value);
             }
             let times: Vec<i64> = windows.keys().map(|key| key.1).collect();
-            let columns = window_columns(&windows);
-            let file = self.put_file(tier.name(), rows.len(), window_schema(), columns, Some(&times)).await;
+            let mut columns = window_columns(&windows);
+            columns.truncate(self.window_columns);
+            let places: Vec<usize> = (0..self.window_columns).collect();
+            let schema = Arc::new(window_schema().project(&places).unwrap());
+            let file = self.put_file(tier.name(), rows.len(), schema, columns, Some(&times)).await;
             files.tier_mut(tier).push(file);
         }
         let count = rows.len() as u64;
@@ -166,6 +171,9 @@ fn series_columns(first: u32, series: &[(String, Vec<(String, String)>)]) -> Vec
 fn window_columns(windows: &BTreeMap<(u32, i64), Aggregate>) -> Vec<ArrayRef> {
     let times = |times: Vec<i64>| Arc::new(TimestampMillisecondArray::from(times).with_timezone("UTC"));
     let numbers = |of: &dyn Fn(&Aggregate) -> f64| Arc::new(Float64Array::from_iter_values(windows.values().map(of)));
+    fn several<T>(window: &Aggregate, value: T) -> Option<T> {
+        (window.count > 1).then_some(value)
+    }
     let (mut rests, mut sketches) = (BinaryBuilder::new(), BinaryBuilder::new());
     for window in windows.values() {
         let (mut rest, mut sketch) = (Vec::new(), Vec::new());
@@ -186,5 +194,18 @@ fn window_columns(windows: &BTreeMap<(u32, i64), Aggregate>) -> Vec<ArrayRef> {
         numbers(&|window| window.last),
         times(windows.values().map(|window| window.last_time).collect()),
         Arc::new(sketches.finish()),
+        Arc::new(Float64Array::from_iter(
+            windows.values().map(|window| several(window, window.counter.unwrap().first)),
+        )),
+        Arc::new(
+            TimestampMillisecondArray::from_iter(
+                windows.values().map(|window| several(window, window.counter.unwrap().first_time)),
+            )
+            .with_timezone("UTC"),
+        ),
+        Arc::new(Float64Array::from_iter(windows.values().map(|window| {
+            let reset_sum = window.counter.unwrap().reset_sum;
+            (reset_sum != 0.0).then_some(reset_sum)
+        }))),
     ]
 }
