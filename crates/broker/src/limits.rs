@@ -53,6 +53,11 @@ pub const PREFETCH_OBJECTS_MAX: usize = 32;
 /// written. More would only cut pending appends into smaller objects.
 pub const COMMITS_CONFIRMING_MAX: usize = 2;
 
+/// A directory syncs an object from this size on while the next is written. A smaller one is synced by the thread that
+/// wrote it: a second hop between threads would cost it more than the overlap gains. Recovery relies on it for objects
+/// whose headers don't say what was confirmed: only one as long as this can be unconfirmed when the next is written.
+pub const CONFIRM_LATER_BYTES_MIN: u64 = 512 << 10;
+
 /// Maximum number of requests that wait for one topic's next commit. The pool is the real limit; this bounds the
 /// queue's own memory.
 pub const APPEND_QUEUE_MAX: usize = 16_384;

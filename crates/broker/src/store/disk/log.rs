@@ -59,7 +59,7 @@ impl Log {
 
     pub(super) fn is_empty(&self) -> Result<bool, StoreError> {
         self.recovered(&mut self.writer())?;
-        Ok(self.segments().values().all(|segment| segment.bytes() == 0))
+        Ok(self.failed.get().is_none() && self.segments().values().all(|segment| segment.bytes() == 0))
     }
 
     /// The objects from offset `from` on.
@@ -247,6 +247,9 @@ impl Log {
         if writer.is_none() {
             let recovered = recover(&self.dir, self.options.durability, &self.mappings)?;
             *self.segments_mut() = recovered.segments;
+            if let Some(damage) = recovered.damage {
+                self.failed.get_or_init(|| damage);
+            }
             *writer = Some(Writer { active: None, next_offset: recovered.next_offset });
         }
         writer.as_mut().ok_or_else(|| StoreError::human("a topic is not recovered; please report it"))

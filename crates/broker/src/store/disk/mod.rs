@@ -12,12 +12,13 @@ mod log;
 mod recover;
 mod seal;
 mod segment;
+mod walk;
 
 use super::lock::DirLock;
 use super::mapping::{FileRange, Mappings};
 use super::{Begun, CommitError, Listed, Location, ObjectAt, SETTINGS_NAME, Store, StoreError};
 use crate::Kind;
-use crate::limits::SEGMENT_BYTES;
+use crate::limits::{CONFIRM_LATER_BYTES_MIN, SEGMENT_BYTES};
 use crate::object::Object;
 use bytes::Bytes;
 use futures_util::future::BoxFuture;
@@ -56,9 +57,6 @@ impl Default for Options {
 
 const _: () = assert!(SEGMENT_BYTES <= u32::MAX as u64, "positions in a segment are u32");
 const _: () = assert!(crate::limits::OBJECT_BYTES_MAX <= u32::MAX as u64, "positions in a segment are u32");
-
-/// The sync of an object from this size on runs beside the writing of the next.
-const CONFIRM_LATER_BYTES_MIN: u64 = 512 << 10;
 
 /// A local directory. It is locked until this is dropped and all that it began has ended.
 pub struct DiskStore {

@@ -1,52 +1,48 @@
-//! Finds out at start what a topic's directory holds, and seals what an earlier run left open.
+//! Finds out what a topic's directory holds, and seals what an earlier run left open.
 //!
-//! A segment of an earlier run is never appended to: its end is fixed here, and the next commit begins a new one. Bytes
-//! that a crash left behind an end so can never come to be read.
+//! A segment of an earlier run is never appended to: its end is fixed here, and the next commit begins a new one. So
+//! bytes that a crash left after an end can never become visible.
 
 use super::seal::{Entry, Seal};
-use super::segment::{Segment, map, populate, segment_path, sync_dir};
+use super::segment::{Segment, segment_path, sync_dir};
+use super::walk::{self, Damage, Torn, Walked};
 use super::{Durability, io_error};
-use crate::object::{self, HEADER_BYTES, Header, MAGIC, ObjectError, ObjectIndex};
 use crate::store::mapping::Mappings;
 use crate::store::{SETTINGS_NAME, StoreError};
-use memmap2::{Advice, Mmap};
-use rustix::fs::SeekFrom;
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Checksums of less than this are computed on one thread; starting more costs as much.
-const VERIFY_BYTES_PER_THREAD: usize = 8 << 20;
-
-/// Every object is a multiple of this long: its header, its entries and its batches are.
-const OBJECT_ALIGNMENT: usize = 8;
+/// Ending of an empty file by which a person gives up the damaged records of the segment of the same name.
+const ACCEPT: &str = "accept";
 
 /// What a topic's directory holds.
 pub(super) struct Recovered {
     pub(super) segments: BTreeMap<u64, Arc<Segment>>,
     pub(super) next_offset: u64,
+    /// Acknowledged records are damaged: why nothing may be appended.
+    pub(super) damage: Option<StoreError>,
 }
 
-/// Recovers the topic in `dir`. All segments but the newest are known from their seals, the newest is walked object by
-/// object, and so is each without a sound seal.
+/// Recovers the topic in `dir`. Sealed segments are known from their seals, the others are walked object by object;
+/// usually that is the newest only.
 pub(super) fn recover(dir: &Path, durability: Durability, mappings: &Arc<Mappings>) -> Result<Recovered, StoreError> {
-    let mut found = Vec::new();
-    for first_offset in segment_names(dir)? {
-        found.push(Found::open(dir, first_offset)?);
+    let names = segment_names(dir)?;
+    let mut found = Vec::with_capacity(names.len());
+    for (i, &first_offset) in names.iter().enumerate() {
+        found.push(Found::open(dir, first_offset, names.get(i + 1).copied(), durability)?);
     }
     // A segment is created when the one before is synced, unless nobody asked for that: then the machine may have gone
     // down with the new segment's name on disk and the end of the old one not.
     let counts = |found: &&Found| durability == Durability::Fsync || !found.seal.entries.is_empty();
     let chain: Vec<&Found> = found.iter().filter(counts).collect();
     check_chain(dir, &chain)?;
-    let newest = chain.last();
-    if let Some(newest) = newest {
-        check_end(newest, durability)?;
-    }
-    let next_offset = newest.map_or(0, |newest| newest.seal.next_offset);
-    let mut recovered = Recovered { segments: BTreeMap::new(), next_offset };
+    let next_offset = chain.last().map_or(0, |newest| newest.seal.next_offset);
+    found.iter().for_each(Found::report);
+    let damage = found.iter().find_map(Found::refusal);
+    let mut recovered = Recovered { segments: BTreeMap::new(), next_offset, damage };
     for found in found {
         let first_offset = found.seal.first_offset;
         if let Some(segment) = found.settle(dir, durability, mappings)? {
@@ -58,10 +54,10 @@ pub(super) fn recover(dir: &Path, durability: Durability, mappings: &Arc<Mapping
 
 /// The objects of a sealed segment, read again.
 pub(super) fn entries(dir: &Path, first_offset: u64) -> Result<Vec<Entry>, StoreError> {
-    Ok(Found::open(dir, first_offset)?.seal.entries)
+    Ok(Found::open(dir, first_offset, None, Durability::PageCache)?.seal.entries)
 }
 
-/// The first offsets of the directory's segments, in order. What is not ours is reported.
+/// The first offsets of the directory's segments, in order. Logs files of others.
 fn segment_names(dir: &Path) -> Result<Vec<u64>, StoreError> {
     let names = match std::fs::read_dir(dir) {
         Ok(names) => names,
@@ -78,13 +74,17 @@ fn segment_names(dir: &Path) -> Result<Vec<u64>, StoreError> {
         });
         match offset {
             Some((offset, "seg")) => offsets.push(offset),
-            Some((_, "idx" | "torn")) => {}
+            Some((_, "idx" | "torn" | ACCEPT)) => {}
             None if parts == SETTINGS_NAME.split_once('.') => {}
             _ => foreign.push(name),
         }
     }
     if !foreign.is_empty() {
-        tracing::warn!(dir = %dir.display(), files = ?foreign, "files that are not the broker's are ignored; move them elsewhere");
+        tracing::warn!(
+            dir = %dir.display(),
+            files = ?foreign,
+            "files that are not the broker's are ignored; move them elsewhere"
+        );
     }
     offsets.sort_unstable();
     Ok(offsets)
@@ -99,7 +99,7 @@ fn check_chain(dir: &Path, found: &[&Found]) -> Result<(), StoreError> {
                 None => String::new(),
             };
             return Err(StoreError::human(format!(
-                "{}: records {} to {} are missing between {} and {}{torn}; put the missing segment back, or, to go on \
+                "{}: records {} to {} are missing between {} and {}{torn}; put the missing segment back, or, to continue \
                  without what comes after them, move {} and all later files out of the directory",
                 dir.display(),
                 one.seal.next_offset,
@@ -113,102 +113,98 @@ fn check_chain(dir: &Path, found: &[&Found]) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// A crash can tear the last commit only: where every commit was synced before the next began, a whole object behind
-/// damage means that the disk lost something it had confirmed.
-fn check_end(newest: &Found, durability: Durability) -> Result<(), StoreError> {
-    let Some(torn) = &newest.torn else { return Ok(()) };
-    tracing::warn!(
-        segment = %newest.path.display(),
-        position = torn.position,
-        why = %torn.why,
-        next_offset = newest.seal.next_offset,
-        "the newest segment's end is torn and ignored; what was acknowledged after a sync lies before it"
-    );
-    let Some(behind) = torn.whole_object_behind else { return Ok(()) };
-    if durability == Durability::PageCache {
-        tracing::warn!(
-            segment = %newest.path.display(),
-            position = behind,
-            "a whole object lies behind the torn end: the machine went down before the page cache was written; ignored"
-        );
-        return Ok(());
-    }
-    Err(StoreError::human(format!(
-        "{} is damaged at byte {} ({}), but a whole object follows at byte {behind}: this is no torn end, the disk lost \
-         records that were acknowledged; restore the file from a copy, or, to go on without everything from offset {} \
-         on, start once with --durability page-cache",
-        newest.path.display(),
-        torn.position,
-        torn.why,
-        newest.seal.next_offset,
-    )))
-}
-
 /// A segment file as it was found.
 struct Found {
-    path: std::path::PathBuf,
+    path: PathBuf,
     /// What its seal says, or what walking it found.
     seal: Seal,
     /// Whether its seal is on disk.
     sealed: bool,
+    damage: Vec<Damage>,
+    /// Whether a person has given up what is damaged.
+    accepted: bool,
     torn: Option<Torn>,
 }
 
-/// Where the whole objects of a segment end, when not with its end or with zeros.
-#[derive(Debug)]
-struct Torn {
-    position: u64,
-    why: String,
-    whole_object_behind: Option<u64>,
-}
-
 impl Found {
-    fn open(dir: &Path, first_offset: u64) -> Result<Found, StoreError> {
+    fn open(
+        dir: &Path,
+        first_offset: u64,
+        next_segment: Option<u64>,
+        durability: Durability,
+    ) -> Result<Found, StoreError> {
         let path = segment_path(dir, first_offset);
         let file = File::open(&path).map_err(|error| io_error("open", &path, &error))?;
         let length = file.metadata().map_err(|error| io_error("read", &path, &error))?.len();
-        let sealed = match std::fs::read(path.with_extension("idx")) {
-            Ok(bytes) => {
-                let seal = Seal::parse(&bytes, first_offset).filter(|seal| seal.segment_bytes <= length);
-                if seal.is_none() {
-                    tracing::warn!(segment = %path.display(), "the index beside the segment is damaged; walking the segment instead");
-                }
-                seal
-            }
-            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
-            Err(error) => return Err(io_error("read", &path.with_extension("idx"), &error)),
-        };
-        if let Some(seal) = sealed {
-            return Ok(Found { path, seal, sealed: true, torn: None });
+        if let Some(seal) = read_seal(&path, first_offset)?.filter(|seal| seal.segment_bytes <= length) {
+            return Ok(Found { path, seal, sealed: true, damage: Vec::new(), accepted: false, torn: None });
         }
-        let (seal, torn) = if length == 0 {
-            (Walk::new(first_offset).seal(), None)
-        } else {
-            walk_file(&file, length, first_offset).map_err(|error| io_error("read", &path, &error))?
-        };
-        Ok(Found { path, seal, sealed: false, torn })
+        let is_synced = durability == Durability::Fsync;
+        let next_segment = next_segment.filter(|_| is_synced);
+        let known = walk::Known { first_offset, next_segment, is_synced };
+        let walked = if length == 0 { Ok(Walked::empty(first_offset)) } else { walk::walk(&file, length, known) };
+        let Walked { seal, damage, torn } = walked.map_err(|error| io_error("read", &path, &error))?;
+        let accepted = !damage.is_empty() && path.with_extension(ACCEPT).exists();
+        Ok(Found { path, seal, sealed: false, damage, accepted, torn })
     }
 
     fn name(&self) -> std::borrow::Cow<'_, str> {
         self.path.file_name().unwrap_or_default().to_string_lossy()
     }
 
-    /// Fixes the segment's end on disk. `None`: no object is in it, and the file has made room.
+    /// Logs what isn't as a clean shutdown leaves it.
+    fn report(&self) {
+        let segment = self.path.display();
+        for Damage { position, why, first_offset, next_offset } in &self.damage {
+            tracing::error!(
+                %segment, position, why, first_offset, next_offset,
+                "acknowledged records are damaged; the other records of the segment are served"
+            );
+        }
+        let Some(Torn { position, why, whole_objects_after }) = &self.torn else { return };
+        tracing::warn!(
+            %segment, position, why, whole_objects_after, next_offset = self.seal.next_offset,
+            "the segment ends with a damaged or incomplete write that nothing after it shows to have been synced; it is \
+             ignored and kept in the file"
+        );
+    }
+
+    /// Why nothing may be appended to the topic while this segment is as it is.
+    fn refusal(&self) -> Option<StoreError> {
+        let damage = self.damage.first().filter(|_| !self.accepted)?;
+        let until = damage.next_offset.map_or("the end".to_owned(), |next| format!("before {next}"));
+        Some(StoreError::human(format!(
+            "{} is damaged at byte {} ({}): the disk lost acknowledged records from offset {} to {until}. All other \
+             records are served, but nothing can be appended. Restore the file from a copy and restart the broker; or \
+             give the damaged records up: create an empty file {} next to it and restart the broker",
+            self.path.display(),
+            damage.position,
+            damage.why,
+            damage.first_offset,
+            self.path.with_extension(ACCEPT).file_name().unwrap_or_default().display(),
+        )))
+    }
+
+    /// Fixes the segment's end on disk, unless it is damaged. `None`: it has no object, and its file has made room.
     fn settle(
         self,
         dir: &Path,
         durability: Durability,
         mappings: &Arc<Mappings>,
     ) -> Result<Option<Segment>, StoreError> {
+        let must_stay = !self.damage.is_empty() && !self.accepted;
         let Seal { first_offset, segment_bytes, .. } = self.seal;
         if self.sealed {
             return Ok(Some(Segment::sealed(dir, first_offset, segment_bytes, None, mappings)));
         }
         if self.seal.entries.is_empty() {
-            let moved = match self.torn {
+            if must_stay {
+                return Ok(None);
+            }
+            let moved = match (&self.torn, self.damage.is_empty()) {
+                (None, true) => std::fs::remove_file(&self.path),
                 // Never deleted: only a person can tell whether somebody misses it.
-                Some(_) => std::fs::rename(&self.path, self.path.with_extension("torn")),
-                None => std::fs::remove_file(&self.path),
+                _ => std::fs::rename(&self.path, self.path.with_extension("torn")),
             };
             moved.map_err(|error| io_error("move", &self.path, &error))?;
             if durability == Durability::Fsync {
@@ -217,179 +213,32 @@ impl Found {
             return Ok(None);
         }
         let segment = Segment::sealed(dir, first_offset, segment_bytes, Some(self.seal.entries.clone()), mappings);
-        let file =
-            File::options().write(true).open(&self.path).map_err(|error| io_error("open", &self.path, &error))?;
-        // What lies behind a torn end is kept for whoever wants to look at it; nobody reads behind the seal's end.
-        segment.seal(&file, &self.seal, self.torn.is_none())?;
+        if !must_stay {
+            let file =
+                File::options().write(true).open(&self.path).map_err(|error| io_error("open", &self.path, &error))?;
+            // Bytes that are no object are kept for a person to look at; nobody reads past the seal's end.
+            let is_clean = self.torn.is_none() && self.damage.is_empty();
+            segment.seal(&file, &self.seal, is_clean)?;
+        }
         Ok(Some(segment))
     }
 }
 
-/// Walks a segment file of `length` bytes, not 0.
-fn walk_file(file: &File, length: u64, first_offset: u64) -> io::Result<(Seal, Option<Torn>)> {
-    let mapping = map(file, length)?;
-    mapping.advise(Advice::Sequential)?;
-    let mut walk = Walk::new(first_offset);
-    let mut end = walk.headers(&mapping)?;
-    if let Some((damaged, error)) = first_damaged(&mapping, &walk.entries)? {
-        walk.entries.truncate(damaged);
-        end = End::Torn(error.to_string());
-    }
-    let writer_id = walk.writer_id;
-    let seal = walk.seal();
-    let torn = match end {
-        End::Clean => None,
-        End::Torn(why) => {
-            let data_end = data_end(file, length);
-            let whole_object_behind = whole_object_behind(&mapping, &seal, writer_id, data_end)?;
-            Some(Torn { position: seal.segment_bytes, why, whole_object_behind })
-        }
-    };
-    Ok((seal, torn))
-}
-
-/// How a segment's whole objects end.
-enum End {
-    /// With the file, or with zeros where a header would be: blocks allocated and not yet written.
-    Clean,
-    Torn(String),
-}
-
-struct Walk {
-    first_offset: u64,
-    writer_id: Option<u64>,
-    entries: Vec<Entry>,
-}
-
-impl Walk {
-    fn new(first_offset: u64) -> Walk {
-        Walk { first_offset, writer_id: None, entries: Vec::new() }
-    }
-
-    /// Goes from index to index; the batches in between are not looked at.
-    fn headers(&mut self, mapping: &Mmap) -> io::Result<End> {
-        let mut offset = self.first_offset;
-        let mut position = 0usize;
-        loop {
-            let rest = mapping.get(position..).unwrap_or_default();
-            let front = rest.get(..HEADER_BYTES).unwrap_or(rest);
-            populate(front)?;
-            if front.iter().all(|&byte| byte == 0) {
-                return Ok(End::Clean);
+/// The segment's seal, if there is a sound one.
+fn read_seal(segment: &Path, first_offset: u64) -> Result<Option<Seal>, StoreError> {
+    let path = segment.with_extension("idx");
+    match std::fs::read(&path) {
+        Ok(bytes) => {
+            let seal = Seal::parse(&bytes, first_offset);
+            if seal.is_none() {
+                tracing::warn!(
+                    segment = %segment.display(),
+                    "the segment's index is damaged; the segment is walked instead and the index is written again"
+                );
             }
-            let header = match self.object(rest, offset) {
-                Ok(Some(header)) => header,
-                Ok(None) => return Ok(End::Torn(format!("not the object of offset {offset} by the segment's writer"))),
-                Err(WalkError::Object(error)) => return Ok(End::Torn(error.to_string())),
-                Err(WalkError::Io(error)) => return Err(error),
-            };
-            self.writer_id = Some(header.writer_id);
-            self.entries.push(Entry::new(&header, position as u32));
-            offset = header.next_offset();
-            position += header.object_bytes as usize;
-            if u32::try_from(position).is_err() {
-                return Ok(End::Torn("a segment cannot be that long".to_owned()));
-            }
+            Ok(seal)
         }
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(io_error("read", &path, &error)),
     }
-
-    /// The header of the object at the front of `rest`; `None` if it is not the one that belongs there.
-    fn object(&self, rest: &[u8], offset: u64) -> Result<Option<Header>, WalkError> {
-        let header = Header::parse(rest)?;
-        if header.first_offset != offset || self.writer_id.is_some_and(|writer_id| writer_id != header.writer_id) {
-            return Ok(None);
-        }
-        let (have, need) = (rest.len() as u64, header.object_bytes);
-        let object = usize::try_from(need).ok().and_then(|need| rest.get(..need));
-        let object = object.ok_or(ObjectError::Truncated { have, need })?;
-        // All of it: its checksums are computed next.
-        populate(object)?;
-        Ok(Some(ObjectIndex::parse(object)?.header))
-    }
-
-    fn seal(self) -> Seal {
-        let last = self.entries.last();
-        Seal {
-            first_offset: self.first_offset,
-            next_offset: last.map_or(self.first_offset, Entry::next_offset),
-            segment_bytes: last.map_or(0, |entry| entry.range().end as u64),
-            writer_id: self.writer_id.unwrap_or(0),
-            entries: self.entries,
-        }
-    }
-}
-
-enum WalkError {
-    Object(ObjectError),
-    Io(io::Error),
-}
-
-impl From<ObjectError> for WalkError {
-    fn from(error: ObjectError) -> Self {
-        WalkError::Object(error)
-    }
-}
-
-impl From<io::Error> for WalkError {
-    fn from(error: io::Error) -> Self {
-        WalkError::Io(error)
-    }
-}
-
-/// Checks every batch of the objects, on several threads; gives the first object that is damaged.
-fn first_damaged(mapping: &Mmap, entries: &[Entry]) -> io::Result<Option<(usize, ObjectError)>> {
-    let bytes = entries.last().map_or(0, |entry| entry.range().end);
-    let threads = std::thread::available_parallelism().map_or(1, usize::from).min(bytes / VERIFY_BYTES_PER_THREAD + 1);
-    let share = entries.len().div_ceil(threads).max(1);
-    let verify = |number: usize, entry: &Entry| {
-        let error = object::verify(mapping.get(entry.range()).unwrap_or_default()).err()?;
-        Some((number, error))
-    };
-    std::thread::scope(|scope| {
-        let workers: Vec<_> = entries
-            .chunks(share)
-            .enumerate()
-            .map(|(chunk, entries)| {
-                scope.spawn(move || entries.iter().enumerate().find_map(|(i, entry)| verify(chunk * share + i, entry)))
-            })
-            .collect();
-        let mut first = None;
-        for worker in workers {
-            let found = worker.join().map_err(|_| io::Error::other("a thread of the check panicked"))?;
-            first = first.or(found);
-        }
-        Ok(first)
-    })
-}
-
-/// Where the file's last data end: behind lie holes and blocks never written.
-fn data_end(file: &File, length: u64) -> u64 {
-    let mut position = 0;
-    while let Ok(data) = rustix::fs::seek(file, SeekFrom::Data(position)) {
-        match rustix::fs::seek(file, SeekFrom::Hole(data)) {
-            Ok(hole) if hole > position => position = hole,
-            _ => return length,
-        }
-    }
-    position
-}
-
-/// Looks for an object of the segment's writer behind its torn end.
-fn whole_object_behind(mapping: &Mmap, seal: &Seal, writer_id: Option<u64>, data_end: u64) -> io::Result<Option<u64>> {
-    let first = seal.segment_bytes as usize + OBJECT_ALIGNMENT;
-    let tail = mapping.get(first..data_end as usize).unwrap_or_default();
-    populate(tail)?;
-    for position in (0..tail.len()).step_by(OBJECT_ALIGNMENT) {
-        let rest = tail.get(position..).unwrap_or_default();
-        if !rest.starts_with(&MAGIC) {
-            continue;
-        }
-        let whole = object::verify(rest).is_ok_and(|header| {
-            header.first_offset > seal.next_offset && writer_id.is_none_or(|writer_id| writer_id == header.writer_id)
-        });
-        if whole {
-            return Ok(Some((first + position) as u64));
-        }
-    }
-    Ok(None)
 }

@@ -77,8 +77,37 @@ impl Entry {
         }
     }
 
+    /// The entry of bytes that should hold objects and can't be read: the records up to `next_offset`, in `range` of
+    /// the segment. `None` if that is too much for one entry.
+    pub(super) fn damaged(
+        first_offset: u64,
+        next_offset: u64,
+        appended_us: u64,
+        range: std::ops::Range<usize>,
+    ) -> Option<Entry> {
+        let records = u32::try_from(next_offset.checked_sub(first_offset)?).ok()?;
+        let bytes = u32::try_from(range.len()).ok()?;
+        Some(Entry {
+            first_offset: U64::new(first_offset),
+            appended_us: U64::new(appended_us),
+            records: U32::new(records),
+            position: U32::new(u32::try_from(range.start).ok()?),
+            bytes: U32::new(bytes),
+            zero: U32::new(0),
+        })
+    }
+
     pub(super) fn first_offset(&self) -> u64 {
         self.first_offset.get()
+    }
+
+    pub(super) fn appended_us(&self) -> u64 {
+        self.appended_us.get()
+    }
+
+    /// Length of the object in bytes.
+    pub(super) fn bytes(&self) -> u64 {
+        u64::from(self.bytes.get())
     }
 
     /// Where the object lies in its segment, in bytes.

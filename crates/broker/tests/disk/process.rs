@@ -1,0 +1,118 @@
+//! What a killed process, a full disk and other limits of a process leave of a directory.
+
+use crate::stores::{WRITER_ID, assert_holds, at, bytes_of, object_of};
+use crate::support::{child, child_dir, files, small};
+use rawline_broker::Kind;
+use rawline_broker::store::disk::{DiskStore, Durability, Options};
+use rawline_broker::store::{CommitError, Store};
+use std::io::{BufRead, BufReader, Write};
+use std::process::{Command, Stdio};
+
+#[tokio::test]
+async fn a_kill_loses_nothing_acknowledged() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut acknowledged = 0;
+    for commits in [1, 7, 40, 100, 13] {
+        let mut child =
+            child("process::child_commits_until_killed", dir.path()).stdout(Stdio::piped()).spawn().unwrap();
+        let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map(Result::unwrap);
+        let next_of = |line: String| line.strip_prefix("acknowledged ")?.parse::<u64>().ok();
+        for _ in 0..commits {
+            acknowledged = lines.by_ref().find_map(next_of).unwrap();
+        }
+        child.kill().unwrap();
+        child.wait().unwrap();
+        // What it had answered before it died counts too.
+        acknowledged = lines.filter_map(next_of).last().unwrap_or(acknowledged);
+
+        let store = small(dir.path(), Durability::Fsync);
+        let listed = store.list("t", 0).await.unwrap();
+        let mut next = 0;
+        for listed in &listed {
+            assert_eq!(listed.first_offset, next);
+            let bytes = store.get("t", at(listed), 0..listed.bytes).await.unwrap();
+            let header = rawline_broker::object::verify(&bytes).unwrap();
+            next = header.next_offset();
+            assert_eq!(bytes, bytes_of(&object_of(listed.first_offset, 1, 3, 100, header.writer_id)));
+        }
+        assert!(next >= acknowledged, "{next} recovered, {acknowledged} acknowledged");
+    }
+    assert!(files(&dir.path().join("topics/t"), "seg").len() > 5);
+}
+
+#[tokio::test]
+#[ignore = "runs as a process of its own, started by another test"]
+async fn child_commits_until_killed() {
+    let Some(dir) = child_dir() else { return };
+    let store = small(&dir, Durability::Fsync);
+    let mut next = store.list("t", 0).await.unwrap().last().map_or(0, |listed| listed.known.unwrap().next_offset);
+    let writer_id = u64::from(std::process::id());
+    loop {
+        let object = object_of(next, 1, 3, 100, writer_id);
+        store.commit("t", object.clone()).await.unwrap();
+        next = object.header.next_offset();
+        // One write a line, straight to the pipe.
+        std::io::stdout().write_all(format!("acknowledged {next}\n").as_bytes()).unwrap();
+    }
+}
+
+#[tokio::test]
+async fn a_full_disk_passes() {
+    let dir = tempfile::tempdir().unwrap();
+    // A file system of its own, so small that it is soon full; needs user namespaces, which not every machine allows.
+    let mount = r#"mount -t tmpfs -o size=1m tmpfs "$RAWLINE_TEST_CHILD_DIR" || exit 77; exec "$0" "$@""#;
+    let child = child("process::child_fills_its_disk", dir.path());
+    let mut command = Command::new("unshare");
+    command.args(["--user", "--map-root-user", "--mount", "sh", "-c", mount]);
+    command.arg(child.get_program()).args(child.get_args());
+    command.env("RAWLINE_TEST_CHILD_DIR", dir.path());
+    let Ok(output) = command.output() else { return eprintln!("skipped: no unshare") };
+    let stdout = String::from_utf8_lossy(&output.stdout);
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    if output.status.code() == Some(77) || stderr.contains("unshare:") {
+        return eprintln!("skipped: no file system of its own: {stderr}");
+    }
+    assert!(output.status.success() && stdout.contains("the disk was full"), "{stdout}{stderr}");
+}
+
+#[tokio::test]
+#[ignore = "runs as a process of its own, started by another test"]
+async fn child_fills_its_disk() {
+    let Some(dir) = child_dir() else { return };
+    let options = Options { durability: Durability::Fsync, segment_bytes: 64 << 10 };
+    let store = DiskStore::open_with(&dir, options).unwrap();
+    let mut objects = Vec::new();
+    let mut next = 0;
+    let error = loop {
+        let object = object_of(next, 1, 3, 3000, WRITER_ID);
+        match store.commit("t", object.clone()).await {
+            Ok(_) => {}
+            Err(CommitError::Store(error)) => break error,
+            Err(error) => panic!("{error}"),
+        }
+        next = object.header.next_offset();
+        objects.push(object);
+        assert!(objects.len() < 1000, "the disk does not fill");
+    };
+    assert_eq!(error.kind, Kind::Wait, "{error}");
+    assert!(error.message.contains("free disk space"), "{error}");
+    assert!(objects.len() > 20);
+    assert_holds(&store, "t", &objects, "when full").await;
+    assert!(store.commit("t", object_of(next, 1, 3, 3000, WRITER_ID)).await.is_err(), "still full");
+
+    // A start with a full disk works, and so does reading.
+    drop(store);
+    let store = DiskStore::open_with(&dir, options).unwrap();
+    assert_holds(&store, "t", &objects, "opened when full").await;
+
+    let left = store.delete_before("t", next / 2).await.unwrap();
+    assert!(left > 0);
+    objects.retain(|object| object.header.first_offset >= left);
+    let object = object_of(next, 2, 2, 2000, WRITER_ID + 1);
+    store.commit("t", object.clone()).await.unwrap();
+    objects.push(object);
+    assert_holds(&store, "t", &objects, "after space was freed").await;
+    drop(store);
+    assert_holds(&DiskStore::open_with(&dir, options).unwrap(), "t", &objects, "opened again").await;
+    println!("the disk was full");
+}

@@ -1,0 +1,86 @@
+//! Directories with known content, and what damages or examines them.
+
+use crate::stores::{SEGMENT_BYTES, WRITER_ID, assert_holds, commit_some, object_of};
+use rawline_broker::object::Object;
+use rawline_broker::store::Store;
+use rawline_broker::store::disk::{DiskStore, Durability, Options};
+use std::fs::{self, File};
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// A topic of four objects in one segment that no broker has closed, and a place to put damaged copies of it.
+pub struct Unclosed {
+    pub segment: Vec<u8>,
+    pub objects: Vec<Object>,
+    /// Where the last object begins, and its end.
+    pub last: std::ops::Range<usize>,
+}
+
+impl Unclosed {
+    pub async fn new() -> Unclosed {
+        let dir = tempfile::tempdir().unwrap();
+        let store = small(dir.path(), Durability::Fsync);
+        let objects = commit_some(&store, "t", 4).await;
+        drop(store);
+        let lengths: Vec<_> = objects.iter().map(|object| object.header.object_bytes as usize).collect();
+        let end = lengths.iter().sum::<usize>();
+        let segment = fs::read(segment_file(dir.path(), 0)).unwrap();
+        assert_eq!(segment.len() as u64, SEGMENT_BYTES);
+        assert!(!dir.path().join("topics/t").join(format!("{:020}.idx", 0)).exists());
+        Unclosed { segment, objects, last: end - lengths[3]..end }
+    }
+
+    /// Opens a directory whose segment is `segment`; checks that it holds the first `whole` objects, that a commit
+    /// behind them works, and that all is there when opened again.
+    pub async fn check(&self, segment: &[u8], whole: usize, durability: Durability, what: &str) {
+        let dir = tempfile::tempdir().unwrap();
+        put_segment(dir.path(), 0, segment);
+        let mut objects = self.objects[..whole].to_vec();
+        let store = small(dir.path(), durability);
+        assert_holds(&store, "t", &objects, what).await;
+        let next = objects.last().map_or(0, |object| object.header.next_offset());
+        // From another run, and of another length than what it replaces.
+        let object = object_of(next, 1, 2, 33, WRITER_ID + 1);
+        store.commit("t", object.clone()).await.unwrap();
+        objects.push(object);
+        assert_holds(&store, "t", &objects, what).await;
+        drop(store);
+        assert_holds(&small(dir.path(), durability), "t", &objects, what).await;
+    }
+}
+
+/// A directory with short segments, so that a few objects fill several.
+pub fn small(dir: &Path, durability: Durability) -> DiskStore {
+    DiskStore::open_with(dir, Options { durability, segment_bytes: SEGMENT_BYTES }).unwrap()
+}
+
+pub fn segment_file(dir: &Path, first_offset: u64) -> PathBuf {
+    dir.join(format!("topics/t/{first_offset:020}.seg"))
+}
+
+pub fn put_segment(dir: &Path, first_offset: u64, bytes: &[u8]) {
+    fs::create_dir_all(dir.join("topics/t")).unwrap();
+    let file = File::create(segment_file(dir, first_offset)).unwrap();
+    file.write_all_at(bytes, 0).unwrap();
+}
+
+/// The files with this ending, in order.
+pub fn files(dir: &Path, ending: &str) -> Vec<PathBuf> {
+    let mut paths: Vec<_> = fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path()).collect();
+    paths.retain(|path| path.extension().is_some_and(|found| found == ending));
+    paths.sort();
+    paths
+}
+
+/// This test program again, running one of its ignored tests over `dir`.
+pub fn child(test: &str, dir: &Path) -> Command {
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    command.args(["--exact", test, "--ignored", "--nocapture"]);
+    command.env("RAWLINE_TEST_CHILD_DIR", dir);
+    command
+}
+
+pub fn child_dir() -> Option<PathBuf> {
+    std::env::var_os("RAWLINE_TEST_CHILD_DIR").map(PathBuf::from)
+}
