@@ -11,7 +11,7 @@ DATA ?= .rawline/data
 FEATURES := $(shell cat target/.features 2>/dev/null)
 
 .PHONY: help run test test-rust test-python test-java bench fuzz check check-java tools release full clean
-.PHONY: lab lab-quick lab-test lab-mine lab-report lab-build
+.PHONY: lab lab-quick lab-test lab-mine lab-report lab-build lab-generate
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -38,7 +38,7 @@ $(TOOLS)/versitygw:
 	@command -v go >/dev/null || { echo "the S3 server is built with Go: install Go 1.24 or newer, then run make again"; exit 1; }
 	GOBIN=$(TOOLS) go install github.com/versity/versitygw/cmd/versitygw@$(VERSITYGW_VERSION)
 
-test: test-rust test-python test-java lab-test ## Run every test: Rust, Python, Java, the laboratory; every store, a real S3 server included
+test: test-rust test-python test-java ## Run every test of the broker and its clients: Rust, Python, Java; every store, a real S3 server included
 
 test-rust: tools
 	$(CARGO) test --workspace --locked --features full
@@ -60,47 +60,57 @@ test-java: target/debug/rawline
 	@command -v mvn >/dev/null || { echo "the Java client is built with Maven: install Maven 3.8 and Java 17 or newer, then run make again"; exit 1; }
 	$(MAVEN) -f java/pom.xml install
 
-check: ## Formatting and lints
+check: lab-generate ## Formatting and lints
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets --locked --features full -- -D warnings
 	$(CARGO) clippy -p rawline-cli --locked -- -D warnings
 	$(CARGO) fmt --all --check --manifest-path lab/rust/Cargo.toml
-	$(CARGO) clippy --all-targets --locked --manifest-path lab/rust/Cargo.toml -- -D warnings
+	$(CARGO) clippy --all-targets $(LAB_CARGO) -- -D warnings
 
 check-java: ## Java: formatter and linter (mvn -f java/pom.xml spotless:apply formats)
 	$(MAVEN) -f java/pom.xml spotless:check checkstyle:check
 
-lab: lab-build ## Measure the wire formats in three languages: about 35 minutes; fills in docs/wire-formats.md
+# The laboratory has its own lock file and shares this repository's target directory. Its profiles are in lab/rust/Cargo.toml:
+# release for tests and quick runs, measured for what is published.
+LAB_CARGO := --locked --target-dir target --manifest-path lab/rust/Cargo.toml
+LAB_PROFILE ?= release
+
+lab: ## Measure the wire formats in three languages: about 35 minutes; updates docs/wire-formats.md
+	$(MAKE) lab-build LAB_PROFILE=measured
 	lab/run.sh full
 
-lab-quick: lab-build ## Two messages of the laboratory: about 3 minutes
+lab-quick: lab-build ## Run the laboratory on two messages: about 3 minutes once it is built
 	lab/run.sh quick
 
-lab-mine: ## Measure the formats on messages of your own: make lab-mine SAMPLE=messages.jsonl
-	@test -n "$(SAMPLE)" || { echo "say which messages: make lab-mine SAMPLE=messages.jsonl (a JSON object a line)"; exit 2; }
-	$(CARGO) build --release --locked --manifest-path lab/rust/Cargo.toml --package rawline-lab
+lab-test: lab-build ## Test the laboratory: every row in three languages, schema evolution, the report
+	@mkdir -p lab/out && : > lab/out/evolution.jsonl
+	lab/.venv/bin/python lab/cases/generate.py
+	$(CARGO) test --profile $(LAB_PROFILE) $(LAB_CARGO)
+	cd lab/python && ../.venv/bin/python -m pytest --quiet tests ../evolution/python ../cases
+	$(MAVEN) -f lab/java/pom.xml package
+	lab/.venv/bin/python lab/evolution/outcomes.py
+
+lab-mine: lab-generate ## Measure the formats on your own messages: make lab-mine SAMPLE=messages.jsonl
+	@test -n "$(SAMPLE)" || { echo "name the messages: make lab-mine SAMPLE=messages.jsonl (one JSON object per line)"; exit 2; }
+	$(CARGO) build --profile measured $(LAB_CARGO) --package rawline-lab
 	@mkdir -p lab/out
-	lab/rust/target/release/rawline-lab --sample "$(SAMPLE)" --output lab/out/mine.html
+	target/measured/rawline-lab --sample "$(SAMPLE)" --output lab/out/mine.html
 
-lab-report: ## The laboratory's page and document again, from the results that are there
-	$(CARGO) build --release --locked --manifest-path lab/rust/Cargo.toml --package lab-report
-	lab/rust/target/release/lab-report page
-	lab/rust/target/release/lab-report docs
+lab-report: ## Build the page lab/out/report.html and the tables of docs/wire-formats.md from the results in lab/out
+	$(CARGO) build --profile $(LAB_PROFILE) $(LAB_CARGO) --package lab-report
+	target/$(LAB_PROFILE)/lab-report page
+	target/$(LAB_PROFILE)/lab-report docs
 
-lab-build:
-	@lab/check.sh $(PYTHON)
-	$(CARGO) build --release --locked --manifest-path lab/rust/Cargo.toml
-	lab/python/setup.sh $(PYTHON)
-	$(MAVEN) -f java/pom.xml install -DskipTests -Dmaven.javadoc.skip
+lab-build: lab-generate
+	$(CARGO) build --profile $(LAB_PROFILE) $(LAB_CARGO)
+	PYTHON=$(PYTHON) lab/python/setup.sh
+	$(MAVEN) -f java/pom.xml install -Dmaven.test.skip -Dmaven.javadoc.skip
 	$(MAVEN) -f lab/java/pom.xml package -DskipTests
 
-# The cases' files are the tests' messages.
-lab-test: lab-build
-	$(PYTHON) lab/cases/generate.py
-	$(CARGO) test --release --locked --manifest-path lab/rust/Cargo.toml
-	cd lab/python && ../.venv/bin/python -m pytest --quiet
-	$(MAVEN) -f lab/java/pom.xml package
-	lab/evolution/run.sh
+# The code that the formats' compilers make of lab/schemas; does nothing if no schema changed.
+lab-generate:
+	@lab/check.sh $(PYTHON)
+	PYTHON=$(PYTHON) lab/schemas/generate.sh
 
 bench: release ## A short benchmark: write, read, latency, and what the machine can do
 	target/release/rawline bench limits
@@ -114,4 +124,4 @@ fuzz: ## Fuzz every driver for a minute each (needs a nightly toolchain and carg
 
 clean: ## Remove what was built and the data of `make run`
 	$(CARGO) clean
-	rm -rf .rawline .tools java/target lab/out lab/.tools lab/.venv lab/rust/target lab/java/target lab/evolution/*/target
+	rm -rf .rawline .tools java/target lab/out lab/generated lab/.tools lab/.venv lab/java/target

@@ -1,7 +1,7 @@
 #!/bin/sh
-# Says which of the tools that build the laboratory are missing or too old, and what to do about it.
+# Reports which of the tools that build the laboratory are missing or too old, and how to install them.
 #
-#   lab/check.sh [PYTHON]      PYTHON is the interpreter to measure, python3 if none is given
+#   lab/check.sh [PYTHON]      PYTHON is the interpreter to measure, python3 by default
 set -u
 python="${1:-python3}"
 missing=0
@@ -11,23 +11,23 @@ lacks() {
   missing=1
 }
 
-command -v cargo >/dev/null || lacks "Rust 1.95 or newer, and there is no cargo: install it by rustup"
-command -v cc >/dev/null || lacks "a C compiler, for zstd: apt-get install build-essential, or your system's like"
+command -v cargo >/dev/null || lacks "Rust 1.95 or newer: install it with rustup"
+command -v cc >/dev/null || lacks "a C compiler, for zstd: apt-get install build-essential, or your system's equivalent"
 
 if ! command -v "$python" >/dev/null; then
-  lacks "Python 3.11 or newer, and \"$python\" is none: make lab PYTHON=python3.11"
+  lacks "Python 3.11 or newer; \"$python\" does not exist: make lab PYTHON=python3.11"
 elif ! "$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then
-  lacks "Python 3.11 or newer, and \"$python\" is $("$python" --version 2>&1): make lab PYTHON=python3.11"
+  lacks "Python 3.11 or newer; \"$python\" is $("$python" --version 2>&1): make lab PYTHON=python3.11"
 elif ! "$python" -c 'import ensurepip, venv' 2>/dev/null; then
-  lacks "Python's venv, which this system packs by itself: apt-get install python3-venv"
+  lacks "Python's venv, a package of its own on this system: apt-get install python3-venv"
 fi
 
 java_version=$(java -version 2>&1 | sed -n 's/.*version "\([0-9]*\).*/\1/p')
 if [ -z "$java_version" ] || ! command -v javac >/dev/null; then
-  lacks "a JDK 17 or newer (java and javac): apt-get install openjdk-17-jdk-headless, or your system's like"
+  lacks "a JDK 17 or newer (java and javac): apt-get install openjdk-17-jdk-headless, or your system's equivalent"
 elif [ "$java_version" -lt 17 ]; then
   lacks "a JDK 17 or newer; this java is $java_version: set PATH and JAVA_HOME to the newer one"
 fi
-command -v mvn >/dev/null || lacks "Maven: apt-get install maven, or your system's like"
+command -v mvn >/dev/null || lacks "Maven: apt-get install maven, or your system's equivalent"
 
 exit $missing

@@ -1,11 +1,12 @@
 #!/bin/sh
-# One run of the laboratory: writes the messages, checks that the languages read each other, measures, makes the page.
+# One run of the laboratory: generates the messages, checks that the languages read each other, measures, builds the page.
 #
-#   lab/run.sh quick     two messages at their base size, about 3 minutes once it is built; the page is lab/out/report.html
-#   lab/run.sh full      everything, about 35 minutes; fills in docs/wire-formats.md, and puts page and raw results beside it
+#   lab/run.sh quick     two messages at their base size, about 3 minutes once it is built
+#   lab/run.sh full      everything, about 35 minutes; also updates docs/wire-formats.md
 #
-# What is measured must be built: `make lab-build`. Leave the machine alone meanwhile. Every figure is appended to
-# lab/out/results.jsonl when it is had (Python's at its end), so that a run that is broken off has lost none of them.
+# The page is lab/out/report.html. Build first: `make lab-build`, for a full run with LAB_PROFILE=measured. Leave the machine
+# alone during a full run. Every figure is appended to lab/out/results.jsonl as soon as it is measured (Python's at the end of
+# Python), so an interrupted run loses none of them.
 set -eu
 case "${1:-}" in
   quick | full) ;;
@@ -20,29 +21,32 @@ case "${1:-}" in
 esac
 cd "$(dirname "$0")/.."
 
-for built in lab/rust/target/release/lab-rust lab/rust/target/release/lab-report lab/java/target/lab-java.jar lab/.venv/bin/python; do
-  [ -e "$built" ] || { echo "lab/run.sh: $built is not built yet: make lab-build" >&2; exit 1; }
+# What is published is built with link-time optimization; a quick run is not.
+if [ "$1" = full ]; then profile=measured; else profile=release; fi
+binaries=target/$profile
+for built in "$binaries/lab-rust" "$binaries/lab-report" lab/java/target/lab-java.jar lab/.venv/bin/python; do
+  [ -e "$built" ] || { echo "lab/run.sh: $built does not exist: make lab-build LAB_PROFILE=$profile" >&2; exit 1; }
 done
-command -v java >/dev/null || { echo "lab/run.sh: there is no java: install a JDK 17, and then make lab-build" >&2; exit 1; }
+command -v java >/dev/null || { echo "lab/run.sh: java is not on the PATH: install a JDK 17, then run make lab-build" >&2; exit 1; }
 
 LAB_RUN=$(date -u +%Y%m%dT%H%M%SZ)
 LAB_COMMIT=$(git rev-parse --short=12 HEAD 2>/dev/null || echo unknown)
-# Figures of code that is in no commit must not bear one's name.
+# Figures of uncommitted code must not be attributed to a commit.
 [ "$LAB_COMMIT" = unknown ] || git diff --quiet HEAD -- crates python java lab || LAB_COMMIT=$LAB_COMMIT-changed
 export LAB_RUN LAB_COMMIT
 
-rust() { lab/rust/target/release/lab-rust "$@"; }
+rust() { "$binaries/lab-rust" "$@"; }
 java_() { java -jar lab/java/target/lab-java.jar "$@"; }
 python() { (cd lab/python && ../.venv/bin/python -m lab "$@"); }
-report() { lab/rust/target/release/lab-report "$@"; }
+report() { "$binaries/lab-report" "$@"; }
 step() { printf '\n== %s  %s\n' "$(date +%H:%M:%S)" "$*" >&2; }
 
-# The sizes come last and say that a run is whole; the report takes one that is not only where it is named.
+# The sizes come last and mark a run as complete. The report shows an incomplete run only if it is named.
 whole=no
 ended() {
   code=$?
-  [ $whole = yes ] || printf '\nlab/run.sh: broken off. What was measured is in lab/out/results.jsonl; to see it:\n  %s\n' \
-    "lab/rust/target/release/lab-report page --run $LAB_RUN" >&2
+  [ $whole = yes ] || printf '\nlab/run.sh: interrupted. What was measured is in lab/out/results.jsonl; to see it:\n  %s\n' \
+    "$binaries/lab-report page --run $LAB_RUN" >&2
   exit $code
 }
 trap ended EXIT
@@ -72,9 +76,6 @@ whole=yes
 if [ "$1" = full ]; then
   report page
   report docs
-  cp lab/out/report.html docs/wire-formats/
-  gzip -9nc lab/out/conformance.jsonl >docs/wire-formats/conformance.jsonl.gz
-  grep -F "\"$LAB_RUN\"" lab/out/results.jsonl | gzip -9nc >docs/wire-formats/results.jsonl.gz
 else
   report page --run "$LAB_RUN"
 fi

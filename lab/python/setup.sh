@@ -1,31 +1,44 @@
 #!/bin/sh
-# Makes lab/.venv and puts into it what the Python side of the laboratory needs, the rawline package of this repository included.
+# Creates lab/.venv with what the Python side of the laboratory needs, including this repository's rawline package.
 #
-#   lab/python/setup.sh [PYTHON]      PYTHON is the interpreter to measure (3.11 or newer), python3 if none is given
+#   lab/python/setup.sh [PYTHON]       PYTHON is the interpreter to measure (3.11 or newer), python3 by default
+#   lab/python/setup.sh --libraries    only the pinned libraries and tools, without the rawline package
 #
-# Does nothing where nothing has changed since the last time. Needs Rust for the package.
+# Does nothing if nothing has changed since the last time. The package needs Rust.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 venv="$here/../.venv"
 package="$here/../../python"
-
-stamp="$venv/.stamp"
-now=$(cat "$here/requirements.txt" "$here/../../Cargo.lock"; find "$package" "$package/../crates" -type f \
-  \( -name '*.py' -o -name '*.pyi' -o -name '*.rs' -o -name '*.toml' \) -not -path '*/target/*' -not -path '*/.venv/*' -print0 |
-  sort -z | xargs -0 cat | cksum)
-if [ -x "$venv/bin/python" ] && [ -f "$stamp" ] && [ "$now" = "$(cat "$stamp")" ]; then
-  exit 0
+libraries_only=no
+if [ "${1:-}" = --libraries ]; then
+  libraries_only=yes
+  shift
 fi
+python="${1:-${PYTHON:-python3}}"
 
 failed() {
   printf 'lab/python/setup.sh: %s\n' "$*" >&2
   exit 1
 }
-"${1:-python3}" -c 'import sys; sys.exit(sys.version_info < (3, 11))' ||
-  failed "the laboratory needs Python 3.11 or newer: make lab PYTHON=python3.11"
-[ -x "$venv/bin/python" ] || "${1:-python3}" -m venv "$venv" || failed "no $venv; apt-get install python3-venv may help"
+is_current() { [ -f "$venv/$1" ] && [ "$2" = "$(cat "$venv/$1")" ]; }
 install() { "$venv/bin/python" -m pip install --quiet --disable-pip-version-check "$@"; }
-install --requirement "$here/requirements.txt" ||
-  failed "pip could not install lab/python/requirements.txt; the first time it needs the network"
-install --force-reinstall --no-deps "$package" || failed "the package in python/ could not be built; it needs Rust, and Maturin of the network"
-printf '%s\n' "$now" >"$stamp"
+
+libraries=$(cksum <"$here/requirements.txt")
+if ! is_current .libraries "$libraries"; then
+  "$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' ||
+    failed "the laboratory needs Python 3.11 or newer: make lab PYTHON=python3.11"
+  [ -x "$venv/bin/python" ] || "$python" -m venv "$venv" || failed "cannot create $venv: try apt-get install python3-venv"
+  install --requirement "$here/requirements.txt" ||
+    failed "pip could not install lab/python/requirements.txt; the first time it needs the network"
+  printf '%s\n' "$libraries" >"$venv/.libraries"
+fi
+[ $libraries_only = no ] || exit 0
+
+sources=$(cat "$here/../../Cargo.lock"; find "$package" "$package/../crates" -type f \
+  \( -name '*.py' -o -name '*.pyi' -o -name '*.rs' -o -name '*.toml' \) -not -path '*/target/*' -not -path '*/.venv/*' -print0 |
+  sort -z | xargs -0 cat | cksum)
+sources=$(printf '%s %s\n' "$libraries" "$sources")
+is_current .package "$sources" && exit 0
+install --force-reinstall --no-deps "$package" ||
+  failed "the package in python/ could not be built; it needs Rust, and the first time the network for Maturin"
+printf '%s\n' "$sources" >"$venv/.package"

@@ -7,6 +7,7 @@ LAB = PYTHON.parent
 CASES = LAB / "cases"
 SCHEMAS = LAB / "schemas"
 OUT = LAB / "out"
+FLATBUFFERS = LAB / "generated" / "python"
 MESSAGES = OUT / "cases"
 WIRE = OUT / "wire"
 GENERATED = OUT / "python"

@@ -6,7 +6,7 @@ import sys
 import flatbuffers
 
 from lab.case import Case, Field, Record
-from lab.places import PYTHON, Missing
+from lab.places import FLATBUFFERS, Missing
 from lab.row import Codec, Row
 from lab.source import Style, build, compiled, read
 
@@ -145,12 +145,11 @@ def _codec(case: Case, numpy: bool) -> Codec:
 
 
 def _generated():
-    """The module that flatc made."""
-    folder = PYTHON / "generated"
-    if not (folder / "cases_generated.py").exists():
-        raise Missing(f"{folder / 'cases_generated.py'} is not there: flatc makes it of lab/schemas/cases.fbs, see lab/schemas")
-    if str(folder) not in sys.path:
-        sys.path.append(str(folder))
+    """The module that flatc generates."""
+    if not (FLATBUFFERS / "cases_generated.py").exists():
+        raise Missing(f"{FLATBUFFERS / 'cases_generated.py'} does not exist: run make lab-generate")
+    if str(FLATBUFFERS) not in sys.path:
+        sys.path.append(str(FLATBUFFERS))
     return importlib.import_module("cases_generated")
 
 

@@ -6,7 +6,7 @@ use flatbuffers::{FlatBufferBuilder, Follow, ForwardsUOffset, Vector, Verifiable
 use crate::cases::plain::{Customer, Doubles, Line, Measurement, Order, PingPong, Shipping, Strings, Zeek};
 use crate::cases::{Message, Sum};
 use crate::codec::{Codec, Operation, Row, Used, as_wrapped, plain_messages, wraps};
-use crate::generated_flat::flat;
+use crate::generated::flatbuffers::flat;
 
 /// Written by the generated `create` functions with a builder that is kept, read after a check of all of the bytes.
 pub struct Flat {

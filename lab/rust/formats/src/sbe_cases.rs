@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use anyhow::{Result, ensure};
-use rawline_lab_sbe::boolean_type::BooleanType;
-use rawline_lab_sbe::message_header_codec::{self, MessageHeaderDecoder};
-use rawline_lab_sbe::{
+use crate::generated::sbe::boolean_type::BooleanType;
+use crate::generated::sbe::message_header_codec::{self, MessageHeaderDecoder};
+use crate::generated::sbe::{
     Encoder, ReadBuf, WriteBuf, doubles_codec, measurement_codec, order_codec, ping_pong_codec, strings_codec,
     zeek_codec,
 };

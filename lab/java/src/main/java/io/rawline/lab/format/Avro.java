@@ -22,7 +22,6 @@ import org.apache.avro.io.DatumReader;
 import org.apache.avro.io.DatumWriter;
 import org.apache.avro.io.DecoderFactory;
 import org.apache.avro.io.EncoderFactory;
-import org.apache.avro.specific.SpecificData;
 import org.apache.avro.specific.SpecificDatumReader;
 import org.apache.avro.specific.SpecificDatumWriter;
 import org.apache.avro.util.Utf8;
@@ -41,8 +40,8 @@ public final class Avro {
     /** Specific records hold Strings, as in the published comparison; generic ones Utf8, which is Avro's default and can be reused. */
     public static List<RowKind> rows() {
         return List.of(
-                row("", kase -> new Records(kase, specificSchema(kase), AvroRecords.readOf(kase))),
-                row("reused", kase -> new ReusedRecords(kase, specificSchema(kase), AvroRecords.readOf(kase))),
+                row("", kase -> new Records(kase, specificSchema(kase), AvroCases.readOf(kase))),
+                row("reused", kase -> new ReusedRecords(kase, specificSchema(kase), AvroCases.readOf(kase))),
                 row("generic", kase -> new Records(kase, genericSchema(kase), Avro::readGeneric)),
                 row("generic-reused", kase -> new ReusedRecords(kase, genericSchema(kase), Avro::readGeneric)));
     }

@@ -1,14 +1,11 @@
 /* Avro records of plain objects and back, and how an application reads the generated ones. */
 package io.rawline.lab.format;
 
-import io.rawline.lab.Case;
-import io.rawline.lab.message.Check;
 import io.rawline.lab.message.Order;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.function.ToLongFunction;
 import org.apache.avro.Schema;
 import org.apache.avro.generic.GenericData;
 import org.apache.avro.generic.IndexedRecord;
@@ -97,61 +94,5 @@ final class AvroRecords {
             return plain;
         }
         return value;
-    }
-
-    /** Reads every field of the case's generated record by its getters. */
-    static ToLongFunction<IndexedRecord> readOf(Case kase) {
-        return switch (kase) {
-            case PINGPONG -> record -> read((rawline.lab.PingPong) record);
-            case DOUBLES -> record -> read((rawline.lab.Doubles) record);
-            case STRINGS -> record -> read((rawline.lab.Strings) record);
-            case ZEEK -> record -> read((rawline.lab.Zeek) record);
-            case MEASUREMENT -> record -> read((rawline.Measurement) record);
-            case ORDER -> record -> read((rawline.lab.Order) record);
-        };
-    }
-
-    private static long read(rawline.lab.PingPong m) {
-        return m.getId() + m.getVersion() + Check.of(m.getMessage()) + Check.of(m.getIsImportant()) + Check.of(m.getNames())
-                + Check.of(m.getInts()) + Check.of(m.getDoubles());
-    }
-
-    private static long read(rawline.lab.Doubles m) {
-        return Check.of(m.getSingle1()) + Check.of(m.getSingle2()) + Check.of(m.getSingle3()) + Check.of(m.getSingle4()) + Check.of(m.getSingle5())
-                + Check.of(m.getList());
-    }
-
-    private static long read(rawline.lab.Strings m) {
-        return Check.of(m.getString1()) + Check.of(m.getString2()) + Check.of(m.getString3()) + Check.of(m.getString4()) + Check.of(m.getString5())
-                + Check.of(m.getNames());
-    }
-
-    private static long read(rawline.lab.Zeek m) {
-        return m.getTs() + Check.of(m.getUid()) + Check.of(m.getOrigH()) + m.getOrigP() + Check.of(m.getRespH()) + m.getRespP()
-                + Check.of(m.getProto())
-                + m.getTransId() + Check.of(m.getRtt()) + Check.of(m.getQuery()) + m.getQclass() + Check.of(m.getQclassName()) + m.getQtype()
-                + Check.of(m.getQtypeName()) + m.getRcode() + Check.of(m.getRcodeName()) + Check.of(m.getAa()) + Check.of(m.getTc())
-                + Check.of(m.getRd())
-                + Check.of(m.getRa()) + m.getZ() + Check.of(m.getAnswers()) + Check.of(m.getTtls()) + Check.of(m.getRejected());
-    }
-
-    private static long read(rawline.Measurement m) {
-        return Check.of(m.getMetric()) + Check.of(m.getTags()) + m.getLogtime() + m.getValue();
-    }
-
-    private static long read(rawline.lab.Order m) {
-        rawline.lab.Customer customer = m.getCustomer();
-        long check = m.getId() + m.getPlacedAt() + Check.of(m.getCurrency()) + customer.getId() + Check.of(customer.getName())
-                + Check.of(customer.getEmail()) + Check.of(m.getNote()) + m.getTotalCents();
-        rawline.lab.Shipping shipping = m.getShipping();
-        if (shipping != null) {
-            check += Check.of(shipping.getStreet()) + Check.of(shipping.getCity()) + Check.of(shipping.getPostcode())
-                    + Check.of(shipping.getCountry());
-        }
-        for (rawline.lab.Line line : m.getLines()) {
-            check += Check.of(line.getSku()) + Check.of(line.getDescription()) + line.getQuantity() + line.getUnitPriceCents()
-                    + Check.of(line.getDiscount());
-        }
-        return check;
     }
 }

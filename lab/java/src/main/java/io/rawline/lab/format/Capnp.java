@@ -5,12 +5,15 @@ import io.rawline.lab.Case;
 import io.rawline.lab.Row;
 import io.rawline.lab.RowKind;
 import io.rawline.lab.Versions;
+import io.rawline.lab.capnp.Cases;
 import io.rawline.lab.message.Check;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.function.Function;
 import org.capnproto.ArrayInputStream;
 import org.capnproto.ArrayOutputStream;
@@ -22,6 +25,7 @@ import org.capnproto.PrimitiveList;
 import org.capnproto.Serialize;
 import org.capnproto.SerializePacked;
 import org.capnproto.Text;
+import org.capnproto.StructList;
 import org.capnproto.TextList;
 
 /** A builder a message, written to a channel over a buffer that is kept. */
@@ -31,8 +35,8 @@ public final class Capnp {
     /** A builder starts with 8 KiB of new zeros. Keeping that segment and clearing it was measured, and takes longer. */
     public static List<RowKind> rows() {
         return List.of(
-                row("", kase -> new Messages<>(CapnpMessages.of(kase), false)),
-                row("packed", kase -> new Messages<>(CapnpMessages.of(kase), true)));
+                row("", kase -> new Messages<>(CapnpCases.of(kase), false)),
+                row("packed", kase -> new Messages<>(CapnpCases.of(kase), true)));
     }
 
     private static RowKind row(String variant, Function<Case, Row<?, ?>> opener) {
@@ -59,6 +63,27 @@ public final class Capnp {
             }
         }
 
+        static void write(int[] from, PrimitiveList.Int.Builder to) {
+            for (int i = 0; i < from.length; i++) {
+                to.set(i, from[i]);
+            }
+        }
+
+        static void write(double[] from, PrimitiveList.Double.Builder to) {
+            for (int i = 0; i < from.length; i++) {
+                to.set(i, from[i]);
+            }
+        }
+
+        static void write(Map<String, String> from, StructList.Builder<Cases.Tag.Builder> to) {
+            int i = 0;
+            for (Map.Entry<String, String> entry : from.entrySet()) {
+                Cases.Tag.Builder tag = to.get(i++);
+                tag.setKey(entry.getKey());
+                tag.setValue(entry.getValue());
+            }
+        }
+
         static List<String> plain(TextList.Reader from) {
             List<String> list = new ArrayList<>(from.size());
             for (int i = 0, size = from.size(); i < size; i++) {
@@ -73,6 +98,38 @@ public final class Capnp {
                 list[i] = from.get(i);
             }
             return list;
+        }
+
+        static int[] plain(PrimitiveList.Int.Reader from) {
+            int[] list = new int[from.size()];
+            for (int i = 0; i < list.length; i++) {
+                list[i] = from.get(i);
+            }
+            return list;
+        }
+
+        static Map<String, String> plain(StructList.Reader<Cases.Tag.Reader> from) {
+            Map<String, String> map = new LinkedHashMap<>();
+            for (Cases.Tag.Reader tag : from) {
+                map.put(tag.getKey().toString(), tag.getValue().toString());
+            }
+            return map;
+        }
+
+        static long check(StructList.Reader<Cases.Tag.Reader> tags) {
+            long check = 0;
+            for (Cases.Tag.Reader tag : tags) {
+                check += check(tag.getKey()) + check(tag.getValue());
+            }
+            return check;
+        }
+
+        static long check(PrimitiveList.Int.Reader list) {
+            long check = 0;
+            for (int i = 0, size = list.size(); i < size; i++) {
+                check += list.get(i);
+            }
+            return check;
         }
 
         /** Of the text's bytes, where they lie. */

@@ -10,6 +10,10 @@ import io.rawline.lab.message.Message;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.util.List;
+import org.msgpack.core.MessagePacker;
+import java.util.Map;
+import java.util.LinkedHashMap;
+import java.util.ArrayList;
 import org.msgpack.core.MessageBufferPacker;
 import org.msgpack.core.MessagePack;
 import org.msgpack.core.MessageUnpacker;
@@ -23,8 +27,8 @@ public final class MsgPack {
     public static List<RowKind> rows() {
         return List.of(
                 new RowKind("msgpack", "jackson-dataformat-msgpack", Versions.of("msgpack"), "", kase -> new Jackson(new MessagePackMapper(), kase)),
-                new RowKind("msgpack", "msgpack-core", Versions.of("msgpack"), "", kase -> new Core<>(MsgPackFields.of(kase), kase)),
-                new RowKind("msgpack", "msgpack-core", Versions.of("msgpack"), "reused", kase -> new ReusedCore<>(MsgPackFields.of(kase), kase)),
+                new RowKind("msgpack", "msgpack-core", Versions.of("msgpack"), "", kase -> new Core<>(MsgPackCases.of(kase), kase)),
+                new RowKind("msgpack", "msgpack-core", Versions.of("msgpack"), "reused", kase -> new ReusedCore<>(MsgPackCases.of(kase), kase)),
                 new RowKind("msgpack-array", "jackson-dataformat-msgpack", Versions.of("msgpack"), "",
                         kase -> new JacksonArray(new MessagePackMapper(), kase)));
     }
@@ -71,10 +75,10 @@ public final class MsgPack {
 
     /** As in its documentation: a packer and an unpacker a message. */
     private static class Core<M extends Message> implements PlainRow<M> {
-        final MsgPackFields<M> fields;
+        final Fields<M> fields;
         private final Case kase;
 
-        Core(MsgPackFields<M> fields, Case kase) {
+        Core(Fields<M> fields, Case kase) {
             this.fields = fields;
             this.kase = kase;
         }
@@ -134,7 +138,7 @@ public final class MsgPack {
         private final MessageUnpacker unpacker = MessagePack.newDefaultUnpacker(new byte[0]);
         private final ArrayBufferInput input = new ArrayBufferInput(new byte[0]);
 
-        ReusedCore(MsgPackFields<M> fields, Case kase) {
+        ReusedCore(Fields<M> fields, Case kase) {
             super(fields, kase);
         }
 
@@ -164,6 +168,77 @@ public final class MsgPack {
             input.reset(bytes);
             unpacker.reset(input);
             return unpacker;
+        }
+    }
+
+    /** A case's fields, written and read by hand as maps of names. */
+    abstract static class Fields<M extends Message> {
+        abstract void write(M message, MessagePacker out) throws IOException;
+
+        /** Fields may come in any order; unknown ones are skipped. */
+        abstract M read(MessageUnpacker in) throws IOException;
+
+        static void write(List<String> list, MessagePacker out) throws IOException {
+            out.packArrayHeader(list.size());
+            for (String element : list) {
+                out.packString(element);
+            }
+        }
+
+        static void write(int[] list, MessagePacker out) throws IOException {
+            out.packArrayHeader(list.length);
+            for (int element : list) {
+                out.packInt(element);
+            }
+        }
+
+        static void write(double[] list, MessagePacker out) throws IOException {
+            out.packArrayHeader(list.length);
+            for (double element : list) {
+                out.packDouble(element);
+            }
+        }
+
+        static void write(Map<String, String> map, MessagePacker out) throws IOException {
+            out.packMapHeader(map.size());
+            for (Map.Entry<String, String> entry : map.entrySet()) {
+                out.packString(entry.getKey());
+                out.packString(entry.getValue());
+            }
+        }
+
+        static List<String> texts(MessageUnpacker in) throws IOException {
+            int size = in.unpackArrayHeader();
+            List<String> list = new ArrayList<>(size);
+            for (int i = 0; i < size; i++) {
+                list.add(in.unpackString());
+            }
+            return list;
+        }
+
+        static int[] ints(MessageUnpacker in) throws IOException {
+            int[] list = new int[in.unpackArrayHeader()];
+            for (int i = 0; i < list.length; i++) {
+                list[i] = in.unpackInt();
+            }
+            return list;
+        }
+
+        static double[] doubles(MessageUnpacker in) throws IOException {
+            double[] list = new double[in.unpackArrayHeader()];
+            for (int i = 0; i < list.length; i++) {
+                list[i] = in.unpackDouble();
+            }
+            return list;
+        }
+
+        static Map<String, String> map(MessageUnpacker in) throws IOException {
+            Map<String, String> map = new LinkedHashMap<>();
+            for (int left = in.unpackMapHeader(); left > 0; left--) {
+                String key = in.unpackString();
+                map.put(key, in.unpackString());
+            }
+            return map;
         }
     }
 }

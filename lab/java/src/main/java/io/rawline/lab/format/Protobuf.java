@@ -27,14 +27,14 @@ public final class Protobuf {
     }
 
     private abstract static class Messages<E> implements Row<E, MessageLite> {
-        final ProtobufMessages<MessageLite, Object> messages;
+        final Cases<MessageLite, Object> messages;
         private final Parser<? extends MessageLite> parser;
         private final int[] fieldNumbers;
         private final boolean isDouble;
 
         @SuppressWarnings("unchecked")
         Messages(Case kase) {
-            messages = (ProtobufMessages<MessageLite, Object>) ProtobufMessages.of(kase);
+            messages = (Cases<MessageLite, Object>) ProtobufCases.of(kase);
             parser = messages.parser();
             isDouble = kase == Case.DOUBLES;
             fieldNumbers = switch (kase) {
@@ -109,5 +109,16 @@ public final class Protobuf {
         public Object encode(MessageLite message) {
             return message.toByteArray();
         }
+    }
+
+    /** @param <P> the generated class, @param <M> the case's plain object */
+    abstract static class Cases<P extends MessageLite, M> {
+        abstract Parser<P> parser();
+
+        abstract P build(M message);
+
+        abstract M plain(P message);
+
+        abstract long read(P message);
     }
 }

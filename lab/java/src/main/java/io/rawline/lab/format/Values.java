@@ -1,7 +1,6 @@
 /* Rawline's own values: tables with names, and lists by position. */
 package io.rawline.lab.format;
 
-import io.rawline.lab.Case;
 import io.rawline.lab.Row;
 import io.rawline.lab.RowKind;
 import io.rawline.lab.Versions;
@@ -18,6 +17,7 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.function.Supplier;
 
 /** Writer, reader and decoder are kept, as their documentation advises. In a table what is absent is left out; in a list it is none. */
 public final class Values {
@@ -25,19 +25,8 @@ public final class Values {
 
     public static List<RowKind> rows() {
         return List.of(
-                new RowKind("values", "rawline", Versions.of("rawline"), "", kase -> open(kase, true)),
-                new RowKind("values-list", "rawline", Versions.of("rawline"), "", kase -> open(kase, false)));
-    }
-
-    private static Row<?, ?> open(Case kase, boolean table) {
-        return switch (kase) {
-            case PINGPONG -> new ValuesFlat.PingPongs(table);
-            case DOUBLES -> new ValuesFlat.DoublesS(table);
-            case STRINGS -> new ValuesFlat.StringsS(table);
-            case ZEEK -> new ValuesZeek(table);
-            case MEASUREMENT -> new ValuesFlat.Measurements(table);
-            case ORDER -> new ValuesOrder(table);
-        };
+                new RowKind("values", "rawline", Versions.of("rawline"), "", kase -> ValuesCases.of(kase, true)),
+                new RowKind("values-list", "rawline", Versions.of("rawline"), "", kase -> ValuesCases.of(kase, false)));
     }
 
     /** A case in either form. */
@@ -193,6 +182,15 @@ public final class Values {
             double[] list = new double[in.list()];
             for (int i = 0; i < list.length; i++) {
                 list[i] = in.real();
+            }
+            return list;
+        }
+
+        final <E> List<E> list(Supplier<E> element) {
+            int size = in.list();
+            List<E> list = new ArrayList<>(size);
+            for (int i = 0; i < size; i++) {
+                list.add(element.get());
             }
             return list;
         }
