@@ -7,8 +7,6 @@ mod arrows;
 mod ids;
 mod support;
 
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::cell::Cell;
 use std::collections::HashSet;
 use std::sync::Arc;
 
@@ -19,33 +17,8 @@ use arrow_schema::DataType;
 use arrows::{same_row, text, validate};
 use ids::Ids;
 use rawline_avro::{ColumnDecoder, ColumnEncoder, Encoded, FaultKind, Limits, Plan, RowBuffer, StringAs, StringIds};
+use rawline_testkit::allocator::{Counting, allocations_of};
 use support::{MEASUREMENT, measurement, plan, schema};
-
-struct Counting;
-
-thread_local! {
-    static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
-}
-
-// SAFETY: hands every call on to the system's allocator unchanged; counting touches no memory of the caller's.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        ALLOCATIONS.with(|count| count.set(count.get() + 1));
-        // SAFETY: the caller's promise is the system allocator's condition.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        ALLOCATIONS.with(|count| count.set(count.get() + 1));
-        // SAFETY: as above.
-        unsafe { System.realloc(pointer, layout, size) }
-    }
-
-    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        // SAFETY: as above.
-        unsafe { System.dealloc(pointer, layout) }
-    }
-}
 
 #[global_allocator]
 static COUNTING: Counting = Counting;
@@ -84,13 +57,12 @@ fn messages_allocate_nothing_after_the_first_batch() {
         let messages = || (0..1000).flat_map(|_| [&message[..], &long]);
         decoder.append_batch(messages());
         drop(decoder.finish());
-        let before = ALLOCATIONS.get();
-        assert_eq!(decoder.append_batch(messages()).rows, 2000);
-        assert_eq!(ALLOCATIONS.get() - before, 0);
+        let (appended, allocations) = allocations_of(|| decoder.append_batch(messages()));
+        assert_eq!((appended.rows, allocations), (2000, 0));
         // A batch takes as many allocations as it has buffers, however many rows.
-        let before = ALLOCATIONS.get();
-        assert_eq!(decoder.finish().num_rows(), 2000);
-        assert!(ALLOCATIONS.get() - before < 100);
+        let (batch, allocations) = allocations_of(|| decoder.finish());
+        assert_eq!(batch.num_rows(), 2000);
+        assert!(allocations < 100, "{allocations}");
     }
 }
 

@@ -4,33 +4,12 @@
 
 mod support;
 
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::cell::Cell;
 use std::collections::hash_map::RandomState;
 use std::hash::BuildHasher;
 
 use rawline_avro::RowBuffer;
+use rawline_testkit::allocator::{Counting, allocations_of};
 use support::{MEASUREMENT, measurement, plan};
-
-thread_local! {
-    static ALLOCATIONS: Cell<usize> = const { Cell::new(0) };
-}
-
-struct Counting;
-
-// SAFETY: every call is the system's; counting touches nothing but a thread's own number.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        ALLOCATIONS.set(ALLOCATIONS.get() + 1);
-        // SAFETY: as the caller promises.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
-        // SAFETY: as the caller promises.
-        unsafe { System.dealloc(memory, layout) }
-    }
-}
 
 #[global_allocator]
 static COUNTING: Counting = Counting;
@@ -45,15 +24,16 @@ fn rows_of_several_plans_share_one_buffer() {
     let hasher = RandomState::new();
     let mut sum = 0;
     for round in 0..100 {
-        let before = ALLOCATIONS.get();
-        for plan in &plans {
-            let row = plan.row(&mut buffer, &message).unwrap();
-            for (_, field) in row.datum().fields() {
-                sum ^= hasher.hash_one(field.as_str());
-                field.entries().for_each(|(key, value)| sum ^= hasher.hash_one((key, value.as_str())));
+        let ((), allocations) = allocations_of(|| {
+            for plan in &plans {
+                let row = plan.row(&mut buffer, &message).unwrap();
+                for (_, field) in row.datum().fields() {
+                    sum ^= hasher.hash_one(field.as_str());
+                    field.entries().for_each(|(key, value)| sum ^= hasher.hash_one((key, value.as_str())));
+                }
             }
-        }
-        assert!(round == 0 || ALLOCATIONS.get() == before, "{round}");
+        });
+        assert!(round == 0 || allocations == 0, "{allocations} in round {round}");
     }
     assert_ne!(sum, 1);
 }

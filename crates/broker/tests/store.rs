@@ -1,11 +1,9 @@
 //! What every store promises, over every store.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)] // Helpers of tests may fail the test.
 
-mod stores;
-
 use rawline_broker::Kind;
 use rawline_broker::store::{CommitError, ObjectAt};
-use stores::{WRITER_ID, assert_holds, at, bytes_of, commit_some, object, object_of, places};
+use rawline_testkit::stores::{WRITER_ID, assert_holds, at, bytes_of, commit_some, object, object_of, places};
 
 #[tokio::test]
 async fn what_is_committed_is_listed_and_read() {

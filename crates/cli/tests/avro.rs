@@ -1,6 +1,6 @@
 //! Avro through the command line and a broker: JSON and CSV in, JSON out, schemas that change on the way.
 
-#![cfg(feature = "measurements")]
+#![cfg(feature = "full")]
 #![allow(clippy::unwrap_used, clippy::indexing_slicing)] // Tests.
 
 mod support;
@@ -19,7 +19,7 @@ struct Shell {
 impl Shell {
     fn new() -> Shell {
         let folder = TempDir::new().unwrap();
-        Shell { broker: Broker::start(&[]), folder }
+        Shell { broker: support::broker(&[]), folder }
     }
 
     fn file(&self, name: &str, text: &str) -> PathBuf {

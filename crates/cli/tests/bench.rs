@@ -11,7 +11,7 @@ use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
-use support::{Broker, RAWLINE};
+use support::RAWLINE;
 use tempfile::TempDir;
 
 fn rawline() -> Command {
@@ -210,7 +210,7 @@ fn values_reads_the_same_from_every_format_and_sends_events_through_a_broker() {
 
 #[test]
 fn values_sends_events_through_a_broker_that_wants_a_key() {
-    let broker = Broker::start(&["--api-key=secret"]);
+    let broker = support::broker(&["--api-key=secret"]);
     let folder = TempDir::new().unwrap();
     let address = format!("--remote-broker-address={}", broker.url());
     let small = ["values", "--count=10", "--rounds=1", "--runs=1", "--end-to-end-events=5000", "--local-broker=false"];
@@ -300,7 +300,7 @@ enum Wrong {
 #[test]
 fn a_broker_that_is_wrong_never_passes() {
     let folder = TempDir::new().unwrap();
-    let behind = Broker::start(&["--durability", "page-cache"]);
+    let behind = support::broker(&["--durability", "page-cache"]);
     let write = ["write", "--batches=10", "-b", "8", "--record-size=32", "-w", "2", "--warmup-runs=0"];
     let read = ["read", "--batches=10", "-b", "8", "--record-size=32", "-w", "2", "--requests=20", "--warmup-runs=0"];
     let latency = ["latency", "--rate=1000", "--seconds=1", "--record-size=32", "--warmup-seconds=0"];
@@ -401,7 +401,7 @@ fn message(from: &mut impl BufRead) -> Option<(String, Vec<u8>)> {
     Some((head, body))
 }
 
-#[cfg(feature = "compare")]
+#[cfg(feature = "full")]
 #[test]
 fn measurements_gives_the_same_values_by_every_decoder() {
     let figures = figures(&["measurements", "--set=article", "--rounds=1", "--round-ms=1", "--threads=2"]);

@@ -7,7 +7,7 @@ mod support;
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::process::Stdio;
-use support::{Broker, rawline, run};
+use support::{rawline, run};
 
 /// Numbers that look random and are the same in every run.
 struct Numbers(u64);
@@ -51,7 +51,7 @@ fn assert_same(got: &[u8], want: &[u8]) {
 
 #[test]
 fn lines_come_back_byte_for_byte_with_every_codec() {
-    let broker = Broker::start(&[]);
+    let broker = support::broker(&[]);
     let mut large = lines(6, 1_500_000, 3);
     large.extend_from_slice(&vec![b'x'; 5 << 20]);
     large.push(b'\n');
@@ -76,7 +76,7 @@ fn lines_come_back_byte_for_byte_with_every_codec() {
 
 #[test]
 fn files_and_prefixed_records_come_back_byte_for_byte() {
-    let broker = Broker::start(&[]);
+    let broker = support::broker(&[]);
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("file with spaces");
     let file = lines(10_000, 100, 4);
@@ -103,7 +103,7 @@ fn files_and_prefixed_records_come_back_byte_for_byte() {
 
 #[test]
 fn an_empty_input_appends_nothing_and_says_so() {
-    let broker = Broker::start(&[]);
+    let broker = support::broker(&[]);
     for format in ["lines", "file", "length-prefixed"] {
         let output = broker.run(&["produce", "empty", "--format", format], b"");
         assert!(said(&output).contains("the input is empty"), "{}", said(&output));
@@ -116,7 +116,7 @@ fn an_empty_input_appends_nothing_and_says_so() {
 
 #[test]
 fn a_range_is_the_one_asked_for() {
-    let broker = Broker::start(&[]);
+    let broker = support::broker(&[]);
     let numbers: Vec<String> = (0..1000).map(|number| number.to_string()).collect();
     let input = numbers.join("\n");
     for codec in ["none", "zstd"] {
@@ -143,7 +143,7 @@ fn a_range_is_the_one_asked_for() {
 
 #[test]
 fn json_has_offset_time_and_record() {
-    let broker = Broker::start(&[]);
+    let broker = support::broker(&[]);
     broker.run(&["produce", "t"], b"plain\n\xff\xfe\n{\"a\":\"\\u00fc\"}\n");
     let output = broker.run(&["consume", "t", "--format", "json"], b"").stdout;
     let lines: Vec<serde_json::Value> =
@@ -160,7 +160,7 @@ fn json_has_offset_time_and_record() {
 
 #[test]
 fn follow_gives_records_as_they_come_and_ends_cleanly_when_interrupted() {
-    let broker = Broker::start(&[]);
+    let broker = support::broker(&[]);
     broker.run(&["produce", "t"], b"before\n");
     let mut consumer =
         broker.rawline(&["consume", "t", "--follow"]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
@@ -181,7 +181,7 @@ fn follow_gives_records_as_they_come_and_ends_cleanly_when_interrupted() {
 
 #[test]
 fn a_reader_that_has_seen_enough_is_no_failure() {
-    let broker = Broker::start(&[]);
+    let broker = support::broker(&[]);
     broker.run(&["produce", "t"], &lines(200_000, 60, 5));
     for format in ["raw", "json"] {
         let mut consumer = broker
@@ -199,7 +199,7 @@ fn a_reader_that_has_seen_enough_is_no_failure() {
 
 #[test]
 fn topics_are_listed_for_people_and_for_machines() {
-    let broker = Broker::start(&[]);
+    let broker = support::broker(&[]);
     let output = broker.run(&["topics"], b"");
     assert!(output.stdout.is_empty() && said(&output).contains("no topics yet"), "{}", said(&output));
     broker.run(&["produce", "one"], b"a\nb\n");
@@ -222,7 +222,7 @@ fn topics_are_listed_for_people_and_for_machines() {
 
 #[test]
 fn failures_have_their_exit_code_and_say_what_to_do() {
-    let broker = Broker::start(&["--api-key", "right"]);
+    let broker = support::broker(&["--api-key", "right"]);
     let url = broker.url();
     let gone = {
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
@@ -262,7 +262,7 @@ fn failures_have_their_exit_code_and_say_what_to_do() {
 
 #[test]
 fn what_was_read_before_a_bad_record_is_appended() {
-    let broker = Broker::start(&[]);
+    let broker = support::broker(&[]);
     let mut input = Vec::new();
     for record in ["one", "two"] {
         input.extend_from_slice(&(record.len() as u32).to_le_bytes());
@@ -288,7 +288,7 @@ fn every_help_has_examples() {
 
 #[test]
 fn produce_and_consume_outlive_the_brokers_restart() {
-    let mut broker = Broker::start(&[]);
+    let mut broker = support::broker(&[]);
     broker.run(&["produce", "t"], b"begin\n");
     let mut producer = broker
         .rawline(&["produce", "t", "--batch-bytes", "2KiB"])

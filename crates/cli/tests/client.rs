@@ -52,7 +52,7 @@ fn batch(codec: Codec, records: impl IntoIterator<Item = String>) -> Vec<u8> {
 
 #[tokio::test]
 async fn batches_are_received_exactly_as_they_were_sent() {
-    let broker = Broker::start(&[]);
+    let broker = support::broker(&[]);
     let client = client(&broker);
     client.health().await.unwrap();
     let mut sent = batch(Codec::Zstd, (0..100).map(|number| format!("record {number}")));
@@ -79,7 +79,7 @@ async fn batches_are_received_exactly_as_they_were_sent() {
 
 #[tokio::test]
 async fn records_are_appended_from_sizes_and_data() {
-    let broker = Broker::start(&[]);
+    let broker = support::broker(&[]);
     let client = client(&broker);
     let appended = client.append_records("t", &[3, 0, 2], Bytes::from_static(b"onemo")).await.unwrap();
     assert_eq!((appended.first_offset, appended.next_offset), (0, 3));
@@ -93,7 +93,7 @@ async fn records_are_appended_from_sizes_and_data() {
 
 #[tokio::test]
 async fn a_read_waits_for_what_is_not_there_yet() {
-    let broker = Broker::start(&[]);
+    let broker = support::broker(&[]);
     let client = client(&broker);
     let mut options = ReadOptions { wait: Duration::from_millis(20), ..ReadOptions::default() };
     let fetched = client.read("t", &options, Fetched::default()).await.unwrap();
@@ -112,14 +112,14 @@ async fn a_read_waits_for_what_is_not_there_yet() {
 
 #[tokio::test]
 async fn what_the_broker_refuses_says_why() {
-    let strict = Broker::start(&["--no-create-topics"]);
+    let strict = support::broker(&["--no-create-topics"]);
     let missing = client(&strict).topic("t").await.unwrap_err();
     assert_eq!(
         (missing.status(), missing.code(), missing.kind()),
         (Some(404), Some("topic_not_found"), Kind::FixRequest)
     );
 
-    let broker = Broker::start(&[]);
+    let broker = support::broker(&[]);
     let client = client(&broker);
     let mut damaged = batch(Codec::None, ["x".to_owned()]);
     damaged[70] ^= 1;
@@ -132,7 +132,7 @@ async fn what_the_broker_refuses_says_why() {
 
 #[tokio::test]
 async fn a_client_outlives_its_connections() {
-    let mut broker = Broker::start(&[]);
+    let mut broker = support::broker(&[]);
     let client = client(&broker).with_retries(RetryPolicy::NONE);
     client.append_records("t", &[1], Bytes::from_static(b"x")).await.unwrap();
     client.topic("t").await.unwrap();
@@ -146,7 +146,7 @@ async fn a_client_outlives_its_connections() {
 #[tokio::test]
 async fn many_tasks_take_turns_on_their_connections() {
     const TASKS: usize = 32;
-    let broker = Broker::start(&[]);
+    let broker = support::broker(&[]);
     client(&broker).append_records("t", &[1], Bytes::from_static(b"x")).await.unwrap();
     let (opened, open) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
     let proxy = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -216,7 +216,7 @@ async fn an_answer_that_skips_records_is_refused() {
 
 #[tokio::test]
 async fn a_producer_may_linger_for_ever() {
-    let broker = Broker::start(&[]);
+    let broker = support::broker(&[]);
     let config = ProducerConfig { linger: Duration::MAX, ..ProducerConfig::default() };
     let producer = Producer::new(client(&broker), "t", config).unwrap();
     producer.send(b"x").await.unwrap();
@@ -228,7 +228,7 @@ async fn a_producer_may_linger_for_ever() {
 
 #[tokio::test]
 async fn a_producers_receipts_tell_the_offsets() {
-    let broker = Broker::start(&[]);
+    let broker = support::broker(&[]);
     let client = client(&broker);
     let want: Vec<Vec<u8>> = (0..5000).map(|number| format!("record {number}").into_bytes()).collect();
     for (i, codec) in [Codec::None, Codec::Lz4, Codec::Zstd].into_iter().enumerate() {
@@ -261,7 +261,7 @@ async fn a_producers_receipts_tell_the_offsets() {
 
 #[tokio::test]
 async fn a_record_longer_than_batch_and_buffer_gets_through() {
-    let broker = Broker::start(&[]);
+    let broker = support::broker(&[]);
     let client = client(&broker);
     let config = ProducerConfig { batch_bytes: 10, buffer_bytes: 10, ..ProducerConfig::default() };
     let producer = Producer::new(client.clone(), "t", config).unwrap();
@@ -281,7 +281,7 @@ async fn a_record_longer_than_batch_and_buffer_gets_through() {
 
 #[tokio::test]
 async fn a_record_is_sent_without_a_flush() {
-    let broker = Broker::start(&[]);
+    let broker = support::broker(&[]);
     for linger in [0, 5] {
         let config = ProducerConfig { linger: Duration::from_millis(linger), ..ProducerConfig::default() };
         let producer = Producer::new(client(&broker), "t", config).unwrap();
@@ -293,7 +293,7 @@ async fn a_record_is_sent_without_a_flush() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn many_senders_share_a_producer() {
-    let broker = Broker::start(&[]);
+    let broker = support::broker(&[]);
     let client = client(&broker);
     for in_flight_max in [1, 4] {
         let topic = format!("t{in_flight_max}");
@@ -329,7 +329,7 @@ async fn many_senders_share_a_producer() {
 
 #[tokio::test]
 async fn a_producer_that_failed_sends_nothing_more() {
-    let broker = Broker::start(&["--no-create-topics"]);
+    let broker = support::broker(&["--no-create-topics"]);
     let producer = Producer::new(client(&broker), "t", ProducerConfig::default()).unwrap();
     let receipt = producer.send("x").await.unwrap();
     assert_eq!(receipt.offset().await.unwrap_err().code(), Some("topic_not_found"));
@@ -340,7 +340,7 @@ async fn a_producer_that_failed_sends_nothing_more() {
 
 #[tokio::test]
 async fn a_dropped_producer_leaves_nobody_waiting() {
-    let broker = Broker::start(&[]);
+    let broker = support::broker(&[]);
     let config = ProducerConfig { linger: Duration::from_secs(3600), batch_bytes: 4, ..ProducerConfig::default() };
     let producer = Producer::new(client(&broker), "t", config).unwrap();
     let receipts = [producer.send("sent").await.unwrap(), producer.send("x").await.unwrap()];
@@ -352,7 +352,7 @@ async fn a_dropped_producer_leaves_nobody_waiting() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_producer_keeps_the_order_over_restarts_and_loses_nothing_acknowledged() {
-    let mut broker = Broker::start(&[]);
+    let mut broker = support::broker(&[]);
     let client = client(&broker);
     let config = ProducerConfig { batch_bytes: 400, linger: Duration::ZERO, ..ProducerConfig::default() };
     let producer = std::sync::Arc::new(Producer::new(client.clone(), "t", config).unwrap());
@@ -394,7 +394,7 @@ async fn a_producer_keeps_the_order_over_restarts_and_loses_nothing_acknowledged
 
 #[tokio::test]
 async fn a_consumer_begins_and_ends_where_it_is_told() {
-    let broker = Broker::start(&[]);
+    let broker = support::broker(&[]);
     let client = client(&broker);
     for first in [0, 100, 200] {
         let records = (first..first + 100).map(|number| number.to_string());
@@ -429,7 +429,7 @@ async fn a_consumer_begins_and_ends_where_it_is_told() {
 
 #[tokio::test]
 async fn a_consumer_that_was_not_waited_for_loses_nothing() {
-    let broker = Broker::start(&[]);
+    let broker = support::broker(&[]);
     let client = client(&broker);
     let mut consumer = Consumer::new(client.clone(), "t", ConsumerConfig::default()).await.unwrap();
     for number in 0..5u64 {

@@ -1,6 +1,6 @@
 //! `rawline measure` as a process: roll-ups that a kill in the middle does not change.
 
-#![cfg(feature = "measurements")]
+#![cfg(feature = "full")]
 #![allow(clippy::unwrap_used, clippy::indexing_slicing)] // Tests.
 
 mod support;
@@ -95,7 +95,7 @@ fn answers(broker: &Broker, storage: &Path) -> Vec<Value> {
 
 #[tokio::test]
 async fn a_kill_in_the_middle_changes_nothing() {
-    let broker = Broker::start(&[]);
+    let broker = support::broker(&[]);
     append(&broker).await;
     let [killed, whole] = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
     let output = measure(&broker, whole.path()).output().unwrap();
@@ -123,7 +123,7 @@ async fn a_kill_in_the_middle_changes_nothing() {
 
 #[test]
 fn what_is_wrong_is_told() {
-    let broker = Broker::start(&[]);
+    let broker = support::broker(&[]);
     let storage = tempfile::tempdir().unwrap();
     let fails = |args: &[&str], code: i32, said: &str| {
         let output = broker.rawline(args).arg("--storage").arg(storage.path()).output().unwrap();

@@ -1,6 +1,6 @@
 //! `rawline series` and `rawline query` over roll-ups of a real topic: what they print, and what they say when they can't.
 
-#![cfg(feature = "measurements")]
+#![cfg(feature = "full")]
 // Clippy knows tests by their attribute only; these are their helpers.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing)]
 
@@ -44,7 +44,7 @@ fn message(metric: &str, server: &str, time_ms: i64, value: f64) -> Vec<u8> {
 
 /// Two metrics of three servers, a value a minute for three hours, rolled up in the broker's directory.
 fn rolled_up() -> Broker {
-    let broker = Broker::start(&[]);
+    let broker = support::broker(&[]);
     let mut messages = Vec::new();
     for minute in 0..180 {
         for (i, server) in ["sgp-1", "sgp-2", "ams-1"].into_iter().enumerate() {

@@ -74,12 +74,12 @@ fn the_quick_start_works_by_copy_and_paste() {
     let storage = folder.path().join("data");
     let broker = Broker::start(&storage);
     // What only `make full` builds is run where that is what was built.
-    let is_built = |block: &&String| cfg!(feature = "measurements") || !block.contains("--format avro");
+    let is_built = |block: &&String| cfg!(feature = "full") || !block.contains("--format avro");
     let outputs: Vec<_> = blocks[1..].iter().filter(is_built).map(|block| run(block, folder.path(), &broker)).collect();
     assert!(outputs[0].contains("the same bytes"), "{}", outputs[0]);
     assert!(outputs[1].contains("events") && outputs[1].contains("\"user\": 7"), "{}", outputs[1]);
     assert!(outputs[2].contains(r#""record":"one""#) && outputs[2].contains(r#""name":"hello""#), "{}", outputs[2]);
-    if cfg!(feature = "measurements") {
+    if cfg!(feature = "full") {
         let measured = outputs.iter().find(|output| output.contains("sgp-1")).expect("the README measures something");
         assert!(
             measured.contains("sgp-2") && measured.contains("2025-11-20 00:00") && !measured.contains("ams-3"),

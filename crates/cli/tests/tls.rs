@@ -9,7 +9,7 @@ use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair}
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
-use support::{Broker, rawline, run};
+use support::{rawline, run};
 use tokio::net::{TcpListener, TcpStream};
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::rustls::ServerConfig;
@@ -68,7 +68,7 @@ impl Proxy {
 
 #[test]
 fn records_go_through_tls_and_come_back() {
-    let broker = Broker::start(&[]);
+    let broker = support::broker(&[]);
     let proxy = Proxy::start(broker.address);
     // More than one answer, each long enough to be read past the HTTP library.
     let lines: Vec<u8> = (0..1_000_000).flat_map(|number| format!("{number}\n").into_bytes()).collect();
@@ -86,7 +86,7 @@ fn records_go_through_tls_and_come_back() {
 
 #[test]
 fn a_certificate_that_is_not_trusted_is_refused_at_once() {
-    let broker = Broker::start(&[]);
+    let broker = support::broker(&[]);
     let proxy = Proxy::start(broker.address);
     let other = Proxy::start(broker.address);
     // Signed by somebody else, and for another name.

@@ -6,7 +6,6 @@
 mod support;
 
 use std::process::{Command, Output};
-use support::Broker;
 
 /// Runs `rawline` with `input` on stdin.
 fn rawline(arguments: &[&str], input: &[u8]) -> Output {
@@ -99,7 +98,7 @@ fn a_bad_line_is_told_and_the_others_are_done() {
 
 #[test]
 fn values_go_through_a_broker_and_keep_their_types() {
-    let broker = Broker::start(&[]);
+    let broker = support::broker(&[]);
     let url = broker.url();
     let at = ["--broker", url.as_str()];
     let produce = with_types(&["produce", "events", "--format", "value", at[0], at[1]]);

@@ -4,9 +4,7 @@
 
 mod encoded;
 
-use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use encoded::{identity, long};
 use rawline_avro::{Framing, Schema, SchemaStore, WriterId};
@@ -14,23 +12,7 @@ use rawline_series::{
     Columns, MEASUREMENT_SCHEMA, MeasurementDecoder, MeasurementReader, SeriesLimits, SeriesTable, Shape, ValueType,
 };
 
-struct Counting;
-
-static ALLOCATIONS: AtomicU64 = AtomicU64::new(0);
-
-// SAFETY: hands every call on to the system's allocator unchanged; counting touches no memory of the caller's.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        ALLOCATIONS.fetch_add(1, Ordering::Relaxed);
-        // SAFETY: the caller's promise is the system allocator's condition.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        // SAFETY: as above.
-        unsafe { System.dealloc(pointer, layout) }
-    }
-}
+use rawline_testkit::allocator::{Counting, allocated};
 
 #[global_allocator]
 static COUNTING: Counting = Counting;
@@ -57,11 +39,11 @@ fn nothing_is_allocated_after_warm_up() {
     };
     let first = decode();
     assert_eq!((first.rows, first.dropped, first.faulty), (500, 500, 100));
-    let before = ALLOCATIONS.load(Ordering::Relaxed);
+    let before = allocated().allocations;
     for _ in 0..3 {
         assert_eq!(decode(), first);
     }
-    assert_eq!(ALLOCATIONS.load(Ordering::Relaxed) - before, 0);
+    assert_eq!(allocated().allocations - before, 0);
     of_several_schemas();
 }
 
@@ -91,9 +73,9 @@ fn of_several_schemas() {
         reader.decode(messages.iter().map(Vec::as_slice), &mut out).rows
     };
     assert_eq!(decode(), 1000);
-    let before = ALLOCATIONS.load(Ordering::Relaxed);
+    let before = allocated().allocations;
     for _ in 0..3 {
         assert_eq!(decode(), 1000);
     }
-    assert_eq!(ALLOCATIONS.load(Ordering::Relaxed) - before, 0);
+    assert_eq!(allocated().allocations - before, 0);
 }

@@ -10,33 +10,12 @@ use rawline_broker::pool::Pool;
 use rawline_broker::store::disk::{DiskStore, Durability};
 use rawline_broker::{Broker, Config, SystemClock};
 use rawline_server::http::{self, HttpConfig};
-use std::alloc::{GlobalAlloc, Layout, System};
+use rawline_testkit::allocator::{Counting, allocated};
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 use tokio::sync::watch;
-
-struct Counting;
-
-static ALLOCATIONS: AtomicU64 = AtomicU64::new(0);
-static BYTES: AtomicU64 = AtomicU64::new(0);
-
-// SAFETY: hands every call on to the system's allocator unchanged; counting touches no memory of the caller's.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        ALLOCATIONS.fetch_add(1, Ordering::Relaxed);
-        BYTES.fetch_add(layout.size() as u64, Ordering::Relaxed);
-        // SAFETY: the caller's promise is the system allocator's condition.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        // SAFETY: as above.
-        unsafe { System.dealloc(pointer, layout) }
-    }
-}
 
 #[global_allocator]
 static COUNTING: Counting = Counting;
@@ -56,13 +35,14 @@ fn cost(mut request: impl FnMut()) -> Cost {
     for _ in 0..10 {
         request();
     }
-    let (allocations, bytes) = (ALLOCATIONS.load(Ordering::Relaxed), BYTES.load(Ordering::Relaxed));
+    let before = allocated();
     for _ in 0..REQUESTS {
         request();
     }
+    let after = allocated();
     Cost {
-        allocations: (ALLOCATIONS.load(Ordering::Relaxed) - allocations) / REQUESTS,
-        bytes: (BYTES.load(Ordering::Relaxed) - bytes) / REQUESTS,
+        allocations: (after.allocations - before.allocations) / REQUESTS,
+        bytes: (after.bytes - before.bytes) / REQUESTS,
     }
 }
 

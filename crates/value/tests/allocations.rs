@@ -2,38 +2,14 @@
 
 #![allow(clippy::unwrap_used)]
 
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::cell::Cell;
-
+use rawline_testkit::allocator::{Counting, allocations_of};
 use rawline_value::{Decoder, Limits, ListBuilder, TableBuilder, Value};
-
-thread_local! {
-    static ALLOCATIONS: Cell<usize> = const { Cell::new(0) };
-}
-
-struct Counting;
-
-// SAFETY: every call is the system's; counting touches nothing but a thread's own number.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        ALLOCATIONS.set(ALLOCATIONS.get() + 1);
-        // SAFETY: as the caller promises.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
-        // SAFETY: as the caller promises.
-        unsafe { System.dealloc(memory, layout) }
-    }
-}
 
 #[global_allocator]
 static COUNTING: Counting = Counting;
 
-fn count<T>(run: impl FnOnce() -> T) -> usize {
-    let before = ALLOCATIONS.get();
-    drop(run());
-    ALLOCATIONS.get() - before
+fn count<T>(run: impl FnOnce() -> T) -> u64 {
+    allocations_of(|| drop(run())).1
 }
 
 fn build(out: &mut Vec<u8>) {

@@ -1,11 +1,11 @@
 //! Acknowledged objects that the disk lost: everything else is served, and nothing is appended.
 
-use crate::stores::{WRITER_ID, assert_holds, at, bytes_of, object_of, stamped};
 use crate::support::{Unclosed, files, put_segment, segment_file, small};
 use rawline_broker::Kind;
 use rawline_broker::object::{Object, Stamp};
 use rawline_broker::store::disk::{DiskStore, Durability};
 use rawline_broker::store::{CommitError, Store};
+use rawline_testkit::stores::{WRITER_ID, assert_holds, at, bytes_of, object_of, stamped};
 use std::fs;
 use std::ops::Range;
 use tempfile::TempDir;
@@ -254,7 +254,7 @@ async fn damage_is_gone_when_the_file_is_restored() {
 async fn damage_in_an_older_segment_without_an_index_costs_its_object_only() {
     let dir = tempfile::tempdir().unwrap();
     let store = small(dir.path(), Durability::Fsync);
-    let objects = crate::stores::commit_some(&store, "t", 60).await;
+    let objects = rawline_testkit::stores::commit_some(&store, "t", 60).await;
     drop(store);
     drop(small(dir.path(), Durability::Fsync).list("t", 0).await.unwrap());
     let topic = dir.path().join("topics/t");

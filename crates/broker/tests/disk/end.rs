@@ -1,8 +1,8 @@
 //! How a log ends after a crash: interrupted writes are left out and never become visible.
 
-use crate::stores::{SEGMENT_BYTES, WRITER_ID, bytes_of, object_of};
 use crate::support::Unclosed;
 use rawline_broker::store::disk::Durability;
+use rawline_testkit::stores::{SEGMENT_BYTES, WRITER_ID, bytes_of, object_of};
 
 #[tokio::test]
 async fn an_object_cut_off_at_any_byte_is_left_out() {

@@ -1,10 +1,10 @@
 //! The files of a directory: segments, their indexes, the lock, and files of others.
 
-use crate::stores::{WRITER_ID, assert_holds, commit_some, object, object_of};
 use crate::support::{files, segment_file, small};
 use rawline_broker::Kind;
 use rawline_broker::store::disk::{DiskStore, Durability, Options};
 use rawline_broker::store::{CommitError, Store};
+use rawline_testkit::stores::{WRITER_ID, assert_holds, commit_some, object, object_of};
 use std::fs::{self, File};
 
 #[tokio::test]

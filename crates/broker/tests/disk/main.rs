@@ -5,6 +5,4 @@ mod damage;
 mod end;
 mod files;
 mod process;
-#[path = "../stores/mod.rs"]
-mod stores;
 mod support;

@@ -1,10 +1,10 @@
 //! What a killed process, a full disk and other limits of a process leave of a directory.
 
-use crate::stores::{WRITER_ID, assert_holds, at, bytes_of, object_of};
 use crate::support::{child, child_dir, files, small};
 use rawline_broker::Kind;
 use rawline_broker::store::disk::{DiskStore, Durability, Options};
 use rawline_broker::store::{CommitError, Store};
+use rawline_testkit::stores::{WRITER_ID, assert_holds, at, bytes_of, object_of};
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Command, Stdio};
 

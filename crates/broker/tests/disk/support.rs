@@ -1,9 +1,9 @@
 //! Directories with known content, and what damages or examines them.
 
-use crate::stores::{SEGMENT_BYTES, WRITER_ID, assert_holds, commit_some, object_of};
 use rawline_broker::object::Object;
 use rawline_broker::store::Store;
 use rawline_broker::store::disk::{DiskStore, Durability, Options};
+use rawline_testkit::stores::{SEGMENT_BYTES, WRITER_ID, assert_holds, commit_some, object_of};
 use std::fs::{self, File};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};

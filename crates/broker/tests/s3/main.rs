@@ -3,8 +3,6 @@
 
 mod fake;
 mod http;
-#[path = "../stores/mod.rs"]
-mod stores;
 
 use fake::Fault;
 use futures_util::future::join_all;
@@ -14,14 +12,14 @@ use rawline_broker::object::Object;
 use rawline_broker::store::cache::Cache;
 use rawline_broker::store::s3::{S3Config, S3Store, parse_url};
 use rawline_broker::store::{CommitError, Listed, ObjectAt, Store, StoreError};
+use rawline_testkit::s3_server::{Bucket, bucket, variables};
+use rawline_testkit::stores::{assert_holds, at, bytes_of, commit_some, object, object_of};
 use std::fs;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
-use stores::s3_server::{Bucket, bucket, variables};
-use stores::{assert_holds, at, bytes_of, commit_some, object, object_of};
 
 const CACHE_BYTES: u64 = 64 << 20;
 

@@ -1,6 +1,5 @@
 //! Damage is never served, and hides nothing that lies before it; a read takes its share of time and no more.
 
-use crate::stores::faulty::{Faulty, OnBegin};
 use crate::{append_some, batch, open, open_with, received, record, records, request};
 use bytes::Bytes;
 use rawline_batch::Codec;
@@ -8,6 +7,7 @@ use rawline_broker::limits::{READ_GATHER_MAX, READ_OBJECTS_MAX};
 use rawline_broker::object::ObjectError;
 use rawline_broker::store::memory::MemoryStore;
 use rawline_broker::{Config, Kind, ReadError, ReadRequest, Topic};
+use rawline_testkit::faulty::{Faulty, OnBegin};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;

@@ -3,8 +3,6 @@
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)] // Helpers of tests may fail the test.
 
 mod damage;
-#[path = "../stores/mod.rs"]
-mod stores;
 mod supervise;
 
 use bytes::Bytes;
@@ -15,11 +13,11 @@ use rawline_broker::store::memory::MemoryStore;
 use rawline_broker::{
     Broker, Clock, Config, Piece, ReadAnswer, ReadError, ReadRequest, Received, Topic, TopicError, check_name,
 };
+use rawline_testkit::faulty::{Faulty, OnBegin};
+use rawline_testkit::stores::places;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
-use stores::faulty::{Faulty, OnBegin};
-use stores::places;
 
 /// A clock that goes on by a second each time it is asked.
 #[derive(Default)]

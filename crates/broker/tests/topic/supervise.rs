@@ -1,10 +1,10 @@
 //! A topic whose task panics stops; the process, the other topics and its readers go on.
 
-use crate::stores::faulty::{Faulty, OnBegin};
 use crate::{append_some, batch, open, received, record, records, request};
 use rawline_batch::Codec;
 use rawline_broker::store::memory::MemoryStore;
 use rawline_broker::{AppendError, Broker, Kind, ReadRequest, Topic};
+use rawline_testkit::faulty::{Faulty, OnBegin};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;

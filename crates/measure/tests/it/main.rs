@@ -5,6 +5,4 @@
 mod evolution;
 mod pipeline;
 mod query;
-#[path = "../../../broker/tests/s3_server/mod.rs"]
-mod s3_server;
 mod topic;

@@ -1,6 +1,5 @@
 //! From a topic to its roll-ups: every measurement once, whatever happens on the way.
 
-use crate::s3_server;
 use crate::topic::{Broker, Sent, expected, measurements, memory, messages, rolled_up};
 use bytes::Bytes;
 use object_store::ObjectStoreExt;
@@ -337,7 +336,7 @@ async fn what_is_too_old_goes_tier_by_tier() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn in_a_bucket_it_is_as_elsewhere() {
-    let bucket = s3_server::bucket().await;
+    let bucket = rawline_testkit::s3_server::bucket().await;
     let broker = Broker::start().await;
     let sent = measurements(13, 2_000, 40);
     broker.append("t", &messages(&sent), 500).await;

@@ -7,19 +7,16 @@ use bytes::Bytes;
 use object_store::ObjectStoreExt;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use rawline_avro::{Framing, Schema, SchemaStore, WriterId};
-use rawline_broker::pool::Pool;
 use rawline_broker::store::Store;
 use rawline_broker::store::memory::MemoryStore;
-use rawline_broker::{Config, SystemClock};
 use rawline_client::{Client, ClientConfig};
 use rawline_measure::layout::{DataFile, Layout, Tier};
 use rawline_measure::{Aggregate, Options, Snapshot, Storage, WindowRow};
 use rawline_series::MEASUREMENT_SCHEMA;
-use rawline_server::http::{HttpConfig, serve};
+use rawline_server::http::HttpConfig;
+use rawline_testkit::served::Served;
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use tokio::net::TcpListener;
-use tokio::sync::watch;
 
 /// The measurement's schema, for messages without a frame.
 pub fn bare_schema() -> Arc<SchemaStore> {
@@ -31,7 +28,7 @@ pub fn bare_schema() -> Arc<SchemaStore> {
 /// A broker; ends with the value.
 pub struct Broker {
     pub client: Client,
-    _stop: watch::Sender<bool>,
+    _served: Served,
 }
 
 impl Broker {
@@ -40,13 +37,9 @@ impl Broker {
     }
 
     pub async fn on(store: Arc<dyn Store>) -> Broker {
-        let clock = Arc::new(SystemClock);
-        let broker = rawline_broker::Broker::open(store, clock.clone(), Config::new(1)).await.unwrap();
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let client = Client::new(ClientConfig::new(format!("http://{}", listener.local_addr().unwrap()))).unwrap();
-        let (stop, stopped) = watch::channel(false);
-        tokio::spawn(serve(listener, Arc::new(broker), Pool::new(256 << 20), clock, HttpConfig::default(), stopped));
-        Broker { client, _stop: stop }
+        let served = Served::on(store, HttpConfig::default(), 256 << 20).await;
+        let client = Client::new(ClientConfig::new(served.url())).unwrap();
+        Broker { client, _served: served }
     }
 
     /// Appends messages, in batches of that many.

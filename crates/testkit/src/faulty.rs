@@ -1,10 +1,11 @@
 //! A store whose requests fail, wait or panic as a test says.
 
-use super::*;
 use bytes::Bytes;
 use futures_util::future::BoxFuture;
-use rawline_broker::store::{Begun, CommitError, FileRange, StoreError};
+use rawline_broker::object::Object;
+use rawline_broker::store::{Begun, CommitError, FileRange, Listed, ObjectAt, Store, StoreError};
 use std::ops::Range;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// What happens to a commit.

@@ -1,11 +1,6 @@
-//! Every store under test, each with a way to close and open it again, and objects to put in.
-#![allow(dead_code)] // Each test file uses a part of it.
-#![allow(clippy::unwrap_used, clippy::panic)] // A helper of tests that cannot do its work is a failed test.
+//! Every store, each with a way to close and open it again, and objects to put in.
 
-pub mod faulty;
-#[path = "../s3_server/mod.rs"]
-pub mod s3_server;
-
+use crate::s3_server;
 use rawline_batch::{Builder, Checker, Codec, Limits};
 use rawline_broker::object::{Object, Stamp};
 use rawline_broker::store::cache::Cache;

@@ -1,6 +1,4 @@
-//! A real S3 server for tests: one a test process, gone when the process is gone.
-#![allow(dead_code)] // Each test file uses a part of it.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)] // Helpers of tests may fail the test.
+//! A real S3 server: one per test process, gone when the process is gone.
 
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
@@ -30,7 +28,7 @@ pub struct Bucket {
 }
 
 impl Bucket {
-    /// A new folder, for a cache: it outlives the test, because copies are written behind the back of whoever commits.
+    /// A new folder, for a cache: it outlives the test, because copies are written after a commit has returned.
     pub fn cache_dir(&self) -> PathBuf {
         let prefix = format!("{}-cache-", self.name);
         tempfile::Builder::new().prefix(&prefix).tempdir_in(&self.server_dir).unwrap().keep()

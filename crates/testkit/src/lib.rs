@@ -1,0 +1,18 @@
+//! What the tests of several crates share, once: stores, a real S3 server, brokers, batches, a counting allocator.
+//!
+//! Only tests depend on it, so that its helpers may fail the test.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+#![allow(missing_docs)] // Names of helpers in tests speak for themselves.
+
+pub mod allocator;
+#[cfg(feature = "broker")]
+pub mod batches;
+#[cfg(feature = "broker")]
+pub mod faulty;
+pub mod process;
+#[cfg(feature = "broker")]
+pub mod s3_server;
+#[cfg(feature = "server")]
+pub mod served;
+#[cfg(feature = "broker")]
+pub mod stores;

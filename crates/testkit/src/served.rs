@@ -1,0 +1,51 @@
+//! A broker that is served from the test's own process.
+
+use crate::process::pause;
+use rawline_broker::pool::Pool;
+use rawline_broker::store::Store;
+use rawline_broker::store::memory::MemoryStore;
+use rawline_broker::{Broker, Config, SystemClock};
+use rawline_server::http::{HttpConfig, serve};
+use std::net::SocketAddr;
+use std::sync::Arc;
+use tokio::net::TcpListener;
+use tokio::sync::watch;
+
+/// A broker that this process serves. It stops when the value is dropped.
+pub struct Served {
+    pub address: SocketAddr,
+    pub pool: Arc<Pool>,
+    _stop: watch::Sender<bool>,
+}
+
+impl Served {
+    /// On memory, with the server's defaults.
+    pub async fn start() -> Served {
+        Served::on(Arc::new(MemoryStore::new()), HttpConfig::default(), 256 << 20).await
+    }
+
+    /// On this store, with this configuration and a pool of so many bytes.
+    pub async fn on(store: Arc<dyn Store>, config: HttpConfig, pool_bytes: usize) -> Served {
+        let clock = Arc::new(SystemClock);
+        let mut settings = Config::new(7);
+        settings.request_bytes_max = config.request_bytes_max;
+        let broker = Arc::new(Broker::open(store, clock.clone(), settings).await.unwrap());
+        let pool = Pool::new(pool_bytes);
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let (stop, stopped) = watch::channel(false);
+        tokio::spawn(serve(listener, broker, pool.clone(), clock, config, stopped));
+        Served { address, pool, _stop: stop }
+    }
+
+    pub fn url(&self) -> String {
+        format!("http://{}", self.address)
+    }
+
+    /// Waits until all buffers are back.
+    pub fn wait_for_buffers(&self) {
+        while self.pool.bytes_free() < self.pool.bytes() {
+            pause();
+        }
+    }
+}
