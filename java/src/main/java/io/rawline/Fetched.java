@@ -179,6 +179,9 @@ public final class Fetched implements Iterable<Record> {
 
     /** The buffer with its first {@code received} bytes, grown to at least {@code bytes}. */
     ByteBuffer room(int received, int bytes) {
+        if (received > buffer.capacity()) {
+            throw new IllegalStateException(received + " bytes received into " + buffer.capacity());
+        }
         if (buffer.capacity() < bytes) {
             long twice = Math.max(2L * buffer.capacity(), BYTES_MIN);
             int capacity = (int) Math.max(bytes, Math.min(twice, Integer.MAX_VALUE - 8));

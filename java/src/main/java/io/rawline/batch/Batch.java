@@ -1,29 +1,28 @@
 package io.rawline.batch;
 
-import io.rawline.Fetched;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.util.List;
 import java.util.zip.CRC32C;
 
 /**
- * A checked view over the bytes of a batch that lie in one piece; nothing is copied.
+ * A checked view of the contiguous bytes of a batch; nothing is copied.
  *
- * <p>A batch belongs to one thread at a time. It sees the bytes it was parsed from: where their memory is used again,
- * as that of a {@link Fetched} is, the batch is no longer of use.
+ * <p>It is a view of the bytes it was parsed from, and invalid once their memory is reused, as that of a consumer's
+ * results is. Not thread-safe.
  */
 public final class Batch {
     private final BatchHeader header;
-    /** The bytes it lies in, little-endian, and where it begins there. */
+    /** The bytes that contain it, little-endian, and where it starts. */
     private final ByteBuffer buffer;
 
     private final int position;
-    /** Made when they are first asked for: where each record begins in {@link #unpacked}. */
+    /** Where each record starts in {@link #unpacked}; created by the first call. */
     private int[] starts;
 
     private ByteBuffer unpacked;
 
-    /** Of bytes that have been checked. */
+    /** A view of checked bytes. */
     Batch(BatchHeader header, ByteBuffer buffer, int position) {
         this.header = header;
         this.buffer = buffer;
@@ -31,9 +30,9 @@ public final class Batch {
     }
 
     /**
-     * Checks bytes that hold exactly one batch, from their position to their limit.
+     * Checks that the bytes from position to limit are exactly one batch.
      *
-     * @param bytes the batch; neither copied nor moved on
+     * @param bytes the batch, which is not copied; the position is not changed
      * @param limits what is accepted
      * @return the view
      * @throws BatchException the first rule of {@code docs/format.md} that is broken
@@ -44,19 +43,18 @@ public final class Batch {
         if (rest.hasRemaining()) {
             throw new BatchException(
                     "batch_trailing_bytes",
-                    rest.remaining() + " bytes follow the end of the batch; send nothing behind it");
+                    rest.remaining() + " bytes follow the end of the batch; send nothing after it");
         }
         return batch;
     }
 
     /**
-     * Checks the batch at the front of {@code bytes} and moves their position behind it.
+     * Checks the batch at the position of {@code bytes} and moves the position after it.
      *
      * @param bytes batches back to back; not copied
      * @param limits what is accepted
      * @return the view
-     * @throws BatchException the first rule of {@code docs/format.md} that is broken; {@code bytes} then stay where
-     *     they are
+     * @throws BatchException the first rule of {@code docs/format.md} that is broken; the position is not changed then
      */
     public static Batch parsePrefix(ByteBuffer bytes, Limits limits) {
         ByteBuffer buffer = bytes.duplicate().order(ByteOrder.LITTLE_ENDIAN);
@@ -79,8 +77,8 @@ public final class Batch {
     }
 
     /**
-     * Checks what lies behind a header, all of it there, in the order of {@code docs/format.md}. The checksum comes
-     * first, so that damage is never mistaken for a producer's mistake.
+     * Checks the complete bytes after a header, in the order of {@code docs/format.md}. The checksum is first, so that
+     * damage is never reported as an error of the producer.
      */
     static void checkContents(BatchHeader header, ByteBuffer buffer, int position, int crc32c) {
         if (crc32c != header.crc32c()) {
@@ -88,7 +86,7 @@ public final class Batch {
                     "batch_crc",
                     String.format(
                             "checksum mismatch: the bytes have CRC32C 0x%08x, the"
-                                    + " header says 0x%08x; they were damaged on the way: send them again",
+                                    + " header says 0x%08x; they were damaged in transit: send them again",
                             crc32c, header.crc32c()));
         }
         long sum = 0;
@@ -138,7 +136,7 @@ public final class Batch {
     }
 
     /**
-     * The data as it stands in the batch: compressed if the codec says so.
+     * The data as stored in the batch: compressed if the codec says so.
      *
      * @return a read-only slice
      */
@@ -158,7 +156,7 @@ public final class Batch {
     }
 
     /**
-     * Where in {@link #unpacked()} a record begins, by its index; allocates nothing but a table with the first call.
+     * Where a record starts in {@link #unpacked()}, by its index; the first call allocates a table.
      *
      * @param index 0 to {@link #count()} - 1
      * @return bytes
@@ -176,9 +174,9 @@ public final class Batch {
     }
 
     /**
-     * The records back to back, uncompressed: a slice of the received bytes, or what they unpack to.
+     * The records back to back: a slice of the received bytes, or the decompressed data.
      *
-     * @return read-only, the same object with every call; to be read by positions
+     * @return read-only, the same object with every call; read it by absolute positions
      * @throws BatchException {@code batch_decompress}
      */
     public ByteBuffer unpacked() {
@@ -200,7 +198,7 @@ public final class Batch {
     }
 
     /**
-     * Goes through the records from the first to the last; their offsets count from 0.
+     * A cursor over all records; their offsets count from 0.
      *
      * @return before the first record
      */
@@ -209,26 +207,26 @@ public final class Batch {
     }
 
     /**
-     * What it is, for people.
+     * A human-readable description.
      *
-     * @return its size
+     * @return its size and codec
      */
     @Override
     public String toString() {
         return "batch of " + header.records() + " records, " + header.batchBytes() + " bytes, codec " + header.codec();
     }
 
-    /** The bytes that the batch lies in; not read-only, so not for others. */
+    /** The bytes that contain the batch; not read-only, so not public. */
     ByteBuffer buffer() {
         return buffer;
     }
 
-    /** Where in {@link #buffer()} its sizes begin. */
+    /** Where its sizes start in {@link #buffer()}. */
     int sizesPosition() {
         return position + BatchHeader.BYTES;
     }
 
-    /** Where in {@link #buffer()} its data begins. */
+    /** Where its data starts in {@link #buffer()}. */
     int dataPosition() {
         return position + (int) header.dataPosition();
     }

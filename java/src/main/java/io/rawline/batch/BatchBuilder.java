@@ -4,7 +4,7 @@ import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 
 /**
- * Gathers records into a batch. For one thread at a time.
+ * Builds batches of records. Not thread-safe.
  *
  * <pre>{@code
  * BatchBuilder builder = new BatchBuilder(Codec.ZSTD, Limits.DEFAULT);
@@ -20,7 +20,7 @@ public final class BatchBuilder {
     private final Compression compression;
     private final Buffers sizesBuffers;
     private final Buffers dataBuffers;
-    /** Room for the header and then the sizes; the records. Null until the first record comes. */
+    /** Room for the header, then the sizes; the records. Null while the batch is empty. */
     private ByteBuffer front;
 
     private ByteBuffer data;
@@ -28,8 +28,8 @@ public final class BatchBuilder {
     /**
      * An empty batch.
      *
-     * @param codec how its data will be compressed when it is finished; data that would not get shorter is stored as it
-     *     is
+     * @param codec how the data is compressed when the batch is finished; data that would not get shorter is stored
+     *     uncompressed
      * @param limits how large it may become
      */
     public BatchBuilder(Codec codec, Limits limits) {
@@ -62,7 +62,7 @@ public final class BatchBuilder {
     }
 
     /**
-     * Length of the batch if it were finished now and not compressed.
+     * Length of the batch if it were finished now, without compression.
      *
      * @return bytes
      */
@@ -82,9 +82,9 @@ public final class BatchBuilder {
     /**
      * Adds a record, unless the batch would then be over its limits.
      *
-     * @param record its bytes, from position to limit; copied and not moved on
-     * @return false if there is no room for it: finish the batch and begin the next; an empty batch that has no room
-     *     for a record never will
+     * @param record its bytes, from position to limit, which are copied; the position is not changed
+     * @return false if there is no room for it: finish the batch and add it to the next; if an empty batch has no room,
+     *     no batch can hold the record
      */
     public boolean add(ByteBuffer record) {
         int recordBytes = record.remaining();
@@ -105,7 +105,7 @@ public final class BatchBuilder {
     private void makeRoom(int recordBytes, int rawBytes) {
         if (front == null) {
             ByteBuffer taken = sizesBuffers.take(SIZES_BYTES_MIN).position(BatchHeader.BYTES);
-            // Memory may be short: both or none.
+            // An allocation may fail: get both or none.
             data = dataBuffers.take(Math.max(DATA_BYTES_MIN, recordBytes));
             front = taken;
         }
@@ -118,12 +118,12 @@ public final class BatchBuilder {
     }
 
     /**
-     * Finishes the batch and begins the next.
+     * Finishes the batch and starts the next.
      *
      * @param createdUs when it was made: microseconds since the Unix epoch
-     * @param producerId who made it; 0 for nobody in particular
+     * @param producerId the producer's id; 0 for none
      * @param sequence the producer's number for the first record
-     * @return the batch, in memory of its own
+     * @return the batch, in new memory
      * @throws BatchException {@code batch_empty}: there are no records
      */
     public ByteBuffer finish(long createdUs, long producerId, long sequence) {
@@ -141,7 +141,7 @@ public final class BatchBuilder {
      * As {@link #finish}, in pieces. The caller may give their memory back to the buffers.
      *
      * @param createdUs when it was made: microseconds since the Unix epoch
-     * @param producerId who made it; 0 for nobody in particular
+     * @param producerId the producer's id; 0 for none
      * @param sequence the producer's number for the first record
      * @return the batch in pieces
      * @throws BatchException {@code batch_empty}: there are no records
@@ -151,7 +151,7 @@ public final class BatchBuilder {
         if (records == 0) {
             throw BatchException.empty();
         }
-        // What is here stays as it is until nothing can fail any more.
+        // The builder is not changed until nothing can fail any more.
         ByteBuffer raw = data.duplicate().order(ByteOrder.LITTLE_ENDIAN).flip();
         ByteBuffer packed = pack(raw);
         BatchHeader header = new BatchHeader(
@@ -174,7 +174,7 @@ public final class BatchBuilder {
         return sealed;
     }
 
-    /** The data as the batch will hold it: {@code raw} itself where compressing does not make it shorter. */
+    /** The data to store: {@code raw} itself if compression doesn't make it shorter. */
     private ByteBuffer pack(ByteBuffer raw) {
         if (compression.codec() == Codec.NONE) {
             return raw;

@@ -7,14 +7,14 @@ import java.util.List;
 import java.util.zip.CRC32C;
 
 /**
- * The same checks as {@link Batch#parse}, over batches back to back that are still arriving: each piece is looked at
- * while it is in the processor's cache.
+ * The checks of {@link Batch#parse} for a stream of batches: each piece is checked when it arrives, while it is in the
+ * processor's cache.
  */
 public final class BatchChecker {
     private final Limits limits;
     private final CRC32C crc = new CRC32C();
     private final List<BatchHeader> headers = new ArrayList<>();
-    /** Where the batch at hand begins, its header once that is there, and how far its checksum has come. */
+    /** Where the current batch starts, its header once it has arrived, and where the checksum's next byte is. */
     private int position;
 
     private BatchHeader header;
@@ -37,6 +37,9 @@ public final class BatchChecker {
      * @throws BatchException the first rule of {@code docs/format.md} that is broken
      */
     public void advance(ByteBuffer buffer, int end) {
+        if (end < Math.max(position, done)) {
+            throw new IllegalStateException("a stream of " + Math.max(position, done) + " bytes shrank to " + end);
+        }
         ByteBuffer piece = buffer.duplicate();
         while (true) {
             if (header == null) {
@@ -48,7 +51,7 @@ public final class BatchChecker {
                 crc.update(piece.limit(position + BatchHeader.CRC_POSITION).position(position));
                 done = position + BatchHeader.BYTES;
             }
-            // A batch may end behind what a buffer can hold; then the stream ends first.
+            // A batch may be longer than a buffer can be; then the stream ends before the batch.
             long batchEnd = position + header.batchBytes();
             int to = (int) Math.min(end, batchEnd);
             crc.update(piece.limit(to).position(done));
@@ -86,6 +89,9 @@ public final class BatchChecker {
         for (BatchHeader found : headers) {
             batches.add(new Batch(found, buffer, at));
             at += (int) found.batchBytes();
+        }
+        if (at != end) {
+            throw new IllegalStateException("batches of " + at + " bytes in a stream of " + end);
         }
         return Collections.unmodifiableList(batches);
     }

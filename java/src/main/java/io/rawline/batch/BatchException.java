@@ -3,7 +3,7 @@ package io.rawline.batch;
 import io.rawline.error.ErrorKind;
 import io.rawline.error.RawlineException;
 
-/** A batch breaks one of its rules, received or to be sent; {@code docs/format.md} has the rules and their codes. */
+/** A received batch, or one to be sent, breaks a rule; {@code docs/format.md} has the rules and their codes. */
 public final class BatchException extends RawlineException {
     private static final long serialVersionUID = 1;
 
@@ -21,13 +21,13 @@ public final class BatchException extends RawlineException {
     }
 
     BatchException(String code, String message, Throwable cause) {
-        // Damage on the way is rare and does not strike twice in the same place.
+        // Damage in transit is rare, so another attempt should succeed.
         super(code.equals("batch_crc") ? ErrorKind.TRY_AGAIN : ErrorKind.FIX_REQUEST, message, cause);
         this.code = code;
     }
 
     /**
-     * The error's stable name, for machines: the sentence may change, this may not.
+     * The error's stable name, for programs; the message may change.
      *
      * @return such as {@code batch_crc}
      */
@@ -42,7 +42,7 @@ public final class BatchException extends RawlineException {
 
     static BatchException truncated(long have, long need) {
         return new BatchException(
-                "batch_truncated", "the batch is cut off: " + have + " of " + need + " bytes; send it whole");
+                "batch_truncated", "the batch is truncated: " + have + " of " + need + " bytes; send it whole");
     }
 
     /**
@@ -67,20 +67,20 @@ public final class BatchException extends RawlineException {
     static BatchException decompress(String reason, Throwable cause) {
         return new BatchException(
                 "batch_decompress",
-                "the data can't be decompressed: " + reason + "; its producer has to send it again",
+                "the data can't be decompressed: " + reason + "; send it again from its source",
                 cause);
     }
 
     static BatchException sizesOverflow(long sum) {
         return new BatchException(
                 "batch_sizes_overflow",
-                "the sizes add up to " + sum + " bytes, more than the format's 4,294,967,295; send smaller batches");
+                "the sum of the sizes is " + sum + " bytes, over the format's 4,294,967,295; send smaller batches");
     }
 
     static BatchException sizesSum(long sum, long rawBytes) {
         return new BatchException(
                 "batch_sizes_sum",
-                "the sizes add up to " + sum + " bytes, but there are " + rawBytes
-                        + " bytes of records; send one size a record");
+                "the sum of the sizes is " + sum + " bytes, but there are " + rawBytes
+                        + " bytes of records; send one size per record");
     }
 }

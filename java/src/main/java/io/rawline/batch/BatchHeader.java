@@ -3,7 +3,7 @@ package io.rawline.batch;
 import java.nio.ByteBuffer;
 
 /**
- * The 64 bytes in front of every batch.
+ * The first 64 bytes of a batch.
  *
  * <pre>
  *  0        4  5  6     8           12          16          20          24
@@ -17,17 +17,17 @@ import java.nio.ByteBuffer;
  * 48                                 60          64
  * </pre>
  *
- * All numbers are little-endian and unsigned; those of 64 bits are kept in a {@code long} as they are.
+ * All numbers are little-endian and unsigned; those of 64 bits are kept in a {@code long} with the same bits.
  *
  * @param codec how the data is compressed
  * @param slice whether a broker cut this batch out of a larger one
  * @param records number of records, at least one
- * @param dataBytes length of the data as it stands in the batch, in bytes
+ * @param dataBytes length of the data as stored in the batch, in bytes
  * @param rawBytes sum of the sizes: length of the data when decompressed, in bytes
  * @param createdUs when the producer made the batch: microseconds since the Unix epoch, by its clock
- * @param producerId who made it; 0 for nobody in particular
+ * @param producerId the producer's id; 0 for none
  * @param sequence the producer's number for the first record
- * @param crc32c checksum of the whole batch but its own four bytes
+ * @param crc32c checksum of the whole batch except its own four bytes
  */
 public record BatchHeader(
         Codec codec,
@@ -42,7 +42,7 @@ public record BatchHeader(
     /** Length of a header in bytes. */
     public static final int BYTES = 64;
 
-    /** Where the checksum lies; it covers every byte of the batch but its own four. */
+    /** Where the checksum is; it covers every byte of the batch except its own four. */
     static final int CRC_POSITION = 60;
     /** "RAWB" as a little-endian number. */
     static final int MAGIC = 0x4257_4152;
@@ -54,6 +54,27 @@ public record BatchHeader(
     private static final Codec[] CODECS = Codec.values();
 
     /**
+     * A header.
+     *
+     * @param codec how the data is compressed
+     * @param slice whether a broker cut this batch out of a larger one
+     * @param records number of records
+     * @param dataBytes length of the data in bytes
+     * @param rawBytes sum of the sizes
+     * @param createdUs microseconds since the Unix epoch
+     * @param producerId the producer's id
+     * @param sequence the producer's number for the first record
+     * @param crc32c the checksum
+     * @throws IllegalArgumentException a number doesn't fit into its field of 32 bits
+     */
+    public BatchHeader {
+        if ((records | dataBytes | rawBytes) >>> 32 != 0) {
+            throw new IllegalArgumentException("a field of 32 bits can't hold one of " + records + " records, "
+                    + dataBytes + " bytes of data, " + rawBytes + " bytes of records");
+        }
+    }
+
+    /**
      * Length of the whole batch: header, sizes, data, padding.
      *
      * @return bytes, a multiple of 8
@@ -62,7 +83,7 @@ public record BatchHeader(
         return batchBytes(records, dataBytes);
     }
 
-    /** Where in the batch its data begins. */
+    /** Where the data starts in the batch. */
     long dataPosition() {
         return BYTES + 4 * records;
     }
@@ -71,20 +92,20 @@ public record BatchHeader(
         return (BYTES + 4 * records + dataBytes + 7) & ~7L;
     }
 
-    /** Reads and checks the header at {@code position} of little-endian bytes; {@link #BYTES} must be there. */
+    /** Reads and checks the header at {@code position} of little-endian bytes; there must be {@link #BYTES} of them. */
     static BatchHeader parse(ByteBuffer bytes, int position, Limits limits) {
         if (bytes.getInt(position) != MAGIC) {
             throw new BatchException(
                     "batch_magic",
                     String.format(
-                            "not a batch: it begins with %08x, not with" + " 52415742 (\"RAWB\"); see docs/format.md",
+                            "not a batch: it starts with %08x, not with" + " 52415742 (\"RAWB\"); see docs/format.md",
                             Integer.reverseBytes(bytes.getInt(position))));
         }
         int version = bytes.get(position + 4) & 0xff;
         if (version != VERSION) {
             throw new BatchException(
                     "batch_version",
-                    "batch version " + version + "; this reader knows version 1: send that, or update the reader");
+                    "batch version " + version + "; this reader supports version 1: send that, or update the reader");
         }
         int codec = bytes.get(position + 5) & 0xff;
         if (codec >= CODECS.length) {
@@ -116,7 +137,7 @@ public record BatchHeader(
         if (header.batchBytes() != found) {
             throw new BatchException(
                     "batch_length",
-                    "the header lies: " + header.records + " records and "
+                    "the header is inconsistent: " + header.records + " records and "
                             + header.dataBytes + " bytes of data make a batch of " + header.batchBytes()
                             + " bytes, the header says " + found + "; make them agree");
         }
@@ -142,7 +163,7 @@ public record BatchHeader(
         }
     }
 
-    /** Writes the header to the first bytes of a little-endian buffer, the checksum as it stands in the field. */
+    /** Writes the header to the first bytes of a little-endian buffer, with the checksum of the field. */
     void write(ByteBuffer to) {
         to.putInt(0, MAGIC);
         to.put(4, (byte) VERSION);

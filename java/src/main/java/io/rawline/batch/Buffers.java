@@ -6,8 +6,7 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * Direct memory that is used again: new one is slow to come by, and is given back only when the collector runs. Not for
- * more than one thread at a time.
+ * A pool of direct memory: allocating it is slow, and it is freed only by the garbage collector. Not thread-safe.
  */
 public final class Buffers {
     private static final int BUFFERS_MAX = 64;
@@ -29,7 +28,7 @@ public final class Buffers {
      * An empty little-endian buffer: the smallest free one that is long enough, or a new one of exactly that length.
      *
      * @param bytes minimum capacity
-     * @return the buffer, to be given back with {@link #give}
+     * @return the buffer, to be returned with {@link #give}
      */
     public ByteBuffer take(int bytes) {
         int best = -1;
@@ -44,11 +43,14 @@ public final class Buffers {
         }
         ByteBuffer taken = free.remove(best);
         freeBytes -= taken.capacity();
+        if (freeBytes < 0) {
+            throw new IllegalStateException("a pool with " + freeBytes + " free bytes");
+        }
         return taken.clear();
     }
 
     /**
-     * Gives a buffer back that nobody uses any more.
+     * Returns a buffer that is no longer used to the pool.
      *
      * @param buffer the buffer
      */
@@ -60,8 +62,7 @@ public final class Buffers {
     }
 
     /**
-     * The same bytes in a longer buffer: twice as long, if that is enough, so that filling one copies each byte twice
-     * at most.
+     * The same bytes in a longer buffer: at least twice as long, so that filling it copies each byte at most twice.
      */
     ByteBuffer grow(ByteBuffer buffer, int bytes) {
         long twice = Math.min(2L * buffer.capacity(), Integer.MAX_VALUE - 8);

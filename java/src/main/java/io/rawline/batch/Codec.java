@@ -2,9 +2,9 @@ package io.rawline.batch;
 
 /** How the data of a batch is compressed. The sizes never are. */
 public enum Codec {
-    /** As it is. */
+    /** Uncompressed. */
     NONE,
-    /** One LZ4 block: no frame, no length in front. */
+    /** One LZ4 block, without a frame or a length. */
     LZ4,
     /** One Zstandard frame (RFC 8878). */
     ZSTD;
@@ -19,7 +19,7 @@ public enum Codec {
     }
 
     /**
-     * The codec's name, as the command line has it.
+     * The codec's name.
      *
      * @return {@code none}, {@code lz4} or {@code zstd}
      */

@@ -9,15 +9,15 @@ import io.airlift.compress.zstd.ZstdDecompressor;
 import io.rawline.error.ConfigException;
 import java.nio.ByteBuffer;
 
-/** Packs and unpacks the data of batches, in plain Java. */
+/** Compresses and decompresses the data of batches. */
 final class Compression {
-    /** What the library takes of a frame that does not say how long its content is. */
+    /** The library's maximum window of a frame that doesn't state its content's length. */
     private static final long ZSTD_WINDOW_BYTES_MAX = 8 << 20;
 
     private final Codec codec;
     private final Packer packer;
 
-    /** Packs with one codec; its state is used again. */
+    /** Compresses with one codec, whose state is reused. */
     Compression(Codec codec) {
         this.codec = codec;
         try {
@@ -31,21 +31,24 @@ final class Compression {
         return codec;
     }
 
-    /** Most bytes that so many bytes pack to. */
+    /** Maximum compressed length of {@code rawBytes} bytes. */
     int packedBytesMax(int rawBytes) {
         return packer.compressor.maxCompressedLength(rawBytes);
     }
 
-    /** Packs {@code raw} into {@code out}, which has room for {@link #packedBytesMax}; {@code raw} is not moved on. */
+    /**
+     * Compresses {@code raw} into {@code out}, which has room for {@link #packedBytesMax}; {@code raw}'s position is
+     * not changed.
+     */
     void pack(ByteBuffer raw, ByteBuffer out) {
         packer.compressor.compress(raw.duplicate(), out);
     }
 
     /**
-     * The records of compressed data: exactly {@code rawBytes} from position 0 on, in {@code scratch} if that is long
-     * enough, else in new memory.
+     * Decompresses data to exactly {@code rawBytes} from position 0 on, in {@code scratch} if that is long enough, else
+     * in new memory.
      *
-     * <p>No more than {@code rawBytes} is written, whatever the data claims.
+     * <p>Never writes more than {@code rawBytes}, whatever the data claims.
      */
     static ByteBuffer unpack(Codec codec, ByteBuffer data, long rawBytes, ByteBuffer scratch) {
         ByteBuffer out = scratch;
@@ -65,16 +68,16 @@ final class Compression {
         } catch (NoClassDefFoundError error) {
             throw noLibrary(codec, error);
         } catch (RuntimeException error) {
-            // The library has no type of its own for all that it finds wrong.
+            // The library throws several types for invalid data.
             String reason = String.valueOf(error.getMessage());
             if (windowBytes > ZSTD_WINDOW_BYTES_MAX) {
-                reason += "; its window of " + windowBytes + " bytes is more than the 8 MiB that Java reads: compress"
-                        + " with a window log of at most 23, or in one piece";
+                reason += "; its window of " + windowBytes + " bytes is over the 8 MiB that Java supports: compress"
+                        + " with a window log of up to 23, or in one piece";
             }
             throw BatchException.decompress(reason, error);
         }
         if (out.position() != rawBytes) {
-            throw BatchException.decompress(out.position() + " bytes came out, the header says " + rawBytes, null);
+            throw BatchException.decompress(out.position() + " bytes decompressed, the header says " + rawBytes, null);
         }
         return out.flip();
     }
@@ -86,7 +89,7 @@ final class Compression {
         return ByteBuffer.allocate((int) rawBytes);
     }
 
-    /** The same bytes where the library can get at them: it knows arrays and direct memory only. */
+    /** The same bytes in memory that the library can read: an array or direct memory. */
     private static ByteBuffer readable(ByteBuffer data) {
         if (data.isDirect() || data.hasArray()) {
             return data.duplicate();
@@ -101,7 +104,7 @@ final class Compression {
                 error);
     }
 
-    /** Apart from the rest, so that programs which do not compress need no library. */
+    /** A separate class, so that programs without compressed batches don't need the library. */
     private static final class Packer {
         private final Compressor compressor;
 

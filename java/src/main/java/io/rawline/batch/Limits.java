@@ -1,21 +1,21 @@
 package io.rawline.batch;
 
 /**
- * What a reader accepts at most. Every limit is checked against the header before a byte behind it is believed.
+ * Limits of batches. A reader checks them against the header before it uses any byte after it.
  *
- * @param batchBytesMax length of a whole batch, header and padding included, in bytes
- * @param recordsMax records in one batch
- * @param rawBytesMax sum of a batch's sizes, so what its data may grow to when decompressed, in bytes
+ * @param batchBytesMax maximum length of a whole batch, header and padding included, in bytes
+ * @param recordsMax maximum number of records in a batch
+ * @param rawBytesMax maximum sum of a batch's sizes, which is the length of its decompressed data, in bytes
  */
 public record Limits(long batchBytesMax, long recordsMax, long rawBytesMax) {
-    /** What the format itself allows. */
+    /** The limits of the format. */
     public static final Limits FORMAT = new Limits(0xffff_ffffL, 0xffff_ffffL, 0xffff_ffffL);
 
-    /** The usual ones: 32 MiB a batch, 1 Mi records, 64 MiB decompressed. */
+    /** The default limits: 32 MiB per batch, 1 Mi records, 64 MiB decompressed. */
     public static final Limits DEFAULT = new Limits(32 << 20, 1 << 20, 64 << 20);
 
     /**
-     * Whether a batch can hold a record.
+     * Throws unless a batch can hold a record.
      *
      * @param recordBytes the record's length
      * @throws BatchException {@code batch_limit}: no batch can

@@ -5,7 +5,7 @@ import java.nio.charset.StandardCharsets;
 import java.util.List;
 
 /**
- * Goes through records without allocating anything for each of them.
+ * A cursor over records, which allocates nothing per record.
  *
  * <pre>{@code
  * Records records = fetched.records();
@@ -14,25 +14,28 @@ import java.util.List;
  * }
  * }</pre>
  *
- * <p>Stands on one record at a time, which its methods speak of. The records of a compressed batch lie in memory that
- * is used again for the next such batch.
+ * <p>Its methods describe the current record. The memory of a compressed batch's records is reused for the next such
+ * batch.
  */
 public final class Records {
     private final List<Batch> batches;
     private final long firstOffset;
     private final long endOffset;
     private final Scratch scratch;
-    /** Index of the batch behind the one at hand, and the offset of its first record. */
+    /** Index of the next batch, and the offset of its first record. */
     private int batchNext;
 
     private long batchNextOffset;
 
-    /** Of the batch at hand: where its sizes lie, the next one's place and their end; its records, read-only. */
+    /** The current batch: its sizes, the next one's position and their end; its records, read-only. */
     private ByteBuffer sizes;
 
     private int sizeAt;
     private int sizesEnd;
     private ByteBuffer data;
+    /** Where the current batch's records end in {@link #data}. */
+    private int dataEnd;
+
     private long createdUs;
 
     private int position;
@@ -40,7 +43,7 @@ public final class Records {
     private long offset;
 
     /**
-     * The records of an offset range of batches back to back.
+     * A cursor over an offset range of consecutive batches.
      *
      * @param batches the batches
      * @param batchesOffset offset of their first record
@@ -59,9 +62,9 @@ public final class Records {
     /**
      * Goes to the next record.
      *
-     * @return false behind the last one
-     * @throws BatchException {@code batch_decompress}: a compressed batch can't be unpacked; the same again with each
-     *     further call
+     * @return false after the last record
+     * @throws BatchException {@code batch_decompress}: a compressed batch can't be decompressed; further calls throw
+     *     the same
      */
     public boolean next() {
         while (sizeAt == sizesEnd) {
@@ -98,16 +101,16 @@ public final class Records {
     }
 
     /**
-     * The memory that the record lies in, from {@link #position()} on, {@link #length()} bytes long.
+     * The memory that contains the record, from {@link #position()} on, {@link #length()} bytes long.
      *
-     * @return read-only and the same object for all records of a batch; to be read by positions
+     * @return read-only and the same object for all records of a batch; read it by absolute positions
      */
     public ByteBuffer buffer() {
         return data;
     }
 
     /**
-     * Where the record begins in {@link #buffer()}.
+     * Where the record starts in {@link #buffer()}.
      *
      * @return bytes
      */
@@ -125,7 +128,7 @@ public final class Records {
     }
 
     /**
-     * The record's bytes, where they are.
+     * The record's bytes.
      *
      * @return a read-only slice, not a copy
      */
@@ -147,7 +150,7 @@ public final class Records {
     /**
      * The record's bytes as text.
      *
-     * @return what they are in UTF-8; what is not UTF-8 becomes U+FFFD
+     * @return the bytes decoded as UTF-8; invalid sequences become U+FFFD
      */
     public String text() {
         return new String(toBytes(), StandardCharsets.UTF_8);
@@ -157,12 +160,16 @@ public final class Records {
         if (batchNext == batches.size()) {
             return false;
         }
+        if (position + length != dataEnd) {
+            throw new IllegalStateException(
+                    "a batch's records end at " + (position + length) + ", its data at " + dataEnd);
+        }
         Batch batch = batches.get(batchNext);
         long first = batchNextOffset;
         long after = first + batch.count();
         if (after > firstOffset && first < endOffset) {
             boolean packed = batch.header().codec() != Codec.NONE;
-            // First of all: a batch that can't be unpacked is an error again, and not passed over, when asked again.
+            // First, so that a batch that can't be decompressed is an error with each call and isn't skipped.
             data = packed
                     ? (scratch == null ? batch.unpack(null) : scratch.unpack(batch)).asReadOnlyBuffer()
                     : batch.buffer().duplicate().clear().asReadOnlyBuffer();
@@ -174,11 +181,12 @@ public final class Records {
         return true;
     }
 
-    /** To before the first record that is wanted of a batch whose first one has the offset {@code first}. */
+    /** Goes to before the first wanted record of a batch whose first record has the offset {@code first}. */
     private void goTo(Batch batch, long first) {
         sizes = batch.buffer();
         sizeAt = batch.sizesPosition();
         sizesEnd = sizeAt + 4 * batch.count();
+        dataEnd = position + (int) batch.header().rawBytes();
         createdUs = batch.header().createdUs();
         length = 0;
         offset = first - 1;

@@ -2,14 +2,14 @@ package io.rawline.batch;
 
 import java.nio.ByteBuffer;
 
-/** The memory that compressed batches are unpacked into, one after the other. */
+/** Reusable memory to decompress batches into, one at a time. */
 public final class Scratch {
     private ByteBuffer memory;
 
-    /** No memory yet. */
+    /** Empty; allocated by the first use. */
     public Scratch() {}
 
-    /** The unpacked data of a compressed batch; the one before is then gone. */
+    /** Decompresses a batch; the previous one's data is overwritten. */
     ByteBuffer unpack(Batch batch) {
         memory = batch.unpack(memory);
         return memory;

@@ -5,21 +5,25 @@ import java.nio.ByteOrder;
 import java.util.zip.CRC32C;
 
 /**
- * A finished batch in the pieces it is sent in, so that data that already exists is not copied to be sent.
+ * A finished batch in pieces, so that existing data is sent without a copy.
  *
  * @param front header and sizes
- * @param data the data as it stands in the batch
- * @param paddingBytes number of zeros behind it
+ * @param data the data as stored in the batch
+ * @param paddingBytes number of zeros after it
  */
 public record SealedBatch(ByteBuffer front, ByteBuffer data, int paddingBytes) {
     private static final ByteBuffer ZEROS = ByteBuffer.allocateDirect(8).asReadOnlyBuffer();
 
     /**
-     * Puts a header in front of sizes that stand in {@code front} behind room for it; both buffers are read from 0 to
-     * their limits. The header's checksum is made here.
+     * Writes the header into {@code front}, before the sizes, with its checksum; both buffers are read from 0 to their
+     * limits.
      */
     static SealedBatch seal(BatchHeader header, ByteBuffer front, ByteBuffer data) {
         int paddingBytes = (int) (header.batchBytes() - header.dataPosition() - header.dataBytes());
+        if (front.limit() != header.dataPosition() || data.limit() != header.dataBytes()) {
+            throw new IllegalStateException(
+                    "sizes up to " + front.limit() + " and " + data.limit() + " bytes of data for " + header);
+        }
         header.write(front);
         CRC32C crc = new CRC32C();
         crc.update(front.duplicate().limit(BatchHeader.CRC_POSITION));
@@ -31,7 +35,7 @@ public record SealedBatch(ByteBuffer front, ByteBuffer data, int paddingBytes) {
     }
 
     /**
-     * A batch without compression of records that lie back to back.
+     * An uncompressed batch of records that lie back to back.
      *
      * @param sizes the records' lengths in bytes
      * @param data the records, from position to limit; not copied

@@ -3,7 +3,7 @@ package io.rawline.batch;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 
-/** Tells whether bytes are one Zstandard frame (RFC 8878, section 3.1.1) and nothing else. */
+/** Checks that bytes are exactly one Zstandard frame (RFC 8878, section 3.1.1). */
 final class ZstdFrame {
     private static final int MAGIC = 0xfd2f_b528;
     private static final int[] DICTIONARY_ID_BYTES = {0, 1, 2, 4};
@@ -14,8 +14,8 @@ final class ZstdFrame {
     private ZstdFrame() {}
 
     /**
-     * Walks from block to block: a second or a skippable frame would be bytes that no size speaks of. Gives how far
-     * back the blocks may reach, in bytes; 0 if only the content's length bounds that.
+     * Goes from block to block, since a second or a skippable frame would be data that no size accounts for. Returns
+     * the window size in bytes; 0 if only the content's length limits it.
      */
     static long check(ByteBuffer data) {
         ByteBuffer bytes = data.slice().order(ByteOrder.LITTLE_ENDIAN);
@@ -42,7 +42,7 @@ final class ZstdFrame {
         boolean last = false;
         while (!last) {
             if (bytes.remaining() < 3) {
-                throw cutOff();
+                throw truncated();
             }
             int block = bytes.get() & 0xff | (bytes.getShort() & 0xffff) << 8;
             int type = block >> 1 & 3;
@@ -61,7 +61,7 @@ final class ZstdFrame {
 
     private static long windowBytes(ByteBuffer bytes) {
         if (!bytes.hasRemaining()) {
-            throw cutOff();
+            throw truncated();
         }
         int descriptor = bytes.get() & 0xff;
         long base = 1L << 10 + (descriptor >> 3);
@@ -70,12 +70,12 @@ final class ZstdFrame {
 
     private static void skip(ByteBuffer bytes, int count) {
         if (bytes.remaining() < count) {
-            throw cutOff();
+            throw truncated();
         }
         bytes.position(bytes.position() + count);
     }
 
-    private static BatchException cutOff() {
-        return BatchException.decompress("the zstd frame is cut off", null);
+    private static BatchException truncated() {
+        return BatchException.decompress("the zstd frame is truncated", null);
     }
 }

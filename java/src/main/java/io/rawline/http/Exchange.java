@@ -109,6 +109,9 @@ public final class Exchange {
             return -1;
         }
         if (left != UNTIL_CLOSED) {
+            if (read > left) {
+                throw new IllegalStateException(read + " bytes read of a body with " + left + " left");
+            }
             left -= read;
             if (left == 0) {
                 endPiece();

@@ -27,8 +27,12 @@ final class Containers {
         depth++;
     }
 
-    void pop() {
-        depth = Math.max(depth - 1, 0);
+    /** Ends the innermost container, if any is open; returns whether none is left, so the whole value is complete. */
+    boolean pop() {
+        if (depth > 0) {
+            depth--;
+        }
+        return depth == 0;
     }
 
     boolean isEmpty() {

@@ -54,8 +54,7 @@ public final class TypedJson {
             // After a value comes the end of every container that it completes, then the separator before the next
             // value.
             while (!writeNext(open, out)) {
-                open.pop();
-                if (open.isEmpty()) {
+                if (open.pop()) {
                     reader.finish();
                     return out.toString();
                 }

@@ -269,7 +269,7 @@ class BatchTest {
                 BatchException error =
                         assertThrows(BatchException.class, () -> Compression.unpack(Codec.ZSTD, data, rawBytes, null));
                 assertEquals("batch_decompress", error.code());
-                assertTrue(error.getMessage().contains("window log of at most 23"), error.getMessage());
+                assertTrue(error.getMessage().contains("window log of up to 23"), error.getMessage());
             }
         }
     }
