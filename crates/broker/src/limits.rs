@@ -53,6 +53,19 @@ pub const PREFETCH_OBJECTS_MAX: usize = 32;
 /// written. More would only cut pending appends into smaller objects.
 pub const COMMITS_CONFIRMING_MAX: usize = 2;
 
+/// Maximum number of segment files that a directory keeps open, and mapped. It is greater than `TOPICS_MAX`, so that the
+/// newest segment of every topic can stay open, and takes a quarter of the 65,530 mappings that Linux gives a process by
+/// default.
+pub const OPEN_SEGMENTS_MAX: usize = 16_384;
+
+const _: () = assert!(OPEN_SEGMENTS_MAX > TOPICS_MAX);
+const _: () =
+    assert!(OPEN_SEGMENTS_MAX + CACHE_MAPPINGS_MAX < 65_530 / 2, "the rest is the allocator's and the threads'");
+
+/// A topic that could not be recovered is not recovered again before this time has passed, unless its directory changes:
+/// the attempt may take seconds, and every request would start one.
+pub const RECOVERY_RETRY: Duration = Duration::from_secs(10);
+
 /// A directory syncs an object from this size on while the next is written. A smaller one is synced by the thread that
 /// wrote it: a second hop between threads would cost it more than the overlap gains. Recovery relies on it for objects
 /// whose headers don't say what was confirmed: only one as long as this can be unconfirmed when the next is written.

@@ -1,4 +1,4 @@
-//! Mapped files, and which file lies behind bytes of a mapping: so that they can be sent without being read.
+//! Mapped files, and which file holds the bytes of a mapping: so that they can be sent without being read.
 
 use bytes::Bytes;
 use memmap2::Mmap;
@@ -17,28 +17,29 @@ struct Mapped {
     file: Arc<File>,
 }
 
-/// Where bytes lie in a file.
+/// Where bytes are in a file.
 #[derive(Debug, Clone)]
 pub struct FileRange {
     /// The file, open for reading.
     pub file: Arc<File>,
-    /// Where the first of the bytes lies in it.
+    /// Position of the first of the bytes in it.
     pub position: u64,
 }
 
 impl Mappings {
     /// Shares a mapping of `file`, from the file's first byte on, as bytes.
-    pub fn share(self: &Arc<Self>, mmap: Mmap, file: File) -> Bytes {
-        let mapped = Mapped { length: mmap.len(), file: Arc::new(file) };
+    pub fn share(self: &Arc<Self>, mmap: Mmap, file: impl Into<Arc<File>>) -> Bytes {
+        let mapped = Mapped { length: mmap.len(), file: file.into() };
         let address = mmap.as_ptr().addr();
-        self.by_address.write().unwrap_or_else(PoisonError::into_inner).insert(address, mapped);
+        let other = self.by_address.write().unwrap_or_else(PoisonError::into_inner).insert(address, mapped);
+        assert!(other.is_none(), "two mappings begin at {address:#x}");
         Bytes::from_owner(Shared { mmap, mappings: self.clone() })
     }
 
-    /// The file behind `bytes`, if they lie in one of these mappings.
+    /// The file that holds `bytes`, if they are a part of one of these mappings.
     ///
-    /// Whoever holds a slice of a mapping keeps it mapped, and it is forgotten before it is unmapped: an address that
-    /// is found here is that of the file.
+    /// A slice keeps its mapping alive, and a mapping is removed from here before it is unmapped: an address that is
+    /// found here belongs to the file.
     pub fn find(&self, bytes: &[u8]) -> Option<FileRange> {
         let address = bytes.as_ptr().addr();
         let by_address = self.by_address.read().unwrap_or_else(PoisonError::into_inner);
@@ -61,7 +62,7 @@ impl AsRef<[u8]> for Shared {
 }
 
 impl Drop for Shared {
-    /// Forgets the mapping; it is unmapped after this, and its address may then be another's.
+    /// Removes the mapping from the list; it is unmapped after this, and another may get its address.
     fn drop(&mut self) {
         let address = self.mmap.as_ptr().addr();
         self.mappings.by_address.write().unwrap_or_else(PoisonError::into_inner).remove(&address);

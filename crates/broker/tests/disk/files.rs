@@ -137,6 +137,31 @@ async fn a_missing_segment_stops_its_topic_only() {
 }
 
 #[tokio::test]
+async fn a_topic_that_cannot_be_recovered_is_not_walked_for_every_request() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = small(dir.path(), Durability::Fsync);
+    let objects = commit_some(&store, "t", 60).await;
+    drop(store);
+    let topic = dir.path().join("topics/t");
+    let changed_at = |time| File::open(&topic).unwrap().set_modified(time).unwrap();
+    let long_ago = std::time::UNIX_EPOCH + std::time::Duration::from_secs(1_000_000_000);
+    let segments = files(&topic, "seg");
+    let moved = dir.path().join("moved");
+    fs::rename(&segments[1], &moved).unwrap();
+    changed_at(long_ago);
+    let store = small(dir.path(), Durability::Fsync);
+    let error = store.list("t", 0).await.unwrap_err().to_string();
+    // With the segment back and the directory's time unchanged, only a walk would notice.
+    fs::rename(&moved, &segments[1]).unwrap();
+    changed_at(long_ago);
+    for _ in 0..3 {
+        assert_eq!(store.list("t", 0).await.unwrap_err().to_string(), error);
+    }
+    changed_at(long_ago + std::time::Duration::from_secs(1));
+    assert_holds(&store, "t", &objects, "after a change").await;
+}
+
+#[tokio::test]
 async fn files_of_others_are_left_alone() {
     let dir = tempfile::tempdir().unwrap();
     let store = small(dir.path(), Durability::Fsync);

@@ -5,7 +5,11 @@ use rawline_broker::Kind;
 use rawline_broker::store::disk::{DiskStore, Durability, Options};
 use rawline_broker::store::{CommitError, Store};
 use rawline_testkit::stores::{WRITER_ID, assert_holds, at, bytes_of, object_of};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use std::fs::{self, File, Permissions};
 use std::io::{BufRead, BufReader, Write};
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
 
 #[tokio::test]
@@ -115,4 +119,129 @@ async fn child_fills_its_disk() {
     drop(store);
     assert_holds(&DiskStore::open_with(&dir, options).unwrap(), "t", &objects, "opened again").await;
     println!("the disk was full");
+}
+
+fn assert_passes(mut child: Command) {
+    let output = child.output().unwrap();
+    let stdout = String::from_utf8_lossy(&output.stdout);
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success() && stdout.contains("1 passed"), "{stdout}{stderr}");
+}
+
+fn limit_files(current: u64, maximum: u64) {
+    setrlimit(Resource::Nofile, Rlimit { current: Some(current), maximum: Some(maximum) }).unwrap();
+}
+
+#[tokio::test]
+async fn any_number_of_segments_and_topics_needs_few_files() {
+    let dir = tempfile::tempdir().unwrap();
+    assert_passes(child("process::child_has_few_files", dir.path()));
+}
+
+#[tokio::test]
+#[ignore = "runs as a process of its own, started by another test"]
+async fn child_has_few_files() {
+    let Some(dir) = child_dir() else { return };
+    limit_files(64, 64);
+    let store = small(&dir, Durability::Fsync);
+    // A segment each.
+    let objects: Vec<_> = (0..200).map(|number| object_of(number, 1, 1, 3000, WRITER_ID)).collect();
+    for object in &objects {
+        store.commit("t", object.clone()).await.unwrap();
+    }
+    let topics: Vec<_> = (0..100).map(|number| format!("topic-{number}")).collect();
+    for first_offset in 0..2 {
+        for topic in &topics {
+            store.commit(topic, object_of(first_offset, 1, 1, 30, WRITER_ID)).await.unwrap();
+        }
+    }
+    assert_holds(&store, "t", &objects, "read by the run that wrote it").await;
+    drop(store);
+    let store = small(&dir, Durability::Fsync);
+    assert_holds(&store, "t", &objects, "read by another run").await;
+    for topic in &topics {
+        let held = [object_of(0, 1, 1, 30, WRITER_ID), object_of(1, 1, 1, 30, WRITER_ID)];
+        assert_holds(&store, topic, &held, topic).await;
+        store.commit(topic, object_of(2, 1, 1, 30, WRITER_ID + 1)).await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn a_process_without_files_left_asks_to_wait() {
+    let dir = tempfile::tempdir().unwrap();
+    assert_passes(child("process::child_runs_out_of_files", dir.path()));
+}
+
+#[tokio::test]
+#[ignore = "runs as a process of its own, started by another test"]
+async fn child_runs_out_of_files() {
+    let Some(dir) = child_dir() else { return };
+    limit_files(64, 64);
+    let store = small(&dir, Durability::Fsync);
+    store.commit("open", object_of(0, 1, 1, 30, WRITER_ID)).await.unwrap();
+    let mut others = Vec::new();
+    while let Ok(file) = File::open("/dev/null") {
+        others.push(file);
+    }
+    store.commit("open", object_of(1, 1, 1, 30, WRITER_ID)).await.unwrap();
+    let refused = store.commit("new", object_of(0, 1, 1, 30, WRITER_ID)).await;
+    let Err(CommitError::Store(error)) = refused else { panic!("{refused:?}") };
+    assert_eq!(error.kind, Kind::Wait, "{error}");
+    assert!(error.message.contains("raise the number of files"), "{error}");
+    drop(others);
+    store.commit("new", object_of(0, 1, 1, 30, WRITER_ID)).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_store_may_open_as_many_files_as_the_system_allows() {
+    let dir = tempfile::tempdir().unwrap();
+    assert_passes(child("process::child_raises_its_limit", dir.path()));
+}
+
+#[tokio::test]
+#[ignore = "runs as a process of its own, started by another test"]
+async fn child_raises_its_limit() {
+    let Some(dir) = child_dir() else { return };
+    let maximum = getrlimit(Resource::Nofile).maximum.unwrap_or(4096).min(4096);
+    limit_files(50, maximum);
+    let _store = small(&dir, Durability::Fsync);
+    assert_eq!(getrlimit(Resource::Nofile).current, Some(maximum));
+}
+
+#[tokio::test]
+async fn a_topic_whose_name_is_not_durable_takes_no_commit() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut child = child("process::child_cannot_sync_a_name", dir.path());
+    if rustix::process::geteuid().is_root() {
+        // Permissions don't bind root.
+        const NOBODY: u32 = 65_534;
+        std::os::unix::fs::chown(dir.path(), Some(NOBODY), Some(NOBODY)).unwrap();
+        child.uid(NOBODY);
+        if let Err(error) = child.stdout(Stdio::null()).status() {
+            return eprintln!("skipped: this program can't be run by another user: {error}");
+        }
+        fs::remove_dir_all(dir.path().join("topics")).unwrap();
+    }
+    assert_passes({
+        child.stdout(Stdio::piped());
+        child
+    });
+}
+
+#[tokio::test]
+#[ignore = "runs as a process of its own, started by another test"]
+async fn child_cannot_sync_a_name() {
+    let Some(dir) = child_dir() else { return };
+    let store = small(&dir, Durability::Fsync);
+    let topics = dir.join("topics");
+    // Names can be created in it, and it can't be opened to be synced.
+    fs::set_permissions(&topics, Permissions::from_mode(0o300)).unwrap();
+    for _ in 0..3 {
+        let refused = store.commit("t", object_of(0, 1, 1, 30, WRITER_ID)).await;
+        assert!(refused.is_err(), "nobody has synced the directory of the topic");
+        assert_eq!(store.list("t", 0).await.unwrap(), []);
+        assert!(store.put_settings("t", b"{}".to_vec().into()).await.is_err());
+    }
+    fs::set_permissions(&topics, Permissions::from_mode(0o700)).unwrap();
+    store.commit("t", object_of(0, 1, 1, 30, WRITER_ID)).await.unwrap();
 }

@@ -1,18 +1,22 @@
 //! One topic on a directory: its segments in order, the newest of which takes the commits.
 
+use super::active::{Active, Written};
+use super::open_files::OpenFiles;
 use super::recover::{self, recover};
 use super::seal::Entry;
-use super::segment::{Active, Segment, Written, sync_dir};
+use super::segment::Segment;
+use super::sys::sync_dir;
 use super::{Durability, Options, deleted};
+use crate::Kind;
+use crate::limits::{CONFIRM_LATER_BYTES_MIN, RECOVERY_RETRY};
 use crate::object::Object;
-use crate::store::mapping::Mappings;
 use crate::store::{CommitError, Listed, ObjectAt, StoreError};
 use bytes::Bytes;
 use std::collections::BTreeMap;
 use std::ops::Range;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
-use std::time::Duration;
+use std::time::{Duration, Instant, SystemTime};
 use tokio::sync::Semaphore;
 
 /// Without syncs for the commits, a full segment's sync would push the disk's work into the middle of a burst of writes:
@@ -20,16 +24,24 @@ use tokio::sync::Semaphore;
 /// 0.05 s a segment.
 const SEAL_DELAY: Duration = Duration::from_secs(5);
 
+/// A directory that changed less than this before it was looked at may have changed again without a new time.
+const CHANGE_TIME_STEP: Duration = Duration::from_secs(2);
+
+/// What the topics of a store share.
+pub(super) struct Shared {
+    pub(super) options: Options,
+    pub(super) files: Arc<OpenFiles>,
+    /// One segment of the whole store is sealed at a time.
+    pub(super) sealing: Arc<Semaphore>,
+}
+
 /// One topic. All but [`Log::resident`] block, so they are called on blocking threads only.
 pub(super) struct Log {
     dir: PathBuf,
-    options: Options,
-    /// One segment of the whole store is sealed at a time.
-    sealing: Arc<Semaphore>,
-    mappings: Arc<Mappings>,
-    /// Held during a commit and whatever else changes files. `None` until the topic is recovered.
-    writer: Mutex<Option<Writer>>,
-    /// Held during a sync. Never asked for the writer's lock under it.
+    shared: Arc<Shared>,
+    /// Held during a commit and whatever else changes files.
+    writer: Mutex<State>,
+    /// Held during a sync. The writer's lock is never requested under it.
     syncing: Mutex<()>,
     /// Why nothing more may be committed.
     failed: OnceLock<StoreError>,
@@ -37,19 +49,35 @@ pub(super) struct Log {
     segments: RwLock<BTreeMap<u64, Arc<Segment>>>,
 }
 
+#[derive(Default)]
+struct State {
+    /// `None` until the topic is recovered.
+    writer: Option<Writer>,
+    /// Why the latest attempt to recover it failed.
+    unrecovered: Option<Unrecovered>,
+    /// Whether this run has made the name of the topic's directory durable.
+    is_name_durable: bool,
+}
+
 struct Writer {
     active: Option<Active>,
-    /// The offset behind what was written.
+    /// The offset after the last record that was written.
     next_offset: u64,
 }
 
+/// A recovery that failed: it may be long, so it is not repeated for every request.
+struct Unrecovered {
+    error: StoreError,
+    at: Instant,
+    /// When the directory was changed last, as seen before the attempt.
+    changed: Option<SystemTime>,
+}
+
 impl Log {
-    pub(super) fn new(dir: PathBuf, options: Options, sealing: Arc<Semaphore>, mappings: Arc<Mappings>) -> Log {
+    pub(super) fn new(dir: PathBuf, shared: Arc<Shared>) -> Log {
         Log {
             dir,
-            options,
-            sealing,
-            mappings,
+            shared,
             writer: Mutex::default(),
             syncing: Mutex::default(),
             failed: OnceLock::new(),
@@ -58,13 +86,13 @@ impl Log {
     }
 
     pub(super) fn is_empty(&self) -> Result<bool, StoreError> {
-        self.recovered(&mut self.writer())?;
+        self.recovered(&mut self.state())?;
         Ok(self.failed.get().is_none() && self.segments().values().all(|segment| segment.bytes() == 0))
     }
 
     /// The objects from offset `from` on.
     pub(super) fn list(&self, from: u64) -> Result<Vec<Listed>, StoreError> {
-        let mut guard = self.writer();
+        let mut guard = self.state();
         let writer = self.recovered(&mut guard)?;
         let segments: Vec<_> = self.segments().iter().map(|(&first, segment)| (first, segment.clone())).collect();
         let mut listed = Vec::new();
@@ -91,38 +119,53 @@ impl Log {
         Ok(listed)
     }
 
-    /// Writes an object behind the log's end. Without syncs for commits, it is stored when this answers; with them, when
-    /// [`Log::confirm`] has.
-    pub(super) fn write(&self, object: &Object) -> Result<Written, CommitError> {
-        let mut guard = self.writer();
-        let writer = self.recovered(&mut guard)?;
-        if let Some(failed) = self.failed.get() {
-            return Err(failed.clone().into());
-        }
-        let first_offset = object.header.first_offset;
-        if first_offset < writer.next_offset {
-            return Err(CommitError::Exists);
-        }
-        let parts_bytes: u64 = object.parts.iter().map(|part| part.len() as u64).sum();
-        if first_offset > writer.next_offset || parts_bytes != object.header.object_bytes {
-            return Err(CommitError::Store(StoreError::human(format!(
-                "{}: an object of {parts_bytes} bytes ({} by its header) at offset {first_offset} does not follow offset {}; \
-                 this is a fault of the broker, please report it",
-                self.dir.display(),
-                object.header.object_bytes,
-                writer.next_offset
-            ))));
-        }
-        let written = self.active_for(writer, object)?.write(object)?;
+    /// Writes an object at the log's end. Unless it is long, it is stored when this returns; a long one that isn't
+    /// published is stored when [`Log::confirm`] has succeeded, and the next may be written before that.
+    pub(super) fn append(&self, object: &Object) -> Result<Written, CommitError> {
+        let mut state = self.state();
+        let writer = self.recovered(&mut state)?;
+        self.check(object, writer.next_offset)?;
+        let written = self.active_for(&mut state, object)?.write(object)?;
+        let writer = self.recovered(&mut state)?;
         writer.next_offset = object.header.next_offset();
-        if self.options.durability == Durability::PageCache {
+        if self.durability() == Durability::PageCache {
             written.publish();
+        }
+        drop(state);
+        // A lone append is confirmed where it was written: a second hop between threads costs it more than a commit at
+        // the same time would gain.
+        if written.bytes() < CONFIRM_LATER_BYTES_MIN {
+            self.confirm(&written)?;
         }
         Ok(written)
     }
 
-    /// Makes what was written durable. While the disk is at it, the next object may be written.
+    /// Whether the object may be written at the log's end, `next_offset`.
+    fn check(&self, object: &Object, next_offset: u64) -> Result<(), CommitError> {
+        if let Some(failed) = self.failed.get() {
+            return Err(failed.clone().into());
+        }
+        let first_offset = object.header.first_offset;
+        if first_offset < next_offset {
+            return Err(CommitError::Exists);
+        }
+        let parts_bytes: u64 = object.parts.iter().map(|part| part.len() as u64).sum();
+        if first_offset > next_offset || parts_bytes != object.header.object_bytes {
+            return Err(CommitError::Store(StoreError::human(format!(
+                "{}: an object of {parts_bytes} bytes ({} by its header) at offset {first_offset} does not follow offset \
+                 {next_offset}; this is a bug in the broker, please report it",
+                self.dir.display(),
+                object.header.object_bytes,
+            ))));
+        }
+        Ok(())
+    }
+
+    /// Makes what was written durable. While the disk does that, the next object may be written.
     pub(super) fn confirm(&self, written: &Written) -> Result<(), StoreError> {
+        if written.is_published() {
+            return Ok(());
+        }
         let _one_at_a_time = self.syncing.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(failed) = self.failed.get() {
             return Err(failed.clone());
@@ -133,10 +176,24 @@ impl Log {
         written.sync().map_err(|error| {
             // After a failed sync the kernel takes the pages for clean: what a later sync confirms may not be there.
             let failed = StoreError::human(format!(
-                "{error}; nothing more is written to this topic until the broker is restarted, because what the disk holds is unknown"
+                "{error}; nothing more is written to this topic until the broker is restarted, because what the disk \
+                 holds is unknown"
             ));
             self.failed.get_or_init(|| failed).clone()
         })
+    }
+
+    /// Makes the name of the topic's directory durable, once in a run: an earlier run may have failed to.
+    pub(super) fn sync_name(&self) -> Result<(), StoreError> {
+        self.sync_name_once(&mut self.state())
+    }
+
+    fn sync_name_once(&self, state: &mut State) -> Result<(), StoreError> {
+        if self.durability() == Durability::Fsync && !state.is_name_durable {
+            sync_dir(self.dir.parent().unwrap_or(&self.dir))?;
+            state.is_name_durable = true;
+        }
+        Ok(())
     }
 
     /// Bytes of an object if they are in memory. Never blocks.
@@ -145,84 +202,96 @@ impl Log {
         segment.resident(file_range(&segment, object, range)?)
     }
 
-    /// Bytes of an object, from the disk if need be.
+    /// Bytes of an object, from the disk if need be. Blocks.
     pub(super) fn fetch(&self, object: &ObjectAt, range: &Range<u64>) -> Result<Bytes, StoreError> {
         let find = || self.segments().get(&object.location.segment).cloned();
         let segment = match find() {
             Some(segment) => segment,
             None => {
-                self.recovered(&mut self.writer())?;
+                self.recovered(&mut self.state())?;
                 find().ok_or_else(|| deleted(object))?
             }
         };
         let range = file_range(&segment, object, range).ok_or_else(|| {
             StoreError::human(format!(
-                "{}: bytes {range:?} of {object:?} were asked for, which are not there; this is a fault of the broker, please report it",
+                "{}: bytes {range:?} of {object:?} don't exist; this is a bug in the broker, please report it",
                 self.dir.display()
             ))
         })?;
         segment.fetch(range)
     }
 
-    /// Deletes the segments all of whose records lie below `offset`. The last one that holds an object stays: its end is
-    /// what says, after a restart, which offset comes next.
+    /// Deletes the segments all of whose records are below `offset`. The last one that holds an object stays: after a
+    /// restart its end says which offset comes next.
     pub(super) fn delete_before(&self, offset: u64) -> Result<u64, StoreError> {
-        let mut guard = self.writer();
+        let mut guard = self.state();
         self.recovered(&mut guard)?;
         loop {
             let front: Vec<_> =
                 self.segments().iter().take(2).map(|(&first, segment)| (first, segment.clone())).collect();
-            let (first_offset, segment, goes) = match front.as_slice() {
+            let (first_offset, segment, can_go) = match front.as_slice() {
                 [] => return Ok(offset),
                 [(first, segment)] => (*first, segment, false),
                 [(first, segment), (next, after), ..] => (*first, segment, *next <= offset && after.bytes() > 0),
             };
-            if !goes {
+            if !can_go {
                 return Ok(first_offset);
             }
             segment.remove()?;
             self.segments_mut().remove(&first_offset);
-            if self.options.durability == Durability::Fsync {
-                // One at a time: were a later one to vanish before an earlier one, a crash would leave a gap.
+            if self.durability() == Durability::Fsync {
+                // One at a time: if a later one vanished before an earlier one, a crash would leave a gap.
                 sync_dir(&self.dir)?;
             }
         }
     }
 
     /// The segment that takes `object`: the active one, or a new one.
-    fn active_for<'a>(&self, writer: &'a mut Writer, object: &Object) -> Result<&'a mut Active, StoreError> {
+    fn active_for<'a>(&self, state: &'a mut State, object: &Object) -> Result<&'a mut Active, StoreError> {
+        let writer = self.recovered(state)?;
         if let Some(full) = writer.active.take_if(|active| !active.takes(object)) {
-            self.confirm(&full.all_written())?;
+            if let Err(error) = full.all_written().and_then(|written| self.confirm(&written)) {
+                // It is still the one that takes the commits.
+                writer.active = Some(full);
+                return Err(error);
+            }
             self.seal_later(full.finish(writer.next_offset));
         }
-        let active = match writer.active.take() {
+        let (active, next_offset) = (writer.active.take(), writer.next_offset);
+        let active = match active {
             Some(active) => active,
             None => {
-                let capacity = self.options.segment_bytes.max(object.header.object_bytes);
-                let active =
-                    Active::create(&self.dir, writer.next_offset, capacity, object.header.writer_id, &self.mappings)?;
-                if self.options.durability == Durability::Fsync
-                    && let Err(error) = sync_dir(&self.dir)
-                {
-                    // A file left over would be in the next try's way.
-                    active.segment().remove()?;
-                    return Err(error);
-                }
-                self.segments_mut().insert(writer.next_offset, active.segment().clone());
-                active
+                self.sync_name_once(state)?;
+                self.create_active(next_offset, object)?
             }
         };
-        Ok(writer.active.insert(active))
+        Ok(self.recovered(state)?.active.insert(active))
     }
 
-    /// Seals a segment without holding up the commit at hand.
+    fn create_active(&self, next_offset: u64, object: &Object) -> Result<Active, StoreError> {
+        let Shared { options, files, .. } = &*self.shared;
+        let capacity = options.segment_bytes.max(object.header.object_bytes);
+        let active = Active::create(&self.dir, next_offset, capacity, object.header.writer_id, files)?;
+        if options.durability == Durability::Fsync
+            && let Err(error) = sync_dir(&self.dir)
+        {
+            // A file left over would block the next attempt.
+            active.segment().remove()?;
+            return Err(error);
+        }
+        let other = self.segments_mut().insert(next_offset, active.segment().clone());
+        assert!(other.is_none(), "{}: two segments begin at offset {next_offset}", self.dir.display());
+        Ok(active)
+    }
+
+    /// Seals a segment without delaying the current commit.
     fn seal_later(&self, seal: impl FnOnce() + Send + 'static) {
-        if self.options.durability == Durability::Fsync {
+        if self.durability() == Durability::Fsync {
             // All of it is synced; only the index is new.
             tokio::task::spawn_blocking(seal);
             return;
         }
-        let turn = self.sealing.clone();
+        let turn = self.shared.sealing.clone();
         tokio::spawn(async move {
             tokio::time::sleep(SEAL_DELAY).await;
             let _turn = turn.acquire().await;
@@ -230,8 +299,21 @@ impl Log {
         });
     }
 
-    fn writer(&self) -> MutexGuard<'_, Option<Writer>> {
-        self.writer.lock().unwrap_or_else(PoisonError::into_inner)
+    fn durability(&self) -> Durability {
+        self.shared.options.durability
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.writer.lock().unwrap_or_else(|poisoned: PoisonError<_>| {
+            self.failed.get_or_init(|| {
+                StoreError::human(format!(
+                    "{}: an internal check failed, the log has the details; this is a bug in the broker, please report \
+                     it. Nothing more is written to this topic until the broker is restarted",
+                    self.dir.display()
+                ))
+            });
+            poisoned.into_inner()
+        })
     }
 
     fn segments(&self) -> RwLockReadGuard<'_, BTreeMap<u64, Arc<Segment>>> {
@@ -242,21 +324,49 @@ impl Log {
         self.segments.write().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The writer, after recovering the topic if that was not yet done. A recovery that failed is tried again.
-    fn recovered<'a>(&self, writer: &'a mut Option<Writer>) -> Result<&'a mut Writer, StoreError> {
-        if writer.is_none() {
-            let recovered = recover(&self.dir, self.options.durability, &self.mappings)?;
-            *self.segments_mut() = recovered.segments;
-            if let Some(damage) = recovered.damage {
-                self.failed.get_or_init(|| damage);
+    /// The writer, after recovering the topic if that was not yet done.
+    fn recovered<'a>(&self, state: &'a mut State) -> Result<&'a mut Writer, StoreError> {
+        if state.writer.is_none() {
+            let changed = changed(&self.dir);
+            if let Some(Unrecovered { error, .. }) = state.unrecovered.as_ref().filter(|failed| failed.holds(changed)) {
+                return Err(error.clone());
             }
-            *writer = Some(Writer { active: None, next_offset: recovered.next_offset });
+            match recover(&self.dir, self.durability(), &self.shared.files) {
+                Ok(recovered) => self.take_over(state, recovered),
+                Err(error) => {
+                    let unrecovered = Unrecovered { error: error.clone(), at: Instant::now(), changed };
+                    // What passes by itself is not worth waiting for.
+                    state.unrecovered = Some(unrecovered).filter(|_| error.kind == Kind::TellHuman);
+                    return Err(error);
+                }
+            }
         }
-        writer.as_mut().ok_or_else(|| StoreError::human("a topic is not recovered; please report it"))
+        state.writer.as_mut().ok_or_else(|| StoreError::human("a topic is not recovered; please report it"))
+    }
+
+    fn take_over(&self, state: &mut State, recovered: recover::Recovered) {
+        *self.segments_mut() = recovered.segments;
+        state.writer = Some(Writer { active: None, next_offset: recovered.next_offset });
+        if let Some(damage) = recovered.damage {
+            self.failed.get_or_init(|| damage);
+        }
     }
 }
 
-/// Where `range` of the object lies in its segment's file; `None` if it is not all there.
+impl Unrecovered {
+    /// Whether another attempt would fail in the same way: not much time has passed, and the directory, which `changed`
+    /// then, is as it was.
+    fn holds(&self, changed: Option<SystemTime>) -> bool {
+        let is_long_ago = |changed: SystemTime| changed.elapsed().is_ok_and(|elapsed| elapsed > CHANGE_TIME_STEP);
+        self.at.elapsed() < RECOVERY_RETRY && self.changed == changed && changed.is_some_and(is_long_ago)
+    }
+}
+
+fn changed(dir: &Path) -> Option<SystemTime> {
+    std::fs::metadata(dir).and_then(|metadata| metadata.modified()).ok()
+}
+
+/// The bytes of the segment's file that hold `range` of the object; `None` if they are not all there.
 fn file_range(segment: &Segment, object: &ObjectAt, range: &Range<u64>) -> Option<Range<usize>> {
     let position = u64::from(object.location.position);
     let inside = range.start <= range.end && range.end <= object.bytes && position + range.end <= segment.bytes();

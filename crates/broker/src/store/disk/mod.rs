@@ -8,22 +8,27 @@
 //!
 //! `docs/format.md` has the rules. What blocks runs on tokio's blocking threads; a commit is one hop there and back.
 
+mod active;
 mod log;
+mod open_files;
 mod recover;
 mod seal;
 mod segment;
+mod sys;
 mod walk;
 
 use super::lock::DirLock;
-use super::mapping::{FileRange, Mappings};
+use super::mapping::FileRange;
 use super::{Begun, CommitError, Listed, Location, ObjectAt, SETTINGS_NAME, Store, StoreError};
 use crate::Kind;
-use crate::limits::{CONFIRM_LATER_BYTES_MIN, SEGMENT_BYTES};
+use crate::limits::SEGMENT_BYTES;
 use crate::object::Object;
 use bytes::Bytes;
 use futures_util::future::BoxFuture;
-use log::Log;
+use log::{Log, Shared};
+use open_files::{OpenFiles, is_out_of_files};
 use std::collections::HashMap;
+use std::fs::File;
 use std::io::{self, Write};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -65,10 +70,8 @@ pub struct DiskStore {
 
 struct Inner {
     topics_dir: PathBuf,
-    options: Options,
     logs: RwLock<HashMap<String, Arc<Log>>>,
-    sealing: Arc<Semaphore>,
-    mappings: Arc<Mappings>,
+    shared: Arc<Shared>,
     _lock: DirLock,
 }
 
@@ -78,9 +81,10 @@ impl DiskStore {
         DiskStore::open_with(dir, Options { durability, ..Options::default() })
     }
 
-    /// Locks `dir`, which is created if it is not there. Blocks for a moment. No topic is looked at yet.
+    /// Locks `dir`, which is created if it doesn't exist. Blocks for a moment. Topics are recovered later, when they are
+    /// first used. Raises the number of files that this process may open as far as the system allows.
     ///
-    /// Fails if another broker has the directory, or if it cannot be written.
+    /// Fails if another process has the directory, or if it can't be written.
     pub fn open_with(dir: &Path, options: Options) -> Result<DiskStore, StoreError> {
         let segment_bytes = options.segment_bytes.min(u64::from(u32::MAX));
         let options = Options { segment_bytes, ..options };
@@ -90,8 +94,8 @@ impl DiskStore {
         let topics_dir = dir.join("topics");
         create_dir(&topics_dir, options.durability)?;
         let sealing = Arc::new(Semaphore::new(1));
-        let inner =
-            Inner { topics_dir, options, logs: RwLock::default(), sealing, mappings: Arc::default(), _lock: lock };
+        let shared = Arc::new(Shared { options, files: Arc::new(OpenFiles::new()), sealing });
+        let inner = Inner { topics_dir, logs: RwLock::default(), shared, _lock: lock };
         Ok(DiskStore { inner: Arc::new(inner) })
     }
 
@@ -127,12 +131,7 @@ impl Store for DiskStore {
             let (log, written) = self
                 .blocking(move |inner| {
                     let log = log.map_or_else(|| inner.log_created(&topic), Ok)?;
-                    let written = log.write(&object)?;
-                    // A lone append is confirmed where it was written: a second hop between threads costs it more than
-                    // a commit beside it would gain.
-                    if !written.is_published() && written.bytes() < CONFIRM_LATER_BYTES_MIN {
-                        log.confirm(&written)?;
-                    }
+                    let written = log.append(&object)?;
                     Ok::<_, CommitError>((log, written))
                 })
                 .await?;
@@ -178,24 +177,25 @@ impl Store for DiskStore {
     fn put_settings<'a>(&'a self, topic: &'a str, settings: Bytes) -> BoxFuture<'a, Result<(), StoreError>> {
         let topic = topic.to_owned();
         Box::pin(self.blocking(move |inner| {
+            let log = inner.log_created(&topic)?;
+            log.sync_name()?;
             let dir = inner.dir(&topic)?;
-            create_dir(&dir, inner.options.durability)?;
             let path = dir.join(SETTINGS_NAME);
-            // Whoever reads them, even after a crash, finds the old ones or the new ones.
+            // Readers find the old ones or the new ones, even after a crash.
             let replace = || {
                 let mut draft = tempfile::NamedTempFile::new_in(&inner.topics_dir)?;
                 draft.write_all(&settings)?;
-                segment::sync(draft.as_file())?;
+                sys::sync(draft.as_file())?;
                 draft.persist(&path)?;
                 Ok(())
             };
             replace().map_err(|error: io::Error| io_error("write", &path, &error))?;
-            segment::sync_dir(&dir)
+            sys::sync_dir(&dir)
         }))
     }
 
     fn file_of(&self, bytes: &[u8]) -> Option<FileRange> {
-        self.inner.mappings.find(bytes)
+        self.inner.shared.files.find(bytes)
     }
 
     fn delete_before<'a>(&'a self, topic: &'a str, offset: u64) -> BoxFuture<'a, Result<u64, StoreError>> {
@@ -221,7 +221,7 @@ impl Inner {
                 }
             }
         }
-        // A topic that cannot be recovered is there all the same: whoever lists it is told why it cannot be used.
+        // A topic that can't be recovered is listed as well: whoever asks for it gets the reason.
         let has_objects =
             |name: &String| match self.log(name).and_then(|log| log.map_or(Ok(true), |log| log.is_empty())) {
                 Ok(is_empty) => !is_empty,
@@ -229,11 +229,20 @@ impl Inner {
             };
         let threads = std::thread::available_parallelism().map_or(1, usize::from);
         let share = names.len().div_ceil(threads).max(1);
-        Ok(std::thread::scope(|scope| {
+        std::thread::scope(|scope| {
             let worker = |names: &[String]| names.iter().filter(|name| has_objects(name)).cloned().collect::<Vec<_>>();
             let workers: Vec<_> = names.chunks(share).map(|names| scope.spawn(move || worker(names))).collect();
-            workers.into_iter().flat_map(|worker| worker.join().unwrap_or_default()).collect()
-        }))
+            let mut listed = Vec::new();
+            for worker in workers {
+                let names = worker.join().map_err(|_| {
+                    StoreError::human(
+                        "a thread that recovers topics panicked; the log has the details, please report it",
+                    )
+                })?;
+                listed.extend(names);
+            }
+            Ok(listed)
+        })
     }
 
     fn known(&self, topic: &str) -> Option<Arc<Log>> {
@@ -253,20 +262,19 @@ impl Inner {
         }
     }
 
-    /// The topic's log; its directory is created if it is not there.
+    /// The topic's log; its directory is created if it doesn't exist. The log makes the directory's name durable.
     fn log_created(&self, topic: &str) -> Result<Arc<Log>, StoreError> {
         let dir = self.dir(topic)?;
-        create_dir(&dir, self.options.durability)?;
+        std::fs::create_dir_all(&dir).map_err(|error| io_error("create", &dir, &error))?;
         Ok(self.insert(topic, dir))
     }
 
     fn insert(&self, topic: &str, dir: PathBuf) -> Arc<Log> {
         let mut logs = self.logs.write().unwrap_or_else(PoisonError::into_inner);
-        let log = || Arc::new(Log::new(dir, self.options, self.sealing.clone(), self.mappings.clone()));
-        logs.entry(topic.to_owned()).or_insert_with(log).clone()
+        logs.entry(topic.to_owned()).or_insert_with(|| Arc::new(Log::new(dir, self.shared.clone()))).clone()
     }
 
-    /// The topic's directory. A name that would lead elsewhere is refused, whoever checked it before.
+    /// The topic's directory. Rejects a name that would lead elsewhere, even if others checked it before.
     fn dir(&self, topic: &str) -> Result<PathBuf, StoreError> {
         let plain = !topic.is_empty() && !topic.starts_with('.') && !topic.contains(['/', '\\', '\0']);
         if !plain {
@@ -277,20 +285,26 @@ impl Inner {
     }
 }
 
-/// Creates a directory if it is not there, and makes its name durable.
+/// Creates a directory if it doesn't exist, and makes its name durable: an earlier run may have failed to.
 fn create_dir(dir: &Path, durability: Durability) -> Result<(), StoreError> {
-    if dir.is_dir() {
+    let missing: Vec<&Path> = dir.ancestors().take_while(|dir| !dir.exists()).collect();
+    std::fs::create_dir_all(dir).map_err(|error| io_error("create", dir, &error))?;
+    if durability == Durability::PageCache {
         return Ok(());
     }
-    std::fs::create_dir_all(dir).map_err(|error| io_error("create", dir, &error))?;
-    match dir.parent() {
-        Some(parent) if durability == Durability::Fsync => segment::sync_dir(parent),
-        _ => Ok(()),
+    let Some(parent) = dir.parent() else { return Ok(()) };
+    if missing.is_empty() {
+        // A parent that belongs to others may not be readable.
+        return match File::open(parent) {
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => Ok(()),
+            _ => sys::sync_dir(parent),
+        };
     }
+    missing.iter().filter_map(|dir| dir.parent()).try_for_each(sys::sync_dir)
 }
 
 fn broke_off(error: &tokio::task::JoinError) -> StoreError {
-    StoreError::human(format!("work on the disk broke off ({error}); this is a fault of the broker, please report it"))
+    StoreError::human(format!("work on the disk ended early ({error}); this is a bug in the broker, please report it"))
 }
 
 fn deleted(object: &ObjectAt) -> StoreError {
@@ -303,12 +317,16 @@ fn io_error(action: &str, path: &Path, error: &io::Error) -> StoreError {
     use io::ErrorKind::{FileTooLarge, QuotaExceeded, StorageFull};
     let path = path.display();
     match error.kind() {
+        _ if is_out_of_files(error) => StoreError::wait(format!(
+            "could not {action} {path}: {error}; wait until other connections are closed and send the request again \
+             (nothing of it was stored), or raise the number of files that the process may open"
+        )),
         StorageFull | QuotaExceeded | FileTooLarge => StoreError::wait(format!(
             "could not {action} {path}: {error}; free disk space or delete old records, then send the request again \
              (nothing of it was stored)"
         )),
         _ => StoreError::human(format!(
-            "could not {action} {path}: {error}; check the disk and who may write to the directory"
+            "could not {action} {path}: {error}; check the disk and the directory's permissions"
         )),
     }
 }

@@ -3,11 +3,12 @@
 //! A segment of an earlier run is never appended to: its end is fixed here, and the next commit begins a new one. So
 //! bytes that a crash left after an end can never become visible.
 
+use super::open_files::OpenFiles;
 use super::seal::{Entry, Seal};
-use super::segment::{Segment, segment_path, sync_dir};
+use super::segment::{Segment, segment_path};
+use super::sys::{drop_cached, sync_dir};
 use super::walk::{self, Damage, Torn, Walked};
 use super::{Durability, io_error};
-use crate::store::mapping::Mappings;
 use crate::store::{SETTINGS_NAME, StoreError};
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -28,7 +29,7 @@ pub(super) struct Recovered {
 
 /// Recovers the topic in `dir`. Sealed segments are known from their seals, the others are walked object by object;
 /// usually that is the newest only.
-pub(super) fn recover(dir: &Path, durability: Durability, mappings: &Arc<Mappings>) -> Result<Recovered, StoreError> {
+pub(super) fn recover(dir: &Path, durability: Durability, files: &Arc<OpenFiles>) -> Result<Recovered, StoreError> {
     let names = segment_names(dir)?;
     let mut found = Vec::with_capacity(names.len());
     for (i, &first_offset) in names.iter().enumerate() {
@@ -45,7 +46,7 @@ pub(super) fn recover(dir: &Path, durability: Durability, mappings: &Arc<Mapping
     let mut recovered = Recovered { segments: BTreeMap::new(), next_offset, damage };
     for found in found {
         let first_offset = found.seal.first_offset;
-        if let Some(segment) = found.settle(dir, durability, mappings)? {
+        if let Some(segment) = found.settle(dir, durability, files)? {
             recovered.segments.insert(first_offset, Arc::new(segment));
         }
     }
@@ -140,6 +141,9 @@ impl Found {
             return Ok(Found { path, seal, sealed: true, damage: Vec::new(), accepted: false, torn: None });
         }
         let is_synced = durability == Durability::Fsync;
+        if is_synced {
+            drop_cached(&file).map_err(|error| io_error("sync", &path, &error))?;
+        }
         let next_segment = next_segment.filter(|_| is_synced);
         let known = walk::Known { first_offset, next_segment, is_synced };
         let walked = if length == 0 { Ok(Walked::empty(first_offset)) } else { walk::walk(&file, length, known) };
@@ -186,16 +190,11 @@ impl Found {
     }
 
     /// Fixes the segment's end on disk, unless it is damaged. `None`: it has no object, and its file has made room.
-    fn settle(
-        self,
-        dir: &Path,
-        durability: Durability,
-        mappings: &Arc<Mappings>,
-    ) -> Result<Option<Segment>, StoreError> {
+    fn settle(self, dir: &Path, durability: Durability, files: &Arc<OpenFiles>) -> Result<Option<Segment>, StoreError> {
         let must_stay = !self.damage.is_empty() && !self.accepted;
         let Seal { first_offset, segment_bytes, .. } = self.seal;
         if self.sealed {
-            return Ok(Some(Segment::sealed(dir, first_offset, segment_bytes, None, mappings)));
+            return Ok(Some(Segment::of_earlier_run(dir, first_offset, segment_bytes, None, files)));
         }
         if self.seal.entries.is_empty() {
             if must_stay {
@@ -212,7 +211,7 @@ impl Found {
             }
             return Ok(None);
         }
-        let segment = Segment::sealed(dir, first_offset, segment_bytes, Some(self.seal.entries.clone()), mappings);
+        let segment = Segment::of_earlier_run(dir, first_offset, segment_bytes, Some(self.seal.entries.clone()), files);
         if !must_stay {
             let file =
                 File::options().write(true).open(&self.path).map_err(|error| io_error("open", &self.path, &error))?;

@@ -6,7 +6,7 @@
 //! lies above it and misses a sector is *torn*: nobody was promised it, and the log ends there.
 
 use super::seal::{Entry, Seal};
-use super::segment::{map, populate};
+use super::sys::{map, populate};
 use crate::limits::CONFIRM_LATER_BYTES_MIN;
 use crate::object::{self, HEADER_BYTES, Header, ObjectError, ObjectIndex};
 use memmap2::{Advice, Mmap};

@@ -1,0 +1,209 @@
+//! The segment that a topic's commits go to: objects are appended to it back to back.
+
+use super::io_error;
+use super::open_files::OpenFiles;
+use super::seal::{Entry, Seal};
+use super::segment::Segment;
+use super::sys::{sync, write_at};
+use super::walk::OBJECT_ALIGNMENT;
+use crate::limits::{SEGMENT_STEP_BYTES_MAX, SEGMENT_STEP_BYTES_MIN};
+use crate::object::Object;
+use crate::store::StoreError;
+use rustix::fs::FallocateFlags;
+use rustix::io::Errno;
+use std::fs::File;
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// The segment that a topic's commits go to.
+pub(super) struct Active {
+    segment: Arc<Segment>,
+    /// Length of the objects whose bytes are in the file.
+    written: Arc<AtomicU64>,
+    capacity: u64,
+    allocated: u64,
+    step: u64,
+    writer_id: u64,
+    entries: Vec<Entry>,
+}
+
+impl Active {
+    /// Creates a segment for objects from `first_offset` on, with room for `capacity` bytes. Its directory is not synced.
+    pub(super) fn create(
+        dir: &Path,
+        first_offset: u64,
+        capacity: u64,
+        writer_id: u64,
+        files: &Arc<OpenFiles>,
+    ) -> Result<Active, StoreError> {
+        Ok(Active {
+            segment: Arc::new(Segment::create(dir, first_offset, capacity, files)?),
+            written: Arc::default(),
+            capacity,
+            allocated: 0,
+            step: SEGMENT_STEP_BYTES_MIN,
+            writer_id,
+            entries: Vec::new(),
+        })
+    }
+
+    pub(super) fn segment(&self) -> &Arc<Segment> {
+        &self.segment
+    }
+
+    pub(super) fn entries(&self) -> &[Entry] {
+        &self.entries
+    }
+
+    /// Whether `object` may be appended here: it fits, and was written by the run that wrote the others.
+    pub(super) fn takes(&self, object: &Object) -> bool {
+        let end = self.written().checked_add(object.header.object_bytes);
+        self.writer_id == object.header.writer_id && end.is_some_and(|end| end <= self.capacity)
+    }
+
+    /// Appends an object that it takes, without making it durable or visible. After an error the next object is written
+    /// in its place.
+    pub(super) fn write(&mut self, object: &Object) -> Result<Written, StoreError> {
+        let position = self.written();
+        let end = position + object.header.object_bytes;
+        self.check(object, position, end);
+        let file = self.segment.file()?;
+        let allocated = self.allocate(&file, end);
+        if let Err(error) = allocated.and_then(|()| write_at(&file, &object.parts, position)) {
+            self.discard(&file, position);
+            return Err(io_error("write to", &self.segment.path, &error));
+        }
+        self.entries.push(Entry::new(&object.header, position as u32));
+        self.written.store(end, Ordering::Release);
+        Ok(Written {
+            segment: self.segment.clone(),
+            file,
+            written: self.written.clone(),
+            position: position as u32,
+            end,
+        })
+    }
+
+    /// Objects lie back to back and in order, and no byte that a reader may see is written again.
+    fn check(&self, object: &Object, position: u64, end: u64) {
+        let next_offset = self.entries.last().map_or(self.segment.first_offset, Entry::next_offset);
+        assert_eq!(
+            object.header.first_offset,
+            next_offset,
+            "an object out of order in {}",
+            self.segment.path.display()
+        );
+        assert_eq!(object.header.writer_id, self.writer_id, "an object of another run");
+        assert!(position >= self.segment.bytes(), "writing at {position} below {}", self.segment.bytes());
+        assert!(position < end && end <= self.capacity, "{position}..{end} in a segment of {} bytes", self.capacity);
+        assert!(end.is_multiple_of(OBJECT_ALIGNMENT as u64), "an object that ends at {end} is not aligned");
+    }
+
+    /// All that was written to the segment.
+    pub(super) fn all_written(&self) -> Result<Written, StoreError> {
+        let (segment, file) = (self.segment.clone(), self.segment.file()?);
+        Ok(Written { segment, file, written: self.written.clone(), position: 0, end: self.written() })
+    }
+
+    /// Ends the segment after its last object, which readers see. The result seals it; it may be called later, on any
+    /// thread.
+    pub(super) fn finish(self, next_offset: u64) -> impl FnOnce() + Send + 'static {
+        assert_eq!(self.segment.bytes(), self.written(), "a segment ends with objects that are not confirmed");
+        let Active { segment, writer_id, entries, .. } = self;
+        segment.set_entries(Some(entries.clone()));
+        let seal = Seal {
+            first_offset: segment.first_offset,
+            next_offset,
+            segment_bytes: segment.bytes(),
+            writer_id,
+            entries,
+        };
+        move || {
+            if segment.is_removed() {
+                return;
+            }
+            if let Err(error) = segment.file().and_then(|file| segment.seal(&file, &seal, true)) {
+                tracing::error!(%error, "a full segment could not be sealed; the next start walks it and seals it");
+            }
+        }
+    }
+
+    fn written(&self) -> u64 {
+        self.written.load(Ordering::Acquire)
+    }
+
+    /// Allocates blocks for the file's first `bytes` bytes, in doubling steps.
+    fn allocate(&mut self, file: &File, bytes: u64) -> io::Result<()> {
+        if bytes <= self.allocated {
+            return Ok(());
+        }
+        let wanted = bytes.max(self.allocated + self.step).min(self.capacity);
+        let allocate =
+            |end: u64| rustix::fs::fallocate(file, FallocateFlags::empty(), self.allocated, end - self.allocated);
+        let allocated = match allocate(wanted) {
+            // The disk has no room for a whole step; the object alone may still fit.
+            Err(Errno::NOSPC | Errno::DQUOT) => allocate(bytes).map(|()| bytes),
+            allocated => allocated.map(|()| wanted),
+        };
+        self.allocated = match allocated {
+            // A file system without it: blocks are allocated by each write.
+            Err(Errno::OPNOTSUPP | Errno::NOSYS) => self.capacity,
+            allocated => allocated?,
+        };
+        self.step = (self.step * 2).min(SEGMENT_STEP_BYTES_MAX);
+        Ok(())
+    }
+
+    /// Best effort: removes what a failed write left from `position` on, so that it doesn't follow a shorter object.
+    fn discard(&mut self, file: &File, position: u64) {
+        assert!(position >= self.segment.bytes(), "discarding from {position} below {}", self.segment.bytes());
+        let cut = rustix::fs::ftruncate(file, position).and_then(|()| rustix::fs::ftruncate(file, self.capacity));
+        if let Err(error) = cut {
+            tracing::warn!(segment = %self.segment.path.display(), %error, "the rest of a failed write stays in the file");
+        }
+        self.allocated = self.allocated.min(position);
+    }
+}
+
+/// An object whose bytes are in a segment's file.
+pub(super) struct Written {
+    segment: Arc<Segment>,
+    file: Arc<File>,
+    /// Length of the objects whose bytes are in the file, this one and later ones.
+    written: Arc<AtomicU64>,
+    /// Where it begins in the file.
+    pub(super) position: u32,
+    end: u64,
+}
+
+impl Written {
+    pub(super) fn segment_first_offset(&self) -> u64 {
+        self.segment.first_offset
+    }
+
+    pub(super) fn bytes(&self) -> u64 {
+        self.end - u64::from(self.position)
+    }
+
+    /// Whether readers see it.
+    pub(super) fn is_published(&self) -> bool {
+        self.segment.bytes() >= self.end
+    }
+
+    /// Makes it durable, and all that was written before this call, and lets readers see that. One at a time for a
+    /// topic.
+    pub(super) fn sync(&self) -> Result<(), StoreError> {
+        let written = self.written.load(Ordering::Acquire);
+        assert!(written >= self.end, "{written} bytes are written, an object ends at {}", self.end);
+        sync(&self.file).map_err(|error| io_error("sync", &self.segment.path, &error))?;
+        self.segment.publish(written);
+        Ok(())
+    }
+
+    /// Lets readers see it, and all before it.
+    pub(super) fn publish(&self) {
+        self.segment.publish(self.end);
+    }
+}

@@ -1,0 +1,176 @@
+//! Which segment files are open: a bounded number of them, however many segments and topics there are.
+
+use crate::limits::OPEN_SEGMENTS_MAX;
+use crate::store::mapping::{FileRange, Mappings};
+use bytes::Bytes;
+use rustix::io::Errno;
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use std::collections::VecDeque;
+use std::fs::File;
+use std::io;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, Weak};
+
+/// An open segment file and the mapping of it.
+#[derive(Clone)]
+pub(super) struct Open {
+    pub(super) file: Arc<File>,
+    pub(super) mapping: Bytes,
+}
+
+/// A segment's place among the open files; empty while its file is closed.
+#[derive(Default)]
+pub(super) struct Slot {
+    open: RwLock<Option<Open>>,
+    /// Whether it was used since the last search for files to close.
+    used: AtomicBool,
+}
+
+impl Slot {
+    /// What `look` finds in the open file, if it is open.
+    pub(super) fn look<T>(&self, look: impl FnOnce(&Open) -> T) -> Option<T> {
+        let open = self.open.read().unwrap_or_else(PoisonError::into_inner);
+        let found = look(open.as_ref()?);
+        // Only a first use writes: readers on many threads share the line.
+        if !self.used.load(Ordering::Relaxed) {
+            self.used.store(true, Ordering::Relaxed);
+        }
+        Some(found)
+    }
+
+    fn take(&self) -> Option<Open> {
+        self.open.write().unwrap_or_else(PoisonError::into_inner).take()
+    }
+}
+
+/// The open segment files of a store.
+pub(super) struct OpenFiles {
+    mappings: Arc<Mappings>,
+    files_max: usize,
+    /// Every slot that is not empty, in the order in which they are looked at when there are too many: a used one gets
+    /// a second chance at the end.
+    slots: Mutex<VecDeque<Weak<Slot>>>,
+}
+
+impl OpenFiles {
+    /// Takes at most half of the files that the process may open, after raising that number as far as the system allows:
+    /// connections need the other half.
+    pub(super) fn new() -> OpenFiles {
+        let files_max = (raise_files_limit() / 2).clamp(1, OPEN_SEGMENTS_MAX);
+        OpenFiles { mappings: Arc::default(), files_max, slots: Mutex::default() }
+    }
+
+    /// The open file of `slot`, which `open` opens if need be; the first `bytes` bytes of it are mapped.
+    pub(super) fn get(&self, slot: &Arc<Slot>, bytes: u64, open: impl Fn() -> io::Result<File>) -> io::Result<Open> {
+        if let Some(open) = slot.look(Open::clone) {
+            return Ok(open);
+        }
+        let opened = match self.open(bytes, &open) {
+            Err(error) if is_out_of_files(&error) => {
+                self.close_unused(self.files_max / 2);
+                self.open(bytes, &open)?
+            }
+            opened => opened?,
+        };
+        let mut held = slot.open.write().unwrap_or_else(PoisonError::into_inner);
+        if let Some(open) = &*held {
+            // Two threads opened it at the same time; one file stays.
+            return Ok(open.clone());
+        }
+        *held = Some(opened.clone());
+        drop(held);
+        slot.used.store(true, Ordering::Relaxed);
+        self.slots().push_back(Arc::downgrade(slot));
+        self.close_unused(self.files_max);
+        Ok(opened)
+    }
+
+    /// The file that holds `bytes`, if they are a part of a mapping.
+    pub(super) fn find(&self, bytes: &[u8]) -> Option<FileRange> {
+        self.mappings.find(bytes)
+    }
+
+    fn open(&self, bytes: u64, open: impl Fn() -> io::Result<File>) -> io::Result<Open> {
+        let file = Arc::new(open()?);
+        let mapping = self.mappings.share(super::sys::map(&file, bytes)?, file.clone());
+        Ok(Open { file, mapping })
+    }
+
+    /// Closes files until at most `keep` are open, those first that were not used for the longest time. A file that
+    /// someone still holds is closed when they drop it.
+    fn close_unused(&self, keep: usize) {
+        let mut closed = Vec::new();
+        let mut slots = self.slots();
+        if slots.len() <= keep {
+            return;
+        }
+        slots.retain(|slot| slot.strong_count() > 0);
+        // After one round nothing counts as used.
+        for _ in 0..slots.len() * 2 {
+            if slots.len() <= keep {
+                break;
+            }
+            let Some(weak) = slots.pop_front() else { break };
+            let Some(slot) = weak.upgrade() else { continue };
+            if slot.used.swap(false, Ordering::Relaxed) {
+                slots.push_back(weak);
+            } else {
+                closed.extend(slot.take());
+            }
+        }
+        assert!(slots.len() <= keep, "{} files are open, {keep} may be", slots.len());
+        // Unmapping takes time; nobody has to wait for it.
+        drop(slots);
+        drop(closed);
+    }
+
+    fn slots(&self) -> MutexGuard<'_, VecDeque<Weak<Slot>>> {
+        self.slots.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Whether the process or the system may not open one more file.
+pub(super) fn is_out_of_files(error: &io::Error) -> bool {
+    let is = |errno: Errno| error.raw_os_error() == Some(errno.raw_os_error());
+    is(Errno::MFILE) || is(Errno::NFILE)
+}
+
+/// Raises the number of files that this process may open to what the system allows it, and returns that number. The
+/// usual default is 1,024, for programs that use `select`.
+fn raise_files_limit() -> usize {
+    let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
+    let unlimited = OPEN_SEGMENTS_MAX as u64 * 4;
+    let (current, wanted) = (current.unwrap_or(unlimited), maximum.unwrap_or(unlimited));
+    let raised = current < wanted && setrlimit(Resource::Nofile, Rlimit { current: Some(wanted), maximum }).is_ok();
+    usize::try_from(if raised { wanted } else { current }).unwrap_or(usize::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_that_were_not_used_are_closed_first() {
+        let files = OpenFiles { files_max: 4, ..OpenFiles::new() };
+        let slots: Vec<Arc<Slot>> = (0..50).map(|_| Arc::default()).collect();
+        let open = |slot| files.get(slot, 4096, tempfile::tempfile).unwrap();
+        let held = open(&slots[0]);
+        for slot in &slots {
+            open(slot);
+            open(&slots[7]);
+            assert!(slots.iter().filter(|slot| slot.look(|_| ()).is_some()).count() <= 4);
+            // The look counted as a use.
+            slots
+                .iter()
+                .enumerate()
+                .filter(|&(i, _)| i != 7)
+                .for_each(|(_, slot)| slot.used.store(false, Ordering::Relaxed));
+        }
+        assert!(slots[7].look(|_| ()).is_some(), "it was used all the time");
+        assert!(slots[0].look(|_| ()).is_none());
+        assert_eq!(held.mapping.len(), 4096, "what is held stays mapped");
+        drop(slots);
+        files.close_unused(0);
+        assert!(files.slots().is_empty());
+    }
+}
