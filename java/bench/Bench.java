@@ -22,12 +22,12 @@ import java.util.concurrent.atomic.AtomicLong;
 import java.util.zip.CRC32C;
 
 /**
- * The work of {@code rawline bench write} and {@code rawline bench read} against a running broker, by the Java client.
+ * Does the work of {@code rawline bench write} and {@code rawline bench read} with the Java client.
  *
  * <p>{@code java -cp java/target/rawline-client-0.1.0.jar java/bench/Bench.java write|read URL [name=value …]}
  */
 public final class Bench {
-    /** Different batches that are sent in turn, as the Rust client's benchmark has it. */
+    /** Number of different batches that are sent in turn, as in the Rust benchmark. */
     private static final int DISTINCT = 16;
 
     private final Client client;
@@ -40,7 +40,7 @@ public final class Bench {
     private String topic = "";
 
     private Bench(String url) {
-        // A request that has to be sent twice is a failure here, not a slow success.
+        // A request that needs a retry is a failure here, not a slow success.
         client = new Client(new ClientConfig(url).retries(RetryPolicy.NONE));
     }
 
@@ -54,7 +54,7 @@ public final class Bench {
         for (String setting : Arrays.asList(args).subList(2, args.length)) {
             bench.set(setting.split("=", 2)[0], setting.split("=", 2)[1]);
         }
-        // The first run is shown and does not count: the virtual machine compiles in it.
+        // The first run is the warm-up of the JIT compiler: it is printed and does not count.
         for (int run = 0; run <= bench.runs; run++) {
             if (args[0].equals("write")) {
                 bench.write(run);
@@ -78,7 +78,7 @@ public final class Bench {
         }
     }
 
-    /** Appends batches whose data exists; each answer is awaited. Then all is read back and compared. */
+    /** Appends prepared batches and waits for each response. Then reads all back and compares. */
     private void write(int run) throws Exception {
         SplittableRandom random = new SplittableRandom(1);
         ByteBuffer[] data = new ByteBuffer[DISTINCT];
@@ -98,7 +98,7 @@ public final class Bench {
             for (int number = next.getAndIncrement(); number < batches; number = next.getAndIncrement()) {
                 Appended place = client.appendRecords(name, sizes, data[number % DISTINCT]);
                 check(place.firstOffset() % records == 0 && place.nextOffset() == place.firstOffset() + records, place);
-                // Each place once: a broker that answers so twice has lost a batch.
+                // Each offset once: a broker that assigns one twice has lost a batch.
                 numbers[(int) (place.firstOffset() / records)] += number + 1;
             }
         });

@@ -39,7 +39,7 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.function.Executable;
 
-/** The client's requests one by one, against a real broker. */
+/** The client's requests, against a real broker. */
 class ClientTest {
     private static Broker broker;
 
@@ -53,7 +53,7 @@ class ClientTest {
         broker.close();
     }
 
-    /** Reads a topic from its beginning to its end, in both ways that there are. */
+    /** Reads a whole topic, with the iterator and with the cursor. */
     static List<String> readAll(Client client, String topic) {
         List<String> all = new ArrayList<>();
         Fetched fetched = new Fetched();
@@ -86,14 +86,14 @@ class ClientTest {
     }
 
     @Test
-    void batchesAreReceivedExactlyAsTheyWereSent() {
+    void batchesAreReceivedExactlyAsSent() {
         try (Client client = broker.client()) {
             client.health();
             ByteBuffer first = numbered(Codec.ZSTD, 0, 100);
             ByteBuffer second = numbered(Codec.NONE, 100, 105);
             ByteBuffer sent = ByteBuffer.allocate(first.remaining() + second.remaining());
             sent.put(first.duplicate()).put(second.duplicate()).flip();
-            // Cut where no border is.
+            // Split inside a batch.
             ByteBuffer front = sent.slice(0, 100);
             ByteBuffer back = ByteBuffer.allocateDirect(sent.limit() - 100)
                     .put(sent.duplicate().position(100))
@@ -106,7 +106,7 @@ class ClientTest {
             assertEquals(105, fetched.topicNextOffset());
             assertEquals(105, fetched.count());
 
-            // The same memory again; from inside the compressed batch, which comes whole.
+            // Into the same memory; from inside the compressed batch, which is served whole.
             client.read("exact", ReadOptions.from(42), fetched);
             assertEquals(sent, fetched.bytes());
             assertEquals(0, fetched.firstOffset());
@@ -138,7 +138,7 @@ class ClientTest {
     }
 
     @Test
-    void aLongAppendAndItsAnswerKeepTheirBytes() {
+    void aLongAppendIsReadBackUnchanged() {
         try (Client client = broker.client()) {
             byte[] data = new byte[20 << 20];
             new Random(3).nextBytes(data);
@@ -158,7 +158,7 @@ class ClientTest {
     }
 
     @Test
-    void aReadWaitsForWhatIsNotThereYet() throws Exception {
+    void aReadWaitsForRecords() throws Exception {
         try (Client client = broker.client()) {
             client.setPayload("waits", Payload.BYTES);
             Fetched fetched = client.read("waits", ReadOptions.from(0).waitMax(Duration.ofMillis(20)));
@@ -172,7 +172,7 @@ class ClientTest {
     }
 
     @Test
-    void aReadKeepsToItsLimits() {
+    void aReadRespectsItsLimits() {
         try (Client client = broker.client()) {
             client.append("limits", numbered(Codec.NONE, 0, 1000));
             Fetched fetched = client.read("limits", ReadOptions.from(10).recordsMax(5));
@@ -207,7 +207,7 @@ class ClientTest {
     }
 
     @Test
-    void whatTheBrokerRefusesSaysWhy() throws IOException {
+    void refusedRequestsSayWhy() throws IOException {
         try (Broker strict = Broker.start("--no-create-topics");
                 Client client = strict.client()) {
             RefusedException missing = assertThrows(RefusedException.class, () -> client.topic("t"));
@@ -221,7 +221,7 @@ class ClientTest {
             RefusedException refused = assertThrows(RefusedException.class, () -> client.append("refused", damaged));
             assertEquals("batch_crc", refused.code());
             assertFalse(refused.isRetryable());
-            // The client goes on to work.
+            // The client still works.
             client.topics();
             assertThrows(RefusedException.class, () -> client.topic("no/name at all"));
         }
@@ -281,7 +281,7 @@ class ClientTest {
     }
 
     @Test
-    void aWrongKeyIsRefusedHoweverLongTheRequest() throws IOException {
+    void aWrongKeyIsRefusedWhateverTheLengthOfTheRequest() throws IOException {
         try (Broker guarded = Broker.start("--api-key", "secret")) {
             int[] sizes = {30 << 20};
             ByteBuffer data = ByteBuffer.allocateDirect(sizes[0]);
@@ -320,7 +320,7 @@ class ClientTest {
     }
 
     @Test
-    void aReadIsTriedAgainUntilTheBrokerIsBack() throws Exception {
+    void aReadIsRetriedUntilTheBrokerIsBack() throws Exception {
         try (Broker mortal = Broker.start();
                 Client client = mortal.client()) {
             client.append("t", numbered(Codec.NONE, 0, 3));
@@ -332,7 +332,7 @@ class ClientTest {
     }
 
     @Test
-    void aBrokerThatIsNotThereIsNamed() throws IOException {
+    void anUnreachableBrokerIsNamed() throws IOException {
         int port;
         try (ServerSocket free = new ServerSocket(0)) {
             port = free.getLocalPort();
@@ -351,11 +351,11 @@ class ClientTest {
     }
 
     @Test
-    void aRequestEndsWithItsTime() throws Exception {
+    void aRequestTimesOut() throws Exception {
         try (Broker slow = Broker.start();
                 Client patient = slow.client()) {
             patient.append("t", numbered(Codec.NONE, 0, 1));
-            // What the broker is asked to wait counts on top.
+            // The read's own wait extends the timeout.
             ClientConfig second =
                     new ClientConfig(slow.url()).retries(RetryPolicy.NONE).requestTimeout(Duration.ofSeconds(1));
             try (Client client = new Client(second)) {
@@ -369,7 +369,7 @@ class ClientTest {
                 RawlineException late = assertThrows(RequestTimeoutException.class, () -> client.topic("t"));
                 assertEquals(ErrorKind.TRY_AGAIN, late.kind());
                 assertTrue(late.getMessage().contains("0.2 s"), late.getMessage());
-                // One that is longer than the sockets' buffers.
+                // A request that is longer than the sockets' buffers.
                 ByteBuffer data = ByteBuffer.allocateDirect(30 << 20);
                 assertThrows(
                         RequestTimeoutException.class,
@@ -403,7 +403,7 @@ class ClientTest {
     }
 
     @Test
-    void whatIsNoBrokerIsSaidToBeNone() throws Exception {
+    void aServerThatIsNotABrokerIsReported() throws Exception {
         for (String answer : new String[] {
             "SSH-2.0-x\r\n",
             "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nhi",
@@ -422,7 +422,7 @@ class ClientTest {
     }
 
     @Test
-    void answersInChunksOrWithoutALengthAreRead() throws Exception {
+    void responsesInChunksOrWithoutALengthAreRead() throws Exception {
         String batch = new String(toArray(numbered(Codec.NONE, 0, 1)), StandardCharsets.ISO_8859_1);
         String head = "HTTP/1.1 200 OK\r\nrawline-first-offset: 0\r\nrawline-next-offset: 1\r\n";
         String chunks = Integer.toHexString(10) + ";x=y\r\n" + batch.substring(0, 10) + "\r\n"
@@ -447,7 +447,7 @@ class ClientTest {
                 answering.join();
             }
         }
-        // Cut off in the middle.
+        // Truncated.
         try (ServerSocket other = new ServerSocket(0)) {
             CompletableFuture<Void> answering = answer(other, head + "content-length: 500\r\n\r\n" + batch);
             try (Client client = new Client(
@@ -464,7 +464,7 @@ class ClientTest {
         return bytes;
     }
 
-    /** Reads a request's head, answers so and hangs up. */
+    /** Reads a request's head, responds and closes the connection. */
     private static CompletableFuture<Void> answer(ServerSocket socket, String answer) {
         return CompletableFuture.runAsync(() -> {
             try (var connection = socket.accept()) {
@@ -480,7 +480,7 @@ class ClientTest {
     }
 
     @Test
-    void wrongSettingsAreNamed() {
+    void invalidSettingsAreNamed() {
         for (String url : new String[] {
             "",
             "127.0.0.1:51313",

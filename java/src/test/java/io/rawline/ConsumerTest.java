@@ -44,7 +44,7 @@ class ConsumerTest {
         broker.close();
     }
 
-    /** A topic without records, as an explicit creation leaves it. */
+    /** Creates a topic without records. */
     private static void create(String topic) {
         client.setPayload(topic, Payload.BYTES);
     }
@@ -58,7 +58,7 @@ class ConsumerTest {
     }
 
     @Test
-    void itBeginsAndEndsWhereItIsTold() {
+    void itReadsTheConfiguredRange() {
         client.append("ranges", numbers(Codec.NONE, 0, 100));
         client.append("ranges", numbers(Codec.ZSTD, 100, 200));
         client.append("ranges", numbers(Codec.LZ4, 200, 250), numbers(Codec.NONE, 250, 300));
@@ -112,7 +112,7 @@ class ConsumerTest {
         try (Consumer consumer = client.consumer("followed");
                 Producer producer = client.producer("followed")) {
             for (int number = 0; number < 5; number++) {
-                // Given up while it waits, each time somewhere else; nothing is lost.
+                // Times out at different points; nothing is lost.
                 assertTrue(consumer.next(Duration.ofMillis(number)).isEmpty());
                 assertEquals(number, producer.send(Integer.toString(number)).offset());
                 Record record = consumer.next().iterator().next();
@@ -124,7 +124,7 @@ class ConsumerTest {
     }
 
     @Test
-    void whatItGaveStaysUntilItIsAskedForMore() {
+    void aResultIsValidUntilTheNextCall() {
         for (int i = 0; i < 10; i++) {
             client.append("kept", numbers(i % 2 == 0 ? Codec.NONE : Codec.ZSTD, i * 100, i * 100 + 100));
         }
@@ -133,7 +133,7 @@ class ConsumerTest {
             while (!consumer.atEnd()) {
                 List<Record> records = new ArrayList<>();
                 consumer.next().forEach(records::add);
-                // By now the next read has long begun, if not ended.
+                // By now the next read has started, and may have ended.
                 client.topic("kept");
                 records.forEach(record -> assertEquals(Long.toString(record.offset()), record.text()));
             }
@@ -141,7 +141,7 @@ class ConsumerTest {
     }
 
     @Test
-    void itGoesOnAfterACrash() throws IOException {
+    void itContinuesAfterACrash() throws IOException {
         try (Broker mortal = Broker.start();
                 Client near = mortal.client()) {
             near.append("t", numbers(Codec.NONE, 0, 10));
@@ -155,7 +155,7 @@ class ConsumerTest {
     }
 
     @Test
-    void itTellsWhatIsWrongAndCanBeAskedAgain() throws IOException {
+    void itContinuesAfterAnError() throws IOException {
         try (Broker mortal = Broker.start();
                 Client near = mortal.client()) {
             near.append("t", numbers(Codec.NONE, 0, 10));
@@ -172,7 +172,7 @@ class ConsumerTest {
     }
 
     @Test
-    void whatHasComeIsGivenThoughNoFurtherReadCanBegin() {
+    void receivedRecordsAreReturnedEvenIfTheNextReadCannotStart() {
         AtomicInteger tasks = new AtomicInteger(1);
         ClientConfig config = new ClientConfig(broker.url()).executor(task -> {
             if (tasks.getAndDecrement() <= 0) {
@@ -206,7 +206,7 @@ class ConsumerTest {
     }
 
     @Test
-    void closingItEndsItsWait() {
+    void closingEndsAWait() {
         create("closed");
         Consumer consumer = client.consumer("closed");
         assertTrue(consumer.next(Duration.ofMillis(1)).isEmpty());
@@ -234,7 +234,7 @@ class ConsumerTest {
     }
 
     @Test
-    void wrongSettingsAreNamed() {
+    void invalidSettingsAreNamed() {
         create("t");
         assertThrows(
                 ConfigException.class, () -> new Consumer(client, "t", new ConsumerConfig().start(Start.offset(-1))));

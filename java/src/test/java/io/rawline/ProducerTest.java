@@ -47,14 +47,14 @@ class ProducerTest {
     }
 
     @Test
-    void receiptsTellTheOffsets() {
+    void receiptsHaveTheOffsets() {
         List<String> want = new ArrayList<>();
         for (int i = 0; i < 5000; i++) {
             want.add("record " + i);
         }
         for (Codec codec : Codec.values()) {
             String topic = "receipts-" + codec;
-            // Small batches and a buffer of a few of them: full most of the time.
+            // Small batches, and a buffer for only a few of them, which is usually full.
             ProducerConfig config = new ProducerConfig()
                     .batchBytes(1000)
                     .batchRecordsMax(60)
@@ -75,7 +75,7 @@ class ProducerTest {
                     assertEquals(i, futures.get(i).join());
                 }
                 assertEquals(want, ClientTest.readAll(client, topic));
-                // Nothing to do, and nothing is done.
+                // A second flush has no effect.
                 producer.flush();
                 assertEquals(5000, client.topic(topic).nextOffset());
             }
@@ -83,13 +83,13 @@ class ProducerTest {
     }
 
     @Test
-    void aRecordLongerThanBatchAndBufferGetsThrough() {
+    void aRecordLongerThanBatchAndBufferIsSent() {
         try (Client client = broker.client()) {
             ProducerConfig config = new ProducerConfig().batchBytes(10).bufferBytes(10);
             List<String> want = List.of("", "a".repeat(5_000_000), "b", "c".repeat(100), "", "last");
             try (Producer producer = new Producer(client, "long-records", config)) {
                 want.subList(0, 5).forEach(producer::send);
-                // One that no batch can hold harms only itself.
+                // A record that no batch can hold fails alone.
                 ByteBuffer tooLong = ByteBuffer.allocate((int) Limits.DEFAULT.batchBytesMax());
                 assertEquals(
                         "batch_limit",
@@ -155,7 +155,7 @@ class ProducerTest {
     }
 
     @Test
-    void aFullBufferHoldsTheSenderBack() throws Exception {
+    void aFullBufferBlocksTheSender() throws Exception {
         try (Broker paused = Broker.start();
                 Client client = paused.client()) {
             ProducerConfig config =
@@ -175,7 +175,7 @@ class ProducerTest {
                 while (sent.get() < 100 || sender.getState() != Thread.State.WAITING) {
                     Thread.onSpinWait();
                 }
-                // 100 bytes each with their sizes: the hundred and first waits for the broker, which stands still.
+                // 100 bytes each with their sizes: number 101 waits for the paused broker.
                 assertEquals(100, sent.get());
                 paused.resume();
                 sender.join();
@@ -211,7 +211,7 @@ class ProducerTest {
             assertEquals(
                     "topic_not_found",
                     assertThrows(RefusedException.class, producer::close).code());
-            // As a try statement closes it, after a failure in its body.
+            // Closed by a try statement after a failure in its body.
             assertThrows(RefusedException.class, () -> {
                 try (Producer another = client.producer("t")) {
                     another.send("x").offset();
@@ -221,18 +221,18 @@ class ProducerTest {
     }
 
     @Test
-    void aProducerStopsWhenItsRetriesAreOver() throws IOException {
+    void aProducerStopsWhenItsRetriesAreExhausted() throws IOException {
         try (Broker mortal = Broker.start();
                 Client client = mortal.client()) {
             ProducerConfig config = new ProducerConfig().batchBytes(10).retries(SHORT);
             Producer producer = new Producer(client, "t", config);
             producer.send("stored").offset();
             mortal.kill();
-            Receipt first = producer.send("on its way");
+            Receipt first = producer.send("in flight");
             assertThrows(UnreachableException.class, first::offset);
             assertThrows(UnreachableException.class, () -> producer.send("more"));
             assertThrows(UnreachableException.class, producer::close);
-            // Once it is closed, it is closed.
+            // A second close has no effect.
             producer.close();
             mortal.startAgain();
             assertEquals(List.of("stored"), ClientTest.readAll(client, "t"));
@@ -240,7 +240,7 @@ class ProducerTest {
     }
 
     @Test
-    void anAbandonedProducerLeavesNobodyWaiting() throws Exception {
+    void anAbandonedProducerFailsItsReceipts() throws Exception {
         try (Broker paused = Broker.start();
                 Client client = paused.client()) {
             ProducerConfig config =
@@ -248,7 +248,7 @@ class ProducerTest {
             Producer producer = new Producer(client, "t", config);
             paused.pause();
             List<Receipt> receipts = List.of(producer.send("sent"), producer.send("x"));
-            CompletableFuture<Void> waiting = CompletableFuture.runAsync(() -> producer.send("there is no room"));
+            CompletableFuture<Void> waiting = CompletableFuture.runAsync(() -> producer.send("no room"));
             CompletableFuture<Void> flushing = CompletableFuture.runAsync(producer::flush);
             producer.abandon();
             for (Receipt receipt : receipts) {
@@ -266,7 +266,7 @@ class ProducerTest {
     }
 
     @Test
-    void anInterruptedSenderIsToldAndTheOthersGoOn() throws Exception {
+    void anInterruptedSenderFailsAndTheOthersContinue() throws Exception {
         try (Broker paused = Broker.start();
                 Client client = paused.client()) {
             ProducerConfig config =
@@ -284,6 +284,8 @@ class ProducerTest {
             for (int i = 0; i < 3; i++) {
                 assertEquals(i, receipts.get(i).offset());
             }
+            // Paused again, so that the close has to wait.
+            paused.pause();
             producer.send("4");
             Thread.currentThread().interrupt();
             assertThrows(InterruptedCallException.class, producer::close);
@@ -293,7 +295,7 @@ class ProducerTest {
     }
 
     @Test
-    void theLongestTimesAreTimes() {
+    void theLongestDurationsAreAccepted() {
         Duration ever = Duration.ofSeconds(Long.MAX_VALUE);
         ClientConfig patient = new ClientConfig(broker.url())
                 .requestTimeout(ever)
@@ -309,7 +311,7 @@ class ProducerTest {
     }
 
     @Test
-    void orderIsKeptOverCrashesAndNothingAcknowledgedIsLost() throws Exception {
+    void crashesKeepTheOrderAndLoseNothingAcknowledged() throws Exception {
         for (Codec codec : new Codec[] {Codec.NONE, Codec.LZ4}) {
             try (Broker mortal = Broker.start();
                     Client client = mortal.client()) {
@@ -343,8 +345,8 @@ class ProducerTest {
                 for (int number = 0; number < offsets.size(); number++) {
                     assertEquals(Integer.toString(number), all.get((int) (long) offsets.get(number)));
                 }
-                // A batch whose answer was lost may be there twice, side by side: each record comes first after the one
-                // before it.
+                // A batch whose response was lost may be stored twice, in sequence: the first copy of each record is
+                // after the record before it.
                 int next = 0;
                 for (String text : all) {
                     int number = Integer.parseInt(text);
@@ -374,7 +376,7 @@ class ProducerTest {
     }
 
     @Test
-    void wrongSettingsAreNamed() {
+    void invalidSettingsAreNamed() {
         try (Client client = broker.client()) {
             ProducerConfig config = new ProducerConfig();
             assertThrows(ConfigException.class, () -> config.batchBytes(0));

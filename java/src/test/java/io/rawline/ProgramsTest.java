@@ -24,7 +24,7 @@ import java.util.TreeSet;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** The example and the benchmark, run as their readers run them: by {@code java}, without any other library. */
+/** The example and the benchmark, run as documented: with {@code java}, without other libraries. */
 class ProgramsTest {
     private static final Path CLASSES = Path.of("target/classes");
     private static final String LIBRARY =
@@ -94,7 +94,7 @@ class ProgramsTest {
     }
 
     @Test
-    void theExampleInTheReadmesIsTheOneThatIsTested() throws Exception {
+    void theReadmesHaveTheTestedExample() throws Exception {
         for (String readme : List.of("README.md", "../README.md")) {
             String text = Files.readString(Path.of(readme));
             assertTrue(text.contains("```java\n" + Files.readString(Path.of("examples/Example.java")) + "```"));
@@ -131,7 +131,7 @@ class ProgramsTest {
     }
 
     @Test
-    void aProducerWithoutMemoryLeavesNobodyWaiting() throws Exception {
+    void aProducerOutOfMemoryFailsItsReceipts() throws Exception {
         Path program = directory.resolve("Short.java");
         Files.writeString(
                 program,
@@ -153,7 +153,7 @@ class ProgramsTest {
                 }
                 """);
         try (Broker broker = Broker.start()) {
-            // The record fits; what it would be packed to does not.
+            // The record fits into memory, its compressed form doesn't.
             String said = java(
                     "-XX:MaxDirectMemorySize=10m",
                     "-cp",
@@ -165,7 +165,7 @@ class ProgramsTest {
     }
 
     @Test
-    void whoCompressesWithoutTheLibraryIsToldToAddIt() throws Exception {
+    void compressingWithoutTheLibrarySaysToAddIt() throws Exception {
         URL[] classes = {CLASSES.toUri().toURL()};
         try (URLClassLoader alone = new URLClassLoader(classes, ClassLoader.getPlatformClassLoader())) {
             Class<?> codec = alone.loadClass("io.rawline.batch.Codec");

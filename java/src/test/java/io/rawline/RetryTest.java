@@ -14,7 +14,7 @@ import io.rawline.http.Nanos;
 import java.time.Duration;
 import org.junit.jupiter.api.Test;
 
-/** How long is waited after which failure; no clock is needed. */
+/** The waits after failures; no clock is needed. */
 class RetryTest {
     private static final RawlineException BROKEN = new ConnectionBrokenException("r", null);
 
@@ -30,23 +30,23 @@ class RetryTest {
         int count = 0;
         for (long wait; (wait = attempts.waitAfter(BROKEN, nowMs * 1_000_000)) != Attempts.GIVE_UP; count++) {
             long waitMs = wait / 1_000_000;
-            long most = Math.min(100L << count, 400);
-            assertTrue(waitMs >= most / 2 && waitMs <= most, count + ": " + waitMs);
+            long maxMs = Math.min(100L << count, 400);
+            assertTrue(waitMs >= maxMs / 2 && waitMs <= maxMs, count + ": " + waitMs);
             nowMs += waitMs;
         }
         assertTrue(nowMs <= 2000 && nowMs >= 1600, "gave up after " + nowMs);
     }
 
     @Test
-    void theBrokersOwnWaitIsKept() {
+    void theBrokersRetryAfterIsRespected() {
         Attempts attempts = new Attempts(RetryPolicy.DEFAULT);
         assertEquals(3_000_000_000L, attempts.waitAfter(refused(503, Duration.ofSeconds(3)), 0));
-        // One that is longer than there is patience for is not begun.
+        // A longer wait than the policy allows is not started.
         assertEquals(Attempts.GIVE_UP, attempts.waitAfter(refused(503, Duration.ofSeconds(300)), 0));
     }
 
     @Test
-    void whatNoRetryHelpsIsHandedOnAtOnce() {
+    void permanentErrorsAreNotRetried() {
         for (RawlineException error : new RawlineException[] {
             refused(400, null),
             refused(500, null),
@@ -59,7 +59,7 @@ class RetryTest {
     }
 
     @Test
-    void noTimeIsTooLongToBeCountedIn() {
+    void theLongestDurationsDoNotOverflow() {
         Duration ever = Duration.ofSeconds(Long.MAX_VALUE);
         Attempts attempts = new Attempts(new RetryPolicy(ever, ever, ever));
         for (int i = 0; i < 3; i++) {
@@ -71,7 +71,7 @@ class RetryTest {
     }
 
     @Test
-    void aPolicyWithoutAPauseIsNone() {
+    void aPolicyWithoutAPauseIsRefused() {
         Duration second = Duration.ofSeconds(1);
         assertThrows(ConfigException.class, () -> new RetryPolicy(Duration.ZERO, second, second));
         assertThrows(ConfigException.class, () -> new RetryPolicy(second, Duration.ZERO, second));

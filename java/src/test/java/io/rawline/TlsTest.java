@@ -34,7 +34,7 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** A real broker behind an end of TLS, as a proxy would be. */
+/** A real broker with a TLS proxy. */
 class TlsTest {
     private static final char[] PASSWORD = "password".toCharArray();
 
@@ -48,7 +48,7 @@ class TlsTest {
         context = context("named", "ip:127.0.0.1");
     }
 
-    /** Has a certificate of this name, and trusts it and no other. */
+    /** A context with a certificate for this name, which trusts only that certificate. */
     private static SSLContext context(String file, String name) throws Exception {
         Path path = directory.resolve(file);
         Process keytool = new ProcessBuilder(
@@ -91,7 +91,7 @@ class TlsTest {
         return context;
     }
 
-    /** Ends TLS and hands the bytes on, until its socket is closed. */
+    /** A proxy that terminates TLS, until its socket is closed. */
     private static ServerSocket proxy(SSLContext context, Broker broker) throws IOException {
         ServerSocket server =
                 context.getServerSocketFactory().createServerSocket(0, 50, InetAddress.getByName("127.0.0.1"));
@@ -123,7 +123,7 @@ class TlsTest {
     }
 
     @Test
-    void everythingGoesThroughTls() throws Exception {
+    void allRequestsWorkOverTls() throws Exception {
         try (Broker broker = Broker.start("--api-key", "secret");
                 ServerSocket proxy = proxy(context, broker);
                 Client client = new Client(config(proxy, context).apiKey("secret"))) {
@@ -148,7 +148,7 @@ class TlsTest {
     }
 
     @Test
-    void whatIsNotTrustedIsNotSpokenTo() throws Exception {
+    void untrustedServersAreRefused() throws Exception {
         try (Broker broker = Broker.start();
                 ServerSocket proxy = proxy(context, broker)) {
             try (Client client = new Client(config(proxy, null))) {
@@ -163,7 +163,7 @@ class TlsTest {
                 Client client = new Client(config(proxy, another))) {
             assertThrows(TlsException.class, client::health);
         }
-        // One that speaks no TLS at all.
+        // A server without TLS.
         try (Broker broker = Broker.start();
                 Client client = new Client(
                         new ClientConfig(broker.url().replace("http:", "https:")).retries(RetryPolicy.NONE))) {
@@ -172,7 +172,7 @@ class TlsTest {
     }
 
     @Test
-    void waitsEndThroughTlsToo() throws Exception {
+    void waitsEndOverTlsToo() throws Exception {
         try (Broker broker = Broker.start();
                 ServerSocket proxy = proxy(context, broker);
                 Client client = new Client(config(proxy, context).requestTimeout(Duration.ofMillis(300)))) {
@@ -190,7 +190,7 @@ class TlsTest {
                     List.of("t"), patient.topics().stream().map(TopicInfo::name).toList());
             patient.close();
         }
-        // Nobody answers the greeting.
+        // A server that never responds to the handshake.
         try (ServerSocket silent = new ServerSocket(0);
                 Client client = new Client(config(silent, context).connectTimeout(Duration.ofMillis(200)))) {
             assertThrows(UnreachableException.class, client::health);

@@ -12,7 +12,7 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import org.junit.jupiter.api.Test;
 
-/** Many threads that wait at once: virtual ones where Java has them (21), some of the usual ones where it has not. */
+/** Many threads that wait at once: virtual threads on Java 21 and newer, fewer platform threads before. */
 class VirtualThreadsTest {
     private static ExecutorService threads() throws ReflectiveOperationException {
         return Runtime.version().feature() < 21
@@ -23,7 +23,7 @@ class VirtualThreadsTest {
     }
 
     @Test
-    void eachOfManyThreadsWaitsForItsOwn() throws Exception {
+    void eachOfManyThreadsGetsItsOwnResult() throws Exception {
         int count = Runtime.version().feature() < 21 ? 200 : 5000;
         ExecutorService threads = threads();
         try (Broker broker = Broker.start();

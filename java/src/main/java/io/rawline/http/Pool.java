@@ -34,7 +34,7 @@ final class Pool {
         this.timers = timers;
     }
 
-    /** An idle connection that is still open, as far as is known; null if there is none. */
+    /** An idle connection that is still open, as far as is known; null without one. */
     Connection take() {
         while (true) {
             Idle last;

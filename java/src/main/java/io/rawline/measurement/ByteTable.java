@@ -120,7 +120,7 @@ final class ByteTable {
         return chunk[entry] + chunk[Math.min(entry + 64, CHUNK_BYTES - 1)];
     }
 
-    /** The number of these bytes with this hash; {@link #NONE} if there is none. */
+    /** The number of these bytes with this hash; {@link #NONE} if not found. */
     int find(long hash, byte[] bytes, int at, int length) {
         int mask = slots.length - 1;
         for (int step = 0; step < PROBES_MAX; step++) {
@@ -227,7 +227,7 @@ final class ByteTable {
         return count;
     }
 
-    /** The bytes of the entry inserted as the {@code index}th; null if there is none. */
+    /** The bytes of the entry inserted as the {@code index}th; null if not found. */
     byte[] get(int index) {
         if (index < 0 || index >= count) {
             return null;

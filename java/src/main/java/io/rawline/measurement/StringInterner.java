@@ -11,7 +11,7 @@ import java.nio.charset.StandardCharsets;
  *   <li>The same bytes have the same id in every thread; an id never changes and is never reused.
  *   <li>Finding a known string takes no lock, writes nothing and allocates nothing.
  *   <li>A new string takes one short lock and is checked to be UTF-8.
- *   <li>A string without room is refused and leaves nothing behind; every known string is still found.
+ *   <li>A string without room is refused without any effect; every known string is still found.
  *   <li>Probing is limited, the hash is seeded, and all bytes are compared: different strings never share an id.
  * </ul>
  */

@@ -45,7 +45,7 @@ final class Tail {
     }
 
     /**
-     * Where the integer that ends before {@code end} starts; below {@code from} if there is none. Its last byte has the
+     * Where the integer that ends before {@code end} starts; below {@code from} if not found. Its last byte has the
      * high bit clear, its other bytes have it set, and the byte before it has it clear.
      */
     private int longBefore(byte[] bytes, int from, int end) {

@@ -160,7 +160,7 @@ public final class WriterSchema {
                 : fits(role, type);
     }
 
-    /** The index of the field with this name, or else of the first with this alias; -1 if there is none. */
+    /** The index of the field with this name, or else of the first with this alias; -1 if not found. */
     private int fieldOf(int role) {
         String name = ROLES.get(role);
         int aliased = -1;

@@ -58,7 +58,7 @@ public final class Fields {
         return fields[index];
     }
 
-    /** The number of the field with this name, compared with {@code guess} first; -1 if there is none. */
+    /** The number of the field with this name, compared with {@code guess} first; -1 if not found. */
     int find(byte[] bytes, int at, int length, int guess) {
         if (guess < fields.length && fields[guess].is(bytes, at, length)) {
             return guess;

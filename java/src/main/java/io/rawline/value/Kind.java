@@ -64,7 +64,7 @@ public enum Kind {
         return KINDS[tag];
     }
 
-    /** The type with this name in JSON; null if there is none. */
+    /** The type with this name in JSON; null if not found. */
     static Kind named(String jsonName) {
         for (Kind kind : KINDS) {
             if (kind.jsonName.equals(jsonName)) {

@@ -8,7 +8,7 @@ final class Lookup {
         return Nodes.tag(key) == Wire.STRING && field.is(bytes, Nodes.link(key), Order.stringLength(bytes, key));
     }
 
-    /** The index of the pair, counted from a slot, whose key is this string; negative if there is none. */
+    /** The index of the pair, counted from a slot, whose key is this string; negative if not found. */
     static int find(byte[] bytes, long[] nodes, int first, int pairs, byte[] name, int start, int length) {
         int low = 0;
         int high = pairs - 1;
@@ -28,7 +28,7 @@ final class Lookup {
         return -1;
     }
 
-    /** The index of the entry of {@code width} nodes whose first is this value; negative if there is none. */
+    /** The index of the entry of {@code width} nodes whose first is this value; negative if not found. */
     static int find(ValueView container, int width, ValueView value) {
         int low = 0;
         int high = container.children() / width - 1;

@@ -42,7 +42,7 @@ public enum Protocol {
         return PROTOCOLS[number & 3];
     }
 
-    /** The protocol with this name; null if there is none. */
+    /** The protocol with this name; null if not found. */
     static Protocol named(String text) {
         for (Protocol protocol : PROTOCOLS) {
             if (protocol.text.equals(text)) {

@@ -37,7 +37,7 @@ final class Reals {
         writeDigits(shortest.unscaledValue().toString(), -shortest.scale(), out);
     }
 
-    /** The real that {@link #write} writes as this text; null if there is none. */
+    /** The real that {@link #write} writes as this text; null if not found. */
     static Double special(String text) {
         return switch (text) {
             case "nan" -> Double.NaN;

@@ -9,7 +9,7 @@ final class Texts {
 
     private Texts() {}
 
-    /** The decimal number between two positions, up to {@code max}; -1 if there is none. */
+    /** The decimal number between two positions, up to {@code max}; -1 if not found. */
     static int wholeNumber(String text, int begin, int end, int max) {
         if (begin >= end || end - begin > 9 && text.charAt(begin) != '0') {
             return -1;

@@ -300,7 +300,7 @@ public sealed interface Value extends Comparable<Value>
          * The value of a key, in O(log n).
          *
          * @param key the key
-         * @return the value, or null if there is none
+         * @return the value, or null if not found
          */
         public Value get(Value key) {
             int low = 0;

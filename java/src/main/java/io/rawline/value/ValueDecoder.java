@@ -126,7 +126,7 @@ public final class ValueDecoder {
      * @param offset where the outermost value starts, in bytes
      * @param length its length in bytes
      * @param path the steps, the outermost first
-     * @return the value there, valid until the decoder is used again; {@link ValueView#NONE} if there is none
+     * @return the value there, valid until the decoder is used again; {@link ValueView#NONE} if not found
      * @throws ValueException the bytes up to that value's end are invalid or over the limits
      */
     public ValueView pick(byte[] bytes, int offset, int length, Step... path) {
@@ -146,7 +146,7 @@ public final class ValueDecoder {
      *
      * @param buffer the buffer
      * @param path the steps, the outermost first
-     * @return the value there, valid until the decoder is used again; {@link ValueView#NONE} if there is none
+     * @return the value there, valid until the decoder is used again; {@link ValueView#NONE} if not found
      * @throws ValueException the bytes up to that value's end are invalid or over the limits
      */
     public ValueView pick(ByteBuffer buffer, Step... path) {

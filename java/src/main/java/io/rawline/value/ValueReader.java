@@ -103,7 +103,7 @@ public final class ValueReader {
      * The type of the next value, without consuming it.
      *
      * @return its type
-     * @throws ValueException if there is none
+     * @throws ValueException there are no more values
      */
     public Kind kind() {
         return Kind.of(tag());
@@ -138,7 +138,7 @@ public final class ValueReader {
      * Reads a boolean.
      *
      * @return the boolean
-     * @throws ValueException the next value is of another type, or there is none
+     * @throws ValueException the next value is of another type or missing
      */
     public boolean bool() {
         return bytes[fixed(Wire.BOOLEAN, 2)] != 0;
@@ -148,7 +148,7 @@ public final class ValueReader {
      * Reads a count.
      *
      * @return the count, unsigned
-     * @throws ValueException the next value is of another type, or there is none
+     * @throws ValueException the next value is of another type or missing
      */
     public long count() {
         return word(Wire.COUNT);
@@ -158,7 +158,7 @@ public final class ValueReader {
      * Reads an integer.
      *
      * @return the integer
-     * @throws ValueException the next value is of another type, or there is none
+     * @throws ValueException the next value is of another type or missing
      */
     public long integer() {
         return word(Wire.INTEGER);
@@ -168,7 +168,7 @@ public final class ValueReader {
      * Reads a real.
      *
      * @return the real
-     * @throws ValueException the next value is of another type, or there is none
+     * @throws ValueException the next value is of another type or missing
      */
     public double real() {
         return Wire.unpackReal(word(Wire.REAL));
@@ -178,7 +178,7 @@ public final class ValueReader {
      * Reads a timestamp.
      *
      * @return nanoseconds since 1970
-     * @throws ValueException the next value is of another type, or there is none
+     * @throws ValueException the next value is of another type or missing
      */
     public long timestamp() {
         return word(Wire.TIMESTAMP);
@@ -188,7 +188,7 @@ public final class ValueReader {
      * Reads a timespan.
      *
      * @return nanoseconds
-     * @throws ValueException the next value is of another type, or there is none
+     * @throws ValueException the next value is of another type or missing
      */
     public long timespan() {
         return word(Wire.TIMESPAN);
@@ -198,7 +198,7 @@ public final class ValueReader {
      * Reads an address.
      *
      * @return the address
-     * @throws ValueException the next value is of another type, or there is none
+     * @throws ValueException the next value is of another type or missing
      */
     public Address address() {
         int place = fixed(Wire.ADDRESS, 17);
@@ -209,7 +209,7 @@ public final class ValueReader {
      * Reads a subnet.
      *
      * @return the subnet
-     * @throws ValueException the next value is of another type, or there is none
+     * @throws ValueException the next value is of another type or missing
      */
     public Subnet subnet() {
         int place = fixed(Wire.SUBNET, 18);
@@ -233,7 +233,7 @@ public final class ValueReader {
      * Reads a string.
      *
      * @return the string; invalid UTF-8 is replaced by U+FFFD
-     * @throws ValueException the next value is of another type, or there is none
+     * @throws ValueException the next value is of another type or missing
      */
     public String string() {
         long string = text(Wire.STRING);
@@ -244,7 +244,7 @@ public final class ValueReader {
      * Reads a string's bytes.
      *
      * @return a copy of them
-     * @throws ValueException the next value is of another type, or there is none
+     * @throws ValueException the next value is of another type or missing
      */
     public byte[] bytes() {
         long string = text(Wire.STRING);
@@ -255,7 +255,7 @@ public final class ValueReader {
      * Reads an enumerator's name.
      *
      * @return the name; invalid UTF-8 is replaced by U+FFFD
-     * @throws ValueException the next value is of another type, or there is none
+     * @throws ValueException the next value is of another type or missing
      */
     public String enumName() {
         long string = text(Wire.ENUM);
@@ -266,7 +266,7 @@ public final class ValueReader {
      * Reads a vector's head.
      *
      * @return number of values that follow
-     * @throws ValueException the next value is of another type, or there is none
+     * @throws ValueException the next value is of another type or missing
      */
     public int list() {
         return head(Wire.VECTOR);
@@ -276,7 +276,7 @@ public final class ValueReader {
      * Reads a set's head.
      *
      * @return number of values that follow
-     * @throws ValueException the next value is of another type, or there is none
+     * @throws ValueException the next value is of another type or missing
      */
     public int set() {
         return head(Wire.SET);
@@ -286,7 +286,7 @@ public final class ValueReader {
      * Reads a table's head.
      *
      * @return number of pairs that follow, a key and a value each
-     * @throws ValueException the next value is of another type, or there is none
+     * @throws ValueException the next value is of another type or missing
      */
     public int table() {
         fieldNext = 0;
@@ -316,7 +316,7 @@ public final class ValueReader {
     /**
      * Skips the next value, with everything in it.
      *
-     * @throws ValueException there is none, or it is invalid
+     * @throws ValueException there are no more values, or the next one is invalid
      */
     public void skip() {
         byte[] bytes = this.bytes;

@@ -418,7 +418,7 @@ public final class ValueView implements Comparable<ValueView> {
      * tables of one schema; else in O(log n).
      *
      * @param field the field
-     * @return the value; {@link #NONE} if there is none, and for other types
+     * @return the value; {@link #NONE} if not found, and for other types
      */
     public ValueView get(Field field) {
         int pairs = pairs();
@@ -442,7 +442,7 @@ public final class ValueView implements Comparable<ValueView> {
      * The value of a table's key that is a string, in O(log n). For a name that is used often, make a {@link Field}.
      *
      * @param key the key
-     * @return the value; {@link #NONE} if there is none, and for other types
+     * @return the value; {@link #NONE} if not found, and for other types
      */
     public ValueView get(String key) {
         byte[] name = key.getBytes(StandardCharsets.UTF_8);
@@ -454,7 +454,7 @@ public final class ValueView implements Comparable<ValueView> {
      * The value of a table's key of any type, in O(log n).
      *
      * @param key the key
-     * @return the value; {@link #NONE} if there is none, and for other types
+     * @return the value; {@link #NONE} if not found, and for other types
      */
     public ValueView get(ValueView key) {
         int place = pairs() == 0 ? -1 : Lookup.find(this, 2, key);

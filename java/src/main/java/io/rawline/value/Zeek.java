@@ -37,14 +37,14 @@ public final class Zeek {
      *
      * @param name the event's name, a string
      * @param arguments its arguments, a vector
-     * @param metadata metadata, a vector of vectors of an id and a value; not present if there is none
+     * @param metadata metadata, a vector of vectors of an id and a value; not present if the event has no metadata
      */
     public record Event(ValueView name, ValueView arguments, ValueView metadata) implements Message {
         /**
          * The metadata with this id.
          *
          * @param id the id
-         * @return its value; {@link ValueView#NONE} if there is none
+         * @return its value; {@link ValueView#NONE} if not found
          */
         public ValueView metadataOf(long id) {
             for (ValueView entry : metadata.elements()) {

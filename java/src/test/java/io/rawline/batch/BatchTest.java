@@ -18,7 +18,7 @@ import java.util.List;
 import java.util.Random;
 import org.junit.jupiter.api.Test;
 
-/** Batches: what was built parses to what went in; what is damaged in any way is an error and nothing worse. */
+/** Batches: they round-trip, and any damage is an error. */
 class BatchTest {
     static List<String> texts(Batch batch) {
         List<String> texts = new ArrayList<>();
@@ -29,7 +29,7 @@ class BatchTest {
     }
 
     @Test
-    void whatWentInComesOut() {
+    void recordsRoundTrip() {
         for (Codec codec : Codec.values()) {
             for (int count : new int[] {1, 2, 3, 100, 5000}) {
                 List<String> given = compressible(count);
@@ -46,7 +46,7 @@ class BatchTest {
     }
 
     @Test
-    void dataThatDoesNotShrinkIsStoredAsItIs() {
+    void dataThatDoesNotShrinkIsStoredUncompressed() {
         for (Codec codec : Codec.values()) {
             for (String given : List.of("", "a", "q8#Kz!0v")) {
                 assertEquals(build(Codec.NONE, List.of(given)), build(codec, List.of(given)));
@@ -55,7 +55,7 @@ class BatchTest {
     }
 
     @Test
-    void aBuilderBeginsAnewAfterEachBatch() {
+    void aBuilderStartsOverAfterEachBatch() {
         for (Codec codec : Codec.values()) {
             BatchBuilder builder = new BatchBuilder(codec, Limits.DEFAULT);
             assertEquals(
@@ -74,7 +74,7 @@ class BatchTest {
     }
 
     @Test
-    void aBuilderFillsABatchToItsLimitsAndNoFurther() {
+    void aBuilderFillsABatchUpToItsLimits() {
         // 64 + 3 × (4 + 12) = 112.
         Limits[] limits = {
             new Limits(112, 1 << 20, 1 << 20),
@@ -111,7 +111,7 @@ class BatchTest {
         assertThrows(ReadOnlyBufferException.class, () -> view.put(0, (byte) 0));
         assertThrows(ReadOnlyBufferException.class, () -> records.buffer().put(0, (byte) 0));
         assertThrows(ReadOnlyBufferException.class, () -> batch.record(1).put(0, (byte) 0));
-        // What happens to the bytes shows: nothing was copied.
+        // A change of the bytes is visible, so nothing was copied.
         bytes.put(records.position(), (byte) 'O');
         assertEquals('O', view.get(0));
         assertEquals('O', batch.record(0).get(0));
@@ -123,10 +123,10 @@ class BatchTest {
     }
 
     @Test
-    void goingThroughRecordsAllocatesNothingForEach() {
+    void iterationAllocatesNothingPerRecord() {
         var threads = (com.sun.management.ThreadMXBean) ManagementFactory.getThreadMXBean();
         Batch batch = Batch.parse(build(Codec.NONE, Collections.nCopies(100_000, "x")), Limits.DEFAULT);
-        // Loads the classes, and makes the table that access by index needs.
+        // Loads the classes, and creates the table for access by index.
         assertEquals(2 * 100_000 * 'x', sumByCursor(batch) + sumByIndex(batch));
         long before = threads.getCurrentThreadAllocatedBytes();
         long sum = sumByCursor(batch) + sumByIndex(batch);
@@ -152,7 +152,7 @@ class BatchTest {
     }
 
     @Test
-    void damageIsAlwaysFoundAndNeverWorse() {
+    void damageIsAlwaysDetected() {
         Random random = new Random(1);
         for (Codec codec : Codec.values()) {
             byte[] good = build(codec, compressible(20)).array();
@@ -170,7 +170,7 @@ class BatchTest {
     }
 
     @Test
-    void dataThatLiesAboutItselfIsUnpackedOrRefused() {
+    void inconsistentCompressedDataIsDecompressedOrRefused() {
         Random random = new Random(2);
         for (Codec codec : new Codec[] {Codec.LZ4, Codec.ZSTD}) {
             Batch good = Batch.parse(build(codec, compressible(50)), Limits.DEFAULT);
@@ -197,7 +197,7 @@ class BatchTest {
     }
 
     @Test
-    void aMatchBeforeTheDataIsRefusedAndShowsNothingOfTheMemory() {
+    void aMatchBeforeTheDataIsRefusedAndExposesNoMemory() {
         byte[] secret = new byte[17];
         Arrays.fill(secret, (byte) 'S');
         // Four literals, eight bytes from 0, 9 or 1 bytes back, five literals.
@@ -220,7 +220,7 @@ class BatchTest {
     }
 
     @Test
-    void aBatchThatCantBeUnpackedIsNeverPassedOver() {
+    void aBatchThatCannotBeDecompressedIsNeverSkipped() {
         Batch good = Batch.parse(build(Codec.ZSTD, compressible(50)), Limits.DEFAULT);
         ByteBuffer front =
                 ByteBuffer.allocate(68).order(java.nio.ByteOrder.LITTLE_ENDIAN).putInt(64, 100);
@@ -240,7 +240,7 @@ class BatchTest {
                     "batch_decompress",
                     assertThrows(BatchException.class, records::next).code());
         }
-        // From behind it on, nobody has to unpack it.
+        // From the next batch on, it is not decompressed.
         records = new Records(List.of(good, bad, good), 0, 51, Long.MAX_VALUE, new Scratch());
         assertTrue(records.next());
         assertEquals(compressible(50).get(0), records.text());
@@ -275,7 +275,7 @@ class BatchTest {
     }
 
     @Test
-    void sizesThatDoNotFitTheDataAreNotSealed() {
+    void sizesThatDoNotMatchTheDataAreRefused() {
         Limits limits = new Limits(80, 2, 8);
         assertEquals("batch_empty", sealError(limits, "", new int[0]));
         assertEquals("batch_sizes_sum", sealError(limits, "x", new int[0]));

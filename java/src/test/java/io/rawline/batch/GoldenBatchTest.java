@@ -19,7 +19,7 @@ import java.util.List;
 import java.util.Set;
 import org.junit.jupiter.api.Test;
 
-/** The golden bytes in {@code vectors/batch/}, which every language's reader and writer must agree on. */
+/** The golden bytes in {@code vectors/batch/}, which all languages share. */
 class GoldenBatchTest {
     private final JsonNode cases;
 
@@ -76,7 +76,7 @@ class GoldenBatchTest {
         return found;
     }
 
-    /** The same bytes where a caller may have them. */
+    /** The same bytes in every kind of buffer. */
     private static List<ByteBuffer> places(byte[] bytes) {
         ByteBuffer direct = ByteBuffer.allocateDirect(bytes.length + 3)
                 .position(3)
@@ -101,7 +101,7 @@ class GoldenBatchTest {
         }
     }
 
-    /** Reads a case as its consumer would: each batch is unpacked before the next is looked at. */
+    /** Reads a case as a consumer does: each batch is decompressed before the next is read. */
     private static void check(JsonNode one, ByteBuffer rest) {
         String name = one.get("name").asText();
         String error = one.path("error").asText(null);
@@ -232,7 +232,7 @@ class GoldenBatchTest {
     }
 
     @Test
-    void theExampleInTheDocumentationIsABatch() throws IOException {
+    void theDocumentedExampleIsABatch() throws IOException {
         String text = Files.readString(Path.of("../docs/format.md"));
         StringBuilder hex = new StringBuilder();
         text.split("```hex\n")[1]

@@ -5,7 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import io.rawline.batch.BatchException;
 import org.junit.jupiter.api.Test;
 
-/** What a program is told that it can do about an error. */
+/** The kind of each error. */
 class ErrorKindTest {
     @Test
     void everyStatusHasItsKind() {

@@ -13,7 +13,7 @@ import org.junit.jupiter.api.Test;
 /** Timeouts of a call's attempts. */
 class CallTest {
     @Test
-    void aTimerThatComesLateEndsNothingElse() {
+    void aLateTimerEndsNoOtherAttempt() {
         List<Runnable> timers = new ArrayList<>();
         ScheduledThreadPoolExecutor noted = new ScheduledThreadPoolExecutor(1) {
             @Override

@@ -28,7 +28,7 @@ import java.util.Map;
 import java.util.Random;
 import org.junit.jupiter.api.Test;
 
-/** Measurements to rows: the golden bytes, every length and type, bad bytes, full tables, and what is allocated. */
+/** Decoding of measurements: golden bytes, every length and type, invalid bytes, full tables, allocations. */
 class MeasurementTest {
     private static final long SEED = 7;
     private static final MeasurementShape LONGS = MeasurementShape.bare(ValueType.LONG);
@@ -68,7 +68,7 @@ class MeasurementTest {
     }
 
     @Test
-    void theGoldenBytesAreReadAndWrittenAlike() throws IOException {
+    void goldenBytesRoundTrip() throws IOException {
         Map<String, MeasurementShape> shapes = Map.of(
                 "measurement.hex", LONGS,
                 "measurement-registry-7.hex", MeasurementShape.registry(7, ValueType.LONG),
@@ -95,8 +95,8 @@ class MeasurementTest {
     }
 
     @Test
-    void theSchemasFingerprintIsAvros() throws IOException {
-        // Of the specification's own example, a schema that is a string.
+    void fingerprintsAreThoseOfAvro() throws IOException {
+        // The specification's example, a schema that is a string.
         assertEquals(0x8f01_4872_6345_03c7L, MeasurementShape.fingerprint("\"string\""));
         byte[] golden = golden("measurement-single-object.hex");
         assertArrayEquals(
@@ -114,7 +114,7 @@ class MeasurementTest {
             numbers.addAll(List.of(number - 1, number, -number, -number - 1));
         }
         MeasurementEncoder encoder = new MeasurementEncoder(LONGS);
-        // Short identities too: the whole message may be shorter than what is read at once.
+        // Short identities too: the whole message may be shorter than one read.
         Identity none = Identity.of(LONGS, "", Map.of());
         Identity some = Identity.of(LONGS, "", Map.of("server", "sgp-1234"));
         List<byte[]> messages = new ArrayList<>();
@@ -226,7 +226,7 @@ class MeasurementTest {
                 // A negative count is followed by the block's size in bytes.
                 raw("m", 3, 16, "b", "2", "a", "1", 0, 2, 2),
                 raw("m", 6, "b", "x", "a", "1", "b", "2", 0, 2, 2),
-                // A length that takes more bytes than it needs.
+                // An overlong length.
                 raw(0x82, 0x80, 0, (int) 'm', 4, "a", "1", "b", "2", 0x80, 0, 2, 2),
                 raw("m", 2, "a", "1", 0, 2, 2));
         assertEquals(
@@ -240,7 +240,7 @@ class MeasurementTest {
     }
 
     @Test
-    void badMessagesAreRefusedAndNamed() {
+    void invalidMessagesAreRefusedAndNamed() {
         Object[][] cases = {
             {raw("m", 0, 2), "value", 4, Fault.TRUNCATED},
             {raw("m", 0), "time", 3, Fault.TRUNCATED},
@@ -261,7 +261,7 @@ class MeasurementTest {
         };
         MeasurementDecoder decoder = decoder(LONGS);
         for (Object[] expected : cases) {
-            // The second time too, when it could have been remembered.
+            // The second time too, when it could be remembered.
             for (int round = 0; round < 2; round++) {
                 assertFalse(decoder.decode(ByteBuffer.wrap((byte[]) expected[0]), new Columns()));
                 MessageFault fault = decoder.faults().get(0);
@@ -292,7 +292,7 @@ class MeasurementTest {
     }
 
     @Test
-    void aFullTableDropsNewSeriesAndKnowsTheOldOnes() {
+    void aFullTableDropsNewSeriesAndKeepsTheOldOnes() {
         SeriesTable table = new SeriesTable(3, SEED);
         MeasurementDecoder decoder = new MeasurementDecoder(LONGS, table);
         MeasurementEncoder encoder = new MeasurementEncoder(LONGS);
@@ -317,7 +317,7 @@ class MeasurementTest {
         assertNull(strings.get(2));
         assertEquals(-1, strings.find(new byte[] {'b'}, 0, 1));
         assertThrows(MeasurementException.class, () -> new StringInterner(2, 1000, 1).intern(new byte[] {-1}, 0, 1));
-        // Bytes run out before strings do.
+        // The limit of bytes is reached before that of strings.
         StringInterner small = new StringInterner(100, 40, SEED);
         assertEquals(0, small.intern("12345678"));
         assertEquals(1, small.intern("87654321"));
@@ -331,7 +331,7 @@ class MeasurementTest {
         for (Codec codec : new Codec[] {Codec.NONE, Codec.LZ4}) {
             BatchBuilder builder = new BatchBuilder(codec, Limits.DEFAULT);
             for (int record = 0; record < 1_000; record++) {
-                // One record is longer than the memory for a block's copies.
+                // One record is longer than a block's memory.
                 String metric = record == 500 ? "m".repeat(20_000) : "m" + record % 7;
                 assertTrue(builder.add(encoder.encode(metric, tags("a", "b"), record, record / 2.0)));
             }
@@ -349,7 +349,7 @@ class MeasurementTest {
     }
 
     @Test
-    void allThreadsGiveTheSameStringTheSameId() throws InterruptedException {
+    void allThreadsAssignTheSameIdToAString() throws InterruptedException {
         StringInterner strings = new StringInterner(5_000, 1 << 22, SEED);
         List<Thread> threads = new ArrayList<>();
         int[][] ids = new int[4][5_000];
@@ -383,7 +383,7 @@ class MeasurementTest {
     }
 
     @Test
-    void changedMessagesAreTakenAsTheForwardReaderTakesThem() {
+    void changedMessagesAreDecodedAsByTheForwardReader() {
         Random random = new Random(5);
         MeasurementEncoder encoder = new MeasurementEncoder(LONGS);
         MeasurementDecoder warm = decoder(LONGS);
@@ -399,7 +399,7 @@ class MeasurementTest {
             for (int changes = random.nextInt(3); changes > 0 && message.length > 0; changes--) {
                 message[random.nextInt(message.length)] = (byte) random.nextInt();
             }
-            // A decoder that has seen nothing reads everything from the front.
+            // A new decoder reads everything forward.
             MeasurementDecoder fresh = new MeasurementDecoder(LONGS, new SeriesTable(10, SEED));
             Columns expected = new Columns();
             Columns found = new Columns();
@@ -450,7 +450,7 @@ class MeasurementTest {
         }
         long allocated = threads.getCurrentThreadAllocatedBytes() - before;
         assertEquals(1_000, out.rows());
-        // A call's counts are an object, a message is none.
+        // A call allocates its counts, a message nothing.
         assertTrue(allocated < 100L * rounds + 10_000, allocated + " bytes for " + rounds + " calls");
     }
 }

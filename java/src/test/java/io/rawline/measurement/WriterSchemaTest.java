@@ -15,9 +15,9 @@ import java.util.Random;
 import java.util.TreeMap;
 import org.junit.jupiter.api.Test;
 
-/** Measurements that other schemas wrote; their bytes and fingerprint were made by another implementation, fastavro. */
+/** Measurements that other schemas wrote; another implementation, fastavro, made their bytes and fingerprint. */
 class WriterSchemaTest {
-    /** In another order, under names that tell the old ones, with a nullable time in microseconds and more fields. */
+    /** Another order, other names with aliases, a nullable time in microseconds, and more fields. */
     private static final String LATER =
             """
             {"type": "record", "name": "Sample", "namespace": "later", "doc": "x", "fields": [
@@ -37,7 +37,7 @@ class WriterSchemaTest {
     private static final String FULL =
             "020000003f020202ce8fa0faa0ccd7050408686f737402046831087a6f6e6502027a00040000000000"
                     + "00f03f00000000000000400002616263010264656600000278797a00046d31";
-    /** The same metric without tags, -2 at -1 µs; what can be null is. */
+    /** The same metric without tags, -2 at -1 µs; nullable fields are null. */
     private static final String SPARE = "02000000c0000201000000046d31";
 
     private final SeriesTable table = new SeriesTable(100);
@@ -51,7 +51,7 @@ class WriterSchemaTest {
         return HexFormat.of().parseHex(hex);
     }
 
-    /** The record's fields, as JSON, each one's type under its name. */
+    /** The record's fields as JSON, from names to types. */
     private static String schema(String... fields) {
         List<String> all = new ArrayList<>();
         for (int at = 0; at < fields.length; at += 2) {
@@ -75,10 +75,10 @@ class WriterSchemaTest {
     }
 
     @Test
-    void fieldsAreFoundByNameOrAliasAndTheOthersPassedOver() {
+    void fieldsAreFoundByNameOrAliasAndOthersAreSkipped() {
         assertEquals("m1{host=h1, zone=z} 1600000000000 0.5", read(LATER, FULL));
         assertEquals("m1{} -1 -2.0", read(LATER, SPARE));
-        // Metric and tags are those of the series that the measurement's own schema writes.
+        // Metric and tags are those of the series that the default schema writes.
         MeasurementEncoder encoder = new MeasurementEncoder(MeasurementShape.bare(ValueType.LONG));
         MeasurementDecoder decoder = new MeasurementDecoder(MeasurementShape.bare(ValueType.LONG), table);
         rows.clear();
@@ -88,7 +88,7 @@ class WriterSchemaTest {
     }
 
     @Test
-    void theFingerprintIsThatOfTheCanonicalForm() {
+    void theFingerprintIsOfTheCanonicalForm() {
         assertEquals(0xf9ff596f78a1b9dcL, WriterSchema.bare(LATER).fingerprint());
         WriterSchema own = WriterSchema.singleObject(MeasurementShape.MEASUREMENT_SCHEMA);
         assertEquals(
@@ -136,7 +136,7 @@ class WriterSchemaTest {
                                 "value",
                                 "\"double\""),
                         "026d02026102620002000000000000f83f"));
-        // Any other logical type of a number is the number.
+        // Other logical types of a number are ignored.
         assertEquals(
                 "m{} 1 0.0",
                 read(
@@ -151,7 +151,7 @@ class WriterSchemaTest {
     }
 
     @Test
-    void whatCantBeReadIsRefusedWithItsField() {
+    void invalidMessagesAreRefusedWithTheirField() {
         String valid = FULL;
         assertEquals("value 0 BRANCH_UNFIT", read(LATER, "00"));
         assertEquals("value 0 BRANCH", read(LATER, "04"));
@@ -165,7 +165,7 @@ class WriterSchemaTest {
     }
 
     @Test
-    void schemasThatNoMeasurementCanBeReadByAreRefused() {
+    void schemasThatDoNotFitAMeasurementAreRefused() {
         String[][] unfit = {
             {"\"long\"", "not a record"},
             {"[1", "isn't JSON"},
@@ -225,11 +225,11 @@ class WriterSchemaTest {
     }
 
     @Test
-    void aMessageCantMakeItsReaderGoOnForEver() {
+    void aMessageCannotKeepItsReaderBusy() {
         String rest = ", {\"name\": \"metric\", \"type\": \"string\"}, {\"name\": \"logtime\", \"type\": \"long\"}, "
                 + "{\"name\": \"value\", \"type\": \"long\"}]}";
         String begin = "{\"type\": \"record\", \"name\": \"M\", \"fields\": [{\"name\": \"x\", \"type\": ";
-        // 2^62 nulls; records in records without end; records of no bytes whose number doubles with each level.
+        // 2^62 nulls; infinitely nested records; records of zero bytes whose number doubles with each level.
         assertEquals(
                 "x 9 PARTS", read(begin + "{\"type\": \"array\", \"items\": \"null\"}}" + rest, "feffffffffffffff7f"));
         assertEquals(

@@ -16,7 +16,7 @@ public final class Background {
             try {
                 work.run();
             } catch (IOException error) {
-                // The other end was closed, which ends the work.
+                // The peer closed the connection, which ends the work.
             }
         });
         thread.setDaemon(true);

@@ -15,7 +15,7 @@ import java.util.Comparator;
 import java.util.List;
 import java.util.stream.Stream;
 
-/** A real broker for tests: the {@code rawline} binary on a directory of its own and a free port. */
+/** A real broker for tests: the {@code rawline} binary on a new directory and a free port. */
 public final class Broker implements AutoCloseable {
     private final Path directory;
     private final List<String> flags;
@@ -44,17 +44,17 @@ public final class Broker implements AutoCloseable {
         return new Client(url);
     }
 
-    /** As a crash of the machine would, but for the page cache. */
+    /** Kills the process, as a crash would; the page cache survives. */
     public void kill() {
         process.destroyForcibly().onExit().join();
     }
 
-    /** On the same directory and port as before. */
+    /** Starts it again, on the same directory and port. */
     public void startAgain() throws IOException {
         serve(url.substring("http://".length()));
     }
 
-    /** Pauses the process: connections are still accepted, by the system, but nothing is answered until resume. */
+    /** Pauses the process: the system still accepts connections, but the broker doesn't respond until resume. */
     public void pause() throws IOException, InterruptedException {
         signal("STOP");
         // The signal stops each thread when it gets to it; until then the broker may still respond.
@@ -82,7 +82,7 @@ public final class Broker implements AutoCloseable {
         }
         try (Stream<Path> each = Files.list(threads)) {
             for (Path thread : each.toList()) {
-                // "pid (name) state ...", where the name may hold any character.
+                // "pid (name) state ...", where the name may contain any character.
                 String stat = Files.readString(thread.resolve("stat"));
                 if (stat.charAt(stat.lastIndexOf(')') + 2) != 'T') {
                     return false;
@@ -121,13 +121,13 @@ public final class Broker implements AutoCloseable {
                 break;
             }
         }
-        // It must never block on a full pipe.
+        // Keeps the broker from blocking on a full pipe.
         InputStream rest = process.getErrorStream();
         Thread drain = new Thread(() -> {
             try {
                 rest.transferTo(OutputStream.nullOutputStream());
             } catch (IOException error) {
-                // It ended.
+                // The broker has ended.
             }
         });
         drain.setDaemon(true);

@@ -9,7 +9,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import java.nio.ByteBuffer;
 import java.util.Map;
 
-/** What holds for any bytes: the readers agree, and what is read is written and read again. */
+/** Properties of any bytes: the readers agree, and values that are read round-trip. */
 final class Bodies {
     private Bodies() {}
 
@@ -19,7 +19,7 @@ final class Bodies {
     }
 
     private static void agree(byte[] bytes, Limits limits) {
-        // Other bytes around must not matter.
+        // Surrounding bytes must not matter.
         byte[] wide = new byte[bytes.length + 5];
         java.util.Arrays.fill(wide, (byte) 2);
         System.arraycopy(bytes, 0, wide, 2, bytes.length);
@@ -29,7 +29,7 @@ final class Bodies {
         assertEquals(error == null ? "" : error.getMessage(), again == null ? "" : again.getMessage());
         ValueException skipped = errorOf(() -> skip(bytes, limits));
         if (error != null) {
-            // The reader that passes over values does not see what is nested too deep or there twice.
+            // The skipping reader checks neither depth nor duplicates.
             if (skipped == null) {
                 assertTrue(
                         error.reason() == ValueException.Reason.NOT_UNIQUE
@@ -46,7 +46,7 @@ final class Bodies {
         byte[] encoded = tree.encode();
         Value other = Value.decode(encoded, limits);
         assertArrayEquals(encoded, other.encode());
-        // The smallest of the numbers that the format keeps turn to zero when they are written.
+        // The smallest numbers of the format become zero when they are written.
         if (!hasSubnormal(tree)) {
             assertEquals(tree, other);
             assertEquals(tree.hashCode(), other.hashCode());
@@ -79,7 +79,7 @@ final class Bodies {
         reader.finish();
     }
 
-    /** A view and a tree of the same value, all the way down. */
+    /** Compares a view and a tree of the same value recursively. */
     private static void same(Value tree, ValueView view, ValueDecoder picker) {
         assertEquals(tree.kind(), view.kind());
         assertEquals(tree, Value.decode(view.toByteArray()));

@@ -7,7 +7,7 @@ import java.util.List;
 import java.util.Random;
 import org.junit.jupiter.api.Test;
 
-/** Random and changed bytes: all readers agree, and nothing but the documented exception comes out. */
+/** Random and changed bytes: all readers agree and throw only the documented exception. */
 class FuzzTest {
     @Test
     void randomBytesAreReadOrRefused() {

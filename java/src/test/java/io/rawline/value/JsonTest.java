@@ -18,11 +18,11 @@ import java.util.Random;
 import java.util.Set;
 import org.junit.jupiter.api.Test;
 
-/** Both JSON mappings, against what the original reads and writes. */
+/** Both JSON mappings, compared with the reference implementation. */
 class JsonTest {
     private static final ObjectMapper JACKSON = new ObjectMapper();
 
-    /** Where this reader's verdict differs from the original's on purpose; docs/values.md has the reasons. */
+    /** Intended differences from the reference implementation; docs/values.md has the reasons. */
     private static final Set<String> STRICTER = Set.of(
             "json_real_nan_literal",
             "json_subnet_bad_len",
@@ -31,7 +31,7 @@ class JsonTest {
             "json_port_text",
             "json_string_vertical_tab_escape");
 
-    /** Exact here, rounded or misread there. */
+    /** Exact here; the reference implementation rounds or misreads them. */
     private static final Map<String, String> EXACT = Map.of(
             "json_timespan_2^53+1_ns", "0a0020000000000001",
             "json_timespan_int64_max_ns", "0a7fffffffffffffff",
@@ -54,7 +54,7 @@ class JsonTest {
     }
 
     @Test
-    void whatTheOriginalSaysWithoutLossIsReadAndWrittenTheSame() throws JsonProcessingException {
+    void losslessReferenceJsonRoundTrips() throws JsonProcessingException {
         int read = 0;
         int same = 0;
         for (JsonNode vector : Vectors.read("values")) {
@@ -68,7 +68,7 @@ class JsonTest {
             read++;
             String written = written(vector.get("hex").asText());
             assertEquals(vector.get("json"), JACKSON.readTree(written), name);
-            // To the letter, but for a real's digits.
+            // Identical, except a real's digits.
             if (!json.contains("real")) {
                 assertEquals(json, written, name);
                 same++;
@@ -79,7 +79,7 @@ class JsonTest {
     }
 
     @Test
-    void everyValueSurvivesJson() throws JsonProcessingException {
+    void everyValueRoundTripsThroughJson() throws JsonProcessingException {
         for (JsonNode vector : Vectors.read("values")) {
             byte[] bytes = hex(vector, "hex");
             String written = TypedJson.toString(bytes);
@@ -92,7 +92,7 @@ class JsonTest {
     }
 
     @Test
-    void whatTheOriginalLosesIsWrittenInFull() {
+    void valuesThatTheReferenceTruncatesAreWrittenInFull() {
         assertEquals("{\"@data-type\":\"real\",\"data\":\"inf\"}", written("04fff0000000000000"));
         assertEquals("{\"@data-type\":\"real\",\"data\":\"-inf\"}", written("047ff0000000000000"));
         assertEquals("{\"@data-type\":\"real\",\"data\":\"nan\"}", written("04ffffffffffffffff"));
@@ -106,7 +106,7 @@ class JsonTest {
         assertEquals(
                 "{\"@data-type\":\"string\",\"@bytes\":\"fffe80\",\"data\":\"\ufffd\ufffd\ufffd\"}",
                 written("0503fffe80"));
-        // A prefix that no address has, and one with bits behind it.
+        // An impossible prefix, and one with bits after it.
         for (String subnet : new String[] {
             "0700000000000000000000ffff0a010203c8",
             "0700000000000000000000ffff0a01020368",
@@ -118,7 +118,7 @@ class JsonTest {
     }
 
     @Test
-    void realsAreTheShortestTextThatReadsTheSame() {
+    void realsAreWrittenAsTheShortestTextThatRoundTrips() {
         for (String real : new String[] {
             "0.0",
             "-0.0",
@@ -163,7 +163,7 @@ class JsonTest {
     }
 
     @Test
-    void bytesBesideATextMustAgreeWithIt() {
+    void bytesAndTextOfAValueMustAgree() {
         String format = "{\"data\":\"%s\",\"@bytes\":\"%s\",\"@data-type\":\"string\"}";
         assertEquals("0501ff", readHex(format.formatted("\ufffd", "ff")));
         assertEquals("050161", readHex(format.formatted("a", "61")));
@@ -177,7 +177,7 @@ class JsonTest {
     }
 
     @Test
-    void textIsReplacedAsInTheOtherLanguages() {
+    void invalidUtf8IsReplacedAsInTheOtherLanguages() {
         for (String[] pair : new String[][] {
             {"e282", "1"},
             {"e28241", "1+"},
@@ -202,7 +202,7 @@ class JsonTest {
         int refused = 0;
         for (JsonNode vector : Vectors.read("malformed")) {
             String name = vector.get("name").asText();
-            // The frame around the value is not this class's.
+            // The frame around the value belongs to another class.
             if (!vector.get("kind").asText().equals("json")
                     || !vector.path("json_text").isTextual()
                     || Set.of("json_missing_type", "json_missing_topic", "json_empty_topic")
@@ -225,7 +225,7 @@ class JsonTest {
     }
 
     @Test
-    void textsAreReadExactlyOrNotAtAll() {
+    void textsAreParsedExactlyOrRefused() {
         for (String[] pair : new String[][] {
             {"0.000000001s", "1"}, {"-0.5h", "-1800000000000"},
             {"9223372036854775807ns", "9223372036854775807"}, {"-9223372036854775808ns", "-9223372036854775808"}
@@ -269,7 +269,7 @@ class JsonTest {
         }) {
             refused("{\"@data-type\":\"timestamp\",\"data\":\"" + text + "\"}");
         }
-        // Needs a reader that rounds correctly.
+        // Needs correct rounding.
         assertEquals("044340000000000000", typedHex("real", "9007199254740993.0"));
         for (String data : new String[] {"\"1.5\"", "2", "1e999", "true", "null", "01.5", "1.", "-"}) {
             refused("{\"@data-type\":\"real\",\"data\":" + data + "}");
@@ -279,7 +279,7 @@ class JsonTest {
     }
 
     @Test
-    void addressesAreReadAndWrittenAsRfc5952Says() {
+    void addressesRoundTripAsInRfc5952() {
         for (String text : new String[] {
             "0.0.0.0",
             "255.255.255.255",
@@ -377,12 +377,12 @@ class JsonTest {
             assertThrows(ValueException.class, () -> PlainJson.read("[" + repeated(levels, "[", "", "]") + "]"));
             assertThrows(ValueException.class, () -> PlainJson.read(repeated(levels, "{\"a\":", "1", "}")));
         }
-        // What is not read is not limited.
+        // Values that are skipped are not limited.
         assertEquals("00", readHex("{\"x\":" + repeated(20_000, "[", "", "]") + ",\"@data-type\":\"none\"}"));
     }
 
     @Test
-    void errorsLeaveTheOutputAlone() {
+    void errorsLeaveTheOutputUnchanged() {
         ValueWriter out = new ValueWriter().beginList().add("before");
         for (String json : new String[] {
             "",
@@ -423,7 +423,7 @@ class JsonTest {
     }
 
     @Test
-    void peopleSeeWhatAValueHolds() {
+    void plainJsonIsHumanReadable() {
         Value none = new Value.None();
         assertPlain("null", none);
         assertPlain("18446744073709551615", new Value.Count(-1));
@@ -447,7 +447,7 @@ class JsonTest {
         assertPlain(
                 "{\"A\":null,\"B\":null}",
                 Value.Table.of(Map.of(new Value.EnumName("B"), none, new Value.EnumName("A"), none)));
-        // Keys that are numbers, of two types, no text, or containers: inside them and behind them is as anywhere else.
+        // Keys that are numbers, of two types, not text, or containers; inside and after them the rules are the same.
         assertPlain("[[1,null],[2,null]]", Value.Table.of(Map.of(new Value.Count(1), none, new Value.Count(2), none)));
         assertPlain(
                 "[[\"A\",1],[\"A\",2]]",
@@ -464,7 +464,7 @@ class JsonTest {
     }
 
     @Test
-    void plainJsonBecomesValuesOfItsOwnTypes() {
+    void plainJsonIsReadAsValuesOfJsonTypes() {
         Value expected = Value.Table.of(Map.of(
                 Text.of("a"),
                         Value.Vector.of(
@@ -519,7 +519,7 @@ class JsonTest {
     }
 
     @Test
-    void bytesThatAreNoValueAreRefused() {
+    void invalidBytesAreRefused() {
         for (String bytes : new String[] {"", "0f", "0e02", "0503", "0000", "0dffffffff0f", "08000104"}) {
             assertThrows(ValueException.class, () -> TypedJson.toString(unhex(bytes)));
             assertThrows(ValueException.class, () -> PlainJson.toString(unhex(bytes)));
@@ -527,7 +527,7 @@ class JsonTest {
     }
 
     @Test
-    void randomValuesSurviveJson() throws JsonProcessingException {
+    void randomValuesRoundTripThroughJson() throws JsonProcessingException {
         Random random = new Random(3);
         for (int round = 0; round < 2_000; round++) {
             byte[] bytes = RandomValues.next(random, 4).encode();
@@ -535,7 +535,7 @@ class JsonTest {
             assertEquals(hex(bytes), readHex(written), written);
             String people = PlainJson.toString(bytes);
             JACKSON.readTree(people);
-            // The plain mapping forgets types, but what it says it says again.
+            // The plain mapping loses types, but its text round-trips.
             assertEquals(people, PlainJson.toString(PlainJson.read(people)));
         }
     }

@@ -9,7 +9,7 @@ import java.io.UncheckedIOException;
 import java.nio.file.Path;
 import java.util.HexFormat;
 
-/** The vectors that the original program made, in the repository's {@code vectors/value}. */
+/** The vectors of the reference implementation, in the repository's {@code vectors/value}. */
 final class Vectors {
     private Vectors() {}
 
@@ -35,7 +35,7 @@ final class Vectors {
         return HexFormat.of().formatHex(bytes);
     }
 
-    /** The bytes of the value of this name. */
+    /** The bytes of the value with this name. */
     static byte[] value(String name) {
         for (JsonNode vector : read("values")) {
             if (vector.get("name").asText().equals(name)) {
@@ -45,7 +45,7 @@ final class Vectors {
         throw new AssertionError("no vector is called " + name);
     }
 
-    /** {@code depth} vectors of one element inside each other, around a none. */
+    /** {@code depth} nested vectors of one element, around a none. */
     static byte[] nested(int depth) {
         byte[] bytes = new byte[2 * depth + 1];
         for (int level = 0; level < depth; level++) {
@@ -55,7 +55,7 @@ final class Vectors {
         return bytes;
     }
 
-    /** That an error is of a reason, at a place, with a number. */
+    /** Asserts an error's reason, position and number. */
     static void assertError(ValueException error, ValueException.Reason reason, long position, long detail) {
         assertEquals(
                 reason + " " + position + " " + detail,

@@ -12,14 +12,16 @@ import io.rawline.value.ValueException.Reason;
 import java.util.Set;
 import org.junit.jupiter.api.Test;
 
-/** The original's vectors: what it wrote is read and written alike, what it refused is refused. */
+/** The reference implementation's vectors: what it wrote round-trips, what it refused is refused. */
 class VectorsTest {
-    /** Inputs that the original takes and this reader refuses: too long sizes, and depths that need a longer stack. */
+    /**
+     * Inputs that the reference accepts and this reader refuses: overlong sizes, and depths that need a longer stack.
+     */
     private static final Set<String> STRICTER =
             Set.of("string_len_gt_u32", "string_overlong_len_10_bytes", "nesting_1000", "nesting_10000");
 
     @Test
-    void everyValueIsReadAndWrittenAlike() {
+    void everyValueRoundTrips() {
         int seen = 0;
         for (JsonNode vector : Vectors.read("values")) {
             byte[] bytes = hex(vector, "hex");
@@ -35,7 +37,7 @@ class VectorsTest {
     }
 
     @Test
-    void everyMalformedValueGetsItsVerdict() {
+    void everyMalformedValueIsRefusedWithItsReason() {
         int seen = 0;
         for (JsonNode vector : Vectors.read("malformed")) {
             if (!vector.get("kind").asText().equals("value")) {
@@ -70,7 +72,7 @@ class VectorsTest {
     }
 
     @Test
-    void errorsSayWhatAndWhere() {
+    void errorsHaveReasonAndPosition() {
         assertRefused("", Reason.TRUNCATED, 0, 0);
         assertRefused("0e010f", Reason.TAG, 2, 0x0f);
         assertRefused("08005004", Reason.PROTOCOL, 3, 4);
@@ -83,7 +85,7 @@ class VectorsTest {
     }
 
     @Test
-    void positionsCountFromTheValueAndNotFromItsArray() {
+    void positionsCountFromTheValueNotFromItsArray() {
         byte[] bytes = Vectors.unhex("ffff0e010fff");
         ValueException error = assertThrows(ValueException.class, () -> new ValueDecoder().decode(bytes, 2, 3));
         assertError(error, Reason.TAG, 2, 0x0f);
@@ -95,7 +97,7 @@ class VectorsTest {
     }
 
     @Test
-    void limitsAreKept() {
+    void limitsAreEnforced() {
         byte[] bytes = Vectors.value("vector_200_counts");
         assertError(error(new Limits(128, 199, 1 << 20), bytes), Reason.TOO_MANY_ELEMENTS, 1, 199);
         new ValueDecoder(new Limits(128, 200, bytes.length)).decode(bytes);
@@ -109,7 +111,7 @@ class VectorsTest {
     }
 
     @Test
-    void everyFrameIsReadAndWrittenAlike() {
+    void everyFrameRoundTrips() {
         int seen = 0;
         for (JsonNode vector : Vectors.read("envelopes")) {
             if (!vector.path("payload_hex").isTextual()) {
@@ -138,7 +140,7 @@ class VectorsTest {
     }
 
     @Test
-    void everyMalformedFrameGetsItsVerdict() {
+    void everyMalformedFrameIsRefused() {
         int seen = 0;
         for (JsonNode vector : Vectors.read("malformed")) {
             if (!vector.get("kind").asText().equals("envelope")) {

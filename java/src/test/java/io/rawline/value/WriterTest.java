@@ -22,7 +22,7 @@ import java.util.List;
 import java.util.function.Consumer;
 import org.junit.jupiter.api.Test;
 
-/** Writing without a tree, and reading what was written by every way. */
+/** Writing without a tree, and reading the result in every way. */
 class WriterTest {
     private static final Field UID = Field.of("uid");
     private static final Field QUERY = Field.of("query");
@@ -30,7 +30,7 @@ class WriterTest {
     private static final Fields FIELDS = Fields.of("uid", "resp_h", "query", "answers");
 
     @Test
-    void theOriginalsBytesAreWritten() throws IOException {
+    void theReferenceBytesAreWritten() throws IOException {
         ValueWriter writer = new ValueWriter(0);
         writer.beginList().addCount(1).addCount(1);
         writer.beginList()
@@ -59,7 +59,7 @@ class WriterTest {
     }
 
     @Test
-    void everyTypeIsWrittenAsItsTreeIs() {
+    void everyTypeIsWrittenLikeItsTree() {
         ValueWriter writer = new ValueWriter(0).beginList();
         writer.addNone()
                 .add(true)
@@ -96,7 +96,7 @@ class WriterTest {
     }
 
     @Test
-    void stringsOfEveryKindAndLengthAreUtf8() {
+    void stringsOfEveryKindAndLengthAreEncodedAsUtf8() {
         ValueWriter writer = new ValueWriter(0);
         for (String unit : new String[] {"a", "\u00e9", "\u20ac", "\ud83d\ude00"}) {
             for (int count : new int[] {0, 1, 7, 62, 63, 64, 65, 66, 127, 128, 16_383, 16_384}) {
@@ -120,7 +120,7 @@ class WriterTest {
     }
 
     @Test
-    void containersPast127ElementsGetALongerSize() {
+    void containersAbove127ElementsGetALongerSize() {
         for (int count : new int[] {0, 127, 128, 16_383, 16_384}) {
             ValueWriter writer =
                     new ValueWriter(0).addNone().beginTable().add("many").beginList();
@@ -138,7 +138,7 @@ class WriterTest {
     }
 
     @Test
-    void endSortedSortsAndRefusesTwins() {
+    void endSortedSortsAndRefusesDuplicates() {
         ValueWriter writer =
                 new ValueWriter().beginList().beginSet().add("b").addCount(7).add("a");
         writer.beginList().addInteger(1).end().endSorted().end();
@@ -158,7 +158,7 @@ class WriterTest {
     }
 
     @Test
-    void callsThatDoNotFitTogetherAreRefused() {
+    void mismatchedCallsAreRefused() {
         assertThrows(IllegalStateException.class, () -> new ValueWriter().end());
         assertThrows(IllegalStateException.class, () -> new ValueWriter().endSorted());
         assertThrows(
@@ -170,7 +170,7 @@ class WriterTest {
     }
 
     @Test
-    void accessorsTurnNoTypeIntoAnother() {
+    void accessorsConvertNoTypes() {
         ValueView list = ValueView.of(Vectors.value("vector_one_of_everything"));
         for (ValueView value : list.elements()) {
             List<Consumer<ValueView>> accessors = List.of(
@@ -207,7 +207,7 @@ class WriterTest {
     }
 
     @Test
-    void aFieldIsFoundWhereverTheNextTableHasIt() {
+    void aFieldIsFoundAtAnyPositionInTheNextTable() {
         String[] names = {"b", "bbb", "dd", "a-name-of-17-byte", "a-name-that-is-longer-than-24-bytes", ""};
         Field[] fields = Arrays.stream(names).map(Field::of).toArray(Field[]::new);
         ValueDecoder decoder = new ValueDecoder();
@@ -236,7 +236,7 @@ class WriterTest {
     }
 
     @Test
-    void aPickLooksAtNothingBehindIt() {
+    void aPickIgnoresTheBytesAfterIt() {
         byte[] whole = new ValueWriter()
                 .beginTable()
                 .key(UID)
@@ -273,7 +273,7 @@ class WriterTest {
     }
 
     @Test
-    void aPickOutOfALargeReadOnlyBufferIsFoundBehindItsFirstPart() {
+    void aPickFromALargeReadOnlyBufferIsFoundAfterItsFirstPart() {
         ValueWriter writer = new ValueWriter().beginTable();
         writer.add("first")
                 .add("x".repeat(20_000))
@@ -291,7 +291,7 @@ class WriterTest {
     }
 
     @Test
-    void aReaderTakesFieldsInAnyOrder() {
+    void aReaderAcceptsFieldsInAnyOrder() {
         ValueWriter writer = new ValueWriter();
         ValueReader reader = new ValueReader();
         for (boolean isSwapped : new boolean[] {false, true}) {
@@ -332,7 +332,7 @@ class WriterTest {
     private static ValueView view;
 
     @Test
-    void nothingIsAllocatedOnceTheMemoryHasGrown() {
+    void nothingIsAllocatedAfterTheMemoryHasGrown() {
         ThreadMXBean threads = (ThreadMXBean) ManagementFactory.getThreadMXBean();
         ValueWriter writer = new ValueWriter();
         ValueReader reader = new ValueReader();
@@ -361,9 +361,9 @@ class WriterTest {
         }
         long allocated = threads.getCurrentThreadAllocatedBytes() - before;
         assertEquals(2L * rounds * 3, check);
-        // A little is the measuring's own.
+        // The measurement itself allocates a little.
         assertTrue(allocated < rounds, allocated + " bytes for " + rounds + " rounds");
-        // A view is one small object, and its index is kept.
+        // A view is one small object; its index is reused.
         ValueDecoder decoder = new ValueDecoder();
         byte[] bytes = writer.toByteArray();
         for (int round = 0; round < 2 * rounds; round++) {
@@ -377,7 +377,7 @@ class WriterTest {
     }
 
     @Test
-    void zeeksMessagesAreReadAndWritten() {
+    void zeekMessagesRoundTrip() {
         for (JsonNode vector : Vectors.read("values")) {
             String name = vector.get("name").asText();
             byte[] bytes = hex(vector, "hex");

@@ -30,9 +30,9 @@ import java.util.concurrent.CompletionException;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 
-/** What a listener may answer, however wrong: an error of ours, in bounded time and memory. */
-class AnswersTest {
-    /** Answers each request's head with the same bytes and goes on, or hangs up. */
+/** Invalid responses of any kind: errors of this library, in bounded time and memory. */
+class ResponsesTest {
+    /** A server that responds to each request with the same bytes, and may close the connection after it. */
     private static final class Speaker implements AutoCloseable {
         private final ServerSocket socket = new ServerSocket(0, 50, InetAddress.getLoopbackAddress());
         private final boolean hangsUp;
@@ -93,7 +93,7 @@ class AnswersTest {
     }
 
     @Test
-    void whateverIsAnsweredIsReadOrIsAnErrorOfOurs() throws Exception {
+    void anyResponseIsReadOrIsARawlineException() throws Exception {
         Random random = new Random(5);
         byte[][] good = {
             records(0, Codec.NONE),
@@ -118,7 +118,7 @@ class AnswersTest {
             for (int i = 0; i < 2000; i++) {
                 byte[] answer = good[random.nextInt(good.length)].clone();
                 for (int changes = random.nextInt(4); changes > 0; changes--) {
-                    // Mostly in the head, where the meaning is.
+                    // More often in the head, where most fields are.
                     int at = random.nextInt(random.nextBoolean() ? answer.length : Math.min(120, answer.length));
                     answer[at] = random.nextBoolean()
                             ? (byte) random.nextInt()
@@ -141,7 +141,7 @@ class AnswersTest {
     }
 
     @Test
-    void aWaitThatNobodyCanWaitIsNotBegun() throws Exception {
+    void aRetryAfterBeyondTheRetriesFailsAtOnce() throws Exception {
         try (Speaker speaker = new Speaker(true);
                 Client client = new Client(speaker.config())) {
             speaker.answer = answer("HTTP/1.1 503 x\r\nretry-after: 9223372036854775807\r\n", ByteBuffer.allocate(0));
@@ -157,10 +157,10 @@ class AnswersTest {
     }
 
     @Test
-    void recordsThatWereNotAskedForAreNotHandedOut() throws Exception {
+    void recordsOfAnotherOffsetAreRefused() throws Exception {
         try (Speaker speaker = new Speaker(false);
                 Client client = new Client(speaker.config().retries(RetryPolicy.NONE))) {
-            // Ten records: from 20 on there is one, behind it there would be a gap, before it nothing is left.
+            // Ten records: those from 11 include 20; from 21 there is a gap, and those from 10 end before it.
             for (long first : new long[] {21, 10, -1, Long.MAX_VALUE}) {
                 speaker.answer = records(first, Codec.NONE);
                 assertThrows(AnswerException.class, () -> client.read("t", ReadOptions.from(20)), "" + first);
@@ -204,7 +204,7 @@ class AnswersTest {
     }
 
     @Test
-    void aStatusThatIsNoneIsNoAnswer() throws Exception {
+    void anInvalidStatusIsRefused() throws Exception {
         try (Speaker speaker = new Speaker(true);
                 Client client = new Client(speaker.config().retries(RetryPolicy.NONE))) {
             for (String status : List.of("+20", "-20", "099", "2x0")) {
@@ -215,7 +215,7 @@ class AnswersTest {
     }
 
     @Test
-    void whatFollowsAnAnswerIsNotTheNextOne() throws Exception {
+    void bytesAfterAResponseAreNotTheNextResponse() throws Exception {
         try (Speaker speaker = new Speaker(false);
                 Client client = new Client(speaker.config())) {
             byte[] right = answer("HTTP/1.1 200 OK\r\n", ByteBuffer.wrap("{\"offset\":1}".getBytes()));
@@ -231,7 +231,7 @@ class AnswersTest {
     }
 
     @Test
-    void memoryIsTakenForWhatCameAndNotForWhatWasAnnounced() throws Exception {
+    void memoryIsAllocatedForReceivedBytesNotForAnnouncedOnes() throws Exception {
         try (Speaker speaker = new Speaker(true);
                 Client client = new Client(speaker.config().retries(RetryPolicy.NONE))) {
             speaker.answer = ("HTTP/1.1 200 OK\r\nrawline-first-offset: 0\r\nrawline-next-offset: 1\r\n"
@@ -245,7 +245,7 @@ class AnswersTest {
     }
 
     @Test
-    void threadsThatTakeTurnsDoNotConnectForEachRequest() throws Exception {
+    void threadsThatTakeTurnsReuseConnections() throws Exception {
         try (Speaker speaker = new Speaker(false);
                 Client client = new Client(speaker.config().connectionsIdleMax(1))) {
             speaker.answer = answer("HTTP/1.1 200 OK\r\n", ByteBuffer.wrap("{\"offset\":1}".getBytes()));
@@ -261,7 +261,7 @@ class AnswersTest {
             for (Thread caller : callers) {
                 caller.join();
             }
-            // One for each thread, and some more only where a thread was held up for seconds.
+            // One per thread, and a few more only if a thread was delayed for seconds.
             assertTrue(speaker.connected.get() < 100, speaker.connected + " connections for 2000 requests");
             while (speaker.open.get() > 1) {
                 Thread.sleep(10);
@@ -269,9 +269,9 @@ class AnswersTest {
         }
     }
 
-    /** Takes connections in, or lets them wait to be, and never says a word. */
+    /** Against one server that accepts and never responds, and one that never accepts. */
     @Test
-    void anInterruptEndsAConnectionThatComesAboutAndAHandshake() throws Exception {
+    void anInterruptEndsAConnectAndAHandshake() throws Exception {
         try (ServerSocket silent = new ServerSocket(0, 50, InetAddress.getLoopbackAddress());
                 ServerSocket full = new ServerSocket(0, 1, InetAddress.getLoopbackAddress());
                 Socket first = new Socket(full.getInetAddress(), full.getLocalPort());
