@@ -122,6 +122,7 @@ public final class Http {
         });
     }
 
+    /** The error for a response that a broker doesn't send. */
     public RawlineException unexpected(String reason, Throwable cause) {
         return new AnswerException(
                 address.url() + " sent a response that a broker doesn't send (" + reason
