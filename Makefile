@@ -10,13 +10,15 @@ DATA ?= .rawline/data
 # What `make full` built stays in the binary that `make run` builds.
 FEATURES := $(shell cat target/.features 2>/dev/null)
 
-.PHONY: help run test test-rust test-python test-java bench fuzz check check-java tools release full clean
+.PHONY: help run test test-rust test-python test-java bench fuzz check check-rust check-python check-java check-lab
+.PHONY: tools release full clean
 .PHONY: lab lab-quick lab-test lab-mine lab-report lab-build lab-generate
 
 help: ## Show this list
-	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
+	@echo "Times are from a fresh clone on 2 cores, with what a target depends on."
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-13s %s\n", $$1, $$2}'
 
-run: release ## Run a broker on a local directory (.rawline/data)
+run: release ## Build and run a broker on a local directory, .rawline/data (HELP_RELEASE)
 	@mkdir -p $(DATA)
 	@echo
 	@echo "  Try in a second shell:  alias rawline=$(CURDIR)/target/release/rawline"
@@ -25,20 +27,20 @@ run: release ## Run a broker on a local directory (.rawline/data)
 	@echo
 	@exec target/release/rawline serve --storage $(DATA)
 
-release: ## Build the binary: target/release/rawline
+release: ## Build the binary: target/release/rawline (HELP_RELEASE)
 	$(CARGO) build --release --locked --bin rawline $(addprefix --features ,$(FEATURES))
 
-full: ## Build it with measurements and Avro, and with the formats that bench compares ours with
+full: ## Build the binary with measurements, Avro, benchmarks and profiles (HELP_FULL)
 	@mkdir -p target && echo full > target/.features
 	$(MAKE) release
 
-tools: $(TOOLS)/versitygw ## Install what the tests need: a real S3 server
+tools: $(TOOLS)/versitygw ## Install the S3 server of the tests (1 min)
 
 $(TOOLS)/versitygw:
 	@command -v go >/dev/null || { echo "the S3 server is built with Go: install Go 1.24 or newer, then run make again"; exit 1; }
 	GOBIN=$(TOOLS) go install github.com/versity/versitygw/cmd/versitygw@$(VERSITYGW_VERSION)
 
-test: test-rust test-python test-java ## Run every test of the broker and its clients: Rust, Python, Java; every store, a real S3 server included
+test: test-rust test-python test-java ## Test the broker and its clients in Rust, Python and Java, with a real S3 server (HELP_TEST)
 
 test-rust: tools
 	$(CARGO) test --workspace --locked --features full
@@ -60,10 +62,14 @@ test-java: target/debug/rawline
 	@command -v mvn >/dev/null || { echo "the Java client is built with Maven: install Maven 3.8 and Java 17 or newer, then run make again"; exit 1; }
 	$(MAVEN) -f java/pom.xml install
 
-check: lab-generate ## Formatting and lints
+check: check-rust check-python check-java check-lab ## Formatters, linters, licenses of dependencies (HELP_CHECK)
+
+check-rust: ## Rust: rustfmt, clippy, licenses and sources of dependencies
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets --locked --features full -- -D warnings
 	$(CARGO) clippy -p rawline-cli --locked -- -D warnings
+
+check-lab: lab-generate ## The laboratory: rustfmt, clippy
 	$(CARGO) fmt --all --check --manifest-path lab/rust/Cargo.toml
 	$(CARGO) clippy --all-targets $(LAB_CARGO) -- -D warnings
 
@@ -112,16 +118,17 @@ lab-generate:
 	@lab/check.sh $(PYTHON)
 	PYTHON=$(PYTHON) lab/schemas/generate.sh
 
-bench: release ## A short benchmark: write, read, latency, and what the machine can do
+bench: full ## Run a short benchmark: write, read, latency, limits of the machine (2 min after make full)
 	target/release/rawline bench limits
 	target/release/rawline bench write -r 3 -w 16
-	target/release/rawline bench read --local-broker=true -r 3 -w 16 --batches=4096 --record-size=1024 --records-per-batch=256 --records-per-request=1024 --requests 20000
+	target/release/rawline bench read --local-broker=true -r 3 -w 16 --batches=4096 --record-size=1024 \
+		--records-per-batch=256 --records-per-request=1024 --requests 20000
 	target/release/rawline bench latency --rate 500 --seconds 5
 
-fuzz: ## Fuzz every driver for a minute each (needs a nightly toolchain and cargo-fuzz)
+fuzz: ## Fuzz every driver for a minute (needs a nightly toolchain and cargo-fuzz)
 	@for target in $$(cd fuzz && cargo +nightly fuzz list); do \
 		(cd fuzz && cargo +nightly fuzz run $$target -- -max_total_time=60) || exit 1; done
 
-clean: ## Remove what was built and the data of `make run`
+clean: ## Remove build results and the data of `make run`
 	$(CARGO) clean
 	rm -rf .rawline .tools java/target lab/out lab/generated lab/.tools lab/.venv lab/java/target
