@@ -6,6 +6,7 @@ MAVEN ?= mvn --batch-mode --no-transfer-progress --quiet
 TOOLS := $(CURDIR)/.tools/bin
 VENV := $(CURDIR)/.tools/python
 VERSITYGW_VERSION := v1.8.0
+CARGO_DENY_VERSION := 0.20.2
 DATA ?= .rawline/data
 # What `make full` built stays in the binary that `make run` builds.
 FEATURES := $(shell cat target/.features 2>/dev/null)
@@ -40,6 +41,10 @@ $(TOOLS)/versitygw:
 	@command -v go >/dev/null || { echo "the S3 server is built with Go: install Go 1.24 or newer, then run make again"; exit 1; }
 	GOBIN=$(TOOLS) go install github.com/versity/versitygw/cmd/versitygw@$(VERSITYGW_VERSION)
 
+$(TOOLS)/cargo-deny:
+	$(CARGO) install cargo-deny --version $(CARGO_DENY_VERSION) --locked --debug --no-default-features \
+		--root $(CURDIR)/.tools --target-dir target/tools
+
 test: test-rust test-python test-java ## Test the broker and its clients in Rust, Python and Java, with a real S3 server (HELP_TEST)
 
 test-rust: tools
@@ -64,10 +69,11 @@ test-java: target/debug/rawline
 
 check: check-rust check-python check-java check-lab ## Formatters, linters, licenses of dependencies (HELP_CHECK)
 
-check-rust: ## Rust: rustfmt, clippy, licenses and sources of dependencies
+check-rust: $(TOOLS)/cargo-deny ## Rust: rustfmt, clippy, licenses and sources of dependencies
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets --locked --features full -- -D warnings
 	$(CARGO) clippy -p rawline-cli --locked -- -D warnings
+	$(TOOLS)/cargo-deny --offline --locked check --hide-inclusion-graph bans licenses sources
 
 check-lab: lab-generate ## The laboratory: rustfmt, clippy
 	$(CARGO) fmt --all --check --manifest-path lab/rust/Cargo.toml
