@@ -53,17 +53,17 @@ pub const PREFETCH_OBJECTS_MAX: usize = 32;
 /// written. More would only cut pending appends into smaller objects.
 pub const COMMITS_CONFIRMING_MAX: usize = 2;
 
-/// Maximum number of segment files that a directory keeps open, and mapped. It is greater than `TOPICS_MAX`, so that the
-/// newest segment of every topic can stay open, and takes a quarter of the 65,530 mappings that Linux gives a process by
-/// default.
+/// Maximum number of segment files that a directory keeps open, and mapped. It is greater than `TOPICS_MAX`, so that
+/// the newest segment of every topic can stay open, and takes a quarter of the 65,530 mappings that Linux gives a
+/// process by default.
 pub const OPEN_SEGMENTS_MAX: usize = 16_384;
 
 const _: () = assert!(OPEN_SEGMENTS_MAX > TOPICS_MAX);
 const _: () =
     assert!(OPEN_SEGMENTS_MAX + CACHE_MAPPINGS_MAX < 65_530 / 2, "the rest is the allocator's and the threads'");
 
-/// A topic that could not be recovered is not recovered again before this time has passed, unless its directory changes:
-/// the attempt may take seconds, and every request would start one.
+/// A topic that could not be recovered is not recovered again before this time has passed, unless its directory
+/// changes: the attempt may take seconds, and every request would start one.
 pub const RECOVERY_RETRY: Duration = Duration::from_secs(10);
 
 /// A directory syncs an object from this size on while the next is written. A smaller one is synced by the thread that
@@ -114,6 +114,7 @@ const _: () = assert!(SEGMENT_STEP_BYTES_MIN <= SEGMENT_STEP_BYTES_MAX && SEGMEN
 const _: () = assert!(COMMIT_BYTES <= READ_BYTES_MAX, "one read returns a whole commit");
 const _: () = assert!(READ_OBJECTS_PER_YIELD <= READ_OBJECTS_MAX && PREFETCH_OBJECTS_MAX <= READ_OBJECTS_MAX);
 const _: () = assert!(COMMITS_CONFIRMING_MAX >= 1, "no commit could ever begin");
+const _: () = assert!(CONFIRM_LATER_BYTES_MIN < COMMIT_BYTES / 2, "the next commit may be begun while one is synced");
 const _: () = assert!(INDEX_BYTES_GUESS as usize >= HEADER_BYTES + ENTRY_BYTES, "the guess holds a header");
 const _: () = assert!(CACHE_MEMORY_BYTES_MAX >= COMMIT_BYTES + (64 << 20), "a commit and the largest default request");
 const _: () = assert!(CACHE_MEMORY_BYTES_MAX <= u32::MAX as u64, "a semaphore counts these bytes");

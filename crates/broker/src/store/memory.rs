@@ -1,4 +1,4 @@
-//! Objects in memory: for tests and for topics that may be lost.
+//! Objects in memory, for tests and for topics that may be lost.
 
 use super::{Begun, CommitError, Known, Listed, Location, ObjectAt, Store, StoreError};
 use crate::Kind;
@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Objects in memory; they are gone when it is dropped.
+/// Objects in memory. They are lost when it is dropped.
 #[derive(Default)]
 pub struct MemoryStore {
     topics: Mutex<HashMap<String, BTreeMap<u64, Stored>>>,
@@ -22,7 +22,7 @@ struct Stored {
 }
 
 impl MemoryStore {
-    /// Without any object.
+    /// A store without objects.
     pub fn new() -> Self {
         Self::default()
     }
@@ -48,9 +48,10 @@ impl Store for MemoryStore {
 
     fn begin<'a>(&'a self, topic: &'a str, object: Object) -> BoxFuture<'a, Result<Begun, CommitError>> {
         let first_offset = object.header.first_offset;
-        // One piece of its own: the pool's blocks that the object's parts lie in must go back.
+        // Copied, because the object's parts are blocks of the pool, which wants them back.
         let mut bytes = BytesMut::with_capacity(object.header.object_bytes as usize);
         object.parts.iter().for_each(|part| bytes.extend_from_slice(part));
+        assert_eq!(bytes.len() as u64, object.header.object_bytes, "the parts of the object at offset {first_offset}");
         let stored = Stored { header: object.header, bytes: bytes.freeze() };
         let mut topics = self.topics();
         let objects = topics.entry(topic.to_owned()).or_default();
@@ -77,13 +78,14 @@ impl Store for MemoryStore {
                 Ok(stored.bytes.slice(range.start as usize..range.end as usize))
             }
             Some(stored) => Err(StoreError::human(format!(
-                "topic {topic}: bytes {range:?} of an object of {} were asked for; this is a fault of the broker, please report it",
+                "topic {topic}: bytes {range:?} of an object of {} bytes don't exist; this is a bug in the broker, please \
+                 report it",
                 stored.bytes.len()
             ))),
             None => Err(StoreError {
                 kind: Kind::TryAgain,
                 message: format!(
-                    "topic {topic}: the object at offset {} was deleted; ask for a later offset",
+                    "topic {topic}: the object at offset {} was deleted; read from a later offset",
                     object.first_offset
                 ),
             }),

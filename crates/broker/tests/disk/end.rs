@@ -57,14 +57,14 @@ async fn an_object_that_misses_any_of_its_sectors_is_left_out() {
 }
 
 #[tokio::test]
-async fn what_lies_behind_the_last_object_is_never_read() {
+async fn what_follows_the_last_object_is_never_read() {
     let unclosed = Unclosed::new().await;
     for garbage in [vec![0xff; 1], vec![0x5a; 100], b"RAWO".to_vec(), unclosed.segment[..unclosed.last.end].to_vec()] {
         let mut segment = unclosed.segment[..unclosed.last.end].to_vec();
         segment.extend_from_slice(&garbage);
-        unclosed.check(&segment, 4, Durability::Fsync, &format!("{} bytes behind", garbage.len())).await;
+        unclosed.check(&segment, 4, Durability::Fsync, &format!("{} bytes after it", garbage.len())).await;
         segment.resize(SEGMENT_BYTES as usize * 2, 0);
-        unclosed.check(&segment, 4, Durability::Fsync, &format!("{} bytes and zeros behind", garbage.len())).await;
+        unclosed.check(&segment, 4, Durability::Fsync, &format!("{} bytes and zeros after it", garbage.len())).await;
     }
     // A whole object with the right offset from another run: what a producer could put into a record.
     let mut segment = unclosed.segment[..unclosed.last.end].to_vec();

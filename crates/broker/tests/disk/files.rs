@@ -202,7 +202,7 @@ async fn cold_bytes_are_read_from_the_disk() {
         objects.push(object);
     }
     for path in files(&dir.path().join("topics/t"), "seg") {
-        // The page cache lets go of what is on the disk and not mapped.
+        // The page cache drops what is on the disk and not mapped.
         let file = File::open(&path).unwrap();
         file.sync_all().unwrap();
         rustix::fs::fadvise(&file, 0, None, rustix::fs::Advice::DontNeed).unwrap();

@@ -32,7 +32,7 @@ impl Unclosed {
     }
 
     /// Opens a directory whose segment is `segment`; checks that it holds the first `whole` objects, that a commit
-    /// behind them works, and that all is there when opened again.
+    /// after them works, and that all of it is there when opened again.
     pub async fn check(&self, segment: &[u8], whole: usize, durability: Durability, what: &str) {
         let dir = tempfile::tempdir().unwrap();
         put_segment(dir.path(), 0, segment);

@@ -30,7 +30,8 @@ pub(super) struct Active {
 }
 
 impl Active {
-    /// Creates a segment for objects from `first_offset` on, with room for `capacity` bytes. Its directory is not synced.
+    /// Creates a segment for objects from `first_offset` on, with room for `capacity` bytes. Its directory is not
+    /// synced.
     pub(super) fn create(
         dir: &Path,
         first_offset: u64,
@@ -161,7 +162,8 @@ impl Active {
         assert!(position >= self.segment.bytes(), "discarding from {position} below {}", self.segment.bytes());
         let cut = rustix::fs::ftruncate(file, position).and_then(|()| rustix::fs::ftruncate(file, self.capacity));
         if let Err(error) = cut {
-            tracing::warn!(segment = %self.segment.path.display(), %error, "the rest of a failed write stays in the file");
+            let segment = self.segment.path.display();
+            tracing::warn!(%segment, %error, "the rest of a failed write stays in the file");
         }
         self.allocated = self.allocated.min(position);
     }

@@ -1,4 +1,4 @@
-//! One topic on a directory: its segments in order, the newest of which takes the commits.
+//! One topic on a directory: its segments in order. Commits go to the newest.
 
 use super::active::{Active, Written};
 use super::open_files::OpenFiles;
@@ -19,12 +19,12 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock, RwLockRea
 use std::time::{Duration, Instant, SystemTime};
 use tokio::sync::Semaphore;
 
-/// Without syncs for the commits, a full segment's sync would push the disk's work into the middle of a burst of writes:
-/// the kernel gets this long to do it when it suits. What a crash leaves unsealed is walked at the next start, about
-/// 0.05 s a segment.
+/// Delay before a full segment is sealed if commits are not synced: its sync would push the disk's work into the
+/// middle of a burst of writes, so the kernel gets time to write it in the background. After a crash the next start
+/// walks unsealed segments, in about 0.05 s each.
 const SEAL_DELAY: Duration = Duration::from_secs(5);
 
-/// A directory that changed less than this before it was looked at may have changed again without a new time.
+/// A directory that was changed less than this ago may change again and keep its modification time.
 const CHANGE_TIME_STEP: Duration = Duration::from_secs(2);
 
 /// What the topics of a store share.
@@ -65,7 +65,7 @@ struct Writer {
     next_offset: u64,
 }
 
-/// A recovery that failed: it may be long, so it is not repeated for every request.
+/// A recovery that failed. It may take long, so it is not repeated for every request.
 struct Unrecovered {
     error: StoreError,
     at: Instant,
@@ -112,8 +112,8 @@ impl Log {
                 }
             };
             let bytes = segment.bytes() as usize;
-            let seen = |entry: &&Entry| entry.first_offset() >= from && entry.range().end <= bytes;
-            let entries = entries.iter().filter(seen);
+            let is_visible = |entry: &&Entry| entry.first_offset() >= from && entry.range().end <= bytes;
+            let entries = entries.iter().filter(is_visible);
             listed.extend(entries.map(|entry| entry.listed(*first_offset)));
         }
         Ok(listed)
@@ -152,8 +152,8 @@ impl Log {
         let parts_bytes: u64 = object.parts.iter().map(|part| part.len() as u64).sum();
         if first_offset > next_offset || parts_bytes != object.header.object_bytes {
             return Err(CommitError::Store(StoreError::human(format!(
-                "{}: an object of {parts_bytes} bytes ({} by its header) at offset {first_offset} does not follow offset \
-                 {next_offset}; this is a bug in the broker, please report it",
+                "{}: an object of {parts_bytes} bytes ({} by its header) at offset {first_offset} does not follow \
+                 offset {next_offset}; this is a bug in the broker, please report it",
                 self.dir.display(),
                 object.header.object_bytes,
             ))));
@@ -166,7 +166,7 @@ impl Log {
         if written.is_published() {
             return Ok(());
         }
-        let _one_at_a_time = self.syncing.lock().unwrap_or_else(PoisonError::into_inner);
+        let _one_at_a_time = self.lock(&self.syncing);
         if let Some(failed) = self.failed.get() {
             return Err(failed.clone());
         }
@@ -304,7 +304,12 @@ impl Log {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        self.writer.lock().unwrap_or_else(|poisoned: PoisonError<_>| {
+        self.lock(&self.writer)
+    }
+
+    /// Acquires a lock. One that a panicking thread held ends the commits: what that thread had done is unknown.
+    fn lock<'a, T>(&self, mutex: &'a Mutex<T>) -> MutexGuard<'a, T> {
+        mutex.lock().unwrap_or_else(|poisoned: PoisonError<_>| {
             self.failed.get_or_init(|| {
                 StoreError::human(format!(
                     "{}: an internal check failed, the log has the details; this is a bug in the broker, please report \
@@ -335,7 +340,7 @@ impl Log {
                 Ok(recovered) => self.take_over(state, recovered),
                 Err(error) => {
                     let unrecovered = Unrecovered { error: error.clone(), at: Instant::now(), changed };
-                    // What passes by itself is not worth waiting for.
+                    // An error that passes by itself is not cached.
                     state.unrecovered = Some(unrecovered).filter(|_| error.kind == Kind::TellHuman);
                     return Err(error);
                 }

@@ -1,4 +1,4 @@
-//! Objects on a local directory: appended to preallocated segments, one owner a directory.
+//! Objects on a local directory, appended to preallocated segments.
 //!
 //! ```text
 //! DIR/LOCK                                    locked by the one owner
@@ -6,7 +6,8 @@
 //! DIR/topics/NAME/00000000000000000000.idx    index of a segment that is sealed
 //! ```
 //!
-//! `docs/format.md` has the rules. What blocks runs on tokio's blocking threads; a commit is one hop there and back.
+//! `docs/format.md` has the rules. An append goes down from here: `log` (which segment), `active` (where in it), `sys`
+//! (system calls). It runs on one of tokio's blocking threads, as everything that blocks does.
 
 mod active;
 mod log;
@@ -35,22 +36,22 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError, RwLock};
 use tokio::sync::Semaphore;
 
-/// What an answered commit survives.
+/// What a confirmed commit survives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Durability {
-    /// The machine's crash: the commit is answered after `fdatasync`.
+    /// A crash of the machine: the commit is confirmed after `fdatasync`.
     #[default]
     Fsync,
-    /// The broker's crash only: the commit is answered when its bytes are in the page cache.
+    /// A crash of the broker only: the commit is confirmed when its bytes are in the page cache.
     PageCache,
 }
 
-/// How a directory is used.
+/// Settings of a directory.
 #[derive(Debug, Clone, Copy)]
 pub struct Options {
-    /// What an answered commit survives.
+    /// What a confirmed commit survives.
     pub durability: Durability,
-    /// Length of a segment in bytes, at most `u32::MAX`. An object that is longer gets a segment of its own.
+    /// Length of a segment in bytes, at most `u32::MAX`. A longer object gets its own segment.
     pub segment_bytes: u64,
 }
 
@@ -63,7 +64,7 @@ impl Default for Options {
 const _: () = assert!(SEGMENT_BYTES <= u32::MAX as u64, "positions in a segment are u32");
 const _: () = assert!(crate::limits::OBJECT_BYTES_MAX <= u32::MAX as u64, "positions in a segment are u32");
 
-/// A local directory. It is locked until this is dropped and all that it began has ended.
+/// A local directory. It is locked until this is dropped and all work that it began has ended.
 pub struct DiskStore {
     inner: Arc<Inner>,
 }
@@ -76,13 +77,13 @@ struct Inner {
 }
 
 impl DiskStore {
-    /// Opens `dir` with segments of the default length; see [`DiskStore::open_with`].
+    /// Opens `dir` with segments of the default length. See [`DiskStore::open_with`].
     pub fn open(dir: &Path, durability: Durability) -> Result<DiskStore, StoreError> {
         DiskStore::open_with(dir, Options { durability, ..Options::default() })
     }
 
-    /// Locks `dir`, which is created if it doesn't exist. Blocks for a moment. Topics are recovered later, when they are
-    /// first used. Raises the number of files that this process may open as far as the system allows.
+    /// Locks `dir`, which is created if it doesn't exist. Blocks for a moment. Topics are recovered later, when they
+    /// are first used. Raises the number of files that this process may open as far as the system allows.
     ///
     /// Fails if another process has the directory, or if it can't be written.
     pub fn open_with(dir: &Path, options: Options) -> Result<DiskStore, StoreError> {
@@ -208,7 +209,7 @@ impl Store for DiskStore {
 }
 
 impl Inner {
-    /// The topics that have an object, each recovered, some at a time.
+    /// The topics that have an object. Recovers all of them, on several threads.
     fn topics(&self) -> Result<Vec<String>, StoreError> {
         let error = |error| io_error("list", &self.topics_dir, &error);
         let mut names = Vec::new();
@@ -217,7 +218,8 @@ impl Inner {
             match entry.file_name().into_string() {
                 Ok(name) if entry.path().is_dir() => names.push(name),
                 name => {
-                    tracing::warn!(dir = %self.topics_dir.display(), ?name, "not a topic; ignored, move it elsewhere");
+                    let dir = self.topics_dir.display();
+                    tracing::warn!(%dir, ?name, "this file is not a topic and is ignored; move it elsewhere");
                 }
             }
         }
@@ -278,7 +280,7 @@ impl Inner {
     fn dir(&self, topic: &str) -> Result<PathBuf, StoreError> {
         let plain = !topic.is_empty() && !topic.starts_with('.') && !topic.contains(['/', '\\', '\0']);
         if !plain {
-            let message = format!("{topic:?} cannot be a topic's name on a local directory; choose another");
+            let message = format!("{topic:?} can't be a topic's name on a local directory; choose another");
             return Err(StoreError { kind: Kind::FixRequest, message });
         }
         Ok(self.topics_dir.join(topic))
@@ -308,11 +310,11 @@ fn broke_off(error: &tokio::task::JoinError) -> StoreError {
 }
 
 fn deleted(object: &ObjectAt) -> StoreError {
-    let message = format!("the object at offset {} was deleted; ask for a later offset", object.first_offset);
+    let message = format!("the object at offset {} was deleted; read from a later offset", object.first_offset);
     StoreError { kind: Kind::TryAgain, message }
 }
 
-/// Says what failed and what to do about it.
+/// The error of a failed system call: what failed and what to do about it.
 fn io_error(action: &str, path: &Path, error: &io::Error) -> StoreError {
     use io::ErrorKind::{FileTooLarge, QuotaExceeded, StorageFull};
     let path = path.display();

@@ -53,8 +53,8 @@ pub(super) struct OpenFiles {
 }
 
 impl OpenFiles {
-    /// Takes at most half of the files that the process may open, after raising that number as far as the system allows:
-    /// connections need the other half.
+    /// Takes at most half of the files that the process may open, after raising that number as far as the system
+    /// allows: connections need the other half.
     pub(super) fn new() -> OpenFiles {
         let files_max = (raise_files_limit() / 2).clamp(1, OPEN_SEGMENTS_MAX);
         OpenFiles { mappings: Arc::default(), files_max, slots: Mutex::default() }
@@ -105,14 +105,15 @@ impl OpenFiles {
             return;
         }
         slots.retain(|slot| slot.strong_count() > 0);
-        // After one round nothing counts as used.
-        for _ in 0..slots.len() * 2 {
+        // A used one is kept in the first round only: readers may use all of them again and again.
+        let first_round = slots.len();
+        for look in 0..first_round * 2 {
             if slots.len() <= keep {
                 break;
             }
             let Some(weak) = slots.pop_front() else { break };
             let Some(slot) = weak.upgrade() else { continue };
-            if slot.used.swap(false, Ordering::Relaxed) {
+            if slot.used.swap(false, Ordering::Relaxed) && look < first_round {
                 slots.push_back(weak);
             } else {
                 closed.extend(slot.take());
@@ -148,6 +149,25 @@ fn raise_files_limit() -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn files_are_closed_though_all_are_in_use() {
+        let files = OpenFiles { files_max: 8, ..OpenFiles::new() };
+        let slots: Vec<Arc<Slot>> = (0..64).map(|_| Arc::default()).collect();
+        let is_done = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                while !is_done.load(Ordering::Relaxed) {
+                    slots.iter().for_each(|slot| assert_ne!(slot.look(|open| open.mapping.len()), Some(0)));
+                }
+            });
+            for slot in slots.iter().cycle().take(2000) {
+                assert_eq!(files.get(slot, 4096, tempfile::tempfile).unwrap().mapping.len(), 4096);
+            }
+            is_done.store(true, Ordering::Relaxed);
+        });
+        assert!(slots.iter().filter(|slot| slot.look(|_| ()).is_some()).count() <= 8);
+    }
 
     #[test]
     fn files_that_were_not_used_are_closed_first() {

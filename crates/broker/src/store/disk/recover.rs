@@ -100,8 +100,8 @@ fn check_chain(dir: &Path, found: &[&Found]) -> Result<(), StoreError> {
                 None => String::new(),
             };
             return Err(StoreError::human(format!(
-                "{}: records {} to {} are missing between {} and {}{torn}; put the missing segment back, or, to continue \
-                 without what comes after them, move {} and all later files out of the directory",
+                "{}: records {} to {} are missing between {} and {}{torn}; put the missing segment back, or, to \
+                 continue without what comes after them, move {} and all later files out of the directory",
                 dir.display(),
                 one.seal.next_offset,
                 next.seal.first_offset,
@@ -168,8 +168,8 @@ impl Found {
         let Some(Torn { position, why, whole_objects_after }) = &self.torn else { return };
         tracing::warn!(
             %segment, position, why, whole_objects_after, next_offset = self.seal.next_offset,
-            "the segment ends with a damaged or incomplete write that nothing after it shows to have been synced; it is \
-             ignored and kept in the file"
+            "the segment ends with a damaged or incomplete write that nothing after it shows to have been synced; it \
+             is ignored and kept in the file"
         );
     }
 

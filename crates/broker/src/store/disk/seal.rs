@@ -1,8 +1,8 @@
 //! The bytes of a seal: the index of a segment that will never change again.
 //!
-//! It stands beside the segment, in a file of the same name with the ending `.idx`, and is written only when all of the
-//! segment's bytes are known to be durable. Nothing is lost with it: without it, or if it is damaged, the segment's
-//! objects are walked. All numbers are little-endian and unsigned.
+//! It is stored next to the segment, in a file of the same name with the ending `.idx`, and is written only when all
+//! of the segment's bytes are durable. It holds nothing that the segment doesn't: if it is missing or damaged, the
+//! segment is walked. All numbers are little-endian and unsigned.
 //!
 //! ```text
 //! header (64)  │ entry (32) × objects
@@ -18,7 +18,7 @@
 //! entry: first_offset u64 │ appended_us u64 │ records u32 │ position u32 │ bytes u32 │ zero u32
 //! ```
 //!
-//! The checksum covers the header in front of it and all entries.
+//! The checksum covers the header's bytes before it and all entries.
 
 use crate::object::Header as ObjectHeader;
 use crate::store::{Known, Listed, Location};
@@ -67,6 +67,8 @@ const _: () = assert!(size_of::<Entry>() == ENTRY_BYTES);
 impl Entry {
     /// The entry of the object that begins at `position` of its segment.
     pub(super) fn new(header: &ObjectHeader, position: u32) -> Entry {
+        let end = u64::from(position) + header.object_bytes;
+        assert!(end <= u64::from(u32::MAX), "an object that ends at byte {end} of a segment");
         Entry {
             first_offset: U64::new(header.first_offset),
             appended_us: U64::new(header.appended_us),
@@ -77,15 +79,16 @@ impl Entry {
         }
     }
 
-    /// The entry of bytes that should hold objects and can't be read: the records up to `next_offset`, in `range` of
-    /// the segment. `None` if that is too much for one entry.
+    /// The entry of damaged bytes: `range` of the segment should hold the records `first_offset..next_offset`. `None`
+    /// if they are too many for one entry.
     pub(super) fn damaged(
         first_offset: u64,
         next_offset: u64,
         appended_us: u64,
         range: std::ops::Range<usize>,
     ) -> Option<Entry> {
-        let records = u32::try_from(next_offset.checked_sub(first_offset)?).ok()?;
+        assert!(first_offset < next_offset && !range.is_empty(), "{first_offset}..{next_offset} in {range:?}");
+        let records = u32::try_from(next_offset - first_offset).ok()?;
         let bytes = u32::try_from(range.len()).ok()?;
         Some(Entry {
             first_offset: U64::new(first_offset),
@@ -110,18 +113,18 @@ impl Entry {
         u64::from(self.bytes.get())
     }
 
-    /// Where the object lies in its segment, in bytes.
+    /// The object's bytes in its segment.
     pub(super) fn range(&self) -> std::ops::Range<usize> {
         let position = self.position.get() as usize;
         position..position + self.bytes.get() as usize
     }
 
-    /// The offset behind the object's last record. An entry that was made or checked cannot overflow it.
+    /// The offset after the object's last record. Entries that were made or checked can't overflow it.
     pub(super) fn next_offset(&self) -> u64 {
-        self.first_offset.get().saturating_add(u64::from(self.records.get()))
+        self.first_offset.get() + u64::from(self.records.get())
     }
 
-    /// What a store answers for the object; `segment` is the first offset of its segment.
+    /// What a store lists for the object; `segment` is the first offset of its segment.
     pub(super) fn listed(&self, segment: u64) -> Listed {
         Listed {
             first_offset: self.first_offset(),
@@ -132,16 +135,16 @@ impl Entry {
     }
 }
 
-/// What a seal says of its segment.
+/// The content of a seal.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Seal {
     /// Offset of the segment's first record, as in its name.
     pub(super) first_offset: u64,
-    /// The offset behind its last record.
+    /// The offset after its last record.
     pub(super) next_offset: u64,
-    /// Length of its objects in bytes; what lies behind them in the file is no part of the segment.
+    /// Length of its objects in bytes. What follows them in the file is not a part of the segment.
     pub(super) segment_bytes: u64,
-    /// The run of a broker that wrote it.
+    /// ID of the broker's run that wrote it.
     pub(super) writer_id: u64,
     /// Its objects, in order.
     pub(super) entries: Vec<Entry>,
@@ -150,6 +153,14 @@ pub(super) struct Seal {
 impl Seal {
     /// The bytes of the `.idx` file.
     pub(super) fn encode(&self) -> Vec<u8> {
+        let end = tiles(self.first_offset, &self.entries);
+        assert_eq!(
+            end,
+            Some((self.next_offset, self.segment_bytes)),
+            "the seal of {} doesn't add up",
+            self.first_offset
+        );
+        assert!(!self.entries.is_empty(), "a seal of no object at offset {}", self.first_offset);
         let mut raw = RawHeader {
             magic: MAGIC,
             version: VERSION,
@@ -166,8 +177,8 @@ impl Seal {
         [raw.as_bytes(), self.entries.as_bytes()].concat()
     }
 
-    /// Reads the bytes of an `.idx` file; `None` if they are not a whole seal of the segment that begins at
-    /// `first_offset`, or one that contradicts itself.
+    /// Reads the bytes of an `.idx` file. `None` unless they are a whole and consistent seal of the segment that
+    /// begins at `first_offset`.
     pub(super) fn parse(bytes: &[u8], first_offset: u64) -> Option<Seal> {
         let (raw, rest) = RawHeader::read_from_prefix(bytes).ok()?;
         let entries = <[Entry]>::ref_from_bytes(rest).ok()?;
@@ -180,26 +191,31 @@ impl Seal {
         if !sound {
             return None;
         }
-        let mut offset = first_offset;
-        let mut position = 0u64;
-        for entry in entries {
-            if entry.first_offset() != offset || u64::from(entry.position.get()) != position {
-                return None;
-            }
-            offset = entry.next_offset();
-            position += u64::from(entry.bytes.get());
-        }
-        if offset != raw.next_offset.get() || position != raw.segment_bytes.get() {
+        if tiles(first_offset, entries)? != (raw.next_offset.get(), raw.segment_bytes.get()) {
             return None;
         }
         Some(Seal {
             first_offset,
-            next_offset: offset,
-            segment_bytes: position,
+            next_offset: raw.next_offset.get(),
+            segment_bytes: raw.segment_bytes.get(),
             writer_id: raw.writer_id.get(),
             entries: entries.to_vec(),
         })
     }
+}
+
+/// Where entries end that follow each other from `first_offset` and byte 0 on, as offset and position. `None` if
+/// there is a gap or an overlap.
+fn tiles(first_offset: u64, entries: &[Entry]) -> Option<(u64, u64)> {
+    let (mut offset, mut position) = (first_offset, 0u64);
+    for entry in entries {
+        if entry.first_offset() != offset || u64::from(entry.position.get()) != position {
+            return None;
+        }
+        offset = offset.checked_add(u64::from(entry.records.get()))?;
+        position += u64::from(entry.bytes.get());
+    }
+    Some((offset, position))
 }
 
 fn checksum(raw: &RawHeader, entries: &[u8]) -> u32 {

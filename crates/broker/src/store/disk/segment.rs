@@ -1,11 +1,11 @@
 //! One segment file as its readers see it: they read from a mapping of it.
 //!
 //! Why reading never raises SIGBUS in normal operation: a segment's file is made as long as it can get when it is
-//! created (a sparse file; blocks are allocated in steps), and is cut to its objects' end when it is sealed. Whatever is
-//! returned to readers lies below `bytes`, which is set only when an object is wholly written, and the file is never cut
-//! below it. Data that must come from the disk is first requested with `MADV_POPULATE_READ`, where a broken disk is an
-//! error instead of a signal. What remains is another program that cuts the file: the lock keeps brokers away, and a
-//! person who does it gets a dead broker, not wrong data.
+//! created (a sparse file; blocks are allocated in steps), and is cut to its objects' end when it is sealed. Whatever
+//! is returned to readers lies below `bytes`, which is set only when an object is wholly written, and the file is
+//! never cut below it. Data that must come from the disk is first requested with `MADV_POPULATE_READ`, where a broken
+//! disk is an error instead of a signal. What remains is another program that cuts the file: the lock keeps brokers
+//! away, and a person who does it gets a dead broker, not wrong data.
 
 use super::io_error;
 use super::open_files::{Open, OpenFiles, Slot};

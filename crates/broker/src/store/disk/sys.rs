@@ -21,8 +21,9 @@ const PAGES_PER_CALL: usize = 1024;
 pub(super) fn map(file: &File, bytes: u64) -> io::Result<Mmap> {
     let length = usize::try_from(bytes).map_err(io::Error::other)?;
     // SAFETY: the directory's lock keeps other brokers away, and this one changes a segment's bytes only after
-    // `Segment::bytes`, while slices are made only below it: bytes that are borrowed do not change. The file is cut only
-    // down to that same mark, so borrowed bytes stay inside it; beyond the file's end the mapping is never touched.
+    // `Segment::bytes`, while slices are made only below it: bytes that are borrowed do not change. The file is cut
+    // only down to that same mark, so borrowed bytes stay inside it; beyond the file's end the mapping is never
+    // touched.
     unsafe { MmapOptions::new().len(length).map(file) }
 }
 
@@ -103,8 +104,8 @@ pub(super) fn sync_dir(dir: &Path) -> Result<(), StoreError> {
     File::open(dir).and_then(|file| file.sync_all()).map_err(|error| io_error("sync", dir, &error))
 }
 
-/// Makes later reads of the file come from the disk. After a sync that failed, an earlier run's included, the page cache
-/// may hold bytes that never reached the disk, and the kernel takes them for clean.
+/// Makes later reads of the file come from the disk. After a sync that failed, an earlier run's included, the page
+/// cache may hold bytes that never reached the disk, and the kernel takes them for clean.
 pub(super) fn drop_cached(file: &File) -> io::Result<()> {
     // Only what is clean can be dropped.
     sync(file)?;

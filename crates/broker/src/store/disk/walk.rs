@@ -1,9 +1,9 @@
 //! Walks a segment that has no seal: which objects it holds, which of them are damaged, and where the log ends.
 //!
-//! A crash can interrupt only writes that were not confirmed. Every object's header says how far the store had confirmed
-//! when the object was built (objects of earlier brokers: it follows from their lengths), so a later object proves that
-//! the earlier ones were on the disk. What lies below that mark and isn't whole is *damaged*: it was acknowledged. What
-//! lies above it and misses a sector is *torn*: nobody was promised it, and the log ends there.
+//! A crash can interrupt only writes that were not confirmed. Every object's header says how far the store had
+//! confirmed when the object was built (objects of earlier brokers: it follows from their lengths), so a later object
+//! proves that the earlier ones were on the disk. What lies below that mark and isn't whole is *damaged*: it was
+//! acknowledged. What lies above it and misses a sector is *torn*: nobody was promised it, and the log ends there.
 
 use super::seal::{Entry, Seal};
 use super::sys::{map, populate};
@@ -16,7 +16,7 @@ use std::fs::File;
 use std::io;
 use std::ops::Range;
 
-/// Checksums of less than this are computed on one thread; starting more costs as much.
+/// Fewer bytes than this are verified on one thread: starting another costs as much.
 const VERIFY_BYTES_PER_THREAD: usize = 8 << 20;
 
 /// Every object's length is a multiple of this: its header, its entries and its batches are.
@@ -25,7 +25,7 @@ pub(super) const OBJECT_ALIGNMENT: usize = 8;
 /// A disk writes at least this much or nothing.
 const SECTOR_BYTES: usize = 512;
 
-/// The search for an object reads so much at a time.
+/// The search for an object reads this many bytes at a time.
 const SEARCH_STEP_BYTES: usize = 1 << 20;
 
 const _: () = assert!(SEARCH_STEP_BYTES.is_multiple_of(OBJECT_ALIGNMENT));
@@ -119,7 +119,7 @@ struct Walk<'a> {
     /// How many more bytes of indexes the search for the next object may check: keeps its work linear in the file's
     /// length, whatever records hold.
     check_bytes_left: u64,
-    /// What objects of an unknown run say about what was confirmed.
+    /// Exclusive end of what was confirmed according to objects of an unknown run.
     strangers_confirmed: u64,
 }
 
@@ -190,7 +190,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Goes from index to index without a look at the batches. Returns why it stopped before the end of the data.
+    /// Goes from index to index and skips the batches. Returns why it stopped before the end of the data.
     fn follow(&mut self) -> io::Result<Option<String>> {
         loop {
             if self.position >= self.data_end {
