@@ -10,6 +10,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.lang.management.ManagementFactory;
 import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
 import java.nio.ReadOnlyBufferException;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -289,5 +290,24 @@ class BatchTest {
         return assertThrows(
                         BatchException.class, () -> SealedBatch.of(sizes, ByteBuffer.wrap(data.getBytes()), 0, limits))
                 .code();
+    }
+
+    @Test
+    void brokenInvariantsAreErrorsWithTheirValues() {
+        ByteBuffer bytes = build(Codec.NONE, compressible(10)).order(ByteOrder.LITTLE_ENDIAN);
+        BatchChecker checker = new BatchChecker(Limits.DEFAULT);
+        checker.advance(bytes, 100);
+        IllegalStateException shrunk = assertThrows(IllegalStateException.class, () -> checker.advance(bytes, 99));
+        assertTrue(shrunk.getMessage().contains("100") && shrunk.getMessage().contains("99"), shrunk.getMessage());
+
+        BatchHeader header = Batch.parse(bytes, Limits.DEFAULT).header();
+        ByteBuffer front = ByteBuffer.allocate((int) header.dataPosition());
+        ByteBuffer oneTooMany = ByteBuffer.allocate((int) header.dataBytes() + 1);
+        assertThrows(IllegalStateException.class, () -> SealedBatch.seal(header, front, oneTooMany));
+
+        for (long number : new long[] {-1, 1L << 32}) {
+            assertThrows(
+                    IllegalArgumentException.class, () -> new BatchHeader(Codec.NONE, false, number, 0, 0, 0, 0, 0, 0));
+        }
     }
 }
