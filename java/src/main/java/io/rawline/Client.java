@@ -197,7 +197,8 @@ public final class Client implements AutoCloseable {
     }
 
     /**
-     * Sets what a topic's records are.
+     * Sets what a topic's records are. Creates the topic if it doesn't exist, unless the broker is configured not to
+     * create topics.
      *
      * @param topic its name
      * @param payload what they are
