@@ -38,6 +38,9 @@ pub enum FaultKind {
     /// A string is longer than the limit.
     #[error("it has a string longer than the limit: shorten it where it is produced")]
     StringTooLong,
+    /// The metric and the tags of a measurement are longer than the limit.
+    #[error("metric and tags are longer than the limit: shorten them where they are produced")]
+    SeriesTooLong,
     /// A string is new and the table of strings has no room.
     #[error("the table of strings is full: start again with higher limits for strings and bytes")]
     StringsFull,

@@ -68,6 +68,8 @@ impl SeriesLimits {
 /// Without room for an alias, the message has its id, the long way each time. Nothing waits.
 #[derive(Debug)]
 pub struct SeriesTable {
+    /// Maximum length of a new encoding in bytes.
+    encoded_bytes_max: usize,
     strings: Interner,
     series: ByteTable,
     aliases: ByteTable,
@@ -106,10 +108,17 @@ impl SeriesTable {
     /// An empty table. The seed goes into the hashes; take a random one unless a test must be repeatable.
     pub fn new(limits: SeriesLimits, seed: u64) -> Result<Self, LimitsError> {
         Ok(Self {
+            encoded_bytes_max: usize::MAX,
             strings: Interner::new(limits.strings, seed)?,
             series: ByteTable::new(limits.series_max, limits.series_bytes_max, seed.wrapping_add(1))?,
             aliases: ByteTable::new(limits.aliases_max, limits.alias_bytes_max, seed.wrapping_add(2))?,
         })
+    }
+
+    /// Refuses new encodings of metric and tags that are longer than this many bytes. Without a limit, a few series with
+    /// long texts take the memory of all others. Series that [`intern`](Self::intern) adds have no limit.
+    pub fn with_encoded_bytes_max(self, encoded_bytes_max: usize) -> Self {
+        Self { encoded_bytes_max, ..self }
     }
 
     /// The id of the series with this metric and these tags, in any order; of a repeated key the last counts.
@@ -156,6 +165,9 @@ impl SeriesTable {
         message: &[u8],
         scratch: &mut Scratch,
     ) -> Result<u32, SeriesError> {
+        if encoded.len() > self.encoded_bytes_max {
+            return Err(bad("tags", FaultKind::SeriesTooLong, 0));
+        }
         let text = |range: &Range<usize>| {
             message.get(range.clone()).and_then(|bytes| std::str::from_utf8(bytes).ok()).unwrap_or_default()
         };
