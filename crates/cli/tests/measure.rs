@@ -137,9 +137,21 @@ fn what_is_wrong_is_told() {
     broker.run(&["produce", "text"], b"no measurement\n");
     fails(&["measure", "text", "--memory=1KiB"], 2, "too few");
     fails(&["measure", "text", "--from=middle"], 2, "give an offset");
-    // A record that is none is counted and told, and does not end it.
-    let output = broker.rawline(&["measure", "text", "--storage"]).arg(storage.path()).output().unwrap();
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success() && said.contains("1 bad record") && said.contains("offset 0"), "{said}");
+    // If nothing is a measurement, nothing is committed, unless that is what is wanted.
+    fails(&["measure", "text"], 1, "1 of 1 records of topic text are not measurements, and nothing was committed");
+    fails(&["measure", "text"], 1, "--framing, --schema");
+    let measure = |args: &[&str]| -> String {
+        let args = [&["measure", "text"], args].concat();
+        let output = broker.rawline(&args).arg("--storage").arg(storage.path()).output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(output.status.success(), "{said}");
+        said
+    };
+    let said = measure(&["--accept-bad"]);
+    assert!(said.contains("1 bad record") && said.contains("offset 0"), "{said}");
+    let said = measure(&[]);
+    assert!(said.contains("nothing new") && said.contains("--start-over"), "{said}");
+    let said = measure(&["--start-over", "--accept-bad"]);
+    assert!(said.contains("1 bad record"), "{said}");
     fails(&["series", "text"], 1, "no series");
 }

@@ -61,7 +61,8 @@ fn rolled_up() -> Broker {
         client.append_records("cloud", &sizes, messages.concat().into()).await.unwrap();
         let schemas = Arc::new(SchemaStore::default());
         schemas.add_as(WriterId::Known, &Arc::new(Schema::parse(MEASUREMENT_SCHEMA).unwrap())).unwrap();
-        let options = Options { series_max: 1000, ..Options::new(client, "cloud", storage, schemas, Framing::Bare) };
+        let defaults = Options::new(client, "cloud", storage, schemas, Framing::Bare, || 0);
+        let options = Options { series_max: 1000, ..defaults };
         let summary = Pipeline::open(options).await.unwrap().run(|_| {}, std::future::pending()).await.unwrap();
         assert_eq!(summary.counts.decoded, 3 * 2 * 180);
     });
@@ -140,7 +141,7 @@ fn plots_are_written_to_files() {
     let output = ask(&broker, &["query", "cloud", "cpu.load", "--format", "png"]);
     assert!(output.stdout.starts_with(b"\x89PNG"));
     let (said, code) = failure(&ask(&broker, &["query", "cloud", "cpu.load", "--output", &file("plot.gif")]));
-    assert!(said.contains("no format is called \"gif\"") && code == 2, "{said}");
+    assert!(said.contains("unknown file extension \"gif\"") && code == 2, "{said}");
     let (said, code) = failure(&ask(&broker, &["query", "cloud", "cpu.load", "-o", &file("no/such/plot.png")]));
     assert!(said.contains("can't write") && code == 1, "{said}");
 }
@@ -151,8 +152,12 @@ fn what_is_not_there_is_told_with_what_is() {
     let cases: [(&[&str], &str, i32); 12] = [
         (&["query", "cloud", "cpu_load"], "there are these metrics, of 2: cpu.load, requests", 1),
         (&["series", "cloud", "cpu.load{server=\"sgp\"}"], "server is one of: ams-1, sgp-1, sgp-2", 1),
-        (&["query", "clouds", "cpu"], "run `rawline measure clouds` first; there are measurements of: cloud", 1),
-        (&["series", "clouds"], "there are measurements of: cloud", 1),
+        (
+            &["query", "clouds", "cpu"],
+            "which has those of cloud; check --storage, or run `rawline measure clouds` first",
+            1,
+        ),
+        (&["series", "clouds"], "which has those of cloud", 1),
         (&["query", "cloud", "requests", "--from", "-1h"], "they have some from 2014-04-10T00:00:00Z", 1),
         (
             &["query", "cloud", "cpu{server=~sgp}"],
@@ -163,8 +168,8 @@ fn what_is_not_there_is_told_with_what_is() {
         (&["query", "cloud", "requests", "--from", "yesterday"], "--from: \"yesterday\" is no time", 2),
         (&["query", "cloud", "requests", "--step", "5"], "--step: \"5\" is no length of time", 2),
         (&["query", "cloud", "requests", "--agg", "mean"], "none of avg, sum", 2),
-        (&["query", "cloud", "requests", "--tier", "hour", "--step", "5m"], "take a longer --step", 2),
-        (&["query", "cloud", "requests", "--step", "1m", "--points-max", "100"], "more than 100 values", 1),
+        (&["query", "cloud", "requests", "--tier", "hour", "--step", "5m"], "use a longer --step", 2),
+        (&["query", "cloud", "requests", "--step", "1m", "--points-max", "100"], "raise --points-max", 1),
     ];
     for (args, want, want_code) in cases {
         let (said, code) = failure(&ask(&broker, args));
@@ -172,5 +177,5 @@ fn what_is_not_there_is_told_with_what_is() {
     }
     let nowhere = ["query", "cloud", "cpu", "--storage", "/no/such/directory"];
     let (said, code) = failure(&run(rawline("http://127.0.0.1:1", &nowhere), b""));
-    assert!(said.contains("there is no directory /no/such/directory") && code == 1, "{said}");
+    assert!(said.contains("the directory /no/such/directory doesn't exist") && code == 1, "{said}");
 }

@@ -40,6 +40,25 @@ pub enum MeasureError {
         /// What happened to which object.
         reason: String,
     },
+    /// Nearly no record could be read as a measurement, and none was before. Nothing was committed.
+    #[error(
+        "{bad} of {records} records of topic {topic} are not measurements, and nothing was committed; the first of them, \
+         at offset {offset}: {field}: {reason}; check how records are framed and which schema wrote them"
+    )]
+    NotMeasurements {
+        /// The topic.
+        topic: String,
+        /// Records that would have been committed.
+        records: u64,
+        /// How many of them could not be read.
+        bad: u64,
+        /// Offset of the first one that could not be read.
+        offset: u64,
+        /// Its field that could not be read.
+        field: String,
+        /// What is wrong with it.
+        reason: String,
+    },
     /// Somebody else rolls up the same topic and was faster. What this one had not committed is theirs to commit.
     #[error(
         "the records of topic {topic} from offset {offset} on were rolled up by another process meanwhile; let one \
@@ -98,7 +117,7 @@ impl MeasureError {
     /// What a caller can do.
     pub fn kind(&self) -> Kind {
         match self {
-            MeasureError::Config { .. } => Kind::FixRequest,
+            MeasureError::Config { .. } | MeasureError::NotMeasurements { .. } => Kind::FixRequest,
             MeasureError::Broker(error) => error.kind(),
             MeasureError::Store { kind, .. } => *kind,
             MeasureError::BrokeOff { .. } | MeasureError::Schemas { .. } => Kind::TryAgain,

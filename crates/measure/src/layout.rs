@@ -103,6 +103,11 @@ impl Layout {
         self.root.clone().join("start.json")
     }
 
+    /// The list of the files that count, see [`Current`].
+    pub fn current(&self) -> Path {
+        self.root.clone().join("current.json")
+    }
+
     /// Where it is written what is too old to be kept.
     pub fn horizon(&self) -> Path {
         self.root.clone().join("horizon.json")
@@ -132,6 +137,14 @@ pub struct StartMark {
     /// The offset.
     #[serde(rename = "offset_begin")]
     pub first_offset: u64,
+    /// Which of the topic's roll-ups begins here: 0, or a random number if an earlier one was deleted. Commits with
+    /// another number don't belong to it.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub epoch: u32,
+}
+
+fn is_zero(number: &u32) -> bool {
+    *number == 0
 }
 
 /// Times before which files are no longer part of the roll-ups, milliseconds since the Unix epoch.
@@ -164,6 +177,9 @@ impl Horizon {
 pub struct Commit {
     /// [`LAYOUT_VERSION`] of who wrote it.
     pub version: u32,
+    /// That of the [`StartMark`].
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub epoch: u32,
     /// Offset of the first record in it.
     #[serde(rename = "offset_begin")]
     pub first_offset: u64,
@@ -182,6 +198,21 @@ pub struct Commit {
     pub files: Files,
     /// What became of its records.
     pub counts: Counts,
+}
+
+/// The files that hold the roll-ups of a topic at one moment, for other readers of Parquet: all the files that count, and
+/// no others.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Current {
+    /// [`LAYOUT_VERSION`] of who wrote it.
+    pub version: u32,
+    /// The topic's first offset that is rolled up.
+    pub first_offset: u64,
+    /// Offset after the last record that is rolled up.
+    pub end_offset: u64,
+    /// The files.
+    #[serde(flatten)]
+    pub files: Files,
 }
 
 /// The files of a commit. A list is empty where there is nothing to hold; a commit that replaces others may have many.

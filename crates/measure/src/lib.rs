@@ -22,14 +22,8 @@ pub use query::{Agg, Answer, Line, ReadCounts, plot, select, table};
 pub use rawline_client::Kind;
 #[doc(hidden)]
 pub use rollup::roll_up_columns;
-pub use rollup::{BadMessage, Options, Pipeline, Progress, Refresh, Retention, Summary};
+pub use rollup::{BadMessage, Full, Options, Pipeline, Progress, Refresh, Retention, Summary};
 pub use sketch::{RELATIVE_ERROR, Sketch};
 pub use snapshot::Snapshot;
 pub use store::Storage;
 pub use sum::ExactSum;
-
-/// The list of series, under the path that the commands use.
-pub mod series_list {
-    pub use crate::query::nothing_matches;
-    pub use crate::query::series_list::{SPAN_ROWS_MAX, SeriesList, Span, list};
-}

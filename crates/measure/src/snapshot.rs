@@ -1,7 +1,7 @@
 //! Which commits make up a topic's roll-ups at one moment.
 
 use crate::MeasureError;
-use crate::layout::{Commit, DataFile, Horizon, LAYOUT_VERSION, Layout, StartMark, Tier};
+use crate::layout::{Commit, Counts, Current, DataFile, Files, Horizon, LAYOUT_VERSION, Layout, StartMark, Tier};
 use crate::store::Storage;
 use futures_util::{StreamExt, TryStreamExt};
 use object_store::path::Path;
@@ -19,6 +19,8 @@ const READS_AT_ONCE: usize = 16;
 pub struct Snapshot {
     /// The first offset that is rolled up; none if nothing was begun.
     pub start: Option<u64>,
+    /// That of the [`StartMark`]; commits of another one are left out.
+    pub epoch: u32,
     /// In the order of their offsets, each beginning where the one before ends.
     pub commits: Vec<Commit>,
     /// What is too old to be part of it.
@@ -35,6 +37,7 @@ impl Snapshot {
         let horizon = read_json(storage, layout, &layout.horizon()).await?.unwrap_or_default();
         let mut commits =
             read_commits(storage, layout, merged_runs(storage, layout, start.first_offset).await?).await?;
+        commits.retain(|commit| commit.epoch == start.epoch);
         // The commits that were replaced are there for ever, so that nobody can make them twice; they are not read.
         let merged_end = commits.last().map_or(start.first_offset, |last| last.end_offset);
         let before = merged_end.checked_sub(1).map(|offset| layout.commit(offset));
@@ -42,17 +45,34 @@ impl Snapshot {
         let mut offset = merged_end;
         for commit in read_commits(storage, layout, listed).await? {
             // One that begins elsewhere was made by a process that had been overtaken.
-            if commit.first_offset == offset && commit.end_offset > offset {
+            if commit.first_offset == offset && commit.end_offset > offset && commit.epoch == start.epoch {
                 offset = commit.end_offset;
                 commits.push(commit);
             }
         }
-        Ok(Snapshot { start: Some(start.first_offset), commits, horizon })
+        Ok(Snapshot { start: Some(start.first_offset), epoch: start.epoch, commits, horizon })
     }
 
     /// Where the next commit begins; none if nothing was begun.
     pub fn end_offset(&self) -> Option<u64> {
         self.commits.last().map(|last| last.end_offset).or(self.start)
+    }
+
+    /// What became of all records.
+    pub fn counts(&self) -> Counts {
+        let mut counts = Counts::default();
+        self.commits.iter().for_each(|commit| counts += commit.counts);
+        counts
+    }
+
+    /// The files that count now; none if nothing was committed.
+    pub fn current(&self) -> Option<Current> {
+        let (first_offset, end_offset) = (self.start?, self.commits.last()?.end_offset);
+        let mut files = Files { series: self.series().cloned().collect(), ..Files::default() };
+        for tier in Tier::ALL {
+            files.tier_mut(tier).extend(self.kept(tier).cloned());
+        }
+        Some(Current { version: LAYOUT_VERSION, first_offset, end_offset, files })
     }
 
     /// The first id that no series has.

@@ -1,13 +1,14 @@
-//! `rawline measure`: rolls a topic of measurements up into Parquet, next to the topics it comes from.
+//! `rawline measure`: rolls up a topic of measurements into Parquet files in the broker's storage.
 
 use super::avro::{FramingArg, Schemas, read_schema};
-use super::rollups::RollupArgs;
+use super::rollups::{RollupArgs, now_ms};
 use super::{BrokerArgs, CommandError, parse_bytes};
 use futures_util::FutureExt;
 use indicatif::{HumanCount, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use rawline_client::{RetryPolicy, Start};
+use rawline_measure::layout::Counts;
 use rawline_measure::time::parse_length;
-use rawline_measure::{Options, Pipeline, Progress, Retention};
+use rawline_measure::{Full, Options, Pipeline, Progress, Retention};
 use std::io::IsTerminal;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -16,23 +17,33 @@ use tokio::sync::Mutex;
 
 const EXAMPLES: &str = "\
 Examples:
-  rawline measure cloud                        roll up what there is, going on where it stopped
-  rawline measure cloud --follow               and what comes, until ctrl-c
+  # Roll up all new measurements, from where the last run stopped
+  rawline measure cloud
+
+  # Keep running and roll up measurements as they arrive, until ctrl-c
+  rawline measure cloud --follow
+
+  # Delete old measurements and minutes
   rawline measure cloud --retain-raw 7d --retain-minute 90d
+
+  # Records without a header that names their schema
   rawline measure cpu --framing bare --schema measurement
 
-Measurements are Avro records of a metric, tags, a time (logtime, milliseconds) and a value. They are kept as they are
-(raw) and summed up by series for each minute and hour: count, sum, min, max, last, and a sketch for quantiles, 1 % wide.
-Stop it at any time, with ctrl-c or kill -9: what was committed stays, and the next run goes on from there, with nothing lost
-and nothing counted twice. Ask with `rawline series` and `rawline query`.
+A measurement is an Avro record of a metric, tags, a time (logtime, milliseconds) and a value. A roll-up stores the
+measurements themselves (raw), and for each series and minute or hour: count, sum, minimum, maximum, first and last value,
+and a sketch for quantiles with 1 % error. Stop it at any time, even with kill -9: the next run continues at the last
+commit, without losing or counting anything twice. Query roll-ups with `rawline series` and `rawline query`.
 
-Exit codes: 0 done, 1 a failure, 2 wrong usage.";
+If nearly all of the first records are not measurements, the command fails and commits nothing: --framing or --schema is
+probably wrong.
 
-/// Roll a topic of measurements up: raw, by minute and by hour
+Exit codes: 0 success, 1 failure, 2 wrong usage.";
+
+/// Roll up a topic of measurements by minute and hour
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// The topic's name
+    /// Name of the topic
     #[arg(value_name = "TOPIC")]
     topic: String,
 
@@ -42,47 +53,55 @@ pub struct Args {
     #[command(flatten)]
     rollups: RollupArgs,
 
-    /// Go on with measurements that are yet to come, instead of ending where the topic ends now
+    /// Keep running and roll up measurements as they arrive
     #[arg(long, short)]
     follow: bool,
 
-    /// Where the first run begins: an offset, or earliest, or latest; later runs go on where the last commit ends
+    /// Where the first run starts: an offset, earliest, or latest; later runs continue at the last commit
     #[arg(long, value_name = "N|earliest|latest", default_value = "earliest", value_parser = super::consume::parse_start)]
     from: Start,
 
-    /// With --follow, how long a measurement waits for others before it is committed
+    /// Delete all roll-ups of this topic and start again at --from; stop other runs for this topic first
+    #[arg(long)]
+    start_over: bool,
+
+    /// Commit even if nearly all of the first records are not measurements
+    #[arg(long)]
+    accept_bad: bool,
+
+    /// With --follow, maximum time until a measurement is committed
     #[arg(long, value_name = "TIME", default_value = "10s", value_parser = length)]
     flush_after: Duration,
 
-    /// What stands before each record: single-object (its schema is then found in the log), registry:N, or bare
+    /// Header before each record: single-object (schemas are read from the log), registry:N, or bare (none)
     #[arg(long, value_name = "FRAMING", default_value = "single-object")]
     framing: FramingArg,
 
-    /// The schema of records that do not name it
+    /// Schema of records whose header does not name one: a file, or measurement
     #[arg(long, value_name = "FILE|measurement", default_value = "measurement")]
     schema: String,
 
-    /// Threads that decode and roll up [default: one a core]
+    /// Number of threads that decode and roll up [default: number of cores]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     threads: Option<u16>,
 
-    /// Memory for measurements on their way; reads (4 MiB a thread) and the table of series (500 bytes a series) come on top
+    /// Memory for measurements in flight; reads (4 MiB per thread) and series (500 bytes each) come on top
     #[arg(long, value_name = "SIZE", default_value = "512MiB", value_parser = parse_bytes)]
     memory: u64,
 
-    /// Most series; measurements of further ones are dropped and counted
+    /// Maximum number of series; measurements of further series are dropped and counted
     #[arg(long, value_name = "N", default_value_t = 1_000_000, value_parser = clap::value_parser!(u32).range(1..))]
     series_max: u32,
 
-    /// How long measurements are kept as they are, by their own times [default: for ever]
+    /// How long to keep raw measurements, by their own times [default: forever]
     #[arg(long, value_name = "TIME", value_parser = length)]
     retain_raw: Option<Duration>,
 
-    /// How long the sums of a minute are kept [default: for ever]
+    /// How long to keep windows of a minute [default: forever]
     #[arg(long, value_name = "TIME", value_parser = length)]
     retain_minute: Option<Duration>,
 
-    /// How long the sums of an hour are kept [default: for ever]
+    /// How long to keep windows of an hour [default: forever]
     #[arg(long, value_name = "TIME", value_parser = length)]
     retain_hour: Option<Duration>,
 }
@@ -92,10 +111,10 @@ fn length(text: &str) -> Result<Duration, String> {
     Ok(Duration::from_millis(milliseconds.unsigned_abs()))
 }
 
-/// Rolls up, and says on stderr how far it is and what it did.
+/// Rolls up, and reports progress and results on stderr.
 pub async fn run(args: Args) -> Result<(), CommandError> {
     let client = args.broker.client()?.with_retries(RetryPolicy::lasting(Duration::from_secs(30)));
-    // A broker that is not there is told at once.
+    // Report a broker that is unreachable at once.
     args.broker.client_without_retries()?.topic(&args.topic).await?;
     let storage = args.rollups.open_or_create()?;
     let schemas = Schemas::load(client.clone()).await?;
@@ -106,9 +125,11 @@ pub async fn run(args: Args) -> Result<(), CommandError> {
         added.map_err(|error| CommandError::Failed(error.to_string()))?;
     }
     let schemas = Arc::new(Mutex::new(schemas));
-    let defaults = Options::new(client, &args.topic, storage, store, args.framing.framing());
+    let defaults = Options::new(client, &args.topic, storage, store, args.framing.framing(), now_ms);
     let options = Options {
         start: args.from,
+        start_over: args.start_over,
+        accept_bad: args.accept_bad,
         follow: args.follow,
         flush_after: args.flush_after,
         threads: args.threads.map_or(defaults.threads, usize::from),
@@ -125,14 +146,14 @@ pub async fn run(args: Args) -> Result<(), CommandError> {
     let began = pipeline.progress().clone();
     let bar = progress_bar(&began);
     let started = Instant::now();
-    let mut told = Duration::ZERO;
+    let mut logged = Duration::ZERO;
     let tell = |progress: &Progress| {
         bar.set_position(progress.offset - began.offset);
         bar.set_message(format!("{} series", HumanCount(progress.series.into())));
-        // Without a terminal a line now and then, for logs.
+        // Without a terminal, log a line from time to time.
         let elapsed = started.elapsed();
-        if bar.is_hidden() && args.follow && elapsed >= told + Duration::from_secs(60) {
-            told = elapsed;
+        if bar.is_hidden() && args.follow && elapsed >= logged + Duration::from_secs(60) {
+            logged = elapsed;
             eprintln!("rawline: {}", summary(&args.topic, &began, progress, elapsed));
         }
     };
@@ -141,23 +162,35 @@ pub async fn run(args: Args) -> Result<(), CommandError> {
     let done = done?;
     eprintln!("rawline: {}", summary(&args.topic, &began, &done, started.elapsed()));
     for bad in &done.bad {
-        eprintln!("rawline: the record at offset {} is no measurement: {}: {}", bad.offset, bad.field, bad.reason);
+        eprintln!("rawline: the record at offset {} is not a measurement: {}: {}", bad.offset, bad.field, bad.reason);
     }
     let counts = &done.counts;
     if counts.bad > done.bad.len() as u64 {
-        eprintln!("rawline: and {} more", HumanCount(counts.bad - done.bad.len() as u64));
+        eprintln!("rawline: and {} more records", HumanCount(counts.bad - done.bad.len() as u64));
     }
-    if done.is_series_full {
-        eprintln!(
-            "rawline: {} measurements were dropped, since there are more than {} series; raise --series-max",
-            HumanCount(counts.dropped),
-            HumanCount(args.series_max.into())
-        );
+    if let Some(full) = done.full {
+        eprintln!("rawline: {}", dropped(&args, &done, full));
     }
     Ok(())
 }
 
-/// When somebody asks it to end.
+/// Why measurements were dropped, and what helps.
+fn dropped(args: &Args, done: &Progress, full: Full) -> String {
+    let dropped = HumanCount(done.counts.dropped);
+    match full {
+        Full::Series => format!(
+            "{dropped} measurements were dropped, because there are more than {} series; raise --series-max",
+            HumanCount(args.series_max.into())
+        ),
+        Full::Texts => format!(
+            "{dropped} measurements were dropped, because the metrics and tags of {} series take the memory for texts \
+             (48 bytes per series of --series-max on average); use shorter metrics and tags, or raise --series-max",
+            HumanCount(done.series.into())
+        ),
+    }
+}
+
+/// Resolves at SIGINT or SIGTERM.
 fn interrupted() -> Result<impl Future<Output = ()>, CommandError> {
     let listen =
         |kind| signal(kind).map_err(|error| CommandError::Failed(format!("can't listen for signals: {error}")));
@@ -188,10 +221,18 @@ fn progress_bar(began: &Progress) -> ProgressBar {
 fn summary(topic: &str, began: &Progress, done: &Progress, took: Duration) -> String {
     let counts = &done.counts;
     if done.offset_committed == 0 {
-        return format!("{topic} is empty: nothing to roll up");
+        return format!("{topic} is empty: there is nothing to roll up");
     }
     if done.offset_committed == began.offset_committed {
-        return format!("{topic} is rolled up to offset {}; nothing new", done.offset_committed);
+        let Counts { decoded, bad, .. } = done.counts_before;
+        let advice = match decoded == 0 && bad > 0 {
+            true => format!(
+                "; all {} records so far were skipped as bad: check --framing and --schema, and pass --start-over",
+                HumanCount(bad)
+            ),
+            false => String::new(),
+        };
+        return format!("{topic} is rolled up to offset {}; nothing new{advice}", done.offset_committed);
     }
     let mut text = format!(
         "{topic} is rolled up to offset {}: {} measurements of {} series in {:.1} s ({:.2} million/s), {} {}",
@@ -206,7 +247,7 @@ fn summary(topic: &str, began: &Progress, done: &Progress, took: Duration) -> St
     for (count, what) in [
         (counts.bad, "bad records"),
         (counts.dropped, "dropped"),
-        (counts.missing, "no longer in the topic when their turn came"),
+        (counts.missing, "records deleted from the topic before they were rolled up"),
     ] {
         if count > 0 {
             text += &format!("; {} {what}", HumanCount(count));

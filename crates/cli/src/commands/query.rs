@@ -1,4 +1,4 @@
-//! `rawline query`: asks a topic's measurements, and shows the answer as a table, JSON, CSV or a plot.
+//! `rawline query`: queries a topic's measurements and writes a table, JSON, CSV or a plot.
 
 use super::rollups::{RollupArgs, now_ms, parse_selector};
 use super::{CommandError, print};
@@ -14,110 +14,117 @@ use std::path::{Path, PathBuf};
 
 const EXAMPLES: &str = "\
 Examples:
-  rawline query cloud 'cpu{server=~\"sgp.*\"}'                       the average, in about 200 steps
-  rawline query cloud cpu --from -1h --step 1m --agg p99           the last hour, a quantile a minute
+  # The average over the whole range, in up to 200 steps
+  rawline query cloud 'cpu{server=~\"sgp.*\"}'
+
+  # The 99th percentile of each minute of the last hour
+  rawline query cloud cpu --from -1h --step 1m --agg p99
+
+  # Hourly averages of two days by region
   rawline query cloud cpu --from 2014-04-10 --to 2014-04-12 --step 1h --by region
+
+  # Plot requests per second
   rawline query cloud 'requests{az!=\"a\"}' --agg rate --by az --output requests.png
-  rawline query cloud cpu --format csv > cpu.csv
 
-Steps begin at multiples of their length since 1970 (UTC), and the range is widened to whole steps. The coarsest tier
-(hour, minute, raw) whose windows divide the step is read; all give the same answer.
+Steps start at multiples of their length since 1970 (UTC), and the range is widened to whole steps. The query reads the
+coarsest tier (hour, minute, raw) whose windows divide the step; every tier gives the same answer.
 
-Exit codes: 0 answered, 1 nothing found or a failure, 2 wrong usage.";
+Exit codes: 0 success, 1 nothing found or a failure, 2 wrong usage.";
 
-/// Ask a topic's measurements: a table, JSON, CSV or a plot
+/// Query a topic's measurements as a table, JSON, CSV or a plot
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// The topic's name
+    /// Name of the topic
     #[arg(value_name = "TOPIC")]
     topic: String,
 
-    /// Which series, in the form of PromQL; see `rawline series --help`
+    /// PromQL selector of the series; see `rawline series --help`
     #[arg(value_name = "SELECTOR")]
     selector: String,
 
     #[command(flatten)]
     rollups: RollupArgs,
 
-    /// From when: 2014-04-10, 2014-04-10T12:00:00Z, unix seconds or milliseconds, -1h, now-1d [default: the first there is]
+    /// Start of the range: 2014-04-10, 2014-04-10T12:00:00Z, Unix seconds or milliseconds, -1h, now-1d
+    /// [default: first measurement]
     #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     from: Option<String>,
 
-    /// To when, not included; as --from, or now [default: the last there is]
+    /// End of the range, exclusive; same forms as --from, or now [default: last measurement]
     #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     to: Option<String>,
 
-    /// Length of a step: 30s, 1m, 5m, 1h, 1d [default: for up to 200 steps]
+    /// Length of a step: 30s, 1m, 5m, 1h, 1d [default: gives up to 200 steps]
     #[arg(long, value_name = "TIME")]
     step: Option<String>,
 
-    /// Of the values in a step: avg, sum, min, max, last, count, p50, p99 or another pNN, or rate, how much a counter grew a
-    /// second
+    /// Aggregation of each step: avg, sum, min, max, last, count, p50, p99 or another pNN, or rate (growth of a
+    /// counter per second)
     #[arg(long, value_name = "NAME", default_value = "avg")]
     agg: Agg,
 
-    /// Put series together that have the same values of these tags (__name__ is the metric; "" puts all together)
+    /// Group series by these tags (__name__ is the metric; "" gives one group)
     #[arg(long, value_name = "TAG,TAG", value_delimiter = ',')]
     by: Option<Vec<String>>,
 
-    /// How the answer is written [default: by the ending of --output, else table]
+    /// Output format [default: from the extension of --output, else table]
     #[arg(long, value_enum)]
     format: Option<Format>,
 
-    /// Where it is written [default: stdout]
+    /// Output file [default: stdout]
     #[arg(long, short, value_name = "FILE")]
     output: Option<PathBuf>,
 
-    /// What the rows of a table are [default: steps if they are few, else series]
+    /// Rows of a table [default: steps if there are few, else series]
     #[arg(long, value_enum)]
     rows: Option<RowsArg>,
 
-    /// What is read
+    /// Resolution to read
     #[arg(long, value_enum, default_value_t = TierArg::Auto)]
     tier: TierArg,
 
-    /// Most series, or groups of them
+    /// Maximum number of series or groups in the answer
     #[arg(long, value_name = "N", default_value_t = QueryLimits::default().lines_max)]
     series_max: usize,
 
-    /// Most values in the answer; of quantiles a tenth
+    /// Maximum number of values in the answer; a tenth of it for quantiles
     #[arg(long, value_name = "N", default_value_t = QueryLimits::default().points_max)]
     points_max: usize,
 
-    /// Say on stderr which tier and how many rows were read
+    /// Print on stderr which tier and how many rows were read
     #[arg(long, short)]
     verbose: bool,
 }
 
-/// How an answer is written.
+/// Output formats.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Format {
     /// Aligned columns
     Table,
     /// One JSON object
     Json,
-    /// A line for each value
+    /// One line per value
     Csv,
-    /// A plot
+    /// Plot as PNG
     Png,
-    /// A plot
+    /// Plot as SVG
     Svg,
 }
 
-/// What the rows of a table are.
+/// Rows of a table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum RowsArg {
-    /// A row for each series: least, mean, greatest, last, and its course
+    /// One row per series: minimum, mean, maximum, last value, sparkline
     Series,
-    /// A row for each step, a column for each series
+    /// One row per step, one column per series
     Steps,
 }
 
-/// What is read.
+/// Resolutions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum TierArg {
-    /// The coarsest that has the answer
+    /// The coarsest tier whose windows divide the step
     Auto,
     /// Every measurement
     Raw,
@@ -127,7 +134,7 @@ enum TierArg {
     Hour,
 }
 
-/// Answers the query.
+/// Runs the query.
 pub async fn run(args: Args) -> Result<(), CommandError> {
     let format = format(&args)?;
     let query = query(&args)?;
@@ -145,7 +152,13 @@ pub async fn run(args: Args) -> Result<(), CommandError> {
         );
     }
     if let Some(note) = &answer.note {
-        eprintln!("rawline: {note}");
+        // Windows are kept longer than measurements, and long ones longer than short ones.
+        let advice = match answer.tier {
+            Tier::Raw => "; a --step of whole minutes or hours may reach further back",
+            Tier::Minute => "; a --step of whole hours may reach further back",
+            Tier::Hour => "",
+        };
+        eprintln!("rawline: {note}{advice}");
     }
     let rows = args.rows.map_or(Rows::Auto, |rows| match rows {
         RowsArg::Series => Rows::Series,
@@ -161,7 +174,7 @@ pub async fn run(args: Args) -> Result<(), CommandError> {
     write(args.output.as_deref(), &bytes)
 }
 
-/// How the answer is written; refuses a plot on a terminal, before anything is read.
+/// The output format. Refuses to plot to a terminal before anything is read.
 fn format(args: &Args) -> Result<Format, CommandError> {
     let ending = args.output.as_ref().and_then(|path| path.extension()).and_then(|ending| ending.to_str());
     let by_ending = ending.and_then(|ending| Format::from_str(ending, true).ok());
@@ -170,15 +183,13 @@ fn format(args: &Args) -> Result<Format, CommandError> {
         (None, Some("txt" | "md") | None) => Format::Table,
         (None, Some(ending)) => {
             return Err(CommandError::Usage(format!(
-                "no format is called {ending:?}; say which with --format, or end the file in .png, .svg, .json, .csv or .txt"
+                "unknown file extension {ending:?}; pass --format, or use .png, .svg, .json, .csv or .txt"
             )));
         }
     };
     let is_plot = matches!(format, Format::Png | Format::Svg);
     if is_plot && args.output.is_none() && std::io::stdout().is_terminal() {
-        return Err(CommandError::Usage(
-            "a plot is not for a terminal; name a file with --output plot.png, or send it on with > plot.png".into(),
-        ));
+        return Err(CommandError::Usage("cannot plot to a terminal; pass --output plot.png or redirect stdout".into()));
     }
     Ok(format)
 }

@@ -1,34 +1,34 @@
-//! Where the roll-ups of measurements lie; the same for every command that uses them.
+//! Where the roll-ups of measurements are stored, and the flags that help after an error; shared by their commands.
 
 use super::CommandError;
 use clap::Args;
 use rawline_broker::{Clock, SystemClock};
 use rawline_measure::query::QueryError;
-use rawline_measure::select::{Selector, SelectorError};
-use rawline_measure::{Kind, MeasureError, Storage};
+use rawline_measure::select::{Beyond, Selector, SelectorError};
+use rawline_measure::{MeasureError, Storage};
 
-/// Where roll-ups lie.
+/// Where roll-ups are stored.
 #[derive(Debug, Clone, Args)]
 pub struct RollupArgs {
-    /// Where the broker's objects and the roll-ups live: a directory or s3://BUCKET/PREFIX
+    /// Storage of the broker and the roll-ups: a directory or s3://BUCKET/PREFIX
     #[arg(long, value_name = "DIR|URL", env = "RAWLINE_STORAGE", default_value = "rawline-data")]
     pub storage: String,
 }
 
 impl RollupArgs {
-    /// The storage, for reading: a directory that is not there is an error, and is not made.
+    /// Opens the storage for reading. A directory that doesn't exist is an error and is not created.
     pub fn open(&self) -> Result<Storage, CommandError> {
         let is_directory = !self.storage.contains("://") && self.storage != "memory:";
         if is_directory && !std::path::Path::new(&self.storage).is_dir() {
             return Err(CommandError::Failed(format!(
-                "there is no directory {}; give the broker's with --storage, or RAWLINE_STORAGE",
+                "the directory {} doesn't exist; pass the broker's with --storage or RAWLINE_STORAGE",
                 self.storage
             )));
         }
         self.open_or_create()
     }
 
-    /// The storage, for writing.
+    /// Opens the storage for writing.
     pub fn open_or_create(&self) -> Result<Storage, CommandError> {
         let variables: Vec<(String, String)> = std::env::vars_os()
             .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
@@ -41,6 +41,10 @@ impl From<MeasureError> for CommandError {
     fn from(error: MeasureError) -> Self {
         match error {
             MeasureError::Config { .. } => CommandError::Usage(error.to_string()),
+            MeasureError::NotMeasurements { .. } => CommandError::Failed(format!(
+                "{error} (--framing, --schema), or pass --accept-bad to skip these records"
+            )),
+            MeasureError::OtherTopic { .. } => CommandError::Failed(format!("{error}, or pass --start-over")),
             _ => CommandError::Failed(error.to_string()),
         }
     }
@@ -48,25 +52,44 @@ impl From<MeasureError> for CommandError {
 
 impl From<QueryError> for CommandError {
     fn from(error: QueryError) -> Self {
-        match error {
-            QueryError::Measure(error) => error.into(),
-            QueryError::Range { .. } | QueryError::Tier { .. } => CommandError::Usage(error.to_string()),
-            _ => CommandError::Failed(error.to_string()),
+        let with = |advice: &str| format!("{error}; {advice}");
+        match &error {
+            QueryError::Measure(error) => error.clone().into(),
+            QueryError::Range { .. } => CommandError::Usage(with("check --from and --to")),
+            QueryError::Tier { .. } => CommandError::Usage(with("use a longer --step or --tier auto")),
+            QueryError::NoRate { .. } => CommandError::Failed(with("use a shorter --step or a longer range")),
+            QueryError::TooManyLines { .. } => CommandError::Failed(with("use --by TAG or raise --series-max")),
+            QueryError::TooManyPoints { sketched: false, .. } => {
+                CommandError::Failed(with("use a longer --step or --by TAG, or raise --points-max"))
+            }
+            QueryError::TooManyPoints { sketched: true, .. } => CommandError::Failed(with(
+                "use a longer --step or --by TAG, or raise --points-max, of which quantiles get a tenth",
+            )),
+            QueryError::NoTopic { topic, .. } => {
+                CommandError::Failed(with(&format!("check --storage, or run `rawline measure {topic}` first")))
+            }
+            QueryError::NoSeries { .. } | QueryError::NoPoints { .. } => CommandError::Failed(error.to_string()),
         }
     }
 }
 
-/// A selector from the command line.
+/// Parses a selector.
 pub fn parse_selector(text: &str) -> Result<Selector, CommandError> {
-    Selector::parse(text).map_err(|error: SelectorError| CommandError::Usage(error.to_string()))
+    Selector::parse(text).map_err(|error| {
+        let advice = match &error {
+            SelectorError::NotSelector { what: Beyond::Function } => "; pass the function as --agg, such as --agg rate",
+            SelectorError::NotSelector { what: Beyond::Aggregation } => {
+                "; pass the aggregation as --agg and --by, such as --agg sum --by server"
+            }
+            SelectorError::NotSelector { what: Beyond::Range } => "; pass the range as --from, --to and --step",
+            SelectorError::NotSelector { what: Beyond::Time } => "; pass the time as --from and --to",
+            _ => "",
+        };
+        CommandError::Usage(format!("{error}{advice}"))
+    })
 }
 
-/// Milliseconds since 1970.
+/// The time now in milliseconds since 1970.
 pub fn now_ms() -> i64 {
     i64::try_from(SystemClock.now_us() / 1000).unwrap_or(i64::MAX)
-}
-
-/// Whether it is worth to begin anew: a file was replaced while it was read.
-pub fn is_passing(error: &MeasureError) -> bool {
-    error.kind() == Kind::TryAgain
 }

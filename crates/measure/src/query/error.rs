@@ -1,44 +1,43 @@
-//! Why a query has no answer, and what to do about it.
+//! Why a query has no answer.
 
 use crate::MeasureError;
 use crate::layout::Tier;
 use crate::query::nearby::Nearby;
 use crate::time::{format_length, format_time};
 
-/// Why there is no answer. Every message says what to do.
+/// Why there is no answer.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum QueryError {
-    /// No series is like this.
+    /// The selector matches no series.
     #[error("no series matches {selector}; {nearby}")]
     NoSeries {
         /// The selector.
         selector: String,
-        /// What there is.
+        /// The series that exist.
         nearby: Box<Nearby>,
     },
-    /// The series have nothing in this range.
+    /// The series have no measurements in the range.
     #[error(
         "the {series_count} series of {selector} have no measurements from {} to {}{}",
         format_time(*.from_ms),
         format_time(*.to_ms),
-        reach(*.span_ms)
+        extent(*.span_ms)
     )]
     NoPoints {
         /// The selector.
         selector: String,
         /// Number of its series.
         series_count: usize,
-        /// From when was asked, milliseconds since 1970.
+        /// Start of the range, milliseconds since 1970.
         from_ms: i64,
-        /// To when was asked.
+        /// End of the range.
         to_ms: i64,
-        /// From when to when there are some, if there are.
+        /// First and last time of the series' measurements, if they have any.
         span_ms: Option<(i64, i64)>,
     },
-    /// A rate was asked for, and no series has values in two steps.
+    /// A rate needs values in two steps, and no series has them.
     #[error(
-        "no rate can be told of {selector}, since no series has values in two steps of {}; take a shorter --step or a \
-         longer range",
+        "cannot compute a rate for {selector}: no series has values in two steps of {}",
         format_length(*.step_ms)
     )]
     NoRate {
@@ -47,71 +46,67 @@ pub enum QueryError {
         /// Length of a step.
         step_ms: i64,
     },
-    /// The range has no length.
-    #[error(
-        "the range ends at {}, and begins at {}; see to --from and --to",
-        format_time(*.to_ms),
-        format_time(*.from_ms)
-    )]
+    /// The range is empty.
+    #[error("the range starts at {} and ends at {}", format_time(*.from_ms), format_time(*.to_ms))]
     Range {
-        /// Its beginning, milliseconds since 1970.
+        /// Its start, milliseconds since 1970.
         from_ms: i64,
         /// Its end.
         to_ms: i64,
     },
-    /// The tier's windows are longer than the steps, or lie across them.
+    /// Steps cut the windows of the tier.
     #[error(
-        "a step of {} is no multiple of the {} tier's {}; take a longer --step, or --tier auto",
+        "a step of {} is not a multiple of the {} tier's {}",
         format_length(*.step_ms),
         .tier.name(),
         format_length(.tier.window_ms().unwrap_or(0))
     )]
     Tier {
-        /// The tier that was asked for.
+        /// The requested tier.
         tier: Tier,
         /// Length of a step.
         step_ms: i64,
     },
-    /// More lines than [`QueryLimits::lines_max`].
-    #[error(
-        "the answer would have more than {lines_max} lines; narrow the selector, or put series together with --by TAG \
-         (the limit is --series-max)"
-    )]
+    /// More lines than [`QueryLimits::lines_max`](crate::query::QueryLimits::lines_max).
+    #[error("the answer would have more than {lines_max} lines; narrow the selector or group series by tags")]
     TooManyLines {
         /// The limit.
         lines_max: usize,
     },
-    /// More values than [`QueryLimits::points_max`].
+    /// More values than [`QueryLimits::points_max`](crate::query::QueryLimits::points_max).
     #[error(
-        "the answer would have more than {points_max} values; narrow the selector or the range, take a longer --step than \
-         {}, or put series together with --by TAG (the limit is --points-max{})",
-        format_length(*.step_ms),
-        if *.sketched { ", of which quantiles get a tenth" } else { "" }
+        "the answer would have more than {points_max} values; narrow the selector or the range, use steps longer than {}, \
+         or group series by tags",
+        format_length(*.step_ms)
     )]
     TooManyPoints {
         /// The limit.
         points_max: usize,
         /// Length of a step.
         step_ms: i64,
-        /// Whether it is so low because of quantiles.
+        /// Whether the limit is a tenth of the configured one, because quantiles need more memory.
         sketched: bool,
     },
-    /// The topic has no roll-ups here.
-    #[error("topic {topic} has no measurements here; see to --storage, or run `rawline measure {topic}` first{others}")]
+    /// The storage has no roll-ups of the topic.
+    #[error("topic {topic} has no roll-ups in this storage{}", listed(.others))]
     NoTopic {
         /// The topic.
         topic: String,
-        /// The topics that have.
-        others: String,
+        /// The topics that have roll-ups.
+        others: Vec<String>,
     },
     /// The roll-ups can't be read.
     #[error(transparent)]
     Measure(#[from] MeasureError),
 }
 
-fn reach(span_ms: Option<(i64, i64)>) -> String {
+fn extent(span_ms: Option<(i64, i64)>) -> String {
     match span_ms {
         Some((first, last)) => format!("; they have some from {} to {}", format_time(first), format_time(last)),
         None => String::new(),
     }
+}
+
+fn listed(topics: &[String]) -> String {
+    if topics.is_empty() { String::new() } else { format!(", which has those of {}", topics.join(", ")) }
 }

@@ -16,7 +16,7 @@ pub mod select;
 mod select_error;
 mod select_fault;
 mod series;
-pub mod series_list;
+mod series_list;
 mod spec;
 pub mod table;
 
@@ -24,7 +24,8 @@ pub use agg::Agg;
 pub use answer::{Answer, Line};
 pub use error::QueryError;
 pub use nearby::{METRICS_MAX, NEARBY_MAX, Nearby};
-pub use run::{choose_tier, load, nothing_matches, run};
+pub use run::{choose_tier, list_series, run};
 pub use scan::ReadCounts;
 pub use series::{Series, label};
+pub use series_list::{SPAN_ROWS_MAX, SeriesList, Span, list};
 pub use spec::{Query, QueryLimits};

@@ -60,10 +60,10 @@ pub enum PlotFormat {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PlotError {
     /// Every value is NaN or infinite.
-    #[error("there is nothing to draw: no value is a finite number; see --format table")]
+    #[error("there is nothing to draw: no value is a finite number")]
     NoNumbers,
     /// A library failed, which its inputs here should not let it.
-    #[error("the plot could not be drawn ({0}); take --format csv and another program")]
+    #[error("cannot draw the plot: {0}")]
     Draw(String),
 }
 

@@ -9,7 +9,7 @@ use crate::query::groups::Groups;
 use crate::query::nearby::nearby;
 use crate::query::scan::{Scan, SeriesSet};
 use crate::query::select::Selector;
-use crate::query::series_list::spans;
+use crate::query::series_list::{SeriesList, list, spans};
 use crate::query::spec::Query;
 use crate::snapshot::Snapshot;
 use crate::store::{Storage, failed};
@@ -33,16 +33,31 @@ pub async fn run(storage: &Storage, topic: &str, query: &Query) -> Result<Answer
     }
 }
 
-/// The topic's commits; an error if there is none.
-pub async fn load(storage: &Storage, layout: &Layout, topic: &str) -> Result<Snapshot, QueryError> {
+/// Lists the series of a selector, the first `limit` by metric and tags.
+pub async fn list_series(
+    storage: &Storage,
+    topic: &str,
+    selector: &Selector,
+    limit: usize,
+) -> Result<SeriesList, QueryError> {
+    let layout = Layout::new(&storage.prefix, topic);
+    let mut tries_left = TRIES;
+    loop {
+        let snapshot = load(storage, &layout, topic).await?;
+        tries_left -= 1;
+        match list(storage, &layout, &snapshot, selector, limit).await {
+            Ok(list) if list.count == 0 => return Err(nothing_matches(storage, &layout, &snapshot, selector).await),
+            Err(error) if error.kind() == Kind::TryAgain && tries_left > 0 => {}
+            done => return Ok(done?),
+        }
+    }
+}
+
+/// The topic's commits; an error if it has none.
+async fn load(storage: &Storage, layout: &Layout, topic: &str) -> Result<Snapshot, QueryError> {
     let snapshot = Snapshot::load(storage, layout).await?;
     if snapshot.commits.is_empty() {
-        let others = topics(storage).await?;
-        let others = match others.is_empty() {
-            true => String::new(),
-            false => format!("; there are measurements of: {}", others.join(", ")),
-        };
-        return Err(QueryError::NoTopic { topic: topic.to_owned(), others });
+        return Err(QueryError::NoTopic { topic: topic.to_owned(), others: topics(storage).await? });
     }
     Ok(snapshot)
 }
@@ -148,24 +163,14 @@ pub fn choose_tier(asked: Option<Tier>, step_ms: i64) -> Result<Tier, QueryError
     }
 }
 
-/// That a part of the range is no longer kept in this tier.
+/// Says that a part of the range is no longer kept in this tier.
 fn note(snapshot: &Snapshot, tier: Tier, from_ms: i64) -> Option<String> {
     let horizon_ms = snapshot.horizon.of(tier).filter(|&horizon_ms| from_ms < horizon_ms)?;
-    let advice = match tier {
-        Tier::Raw => "; a --step of whole minutes or hours may reach further back",
-        Tier::Minute => "; a --step of whole hours may reach further back",
-        Tier::Hour => "",
-    };
-    Some(format!("the {} tier is kept from about {} on{advice}", tier.name(), format_time(horizon_ms)))
+    Some(format!("the {} tier is kept from about {} on", tier.name(), format_time(horizon_ms)))
 }
 
 /// The error for a selector that nothing matches, with what might have been meant.
-pub async fn nothing_matches(
-    storage: &Storage,
-    layout: &Layout,
-    snapshot: &Snapshot,
-    selector: &Selector,
-) -> QueryError {
+async fn nothing_matches(storage: &Storage, layout: &Layout, snapshot: &Snapshot, selector: &Selector) -> QueryError {
     match nearby(storage, layout, snapshot, selector).await {
         Ok(nearby) => QueryError::NoSeries { selector: selector.to_string(), nearby: Box::new(nearby) },
         Err(error) => error.into(),

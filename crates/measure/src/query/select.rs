@@ -1,6 +1,6 @@
 //! A selector in the PromQL form: which series are meant.
 
-pub use crate::query::select_error::{SELECTOR_BYTES_MAX, SelectorError};
+pub use crate::query::select_error::{Beyond, SELECTOR_BYTES_MAX, SelectorError};
 use crate::query::select_fault;
 use promql_parser::label::{MatchOp, Matcher};
 use promql_parser::parser::{self, Expr};
@@ -43,10 +43,7 @@ impl Selector {
             Err(message) => return Err(select_fault::explain(text, message)),
         };
         if selector.offset.is_some() || selector.at.is_some() {
-            return Err(SelectorError::NotSelector {
-                what: "a time in it (offset or @)",
-                advice: "leave it out and give --from and --to",
-            });
+            return Err(SelectorError::NotSelector { what: Beyond::Time });
         }
         let any = if selector.matchers.or_matchers.is_empty() {
             vec![selector.matchers.matchers]
@@ -123,22 +120,15 @@ fn matches_all(promql: &str, message: &str) -> Option<String> {
 }
 
 fn not_selector(expr: &Expr) -> SelectorError {
-    let (what, advice) = match expr {
-        Expr::Call(_) => ("a function", "give the selector alone, and the function as --agg, such as --agg rate"),
-        Expr::Aggregate(_) => (
-            "an aggregation",
-            "give the selector alone, and say the rest with --agg and --by, such as --agg sum --by server",
-        ),
-        Expr::MatrixSelector(_) | Expr::Subquery(_) => {
-            ("a range in brackets", "leave it out and give --from, --to and --step")
-        }
-        Expr::Binary(_) | Expr::Unary(_) => {
-            ("arithmetic", "give one selector; a metric with signs in its name needs quotes, as {\"cpu-load\"}")
-        }
-        Expr::Paren(_) => ("what is in parentheses", "leave the parentheses out"),
-        _ => ("a number or a text", "give a metric, tags in braces, or both: cpu{server=~\"sgp.*\"}"),
+    let what = match expr {
+        Expr::Call(_) => Beyond::Function,
+        Expr::Aggregate(_) => Beyond::Aggregation,
+        Expr::MatrixSelector(_) | Expr::Subquery(_) => Beyond::Range,
+        Expr::Binary(_) | Expr::Unary(_) => Beyond::Arithmetic,
+        Expr::Paren(_) => Beyond::Parentheses,
+        _ => Beyond::Literal,
     };
-    SelectorError::NotSelector { what, advice }
+    SelectorError::NotSelector { what }
 }
 
 #[cfg(test)]
@@ -216,13 +206,13 @@ mod tests {
     #[test]
     fn what_is_more_than_a_selector_is_refused_with_advice() {
         let cases = [
-            ("rate(cpu[5m])", "--agg"),
-            ("sum by (az) (cpu)", "--by"),
-            ("cpu[5m]", "--step"),
-            ("cpu.load[5m]", "--step"),
-            ("cpu offset 5m", "--from"),
-            ("cpu.load offset 5m", "--from"),
-            ("cpu @ 1600000000", "--from"),
+            ("rate(cpu[5m])", "function"),
+            ("sum by (az) (cpu)", "aggregation"),
+            ("cpu[5m]", "range"),
+            ("cpu.load[5m]", "range"),
+            ("cpu offset 5m", "time"),
+            ("cpu.load offset 5m", "time"),
+            ("cpu @ 1600000000", "time"),
             ("cpu - load", "quotes"),
             ("-cpu", "quotes"),
             ("(cpu)", "parentheses"),

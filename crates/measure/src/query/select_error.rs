@@ -1,31 +1,29 @@
-//! Why a text is no selector.
+//! Why a text is not a selector.
 
-/// Longest selector that is read. The parser's work and its stack grow with the text.
+/// Maximum length of a selector in bytes. The parser's work and its stack grow with the text.
 pub const SELECTOR_BYTES_MAX: usize = 16 << 10;
 
-/// Why a text is no selector.
+/// Why a text is not a selector.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SelectorError {
-    /// PromQL's grammar does not have it.
-    #[error("the selector can't be read: {message}{}", pointed(.selector, *.at))]
+    /// It doesn't follow PromQL's grammar.
+    #[error("cannot parse the selector: {message}{}", pointed(.selector, *.at))]
     Syntax {
         /// The whole text.
         selector: String,
         /// What is wrong.
         message: String,
-        /// The byte where it goes wrong, if that is known.
+        /// Position of the first wrong byte, if it is known.
         at: Option<usize>,
     },
-    /// It is PromQL, but asks for more than series.
-    #[error("{what} is more than a selector; {advice}")]
+    /// It is PromQL, but more than a selector.
+    #[error("{what}")]
     NotSelector {
-        /// What it is: a function, a range.
-        what: &'static str,
-        /// How to ask for it here.
-        advice: &'static str,
+        /// What it has that a selector has not.
+        what: Beyond,
     },
     /// It is longer than [`SELECTOR_BYTES_MAX`].
-    #[error("the selector has {bytes} bytes, and {SELECTOR_BYTES_MAX} are the most; use a regex for many values")]
+    #[error("the selector has {bytes} bytes, the maximum is {SELECTOR_BYTES_MAX}; use a regex for many values")]
     TooLong {
         /// The text's length.
         bytes: usize,
@@ -40,4 +38,32 @@ fn pointed(selector: &str, at: Option<usize>) -> String {
     let shown = |text: &str| text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect::<String>();
     let (before, after) = (shown(before), shown(after));
     format!("\n  {before}{after}\n  {}^", " ".repeat(before.chars().count()))
+}
+
+/// What PromQL has beyond selectors.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum Beyond {
+    /// A function such as `rate(…)`.
+    #[error("a selector can't contain a function")]
+    Function,
+    /// An aggregation such as `sum by (az) (…)`.
+    #[error("a selector can't contain an aggregation")]
+    Aggregation,
+    /// A range such as `[5m]`.
+    #[error("a selector can't contain a range in brackets")]
+    Range,
+    /// `offset` or `@`.
+    #[error("a selector can't contain a time (offset or @)")]
+    Time,
+    /// An operator.
+    #[error("a selector can't contain arithmetic; quote a metric that contains operators: {{\"cpu-load\"}}")]
+    Arithmetic,
+    /// Parentheses.
+    #[error("a selector can't contain parentheses; remove them")]
+    Parentheses,
+    /// A number or a string.
+    #[error(
+        "a number or a string is not a selector; write a metric, tags in braces, or both: cpu{{server=~\"sgp.*\"}}"
+    )]
+    Literal,
 }

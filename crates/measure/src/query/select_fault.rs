@@ -1,6 +1,6 @@
 //! Where a selector goes wrong: the parser tells that it does, a person wants to know the place.
 
-use crate::query::select_error::SelectorError;
+use crate::query::select_error::{Beyond, SelectorError};
 
 /// The error for a text that the parser refused with `message`.
 ///
@@ -22,10 +22,7 @@ fn call(text: &str) -> Option<SelectorError> {
     let name = text.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_'))?;
     let rest = text.get(name..)?.trim_start();
     let by = ["by", "without"].iter().any(|word| rest.starts_with(word));
-    (name > 0 && (by || rest.starts_with('('))).then_some(SelectorError::NotSelector {
-        what: "a function",
-        advice: "give the selector alone, and say the rest with --agg and --by, such as --agg sum --by server",
-    })
+    (name > 0 && (by || rest.starts_with('('))).then_some(SelectorError::NotSelector { what: Beyond::Function })
 }
 
 struct Fault {
@@ -208,7 +205,7 @@ mod tests {
     #[test]
     fn the_mark_stands_below_the_place() {
         let error = Selector::parse("{\"größe\", server=~sgp}").unwrap_err();
-        let want = "the selector can't be read: a value in quotes is expected here\n  \
+        let want = "cannot parse the selector: a value in quotes is expected here\n  \
                     {\"größe\", server=~sgp}\n                    ^";
         assert_eq!(error.to_string(), want);
     }

@@ -38,6 +38,12 @@ pub(crate) async fn clean(storage: &Storage, layout: &Layout) -> Result<u64, Mea
     Ok(count)
 }
 
+/// Deletes a topic's roll-ups. From its first step on, readers find none.
+pub(crate) async fn delete_all(storage: &Storage, layout: &Layout) -> Result<(), MeasureError> {
+    storage.delete(vec![layout.start()]).await?;
+    storage.delete(storage.list(layout.root(), None).await?).await
+}
+
 fn name(path: &Path, suffix: &str) -> Option<String> {
     path.filename()?.strip_suffix(suffix).map(str::to_owned)
 }

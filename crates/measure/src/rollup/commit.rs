@@ -5,6 +5,7 @@ use crate::layout::{Commit, Counts, DataFile, Files, LAYOUT_VERSION, Layout, Tie
 use crate::rollup::chunk::Chunk;
 use crate::rollup::file::{Built, FileBuilder};
 use crate::rollup::roll_up::{RolledUp, roll_up};
+use crate::snapshot::Snapshot;
 use crate::store::Storage;
 use arrow_array::ArrayRef;
 use arrow_array::builder::{MapBuilder, MapFieldNames, StringBuilder, UInt32Builder};
@@ -33,8 +34,8 @@ pub(crate) struct Committer {
     pub sequence: u64,
     /// Series that are committed.
     pub series_end: u32,
-    /// The commits that make up the roll-ups.
-    pub commits: Vec<Commit>,
+    /// What was rolled up so far.
+    pub snapshot: Snapshot,
     /// Most measurements that are rolled up at once.
     pub rows_max: u64,
 }
@@ -42,11 +43,15 @@ pub(crate) struct Committer {
 impl Committer {
     /// Rolls up and commits. If this fails or is dropped, either nothing happened or all of it did.
     pub(crate) async fn commit(&mut self, gathered: Gathered) -> Result<Commit, MeasureError> {
+        let Range { start, end } = gathered.offsets;
+        assert!(start < end, "an empty commit at offset {start}");
+        assert!(self.snapshot.end_offset().is_none_or(|before| before == start), "a commit at {start} leaves a gap");
         // All series of the chunk are below: they were decoded before. Some may belong to the next chunk already.
         let series = self.series_end..self.table.len();
         let (offsets, counts) = (gathered.offsets.clone(), gathered.counts);
         let commit = Commit {
             version: LAYOUT_VERSION,
+            epoch: self.snapshot.epoch,
             first_offset: offsets.start,
             end_offset: offsets.end,
             sequence_begin: self.sequence,
@@ -62,8 +67,15 @@ impl Committer {
         }
         self.sequence = commit.sequence_end;
         self.series_end = commit.series_end;
-        self.commits.push(commit.clone());
+        self.snapshot.commits.push(commit.clone());
+        self.publish().await?;
         Ok(commit)
+    }
+
+    /// Lists the files that count, for other readers of Parquet. They are listed before what they replace is deleted.
+    pub(crate) async fn publish(&self) -> Result<(), MeasureError> {
+        let Some(current) = self.snapshot.current() else { return Ok(()) };
+        self.storage.put(&self.layout.current(), json(&current)?.into()).await
     }
 
     /// Rolls up and stores the files, with the series `new`; all measurements are of series below `series_end`. `mark`

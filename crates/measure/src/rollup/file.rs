@@ -7,6 +7,7 @@ use parquet::arrow::ArrowWriter;
 use parquet::arrow::arrow_writer::{ArrowColumnChunk, ArrowRowGroupWriterFactory, compute_leaves};
 use parquet::basic::{Compression, Encoding, ZstdLevel};
 use parquet::errors::ParquetError;
+use parquet::file::metadata::SortingColumn;
 use parquet::file::properties::{EnabledStatistics, WriterProperties};
 use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::types::ColumnPath;
@@ -80,6 +81,14 @@ impl FileBuilder {
 /// A dictionary of this size has 16,384 values: measured in whole numbers or with two decimals, many are fewer.
 const VALUES_DICTIONARY_BYTES: usize = 128 << 10;
 
+/// What rows are sorted by: the series, then the time if there is one.
+fn sorting_columns(schema: &Schema) -> Vec<SortingColumn> {
+    let sorted_by = |name: &str| ["series", "time", "window"].contains(&name);
+    let columns = schema.fields().iter().enumerate().filter(|(_, field)| sorted_by(field.name()));
+    let column = |(i, _)| SortingColumn { column_idx: i as i32, descending: false, nulls_first: false };
+    columns.map(column).collect()
+}
+
 /// How columns are encoded: of what was measured, the smallest at nearly the greatest speed. Stronger compression took
 /// a fifth longer and gained nothing; none at all gained a tenth in time and took twice the space.
 fn properties(schema: &Schema) -> Result<WriterProperties, ParquetError> {
@@ -87,6 +96,7 @@ fn properties(schema: &Schema) -> Result<WriterProperties, ParquetError> {
         .set_compression(Compression::ZSTD(ZstdLevel::try_new(1)?))
         .set_dictionary_enabled(false)
         .set_statistics_enabled(EnabledStatistics::Chunk)
+        .set_sorting_columns(Some(sorting_columns(schema)))
         .set_created_by(concat!("rawline ", env!("CARGO_PKG_VERSION")).to_owned());
     for field in schema.fields() {
         let column = ColumnPath::from(field.name().as_str());

@@ -29,4 +29,16 @@ pub(crate) const BAD_TOLD_MAX: usize = 16;
 /// is rewritten rarely.
 pub(crate) const MERGE_COMMITS: u64 = 64;
 
+/// Maximum length of the metric and tags of a series, in bytes as they are encoded. The texts of a series have 48 bytes of
+/// memory on average; ordinary ones take some hundred. Without this, some ten records of 4 MB take the memory of all
+/// other series; with it, it takes thousands of them.
+pub(crate) const SERIES_BYTES_MAX: usize = 16 << 10;
+
+/// Of 100 records, how many may be bad in a roll-up that has no measurement yet. With more, the framing or the schema is
+/// nearly certainly another one, and committing would pass over records that are good.
+pub(crate) const BAD_PERCENT_MAX: u64 = 90;
+
 const _: () = assert!(CHUNK_RECORDS_MAX <= u32::MAX as u64, "a chunk counts its rows in 32 bits");
+const _: () = assert!(CHUNK_RECORDS_MIN <= CHUNK_RECORDS_MAX);
+const _: () = assert!(BAD_PERCENT_MAX < 100);
+const _: () = assert!(READS_AHEAD >= 1, "a read is received while another is in flight");

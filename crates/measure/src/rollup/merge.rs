@@ -22,18 +22,18 @@ use std::ops::Range;
 impl Committer {
     /// Merges every run that is whole.
     pub(crate) async fn merge(&mut self) -> Result<(), MeasureError> {
-        while let Some(run) = whole_run(&self.commits) {
-            let merged = self.merged(self.commits.get(run.clone()).unwrap_or_default()).await?;
+        while let Some(run) = whole_run(&self.snapshot.commits) {
+            let merged = self.merged(self.snapshot.commits.get(run.clone()).unwrap_or_default()).await?;
             let path = self.layout.merged_commit(merged.first_offset, merged.end_offset);
             if self.storage.create(&path, json(&merged)?).await? {
-                self.commits.splice(run, [merged]);
+                self.snapshot.commits.splice(run, [merged]);
             } else {
                 // Somebody else has merged it.
-                self.commits = Snapshot::load(&self.storage, &self.layout).await?.commits;
-                return Ok(());
+                self.snapshot = Snapshot::load(&self.storage, &self.layout).await?;
+                break;
             }
         }
-        Ok(())
+        self.publish().await
     }
 
     async fn merged(&self, run: &[Commit]) -> Result<Commit, MeasureError> {
@@ -57,6 +57,7 @@ impl Committer {
         }
         Ok(Commit {
             version: LAYOUT_VERSION,
+            epoch: first.epoch,
             first_offset: offsets.start,
             end_offset: offsets.end,
             sequence_begin: first.sequence_begin,
@@ -135,6 +136,7 @@ mod tests {
     fn commit(sequence: Range<u64>) -> Commit {
         Commit {
             version: LAYOUT_VERSION,
+            epoch: 0,
             first_offset: sequence.start * 10,
             end_offset: sequence.end * 10,
             sequence_begin: sequence.start,

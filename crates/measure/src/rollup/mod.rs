@@ -22,4 +22,4 @@ pub use options::{Options, Refresh, Retention};
 pub use pipeline::Pipeline;
 #[doc(hidden)]
 pub use roll_up::roll_up_columns;
-pub use run::{Progress, Summary};
+pub use run::{Full, Progress, Summary};

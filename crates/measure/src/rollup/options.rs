@@ -30,6 +30,12 @@ pub struct Options {
     pub refresh: Option<Refresh>,
     /// Where to begin, if nothing was rolled up yet; else it goes on at the last commit.
     pub start: Start,
+    /// Whether to delete the roll-ups of this topic first, and begin anew at `start`. No other process may roll up the
+    /// topic meanwhile.
+    pub start_over: bool,
+    /// Whether to commit even if nearly all records are bad and no measurement is known yet. Usually that is an error,
+    /// since it is the framing or the schema that is wrong then, not the records.
+    pub accept_bad: bool,
     /// Whether to go on when the topic's end is reached, as it is when the roll-up begins.
     pub follow: bool,
     /// How long a measurement waits for others before it is committed, where the topic's end is followed.
@@ -45,7 +51,7 @@ pub struct Options {
     pub chunk_records: Option<u64>,
     /// How long each tier is kept.
     pub retention: Retention,
-    /// The time now, milliseconds since the Unix epoch.
+    /// Gives the time now, in milliseconds since the Unix epoch.
     pub now_ms: fn() -> i64,
 }
 
@@ -69,6 +75,7 @@ impl Options {
         storage: Storage,
         schemas: Arc<SchemaStore>,
         framing: Framing,
+        now_ms: fn() -> i64,
     ) -> Options {
         Options {
             client,
@@ -78,6 +85,8 @@ impl Options {
             framing,
             refresh: None,
             start: Start::Earliest,
+            start_over: false,
+            accept_bad: false,
             follow: false,
             flush_after: Duration::from_secs(10),
             threads: std::thread::available_parallelism().map_or(1, usize::from),
@@ -85,7 +94,7 @@ impl Options {
             series_max: 1_000_000,
             chunk_records: None,
             retention: Retention::default(),
-            now_ms: || jiff::Timestamp::now().as_millisecond(),
+            now_ms,
         }
     }
 }

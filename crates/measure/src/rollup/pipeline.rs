@@ -11,11 +11,11 @@
 
 use crate::MeasureError;
 use crate::layout::{Counts, LAYOUT_VERSION, Layout, StartMark};
-use crate::rollup::clean::clean;
+use crate::rollup::clean::{clean, delete_all};
 use crate::rollup::commit::{Committer, Gathered, json};
 use crate::rollup::fetch::{Came, Fetch};
 use crate::rollup::known::load_series;
-use crate::rollup::limits::{CHUNK_RECORDS_MAX, CHUNK_RECORDS_MIN, READS_AHEAD, RECORD_BYTES};
+use crate::rollup::limits::{CHUNK_RECORDS_MAX, CHUNK_RECORDS_MIN, READS_AHEAD, RECORD_BYTES, SERIES_BYTES_MAX};
 use crate::rollup::options::Options;
 use crate::rollup::retention::keep_what_is_wanted;
 use crate::rollup::run::{Next, Progress, Run, Summary, next_committed, next_decoded};
@@ -48,6 +48,9 @@ impl Pipeline {
         }
         let layout = Layout::new(&options.storage.prefix, &options.topic);
         let topic = options.client.topic(&options.topic).await?;
+        if options.start_over {
+            delete_all(&options.storage, &layout).await?;
+        }
         let mut snapshot = Snapshot::load(&options.storage, &layout).await?;
         if snapshot.start.is_none() {
             mark_start(&options, &layout, &topic).await?;
@@ -64,9 +67,9 @@ impl Pipeline {
         }
         let table = SeriesTable::new(SeriesLimits::for_series(options.series_max), fastrand::u64(..));
         let table = table.map_err(|error| MeasureError::Config { reason: error.to_string() })?;
+        let table = table.with_encoded_bytes_max(SERIES_BYTES_MAX);
         load_series(&options.storage, &layout, &snapshot, &table).await?;
-        keep_what_is_wanted(&options, &layout, &snapshot).await?;
-        clean(&options.storage, &layout).await?;
+        keep_what_is_wanted(&options, &layout, &mut snapshot).await?;
         let committer = Committer {
             storage: options.storage.clone(),
             layout,
@@ -75,14 +78,17 @@ impl Pipeline {
             threads: options.threads.max(1),
             sequence: snapshot.commits.last().map_or(0, |last| last.sequence_end),
             series_end: snapshot.series_end(),
-            commits: snapshot.commits,
+            snapshot,
             rows_max: (options.memory_bytes / RECORD_BYTES).min(CHUNK_RECORDS_MAX),
         };
+        committer.publish().await?;
+        clean(&committer.storage, &committer.layout).await?;
         let progress = Progress {
             offset: offset.max(topic.first_offset),
             offset_committed: offset,
             end_offset: (!options.follow).then_some(topic.next_offset),
             series: committer.table.len(),
+            counts_before: committer.snapshot.counts(),
             ..Progress::default()
         };
         let fetch = Fetch {
@@ -196,7 +202,9 @@ async fn mark_start(options: &Options, layout: &Layout, topic: &TopicInfo) -> Re
         Start::Offset(offset) => offset,
         Start::Time(time) => options.client.offset_at(&options.topic, time).await?,
     };
-    let mark = StartMark { version: LAYOUT_VERSION, first_offset };
+    // A commit that a process makes of what was deleted has another epoch, so it never counts.
+    let epoch = if options.start_over { fastrand::u32(1..) } else { 0 };
+    let mark = StartMark { version: LAYOUT_VERSION, first_offset, epoch };
     // Whoever was first decides.
     options.storage.create(&layout.start(), json(&mark)?).await.map(|_| ())
 }

@@ -11,7 +11,7 @@ use std::time::Duration;
 pub(crate) async fn keep_what_is_wanted(
     options: &Options,
     layout: &Layout,
-    before: &Snapshot,
+    snapshot: &mut Snapshot,
 ) -> Result<(), MeasureError> {
     let Retention { raw, minute, hour } = options.retention;
     let now_ms = (options.now_ms)();
@@ -21,12 +21,13 @@ pub(crate) async fn keep_what_is_wanted(
         since.max(before)
     };
     let horizon = Horizon {
-        raw_ms: since(raw, before.horizon.raw_ms),
-        minute_ms: since(minute, before.horizon.minute_ms),
-        hour_ms: since(hour, before.horizon.hour_ms),
+        raw_ms: since(raw, snapshot.horizon.raw_ms),
+        minute_ms: since(minute, snapshot.horizon.minute_ms),
+        hour_ms: since(hour, snapshot.horizon.hour_ms),
     };
-    if horizon == before.horizon {
-        return Ok(());
+    if horizon != snapshot.horizon {
+        options.storage.put(&layout.horizon(), json(&horizon)?.into()).await?;
+        snapshot.horizon = horizon;
     }
-    options.storage.put(&layout.horizon(), json(&horizon)?.into()).await
+    Ok(())
 }

@@ -5,7 +5,7 @@ use crate::layout::{Commit, Counts};
 use crate::rollup::clean::clean;
 use crate::rollup::commit::{Committer, Gathered};
 use crate::rollup::decode::BadMessage;
-use crate::rollup::limits::{BAD_TOLD_MAX, MERGE_COMMITS};
+use crate::rollup::limits::{BAD_PERCENT_MAX, BAD_TOLD_MAX, MERGE_COMMITS};
 use crate::rollup::options::Options;
 use crate::rollup::retention::keep_what_is_wanted;
 use crate::rollup::workers::Decoded;
@@ -27,14 +27,25 @@ pub struct Progress {
     pub end_offset: Option<u64>,
     /// Series known.
     pub series: u32,
-    /// Whether there is no room for further series.
-    pub is_series_full: bool,
+    /// Why there was no room for further series, if there was none.
+    pub full: Option<Full>,
     /// Commits since it began.
     pub commits: u64,
     /// What became of records since it began.
     pub counts: Counts,
+    /// What became of the records that were committed before it began.
+    pub counts_before: Counts,
     /// The first bad messages since it began.
     pub bad: Vec<BadMessage>,
+}
+
+/// What has no more room.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Full {
+    /// The table of series: there are as many as it may hold.
+    Series,
+    /// The memory for the texts of metrics and tags, which grows with the number of series that the table may hold.
+    Texts,
 }
 
 /// What a roll-up has done.
@@ -80,7 +91,11 @@ impl Run {
         let progress = &mut self.progress;
         progress.offset = end_offset;
         progress.counts += decoded.counts;
-        progress.is_series_full |= decoded.counts.dropped > 0;
+        if decoded.counts.dropped > 0 {
+            let series_max = self.options.series_max;
+            let is_series = self.committer.as_ref().is_none_or(|committer| committer.table.len() >= series_max);
+            progress.full = progress.full.or(Some(if is_series { Full::Series } else { Full::Texts }));
+        }
         progress.bad.extend(decoded.bad);
         progress.bad.truncate(BAD_TOLD_MAX);
         if let Some(committer) = &self.committer {
@@ -98,6 +113,7 @@ impl Run {
         let empty = Gathered { offsets: next..next, pieces: Vec::new(), counts: Counts::default() };
         let gathered = std::mem::replace(&mut self.gathered, empty);
         if let Some(mut committer) = self.committer.take() {
+            self.refuse_if_nearly_all_are_bad(&committer, &gathered)?;
             let options = self.options.clone();
             self.committing = Some(Box::pin(async move {
                 let committed = commit_and_merge(&options, &mut committer, gathered).await;
@@ -105,6 +121,21 @@ impl Run {
             }));
         }
         Ok(())
+    }
+
+    /// Passing over the first records of a topic for good must not be a consequence of a wrong setting.
+    fn refuse_if_nearly_all_are_bad(&self, committer: &Committer, gathered: &Gathered) -> Result<(), MeasureError> {
+        let Counts { decoded, dropped, bad, .. } = gathered.counts;
+        let before = committer.snapshot.counts();
+        let is_first = before.decoded + before.dropped == 0;
+        let records = decoded + dropped + bad;
+        if self.options.accept_bad || !is_first || bad * 100 <= records * BAD_PERCENT_MAX {
+            return Ok(());
+        }
+        let Some(BadMessage { offset, field, reason }) = self.progress.bad.first().cloned() else {
+            unreachable!("{bad} bad records, and none was kept")
+        };
+        Err(MeasureError::NotMeasurements { topic: self.options.topic.clone(), records, bad, offset, field, reason })
     }
 
     pub(crate) fn end_commit(&mut self, (committer, committed): Committed) -> Result<(), MeasureError> {
@@ -126,8 +157,9 @@ async fn commit_and_merge(
 ) -> Result<Commit, MeasureError> {
     let commit = committer.commit(gathered).await?;
     if commit.sequence_end.is_multiple_of(MERGE_COMMITS) {
-        let snapshot = Snapshot::load(&committer.storage, &committer.layout).await?;
-        keep_what_is_wanted(options, &committer.layout, &snapshot).await?;
+        committer.snapshot = Snapshot::load(&committer.storage, &committer.layout).await?;
+        keep_what_is_wanted(options, &committer.layout, &mut committer.snapshot).await?;
+        committer.publish().await?;
         clean(&committer.storage, &committer.layout).await?;
         committer.merge().await?;
     }

@@ -5,14 +5,16 @@ use bytes::Bytes;
 use object_store::ObjectStoreExt;
 use object_store::memory::InMemory;
 use object_store::throttle::{ThrottleConfig, ThrottledStore};
+use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use rawline_avro::Framing;
 use rawline_batch::{Builder, Codec, Limits};
 use rawline_broker::store::Store;
 use rawline_broker::store::cache::Cache;
 use rawline_broker::store::disk::{DiskStore, Durability};
 use rawline_broker::store::s3::{S3Config, S3Store};
 use rawline_client::Start;
-use rawline_measure::layout::{Commit, Counts, Layout};
-use rawline_measure::{Kind, MeasureError, Options, Pipeline, Retention, Snapshot, Storage, Summary};
+use rawline_measure::layout::{Commit, Counts, Current, DataFile, Layout, Tier};
+use rawline_measure::{Full, Kind, MeasureError, Options, Pipeline, Retention, Snapshot, Storage, Summary};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -200,11 +202,135 @@ async fn series_without_room_are_dropped_and_counted_and_the_known_ones_go_on() 
     let options = Options { series_max: 30, chunk_records: Some(100), ..broker.options("t", &storage) };
     let summary = run(options.clone()).await.unwrap();
     assert_eq!(summary.counts, Counts { decoded: 300, dropped: 100, ..Counts::default() });
-    assert!(summary.is_series_full);
+    assert_eq!(summary.full, Some(Full::Series));
     assert_eq!(summary.series, 30);
     // With less room than what is committed there is no going on.
     let error = Pipeline::open(Options { series_max: 20, ..options }).await.err().unwrap();
     assert_eq!(error.kind(), Kind::FixRequest, "{error}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_few_series_with_long_texts_do_not_take_the_room_of_the_others() {
+    let broker = Broker::start().await;
+    let long = |number: usize| Sent {
+        metric: "m".to_owned(),
+        tags: (0..60).map(|tag| (format!("tag{tag}"), format!("{number}-{tag}-").repeat(8_000))).collect(),
+        time_ms: 0,
+        value: 1.0,
+    };
+    let longs: Vec<Sent> = (0..4).map(long).collect();
+    let ordinary = measurements(31, 5_000, 5_000);
+    broker.append("t", &messages(&ordinary[..10]), 10).await;
+    broker.append("t", &messages(&longs), 1).await;
+    broker.append("t", &messages(&ordinary[10..]), 500).await;
+    let storage = memory();
+    let summary = run(broker.options("t", &storage)).await.unwrap();
+    assert_eq!(summary.counts, Counts { decoded: 5_000, bad: 4, ..Counts::default() });
+    assert_eq!((summary.full, summary.bad[0].offset), (None, 10));
+    assert!(summary.bad[0].reason.contains("longer than the limit"), "{:?}", summary.bad);
+    assert_eq!(rolled_up(&storage, "t").await, expected(&ordinary));
+
+    // Texts that are all just short enough: what is full is said as it is.
+    let texts: Vec<Sent> = (0..200)
+        .map(|number| Sent { metric: format!("{number}").repeat(5_000), tags: Vec::new(), time_ms: number, value: 1.0 })
+        .collect();
+    broker.append("texts", &messages(&texts), 50).await;
+    let options = Options { series_max: 300, ..broker.options("texts", &storage) };
+    let summary = run(options).await.unwrap();
+    assert!(summary.counts.dropped > 0 && summary.counts.bad == 0, "{:?}", summary.counts);
+    assert_eq!(summary.full, Some(Full::Texts));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_wrong_framing_passes_over_nothing_and_the_right_one_finds_everything() {
+    let broker = Broker::start().await;
+    let sent = measurements(32, 1_000, 10);
+    broker.append("t", &messages(&sent), 100).await;
+    let storage = memory();
+    let right = Options { chunk_records: Some(300), ..broker.options("t", &storage) };
+    let wrong = Options { framing: Framing::SingleObject, ..right.clone() };
+    let error = run(wrong.clone()).await.unwrap_err();
+    let MeasureError::NotMeasurements { records: 300, bad: 300, offset: 0, .. } = &error else { panic!("{error:?}") };
+    assert_eq!(error.kind(), Kind::FixRequest);
+    assert!(snapshot(&storage, "t").await.commits.is_empty());
+    assert_eq!(run(right.clone()).await.unwrap().counts.decoded, 1_000);
+    assert_eq!(rolled_up(&storage, "t").await, expected(&sent));
+
+    // Whoever wants it can have it, and begin again.
+    let elsewhere = memory();
+    let accepted = Options { accept_bad: true, storage: elsewhere.clone(), ..wrong };
+    assert_eq!(run(accepted).await.unwrap().counts.bad, 1_000);
+    let right = Options { storage: elsewhere.clone(), ..right };
+    let summary = run(right.clone()).await.unwrap();
+    assert_eq!((summary.commits, summary.counts_before.bad), (0, 1_000));
+    let again = Options { start_over: true, start: Start::Offset(200), ..right };
+    assert_eq!(run(again).await.unwrap().counts.decoded, 800);
+    assert_eq!(rolled_up(&elsewhere, "t").await, expected(&sent[200..]));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_was_rolled_up_before_starting_over_never_counts_again() {
+    let broker = Broker::start().await;
+    let sent = measurements(33, 1_000, 20);
+    broker.append("t", &messages(&sent), 100).await;
+    let storage = memory();
+    // One that was asleep while another one started over.
+    let options = Options { chunk_records: Some(500), ..broker.options("t", &storage) };
+    let asleep = Pipeline::open(options.clone()).await.unwrap();
+    let again = Options { start_over: true, start: Start::Offset(500), ..options.clone() };
+    let again = Pipeline::open(again).await.unwrap();
+    // Both commit what begins at offset 500: that of the first one is in the way, and does not count.
+    asleep.run(|_| (), std::future::pending()).await.unwrap();
+    assert!(snapshot(&storage, "t").await.commits.is_empty());
+    let error = again.run(|_| (), std::future::pending()).await.unwrap_err();
+    assert!(matches!(error, MeasureError::Raced { offset: 500, .. }), "{error}");
+    run(Options { start_over: true, ..options }).await.unwrap();
+    assert_eq!(rolled_up(&storage, "t").await, expected(&sent));
+}
+
+/// The number of rows in files, as any reader of Parquet counts them.
+async fn rows(storage: &Storage, paths: impl Iterator<Item = String>) -> u64 {
+    let mut rows = 0;
+    for path in paths {
+        let bytes = storage.store.get(&path.as_str().into()).await.unwrap().bytes().await.unwrap();
+        let builder = ParquetRecordBatchReaderBuilder::try_new(bytes).unwrap();
+        for group in builder.metadata().row_groups() {
+            let sorted_by: Vec<i32> = group.sorting_columns().unwrap().iter().map(|column| column.column_idx).collect();
+            assert_eq!(sorted_by, if path.contains("/series/") { vec![0] } else { vec![0, 1] }, "{path}");
+            rows += group.num_rows() as u64;
+        }
+    }
+    rows
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_list_of_current_files_is_the_truth_where_all_files_are_not() {
+    let broker = Broker::start().await;
+    let sent = measurements(34, 1_400, 30);
+    broker.append("t", &messages(&sent), 100).await;
+    let storage = memory();
+    let current = async || -> Current {
+        let path = Layout::new(&storage.prefix, "t").current();
+        let bytes = storage.store.get(&path).await.unwrap().bytes().await.unwrap();
+        serde_json::from_slice(&bytes).unwrap()
+    };
+    run(Options { chunk_records: Some(10), ..broker.options("t", &storage) }).await.unwrap();
+    let all = rows(&storage, files(&storage).await.into_iter().filter(|path| path.contains("/raw/"))).await;
+    assert!(all > 1_400, "{all}: no file that was merged is still there");
+    let list = current().await;
+    assert_eq!((list.first_offset, list.end_offset), (0, 1_400));
+    let paths =
+        |files: &[DataFile]| -> Vec<String> { files.iter().map(|file| format!(".measure/t/{}", file.path)).collect() };
+    assert_eq!(rows(&storage, paths(&list.files.raw).into_iter()).await, 1_400);
+    assert_eq!(rows(&storage, paths(&list.files.series).into_iter()).await, 30);
+    let named = snapshot(&storage, "t").await;
+    for tier in Tier::ALL {
+        assert!(list.files.tier(tier).iter().eq(named.kept(tier)), "{}", tier.name());
+    }
+    // Roll-ups of an earlier version get one when the next run begins.
+    storage.store.delete(&Layout::new(&storage.prefix, "t").current()).await.unwrap();
+    Pipeline::open(broker.options("t", &storage)).await.unwrap();
+    assert_eq!(current().await, list);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -51,7 +51,7 @@ impl Broker {
     }
 
     pub fn options(&self, topic: &str, storage: &Storage) -> Options {
-        let options = Options::new(self.client.clone(), topic, storage.clone(), bare_schema(), Framing::Bare);
+        let options = Options::new(self.client.clone(), topic, storage.clone(), bare_schema(), Framing::Bare, || 0);
         Options { threads: 2, series_max: 10_000, ..options }
     }
 }

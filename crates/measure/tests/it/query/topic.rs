@@ -39,7 +39,7 @@ impl Topic {
     pub async fn new(name: &str) -> Topic {
         let storage = Storage::new(Arc::new(InMemory::new()), Path::from("some/prefix"));
         let layout = Layout::new(&storage.prefix, name);
-        let mark = StartMark { version: LAYOUT_VERSION, first_offset: 0 };
+        let mark = StartMark { version: LAYOUT_VERSION, first_offset: 0, epoch: 0 };
         put(&storage, &layout.start(), serde_json::to_vec(&mark).unwrap()).await;
         Topic { storage, layout, window_columns: 13, series: Vec::new(), offset: 0, commits: 0 }
     }
@@ -93,6 +93,7 @@ impl Topic {
         let count = rows.len() as u64;
         let commit = Commit {
             version: LAYOUT_VERSION,
+            epoch: 0,
             first_offset: self.offset,
             end_offset: self.offset + count,
             sequence_begin: self.commits,
