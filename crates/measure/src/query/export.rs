@@ -137,30 +137,15 @@ fn push_field(out: &mut String, field: &str) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::query::select::Selector;
+    use crate::layout::Tier;
+    use crate::query::agg::Agg;
+    use crate::query::answer::Line;
+    use crate::query::scan::ReadCounts;
     use crate::query::series::Series;
     use crate::query::series_list::Span;
 
     fn tags(tags: &[(&str, &str)]) -> Vec<(String, String)> {
         tags.iter().map(|&(key, value)| (key.to_owned(), value.to_owned())).collect()
-    }
-
-    #[test]
-    fn a_label_selects_its_series() {
-        let cases = [
-            ("cpu", tags(&[]), "cpu"),
-            ("cpu", tags(&[("az", "a"), ("b", "")]), "cpu{az=\"a\",b=\"\"}"),
-            ("cpu.load", tags(&[("host.name", "x\\\"")]), "{\"cpu.load\",\"host.name\"=\"x\\\\\\\"\"}"),
-            ("", tags(&[("az", "a")]), "{az=\"a\"}"),
-            ("größe", tags(&[]), "{\"größe\"}"),
-            ("cpu", tags(&[("a", "x\u{1b}\n")]), "cpu{a=\"x\\u001b\\u000a\"}"),
-        ];
-        for (metric, tags, want) in cases {
-            let label = label(metric, &tags);
-            assert_eq!(label, want);
-            assert!(Selector::parse(&label).unwrap().matches(metric, &tags), "{label}");
-        }
-        assert_eq!(label("", &[]), "{}");
     }
 
     fn answer() -> Answer {

@@ -112,3 +112,31 @@ fn visit_batch<E>(
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::query::select::Selector;
+
+    fn tags(tags: &[(&str, &str)]) -> Vec<(String, String)> {
+        tags.iter().map(|&(key, value)| (key.to_owned(), value.to_owned())).collect()
+    }
+
+    #[test]
+    fn a_label_selects_its_series() {
+        let cases = [
+            ("cpu", tags(&[]), "cpu"),
+            ("cpu", tags(&[("az", "a"), ("b", "")]), "cpu{az=\"a\",b=\"\"}"),
+            ("cpu.load", tags(&[("host.name", "x\\\"")]), "{\"cpu.load\",\"host.name\"=\"x\\\\\\\"\"}"),
+            ("", tags(&[("az", "a")]), "{az=\"a\"}"),
+            ("größe", tags(&[]), "{\"größe\"}"),
+            ("cpu", tags(&[("a", "x\u{1b}\n")]), "cpu{a=\"x\\u001b\\u000a\"}"),
+        ];
+        for (metric, tags, want) in cases {
+            let label = label(metric, &tags);
+            assert_eq!(label, want);
+            assert!(Selector::parse(&label).unwrap().matches(metric, &tags), "{label}");
+        }
+        assert_eq!(label("", &[]), "{}");
+    }
+}

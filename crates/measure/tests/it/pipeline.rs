@@ -70,7 +70,7 @@ async fn a_topic_becomes_what_its_measurements_are() {
 #[tokio::test(flavor = "multi_thread")]
 async fn killed_again_and_again_the_roll_ups_come_out_equal() {
     let broker = Broker::start().await;
-    let sent = measurements(2, 30_000, 2_000);
+    let sent = measurements(2, 10_000, 700);
     broker.append("t", &messages(&sent), 500).await;
     let want = expected(&sent);
     let mut random = fastrand::Rng::with_seed(3);
