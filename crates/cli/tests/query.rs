@@ -1,4 +1,5 @@
-//! `rawline series` and `rawline query` over roll-ups of a real topic: what they print, and what they say when they can't.
+//! `rawline series` and `rawline query` over roll-ups of a real topic: what they print, and what they say when they
+//! can't.
 
 #![cfg(feature = "full")]
 // Clippy knows tests by their attribute only; these are their helpers.
@@ -159,15 +160,11 @@ fn what_is_not_there_is_told_with_what_is() {
         ),
         (&["series", "clouds"], "which has those of cloud", 1),
         (&["query", "cloud", "requests", "--from", "-1h"], "they have some from 2014-04-10T00:00:00Z", 1),
-        (
-            &["query", "cloud", "cpu{server=~sgp}"],
-            "a value in quotes is expected here\n  cpu{server=~sgp}\n              ^",
-            2,
-        ),
+        (&["query", "cloud", "cpu{server=~sgp}"], "expected a value in quotes\n  cpu{server=~sgp}\n              ^", 2),
         (&["series", "cloud", "rate(cpu[5m])"], "--agg rate", 2),
-        (&["query", "cloud", "requests", "--from", "yesterday"], "--from: \"yesterday\" is no time", 2),
-        (&["query", "cloud", "requests", "--step", "5"], "--step: \"5\" is no length of time", 2),
-        (&["query", "cloud", "requests", "--agg", "mean"], "none of avg, sum", 2),
+        (&["query", "cloud", "requests", "--from", "yesterday"], "--from: \"yesterday\" is not a time", 2),
+        (&["query", "cloud", "requests", "--step", "5"], "--step: \"5\" is not a duration", 2),
+        (&["query", "cloud", "requests", "--agg", "mean"], "use avg, sum", 2),
         (&["query", "cloud", "requests", "--tier", "hour", "--step", "5m"], "use a longer --step", 2),
         (&["query", "cloud", "requests", "--step", "1m", "--points-max", "100"], "raise --points-max", 1),
     ];

@@ -1,29 +1,29 @@
-//! What is known of a window: rows of it, from any number of commits, are put together here.
+//! Combines the rows of a window, which may come from any number of commits.
 
 use crate::{ExactSum, Sketch, Stretch};
 
-/// A window's measurements, summed up.
+/// A summary of a window's measurements.
 #[derive(Debug, Clone, Default)]
 pub struct Aggregate {
-    /// Number of values, NaN too.
+    /// Number of values, including NaN.
     pub count: u64,
     /// Their sum.
     pub sum: ExactSum,
-    /// The least value; NaN if none is a number.
+    /// The minimum; NaN if no value is a number.
     pub min: f64,
-    /// The greatest value; NaN if none is a number.
+    /// The maximum; NaN if no value is a number.
     pub max: f64,
-    /// The value with the greatest time; of those with the same time, the one with the greatest offset.
+    /// The value with the latest time; of values with the same time, the one with the greatest offset.
     pub last: f64,
     /// Its time, milliseconds since the Unix epoch.
     pub last_time: i64,
-    /// Where the values lie that are numbers.
+    /// The distribution of the values that are numbers.
     pub sketch: Sketch,
-    /// How the values grow, if they are those of a counter; none if there are none.
+    /// The growth of the values, if they are a counter's; none without values.
     pub counter: Option<Stretch>,
 }
 
-/// A row of a file of windows, but for its series and window.
+/// A row of a file of windows, without its series and window.
 #[derive(Debug, Clone, Copy)]
 pub struct WindowRow<'a> {
     /// Column `count`.
@@ -49,10 +49,10 @@ pub struct WindowRow<'a> {
 }
 
 impl WindowRow<'_> {
-    /// How the values grow, if they are those of a counter.
+    /// The growth of the values, if they are a counter's.
     ///
-    /// A file of an earlier version doesn't say what was first. If a counter's greatest value is not its last one, it
-    /// fell after it: the least that it grew is then known.
+    /// Files of earlier versions don't have the first value. If a counter's maximum is not its last value, it fell
+    /// after the maximum; this gives a lower bound of its growth.
     pub fn counter(&self) -> Stretch {
         let WindowRow { max, last, last_time, reset_sum, .. } = *self;
         let only = Stretch::of(last, last_time);
@@ -69,15 +69,15 @@ impl WindowRow<'_> {
 impl Aggregate {
     /// Adds a measurement. Offsets must not decrease from one to the next.
     pub fn add(&mut self, time_ms: i64, value: f64) {
-        let value_shown = value + 0.0; // Zero has no sign here, since it would depend on the order.
+        let value_shown = value + 0.0; // Drop the sign of zero, which would depend on the order.
         self.take(1, value_shown, value_shown, value, time_ms);
         self.sum.add(value);
         self.sketch.add(value, 1);
         self.join(&Stretch::of(value, time_ms));
     }
 
-    /// Adds a row. Rows must come in the order of their commits' offsets. False if its sketch is not one that is known
-    /// here; it is then not added.
+    /// Adds a row. Rows must come in the order of their commits' offsets. Returns false, and adds nothing, if the row's
+    /// sketch has an unknown format.
     #[must_use]
     pub fn add_row(&mut self, row: &WindowRow<'_>) -> bool {
         match row.sketch.map(Sketch::from_bytes) {
@@ -91,7 +91,7 @@ impl Aggregate {
         true
     }
 
-    /// Adds another, whose measurements all have greater offsets.
+    /// Adds an aggregate whose measurements all have greater offsets.
     pub fn merge(&mut self, later: &Aggregate) {
         self.sum.add_sum(&later.sum);
         self.sketch.merge(&later.sketch);
@@ -106,12 +106,12 @@ impl Aggregate {
         }
     }
 
-    /// Sum by number of values; NaN if there are none.
+    /// Sum divided by number of values; NaN without values.
     pub fn mean(&self) -> f64 {
         self.sum.value() / self.count as f64
     }
 
-    /// See [`Sketch::quantile`]; never outside of what there is, and exact at both ends.
+    /// See [`Sketch::quantile`]. The result lies between minimum and maximum, and is exact for 0 and 1.
     pub fn quantile(&self, q: f64) -> Option<f64> {
         let value = match q {
             ..=0.0 => self.min,

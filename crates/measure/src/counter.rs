@@ -1,16 +1,16 @@
-//! The growth of a counter that may start again at zero: a process restarts, its counter falls.
+//! The growth of a counter that may restart at zero.
 //!
-//! From `before` to `last`, a counter grew by `last - before` and, for each time it fell, by the value that it fell from.
-//! A [`Stretch`] keeps the sum of those values, so that stretches can be put together without their measurements.
+//! From `before` to `last`, a counter grows by `last - before` and, for each time it falls, by the value that it falls
+//! from. A [`Stretch`] keeps the sum of those values, so that stretches can be joined without their measurements.
 
-/// What is known of a counter's values from one time to another.
+/// A summary of a counter's values from one time to another.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Stretch {
-    /// The value with the least time; of those with the same time, the one with the smallest offset.
+    /// The value with the earliest time; of values with the same time, the one with the smallest offset.
     pub first: f64,
     /// Its time, milliseconds since the Unix epoch.
     pub first_time: i64,
-    /// The value with the greatest time; of those with the same time, the one with the greatest offset.
+    /// The value with the latest time; of values with the same time, the one with the greatest offset.
     pub last: f64,
     /// Its time.
     pub last_time: i64,
@@ -18,7 +18,7 @@ pub struct Stretch {
     pub reset_sum: f64,
 }
 
-/// What a counter lost between two values: if it fell, it had started again at zero.
+/// The value that a counter fell from, if it restarted between two values; else 0.
 pub(crate) fn lost(before: f64, after: f64) -> f64 {
     if after < before { before } else { 0.0 }
 }
@@ -29,12 +29,12 @@ impl Stretch {
         Stretch { first: value, first_time: time_ms, last: value, last_time: time_ms, reset_sum: 0.0 }
     }
 
-    /// Adds a stretch whose values have greater offsets. Its times may be any.
+    /// Adds a stretch whose values have greater offsets, at any times.
     ///
-    /// Where the times of the two overlap, a fall that only one of them shows counts, and of falls that both show, those
-    /// of the stretch that shows more: growth may come out too small, never too great.
+    /// If the two overlap in time, the restarts of the stretch that shows more of them count: the result may be less
+    /// than the true growth, but is never greater.
     pub fn join(&mut self, other: &Stretch) {
-        // What isn't a number says nothing of a counter.
+        // NaN is no value of a counter.
         let joined = if other.last.is_nan() {
             return;
         } else if self.last.is_nan() {
@@ -69,7 +69,8 @@ impl Stretch {
         }
     }
 
-    /// Growth per second from the last value of an earlier stretch to the last value of this one; none if no time passed.
+    /// Growth per second from the last value of an earlier stretch to the last value of this one. None if no time
+    /// passed.
     pub fn rate_since(&self, before: &Stretch) -> Option<f64> {
         let seconds = self.last_time.saturating_sub(before.last_time) as f64 / 1000.0;
         let grown = (self.last - before.last) + (lost(before.last, self.first) + self.reset_sum);

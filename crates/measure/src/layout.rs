@@ -1,30 +1,32 @@
-//! Where the roll-ups of a topic lie in a store, and what their files hold.
+//! The objects of a topic's roll-ups: their paths and their formats.
 //!
 //! ```text
 //! .measure/TOPIC/start.json                        the first offset that is rolled up; created once
-//! .measure/TOPIC/commit/BEGIN.json                 one commit; its creation is the commit. BEGIN: offset, 20 digits
+//! .measure/TOPIC/commit/BEGIN.json                 one commit; creating it is the commit. BEGIN: offset, 20 digits
 //! .measure/TOPIC/merged/BEGIN-END.json             one commit in place of all those between the two offsets
 //! .measure/TOPIC/series/BEGIN-END-RANDOM.parquet   the commit's new series
 //! .measure/TOPIC/raw/BEGIN-END-RANDOM.parquet      its measurements
 //! .measure/TOPIC/minute/BEGIN-END-RANDOM.parquet   its windows of one minute
 //! .measure/TOPIC/hour/BEGIN-END-RANDOM.parquet     its windows of one hour
-//! .measure/TOPIC/horizon.json                      what is older is no longer kept
+//! .measure/TOPIC/current.json                      the files that count, for other readers of Parquet
+//! .measure/TOPIC/horizon.json                      times before which files are no longer kept
 //! ```
 //!
-//! A topic's name never begins with a dot, and brokers leave what does alone: so this lies in the same directory or
-//! below the same prefix as the topics, and is never taken for one. A file that no commit names does not exist. Files
-//! made for a merged commit have `merged-` before RANDOM. Objects in `commit` are never deleted, merged or not: so nobody
-//! who was asleep can make one a second time.
+//! Names of topics never start with a dot, and brokers ignore names that do. The roll-ups can therefore share a
+//! directory or prefix with the topics. Only files that a commit names count. Files of a merged commit have `merged-`
+//! before RANDOM. Objects in `commit` are not deleted, even if they are merged, so that a process that was suspended
+//! can't create one a second time; only starting over deletes them, and then commits of the earlier epoch don't count.
 //!
-//! A window's row is what one commit's measurements add to it: readers put the rows of one series and window together,
-//! in the order of the commits' offsets (see [`crate::Aggregate`]). Then it does not matter where commits end.
+//! A window's row holds what one commit's measurements add to it. Readers combine the rows of a series and window in
+//! the order of the commits' offsets (see [`crate::Aggregate`]), so that the result doesn't depend on where commits
+//! end.
 
 use arrow_schema::{DataType, Field, Fields, Schema, TimeUnit};
 use object_store::path::Path;
 use serde::{Deserialize, Serialize};
 use std::sync::{Arc, LazyLock};
 
-/// Version of [`Commit`] and of the files it names. Readers refuse greater ones.
+/// Version of [`Commit`] and of the files it names. Readers refuse greater versions.
 pub const LAYOUT_VERSION: u32 = 1;
 
 /// A resolution in which measurements are kept.
@@ -39,10 +41,10 @@ pub enum Tier {
 }
 
 impl Tier {
-    /// All of them, the finest first.
+    /// All tiers, the finest first.
     pub const ALL: [Tier; 3] = [Tier::Raw, Tier::Minute, Tier::Hour];
 
-    /// What its folder is called.
+    /// Name of its folder.
     pub const fn name(self) -> &'static str {
         match self {
             Tier::Raw => "raw",
@@ -68,12 +70,12 @@ pub struct Layout {
 }
 
 impl Layout {
-    /// The topic's paths in a store whose topics lie below `prefix`, which is empty for a directory.
+    /// The topic's paths in a store whose topics are below `prefix`, which is empty for a directory.
     pub fn new(prefix: &Path, topic: &str) -> Layout {
         Layout { root: prefix.clone().join(".measure").join(topic) }
     }
 
-    /// The folder of everything.
+    /// The folder of all roll-ups of the topic.
     pub fn root(&self) -> &Path {
         &self.root
     }
@@ -98,17 +100,17 @@ impl Layout {
         self.merged_commits().join(format!("{first_offset:020}-{end_offset:020}.json"))
     }
 
-    /// Where it is written which offset is the first.
+    /// The [`StartMark`].
     pub fn start(&self) -> Path {
         self.root.clone().join("start.json")
     }
 
-    /// The list of the files that count, see [`Current`].
+    /// The list of [`Current`] files.
     pub fn current(&self) -> Path {
         self.root.clone().join("current.json")
     }
 
-    /// Where it is written what is too old to be kept.
+    /// The [`Horizon`].
     pub fn horizon(&self) -> Path {
         self.root.clone().join("horizon.json")
     }
@@ -129,10 +131,10 @@ impl Layout {
     }
 }
 
-/// Says which offset of the topic is the first that is rolled up.
+/// The first offset of the topic that is rolled up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StartMark {
-    /// [`LAYOUT_VERSION`] of who wrote it.
+    /// [`LAYOUT_VERSION`] of the writer.
     pub version: u32,
     /// The offset.
     #[serde(rename = "offset_begin")]
@@ -150,7 +152,7 @@ fn is_zero(number: &u32) -> bool {
 /// Times before which files are no longer part of the roll-ups, milliseconds since the Unix epoch.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Horizon {
-    /// For measurements; none keeps all.
+    /// For measurements; none keeps all of them.
     #[serde(default)]
     pub raw_ms: Option<i64>,
     /// For windows of one minute.
@@ -162,7 +164,7 @@ pub struct Horizon {
 }
 
 impl Horizon {
-    /// The tier's.
+    /// The horizon of a tier.
     pub fn of(&self, tier: Tier) -> Option<i64> {
         match tier {
             Tier::Raw => self.raw_ms,
@@ -172,39 +174,39 @@ impl Horizon {
     }
 }
 
-/// One step of the roll-up: what the topic's records from one offset to another have become.
+/// A commit: the files made from the topic's records from one offset to another.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Commit {
-    /// [`LAYOUT_VERSION`] of who wrote it.
+    /// [`LAYOUT_VERSION`] of the writer.
     pub version: u32,
-    /// That of the [`StartMark`].
+    /// The epoch of the [`StartMark`].
     #[serde(default, skip_serializing_if = "is_zero")]
     pub epoch: u32,
     /// Offset of the first record in it.
     #[serde(rename = "offset_begin")]
     pub first_offset: u64,
-    /// Offset behind the last record in it, where the next commit begins.
+    /// Offset after the last record in it, where the next commit begins.
     #[serde(rename = "offset_end")]
     pub end_offset: u64,
-    /// Place of the commit's first step among all that were ever made, from 0.
+    /// Sequence number of its first commit, from 0. A commit that replaces others covers a range.
     pub sequence_begin: u64,
-    /// Place of the next commit: more than one further if this replaces a run of commits.
+    /// Sequence number of the next commit.
     pub sequence_end: u64,
     /// Id of the first series that is new in it.
     pub series_begin: u32,
-    /// Id behind the last series that is new in it, where the next commit's begin.
+    /// Id after the last series that is new in it, where those of the next commit begin.
     pub series_end: u32,
     /// Its files.
     pub files: Files,
-    /// What became of its records.
+    /// Number of its records by outcome.
     pub counts: Counts,
 }
 
-/// The files that hold the roll-ups of a topic at one moment, for other readers of Parquet: all the files that count, and
-/// no others.
+/// The files that hold the roll-ups of a topic at one moment, for other readers of Parquet: all the files that count,
+/// and no others.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Current {
-    /// [`LAYOUT_VERSION`] of who wrote it.
+    /// [`LAYOUT_VERSION`] of the writer.
     pub version: u32,
     /// The topic's first offset that is rolled up.
     pub first_offset: u64,
@@ -215,7 +217,7 @@ pub struct Current {
     pub files: Files,
 }
 
-/// The files of a commit. A list is empty where there is nothing to hold; a commit that replaces others may have many.
+/// The files of a commit, or of all commits. A list may be empty, and may have several files.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Files {
     /// New series: see [`series_schema`].
@@ -238,7 +240,7 @@ impl Files {
         }
     }
 
-    /// A tier's files, to be changed.
+    /// A tier's files, mutable.
     pub fn tier_mut(&mut self, tier: Tier) -> &mut Vec<DataFile> {
         match tier {
             Tier::Raw => &mut self.raw,
@@ -253,29 +255,29 @@ impl Files {
 pub struct DataFile {
     /// Its path below the topic's folder, such as `raw/BEGIN-END-RANDOM.parquet`.
     pub path: String,
-    /// Its length.
+    /// Its length in bytes.
     pub bytes: u64,
     /// Number of its rows.
     pub rows: u64,
-    /// Earliest time in it, milliseconds since the Unix epoch: of measurements, or where windows begin. Absent in files
-    /// of series.
+    /// Earliest time of its measurements, or start of its first window, in milliseconds since the Unix epoch. Absent in
+    /// files of series.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub time_min: Option<i64>,
-    /// Latest time in it, as `time_min`.
+    /// Latest time of its measurements, or start of its last window.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub time_max: Option<i64>,
 }
 
-/// What became of records.
+/// Numbers of records by outcome.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counts {
-    /// Measurements that are in the files.
+    /// Measurements in the files.
     pub decoded: u64,
-    /// Measurements left out because there was no room for another series.
+    /// Measurements left out because there was no room for their series.
     pub dropped: u64,
-    /// Records that are no measurements.
+    /// Records that are not measurements.
     pub bad: u64,
-    /// Records that the topic no longer had when their turn came.
+    /// Records deleted from the topic before they were read.
     #[serde(default)]
     pub missing: u64,
 }
@@ -332,25 +334,25 @@ pub fn raw_schema() -> Arc<Schema> {
     SCHEMA.clone()
 }
 
-/// Columns that every file of windows has; those after them came later.
+/// Number of columns that every file of windows has. Later versions added the others.
 pub const WINDOW_COLUMNS_MIN: usize = 10;
 
 /// Columns of a file of windows, sorted by `series`, then `window`; one row each.
 ///
 /// - `series` UInt32;
 /// - `window` Timestamp in milliseconds, UTC: where the window begins, a multiple of its length;
-/// - `count` UInt64, at least 1: all values, NaN too;
+/// - `count` UInt64, at least 1: all values, including NaN;
 /// - `sum` Float64: the sum of all values, rounded once; NaN if one of them is;
-/// - `sum_rest` Binary, null if `sum` is exact: what rounding took, see [`crate::ExactSum`];
+/// - `sum_rest` Binary, null if `sum` is exact: the rounding error, see [`crate::ExactSum`];
 /// - `min`, `max` Float64: of the values that are not NaN; NaN if all are;
-/// - `last` Float64: the value with the greatest time, of those with the same time the one with the greatest offset;
+/// - `last` Float64: the value with the latest time, of values with the same time the one with the greatest offset;
 /// - `last_time` Timestamp in milliseconds, UTC: the time of `last`;
 /// - `sketch` Binary, null if no value differs from `min`: see [`crate::Sketch`].
 ///
-/// Files of earlier versions end here, and their readers ignore what follows:
+/// Files of earlier versions end here, and earlier versions ignore the following columns:
 ///
-/// - `first` Float64, null if `count` is 1: the value with the least time, of those with the same time the one with the
-///   smallest offset; NaN only if all are;
+/// - `first` Float64, null if `count` is 1: the value with the earliest time, of values with the same time the one with
+///   the smallest offset, leaving out NaN; NaN if all are;
 /// - `first_time` Timestamp in milliseconds, UTC, null if `count` is 1: the time of `first`;
 /// - `reset_sum` Float64, null if no value is less than the one before it: the sum of the values that a counter fell
 ///   from, see [`crate::Stretch`].

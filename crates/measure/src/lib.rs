@@ -1,7 +1,7 @@
-//! A topic of measurements becomes roll-ups in Parquet, and answers to queries.
+//! Rolls up a topic of measurements into Parquet files, and queries them.
 //!
-//! `rollup` writes, `query` reads; neither sees the other. What they share is the layout of the files, the store they
-//! lie in, and what a window's row means.
+//! `rollup` writes and `query` reads; neither uses the other. They share the layout of the files, the store, and the
+//! aggregates of windows.
 
 mod aggregate;
 mod counter;

@@ -1,8 +1,8 @@
-//! How many values lie where: quantiles with a relative error of 1 %, however many sketches are put together.
+//! A sketch of a distribution: quantiles with a relative error of 1 %, regardless of how many sketches are merged.
 //!
-//! This is a DDSketch (Masson, Rim, Lee, "DDSketch", 2019): its bins, and which value belongs to which, are those of
-//! `sketches-ddsketch`. Only bins that have a value are kept, since most windows hold few; none are ever joined, so
-//! that the order in which sketches are merged does not show.
+//! This is a DDSketch (Masson, Rim, Lee, "DDSketch", 2019) with the bins of `sketches-ddsketch`. Only bins with values
+//! are stored, because windows usually have few. Bins are never collapsed, so that the result doesn't depend on the
+//! order of merges.
 //!
 //! ```text
 //! version  1 byte, 1
@@ -19,26 +19,26 @@
 use sketches_ddsketch::Config;
 use std::sync::LazyLock;
 
-/// How far an answer may be from the value it stands for, as a part of that value.
+/// Maximum relative error of a quantile.
 pub const RELATIVE_ERROR: f64 = 0.01;
 
 const VERSION: u8 = 1;
-/// Greater than the size of any key: they lie between -35,415 and 35,487.
+/// Greater than the absolute value of any key: keys are between -35,415 and 35,487.
 const KEY_OFFSET: i32 = 40_000;
 const BIN_OF_INFINITY: i32 = 80_000;
 
-/// Bins are never joined here, so their limit does not matter.
+/// Bins are never collapsed here, so their limit doesn't matter.
 static MAPPING: LazyLock<Config> = LazyLock::new(|| Config::new(RELATIVE_ERROR, 2048, f64::MIN_POSITIVE));
 
-/// The values of a window, as far as quantiles need them.
+/// The distribution of a window's values.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Sketch {
-    /// Bins and how many values they hold, at least one each; in the order of the bins.
+    /// Bins and their numbers of values, at least 1 each, in the order of the bins.
     bins: Vec<(i32, u64)>,
 }
 
 impl Sketch {
-    /// A sketch of nothing.
+    /// An empty sketch.
     pub fn new() -> Sketch {
         Sketch::default()
     }
@@ -48,7 +48,7 @@ impl Sketch {
         self.bins.iter().fold(0, |sum, (_, count)| sum.saturating_add(*count))
     }
 
-    /// Adds a value so many times. NaN is left out.
+    /// Adds a value `count` times. Ignores NaN.
     pub fn add(&mut self, value: f64, count: u64) {
         if count > 0
             && let Some(bin) = bin_of(value)
@@ -57,7 +57,7 @@ impl Sketch {
         }
     }
 
-    /// Adds what another sketch holds.
+    /// Adds the values of another sketch.
     pub fn merge(&mut self, other: &Sketch) {
         let mut merged = Vec::with_capacity(self.bins.len() + other.bins.len());
         let (mut ours, mut theirs) = (self.bins.iter().copied().peekable(), other.bins.iter().copied().peekable());
@@ -90,7 +90,7 @@ impl Sketch {
         self.bins.last().map(|&(bin, _)| value_of(bin))
     }
 
-    /// The bytes of a sketch, read back. None if they are not a sketch's.
+    /// Parses the bytes of a sketch. None if they are invalid.
     pub fn from_bytes(bytes: &[u8]) -> Option<Sketch> {
         let (&version, mut rest) = bytes.split_first()?;
         if version != VERSION {
@@ -118,7 +118,7 @@ impl Sketch {
         Some(Sketch { bins })
     }
 
-    /// Puts its bytes behind `bytes`.
+    /// Appends its bytes to `bytes`.
     pub fn to_bytes(&self, bytes: &mut Vec<u8>) {
         let mut writer = SketchWriter::new(bytes);
         self.bins.iter().for_each(|&(bin, count)| writer.bin(bin, count));
@@ -146,13 +146,13 @@ fn value_of(bin: i32) -> f64 {
     let size = match bin.abs() {
         0 => 0.0,
         BIN_OF_INFINITY => f64::INFINITY,
-        // The greatest bin reaches beyond the greatest number.
+        // The greatest bin extends beyond the greatest number.
         number => MAPPING.value(number - KEY_OFFSET).min(f64::MAX),
     };
     if bin < 0 { -size } else { size }
 }
 
-/// Puts a sketch's bytes behind others, bin by bin.
+/// Appends a sketch's bytes to others, bin by bin.
 pub(crate) struct SketchWriter<'a> {
     bytes: &'a mut Vec<u8>,
     before: Option<i32>,

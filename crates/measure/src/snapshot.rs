@@ -1,4 +1,4 @@
-//! Which commits make up a topic's roll-ups at one moment.
+//! The commits that make up a topic's roll-ups at one moment.
 
 use crate::MeasureError;
 use crate::layout::{Commit, Counts, Current, DataFile, Files, Horizon, LAYOUT_VERSION, Layout, StartMark, Tier};
@@ -8,27 +8,27 @@ use object_store::path::Path;
 use serde::de::DeserializeOwned;
 use std::collections::BTreeMap;
 
-/// Commits read at once.
+/// Number of commits read concurrently.
 const READS_AT_ONCE: usize = 16;
 
-/// The commits of a topic, one after the other without a gap: what readers see.
+/// The commits of a topic, without gaps.
 ///
-/// A file of it may be gone when it is read, because it was replaced or grew too old meanwhile: then load another
-/// snapshot and begin anew.
+/// A file may be deleted before it is read, because it was replaced or expired. Then load a new snapshot and start
+/// over.
 #[derive(Debug, Clone, Default)]
 pub struct Snapshot {
-    /// The first offset that is rolled up; none if nothing was begun.
+    /// The first offset that is rolled up; none before the first run.
     pub start: Option<u64>,
-    /// That of the [`StartMark`]; commits of another one are left out.
+    /// The epoch of the [`StartMark`]; commits of other epochs are left out.
     pub epoch: u32,
-    /// In the order of their offsets, each beginning where the one before ends.
+    /// In the order of their offsets; each begins where the previous one ends.
     pub commits: Vec<Commit>,
-    /// What is too old to be part of it.
+    /// Times before which files don't count.
     pub horizon: Horizon,
 }
 
 impl Snapshot {
-    /// Reads which commits there are.
+    /// Reads the commits.
     pub async fn load(storage: &Storage, layout: &Layout) -> Result<Snapshot, MeasureError> {
         let Some(start) = read_json::<StartMark>(storage, layout, &layout.start()).await? else {
             return Ok(Snapshot::default());
@@ -38,13 +38,13 @@ impl Snapshot {
         let mut commits =
             read_commits(storage, layout, merged_runs(storage, layout, start.first_offset).await?).await?;
         commits.retain(|commit| commit.epoch == start.epoch);
-        // The commits that were replaced are there for ever, so that nobody can make them twice; they are not read.
+        // Commits that were replaced are kept, so that nobody can create them again, but not read.
         let merged_end = commits.last().map_or(start.first_offset, |last| last.end_offset);
         let before = merged_end.checked_sub(1).map(|offset| layout.commit(offset));
         let listed = storage.list(&layout.commits(), before.as_ref()).await?;
         let mut offset = merged_end;
         for commit in read_commits(storage, layout, listed).await? {
-            // One that begins elsewhere was made by a process that had been overtaken.
+            // A commit that begins elsewhere is from a process that another one had overtaken.
             if commit.first_offset == offset && commit.end_offset > offset && commit.epoch == start.epoch {
                 offset = commit.end_offset;
                 commits.push(commit);
@@ -53,19 +53,19 @@ impl Snapshot {
         Ok(Snapshot { start: Some(start.first_offset), epoch: start.epoch, commits, horizon })
     }
 
-    /// Where the next commit begins; none if nothing was begun.
+    /// Where the next commit begins; none before the first run.
     pub fn end_offset(&self) -> Option<u64> {
         self.commits.last().map(|last| last.end_offset).or(self.start)
     }
 
-    /// What became of all records.
+    /// Numbers of all records by outcome.
     pub fn counts(&self) -> Counts {
         let mut counts = Counts::default();
         self.commits.iter().for_each(|commit| counts += commit.counts);
         counts
     }
 
-    /// The files that count now; none if nothing was committed.
+    /// The files that count; none if nothing was committed.
     pub fn current(&self) -> Option<Current> {
         let (first_offset, end_offset) = (self.start?, self.commits.last()?.end_offset);
         let mut files = Files { series: self.series().cloned().collect(), ..Files::default() };
@@ -75,7 +75,7 @@ impl Snapshot {
         Some(Current { version: LAYOUT_VERSION, first_offset, end_offset, files })
     }
 
-    /// The first id that no series has.
+    /// The first free series id.
     pub fn series_end(&self) -> u32 {
         self.commits.last().map_or(0, |last| last.series_end)
     }
@@ -85,16 +85,16 @@ impl Snapshot {
         self.commits.iter().flat_map(|commit| &commit.files.series)
     }
 
-    /// A tier's files that are not too old, in the order of their offsets.
+    /// A tier's files that have not expired, in the order of their offsets.
     pub fn kept(&self, tier: Tier) -> impl Iterator<Item = &DataFile> {
         let horizon = self.horizon.of(tier).unwrap_or(i64::MIN);
         let files = self.commits.iter().flat_map(move |commit| commit.files.tier(tier));
         files.filter(move |file| file.time_max.unwrap_or(i64::MAX) >= horizon)
     }
 
-    /// Those of them that may hold times from `from_ms` to before `to_ms`.
+    /// Those of them that may contain times from `from_ms` to before `to_ms`.
     pub fn files(&self, tier: Tier, from_ms: i64, to_ms: i64) -> impl Iterator<Item = &DataFile> {
-        // A window that begins before may reach into the time asked for.
+        // A window that begins before the range may extend into it.
         let from_ms = from_ms.saturating_sub(tier.window_ms().map_or(0, |length| length - 1));
         self.kept(tier).filter(move |file| {
             file.time_max.unwrap_or(i64::MAX) >= from_ms && file.time_min.unwrap_or(i64::MIN) < to_ms
@@ -102,7 +102,7 @@ impl Snapshot {
     }
 }
 
-/// The commits that stand for others, from the first offset on, the longest of those that begin at one.
+/// The merged commits from the first offset on; of those that begin at the same offset, the longest.
 async fn merged_runs(storage: &Storage, layout: &Layout, start: u64) -> Result<Vec<Path>, MeasureError> {
     let mut longest: BTreeMap<u64, (u64, Path)> = BTreeMap::new();
     for path in storage.list(&layout.merged_commits(), None).await? {
@@ -130,11 +130,11 @@ async fn merged_runs(storage: &Storage, layout: &Layout, start: u64) -> Result<V
 async fn read_commits(storage: &Storage, layout: &Layout, paths: Vec<Path>) -> Result<Vec<Commit>, MeasureError> {
     let json = paths.into_iter().filter(|path| path.as_ref().ends_with(".json"));
     let reads = json.map(|path| async move {
-        // One that was listed and is gone was replaced by a longer one: only what replaces is ever deleted.
+        // A merged commit that was listed and doesn't exist was replaced by a longer one; others are never deleted.
         let commit: Option<Commit> = read_json(storage, layout, &path).await?;
         let commit = commit.ok_or_else(|| MeasureError::Store {
             kind: rawline_client::Kind::TryAgain,
-            reason: format!("{path} was replaced while it was read; try again"),
+            reason: format!("{path} was replaced while it was read; retry"),
         })?;
         check_version(&path, commit.version)?;
         Ok(commit)
@@ -152,7 +152,7 @@ async fn read_json<T: DeserializeOwned>(
     struct Version {
         version: u32,
     }
-    // First, since what a newer one wrote may have another form.
+    // First, because a newer version may have another format.
     if let Ok(Version { version }) = serde_json::from_slice(&bytes) {
         check_version(path, version)?;
     }

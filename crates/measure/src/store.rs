@@ -1,4 +1,4 @@
-//! Opens the store that a user names, a directory or a bucket, and says what its failures mean.
+//! The store of roll-ups: a directory or a bucket.
 
 use crate::MeasureError;
 use futures_util::StreamExt;
@@ -10,23 +10,23 @@ use rawline_client::Kind;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Where roll-ups lie: the same place as the broker's topics.
+/// The store of roll-ups, the same as the broker's.
 #[derive(Debug, Clone)]
 pub struct Storage {
     /// The directory or bucket.
     pub store: Arc<dyn ObjectStore>,
-    /// What lies before all paths in it; empty for a directory.
+    /// Prefix of all paths; empty for a directory.
     pub prefix: Path,
 }
 
 impl Storage {
-    /// Opens `DIR` or `s3://BUCKET/PREFIX`. A directory is created if it is not there; the broker that has it may
-    /// run. `variables` are those of the process: the usual `AWS_…` are used for a bucket.
+    /// Opens `DIR` or `s3://BUCKET/PREFIX`. Creates a directory if it doesn't exist; its broker may be running.
+    /// `variables` are the process' environment; a bucket uses the usual `AWS_…`.
     pub fn open(place: &str, variables: &[(String, String)]) -> Result<Storage, MeasureError> {
         if let Some(rest) = place.strip_prefix("s3://") {
             let (bucket, prefix) = rest.split_once('/').unwrap_or((rest, ""));
             let wrong = || MeasureError::Config {
-                reason: format!("{place:?} is no place in S3; write it as s3://BUCKET/PREFIX or s3://BUCKET"),
+                reason: format!("{place:?} is not an S3 location; use s3://BUCKET/PREFIX or s3://BUCKET"),
             };
             let prefix = Path::parse(prefix.trim_end_matches('/')).map_err(|_| wrong())?;
             if bucket.is_empty() {
@@ -36,24 +36,24 @@ impl Storage {
         }
         if place == "memory:" || place.contains("://") {
             return Err(MeasureError::Config {
-                reason: format!("{place} can't hold roll-ups; give a directory or s3://BUCKET/PREFIX"),
+                reason: format!("{place} can't store roll-ups; use a directory or s3://BUCKET/PREFIX"),
             });
         }
         let failed = |reason: String| MeasureError::Store {
             kind: Kind::TellHuman,
-            reason: format!("can't use the directory {place}: {reason}; see to its permissions, or name another"),
+            reason: format!("cannot use the directory {place}: {reason}; check its permissions, or use another one"),
         };
         std::fs::create_dir_all(place).map_err(|error| failed(error.to_string()))?;
         let files = LocalFileSystem::new_with_prefix(place).map_err(|error| failed(error.to_string()))?;
         Ok(Storage { store: Arc::new(files.with_fsync(true)), prefix: Path::default() })
     }
 
-    /// A store that is open already, such as one in memory.
+    /// Uses an open store, such as one in memory.
     pub fn new(store: Arc<dyn ObjectStore>, prefix: Path) -> Storage {
         Storage { store, prefix }
     }
 
-    /// An object's bytes; none if there is no such object.
+    /// An object's bytes; none if it doesn't exist.
     pub(crate) async fn get(&self, path: &Path) -> Result<Option<bytes::Bytes>, MeasureError> {
         let got = async { self.store.get(path).await?.bytes().await };
         match got.await {
@@ -63,12 +63,12 @@ impl Storage {
         }
     }
 
-    /// Stores an object in place of what was there.
+    /// Creates or replaces an object.
     pub(crate) async fn put(&self, path: &Path, bytes: PutPayload) -> Result<(), MeasureError> {
         self.store.put(path, bytes).await.map(|_| ()).map_err(|error| failed("write", path, &error))
     }
 
-    /// Stores an object if there is none; false if there is one, which is not these bytes.
+    /// Creates an object. Returns false if it exists with other bytes.
     pub(crate) async fn create(&self, path: &Path, bytes: Vec<u8>) -> Result<bool, MeasureError> {
         let mut tries_left = 5;
         loop {
@@ -77,8 +77,7 @@ impl Storage {
                 Ok(_) => return Ok(true),
                 Err(error) => error,
             };
-            // A try that failed may have stored it all the same; so may one before it, of which the store says that
-            // the object exists.
+            // A failed attempt may have stored the object; the next attempt then reports that it exists.
             if let Some(found) = self.get(path).await? {
                 return Ok(found == bytes);
             }
@@ -90,7 +89,7 @@ impl Storage {
         }
     }
 
-    /// Deletes objects; those that are gone already do not matter.
+    /// Deletes objects. Ignores those that don't exist.
     pub(crate) async fn delete(&self, paths: Vec<Path>) -> Result<(), MeasureError> {
         let mut deleted = self.store.delete_stream(futures_util::stream::iter(paths).map(Ok).boxed());
         while let Some(result) = deleted.next().await {
@@ -102,7 +101,7 @@ impl Storage {
         Ok(())
     }
 
-    /// The paths in a folder, in order, from behind `after` on.
+    /// The paths in a folder after `after`, in order.
     pub(crate) async fn list(&self, folder: &Path, after: Option<&Path>) -> Result<Vec<Path>, MeasureError> {
         let mut listed = match after {
             Some(after) => self.store.list_with_offset(Some(folder), after),
@@ -118,7 +117,7 @@ impl Storage {
 }
 
 fn open_bucket(bucket: &str, variables: &[(String, String)]) -> Result<impl ObjectStore + use<>, MeasureError> {
-    // Fails where the process has chosen one already, which is as good.
+    // Fails if the process has installed one already, which is fine.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let variable = |name: &str| {
         let found = variables.iter().find(|(other, value)| other == name && !value.is_empty());
@@ -149,29 +148,29 @@ fn open_bucket(bucket: &str, variables: &[(String, String)]) -> Result<impl Obje
         .build()
         .map_err(|error| MeasureError::Config {
             reason: format!(
-                "can't use s3://{bucket}: {error}; see to the variables AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, \
+                "cannot use s3://{bucket}: {error}; check the variables AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, \
                  AWS_REGION and AWS_ENDPOINT_URL"
             ),
         })
 }
 
-/// How long one request to a bucket may take, tries included: a file of a commit has some tens of MB.
+/// Timeout of one request to a bucket, including retries: a file of a commit has tens of MB.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(60);
 
 fn is_passing(error: &object_store::Error) -> bool {
     matches!(error, object_store::Error::AlreadyExists { .. } | object_store::Error::Generic { .. })
 }
 
-/// Puts a store's failure into words.
+/// Converts a failure of the store.
 pub(crate) fn failed(verb: &str, path: &Path, error: &object_store::Error) -> MeasureError {
     use object_store::Error as E;
     let (kind, advice) = match error {
-        E::NotFound { .. } => (Kind::TryAgain, "another process may have put newer files in its place: try again"),
+        E::NotFound { .. } => (Kind::TryAgain, "another process may have replaced it: retry"),
         E::PermissionDenied { .. } | E::Unauthenticated { .. } => {
-            (Kind::TellHuman, "access is denied: see to the permissions or the key")
+            (Kind::TellHuman, "access is denied: check the permissions or the key")
         }
-        E::Generic { .. } => (Kind::Wait, "see to the store and the network or disk, then start again"),
-        _ => (Kind::TellHuman, "see to the store"),
+        E::Generic { .. } => (Kind::Wait, "check the store and the network or disk, then start again"),
+        _ => (Kind::TellHuman, "check the store"),
     };
-    MeasureError::Store { kind, reason: format!("can't {verb} {path}: {error}; {advice}") }
+    MeasureError::Store { kind, reason: format!("cannot {verb} {path}: {error}; {advice}") }
 }

@@ -1,21 +1,20 @@
-//! A sum of floating-point numbers that loses nothing, so that it does not depend on the order they come in.
+//! An exact sum of floating-point numbers, independent of their order.
 //!
-//! The exact sum is held as a few numbers that do not overlap (Shewchuk, "Adaptive Precision Floating-Point
-//! Arithmetic", 1997); sums of ordinary measurements need one or two. It is stored as the sum rounded to a `f64` and,
-//! where that is not exact, what is left, rounded again, and so on: 8 bytes each, little-endian.
+//! The exact sum is held as a few non-overlapping numbers (Shewchuk, "Adaptive Precision Floating-Point
+//! Arithmetic", 1997); sums of ordinary measurements need one or two. It is stored as the sum rounded to an `f64`,
+//! followed, if that is inexact, by the rest, rounded again, and so on: 8 bytes each, little-endian.
 
 use smallvec::SmallVec;
 
 /// Numbers of this size count as infinite: 2^53 smaller ones can be added without overflow.
 const TOO_LARGE: f64 = 9.979_201_547_673_6e291; // 2^970
 
-/// An exact sum of `f64`s. NaN and infinities are summed as IEEE 754 has it; so are numbers of 10^292 and more, which
-/// count as infinite.
+/// An exact sum of `f64`s. NaN and infinities follow IEEE 754. Numbers of 10^292 and more count as infinite.
 #[derive(Debug, Clone, Default)]
 pub struct ExactSum {
-    /// Of increasing size, not overlapping, none of them zero.
+    /// In increasing order of magnitude, non-overlapping, none of them zero.
     parts: SmallVec<[f64; 2]>,
-    /// Sum of what is not finite; zero if all is.
+    /// Sum of the values that are not finite; 0 if all are.
     special: f64,
 }
 
@@ -63,7 +62,7 @@ impl ExactSum {
     /// The sum, rounded once, to the nearest.
     pub fn value(&self) -> f64 {
         if self.special != 0.0 {
-            // One NaN as good as another: which one came first must not show.
+            // Always the same NaN, since which one came first depends on the order.
             return if self.special.is_nan() { f64::NAN } else { self.special };
         }
         let mut parts = self.parts.iter().rev().copied();
@@ -72,7 +71,7 @@ impl ExactSum {
             let (sum, error) = two_sum(high, part);
             high = sum;
             if error != 0.0 {
-                // Half way between two numbers, what is left decides.
+                // Half way between two numbers, the rest decides.
                 if let Some(next) = parts.next()
                     && (error < 0.0) == (next < 0.0)
                 {
@@ -88,7 +87,7 @@ impl ExactSum {
         high
     }
 
-    /// What [`ExactSum::value`] leaves out is put behind `rest`, in the form it is stored in; nothing if it is exact.
+    /// Appends the stored form of what [`ExactSum::value`] rounds off to `rest`; nothing if the value is exact.
     pub fn rest_into(&self, rest: &mut Vec<u8>) {
         if self.special != 0.0 {
             return;
@@ -104,7 +103,7 @@ impl ExactSum {
     }
 }
 
-/// The rounded sum, and what rounding took.
+/// The rounded sum and the rounding error.
 #[inline]
 fn two_sum(a: f64, b: f64) -> (f64, f64) {
     let sum = a + b;

@@ -1,4 +1,4 @@
-//! Times and lengths of time as a person writes them, and as a person reads them.
+//! Parses and formats times and durations in human-readable forms.
 
 use jiff::Timestamp;
 use jiff::civil::{Date, DateTime};
@@ -9,7 +9,7 @@ const MINUTE_MS: i64 = 60 * SECOND_MS;
 const HOUR_MS: i64 = 60 * MINUTE_MS;
 const DAY_MS: i64 = 24 * HOUR_MS;
 
-/// The units of a length of time, the longest first, as PromQL has them: a day is 24 hours, a year 365 days.
+/// The units of a duration, the longest first, as in PromQL: a day is 24 hours, a year 365 days.
 const UNITS: [(&str, i64); 7] = [
     ("y", 365 * DAY_MS),
     ("w", 7 * DAY_MS),
@@ -20,30 +20,30 @@ const UNITS: [(&str, i64); 7] = [
     ("ms", 1),
 ];
 
-/// Up to here a number without a unit is seconds (the year 5138), from here on milliseconds (March 1973).
+/// Below this, a number without a unit is seconds (until the year 5138); from here on, milliseconds (since March 1973).
 const UNIX_SECONDS_END: i64 = 100_000_000_000;
 
-/// Why a text is no time.
+/// Why a text is not a time or a duration.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum TimeError {
-    /// It has none of the forms.
+    /// It has none of the forms of a time.
     #[error(
-        "{0:?} is no time; give one such as 2014-04-10, 2014-04-10T12:30:00Z, 1397132220 (unix seconds or milliseconds), \
+        "{0:?} is not a time; use 2014-04-10, 2014-04-10T12:30:00Z, 1397132220 (Unix seconds or milliseconds), \
          -1h, or now"
     )]
     NotTime(String),
-    /// It is no number and unit.
-    #[error("{0:?} is no length of time; give one such as 30s, 5m, 1h, 1d or 1h30m")]
+    /// It is not a number with a unit.
+    #[error("{0:?} is not a duration; use a number with a unit, such as 30s, 5m, 1h, 1d or 1h30m")]
     NotLength(String),
-    /// The calendar ends before it.
+    /// It is outside of the calendar.
     #[error("{0:?} is too far from now")]
     OutOfRange(String),
 }
 
-/// Reads a time, in milliseconds since 1970 in UTC.
+/// Parses a time; returns milliseconds since 1970 in UTC.
 ///
-/// It may be RFC 3339, a date or a date with a time (both in UTC), unix seconds or milliseconds, `now`, or a distance from
-/// `now_ms`: `-1h`, `now-1h`, `now+5m`.
+/// The forms are RFC 3339, a date or a date with a time (both in UTC), Unix seconds or milliseconds, `now`, or relative
+/// to `now_ms`: `-1h`, `now-1h`, `now+5m`.
 pub fn parse_time(text: &str, now_ms: i64) -> Result<i64, TimeError> {
     let text = text.trim();
     let out_of_range = || TimeError::OutOfRange(text.to_owned());
@@ -75,8 +75,8 @@ fn in_calendar(ms: i64) -> bool {
     Timestamp::from_millisecond(ms).is_ok()
 }
 
-/// Reads a length of time, in milliseconds, at least 1: `30s`, `5m`, `1h30m`. The units are [`UNITS`], each at most once
-/// and the longest first.
+/// Parses a duration; returns milliseconds, at least 1: `30s`, `5m`, `1h30m`. Each unit may occur once, the longest
+/// first.
 pub fn parse_length(text: &str) -> Result<i64, TimeError> {
     let text = text.trim();
     let wrong = || TimeError::NotLength(text.to_owned());
@@ -99,12 +99,12 @@ pub fn parse_length(text: &str) -> Result<i64, TimeError> {
     if total_ms > 0 { Ok(total_ms) } else { Err(wrong()) }
 }
 
-/// A length of time in the form that [`parse_length`] reads, in the fewest units: `90m` is `1h30m`.
+/// Formats a duration as [`parse_length`] reads it, in the fewest units: `90m` is `1h30m`.
 pub fn format_length(length_ms: i64) -> String {
     let mut rest = length_ms.max(0);
     let mut text = String::new();
     for (name, unit_ms) in UNITS {
-        // 90d says more than 12w6d, and a year is no round number of days to anyone.
+        // 90d is clearer than 12w6d, and few people know how many days a year has here.
         let skipped = matches!(name, "y" | "w") && rest % unit_ms != 0;
         if rest >= unit_ms && !skipped {
             text += &format!("{}{name}", rest / unit_ms);
@@ -114,13 +114,13 @@ pub fn format_length(length_ms: i64) -> String {
     if text.is_empty() { "0s".to_owned() } else { text }
 }
 
-/// A time as RFC 3339 in UTC, with as many digits as it needs.
+/// Formats a time as RFC 3339 in UTC, with as many digits as needed.
 pub fn format_time(ms: i64) -> String {
-    // What no calendar has is told as the number that it is.
+    // Times outside of the calendar are shown as numbers.
     Timestamp::from_millisecond(ms).map_or_else(|_| ms.to_string(), |time| time.to_string())
 }
 
-/// A time for a table: `2014-04-10 12:30`, with seconds or milliseconds only if `step_ms` needs them.
+/// Formats a time for a table: `2014-04-10 12:30`, with seconds or milliseconds only if `step_ms` needs them.
 pub fn format_time_short(ms: i64, step_ms: i64) -> String {
     let pattern = match step_ms {
         step if step % DAY_MS == 0 && ms % DAY_MS == 0 => "%Y-%m-%d",
@@ -131,7 +131,7 @@ pub fn format_time_short(ms: i64, step_ms: i64) -> String {
     format_time_as(ms, pattern)
 }
 
-/// A time in UTC by a pattern of `strftime`.
+/// Formats a time in UTC by a pattern of `strftime`.
 pub(crate) fn format_time_as(ms: i64, pattern: &str) -> String {
     match Timestamp::from_millisecond(ms) {
         Ok(time) => Offset::UTC.to_datetime(time).strftime(pattern).to_string(),
@@ -139,7 +139,7 @@ pub(crate) fn format_time_as(ms: i64, pattern: &str) -> String {
     }
 }
 
-/// Steps that a person would choose.
+/// Common steps.
 const STEPS_MS: [i64; 19] = [
     SECOND_MS,
     5 * SECOND_MS,
@@ -162,10 +162,10 @@ const STEPS_MS: [i64; 19] = [
     28 * DAY_MS,
 ];
 
-/// Points that a line should have where the step is not given: enough for its shape, few enough to tell apart.
+/// Number of points of a line if no step is given: enough to show its shape, few enough to distinguish.
 const POINTS_WANTED: i64 = 200;
 
-/// The step for a range of this length: the first usual one with at most [`POINTS_WANTED`] points.
+/// The default step for a range of this length: the shortest common one that gives up to [`POINTS_WANTED`] points.
 pub fn default_step_ms(range_ms: i64) -> i64 {
     let least_ms = range_ms.max(0).div_euclid(POINTS_WANTED);
     let usual = STEPS_MS.into_iter().find(|&step_ms| step_ms >= least_ms);

@@ -1,6 +1,7 @@
 //! `rawline measure`: rolls up a topic of measurements into Parquet files in the broker's storage.
 
 use super::avro::{FramingArg, Schemas, read_schema};
+use super::consume::parse_start;
 use super::rollups::{RollupArgs, now_ms};
 use super::{BrokerArgs, CommandError, parse_bytes};
 use futures_util::FutureExt;
@@ -30,9 +31,9 @@ Examples:
   rawline measure cpu --framing bare --schema measurement
 
 A measurement is an Avro record of a metric, tags, a time (logtime, milliseconds) and a value. A roll-up stores the
-measurements themselves (raw), and for each series and minute or hour: count, sum, minimum, maximum, first and last value,
-and a sketch for quantiles with 1 % error. Stop it at any time, even with kill -9: the next run continues at the last
-commit, without losing or counting anything twice. Query roll-ups with `rawline series` and `rawline query`.
+measurements themselves (raw), and for each series and minute or hour: count, sum, minimum, maximum, first and last
+value, and a sketch for quantiles with 1 % error. Stop it at any time, even with kill -9: the next run continues at the
+last commit, without losing or counting anything twice. Query roll-ups with `rawline series` and `rawline query`.
 
 If nearly all of the first records are not measurements, the command fails and commits nothing: --framing or --schema is
 probably wrong.
@@ -58,7 +59,7 @@ pub struct Args {
     follow: bool,
 
     /// Where the first run starts: an offset, earliest, or latest; later runs continue at the last commit
-    #[arg(long, value_name = "N|earliest|latest", default_value = "earliest", value_parser = super::consume::parse_start)]
+    #[arg(long, value_name = "N|earliest|latest", default_value = "earliest", value_parser = parse_start)]
     from: Start,
 
     /// Delete all roll-ups of this topic and start again at --from; stop other runs for this topic first

@@ -1,28 +1,28 @@
-//! What is asked of the values in a step: their average, a quantile, a rate.
+//! Aggregations of the values in a step: average, quantile, rate and others.
 
 use crate::sketch::{SketchWriter, bin_of};
 use crate::{ExactSum, Sketch, Stretch};
 use std::str::FromStr;
 
-/// What is asked of the values in a step.
+/// An aggregation of the values in a step.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Agg {
-    /// Sum by number of values.
+    /// Sum divided by number of values.
     Avg,
     /// Their sum.
     Sum,
-    /// The least.
+    /// The minimum.
     Min,
-    /// The greatest.
+    /// The maximum.
     Max,
-    /// The one with the greatest time.
+    /// The value with the latest time.
     Last,
-    /// How many there are.
+    /// The number of values.
     Count,
-    /// The value below which this part of them lies, from 0 to 1; within [`crate::RELATIVE_ERROR`].
+    /// A quantile, from 0 to 1, within [`crate::RELATIVE_ERROR`].
     Quantile(f64),
-    /// How much a counter grew per second, from the last value of the step before to the last value of this one. A
-    /// counter that falls has started again at zero; what it gained before each fall counts.
+    /// Growth of a counter per second, from the last value of the previous step to the last value of this one. A
+    /// counter that falls has restarted at zero; what it gained before each fall counts.
     Rate,
 }
 
@@ -42,7 +42,9 @@ impl FromStr for Agg {
             _ => {
                 let percent = text.strip_prefix('p').and_then(|percent| percent.parse::<f64>().ok());
                 let percent = percent.filter(|percent| (0.0..=100.0).contains(percent)).ok_or_else(|| {
-                    format!("{text:?} is none of avg, sum, min, max, last, count, rate, p50, p90, p99 or another pNN")
+                    format!(
+                        "{text:?} is not an aggregation; use avg, sum, min, max, last, count, rate, p50 or another pNN"
+                    )
                 })?;
                 Agg::Quantile(percent / 100.0)
             }
@@ -60,19 +62,18 @@ impl std::fmt::Display for Agg {
             Agg::Last => f.write_str("last"),
             Agg::Count => f.write_str("count"),
             Agg::Rate => f.write_str("rate"),
-            // 0.999 × 100 is 99.9 only when rounded.
+            // 0.999 × 100 is 99.9 only after rounding.
             Agg::Quantile(q) => write!(f, "p{}", (q * 1e11).round() / 1e9),
         }
     }
 }
 
-/// Values gathered before they go into a sketch: a sketch takes many at little more than the cost of one.
+/// Values gathered before they are added to a sketch: adding many costs little more than adding one.
 const PENDING_MAX: usize = 64;
 
-/// What is known of a line's values in one step.
+/// A summary of a line's values in one step.
 ///
-/// [`crate::Aggregate`] knows the same of a window; this leaves out what was not asked for, and takes raw values as they
-/// come.
+/// Like [`crate::Aggregate`], but without what the aggregation doesn't need.
 #[derive(Debug, Clone)]
 pub(crate) struct Cell {
     count: u64,
@@ -84,13 +85,13 @@ pub(crate) struct Cell {
     counter: Option<Box<Counter>>,
 }
 
-/// How a counter's values grow.
+/// The growth of a counter in one step.
 #[derive(Debug, Clone, Default)]
 struct Counter {
-    /// What was gathered before `run`.
+    /// The values before `run`.
     all: Option<Stretch>,
-    /// Values one after the other in time: those of a file, or of several that follow each other. Only stretches as long
-    /// as can be are joined where they overlap, so that what happened between late values is not lost.
+    /// Values in the order of time, from one file or several consecutive ones. Late values form a run of their own
+    /// before they are joined, so that restarts between them are not lost.
     run: Option<Stretch>,
 }
 
@@ -116,7 +117,7 @@ impl Counter {
     }
 }
 
-/// The latest value; of series that have one at the same time, the one with the greatest id.
+/// The latest value; of several series with the same time, the one of the greatest id.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Last {
     pub(crate) value: f64,
@@ -135,7 +136,7 @@ impl Cell {
     /// Adds a raw value.
     pub(crate) fn add(&mut self, last: Last) {
         self.sum.add(last.value);
-        // Zero has no sign in a sum of what is stored either.
+        // Stored minima and maxima have no negative zero either.
         self.take(1, last.value + 0.0, last.value + 0.0, last);
         if let Some((sketch, pending)) = self.sketch.as_deref_mut() {
             pending.push(last.value);
@@ -148,7 +149,7 @@ impl Cell {
         }
     }
 
-    /// Adds the row of a window. False if its sketch can't be read.
+    /// Adds the row of a window. Returns false if its sketch is invalid.
     #[must_use]
     pub(crate) fn add_row(&mut self, row: &crate::WindowRow<'_>, series: u32) -> bool {
         self.sum.add_stored(row.sum, row.sum_rest);
@@ -170,18 +171,18 @@ impl Cell {
         self.count += count;
         self.min = self.min.min(min);
         self.max = self.max.max(max);
-        // Rows of one series come in the order of their offsets.
+        // Rows of a series come in the order of their offsets.
         if (last.time_ms, last.series) >= (self.last.time_ms, self.last.series) {
             self.last = last;
         }
     }
 
-    /// How the values grow, where a rate is asked for.
+    /// The growth of the values, for a rate.
     pub(crate) fn counter(&self) -> Option<Stretch> {
         self.counter.as_ref()?.whole()
     }
 
-    /// The answer; NaN if none of the values is a number. A rate needs the step before: see [`Cell::counter`].
+    /// The result; NaN if no value is a number. For a rate, see [`Cell::counter`].
     pub(crate) fn value(mut self, agg: Agg) -> f64 {
         match agg {
             Agg::Avg => self.sum.value() / self.count as f64,
@@ -193,14 +194,14 @@ impl Cell {
             Agg::Quantile(q) => {
                 let Some((sketch, pending)) = self.sketch.as_deref_mut() else { return f64::NAN };
                 flush(sketch, pending);
-                // Within the error, but never outside of what there is; `min` is no NaN where there is a quantile.
+                // Clamped to the range of the values. `min` is not NaN if there is a quantile.
                 sketch.quantile(q).map_or(f64::NAN, |value| value.max(self.min).min(self.max))
             }
         }
     }
 }
 
-/// Puts the values into the sketch all at once: one by one, each would cost as much as all.
+/// Adds all values to the sketch at once, because adding one costs as much.
 fn flush(sketch: &mut Sketch, pending: &mut Vec<f64>) {
     let mut bins: Vec<i32> = pending.drain(..).filter_map(bin_of).collect();
     bins.sort_unstable();

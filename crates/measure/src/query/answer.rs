@@ -1,50 +1,50 @@
-//! The answer to a query, and its forms for programs: JSON and CSV.
+//! The answer to a query.
 
 use crate::layout::Tier;
 use crate::query::agg::Agg;
 use crate::query::scan::ReadCounts;
 use crate::query::series::label;
 
-/// The answer to a query: a line for each series or group.
+/// The answer to a query: one line per series or group.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Answer {
-    /// The selector as it was asked.
+    /// The query's selector.
     pub selector: String,
-    /// What was asked of the values in a step.
+    /// The aggregation of each step.
     pub agg: Agg,
-    /// Tags by which series were put together; none: every series has its line.
+    /// Tags by which series are grouped; none if each series has its own line.
     pub by: Option<Vec<String>>,
-    /// Where the first step begins, milliseconds since 1970: a multiple of `step_ms`.
+    /// Start of the first step in milliseconds since 1970, a multiple of `step_ms`.
     pub from_ms: i64,
-    /// Where the last step ends, as `from_ms`.
+    /// End of the last step.
     pub to_ms: i64,
     /// Length of a step.
     pub step_ms: i64,
-    /// What was read.
+    /// The tier that was read.
     pub tier: Tier,
     /// How much was read.
     pub read: ReadCounts,
-    /// Number of series that the selector has.
+    /// Number of series that match the selector.
     pub series_count: usize,
-    /// Those that have values, by metric and tags.
+    /// Lines with values, in the order of metric and tags.
     pub lines: Vec<Line>,
-    /// What the reader should know beside: that old values are no longer kept.
+    /// A note for the reader: a part of the range is no longer kept.
     pub note: Option<String>,
 }
 
 /// A series, or a group of series.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Line {
-    /// The metric; empty for a group of several.
+    /// The metric; empty for a group with several metrics.
     pub metric: String,
-    /// All tags of a series; of a group those that all in it share because they are asked for.
+    /// All tags of a series, or the tags by which a group is formed.
     pub tags: Vec<(String, String)>,
-    /// Where a step begins, milliseconds since 1970, and its value. Only steps that have one; times rise.
+    /// The start of each step with a value, in milliseconds since 1970, and the value; in order.
     pub points: Vec<(i64, f64)>,
 }
 
 impl Line {
-    /// What it is called: `metric{tag="value"}`.
+    /// Its label: `metric{tag="value"}`.
     pub fn label(&self) -> String {
         label(&self.metric, &self.tags)
     }

@@ -1,4 +1,4 @@
-//! What rows come to: the values of all lines in all steps, in bounded memory.
+//! Aggregates rows into the values of all lines and steps, in bounded memory.
 
 use crate::layout::Tier;
 use crate::query::agg::{Agg, Cell, Last};
@@ -46,7 +46,7 @@ pub(crate) struct Cells<'a> {
     agg: Agg,
     step_ms: i64,
     points_max: usize,
-    /// For each line, or for a rate each series: steps by their beginnings.
+    /// For each line, or for a rate each series: steps by their start.
     steps: Vec<BTreeMap<i64, Cell>>,
     count: usize,
 }
@@ -55,7 +55,7 @@ impl<'a> Cells<'a> {
     pub(crate) fn new(query: &Query, groups: &'a Groups, step_ms: i64) -> Cells<'a> {
         let sketched = matches!(query.agg, Agg::Quantile(_));
         let points_max = if sketched { query.limits.points_max / 10 } else { query.limits.points_max };
-        // A counter's growth is its own; only rates can be put together.
+        // Each counter grows on its own; only the rates can be added up.
         let rows = if query.agg == Agg::Rate { groups.set.len() } else { groups.lines.len() };
         Cells { groups, agg: query.agg, step_ms, points_max, steps: vec![BTreeMap::new(); rows], count: 0 }
     }
@@ -88,7 +88,7 @@ impl<'a> Cells<'a> {
         for (i, (((((&series, &window_ms), &count), &sum), &min), ((&max, &last), &last_time))) in numbers.enumerate() {
             let sum_rest = rests.filter(|column| column.is_valid(i)).map(|column| column.value(i));
             let sketch = sketches.filter(|column| column.is_valid(i)).map(|column| column.value(i));
-            // Null where the only value is the last one; absent in files of an earlier version.
+            // Null if the window has one value; absent in files of earlier versions.
             let first = firsts.zip(first_times).map(|(values, times)| match values.is_valid(i) && times.is_valid(i) {
                 true => (values.value(i), times.value(i)),
                 false => (last, last_time),
@@ -97,7 +97,7 @@ impl<'a> Cells<'a> {
             let row = WindowRow { count, sum, sum_rest, min, max, last, last_time, sketch, first, reset_sum };
             let Some(cell) = self.cell(series, window_ms)? else { continue };
             if !cell.add_row(&row, series) {
-                return Err(unreadable("a sketch in it is of a form that is not known here"));
+                return Err(unreadable("a sketch has an unknown format"));
             }
         }
         Ok(())
@@ -123,7 +123,7 @@ impl<'a> Cells<'a> {
         Ok(Some(cell))
     }
 
-    /// The lines that have values from `from_ms` on, by metric and tags.
+    /// The lines with values from `from_ms` on, in the order of metric and tags.
     pub(crate) fn lines(self, from_ms: i64) -> Vec<Line> {
         let (groups, agg) = (self.groups, self.agg);
         let mut points: Vec<BTreeMap<i64, f64>> = vec![BTreeMap::new(); groups.lines.len()];
@@ -169,14 +169,14 @@ fn primitive<'a, T: arrow_array::ArrowPrimitiveType>(
     name: &str,
 ) -> Result<&'a [T::Native], QueryError> {
     let column = batch.column_by_name(name).and_then(|column| column.as_primitive_opt::<T>());
-    Ok(column.ok_or_else(|| unreadable("it lacks a column"))?.values())
+    Ok(column.ok_or_else(|| unreadable("a column is missing"))?.values())
 }
 
 fn unreadable(reason: &str) -> QueryError {
     QueryError::Measure(MeasureError::Store {
         kind: Kind::TellHuman,
         reason: format!(
-            "a file of the roll-ups can't be used: {reason}; use a newer Rawline, or roll the topic up anew"
+            "cannot read a file of the roll-ups: {reason}; use a newer Rawline, or roll up the topic again"
         ),
     })
 }

@@ -75,8 +75,8 @@ pub enum QueryError {
     },
     /// More values than [`QueryLimits::points_max`](crate::query::QueryLimits::points_max).
     #[error(
-        "the answer would have more than {points_max} values; narrow the selector or the range, use steps longer than {}, \
-         or group series by tags",
+        "the answer would have more than {points_max} values; narrow the selector or the range, use steps longer than \
+         {}, or group series by tags",
         format_length(*.step_ms)
     )]
     TooManyPoints {

@@ -1,4 +1,4 @@
-//! Answers and lists of series in the forms for programs: JSON and CSV.
+//! Answers and lists of series as JSON and CSV.
 
 use crate::query::answer::Answer;
 use crate::query::series_list::SeriesList;
@@ -12,7 +12,7 @@ fn tags_json(tags: &[(String, String)]) -> Value {
 }
 
 impl Answer {
-    /// As a JSON object and a newline. Times are RFC 3339; a value that is not finite is the text `NaN`, `+Inf` or `-Inf`.
+    /// Formats as one line of JSON. Times are RFC 3339; values that are not finite are `"NaN"`, `"+Inf"` or `"-Inf"`.
     pub fn to_json(&self) -> String {
         let series = self.lines.iter().map(|line| {
             let points: Vec<Value> =
@@ -36,8 +36,8 @@ impl Answer {
         format!("{answer}\n")
     }
 
-    /// As CSV with a head: time, metric, a column for each tag that any line has, value. A line has nothing in the columns
-    /// of tags that it lacks.
+    /// Formats as CSV with a header: time, metric, one column per tag of any line, value. Columns of missing tags are
+    /// empty.
     pub fn to_csv(&self) -> String {
         let keys = keys(self.lines.iter().map(|line| line.tags.as_slice()));
         let mut out = String::from("time,metric");
@@ -57,7 +57,7 @@ impl Answer {
 }
 
 impl SeriesList {
-    /// As JSON, an object and a newline for each series.
+    /// Formats as one line of JSON per series.
     pub fn to_json(&self) -> String {
         let series = self.series.iter().zip(&self.spans).map(|(series, span)| {
             let mut json = serde_json::Map::new();
@@ -76,7 +76,7 @@ impl SeriesList {
         series.collect()
     }
 
-    /// As CSV with a head: metric, a column for each tag that any series has, and what is known of its measurements.
+    /// Formats as CSV with a header: metric, one column per tag of any series, number and times of measurements.
     pub fn to_csv(&self) -> String {
         let keys = keys(self.series.iter().map(|series| series.tags.as_slice()));
         let mut out = String::from("metric");
@@ -104,7 +104,7 @@ fn keys<'a>(tags: impl Iterator<Item = &'a [(String, String)]>) -> BTreeSet<&'a 
     tags.flatten().map(|(key, _)| key.as_str()).collect()
 }
 
-/// A field for each key, empty where there is no such tag.
+/// Appends a field for each key, empty if the tag is missing.
 fn push_tags(out: &mut String, keys: &BTreeSet<&str>, tags: &[(String, String)]) {
     for key in keys {
         push_field(out, tags.iter().find(|(tag, _)| tag == key).map_or("", |(_, value)| value));
@@ -115,7 +115,7 @@ fn json_value(value: f64) -> Value {
     if value.is_finite() { Value::from(value) } else { Value::from(csv_value(value)) }
 }
 
-/// As Prometheus writes values.
+/// Formats a value as Prometheus does.
 fn csv_value(value: f64) -> String {
     match value {
         f64::INFINITY => "+Inf".to_owned(),
@@ -124,7 +124,7 @@ fn csv_value(value: f64) -> String {
     }
 }
 
-/// A comma and a field, in quotes where RFC 4180 needs them.
+/// Appends a comma and a field, quoted if RFC 4180 requires it.
 fn push_field(out: &mut String, field: &str) {
     out.push(',');
     if field.contains(['"', ',', '\n', '\r']) {

@@ -1,4 +1,4 @@
-//! Which series a query is about, and which of them make one line.
+//! Finds the series of a query and groups them into lines.
 
 use crate::layout::Layout;
 use crate::query::error::QueryError;
@@ -9,7 +9,7 @@ use crate::snapshot::Snapshot;
 use crate::store::Storage;
 use std::collections::HashMap;
 
-/// The series of a query, and the lines they belong to.
+/// The series of a query and their lines.
 pub(crate) struct Groups {
     pub(crate) set: SeriesSet,
     /// For each series of the set, its line.
@@ -67,7 +67,7 @@ impl Found {
         };
         let values: Vec<Option<String>> = by.iter().map(value).collect();
         if let Some(&line) = self.by_tags.get(&values) {
-            // Several metrics in one line: none of them is its name.
+            // A line with several metrics has no metric.
             if let Some((name, _)) = self.lines.get_mut(line as usize).filter(|(name, _)| name != metric) {
                 name.clear();
             }

@@ -1,14 +1,14 @@
-//! Short names for lines that stand side by side: what they all share is said once, each tells what is its own.
+//! Short labels of several lines: what they share appears once, each label has the rest.
 
 use crate::query::answer::Line;
 use crate::query::series::label;
 
-/// What lines are called beside each other.
+/// The labels of several lines.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Labels {
-    /// What all lines share, as a selector; empty if nothing.
+    /// What all lines share, as a selector; may be empty.
     pub(crate) shared: String,
-    /// What the labels are: the name of the one tag they differ in, or `series`.
+    /// The heading of the labels: the name of the only tag that differs, or `series`.
     pub(crate) head: String,
     /// A label for each line.
     pub(crate) each: Vec<String>,
@@ -37,7 +37,7 @@ impl Labels {
                 let metric = (!metric_shared).then(|| shown(&line.metric));
                 let tags = tags.iter().map(|(key, value)| format!("{}={}", shown(key), shown(value)));
                 let parts: Vec<String> = metric.into_iter().chain(tags).filter(|part| !part.is_empty()).collect();
-                // A line that has none of the tags that the others have.
+                // A line without the tags of the others.
                 if parts.is_empty() { "{}".to_owned() } else { parts.join(" ") }
             }
         });
@@ -50,7 +50,7 @@ impl Labels {
     }
 }
 
-/// A text that moves no terminal's cursor.
+/// Escapes control characters, so that a text can't move a terminal's cursor.
 fn shown(text: &str) -> String {
     if text.is_empty() {
         "\"\"".to_owned()
@@ -59,7 +59,7 @@ fn shown(text: &str) -> String {
     }
 }
 
-/// A text in at most so many characters; the middle is left out, since names differ at both ends.
+/// Shortens a text to `chars_max` characters. Leaves out the middle, because names differ at both ends.
 pub(crate) fn shortened(text: &str, chars_max: usize) -> String {
     let count = text.chars().count();
     if count <= chars_max {
@@ -71,7 +71,7 @@ pub(crate) fn shortened(text: &str, chars_max: usize) -> String {
     format!("{head}…{tail}")
 }
 
-/// A value in up to six digits that count, without an exponent where it can be read without.
+/// Formats a value with up to six significant digits, without an exponent if it is readable without.
 pub(crate) fn format_value(value: f64) -> String {
     let size = value.abs();
     if !value.is_finite() {

@@ -1,4 +1,4 @@
-//! What might have been meant by a selector that matches nothing.
+//! Suggestions for a selector that matches nothing.
 
 use crate::MeasureError;
 use crate::layout::Layout;
@@ -8,27 +8,27 @@ use crate::snapshot::Snapshot;
 use crate::store::Storage;
 use std::collections::BTreeSet;
 
-/// What to try where nothing matched: the metrics there are, those nearest to the one asked for first.
+/// Suggestions for a selector that matches nothing: the metrics with the nearest names, or the values of a tag.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Nearby {
-    /// Number of series there are.
+    /// Number of all series.
     pub series: u64,
-    /// How many of them have the metric that was asked for.
+    /// Number of series with the selector's metric.
     pub with_metric: u64,
-    /// Metrics, the nearest first, at most [`NEARBY_MAX`].
+    /// Up to [`NEARBY_MAX`] metrics, the nearest first.
     pub metrics: Vec<String>,
-    /// Number of metrics there are; [`METRICS_MAX`] and more are told as this.
+    /// Number of metrics, counted up to [`METRICS_MAX`].
     pub metric_count: usize,
-    /// Values of the first tag that no series of the metric has as asked for, with its name.
+    /// The selector's first tag, and up to [`NEARBY_MAX`] of its values.
     pub tag_values: Option<(String, Vec<String>)>,
 }
 
-/// Most metrics and values that [`Nearby`] tells.
+/// Maximum number of metrics and values in [`Nearby`].
 pub const NEARBY_MAX: usize = 8;
-/// Most metrics, and values of a tag, that are compared.
+/// Maximum number of metrics, and values of a tag, to compare.
 pub const METRICS_MAX: usize = 10_000;
 
-/// Looks for what might have been meant by a selector that nothing matched.
+/// Finds suggestions for a selector that matches nothing.
 pub(crate) async fn nearby(
     storage: &Storage,
     layout: &Layout,

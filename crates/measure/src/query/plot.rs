@@ -1,5 +1,4 @@
-//! An answer as a plot that a person can read, as PNG or SVG. No font of the machine is needed: one is built in for PNG,
-//! and SVG holds text.
+//! Plots an answer as PNG or SVG. Needs no installed fonts: PNG uses a built-in one, and SVG contains text.
 
 use crate::query::agg::Agg;
 use crate::query::answer::{Answer, Line};
@@ -13,13 +12,13 @@ use plotters::style::text_anchor::{HPos, Pos, VPos};
 use plotters::style::{FontFamily, FontStyle, register_font};
 use std::sync::LazyLock;
 
-/// Lines that are drawn: more can't be told apart.
+/// Maximum number of lines: more can't be distinguished.
 pub const LINES_MAX: usize = 12;
 
-/// Width and height. Everything is laid out in these; a PNG has 1.5 pixels to each.
+/// Width and height in units of the layout; a PNG has 1.5 pixels per unit.
 const SIZE: (i32, i32) = (1200, 640);
 const PNG_SCALE: i32 = 3;
-/// Pixels that are drawn, in each direction, for one of the image: edges are smooth then.
+/// Supersampling in each direction, for smooth edges.
 const PNG_SAMPLES: usize = 2;
 
 const MARGIN: i32 = 24;
@@ -35,8 +34,8 @@ const PALE_INK: RGBColor = RGBColor(0x66, 0x66, 0x66);
 const GRID: RGBColor = RGBColor(0xe4, 0xe4, 0xe4);
 const AXIS: RGBColor = RGBColor(0x99, 0x99, 0x99);
 
-/// Okabe and Ito's colours, which nearly everyone can tell apart; without yellow, which is pale on white. Lines beyond the
-/// seventh have them again, dashed.
+/// The colors of Okabe and Ito, which nearly everyone can distinguish, without yellow, which is pale on white. After
+/// the seventh line they repeat with dashes.
 const COLORS: [RGBColor; 7] = [
     RGBColor(0x00, 0x72, 0xb2),
     RGBColor(0xd5, 0x5e, 0x00),
@@ -47,22 +46,22 @@ const COLORS: [RGBColor; 7] = [
     RGBColor(0x33, 0x33, 0x33),
 ];
 
-/// Form of a picture.
+/// Image format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PlotFormat {
     /// 1800 by 960 pixels.
     Png,
-    /// Any size, drawn as 1200 by 640.
+    /// Scalable, 1200 by 640.
     Svg,
 }
 
-/// Why there is no plot.
+/// Why a plot can't be drawn.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PlotError {
     /// Every value is NaN or infinite.
     #[error("there is nothing to draw: no value is a finite number")]
     NoNumbers,
-    /// A library failed, which its inputs here should not let it.
+    /// The drawing library failed; a bug.
     #[error("cannot draw the plot: {0}")]
     Draw(String),
 }
@@ -79,7 +78,7 @@ impl<'a> Plot<'a> {
         Plot { answer }
     }
 
-    /// The bytes of a picture.
+    /// Draws the image and returns its bytes.
     pub fn draw(&self, format: PlotFormat) -> Result<Vec<u8>, PlotError> {
         static FONTS: LazyLock<bool> = LazyLock::new(|| {
             let normal = register_font("sans-serif", FontStyle::Normal, ttf_noto_sans::REGULAR);
@@ -112,7 +111,7 @@ fn draw_failed(error: impl std::fmt::Display) -> PlotError {
     PlotError::Draw(error.to_string())
 }
 
-/// Takes the mean of each square of samples, and packs the pixels.
+/// Averages each square of samples into a pixel.
 fn encode_png(samples: &[u8], width: usize) -> Result<Vec<u8>, PlotError> {
     let columns = width / PNG_SAMPLES;
     let mut pixels = Vec::with_capacity(samples.len() / (PNG_SAMPLES * PNG_SAMPLES));
@@ -139,7 +138,7 @@ fn encode_png(samples: &[u8], width: usize) -> Result<Vec<u8>, PlotError> {
     Ok(bytes)
 }
 
-/// What is drawn, before it is known where.
+/// The content of a plot, before layout.
 struct Scene<'a> {
     title: String,
     subtitle: String,
@@ -158,7 +157,7 @@ impl<'a> Scene<'a> {
         let finite =
             |line: &Line| line.points.iter().map(|point| point.1).filter(|value| value.is_finite()).collect::<Vec<_>>();
         let drawable: Vec<&Line> = answer.lines.iter().filter(|line| !finite(line).is_empty()).collect();
-        // The greatest are looked for first.
+        // Lines with the greatest values come first.
         let mut by_size: Vec<(f64, usize)> = drawable
             .iter()
             .enumerate()
@@ -184,7 +183,7 @@ impl<'a> Scene<'a> {
         let title = if lines.len() == 1 { labels.each.concat() } else { answer.selector.clone() };
         let title: String = title.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
         let (low, high, value_marks) = value_marks(least, greatest, 5);
-        // A step is drawn where it begins; the last ends the picture only if it is there.
+        // A step is drawn at its start; the last step extends the plot only if it has a value.
         let times = (answer.from_ms, answer.to_ms.saturating_sub(answer.step_ms).max(answer.from_ms.saturating_add(1)));
         Ok(Scene {
             title: shortened(&title, TITLE_CHARS),
@@ -223,7 +222,7 @@ impl<'a> Scene<'a> {
         canvas.present().map_err(draw_failed)
     }
 
-    /// Draws what the lines are called, in columns at the bottom; returns where that begins.
+    /// Draws the legend in columns at the bottom and returns its top.
     fn draw_legend<B: DrawingBackend>(&self, pen: &Pen<'_, B>) -> Result<i32, PlotError> {
         let mut entries = self.legend.clone();
         if self.left_out > 0 {
@@ -260,14 +259,14 @@ impl<'a> Scene<'a> {
             let x = frame.x(*time).round() as i32;
             pen.rule((x, frame.top), (x, frame.bottom), GRID)?;
             pen.rule((x, frame.bottom), (x, frame.bottom + 5), AXIS)?;
-            // A date stands out from the hours beside it.
+            // Dates are darker than hours.
             let style = if label.contains(':') { FontStyle::Normal } else { FontStyle::Bold };
             pen.text(label, (x, frame.bottom + 9), (HPos::Center, VPos::Top), TEXT_SIZE, style, INK)?;
         }
         pen.rule((frame.left, frame.bottom), (frame.right, frame.bottom), AXIS)
     }
 
-    /// Draws a line, broken where steps have nothing.
+    /// Draws a line, interrupted at steps without a value.
     fn draw_line<B: DrawingBackend>(
         &self,
         pen: &Pen<'_, B>,
@@ -311,8 +310,8 @@ fn subtitle(answer: &Answer) -> String {
     )
 }
 
-/// The parts of a line that have no gap: steps without a value, or values that are not finite. Where measurements come less
-/// often than the steps, their usual distance is no gap.
+/// The parts of a line between gaps. A gap is a step without a finite value; if measurements are less frequent than
+/// steps, their usual distance is not a gap.
 fn runs(points: &[(i64, f64)], step_ms: i64) -> impl Iterator<Item = &[(i64, f64)]> {
     let mut distances: Vec<i64> =
         points.iter().zip(points.iter().skip(1)).map(|(a, b)| b.0.saturating_sub(a.0)).collect();
@@ -324,7 +323,7 @@ fn runs(points: &[(i64, f64)], step_ms: i64) -> impl Iterator<Item = &[(i64, f64
     points.chunk_by(together).filter(|run| run.iter().all(|point| point.1.is_finite()))
 }
 
-/// Leaves out points that would fall on others: of each pixel's width the first, the last and both extremes stay.
+/// Removes points that others would cover: keeps the first, the last and both extremes of each pixel column.
 fn thinned(points: &[(f64, f64)]) -> Vec<(f64, f64)> {
     let width = f64::from(SIZE.0);
     if (points.len() as f64) < width * 4.0 {
@@ -346,7 +345,7 @@ fn thinned(points: &[(f64, f64)]) -> Vec<(f64, f64)> {
     kept
 }
 
-/// Where times and values lie in the picture.
+/// Maps times and values to positions.
 struct Frame {
     left: i32,
     right: i32,
@@ -364,7 +363,7 @@ impl Frame {
     }
 
     fn y(&self, value: f64) -> f64 {
-        // Halves, so that a range of all numbers does not overflow.
+        // Halved, so that a range of all numbers doesn't overflow.
         let (low, high) = (self.values.0 / 2.0, self.values.1 / 2.0);
         let part = (value / 2.0 - low) / (high - low);
         f64::from(self.bottom) - part * f64::from(self.bottom - self.top)
@@ -391,7 +390,7 @@ impl<B: DrawingBackend> Pen<'_, B> {
         style: FontStyle,
         color: RGBColor,
     ) -> Result<(), PlotError> {
-        // In a bitmap the middle of a text is that of its line, which is above that of its letters.
+        // In a bitmap, text is centered by its line, whose center is above that of its letters.
         let sink = if self.scale > 1 && matches!(vertical, VPos::Center) { size * self.scale / 8 } else { 0 };
         let style = self.font(size, style).color(&color).pos(Pos::new(horizontal, vertical));
         self.canvas.draw_text(text, &style, (x * self.scale, y * self.scale + sink)).map_err(draw_failed)

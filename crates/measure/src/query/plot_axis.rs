@@ -1,4 +1,4 @@
-//! Where the axes of a plot have their marks, and what stands at them.
+//! The ticks of a plot's axes.
 
 use crate::time::format_time_as;
 use jiff::Timestamp;
@@ -10,13 +10,13 @@ const MINUTE_MS: i64 = 60 * SECOND_MS;
 const HOUR_MS: i64 = 60 * MINUTE_MS;
 const DAY_MS: i64 = 24 * HOUR_MS;
 
-/// Marks of an axis: places and what stands there, rising.
+/// Ticks of an axis: positions and labels, in order.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Marks<T> {
     pub(crate) marks: Vec<(T, String)>,
 }
 
-/// Distances between marks of time that a person counts in.
+/// Common distances between ticks of time.
 const TIME_STEPS_MS: [i64; 24] = [
     1,
     10,
@@ -44,8 +44,8 @@ const TIME_STEPS_MS: [i64; 24] = [
     14 * DAY_MS,
 ];
 
-/// Marks of a range of time, at most `count_max` of them: each tells what is new since the one before, so that 00:00 is
-/// the date and the first of January the year.
+/// Up to `count_max` ticks of a time range. Each label shows what changed since the previous one: midnight shows the
+/// date, January 1 the year.
 pub(crate) fn time_marks(from_ms: i64, to_ms: i64, count_max: usize) -> Marks<i64> {
     let count_max = i64::try_from(count_max.max(2)).unwrap_or(i64::MAX);
     let range_ms = to_ms.saturating_sub(from_ms).max(1);
@@ -88,8 +88,8 @@ fn time_label(time_ms: i64, step_ms: i64) -> String {
     format_time_as(time_ms, pattern)
 }
 
-/// The range of an axis of values and its marks, about `count` of them. The range holds all from `least` to `greatest`;
-/// it reaches down to zero if that costs no more than half of the height.
+/// The range of a value axis and about `count` ticks. The range includes `least` and `greatest`, and zero unless that
+/// takes more than half of the height.
 pub(crate) fn value_marks(least: f64, greatest: f64, count: usize) -> (f64, f64, Marks<f64>) {
     let (mut low, mut high) = (least, greatest);
     if low > 0.0 && low <= high / 2.0 {
@@ -98,7 +98,7 @@ pub(crate) fn value_marks(least: f64, greatest: f64, count: usize) -> (f64, f64,
         high = 0.0;
     }
     if low == high {
-        // One value alone stands in the middle, with zero in sight.
+        // A single value is in the middle, with zero visible.
         let around = if low == 0.0 { 1.0 } else { low.abs() / 2.0 };
         (low, high) = (low - around, high + around);
     }
@@ -111,7 +111,7 @@ pub(crate) fn value_marks(least: f64, greatest: f64, count: usize) -> (f64, f64,
     (first * step, end * step, Marks { marks })
 }
 
-/// The least of 1, 2, 2.5, 5 times a power of ten that is not less.
+/// Rounds up to 1, 2, 2.5 or 5 times a power of ten.
 fn nice_step(least: f64) -> f64 {
     let power = 10_f64.powf(least.log10().floor());
     let found =
@@ -141,7 +141,7 @@ impl Unit {
         if value.abs() >= 1e4 || step < 1e-4 {
             return format!("{value:.2e}{}", self.name);
         }
-        // As many decimals as tell two marks apart.
+        // Enough decimals to distinguish two ticks.
         let decimals = (0..=6_usize).find(|&decimals| {
             let scaled = step * 10_f64.powi(decimals as i32);
             (scaled - scaled.round()).abs() < 1e-6 * scaled.max(1.0) && scaled >= 0.999

@@ -1,4 +1,4 @@
-//! Answers a query: which series, which tier, which rows, and what they come to.
+//! Runs a query: finds the series, chooses the tier, reads the rows, aggregates them.
 
 use crate::layout::{Layout, Tier};
 use crate::query::agg::Agg;
@@ -16,10 +16,10 @@ use crate::store::{Storage, failed};
 use crate::time::{default_step_ms, format_time};
 use crate::{Kind, MeasureError};
 
-/// How often a query begins anew because files that it wanted were replaced meanwhile.
+/// How often a query starts over because files were replaced while it ran.
 const TRIES: usize = 3;
 
-/// Answers a query.
+/// Runs a query.
 pub async fn run(storage: &Storage, topic: &str, query: &Query) -> Result<Answer, QueryError> {
     let layout = Layout::new(&storage.prefix, topic);
     let mut tries_left = TRIES;
@@ -92,7 +92,7 @@ async fn answer(storage: &Storage, layout: &Layout, snapshot: &Snapshot, query: 
         }
     };
     if from >= to {
-        // Asked for half a range that lies beside all there is.
+        // Only one bound was given, and all measurements are on its other side.
         if query.from_ms.is_none() || query.to_ms.is_none() {
             let span = extent(storage, layout, snapshot, &groups.set).await?;
             return Err(no_points(from.min(to), from.max(to), span));
@@ -110,7 +110,7 @@ async fn answer(storage: &Storage, layout: &Layout, snapshot: &Snapshot, query: 
         snapshot,
         tier,
         series: &groups.set,
-        // Growth in the first step is counted from the step before.
+        // Growth in the first step starts at the step before.
         from_ms: if query.agg == Agg::Rate { from_ms.saturating_sub(step_ms) } else { from_ms },
         to_ms,
         columns: columns(tier, query.agg),
@@ -139,7 +139,7 @@ async fn answer(storage: &Storage, layout: &Layout, snapshot: &Snapshot, query: 
     })
 }
 
-/// From when to when the series have measurements; the beginning only to the hour.
+/// First and last time of the series' measurements; the first is rounded down to the hour.
 async fn extent(
     storage: &Storage,
     layout: &Layout,
@@ -152,8 +152,7 @@ async fn extent(
     Ok(first.zip(known().map(|span| span.last_ms).max()))
 }
 
-/// The coarsest tier whose windows lie wholly in steps of this length. Steps begin at multiples of their length, so the
-/// length is all that counts.
+/// The requested tier, or the coarsest one whose windows divide the steps. Both start at multiples of their length.
 pub fn choose_tier(asked: Option<Tier>, step_ms: i64) -> Result<Tier, QueryError> {
     let fits = |tier: Tier| tier.window_ms().is_none_or(|window_ms| step_ms % window_ms == 0);
     match asked {
@@ -163,13 +162,13 @@ pub fn choose_tier(asked: Option<Tier>, step_ms: i64) -> Result<Tier, QueryError
     }
 }
 
-/// Says that a part of the range is no longer kept in this tier.
+/// A note if a part of the range is no longer kept in this tier.
 fn note(snapshot: &Snapshot, tier: Tier, from_ms: i64) -> Option<String> {
     let horizon_ms = snapshot.horizon.of(tier).filter(|&horizon_ms| from_ms < horizon_ms)?;
     Some(format!("the {} tier is kept from about {} on", tier.name(), format_time(horizon_ms)))
 }
 
-/// The error for a selector that nothing matches, with what might have been meant.
+/// The error for a selector that matches nothing, with suggestions.
 async fn nothing_matches(storage: &Storage, layout: &Layout, snapshot: &Snapshot, selector: &Selector) -> QueryError {
     match nearby(storage, layout, snapshot, selector).await {
         Ok(nearby) => QueryError::NoSeries { selector: selector.to_string(), nearby: Box::new(nearby) },

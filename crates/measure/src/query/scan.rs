@@ -1,5 +1,5 @@
-//! Reads the rows of a tier that can matter, and no others: files, row groups and pages are passed over by what is known
-//! of the series and times in them.
+//! Reads the rows of a tier that may match. Skips files, row groups and pages by the series and times in their
+//! metadata.
 
 use crate::MeasureError;
 use crate::layout::{DataFile, Layout, Tier, WINDOW_COLUMNS_MIN, raw_schema, window_schema};
@@ -26,22 +26,22 @@ use std::sync::Arc;
 /// Rows decoded at once.
 const BATCH_ROWS: usize = 8192;
 
-/// The first read of a file is of its end: with a page index of some thousand pages this has it all.
+/// Size of the first read, at the end of a file: enough for a page index of some thousand pages.
 const FOOTER_BYTES: usize = 64 << 10;
 
-/// Both kinds of tier begin with the series and the time, by which they are sorted.
+/// The first columns of all tiers are the series and the time, the sort order.
 const SERIES_COLUMN: usize = 0;
 const TIME_COLUMN: usize = 1;
 
-/// Ids of series, as a set with places: the first has place 0.
+/// An ordered set of series ids; the first one has place 0.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct SeriesSet {
-    /// Rising.
+    /// In strictly increasing order.
     ids: Arc<[u32]>,
 }
 
 impl SeriesSet {
-    /// The set of these ids, which must rise.
+    /// Ids must be strictly increasing.
     pub(crate) fn new(ids: Vec<u32>) -> SeriesSet {
         debug_assert!(ids.is_sorted_by(|a, b| a < b));
         SeriesSet { ids: ids.into() }
@@ -51,10 +51,10 @@ impl SeriesSet {
         self.ids.len()
     }
 
-    /// Where an id stands among the others.
+    /// The place of an id in the set.
     pub(crate) fn place(&self, id: u32) -> Option<usize> {
         let first = *self.ids.first()?;
-        // Where no series between is left out, ids tell their place.
+        // Without gaps, an id determines its place.
         let place = usize::try_from(id.checked_sub(first)?).ok()?;
         match self.ids.get(place) {
             Some(&found) if found == id => Some(place),
@@ -68,7 +68,7 @@ impl SeriesSet {
     }
 }
 
-/// How much was read, and how much there was.
+/// How much was read, of how much.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize)]
 pub struct ReadCounts {
     /// Files of the tier in the range.
@@ -77,26 +77,26 @@ pub struct ReadCounts {
     pub rows: u64,
     /// Rows whose series and time were decoded.
     pub rows_read: u64,
-    /// Rows that belong to the answer.
+    /// Rows that the answer uses.
     pub rows_used: u64,
 }
 
-/// Which rows of a tier are wanted.
+/// The rows of a tier to read.
 pub(crate) struct Scan<'a> {
     pub(crate) storage: &'a Storage,
     pub(crate) layout: &'a Layout,
     pub(crate) snapshot: &'a Snapshot,
     pub(crate) tier: Tier,
     pub(crate) series: &'a SeriesSet,
-    /// From the first millisecond to before the second. Of windows, their beginnings.
+    /// Range of times, the end exclusive. For windows, of their start.
     pub(crate) from_ms: i64,
     pub(crate) to_ms: i64,
-    /// Names of the columns that are decoded, in the order of the file; `series` and the time are among them.
+    /// Columns to decode, in the order of the file, including `series` and the time.
     pub(crate) columns: &'a [&'a str],
 }
 
 impl Scan<'_> {
-    /// Hands the wanted rows to `visit`, in the order of offsets of files, and in a file by series and time.
+    /// Calls `visit` with the matching rows: files in the order of offsets, rows by series and time.
     pub(crate) async fn run<E: From<MeasureError>>(
         &self,
         mut visit: impl FnMut(&RecordBatch) -> Result<(), E>,
@@ -116,7 +116,7 @@ impl Scan<'_> {
         Ok(counts)
     }
 
-    /// The rows of one file; none if none of its pages can have any.
+    /// The rows of one file; none if no page can match.
     async fn open(
         &self,
         file: &DataFile,
@@ -128,7 +128,7 @@ impl Scan<'_> {
         let same = |(a, b): (&FieldRef, &FieldRef)| a.name() == b.name() && a.data_type() == b.data_type();
         let columns_min = if self.tier == Tier::Raw { expected.fields().len() } else { WINDOW_COLUMNS_MIN };
         if found.len() < columns_min || !found.iter().zip(expected.fields()).all(same) {
-            let reason = "it has other columns than its tier".to_owned();
+            let reason = "it doesn't have the columns of its tier".to_owned();
             let folder = self.layout.root().to_string();
             return Err(MeasureError::Damaged { path: path.to_string(), reason, folder });
         }
@@ -181,7 +181,7 @@ impl Scan<'_> {
         }
     }
 
-    /// The rows of a row group whose pages can have wanted ones.
+    /// The rows of a row group's pages that may match.
     fn select(&self, metadata: &ParquetMetaData, i: usize, row_group: &RowGroupMetaData) -> RowSelection {
         let rows = usize::try_from(row_group.num_rows()).unwrap_or(0);
         let all_or_none = |all: bool| {
@@ -189,7 +189,7 @@ impl Scan<'_> {
             RowSelection::from(vec![selector])
         };
         let has_series = |range: Option<(i32, i32)>| {
-            // Parquet keeps unsigned numbers as signed ones of the same bits.
+            // Parquet stores unsigned numbers as signed ones with the same bits.
             range.is_none_or(|(min, max)| self.series.has_any(min.cast_unsigned(), max.cast_unsigned()))
         };
         let has_time =
@@ -229,7 +229,7 @@ impl Scan<'_> {
     }
 }
 
-/// The rows of the pages that are wanted. `starts` are the pages' first rows.
+/// The rows of the pages that `wanted` selects. `starts` are the pages' first rows.
 fn select_pages(starts: &[usize], rows: usize, wanted: impl Fn(usize) -> bool) -> RowSelection {
     let ends = starts.iter().skip(1).copied().chain([rows]);
     let pages = starts.iter().zip(ends).enumerate();
@@ -240,7 +240,7 @@ fn select_pages(starts: &[usize], rows: usize, wanted: impl Fn(usize) -> bool) -
     RowSelection::from(selectors.collect::<Vec<_>>())
 }
 
-/// Opens a file for reading: its footer and, where it has one, its page index are read.
+/// Opens a file: reads its footer, and its page index if it has one.
 pub(crate) async fn open(
     storage: &Storage,
     layout: &Layout,
@@ -253,7 +253,7 @@ pub(crate) async fn open(
     opened.map_err(|error| parquet_failed(layout, path, error))
 }
 
-/// Puts a failure of reading Parquet into words: the store's if it was the store.
+/// Converts a failure to read Parquet, which may be one of the store.
 pub(crate) fn parquet_failed(layout: &Layout, path: &Path, error: ParquetError) -> MeasureError {
     let error = match error {
         ParquetError::External(error) => match error.downcast::<object_store::Error>() {

@@ -1,4 +1,4 @@
-//! A selector in the PromQL form: which series are meant.
+//! A selector of series in PromQL's form.
 
 pub use crate::query::select_error::{Beyond, SELECTOR_BYTES_MAX, SelectorError};
 use crate::query::select_fault;
@@ -6,27 +6,27 @@ use promql_parser::label::{MatchOp, Matcher};
 use promql_parser::parser::{self, Expr};
 use std::borrow::Cow;
 
-/// PromQL's name for the metric where it stands among the tags.
+/// PromQL's name for the metric as a tag.
 const METRIC: &str = "__name__";
 
-/// Which series are meant: `cpu{server=~"sgp.*",az!="b"}`.
+/// A selector of series: `cpu{server=~"sgp.*",az!="b"}`.
 ///
-/// The form is PromQL's vector selector, read by `promql-parser`: `=`, `!=`, `=~` and `!~` over tags and over `__name__`,
-/// `or` between matchers, a quoted metric (`{"cpu.load", server="a"}`) or tag. A regex must match the whole value. A tag
-/// that a series lacks has the empty value.
+/// The form is PromQL's vector selector, parsed by `promql-parser`: `=`, `!=`, `=~` and `!~` over tags and over
+/// `__name__`, `or` between matchers, a quoted metric (`{"cpu.load", server="a"}`) or tag. A regex must match the whole
+/// value. A missing tag has the empty value.
 ///
-/// Two things are taken beyond PromQL: a metric with dots needs no quotes (`cpu.load{server="a"}`), and a selector may
-/// match everything (`{}`).
+/// There are two extensions: a metric with dots needs no quotes (`cpu.load{server="a"}`), and a selector may match
+/// everything (`{}`).
 #[derive(Debug, Clone)]
 pub struct Selector {
     text: String,
     metric: Option<String>,
-    /// A series is meant if all matchers of any of these hold.
+    /// A series matches if all matchers of any of these lists match.
     any: Vec<Vec<Matcher>>,
 }
 
 impl Selector {
-    /// Reads a selector.
+    /// Parses a selector.
     pub fn parse(text: &str) -> Result<Selector, SelectorError> {
         let text = text.trim();
         if text.len() > SELECTOR_BYTES_MAX {
@@ -57,7 +57,7 @@ impl Selector {
             Some(name) => any
                 .into_iter()
                 .map(|mut all| {
-                    // First, since it rules out most at the least cost.
+                    // First, because it excludes the most series at the lowest cost.
                     all.insert(0, Matcher::new(MatchOp::Equal, METRIC, &name));
                     all
                 })
@@ -71,7 +71,7 @@ impl Selector {
         Selector { text: "{}".to_owned(), metric: None, any: vec![Vec::new()] }
     }
 
-    /// Whether the series of this metric and these tags is meant. The order of the tags does not count.
+    /// Whether the series with this metric and these tags, in any order, matches.
     pub fn matches<K: AsRef<str>, V: AsRef<str>>(&self, metric: &str, tags: &[(K, V)]) -> bool {
         let value = |name: &str| match name {
             METRIC => metric,
@@ -80,12 +80,12 @@ impl Selector {
         self.any.iter().any(|all| all.iter().all(|matcher| matcher.is_match(value(&matcher.name))))
     }
 
-    /// The one metric that is named, if it is named and not left open by a regex.
+    /// The selector's metric, unless it is absent or a regex.
     pub fn metric(&self) -> Option<&str> {
         self.metric.as_deref()
     }
 
-    /// The tags that matchers speak of.
+    /// The tags of the matchers.
     pub fn tags(&self) -> impl Iterator<Item = &str> {
         self.any.iter().flatten().map(|matcher| matcher.name.as_str()).filter(|name| *name != METRIC)
     }
@@ -97,8 +97,8 @@ impl std::fmt::Display for Selector {
     }
 }
 
-/// Quotes a metric with dots at the beginning: `a.b{c="d"}` becomes `{"a.b",c="d"}`. No PromQL begins like this, so
-/// nothing that has a meaning there gets another one here.
+/// Quotes a metric with dots at the beginning: `a.b{c="d"}` becomes `{"a.b",c="d"}`. No PromQL starts like this, so
+/// no PromQL changes its meaning.
 fn quote_dotted(text: &str) -> Cow<'_, str> {
     let is_part = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | ':' | '.');
     let end = text.find(|c| !is_part(c)).unwrap_or(text.len());
@@ -112,8 +112,8 @@ fn quote_dotted(text: &str) -> Cow<'_, str> {
     })
 }
 
-/// PromQL refuses a selector whose matchers take any value, lest a typo read a whole server. A topic is one subject, and
-/// an answer has limits of its own: here it is taken, said in a way that the parser allows.
+/// PromQL rejects a selector that matches everything, to protect the server from typos. Here a topic has one subject
+/// and answers have limits, so such a selector is rewritten to a form that the parser accepts.
 fn matches_all(promql: &str, message: &str) -> Option<String> {
     let matchers = promql.strip_prefix('{').filter(|_| message.contains("non-empty matcher"))?;
     Some(format!("{{{METRIC}=~\".+\",{matchers}"))

@@ -19,7 +19,7 @@ pub enum SelectorError {
     /// It is PromQL, but more than a selector.
     #[error("{what}")]
     NotSelector {
-        /// What it has that a selector has not.
+        /// What it contains.
         what: Beyond,
     },
     /// It is longer than [`SELECTOR_BYTES_MAX`].
@@ -30,10 +30,10 @@ pub enum SelectorError {
     },
 }
 
-/// The selector with a mark below the place, on lines of their own.
+/// The selector and a mark below the position, on separate lines.
 fn pointed(selector: &str, at: Option<usize>) -> String {
     let Some(at) = at else { return format!("\n  {}", selector.escape_debug()) };
-    // A mark stands right only if nothing before it is shown wider than it is.
+    // The mark is at the right position only if no character before it is wider than one column.
     let (before, after) = selector.split_at_checked(at).unwrap_or((selector, ""));
     let shown = |text: &str| text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect::<String>();
     let (before, after) = (shown(before), shown(after));

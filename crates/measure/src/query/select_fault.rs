@@ -1,11 +1,11 @@
-//! Where a selector goes wrong: the parser tells that it does, a person wants to know the place.
+//! Finds the position of an error in a selector, which the parser doesn't report.
 
 use crate::query::select_error::{Beyond, SelectorError};
 
-/// The error for a text that the parser refused with `message`.
+/// The error for a text that the parser rejected with `message`.
 ///
-/// This reads the text once more as far as it is a selector, and names the first thing that is not. What it does not
-/// understand keeps the parser's words.
+/// Parses the text again and reports the first thing that doesn't belong to a selector. If it finds none, keeps the
+/// parser's message.
 pub(crate) fn explain(text: &str, message: String) -> SelectorError {
     if let Some(what) = call(text) {
         return what;
@@ -17,7 +17,7 @@ pub(crate) fn explain(text: &str, message: String) -> SelectorError {
     SelectorError::Syntax { selector: text.to_owned(), message, at }
 }
 
-/// A function or an aggregation whose inside the parser does not know, such as `rate(cpu.load[5m])`.
+/// A function or an aggregation whose arguments the parser can't parse, such as `rate(cpu.load[5m])`.
 fn call(text: &str) -> Option<SelectorError> {
     let name = text.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_'))?;
     let rest = text.get(name..)?.trim_start();
@@ -34,7 +34,7 @@ fn fault<T>(at: usize, expected: impl Into<String>) -> Result<T, Fault> {
     Err(Fault { at, expected: expected.into() })
 }
 
-/// Walks over `metric{tag="value",…}`.
+/// Parses `metric{tag="value",…}`.
 fn place(text: &str) -> Result<(), Fault> {
     let mut walk = Walk { text, at: 0 };
     let named = walk.name(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | ':' | '.'));
@@ -44,12 +44,12 @@ fn place(text: &str) -> Result<(), Fault> {
         None => return fault(0, "it is empty; give a metric, tags in braces, or both: cpu{server=~\"sgp.*\"}"),
         Some('{') => walk.step(),
         Some('-' | '/' | '+' | '*') if named => {
-            return fault(walk.at, "a metric with such a sign in its name needs quotes: {\"cpu-load\"}");
+            return fault(walk.at, "a metric that contains operators needs quotes: {\"cpu-load\"}");
         }
         Some(c) if named => {
-            return fault(walk.at, format!("{c:?} can't follow the metric; tags stand in braces: {{…}}"));
+            return fault(walk.at, format!("{c:?} can't follow the metric; write tags in braces: {{…}}"));
         }
-        Some(c) => return fault(walk.at, format!("a metric can't begin with {c:?}; put it in quotes: {{\"9lives\"}}")),
+        Some(c) => return fault(walk.at, format!("a metric can't start with {c:?}; put it in quotes: {{\"9lives\"}}")),
     }
     loop {
         walk.space();
@@ -64,7 +64,7 @@ fn place(text: &str) -> Result<(), Fault> {
             Some('}') => {}
             Some('o') if walk.rest().starts_with("or ") => walk.at += 3,
             None => return fault(walk.at, "the closing } is missing"),
-            Some(_) => return fault(walk.at, "a comma or } is expected here"),
+            Some(_) => return fault(walk.at, "expected a comma or }"),
         }
     }
     walk.space();
@@ -96,7 +96,7 @@ impl<'a> Walk<'a> {
         self.at += self.rest().len() - self.rest().trim_start().len();
     }
 
-    /// A name of such characters that begins with no digit; whether there is one.
+    /// Skips a name of these characters that doesn't start with a digit. Returns whether there is one.
     fn name(&mut self, is_part: impl Fn(char) -> bool) -> bool {
         let rest = self.rest();
         if !rest.starts_with(|c: char| is_part(c) && !c.is_ascii_digit() && c != '.') {
@@ -122,7 +122,7 @@ impl<'a> Walk<'a> {
         let Some(op) = ["=~", "!~", "!=", "="].into_iter().find(|op| rest.starts_with(op)) else {
             return match quoted && (rest.is_empty() || rest.starts_with([',', '}'])) {
                 true => Ok(()),
-                false => fault(self.at, "one of = != =~ !~ is expected here; a name with other signs needs quotes"),
+                false => fault(self.at, "expected one of = != =~ !~; a name with other characters needs quotes"),
             };
         };
         self.at += op.len();
@@ -135,17 +135,17 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// A text in quotes, as it is written between them.
+    /// A quoted text, without its quotes, with escapes.
     fn quoted(&mut self) -> Result<&'a str, Fault> {
         let start = self.at;
         let Some(quote @ ('"' | '\'' | '`')) = self.peek() else {
-            return fault(start, "a value in quotes is expected here");
+            return fault(start, "expected a value in quotes");
         };
         self.step();
         let inside = self.at;
         loop {
             match self.peek() {
-                None => return fault(start, "the quote that begins here has no end"),
+                None => return fault(start, "the quote that starts here has no end"),
                 Some('\\') if quote != '`' => self.step(),
                 Some(c) if c == quote => break,
                 Some(_) => {}
@@ -158,11 +158,11 @@ impl<'a> Walk<'a> {
     }
 }
 
-/// The last line of the library's message: those before it draw the pattern, which is on the screen already.
+/// The last line of the library's message; the lines before it show the pattern, which the user has just typed.
 fn regex_message(error: &regex::Error) -> String {
     let text = error.to_string();
     let line = text.lines().last().unwrap_or_default();
-    format!("the regex can't be read: {}", line.trim_start_matches("error: "))
+    format!("cannot parse the regex: {}", line.trim_start_matches("error: "))
 }
 
 #[cfg(test)]
@@ -205,7 +205,7 @@ mod tests {
     #[test]
     fn the_mark_stands_below_the_place() {
         let error = Selector::parse("{\"größe\", server=~sgp}").unwrap_err();
-        let want = "cannot parse the selector: a value in quotes is expected here\n  \
+        let want = "cannot parse the selector: expected a value in quotes\n  \
                     {\"größe\", server=~sgp}\n                    ^";
         assert_eq!(error.to_string(), want);
     }

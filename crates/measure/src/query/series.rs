@@ -1,4 +1,4 @@
-//! Reads which series there are.
+//! Reads the series of a topic.
 
 use crate::MeasureError;
 use crate::layout::Layout;
@@ -17,7 +17,7 @@ pub struct Series {
     pub metric: String,
     /// Its tags, by name.
     pub tags: Vec<(String, String)>,
-    /// Its id in the files of this topic.
+    /// Its id in the topic's files.
     pub id: u32,
 }
 
@@ -27,7 +27,7 @@ impl std::fmt::Display for Series {
     }
 }
 
-/// A series in the form of a selector: `metric{tag="value"}`, quoted where PromQL needs it.
+/// Formats a series as a selector: `metric{tag="value"}`, quoted if PromQL requires it.
 pub fn label(metric: &str, tags: &[(String, String)]) -> String {
     let is_name = |text: &str, colon: bool| {
         let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_' || (colon && c == ':');
@@ -46,7 +46,7 @@ pub fn label(metric: &str, tags: &[(String, String)]) -> String {
     if parts.is_empty() && !name.is_empty() { name.to_owned() } else { format!("{name}{{{}}}", parts.join(",")) }
 }
 
-/// A text in quotes. Nothing in it may move a terminal's cursor.
+/// Quotes a text. Escapes control characters, which could move a terminal's cursor.
 fn quoted(text: &str) -> String {
     let mut out = String::from("\"");
     for c in text.chars() {
@@ -60,7 +60,7 @@ fn quoted(text: &str) -> String {
     out
 }
 
-/// Hands every series to `visit`: id, metric, tags by name. Ids rise.
+/// Calls `visit` with every series in the order of ids: id, metric, tags by name.
 pub(crate) async fn for_each<E: From<MeasureError>>(
     storage: &Storage,
     layout: &Layout,
@@ -77,7 +77,7 @@ pub(crate) async fn for_each<E: From<MeasureError>>(
                 Fault::Visit(error) => error,
                 Fault::Columns => E::from(MeasureError::Damaged {
                     path: path.to_string(),
-                    reason: "it has other columns than series, metric and tags".to_owned(),
+                    reason: "it doesn't have the columns series, metric and tags".to_owned(),
                     folder: layout.root().to_string(),
                 }),
             })?;

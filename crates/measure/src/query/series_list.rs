@@ -1,4 +1,4 @@
-//! Which series there are: those of a selector, with what is known of their measurements.
+//! Lists the series of a selector, with the number and times of their measurements.
 
 use crate::MeasureError;
 use crate::layout::{Layout, Tier};
@@ -11,30 +11,30 @@ use arrow_array::Array;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{TimestampMillisecondType, UInt32Type, UInt64Type};
 
-/// Rows of the hour tier that are read at most to tell what is known of series; beyond, only the series are listed.
+/// Maximum number of rows of the hour tier to read for [`Span`]s. If there are more, only the series are listed.
 pub const SPAN_ROWS_MAX: u64 = 50_000_000;
 
-/// What is known of a series' measurements.
+/// Number and times of a series' measurements.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Span {
-    /// How many there are.
+    /// Number of measurements.
     pub count: u64,
-    /// The hour of the first, milliseconds since 1970.
+    /// The hour of the first one, in milliseconds since 1970.
     pub first_hour_ms: i64,
-    /// The time of the last, milliseconds since 1970.
+    /// The time of the last one, in milliseconds since 1970.
     pub last_ms: i64,
 }
 
 /// The series of a selector.
 #[derive(Debug, Clone, Default)]
 pub struct SeriesList {
-    /// How many there are.
+    /// Number of matching series.
     pub count: u64,
-    /// The first of them, by metric and tags: as many as were asked for.
+    /// The first of them by metric and tags, up to the limit.
     pub series: Vec<Series>,
-    /// What is known of each of `series`; none where nothing is, or where it would be too much to read.
+    /// The span of each of `series`; none without measurements, or if it was not read.
     pub spans: Vec<Option<Span>>,
-    /// Whether `spans` were looked for.
+    /// Whether `spans` were read.
     pub has_spans: bool,
 }
 
@@ -52,7 +52,7 @@ pub async fn list(
             list.count += 1;
             let tags = tags.iter().map(|&(key, value)| (key.to_owned(), value.to_owned())).collect();
             list.series.push(Series { metric: metric.to_owned(), tags, id });
-            // Twice the limit, so that sorting is rare.
+            // At twice the limit, so that sorting is rare.
             if list.series.len() / 2 >= limit.max(1) {
                 list.series.sort_unstable();
                 list.series.truncate(limit);
@@ -80,7 +80,7 @@ fn hour_rows(snapshot: &Snapshot) -> u64 {
     snapshot.files(Tier::Hour, i64::MIN, i64::MAX).map(|file| file.rows).sum()
 }
 
-/// What is known of the series of a set, in its order.
+/// The spans of the series of a set, in its order.
 pub(crate) async fn spans(
     storage: &Storage,
     layout: &Layout,

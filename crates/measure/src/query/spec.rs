@@ -1,49 +1,49 @@
-//! A query: what is asked, and what the answer may take.
+//! A query and its limits.
 
 use crate::layout::Tier;
 use crate::query::agg::Agg;
 use crate::query::select::Selector;
 
-/// What is asked.
+/// A query.
 #[derive(Debug, Clone)]
 pub struct Query {
-    /// Which series.
+    /// The series.
     pub selector: Selector,
-    /// From when, milliseconds since 1970; none: from the first measurement.
+    /// Start of the range in milliseconds since 1970; default: the first measurement.
     pub from_ms: Option<i64>,
-    /// To when, not included; none: to the last measurement.
+    /// End of the range, exclusive; default: the last measurement.
     pub to_ms: Option<i64>,
-    /// Length of a step; none: one that makes up to 200 of the range.
+    /// Length of a step; default: gives up to 200 steps.
     pub step_ms: Option<i64>,
-    /// What of the values in a step.
+    /// The aggregation of each step.
     pub agg: Agg,
-    /// Tags by which series are put together, `__name__` for the metric; none: every series is for itself.
+    /// Tags by which to group series, `__name__` for the metric; none for no grouping.
     pub by: Option<Vec<String>>,
-    /// What to read; none: the coarsest that has the answer.
+    /// The tier to read; default: the coarsest one whose windows divide the step.
     pub tier: Option<Tier>,
-    /// What an answer may take.
+    /// Limits of the answer.
     pub limits: QueryLimits,
 }
 
 impl Query {
-    /// All measurements of a selector's series, averaged.
+    /// The average of all measurements of a selector's series.
     pub fn new(selector: Selector) -> Query {
         let limits = QueryLimits::default();
         Query { selector, from_ms: None, to_ms: None, step_ms: None, agg: Agg::Avg, by: None, tier: None, limits }
     }
 }
 
-/// What an answer may take. Beyond, the query fails and says what to change.
+/// Limits of an answer. A query that exceeds them fails.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct QueryLimits {
-    /// Most lines: series, or groups of them.
+    /// Maximum number of lines: series or groups.
     pub lines_max: usize,
-    /// Most values in all lines together; a tenth of it where quantiles are asked for, since each needs a sketch.
+    /// Maximum number of values in all lines together; a tenth of it for quantiles, because each needs a sketch.
     pub points_max: usize,
 }
 
 impl Default for QueryLimits {
-    /// Some 300 MB at most.
+    /// Up to about 300 MB.
     fn default() -> Self {
         QueryLimits { lines_max: 50_000, points_max: 1_000_000 }
     }

@@ -1,4 +1,4 @@
-//! An answer and a list of series as tables for a person.
+//! Human-readable tables of answers and lists of series.
 
 use crate::query::answer::{Answer, Line};
 use crate::query::labels::{Labels, format_value, shortened};
@@ -7,37 +7,37 @@ use crate::time::{format_length, format_time_short};
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
-/// Which table an answer is shown as.
+/// Rows of an answer's table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Rows {
-    /// [`Rows::Steps`] if that is small enough to be read at a glance, else [`Rows::Series`].
+    /// [`Rows::Steps`] if that table is small, else [`Rows::Series`].
     #[default]
     Auto,
-    /// A row for each line: its least, mean, greatest and last value, and its course in small.
+    /// One row per line: minimum, mean, maximum, last value, sparkline.
     Series,
-    /// A row for each step, a column for each line.
+    /// One row per step, one column per line.
     Steps,
 }
 
-/// An answer of so many lines and steps at most is shown step by step if nobody chose.
+/// Maximum size of an answer that is shown by steps by default.
 const GLANCE_LINES: usize = 6;
 const GLANCE_STEPS: usize = 30;
 
-/// Characters of a course in small.
+/// Width of a sparkline in characters.
 const SPARK_CHARS: usize = 40;
 
-/// Characters of a label in a column at its left, and above a column.
+/// Maximum width of a label at the left, and above a column.
 const LABEL_CHARS: usize = 60;
 const COLUMN_LABEL_CHARS: usize = 24;
 
-/// An answer as a table.
+/// Formats an answer as a table.
 pub fn answer_table(answer: &Answer, rows: Rows) -> String {
     let labels = Labels::of(&answer.lines);
     let times: BTreeSet<i64> = answer.lines.iter().flat_map(|line| &line.points).map(|point| point.0).collect();
     let small = answer.lines.len() <= GLANCE_LINES && times.len() <= GLANCE_STEPS;
     let by_step = rows == Rows::Steps || (rows == Rows::Auto && small);
     let (about, grid) = match (by_step, labels.each.as_slice()) {
-        // One column: its name is above the table, where there is room for it.
+        // The label of a single column is above the table, where it has room.
         (true, [label]) => (label.clone(), by_step_grid(answer, &[answer.agg.to_string().to_uppercase()], &times)),
         (true, each) => {
             let heads: Vec<String> = each.iter().map(|label| shortened(label, COLUMN_LABEL_CHARS)).collect();
@@ -50,7 +50,7 @@ pub fn answer_table(answer: &Answer, rows: Rows) -> String {
     text
 }
 
-/// What all of the table is about, above it.
+/// The caption above a table.
 fn caption(answer: &Answer, about: &str) -> String {
     let by =
         answer.by.as_ref().filter(|by| !by.is_empty()).map_or(String::new(), |by| format!(" by {}", by.join(", ")));
@@ -101,12 +101,12 @@ fn by_step_grid(answer: &Answer, heads: &[String], times: &BTreeSet<i64>) -> Gri
     grid
 }
 
-/// A line's course over the whole range, the height of a letter; a space where it has nothing.
+/// A sparkline of the whole range; a space for steps without values.
 fn spark(line: &Line, answer: &Answer) -> String {
     const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
     let steps = (answer.to_ms - answer.from_ms) / answer.step_ms.max(1);
     let chars = usize::try_from(steps).unwrap_or(0).clamp(1, SPARK_CHARS);
-    // Each stands for the mean of the values below it.
+    // Each character shows the mean of its values.
     let mut sums = vec![(0.0, 0_u32); chars];
     let range_ms = (answer.to_ms - answer.from_ms).max(1);
     for &(time, value) in line.points.iter().filter(|point| point.1.is_finite()) {
@@ -127,7 +127,7 @@ fn spark(line: &Line, answer: &Answer) -> String {
     means.iter().map(bar).collect::<String>().trim_end().to_owned()
 }
 
-/// A list of series as a table; below it how many there are, if not all are shown.
+/// Formats a list of series as a table.
 pub fn series_table(list: &SeriesList) -> String {
     let mut grid = if list.has_spans {
         Grid::new(&["SERIES", "POINTS", "FIRST HOUR (UTC)", "LAST (UTC)"], 1..2)
@@ -153,7 +153,7 @@ pub fn series_table(list: &SeriesList) -> String {
     text
 }
 
-/// Aligned columns: texts to the left, numbers to the right.
+/// Aligned columns: text to the left, numbers to the right.
 struct Grid {
     heads: Vec<String>,
     numbers: std::ops::Range<usize>,
@@ -161,7 +161,7 @@ struct Grid {
 }
 
 impl Grid {
-    /// Columns with these heads, of which those in `numbers` hold numbers.
+    /// Columns with these headings; those in `numbers` contain numbers.
     fn new(heads: &[&str], numbers: std::ops::Range<usize>) -> Grid {
         Grid { heads: heads.iter().map(|&head| head.to_owned()).collect(), numbers, rows: Vec::new() }
     }

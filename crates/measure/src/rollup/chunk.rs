@@ -15,14 +15,14 @@ pub struct Sample {
 #[derive(Debug)]
 pub struct Chunk {
     pub(crate) samples: Vec<Sample>,
-    /// Where each series' samples begin, by id, and at the end where the last one's end.
+    /// The start of each series' samples, by id, and the end of the last one's.
     pub(crate) starts: Vec<u32>,
 }
 
 impl Chunk {
-    /// Sorts what was gathered. Rows whose series is `series_end` or greater are left out: there are none.
+    /// Sorts the gathered rows; all series are below `series_end`.
     ///
-    /// Counting, since ids are dense: every row is moved once.
+    /// A counting sort, because ids are dense: every row is moved once.
     pub fn sort(pieces: Vec<Columns>, series_end: u32) -> Chunk {
         let mut places = vec![0_u32; series_end as usize + 1];
         for series in pieces.iter().flat_map(|piece| &piece.series) {
@@ -45,7 +45,7 @@ impl Chunk {
                 }
             }
         }
-        // Each place has moved to where the next series begins: one further, and they are the starts again.
+        // Each place has moved to the start of the next series. Shift them, and they are the starts again.
         places.pop();
         places.insert(0, 0);
         Chunk { samples, starts: places }
@@ -56,8 +56,7 @@ impl Chunk {
         self.samples.len()
     }
 
-    /// Cuts the chunk between series into parts of about `rows`: each with the id of its first series, where its series'
-    /// samples begin and end in the chunk, and the samples.
+    /// Splits the chunk between series into parts of about `rows` rows.
     pub(crate) fn parts(&mut self, rows: usize) -> Vec<Part<'_>> {
         let mut parts = Vec::new();
         let mut rest = self.samples.as_mut_slice();
@@ -84,13 +83,13 @@ impl Chunk {
 /// Some series of a chunk.
 pub(crate) struct Part<'a> {
     pub series_first: u32,
-    /// One more than there are series.
+    /// The start of each series' samples in the chunk, and the end of the last one's.
     pub starts: &'a [u32],
     pub samples: &'a mut [Sample],
 }
 
 impl Part<'_> {
-    /// Calls `each` with every series that has samples, these sorted by time; at the same time, by offset.
+    /// Calls `each` with every series that has samples, and its samples sorted by time, then by offset.
     pub(crate) fn each_series(&mut self, mut each: impl FnMut(u32, &[Sample])) {
         let mut rest = &mut *self.samples;
         for (series, bounds) in (self.series_first..).zip(self.starts.windows(2)) {

@@ -1,4 +1,4 @@
-//! Stores a chunk's files, then the commit that names them: its creation is the commit.
+//! Commits a chunk: stores its files, then creates the commit that names them.
 
 use crate::MeasureError;
 use crate::layout::{Commit, Counts, DataFile, Files, LAYOUT_VERSION, Layout, Tier, series_schema};
@@ -16,37 +16,38 @@ use rawline_series::{Columns, SeriesTable};
 use std::ops::Range;
 use std::sync::Arc;
 
-/// What becomes a commit.
+/// The content of a commit.
 pub(crate) struct Gathered {
     pub offsets: Range<u64>,
     pub pieces: Vec<Columns>,
     pub counts: Counts,
 }
 
-/// Makes one commit after the other.
+/// Creates one commit after the other.
 pub(crate) struct Committer {
     pub storage: Storage,
     pub layout: Layout,
     pub topic: String,
     pub table: Arc<SeriesTable>,
     pub threads: usize,
-    /// Place of the next commit.
+    /// Sequence number of the next commit.
     pub sequence: u64,
-    /// Series that are committed.
+    /// Number of committed series.
     pub series_end: u32,
-    /// What was rolled up so far.
+    /// The commits so far.
     pub snapshot: Snapshot,
-    /// Most measurements that are rolled up at once.
+    /// Maximum number of measurements to merge into one file.
     pub rows_max: u64,
 }
 
 impl Committer {
-    /// Rolls up and commits. If this fails or is dropped, either nothing happened or all of it did.
+    /// Rolls up and commits. If this fails or is dropped, it has committed everything or nothing.
     pub(crate) async fn commit(&mut self, gathered: Gathered) -> Result<Commit, MeasureError> {
         let Range { start, end } = gathered.offsets;
         assert!(start < end, "an empty commit at offset {start}");
         assert!(self.snapshot.end_offset().is_none_or(|before| before == start), "a commit at {start} leaves a gap");
-        // All series of the chunk are below: they were decoded before. Some may belong to the next chunk already.
+        // The chunk's series all have ids below the table's length, since they were decoded before. Some of the new ids
+        // may belong to the next chunk.
         let series = self.series_end..self.table.len();
         let (offsets, counts) = (gathered.offsets.clone(), gathered.counts);
         let commit = Commit {
@@ -72,14 +73,14 @@ impl Committer {
         Ok(commit)
     }
 
-    /// Lists the files that count, for other readers of Parquet. They are listed before what they replace is deleted.
+    /// Stores the list of current files, for other readers of Parquet. Call it before deleting replaced files.
     pub(crate) async fn publish(&self) -> Result<(), MeasureError> {
         let Some(current) = self.snapshot.current() else { return Ok(()) };
         self.storage.put(&self.layout.current(), json(&current)?.into()).await
     }
 
-    /// Rolls up and stores the files, with the series `new`; all measurements are of series below `series_end`. `mark`
-    /// stands in the files' names.
+    /// Rolls up and stores the files, with the series `new`. All measurements belong to series below `series_end`.
+    /// `mark` becomes a part of the files' names.
     pub(crate) async fn store(
         &self,
         gathered: Gathered,
@@ -135,12 +136,12 @@ impl Committer {
     }
 }
 
-/// An object's JSON, for people to read too.
+/// An object's JSON, formatted for people.
 pub(crate) fn json(value: &impl serde::Serialize) -> Result<Vec<u8>, MeasureError> {
     serde_json::to_vec_pretty(value).map_err(|error| MeasureError::BrokeOff { reason: error.to_string() })
 }
 
-/// The series with these ids as a file; none if there are none.
+/// A file of the series with these ids; none without ids.
 fn series_file(table: &SeriesTable, ids: Range<u32>) -> Result<Option<Built>, ParquetError> {
     let mut builder = FileBuilder::new(series_schema())?;
     if !ids.is_empty() {
@@ -165,7 +166,7 @@ fn series_columns(table: &SeriesTable, ids: Range<u32>) -> Result<[ArrayRef; 3],
         tags.append(true)?;
     }
     let tags = tags.finish();
-    // The builder does not say that keys are sorted.
+    // The builder can't mark the keys as sorted.
     let tags = arrow_array::MapArray::try_new(
         match crate::layout::tags_type() {
             DataType::Map(entries, _) => entries,

@@ -1,4 +1,4 @@
-//! Records as they were received become columns of measurements.
+//! Decodes received records into columns of measurements.
 
 use crate::layout::Counts;
 use crate::rollup::limits::BAD_TOLD_MAX;
@@ -7,12 +7,12 @@ use rawline_client::Fetched;
 use rawline_series::{Columns, MeasurementReader};
 use std::ops::Range;
 
-/// A record that is no measurement.
+/// A record that is not a measurement.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BadMessage {
     /// Its offset.
     pub offset: u64,
-    /// The field that could not be read.
+    /// The field that can't be read.
     pub field: String,
     /// What is wrong with it.
     pub reason: String,
@@ -21,7 +21,7 @@ pub struct BadMessage {
 /// Decodes on one thread.
 pub(crate) struct Decoder {
     measurements: MeasurementReader,
-    /// Data of a compressed batch.
+    /// Decompressed data of a batch.
     unpacked: Vec<u8>,
     missing_schema: bool,
 }
@@ -31,12 +31,12 @@ impl Decoder {
         Decoder { measurements, unpacked: Vec::new(), missing_schema: false }
     }
 
-    /// Whether the last call met a message whose schema is not known.
+    /// Whether the last call found a message with an unknown schema.
     pub(crate) fn missing_schema(&self) -> bool {
         self.missing_schema
     }
 
-    /// Appends the measurements whose offsets lie in `wanted` to `columns`, and the first bad messages to `bad`.
+    /// Appends the measurements with offsets in `wanted` to `columns`, and the first bad messages to `bad`.
     pub(crate) fn decode(
         &mut self,
         fetched: &Fetched,

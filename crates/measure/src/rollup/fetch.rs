@@ -1,4 +1,4 @@
-//! Reads a topic ahead of those who decode, and decides where commits end.
+//! Reads a topic ahead of the decoders, and decides where commits end.
 
 use crate::MeasureError;
 use crate::rollup::limits::{READ_BYTES, READ_WAIT};
@@ -8,13 +8,13 @@ use std::time::Duration;
 use tokio::sync::{mpsc, watch};
 use tokio::time::Instant;
 
-/// What comes next, in the order of offsets.
-pub(crate) enum Came {
-    /// Records; those whose offsets are in the range are wanted.
+/// The next item, in the order of offsets.
+pub(crate) enum Item {
+    /// Records, and the range of offsets to decode.
     Records(Fetched, Range<u64>),
-    /// The records up to here become a commit.
+    /// The end of a commit.
     Cut(u64),
-    /// Reading failed; a cut came before.
+    /// Reading failed. Records before the failure are cut.
     Failed(MeasureError),
 }
 
@@ -24,31 +24,31 @@ pub(crate) struct Fetch {
     pub topic: String,
     /// Where the next commit begins.
     pub offset: u64,
-    /// Ends before this offset; none follows the topic.
+    /// End of the roll-up; none to follow the topic.
     pub end_offset: Option<u64>,
-    /// Records of a commit. Where there are so many, commits end at the same offsets however fast they come.
+    /// Maximum number of records of a commit. With enough records, commits end at the same offsets regardless of
+    /// timing.
     pub chunk_records: u64,
-    /// How long the first record of a commit waits for others.
+    /// How long the first record of a commit waits for more records.
     pub flush_after: Duration,
 }
 
 impl Fetch {
-    /// Reads until the end, or until told to stop: what was begun is then cut. `free` are the buffers to read to; no
-    /// more are used.
+    /// Reads until the end or until `stop`, then cuts. Uses only the buffers in `free`.
     pub(crate) async fn run(
         mut self,
         mut free: mpsc::UnboundedReceiver<Fetched>,
-        came: mpsc::Sender<Came>,
+        items: mpsc::Sender<Item>,
         mut stop: watch::Receiver<bool>,
     ) {
-        // A receiver that is gone ends it all.
-        let _ = self.read_chunks(&mut free, &came, &mut stop).await;
+        // Ends early if the receiver is dropped.
+        let _ = self.read_chunks(&mut free, &items, &mut stop).await;
     }
 
     async fn read_chunks(
         &mut self,
         free: &mut mpsc::UnboundedReceiver<Fetched>,
-        came: &mpsc::Sender<Came>,
+        items: &mpsc::Sender<Item>,
         stop: &mut watch::Receiver<bool>,
     ) -> Option<()> {
         let mut chunk_begin = self.offset;
@@ -59,7 +59,7 @@ impl Fetch {
             let is_late = flush_at.is_some_and(|at| Instant::now() >= at);
             let is_stopped = *stop.borrow();
             if self.offset > chunk_begin && (self.offset >= chunk_end || is_late || is_at_end || is_stopped) {
-                came.send(Came::Cut(self.offset)).await.ok()?;
+                items.send(Item::Cut(self.offset)).await.ok()?;
                 chunk_begin = self.offset;
                 flush_at = None;
             }
@@ -92,13 +92,13 @@ impl Fetch {
                         flush_at = Some(Instant::now() + self.flush_after);
                     }
                     self.offset = wanted.end.max(self.offset);
-                    came.send(Came::Records(fetched, wanted)).await.ok()?;
+                    items.send(Item::Records(fetched, wanted)).await.ok()?;
                 }
                 Err(error) => {
                     if self.offset > chunk_begin {
-                        came.send(Came::Cut(self.offset)).await.ok()?;
+                        items.send(Item::Cut(self.offset)).await.ok()?;
                     }
-                    came.send(Came::Failed(error.into())).await.ok()?;
+                    items.send(Item::Failed(error.into())).await.ok()?;
                     return None;
                 }
             }

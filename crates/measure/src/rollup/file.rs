@@ -1,4 +1,4 @@
-//! Builds a Parquet file in memory, its row groups encoded by many threads.
+//! Builds a Parquet file in memory. Many threads may encode its row groups.
 
 use arrow_array::ArrayRef;
 use arrow_schema::{Schema, SchemaRef};
@@ -12,7 +12,7 @@ use parquet::file::properties::{EnabledStatistics, WriterProperties};
 use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::types::ColumnPath;
 
-/// A file to which row groups are appended.
+/// A file in the making.
 pub(crate) struct FileBuilder {
     writer: SerializedFileWriter<Vec<u8>>,
     factory: ArrowRowGroupWriterFactory,
@@ -26,7 +26,7 @@ pub(crate) struct RowGroup {
     rows: u64,
 }
 
-/// What is known when a file is whole.
+/// A complete file.
 pub(crate) struct Built {
     pub bytes: Bytes,
     pub rows: u64,
@@ -40,7 +40,7 @@ impl FileBuilder {
         Ok(FileBuilder { writer, factory, schema, rows: 0 })
     }
 
-    /// Encodes a row group; `columns` are the schema's. Any number of threads may do so at once.
+    /// Encodes a row group from the schema's columns. May be called from any number of threads.
     pub(crate) fn encode(&self, columns: &[ArrayRef]) -> Result<RowGroup, ParquetError> {
         let mut writers = self.factory.create_column_writers(0)?.into_iter();
         let mut encoded = Vec::with_capacity(columns.len());
@@ -68,7 +68,7 @@ impl FileBuilder {
         Ok(())
     }
 
-    /// The whole file; none if it has no row.
+    /// The complete file; none if it has no rows.
     pub(crate) fn finish(self) -> Result<Option<Built>, ParquetError> {
         if self.rows == 0 {
             return Ok(None);
@@ -78,10 +78,10 @@ impl FileBuilder {
     }
 }
 
-/// A dictionary of this size has 16,384 values: measured in whole numbers or with two decimals, many are fewer.
+/// A dictionary of this size has 16,384 values. Many series of whole numbers or two decimals have fewer.
 const VALUES_DICTIONARY_BYTES: usize = 128 << 10;
 
-/// What rows are sorted by: the series, then the time if there is one.
+/// Sort order of the rows: by series, then by time if there is one.
 fn sorting_columns(schema: &Schema) -> Vec<SortingColumn> {
     let sorted_by = |name: &str| ["series", "time", "window"].contains(&name);
     let columns = schema.fields().iter().enumerate().filter(|(_, field)| sorted_by(field.name()));
@@ -89,8 +89,8 @@ fn sorting_columns(schema: &Schema) -> Vec<SortingColumn> {
     columns.map(column).collect()
 }
 
-/// How columns are encoded: of what was measured, the smallest at nearly the greatest speed. Stronger compression took
-/// a fifth longer and gained nothing; none at all gained a tenth in time and took twice the space.
+/// Encodings of the columns: of those measured, the smallest at nearly the highest speed. Stronger compression took 20
+/// % longer without a gain; no compression saved 10 % of the time and took twice the space.
 fn properties(schema: &Schema) -> Result<WriterProperties, ParquetError> {
     let mut properties = WriterProperties::builder()
         .set_compression(Compression::ZSTD(ZstdLevel::try_new(1)?))
@@ -101,11 +101,11 @@ fn properties(schema: &Schema) -> Result<WriterProperties, ParquetError> {
     for field in schema.fields() {
         let column = ColumnPath::from(field.name().as_str());
         properties = match field.name().as_str() {
-            // Sorted, or nearly so: small differences.
+            // Sorted or nearly sorted: small differences.
             "series" | "time" | "window" | "first_time" | "last_time" | "count" => {
                 properties.set_column_encoding(column, Encoding::DELTA_BINARY_PACKED)
             }
-            // Few values that repeat take half the space in a dictionary; where there are many, it is soon given up.
+            // Few distinct values take half the space in a dictionary; with many, the writer soon falls back.
             "value" | "sum" | "min" | "max" | "first" | "last" | "reset_sum" => properties
                 .set_column_encoding(column.clone(), Encoding::BYTE_STREAM_SPLIT)
                 .set_column_dictionary_enabled(column.clone(), true)

@@ -1,4 +1,4 @@
-//! Loads the series that are committed, so that they keep their ids.
+//! Loads the committed series, so that they keep their ids.
 
 use crate::MeasureError;
 use crate::layout::Layout;
@@ -12,10 +12,10 @@ use futures_util::{StreamExt, TryStreamExt};
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use rawline_series::SeriesTable;
 
-/// Files of series fetched at once.
+/// Number of files of series fetched concurrently.
 const READS_AT_ONCE: usize = 8;
 
-/// Puts the snapshot's series into an empty table, each with the id it has.
+/// Adds the snapshot's series to an empty table, with their ids.
 pub(crate) async fn load_series(
     storage: &Storage,
     layout: &Layout,
@@ -36,7 +36,7 @@ pub(crate) async fn load_series(
             }
             Problem::Full => MeasureError::Config {
                 reason: format!(
-                    "{} series are committed already, more than there is room for; allow more series",
+                    "{} series are committed, more than the maximum number of series; raise it",
                     snapshot.series_end()
                 ),
             },
@@ -60,7 +60,7 @@ fn load_file(bytes: Bytes, table: &SeriesTable) -> Result<(), Problem> {
 }
 
 fn load_batch(batch: &RecordBatch, table: &SeriesTable) -> Result<(), Problem> {
-    let wrong = || Problem::Damaged("its columns are not those of series".to_owned());
+    let wrong = || Problem::Damaged("it doesn't have the columns of series".to_owned());
     let column = |name: &str| batch.column_by_name(name).ok_or_else(wrong);
     let series = column("series")?.as_primitive_opt::<UInt32Type>().ok_or_else(wrong)?;
     let metrics = column("metric")?.as_string_opt::<i32>().ok_or_else(wrong)?;
@@ -77,7 +77,7 @@ fn load_batch(batch: &RecordBatch, table: &SeriesTable) -> Result<(), Problem> {
             error => Problem::Damaged(error.to_string()),
         })?;
         if got != id {
-            return Err(Problem::Damaged(format!("series {id} comes where {got} should")));
+            return Err(Problem::Damaged(format!("it has series {id} in place of series {got}")));
         }
     }
     Ok(())

@@ -1,11 +1,11 @@
-//! Puts one commit in place of a run of small ones, so that readers have few files to read.
+//! Merges runs of small commits into one, so that readers have few files to read.
 //!
-//! Which commits make a run is decided by their places in the sequence alone: 64 of them, or 64 such runs, and so on.
-//! Whoever merges a run therefore merges the same one, and creating `merged/BEGIN-END.json` settles whose files count.
+//! The sequence numbers alone determine the runs: 64 commits, then 64 such runs, and so on. Every process therefore
+//! merges the same runs, and creating `merged/BEGIN-END.json` decides whose files count.
 //!
-//! What is merged is made of the run's measurements as if they had come in one chunk; sums and sketches do not depend on
-//! where commits end, so nothing changes for those who ask. A run with more measurements than a chunk, or without all of
-//! them, keeps its files: then only the commits become one.
+//! The files are made from the run's measurements as if they were one chunk. Sums and sketches don't depend on where
+//! commits end, so queries give the same answers. A run with more measurements than a chunk, or with expired ones,
+//! keeps its files: then only the commits become one.
 
 use crate::MeasureError;
 use crate::layout::{Commit, Counts, Files, LAYOUT_VERSION, Tier};
@@ -20,7 +20,7 @@ use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use std::ops::Range;
 
 impl Committer {
-    /// Merges every run that is whole.
+    /// Merges every complete run.
     pub(crate) async fn merge(&mut self) -> Result<(), MeasureError> {
         while let Some(run) = whole_run(&self.snapshot.commits) {
             let merged = self.merged(self.snapshot.commits.get(run.clone()).unwrap_or_default()).await?;
@@ -28,7 +28,7 @@ impl Committer {
             if self.storage.create(&path, json(&merged)?).await? {
                 self.snapshot.commits.splice(run, [merged]);
             } else {
-                // Somebody else has merged it.
+                // Another process has merged it.
                 self.snapshot = Snapshot::load(&self.storage, &self.layout).await?;
                 break;
             }
@@ -69,8 +69,8 @@ impl Committer {
         })
     }
 
-    /// The measurements in these files in the order of offsets, as far as it matters; none if they are too many for one
-    /// chunk or not all there.
+    /// The measurements of these files, in the order of offsets as far as it matters. None if they don't fit into one
+    /// chunk or some of them have expired.
     async fn measurements(&self, files: &Files, count: u64) -> Result<Option<Vec<Columns>>, MeasureError> {
         if count > self.rows_max {
             return Ok(None);
@@ -92,7 +92,7 @@ impl Committer {
     }
 }
 
-/// The first run of commits that one can replace, the shortest there is.
+/// The first complete run of commits, of the shortest kind.
 fn whole_run(commits: &[Commit]) -> Option<Range<usize>> {
     let mut length = MERGE_COMMITS;
     let last = commits.last()?.sequence_end;
@@ -113,7 +113,7 @@ fn whole_run(commits: &[Commit]) -> Option<Range<usize>> {
 }
 
 fn read_measurements(bytes: Bytes) -> Result<Columns, String> {
-    let wrong = || "its columns are not those of measurements".to_owned();
+    let wrong = || "it doesn't have the columns of measurements".to_owned();
     let mut columns = Columns::default();
     let reader = ParquetRecordBatchReaderBuilder::try_new(bytes).and_then(|builder| builder.build());
     for batch in reader.map_err(|error| error.to_string())? {
@@ -166,7 +166,7 @@ mod tests {
             assert!(commits.len() < 64 * 2 + 2);
         }
         assert_eq!(merged, 129 + 2);
-        // One who finds many unmerged ones, a run half merged by another among them, comes to the same.
+        // A process that finds many unmerged commits, and a partly merged run, gets the same result.
         let mut found: Vec<Commit> = (0..64 * 3 + 5).map(|sequence| commit(sequence..sequence + 1)).collect();
         found.splice(64..128, [commit(64..128)]);
         assert_eq!(whole_run(&found), Some(0..64));

@@ -1,4 +1,4 @@
-//! Roll-ups: a topic of measurements becomes Parquet files and the commits that name them.
+//! Roll-ups: turns a topic of measurements into Parquet files and the commits that name them.
 
 mod chunk;
 mod clean;

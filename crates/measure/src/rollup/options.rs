@@ -1,4 +1,4 @@
-//! What is rolled up, and how.
+//! Settings of a roll-up.
 
 use crate::store::Storage;
 use futures_util::future::BoxFuture;
@@ -7,56 +7,55 @@ use rawline_client::{Client, Start};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Adds to [`Options::schemas`] those that have come since, or says why it can't. It is awaited when a message has an
-/// unknown schema, at times by several threads at once; the messages that were read with it are then decoded once more.
-/// What is unknown after that is counted as bad. If it fails, the roll-up ends: no message is given up because schemas
-/// could not be read.
+/// Adds new schemas to [`Options::schemas`], or returns why it failed. Called when a message has an unknown schema,
+/// possibly concurrently; the read with that message is then decoded again. Messages whose schema is still unknown
+/// count as bad. If it fails, the roll-up fails too: no message is skipped because schemas could not be read.
 pub type Refresh = Arc<dyn Fn() -> BoxFuture<'static, Result<(), String>> + Send + Sync>;
 
-/// What is rolled up, and how.
+/// Settings of a roll-up.
 #[derive(Clone)]
 pub struct Options {
-    /// The broker that has the topic.
+    /// A client of the topic's broker.
     pub client: Client,
     /// The topic.
     pub topic: String,
-    /// Where the roll-ups go; begin with the place where the broker's topics are.
+    /// The store of the roll-ups, usually the broker's.
     pub storage: Storage,
-    /// The schemas that wrote the messages; that of bare messages as [`WriterId::Known`].
+    /// The writers' schemas; the schema of bare messages is `WriterId::Known`.
     pub schemas: Arc<SchemaStore>,
-    /// How a message says which schema it has.
+    /// How messages name their schema.
     pub framing: Framing,
-    /// Reads schemas that have come since; none if all are there from the beginning.
+    /// Reads new schemas; none if all are known at the start.
     pub refresh: Option<Refresh>,
-    /// Where to begin, if nothing was rolled up yet; else it goes on at the last commit.
+    /// Where the first run starts. Later runs continue at the last commit.
     pub start: Start,
-    /// Whether to delete the roll-ups of this topic first, and begin anew at `start`. No other process may roll up the
-    /// topic meanwhile.
+    /// Whether to delete the topic's roll-ups and start again at `start`. Stop other processes that roll up the topic
+    /// first.
     pub start_over: bool,
-    /// Whether to commit even if nearly all records are bad and no measurement is known yet. Usually that is an error,
-    /// since it is the framing or the schema that is wrong then, not the records.
+    /// Whether to commit even if nearly all of the first records are bad. By default this is an error, because the
+    /// framing or the schema is usually wrong then.
     pub accept_bad: bool,
-    /// Whether to go on when the topic's end is reached, as it is when the roll-up begins.
+    /// Whether to continue at the topic's end. Otherwise the roll-up ends where the topic ends at its start.
     pub follow: bool,
-    /// How long a measurement waits for others before it is committed, where the topic's end is followed.
+    /// With `follow`, the maximum time until a measurement is committed.
     pub flush_after: Duration,
-    /// Threads that decode and roll up.
+    /// Number of threads that decode and roll up.
     pub threads: usize,
-    /// Memory for measurements on their way, in bytes. Reads (8 MiB a thread, more if batches are larger) and the table
-    /// of series (see [`Pipeline::series_bytes`]) come on top.
+    /// Memory for measurements in flight, in bytes. Reads (4 MiB per thread, more if batches are larger) and the table
+    /// of series (see `Pipeline::series_bytes`) come on top.
     pub memory_bytes: u64,
-    /// Most series; measurements of further ones are dropped and counted.
+    /// Maximum number of series. Measurements of further series are dropped and counted.
     pub series_max: u32,
-    /// Records of a commit; as many as memory allows if none is given.
+    /// Number of records of a commit; by default as many as memory allows.
     pub chunk_records: Option<u64>,
-    /// How long each tier is kept.
+    /// Retention of each tier.
     pub retention: Retention,
-    /// Gives the time now, in milliseconds since the Unix epoch.
+    /// The clock: milliseconds since the Unix epoch.
     pub now_ms: fn() -> i64,
 }
 
-/// How long measurements and windows are kept, by their own times; none for ever. Whole files go, when all in them is
-/// older.
+/// How long to keep measurements and windows, by their own times; none keeps them forever. A file is deleted when all
+/// its times are older.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Retention {
     /// Measurements.
@@ -68,7 +67,7 @@ pub struct Retention {
 }
 
 impl Options {
-    /// The usual settings: from the oldest record to the topic's end, on all cores, 512 MiB, a million series.
+    /// Default settings: from the oldest record to the topic's end, on all cores, 512 MiB, a million series.
     pub fn new(
         client: Client,
         topic: impl Into<String>,

@@ -1,19 +1,19 @@
-//! Rolls a topic up: what is fetched is decoded on all cores, and every chunk of records becomes a commit.
+//! Rolls up a topic: fetches records, decodes them on all cores, and commits chunk by chunk.
 //!
 //! ```text
-//! fetch.rs   one task      reads ahead, and says where commits end
-//! decode.rs  all threads   some reads at once, each to columns; put together in the order of offsets
-//! commit.rs  all threads   sorts and sums up a chunk, writes its files, commits; meanwhile the next one is gathered
+//! fetch.rs   one task      reads ahead, and decides where commits end
+//! decode.rs  all threads   decodes several reads into columns, which are gathered in the order of offsets
+//! commit.rs  all threads   sorts and aggregates a chunk, writes its files, commits; meanwhile the next one is gathered
 //! ```
 //!
-//! Memory is decided at the start: a chunk has as many records as two chunks fit into the budget, and no more reads are
-//! held than there are buffers. When commits are slow, buffers stay in use, and reading waits.
+//! Memory is decided at the start: two chunks fit into the budget, and the number of reads is that of the buffers. If
+//! commits are slow, buffers stay in use, and reading waits: this is the backpressure.
 
 use crate::MeasureError;
 use crate::layout::{Counts, LAYOUT_VERSION, Layout, StartMark};
 use crate::rollup::clean::{clean, delete_all};
 use crate::rollup::commit::{Committer, Gathered, json};
-use crate::rollup::fetch::{Came, Fetch};
+use crate::rollup::fetch::{Fetch, Item};
 use crate::rollup::known::load_series;
 use crate::rollup::limits::{CHUNK_RECORDS_MAX, CHUNK_RECORDS_MIN, READS_AHEAD, RECORD_BYTES, SERIES_BYTES_MAX};
 use crate::rollup::options::Options;
@@ -29,7 +29,7 @@ use std::sync::{Arc, Mutex};
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinHandle;
 
-/// A roll-up that can begin.
+/// A roll-up that is ready to run.
 pub struct Pipeline {
     options: Options,
     committer: Committer,
@@ -39,7 +39,7 @@ pub struct Pipeline {
 }
 
 impl Pipeline {
-    /// Finds out where to go on, and loads the series that are known. Nothing is rolled up yet.
+    /// Finds where to continue and loads the known series. Rolls up nothing yet.
     pub async fn open(options: Options) -> Result<Pipeline, MeasureError> {
         if options.framing == Framing::Bare
             && let Err(error) = options.schemas.schema(WriterId::Known)
@@ -102,36 +102,36 @@ impl Pipeline {
         Ok(Pipeline { options, committer, fetch, progress, first_offset: offset })
     }
 
-    /// How far it is.
+    /// The progress so far.
     pub fn progress(&self) -> &Progress {
         &self.progress
     }
 
-    /// Memory of the table of series, in bytes; used only as it fills.
+    /// Memory of the table of series in bytes, used as it fills.
     pub fn series_bytes(&self) -> usize {
         self.committer.table.memory_bytes()
     }
 
-    /// Rolls up until the topic's end, or until `stop` is there: what was decoded by then is committed. `tell` is called
-    /// whenever something was decoded or committed.
+    /// Rolls up until the topic's end, or until `stop` resolves; then commits what is decoded. Calls `report` whenever
+    /// something is decoded or committed.
     ///
-    /// If this fails or is dropped, what was committed stays; the next roll-up goes on from there, and records are
-    /// neither lost nor counted twice.
+    /// If this fails or is dropped, commits stay, and the next run continues after them: no record is lost or counted
+    /// twice.
     pub async fn run(
         self,
-        mut tell: impl FnMut(&Progress),
+        mut report: impl FnMut(&Progress),
         stop: impl Future<Output = ()>,
     ) -> Result<Summary, MeasureError> {
         let threads = self.committer.threads;
         let reads_max = threads + READS_AHEAD;
         let (free, free_buffers) = mpsc::unbounded_channel();
         for _ in 0..reads_max {
-            // The receiver is below.
+            // Can't fail: the receiver is still here.
             let _ = free.send(Fetched::default());
         }
-        let (came_in, mut came) = mpsc::channel(READS_AHEAD);
+        let (items_in, mut items) = mpsc::channel(READS_AHEAD);
         let (stopping, stopped) = watch::channel(false);
-        let _fetching = AbortOnDrop(tokio::spawn(self.fetch.run(free_buffers, came_in, stopped)));
+        let _fetching = AbortOnDrop(tokio::spawn(self.fetch.run(free_buffers, items_in, stopped)));
         let workers = Arc::new(Workers {
             topic: self.options.topic.clone(),
             schemas: self.options.schemas.clone(),
@@ -167,23 +167,23 @@ impl Pipeline {
             }
             let wants_more = !has_ended && run.queue.len() < reads_max + READS_AHEAD;
             tokio::select! {
-                item = came.recv(), if wants_more => match item {
-                    Some(Came::Records(fetched, wanted)) => {
+                item = items.recv(), if wants_more => match item {
+                    Some(Item::Records(fetched, wanted)) => {
                         let end_offset = wanted.end;
                         let decoding = tokio::spawn(workers.clone().decode(fetched, wanted));
                         run.queue.push_back(Next::Decoded(decoding, end_offset));
                     }
-                    Some(Came::Cut(end_offset)) => run.queue.push_back(Next::Cut(end_offset)),
-                    Some(Came::Failed(error)) => failed = Some(error),
+                    Some(Item::Cut(end_offset)) => run.queue.push_back(Next::Cut(end_offset)),
+                    Some(Item::Failed(error)) => failed = Some(error),
                     None => has_ended = true,
                 },
                 decoded = next_decoded(&mut run.queue) => {
                     run.gather(decoded?);
-                    tell(&run.progress);
+                    report(&run.progress);
                 }
                 committed = next_committed(&mut run.committing) => {
                     run.end_commit(committed)?;
-                    tell(&run.progress);
+                    report(&run.progress);
                 }
                 () = &mut stop, if !is_stopping => {
                     is_stopping = true;
@@ -194,7 +194,7 @@ impl Pipeline {
     }
 }
 
-/// Writes down where the topic's roll-ups begin, unless somebody else just did.
+/// Stores where the topic's roll-ups begin, unless another process just did.
 async fn mark_start(options: &Options, layout: &Layout, topic: &TopicInfo) -> Result<(), MeasureError> {
     let first_offset = match options.start {
         Start::Earliest => topic.first_offset,
@@ -202,10 +202,10 @@ async fn mark_start(options: &Options, layout: &Layout, topic: &TopicInfo) -> Re
         Start::Offset(offset) => offset,
         Start::Time(time) => options.client.offset_at(&options.topic, time).await?,
     };
-    // A commit that a process makes of what was deleted has another epoch, so it never counts.
+    // A process that still rolls up what was deleted has another epoch, so its commits never count.
     let epoch = if options.start_over { fastrand::u32(1..) } else { 0 };
     let mark = StartMark { version: LAYOUT_VERSION, first_offset, epoch };
-    // Whoever was first decides.
+    // The first process decides.
     options.storage.create(&layout.start(), json(&mark)?).await.map(|_| ())
 }
 
@@ -214,7 +214,7 @@ fn chunk_records(options: &Options) -> Result<u64, MeasureError> {
     if fitting < CHUNK_RECORDS_MIN && options.chunk_records.is_none() {
         return Err(MeasureError::Config {
             reason: format!(
-                "{} bytes of memory are too few for a roll-up; give at least {}",
+                "{} bytes of memory are too few for a roll-up; the minimum is {}",
                 options.memory_bytes,
                 CHUNK_RECORDS_MIN * RECORD_BYTES
             ),
@@ -223,7 +223,7 @@ fn chunk_records(options: &Options) -> Result<u64, MeasureError> {
     Ok(options.chunk_records.unwrap_or(fitting).clamp(1, CHUNK_RECORDS_MAX))
 }
 
-/// A task that ends with whoever began it.
+/// A task that is aborted when this value is dropped.
 struct AbortOnDrop(JoinHandle<()>);
 
 impl Drop for AbortOnDrop {

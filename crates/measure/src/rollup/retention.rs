@@ -1,4 +1,4 @@
-//! Which times are too old to be kept.
+//! Expires old times.
 
 use crate::MeasureError;
 use crate::layout::{Horizon, Layout};
@@ -7,7 +7,7 @@ use crate::rollup::options::{Options, Retention};
 use crate::snapshot::Snapshot;
 use std::time::Duration;
 
-/// Moves the horizon on. What lies behind is no longer read from now on, and deleted afterwards.
+/// Advances the horizon. Readers ignore files before it, and cleaning deletes them.
 pub(crate) async fn keep_what_is_wanted(
     options: &Options,
     layout: &Layout,
@@ -17,7 +17,7 @@ pub(crate) async fn keep_what_is_wanted(
     let now_ms = (options.now_ms)();
     let since = |kept: Option<Duration>, before: Option<i64>| {
         let since = kept.map(|kept| now_ms.saturating_sub(i64::try_from(kept.as_millis()).unwrap_or(i64::MAX)));
-        // It never moves back: what lay behind it is gone.
+        // It never moves back, because files before it are deleted.
         since.max(before)
     };
     let horizon = Horizon {

@@ -1,4 +1,4 @@
-//! A chunk of measurements becomes the files of a commit, on many threads.
+//! Rolls up a chunk of measurements into the files of a commit, on many threads.
 
 use crate::layout::{Tier, raw_schema, window_schema};
 use crate::rollup::chunk::{Chunk, Part, Sample};
@@ -10,11 +10,11 @@ use parquet::errors::ParquetError;
 use std::sync::Arc;
 use std::sync::{Mutex, PoisonError};
 
-/// Rows of a row group where there are enough: so many that its overhead does not show, so few that a reader who wants
-/// one series need not read much.
+/// Maximum number of rows of a row group: enough that its overhead is negligible, few enough that reading one series is
+/// cheap.
 const GROUP_ROWS: usize = 128 << 10;
 
-/// The files of a chunk, none where a tier has nothing.
+/// The files of a chunk; none for a tier without rows.
 pub(crate) struct RolledUp {
     pub files: [Option<TierFile>; 3],
 }
@@ -26,7 +26,7 @@ pub(crate) struct TierFile {
     pub time_max: i64,
 }
 
-/// Rolls a chunk up on so many threads. Blocks.
+/// Rolls up a chunk on `threads` threads. Blocks.
 pub(crate) fn roll_up(mut chunk: Chunk, threads: usize) -> Result<RolledUp, ParquetError> {
     let mut builders =
         [FileBuilder::new(raw_schema())?, FileBuilder::new(window_schema())?, FileBuilder::new(window_schema())?];
@@ -47,7 +47,7 @@ pub(crate) fn roll_up(mut chunk: Chunk, threads: usize) -> Result<RolledUp, Parq
         let helpers: Vec<_> = (1..threads.min(parts_count)).map(|_| scope.spawn(work)).collect();
         done.extend(work()?);
         for helper in helpers {
-            let ended = helper.join().unwrap_or_else(|_| Err(ParquetError::General("a thread broke off".to_owned())));
+            let ended = helper.join().unwrap_or_else(|_| Err(ParquetError::General("a thread panicked".to_owned())));
             done.extend(ended?);
         }
         Ok::<_, ParquetError>(())
@@ -71,7 +71,7 @@ pub(crate) fn roll_up(mut chunk: Chunk, threads: usize) -> Result<RolledUp, Parq
     Ok(RolledUp { files })
 }
 
-/// Rolls up columns and gives the lengths of the three files in bytes: for measuring only.
+/// Rolls up columns and returns the lengths of the three files in bytes. For benchmarks.
 #[doc(hidden)]
 pub fn roll_up_columns(
     pieces: Vec<crate::rollup::chunk::Columns>,
@@ -116,7 +116,7 @@ fn roll_up_part(part: &mut Part<'_>, builders: &[FileBuilder; 3]) -> Result<Part
     Ok(PartGroups { groups, times })
 }
 
-/// Rolls up the samples of one series, which are sorted by time. `bins` and `sorted` are memory to be used again.
+/// Rolls up the samples of one series, sorted by time. `bins` and `sorted` are reused buffers.
 pub(crate) fn roll_up_series(
     series: u32,
     samples: &[Sample],
@@ -131,7 +131,7 @@ pub(crate) fn roll_up_series(
         bins.clear();
         for minute in hour.chunk_by(|a, b| same_window(Tier::Minute, a, b)) {
             let group = Group::of(minute);
-            // Those of NaN are in no bin.
+            // NaN has no bin.
             bins.extend(minute.iter().filter_map(|sample| bin_of(sample.value)));
             sorted.clear();
             if group.needs_sketch() {
@@ -159,10 +159,10 @@ fn window_of(tier: Tier, samples: &[Sample]) -> i64 {
     samples.first().map_or(0, |sample| window_begin(tier, sample.time_ms))
 }
 
-/// Where the window begins that holds a time.
+/// Start of the window that contains a time.
 #[inline]
 pub(crate) fn window_begin(tier: Tier, time_ms: i64) -> i64 {
-    // The first window there is begins before the first time there is.
+    // The window of the earliest times would begin before the minimum of i64.
     match tier {
         Tier::Raw => time_ms,
         Tier::Minute => time_ms.div_euclid(60_000).saturating_mul(60_000),

@@ -1,4 +1,4 @@
-//! A roll-up while it runs: what is decoded is gathered, and becomes one commit after the other.
+//! The state of a running roll-up: gathers decoded reads and commits them one after the other.
 
 use crate::MeasureError;
 use crate::layout::{Commit, Counts};
@@ -16,44 +16,44 @@ use std::collections::VecDeque;
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
-/// How far a roll-up is.
+/// The progress of a roll-up.
 #[derive(Debug, Clone, Default)]
 pub struct Progress {
     /// Offset of the next record to decode.
     pub offset: u64,
-    /// Offset behind the last record that is committed.
+    /// Offset after the last committed record.
     pub offset_committed: u64,
-    /// Where it will end; none if it follows the topic.
+    /// Where the roll-up ends; none if it follows the topic.
     pub end_offset: Option<u64>,
-    /// Series known.
+    /// Number of known series.
     pub series: u32,
-    /// Why there was no room for further series, if there was none.
+    /// What is full, if measurements were dropped.
     pub full: Option<Full>,
-    /// Commits since it began.
+    /// Number of commits of this run.
     pub commits: u64,
-    /// What became of records since it began.
+    /// Numbers of records of this run by outcome.
     pub counts: Counts,
-    /// What became of the records that were committed before it began.
+    /// Numbers of records that earlier runs committed, by outcome.
     pub counts_before: Counts,
-    /// The first bad messages since it began.
+    /// The first bad messages of this run.
     pub bad: Vec<BadMessage>,
 }
 
-/// What has no more room.
+/// What is full.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Full {
-    /// The table of series: there are as many as it may hold.
+    /// The table of series.
     Series,
-    /// The memory for the texts of metrics and tags, which grows with the number of series that the table may hold.
+    /// The memory for the texts of metrics and tags, which is proportional to the maximum number of series.
     Texts,
 }
 
-/// What a roll-up has done.
+/// The result of a roll-up.
 pub type Summary = Progress;
 
-/// Something that comes in its turn.
+/// An item in the queue.
 pub(crate) enum Next {
-    /// What a read becomes, and the offset behind it.
+    /// A read that is being decoded, and the offset after it.
     Decoded(JoinHandle<Result<Decoded, MeasureError>>, u64),
     /// The end of a commit.
     Cut(u64),
@@ -68,14 +68,14 @@ pub(crate) struct Run {
     /// In the order of offsets.
     pub(crate) queue: VecDeque<Next>,
     pub(crate) gathered: Gathered,
-    /// Away while it commits.
+    /// None while a commit is in flight.
     pub(crate) committer: Option<Committer>,
     pub(crate) committing: Option<BoxFuture<'static, Committed>>,
     pub(crate) progress: Progress,
 }
 
 impl Run {
-    /// Whether a chunk is whole; its end is then taken from the queue.
+    /// Takes the end of a chunk from the queue, if it is next. Returns whether the chunk is complete.
     pub(crate) fn take_decoded_cut(&mut self) -> bool {
         let Some(Next::Cut(end_offset)) = self.queue.front() else { return false };
         self.gathered.offsets.end = *end_offset;
@@ -86,7 +86,7 @@ impl Run {
     pub(crate) fn gather(&mut self, (decoded, end_offset): (Decoded, u64)) {
         self.gathered.pieces.push(decoded.columns);
         self.gathered.counts += decoded.counts;
-        // The reader is gone when it has ended.
+        // Fails only if the reader has ended.
         let _ = self.free.send(decoded.fetched);
         let progress = &mut self.progress;
         progress.offset = end_offset;
@@ -103,7 +103,7 @@ impl Run {
         }
     }
 
-    /// Commits what was gathered, once the commit before is done.
+    /// Commits the gathered chunk after the previous commit has ended.
     pub(crate) async fn begin_commit(&mut self) -> Result<(), MeasureError> {
         if self.committing.is_some() {
             let committed = next_committed(&mut self.committing).await;
@@ -123,7 +123,7 @@ impl Run {
         Ok(())
     }
 
-    /// Passing over the first records of a topic for good must not be a consequence of a wrong setting.
+    /// A wrong setting must not skip the first records of a topic.
     fn refuse_if_nearly_all_are_bad(&self, committer: &Committer, gathered: &Gathered) -> Result<(), MeasureError> {
         let Counts { decoded, dropped, bad, .. } = gathered.counts;
         let before = committer.snapshot.counts();
@@ -149,7 +149,7 @@ impl Run {
     }
 }
 
-/// Commits; where that makes a run whole, merges it, after what was merged before and is now read by nobody is deleted.
+/// Commits. If that completes a run, first deletes the files that the previous merge replaced, then merges the run.
 async fn commit_and_merge(
     options: &Options,
     committer: &mut Committer,
@@ -166,7 +166,7 @@ async fn commit_and_merge(
     Ok(commit)
 }
 
-/// What was decoded next. Waits for ever if the next thing is something else. May be dropped while it waits.
+/// The next decoded read. Waits forever if the next item is something else. Cancel-safe.
 pub(crate) async fn next_decoded(queue: &mut VecDeque<Next>) -> Result<(Decoded, u64), MeasureError> {
     let Some(Next::Decoded(decoding, end_offset)) = queue.front_mut() else {
         return std::future::pending().await;
@@ -178,7 +178,7 @@ pub(crate) async fn next_decoded(queue: &mut VecDeque<Next>) -> Result<(Decoded,
     Ok((decoded?, end_offset))
 }
 
-/// What became of the commit that is on its way. Waits for ever if there is none. May be dropped while it waits.
+/// The result of the commit in flight. Waits forever without one. Cancel-safe.
 pub(crate) async fn next_committed(committing: &mut Option<BoxFuture<'static, Committed>>) -> Committed {
     let Some(commit) = committing else { return std::future::pending().await };
     let committed = commit.await;

@@ -1,4 +1,4 @@
-//! Windows of one length as columns, a row for each series and window.
+//! Windows of one length as columns, one row per series and window.
 
 use crate::ExactSum;
 use crate::counter::lost;
@@ -8,7 +8,7 @@ use arrow_array::builder::{BinaryBuilder, Float64Builder, TimestampMillisecondBu
 use arrow_array::{ArrayRef, Float64Array, TimestampMillisecondArray, UInt32Array, UInt64Array};
 use std::sync::Arc;
 
-/// What is known of the samples of one window.
+/// A summary of the samples of one window.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Group {
     pub count: u64,
@@ -26,7 +26,7 @@ pub(crate) struct Group {
 }
 
 impl Group {
-    /// Sums up samples that are sorted by time.
+    /// Summarizes samples that are sorted by time.
     pub(crate) fn of(samples: &[Sample]) -> Group {
         let [first, ..] = samples else { return Group::default() };
         let last = samples.last().unwrap_or(first);
@@ -44,7 +44,7 @@ impl Group {
             has_nan: false,
         };
         for sample in samples {
-            // Zero has no sign in these, since it would depend on the order.
+            // Drop the sign of zero, which would depend on the order.
             let value = sample.value + 0.0;
             group.min = group.min.min(value);
             group.max = group.max.max(value);
@@ -61,7 +61,7 @@ impl Group {
         group
     }
 
-    /// Adds a group whose samples are all later.
+    /// Adds a group whose samples are all later, or as late and with greater offsets.
     pub(crate) fn merge(&mut self, later: &Group) {
         if self.count == 0 {
             *self = later.clone();
@@ -83,7 +83,7 @@ impl Group {
         self.has_nan |= later.has_nan;
     }
 
-    /// Whether count and minimum don't tell it all. All values NaN: they do.
+    /// Whether the distribution doesn't follow from count and minimum. If all values are NaN, it does.
     pub(crate) fn needs_sketch(&self) -> bool {
         !self.min.is_nan() && (self.has_nan || self.min != self.max)
     }
@@ -109,7 +109,7 @@ pub(crate) struct Windows {
 }
 
 impl Windows {
-    /// Adds a row. `bins` are those of its values, sorted; they are not looked at if it needs no sketch.
+    /// Adds a row. `bins` are the sorted bins of its values; ignored if the row needs no sketch.
     pub(crate) fn push(&mut self, series: u32, window: i64, group: &Group, bins: &[i32]) {
         self.series.push(series);
         self.window.push(window);
@@ -163,7 +163,7 @@ impl Windows {
     }
 }
 
-/// Nothing is null.
+/// Appends bytes; null if there are none.
 fn append(column: &mut BinaryBuilder, bytes: &[u8]) {
     if bytes.is_empty() { column.append_null() } else { column.append_value(bytes) }
 }

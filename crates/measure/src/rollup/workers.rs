@@ -1,4 +1,4 @@
-//! Decodes reads on all threads, once more after a refresh of the schemas where one was unknown.
+//! Decodes reads on all threads, and again after a refresh if a schema is unknown.
 
 use crate::MeasureError;
 use crate::layout::Counts;
@@ -11,7 +11,7 @@ use rawline_series::{MeasurementReader, SeriesTable};
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Decoders for any number of threads.
+/// A pool of decoders, one for each thread.
 pub(crate) struct Workers {
     pub(crate) topic: String,
     pub(crate) schemas: Arc<SchemaStore>,
@@ -21,7 +21,7 @@ pub(crate) struct Workers {
     pub(crate) idle: Mutex<Vec<Decoder>>,
 }
 
-/// What a read's records became, and the read's memory.
+/// A decoded read, and its buffer.
 pub(crate) struct Decoded {
     pub(crate) fetched: Fetched,
     pub(crate) columns: Columns,
@@ -31,7 +31,7 @@ pub(crate) struct Decoded {
 }
 
 impl Workers {
-    /// Decodes a read; once more after a refresh, if it has messages of unknown schemas.
+    /// Decodes a read, and decodes it again after a refresh if it has messages of unknown schemas.
     pub(crate) async fn decode(self: Arc<Self>, fetched: Fetched, wanted: Range<u64>) -> Result<Decoded, MeasureError> {
         let decoded = self.clone().decode_blocking(fetched, wanted.clone()).await?;
         let Some(refresh) = self.refresh.as_ref().filter(|_| decoded.missing_schema) else { return Ok(decoded) };

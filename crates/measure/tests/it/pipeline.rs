@@ -92,7 +92,7 @@ async fn killed_again_and_again_the_roll_ups_come_out_equal() {
     }
     assert!(kills > 3, "{kills}");
     assert_eq!(rolled_up(&storage, "t").await, want);
-    // What was left behind by those that were killed is gone once another has begun.
+    // The next run deletes what the killed ones left.
     Pipeline::open(broker.options("t", &storage)).await.unwrap();
     let layout = Layout::new(&storage.prefix, "t");
     let commits = snapshot(&storage, "t").await.commits;
@@ -370,7 +370,7 @@ async fn followed_a_topic_is_committed_as_it_grows_and_when_told_to_stop() {
     running.await.unwrap().unwrap();
     assert_eq!(rolled_up(&storage, "t").await, expected(&sent));
 
-    // What waits for company when it is told to stop is committed too.
+    // Pending measurements are committed at shutdown too.
     broker.append("t", &messages(&sent), 30).await;
     let pipeline = Pipeline::open(Options { flush_after: Duration::from_secs(3600), ..options }).await.unwrap();
     let (stop, stopped) = tokio::sync::oneshot::channel::<()>();

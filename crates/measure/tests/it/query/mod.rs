@@ -232,7 +232,7 @@ async fn nothing_found_says_what_there_is() {
         "the 30 series of cpu have no measurements from 1970-01-01T00:00:00Z to 1970-01-01T01:00:00Z; they have some \
          from 2014-04-10T00:00:00Z to 2014-04-10T05:59:40Z"
     );
-    // Half a range, beside all there is.
+    // Only one bound, and all measurements on its other side.
     (query.from_ms, query.to_ms) = (Some(BEGIN_MS + 24 * HOUR_MS), None);
     let error = run(&topic.storage, "servers", &query).await.unwrap_err();
     assert!(matches!(error, QueryError::NoPoints { span_ms: Some(_), .. }), "{error}");
