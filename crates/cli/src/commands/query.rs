@@ -26,8 +26,8 @@ Examples:
   # Plot requests per second
   rawline query cloud 'requests{az!=\"a\"}' --agg rate --by az --output requests.png
 
-Steps start at multiples of their length since 1970 (UTC), and the range is widened to whole steps. The query reads the
-coarsest tier (hour, minute, raw) whose windows divide the step; every tier gives the same answer.
+Steps start at multiples of their length since 1970 (UTC), and the range is widened to whole steps. The query reads \
+the coarsest tier (hour, minute, raw) whose windows divide the step; every tier gives the same answer.
 
 Exit codes: 0 success, 1 nothing found or a failure, 2 wrong usage.";
 
