@@ -136,7 +136,8 @@ async fn main() {
         let each = bytes.map(|bytes| bytes as f64 / count as f64);
         let rate = count as f64 / best / 1e6;
         println!(
-            "columns to Parquet, one chunk, {threads} threads: {rate:.2} M/s; bytes each: raw {:.2}, minute {:.2}, hour {:.2}",
+            "columns to Parquet, one chunk, {threads} threads: {rate:.2} M/s; bytes each: raw {:.2}, minute {:.2}, \
+             hour {:.2}",
             each[0], each[1], each[2]
         );
     }

@@ -32,8 +32,8 @@ Examples:
 
 A measurement is an Avro record of a metric, tags, a time (logtime, milliseconds) and a value. A roll-up stores the \
 measurements themselves (raw), and for each series and minute or hour: count, sum, minimum, maximum, first and last \
-value, and a sketch for quantiles with 1 % error. Stop it at any time, even with kill -9: the next run continues at the \
-last commit, without losing or counting anything twice. Query roll-ups with `rawline series` and `rawline query`.
+value, and a sketch for quantiles with 1 % error. Stop it at any time, even with kill -9: the next run continues at \
+the last commit, without losing or counting anything twice. Query roll-ups with `rawline series` and `rawline query`.
 
 If nearly all of the first records are not measurements, the command fails and commits nothing: --framing or --schema \
 is probably wrong.
