@@ -87,7 +87,7 @@ check-java: ## Java: formatter and linter (mvn -f java/pom.xml spotless:apply fo
 LAB_CARGO := --locked --target-dir target --manifest-path lab/rust/Cargo.toml
 LAB_PROFILE ?= release
 
-lab: ## Measure the wire formats in three languages: about 35 minutes; updates docs/wire-formats.md
+lab: ## Measure the wire formats in three languages: about 45 minutes; updates docs/wire-formats.md
 	$(MAKE) lab-build LAB_PROFILE=measured
 	lab/run.sh full
 
@@ -100,7 +100,7 @@ lab-test: lab-build ## Test the laboratory: every row in three languages, schema
 	$(CARGO) test --profile $(LAB_PROFILE) $(LAB_CARGO)
 	cd lab/python && ../.venv/bin/python -m pytest --quiet tests ../evolution/python ../cases
 	$(MAVEN) -f lab/java/pom.xml package
-	lab/.venv/bin/python lab/evolution/outcomes.py
+	lab/.venv/bin/python lab/evolution/outcomes.py $(if $(EVOLUTION_ACCEPT),--accept)
 
 lab-mine: lab-generate ## Measure the formats on your own messages: make lab-mine SAMPLE=messages.jsonl
 	@test -n "$(SAMPLE)" || { echo "name the messages: make lab-mine SAMPLE=messages.jsonl (one JSON object per line)"; exit 2; }

@@ -1,12 +1,13 @@
 #!/bin/sh
-# One run of the laboratory: generates the messages, checks that the languages read each other, measures, builds the page.
+# One run of the laboratory: generates the messages, checks that the languages read each other, measures, builds the
+# page.
 #
 #   lab/run.sh quick     two messages at their base size, about 3 minutes once it is built
-#   lab/run.sh full      everything, about 35 minutes; also updates docs/wire-formats.md
+#   lab/run.sh full      everything, about 45 minutes; also updates docs/wire-formats.md
 #
-# The page is lab/out/report.html. Build first: `make lab-build`, for a full run with LAB_PROFILE=measured. Leave the machine
-# alone during a full run. Every figure is appended to lab/out/results.jsonl as soon as it is measured (Python's at the end of
-# Python), so an interrupted run loses none of them.
+# The page is lab/out/report.html. Build first: `make lab-build`, for a full run with LAB_PROFILE=measured. Leave the
+# machine alone during a full run. Every figure is appended to lab/out/results.jsonl as soon as it is measured (Python's
+# at the end of Python), so an interrupted run loses none of them.
 set -eu
 case "${1:-}" in
   quick | full) ;;

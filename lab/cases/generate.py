@@ -80,7 +80,7 @@ def grow(message: dict, target_bytes: int | None, count: int, add) -> None:
 
 
 def target(draw: Draw, size: str) -> int | None:
-    """The bytes that a grown message has; none where its size is its own. They differ by up to 3 % between messages."""
+    """The bytes that a grown message has; None at its base size. They differ by up to 3 % between messages."""
     if size not in SIZES_BYTES:
         return None
     return int(SIZES_BYTES[size] * (0.97 + 0.06 * draw.unit()))
@@ -280,11 +280,15 @@ def measurement(draw: Draw, size: str, index: int) -> dict:
 
 # order
 
-CITIES = [("Kraków", "30-001", "PL"), ("München", "80331", "DE"), ("Porto", "4000-007", "PT"), ("Leeds", "LS1 4AP", "GB")]
-CITIES += [("東京", "100-0001", "JP"), ("São Paulo", "01000-000", "BR"), ("Austin", "73301", "US"), ("Malmö", "211 20", "SE")]
+CITIES = [("Kraków", "30-001", "PL"), ("München", "80331", "DE"), ("Porto", "4000-007", "PT"),
+    ("Leeds", "LS1 4AP", "GB")]
+CITIES += [("東京", "100-0001", "JP"), ("São Paulo", "01000-000", "BR"), ("Austin", "73301", "US"),
+    ("Malmö", "211 20", "SE")]
 STREETS = ["Main Street", "Długa", "Hauptstraße", "Rua das Flores", "King's Road", "Nygatan", "銀座"]
-GOODS = ["USB-C cable, 2 m", "Notebook A5, dotted", "Coffee beans \"Dark\" 1 kg", "Bicycle lamp", "Thé vert", "Desk mat"]
-NOTES = ["Please ring twice.", "Leave it with the neighbour.\nThank you!", "Gift: no invoice inside", "Ørsted’s office, 3rd floor"]
+GOODS = ["USB-C cable, 2 m", "Notebook A5, dotted", "Coffee beans \"Dark\" 1 kg", "Bicycle lamp", "Thé vert",
+    "Desk mat"]
+NOTES = ["Please ring twice.", "Leave it with the neighbour.\nThank you!", "Gift: no invoice inside",
+    "Ørsted’s office, 3rd floor"]
 SKU = "ABCDEFGHJKLMNPQRSTUVWXYZ"
 
 
@@ -343,7 +347,7 @@ def lines(case: str, size: str):
 
 
 def check(described: dict, size: str, message: dict) -> None:
-    """Fields stand in the case's order, an optional one may be absent, no list outgrows SBE."""
+    """Fields are in the case's order, an optional one may be absent, no list is too long for SBE."""
     expected = [field["name"] for field in described["fields"] if field["name"] in message or not field.get("optional")]
     assert list(message) == expected, (described["case"], size, list(message), expected)
     for name in described["grows"]:
@@ -364,7 +368,7 @@ def write(out: pathlib.Path, case: str, size: str) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--out", type=pathlib.Path, default=HERE.parent / "out" / "cases")
-    parser.add_argument("--case", action="append", choices=sorted(CASES), help="only this one; may be given again")
+    parser.add_argument("--case", action="append", choices=sorted(CASES), help="only this case; can be repeated")
     arguments = parser.parse_args()
     arguments.out.mkdir(parents=True, exist_ok=True)
     files = [(case, size) for size in ("1m", "100k", "10k", "1k", "base", "100") for case in arguments.case or CASES]

@@ -15,7 +15,8 @@ SCHEMAS = CASES.parent / "schemas"
 NAMES = ["pingpong", "doubles", "strings", "zeek", "measurement", "order"]
 SIZES_BYTES = {"1k": 1_000, "10k": 10_000, "100k": 100_000, "1m": 1_000_000}
 
-# Of all files, in the order of their names. Whoever changes what is generated changes every figure that is measured on it.
+# Of all files, in the order of their names. Whoever changes what is generated changes every figure that is measured on
+# it.
 DIGEST = "bb7eca82cf2685068b177b842b4754ab4b17cd066be0e357f51fea14bd9b8448"
 
 # Raw Avro and Protocol Buffers of the published PingPong.
@@ -48,7 +49,8 @@ def files(tmp_path_factory):
 def protobuf(tmp_path_factory):
     """The classes that protoc makes of cases.proto."""
     out = tmp_path_factory.mktemp("proto")
-    subprocess.run([sys.executable, "-m", "grpc_tools.protoc", f"-I{SCHEMAS}", f"--python_out={out}", "cases.proto"], check=True)
+    subprocess.run([sys.executable, "-m", "grpc_tools.protoc", f"-I{SCHEMAS}", f"--python_out={out}", "cases.proto"],
+        check=True)
     sys.path.insert(0, str(out))
     import cases_pb2
 

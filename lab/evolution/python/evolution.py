@@ -1,4 +1,5 @@
-"""What came of reading bytes by another schema than they were written by; recorded, and held against what is expected."""
+"""Outcomes of reading bytes with another schema than they were written with, recorded and compared with the expected
+ones."""
 
 import dataclasses
 import json
@@ -17,14 +18,14 @@ Fields = dict[str, typing.Any]
 
 @dataclasses.dataclass(frozen=True)
 class Change:
-    """A change, the message that is written before it and the one that is written after it."""
+    """A change, with the messages written before and after it."""
 
     name: str
     old: Fields
     new: Fields
     # A field's names before and after the change.
     renamed: tuple[str, str] | None = None
-    # Where old bytes have nothing of their own to show.
+    # If the change shows in one direction only.
     only: str | None = None
 
 
@@ -48,7 +49,7 @@ CHANGES = [
 
 
 class Format(typing.Protocol):
-    """A format with a schema a side. A schema's key is its change's name and "old" or "new"."""
+    """A format with a schema on each side. A schema's key is its change's name and "old" or "new"."""
 
     name: str
     library: str
@@ -69,11 +70,11 @@ def run(format: Format) -> None:
             written = change.old if writer == "old" else change.new
             data = format.write(change.name, writer, written)
             own = present(format.read(change.name, writer, writer, data))
-            assert own == written, f"{format.name} does not bring back what it wrote: {change.name}, {writer}: {own}"
+            assert own == written, f"{format.name} doesn't read back what it wrote: {change.name}, {writer}: {own}"
             error = ""
             try:
                 outcome = classify(change, reader, written, format.read(change.name, writer, reader, data))
-            except Exception as raised:  # whatever a library raises is its way to say no
+            except Exception as raised:  # whatever a library raises is an error
                 outcome, error = "error", f"{type(raised).__name__}: {raised}"
             note = format.notes.get(f"{change.name}, {direction}") or format.notes.get(change.name, "")
             record(format, change.name, direction, outcome, note, error)
@@ -81,7 +82,7 @@ def run(format: Format) -> None:
             if outcome != expected:
                 unexpected.append(f"{change.name}, {direction}: {outcome}, expected {expected} {error}")
     if "EVOLUTION_ACCEPT" not in os.environ:
-        assert not unexpected, "not as expected.json has it:\n" + "\n".join(unexpected)
+        assert not unexpected, "different from expected.json:\n" + "\n".join(unexpected)
 
 
 def present(fields: Fields) -> Fields:
@@ -89,7 +90,7 @@ def present(fields: Fields) -> Fields:
 
 
 def classify(change: Change, reader: str, written: Fields, read: Fields) -> str:
-    """The worst of what happened to the fields that the reader asked for."""
+    """The worst outcome of the fields that the reader has."""
     source_of = {}
     if change.renamed:
         old, new = change.renamed

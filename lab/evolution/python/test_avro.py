@@ -1,4 +1,4 @@
-"""Avro by fastavro: the reader has the writer's schema beside its own, and resolves one to the other."""
+"""Avro with fastavro: the reader has the writer's schema as well as its own, and resolves one to the other."""
 
 import io
 
@@ -29,7 +29,8 @@ SCHEMAS = {
     "i32 widened to i64": ([field("count", "int")], [field("count", "long")]),
     "i32 widened to i64, value beyond i32": ([field("count", "int")], [field("count", "long")]),
     "i64 changed to f64": ([field("count", "long")], [field("count", "double")]),
-    "fields reordered": ([field("width", "int"), field("height", "int")], [field("height", "int"), field("width", "int")]),
+    "fields reordered": ([field("width", "int"), field("height", "int")],
+        [field("height", "int"), field("width", "int")]),
     "optional made required": ([note()], [field("note", "string")]),
     "enum symbol added": ([kind("LAMP", "DESK")], [kind("LAMP", "DESK", "CHAIR")]),
 }
@@ -44,7 +45,7 @@ class Avro:
     name = "avro"
     library = "fastavro, rawline-avro"
     notes = {
-        "field added, without a default, old bytes, new schema": "a field of the reader's alone needs a default",
+        "field added, without a default, old bytes, new schema": "a field that only the reader has needs a default",
         "field removed, new bytes, old schema": "unless the old schema has a default for it",
         "field renamed": "unless the reader's schema has the other name as an alias",
         "enum symbol added, new bytes, old schema": "unless the old schema's enum has a default",

@@ -1,10 +1,10 @@
-"""Cap'n Proto: a field is its number, and the numbers in their order say where each field lies."""
+"""Cap'n Proto: a field is its number, and the order of the numbers decides the position of each field."""
 
 import capnp
 import evolution
 import pytest
 
-# The lines behind id and name, before and after the change. Numbers are never given again nor left out.
+# The lines after id and name, before and after the change. Numbers are never reused or skipped.
 SCHEMAS = {
     "field added, with a default": ("", "grade @2 :Int32 = 5;"),
     "field added, without a default": ("", "grade @2 :Int32;"),
@@ -41,10 +41,10 @@ class CapnProto:
     notes = {
         "field added, with a default": "the next number",
         "field added, without a default": "the next number",
-        "field removed": "it can't be: it is given another name and stays",
+        "field removed": "can't be removed: it is renamed and stays",
         "field renamed": "names are not in the bytes",
-        "i32 widened to i64": "its upper half is read from what lies beside it",
-        "i32 widened to i64, new bytes, old schema": "while it keeps its place, which goes by its width",
+        "i32 widened to i64": "its upper half is read from the next field",
+        "i32 widened to i64, new bytes, old schema": "if it keeps its position, which depends on its width",
         "i32 widened to i64, value beyond i32": "cut to its low 32 bits",
         "i64 changed to f64": "the bits are read as the other type",
         "fields reordered": "their numbers stay",
@@ -56,7 +56,8 @@ class CapnProto:
         self.structs = structs
 
     def write(self, change, side, fields):
-        return self.structs[change, side].new_message(**{name: lowered(name, value) for name, value in fields.items()}).to_bytes()
+        return self.structs[change,
+            side].new_message(**{name: lowered(name, value) for name, value in fields.items()}).to_bytes()
 
     def read(self, change, writer, reader, data):
         with self.structs[change, reader].from_bytes(data) as message:

@@ -1,4 +1,4 @@
-"""FlatBuffers: a field is its place among the table's fields; the table says which of them are there."""
+"""FlatBuffers: a field is its position among the table's fields; the table says which of them are present."""
 
 import importlib
 import pathlib
@@ -9,7 +9,7 @@ import evolution
 import flatbuffers
 import pytest
 
-# The lines behind id and name, before and after the change. New fields go last, and one that is gone stays as a place.
+# The lines after id and name, before and after the change. New fields go last, and a removed one keeps its position.
 SCHEMAS = {
     "field added, with a default": ("", "grade: int32 = 5;"),
     "field added, without a default": ("", "grade: int32 = null;"),
@@ -56,14 +56,14 @@ class FlatBuffers:
     notes = {
         "field added, with a default": "at the end, or with an id",
         "field added, without a default": "at the end, or with an id",
-        "field removed": "marked deprecated: without its line, what stands behind it is misread",
+        "field removed": "marked deprecated: if its line is removed, the fields after it are misread",
         "field renamed": "names are not in the bytes",
-        "i32 widened to i64": "the bytes behind the number are read as part of it",
-        "i32 widened to i64, new bytes, old schema": "the low bytes lie first",
+        "i32 widened to i64": "the bytes after the number are read as part of it",
+        "i32 widened to i64, new bytes, old schema": "the low bytes come first",
         "i32 widened to i64, value beyond i32": "cut to its low 32 bits",
         "i64 changed to f64": "the bits are read as the other type",
         "fields reordered": "unless every field has an id",
-        "optional made required, old bytes, new schema": "Python does not look; the verifiers of C++ and Rust refuse the bytes",
+        "optional made required, old bytes, new schema": "Python doesn't check; the verifiers of C++ and Rust refuse the bytes",
         "enum symbol added, new bytes, old schema": "the number, without a name",
     }
 

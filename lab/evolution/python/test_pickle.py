@@ -1,4 +1,4 @@
-"""Pickle of a dataclass: the bytes name the class and its attributes, and nobody compares them with what the class says now."""
+"""Pickle of a dataclass: the bytes name the class and its attributes, which nothing compares with the present class."""
 
 import dataclasses
 import enum
@@ -41,15 +41,15 @@ class Pickle:
     name = "pickle"
     library = "pickle"
     notes = {
-        "field added, with a default, old bytes, new schema": "the class's attribute stands in",
-        "field added, without a default, old bytes, new schema": "raised when the attribute is read, not when the bytes are",
-        "field removed, old bytes, new schema": "the attribute is there all the same",
-        "field removed, new bytes, old schema": "raised when the attribute is read, not when the bytes are",
-        "field renamed": "raised when the attribute is read, not when the bytes are",
+        "field added, with a default, old bytes, new schema": "the class's attribute is used",
+        "field added, without a default, old bytes, new schema": "raised when the attribute is read, not the bytes",
+        "field removed, old bytes, new schema": "the attribute is still there",
+        "field removed, new bytes, old schema": "raised when the attribute is read, not the bytes",
+        "field renamed": "raised when the attribute is read, not the bytes",
         "i32 widened to i64": "Python's integers have no width",
         "i32 widened to i64, value beyond i32": "Python's integers have no width",
-        "i64 changed to f64": "types are not looked at: the old type comes back",
-        "optional made required, old bytes, new schema": "None comes back: nobody looks",
+        "i64 changed to f64": "types are not checked: the old type is read",
+        "optional made required, old bytes, new schema": "None is read, unchecked",
     }
 
     def write(self, change, side, fields):

@@ -1,4 +1,4 @@
-"""Protocol Buffers: a field is its number; what the reader has no number for is kept aside."""
+"""Protocol Buffers: a field is its number; numbers that the reader doesn't know are kept as unknown fields."""
 
 import importlib
 import subprocess
@@ -7,7 +7,7 @@ import sys
 import evolution
 import pytest
 
-# The lines between id and name, before and after the change. What is there twice keeps its number, as one should do it.
+# The lines between id and name, before and after the change. A field in both keeps its number, as recommended.
 SCHEMAS = {
     "field added, with a default": ("", "optional int32 grade = 3 [default = 5];"),
     "field added, without a default": ("", "int32 grade = 3;"),
@@ -18,7 +18,8 @@ SCHEMAS = {
     "i64 changed to f64": ("int64 count = 3;", "double count = 3;"),
     "fields reordered": ("int32 width = 3; int32 height = 4;", "int32 height = 4; int32 width = 3;"),
     "optional made required": ("optional string note = 3;", "required string note = 3;"),
-    "enum symbol added": ("enum Kind { LAMP = 0; DESK = 1; } Kind kind = 3;", "enum Kind { LAMP = 0; DESK = 1; CHAIR = 2; } Kind kind = 3;"),
+    "enum symbol added": ("enum Kind { LAMP = 0; DESK = 1; } Kind kind = 3;",
+        "enum Kind { LAMP = 0; DESK = 1; CHAIR = 2; } Kind kind = 3;"),
 }
 # These two need what only proto2 has: defaults other than zero, required fields.
 PROTO2 = ("field added, with a default", "optional made required")
@@ -57,16 +58,16 @@ class Protobuf:
     library = "protobuf"
     notes = {
         "field added, with a default, old bytes, new schema": "defaults other than zero only in proto2 and editions",
-        "field added, with a default, new bytes, old schema": "kept aside and written again",
+        "field added, with a default, new bytes, old schema": "kept as unknown and written again",
         "field added, without a default, old bytes, new schema": "reads as zero",
-        "field added, without a default, new bytes, old schema": "kept aside and written again",
+        "field added, without a default, new bytes, old schema": "kept as unknown and written again",
         "field removed": "reserved: its number must never be used again",
         "field renamed": "names are not in the bytes",
         "i32 widened to i64, value beyond i32": "cut to its low 32 bits",
-        "i64 changed to f64": "another wire type: kept aside as unknown, the field reads as zero",
+        "i64 changed to f64": "another wire type: kept as unknown, the field reads as zero",
         "fields reordered": "their numbers stay",
-        "optional made required, old bytes, new schema": "Python does not look unless asked; C++ and Java refuse the bytes",
-        "enum symbol added, new bytes, old schema": "the number is kept, without a name; proto2 keeps it aside",
+        "optional made required, old bytes, new schema": "Python checks only on request; C++ and Java refuse the bytes",
+        "enum symbol added, new bytes, old schema": "the number is kept, without a name; proto2 keeps it as unknown",
     }
 
     def __init__(self, messages):

@@ -40,13 +40,16 @@ def generate(cases: list[Case]) -> dict[str, str]:
         "org.capnproto.FromPointerBuilder", "org.capnproto.FromPointerReader",
     )  # fmt: skip
     source.add("final class CapnpCases {", "private CapnpCases() {}")
-    switch(source, "static Capnp.Struct<?, ?, ?> of(Case kase)", {case.name: f"new {case.record.name}Struct()" for case in cases})
+    switch(source, "static Capnp.Struct<?, ?, ?> of(Case kase)",
+        {case.name: f"new {case.record.name}Struct()" for case in cases})
     style = Readers()
     for case in cases:
         top = case.record
         of, message = f"{CASES}.{top.name}", plain(top, top)
-        source.add("", f"private static final class {top.name}Struct extends Capnp.Struct<{of}.Builder, {of}.Reader, {message}> {{")
-        source.add("@Override", f"FromPointerBuilder<{of}.Builder> builders() {{", f"return {of}.factory;", "}", "", "@Override")
+        source.add("",
+            f"private static final class {top.name}Struct extends Capnp.Struct<{of}.Builder, {of}.Reader, {message}> {{")
+        source.add("@Override", f"FromPointerBuilder<{of}.Builder> builders() {{", f"return {of}.factory;", "}", "",
+            "@Override")
         source.add(f"FromPointerReader<{of}.Reader> readers() {{", f"return {of}.factory;", "}", "", "@Override")
         source.add(f"void write({message} m, {of}.Builder b) {{", f"write{top.name}(m, b);", "}", "", "@Override")
         source.add(f"{message} plain({of}.Reader r) {{", f"return plain{top.name}(r);", "}", "", "@Override")
@@ -74,7 +77,8 @@ def _write(source: Source, top: Record, record: Record) -> None:
                 source.add(f"write{inner.name}({value}, b.init{name}());")
             case "list record":
                 builders = f"org.capnproto.StructList.Builder<{CASES}.{inner.name}.Builder>"
-                source.add(f"{builders} to = b.init{name}({value}.size());", f"for (int i = 0; i < {value}.size(); i++) {{")
+                source.add(f"{builders} to = b.init{name}({value}.size());",
+                    f"for (int i = 0; i < {value}.size(); i++) {{")
                 source.add(f"write{inner.name}({value}.get(i), to.get(i));", "}")
             case "list string" | "map":
                 source.add(f"write({value}, b.init{name}({value}.size()));")

@@ -50,15 +50,18 @@ def generate(cases: list[Case]) -> dict[str, str]:
         "io.rawline.lab.format", "flatbuffers", "io.rawline.lab.Case", "io.rawline.lab.message.Check", "java.nio.ByteBuffer"
     )
     source.add("final class FlatBuffersCases {", "private FlatBuffersCases() {}")
-    switch(source, "static FlatBuffers.Tables<?> of(Case kase)", {case.name: f"new {case.record.name}Tables()" for case in cases})
+    switch(source, "static FlatBuffers.Tables<?> of(Case kase)",
+        {case.name: f"new {case.record.name}Tables()" for case in cases})
     style = Tables()
     for case in cases:
         top = case.record
         of, message = f"{FLAT}.{top.name}", plain(top, top)
         source.add("", f"private static final class {top.name}Tables extends FlatBuffers.Tables<{message}> {{")
-        source.add(f"private static {of} open(byte[] bytes) {{", f"return {of}.getRootAs{top.name}(ByteBuffer.wrap(bytes));", "}")
+        source.add(f"private static {of} open(byte[] bytes) {{",
+            f"return {of}.getRootAs{top.name}(ByteBuffer.wrap(bytes));", "}")
         source.add("", "@Override", f"int write({message} m) {{", f"return write{top.name}(m);", "}")
-        source.add("", "@Override", f"public {message} decode(byte[] bytes) {{", f"return plain{top.name}(open(bytes));", "}")
+        source.add("", "@Override", f"public {message} decode(byte[] bytes) {{",
+            f"return plain{top.name}(open(bytes));", "}")
         source.add("", "@Override", "public long fields(byte[] bytes) {", f"return check{top.name}(open(bytes));", "}")
         *path, last = [camel(name) for name in case.one_field]
         one = "open(bytes)" + "".join(f".{name}()" for name in path) + f".{last}"

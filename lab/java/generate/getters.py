@@ -49,7 +49,8 @@ def read_plain(source: Source, style: Style, top: Record, record: Record) -> Non
             source.add(f"{to} = {style.has('r', field)} ? {made} : null;" if field.optional else f"{to} = {made};")
         elif kind(field) == "list record":
             head, element = style.elements("r", field)
-            source.add(f"{to} = new java.util.ArrayList<>();", f"{head} {{", f"{to}.add(plain{inner.name}({element}));", "}")
+            source.add(f"{to} = new java.util.ArrayList<>();", f"{head} {{",
+                f"{to}.add(plain{inner.name}({element}));", "}")
         elif field.optional:
             source.add(f"{to} = {style.has('r', field)} ? {style.optional('r', field)} : null;")
         else:

@@ -75,5 +75,5 @@ def total(parts: list[str]) -> str:
 
 def switch(source: Source, head: str, arms: dict[str, str]) -> None:
     """A method that selects by the case."""
-    source.add("", f"{head} {{", "return switch (kase) {")
-    source.add(*(f"case {case.upper()} -> {arm};" for case, arm in arms.items()), "};", "}")
+    cases = (f"case {case.upper()} -> {arm};" for case, arm in arms.items())
+    source.add("", f"{head} {{", "return switch (kase) {", *cases, "};", "}")

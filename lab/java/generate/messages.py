@@ -16,10 +16,8 @@ def _message(case: Case) -> str:
     top, *inner = records(case.record)
     source.add("@CompiledJson", f"public final class {top.name} implements Message, Serializable {{")
     _fields(source, top)
-    source.add("", "@Override")
-    one = case.one_field if len(case.one_field) == 1 else [".".join(case.one_field)]
-    source.add("public long checkField() {", f"return Check.of({one[0]});", "}")
-    source.add("", "@Override")
+    one = ".".join(case.one_field)
+    source.add("", "@Override", "public long checkField() {", f"return Check.of({one});", "}", "", "@Override")
     _check(source, "public ", top)
     for record in inner:
         source.add("", "@CompiledJson", f"public static final class {record.name} implements Serializable {{")

@@ -20,7 +20,8 @@ def generate(cases: list[Case]) -> dict[str, str]:
         "org.msgpack.core.MessagePacker", "org.msgpack.core.MessageUnpacker",
     )  # fmt: skip
     source.add("final class MsgPackCases {", "private MsgPackCases() {}")
-    switch(source, "static MsgPack.Fields<?> of(Case kase)", {case.name: f"new {case.record.name}Fields()" for case in cases})
+    switch(source, "static MsgPack.Fields<?> of(Case kase)",
+        {case.name: f"new {case.record.name}Fields()" for case in cases})
     for case in cases:
         top = case.record
         source.add("", f"private static final class {top.name}Fields extends MsgPack.Fields<{plain(top, top)}> {{")

@@ -44,7 +44,8 @@ def generate(cases: list[Case]) -> dict[str, str]:
         "io.rawline.lab.message.Check",
     )  # fmt: skip
     source.add("final class ProtobufCases {", "private ProtobufCases() {}")
-    switch(source, "static Protobuf.Cases<?, ?> of(Case kase)", {case.name: f"new {case.record.name}Case()" for case in cases})
+    switch(source, "static Protobuf.Cases<?, ?> of(Case kase)",
+        {case.name: f"new {case.record.name}Case()" for case in cases})
     for case in cases:
         top = case.record
         style, of = Getters(top), f"{PROTO}.{top.name}"

@@ -16,7 +16,8 @@ SBE = "io.rawline.lab.sbe"
 def generate(cases: list[Case]) -> dict[str, str]:
     source = Source("io.rawline.lab.format", "sbe", "io.rawline.lab.Case", "io.rawline.lab.message.Check", f"{SBE}.*")
     source.add("final class SbeCases {", "private SbeCases() {}")
-    switch(source, "static Sbe.Flyweights<?> of(Case kase)", {case.name: f"new {case.record.name}Flyweights()" for case in cases})
+    switch(source, "static Sbe.Flyweights<?> of(Case kase)",
+        {case.name: f"new {case.record.name}Flyweights()" for case in cases})
     schema = xml.parse(SCHEMAS / "cases.xml").getroot()
     messages = {message.get("name"): message for message in schema if message.tag.endswith("}message")}
     for case in cases:
@@ -40,19 +41,25 @@ def _flyweights(source: Source, case: Case, message: xml.Element) -> None:
     top = case.record
     encoder, decoder, of = f"{top.name}Encoder", f"{top.name}Decoder", plain(top, top)
     source.add("", f"private static final class {top.name}Flyweights extends Sbe.Flyweights<{of}> {{")
-    source.add(f"private final {encoder} encoder = new {encoder}();", f"private final {decoder} decoder = new {decoder}();")
-    source.add("", "@Override", f"public Object encode({of} m) {{", "encoder.wrapAndApplyHeader(out, 0, headerEncoder);")
+    source.add(f"private final {encoder} encoder = new {encoder}();",
+        f"private final {decoder} decoder = new {decoder}();")
+    source.add("", "@Override", f"public Object encode({of} m) {{",
+        "encoder.wrapAndApplyHeader(out, 0, headerEncoder);")
     _write(source, encoder, "encoder", "m", top, top, message)
-    source.add("return written(encoder.limit());", "}", "", f"private {decoder} open(byte[] bytes) {{", "in.wrap(bytes);")
+    source.add("return written(encoder.limit());", "}", "", f"private {decoder} open(byte[] bytes) {{",
+        "in.wrap(bytes);")
     source.add("return decoder.wrapAndApplyHeader(in, 0, headerDecoder);", "}")
-    source.add("", "@Override", f"public {of} decode(byte[] bytes) {{", f"{decoder} d = open(bytes);", f"{of} m = new {of}();")
+    source.add("", "@Override", f"public {of} decode(byte[] bytes) {{", f"{decoder} d = open(bytes);",
+        f"{of} m = new {of}();")
     for field in top.fields:
         if kind(field) == "record" and not field.optional:
             source.add(f"m.{field.name} = new {plain(top, field.type.record)}();")
     _read(source, decoder, "d", "m", top, top, message)
-    source.add("return m;", "}", "", "@Override", "public long fields(byte[] bytes) {", f"{decoder} d = open(bytes);", "long check = 0;")
+    source.add("return m;", "}", "", "@Override", "public long fields(byte[] bytes) {", f"{decoder} d = open(bytes);",
+        "long check = 0;")
     _check(source, decoder, "d", top, message)
-    source.add("return check;", "}", "", "@Override", "public long field(byte[] bytes) {", f"{decoder} d = open(bytes);")
+    source.add("return check;", "}", "", "@Override", "public long field(byte[] bytes) {",
+        f"{decoder} d = open(bytes);")
     _one(source, decoder, camel("_".join(case.one_field)), message)
     source.add("}", "}")
 
@@ -73,11 +80,13 @@ def _write(source: Source, encoder: str, to: str, m: str, top: Record, record: R
             _write_group(source, encoder, to, value, top, field, part)
 
 
-def _write_group(source: Source, encoder: str, to: str, value: str, top: Record, field: Field, group: xml.Element) -> None:
+def _write_group(source: Source, encoder: str, to: str, value: str, top: Record, field: Field,
+    group: xml.Element) -> None:
     name = group.get("name")
     inner = f"{encoder}.{title(name)}Encoder"
     if kind(field) == "record":
-        source.add(f"{inner} {name} = {to}.{name}Count({value} == null ? 0 : 1);", f"if ({value} != null) {{", f"{name}.next();")
+        source.add(f"{inner} {name} = {to}.{name}Count({value} == null ? 0 : 1);", f"if ({value} != null) {{",
+            f"{name}.next();")
         _write(source, inner, name, value, top, field.type.record, group)
         source.add("}")
         return
@@ -124,7 +133,8 @@ def _read_group(source: Source, decoder: str, d: str, to: str, top: Record, fiel
             _read(source, inner, name, "element", top, record_of(field), group)
             source.add(f"{to}.add(element);" if is_list else f"{to} = element;", "}")
         case "map":
-            source.add(f"{to} = new java.util.LinkedHashMap<>();", f"while ({name}.hasNext()) {{", f"String key = {name}.next().key();")
+            source.add(f"{to} = new java.util.LinkedHashMap<>();", f"while ({name}.hasNext()) {{",
+                f"String key = {name}.next().key();")
             source.add(f"{to}.put(key, {name}.value());", "}")
         case "list string":
             source.add(f"{to} = new java.util.ArrayList<>({name}.count());", f"while ({name}.hasNext()) {{")
@@ -188,5 +198,6 @@ def _one(source: Source, decoder: str, wanted: str, message: xml.Element) -> Non
                 source.add(*(f"{name}.skip{title(string)}();" for string in strings), "}")
             else:
                 # Elements of one size: the limit moves past them all.
-                source.add(f"int {name} = d.{name}().count();", f"d.limit(d.limit() + {name} * {inner}.sbeBlockLength());")
+                source.add(f"int {name} = d.{name}().count();",
+                    f"d.limit(d.limit() + {name} * {inner}.sbeBlockLength());")
     raise ValueError(f"cases.xml has no {wanted}")

@@ -16,7 +16,8 @@ CHECK = {
 
 def generate(cases: list[Case]) -> dict[str, str]:
     source = Source(
-        "io.rawline.lab.format", "values", *(f"io.rawline.value.{name}" for name in ("Field", "Fields", "Step", "ValueView")),
+        "io.rawline.lab.format", "values", *(f"io.rawline.value.{name}"
+            for name in ("Field", "Fields", "Step", "ValueView")),
         "io.rawline.lab.Case", "io.rawline.lab.message.Check",
     )  # fmt: skip
     source.add("final class ValuesCases {", "private ValuesCases() {}")
@@ -41,10 +42,12 @@ def _form(source: Source, case: Case) -> None:
         names = ", ".join(f'"{field.name}"' for field in record.fields)
         source.add(f"private static final Fields {_constant(record, 'FIELDS')} = Fields.of({names});")
     keys, places = _path(case)
-    source.method(f"{top.name}Form(boolean table)", f"super(table, table ? new Step[] {{{keys}}} : new Step[] {{{places}}});")
+    source.method(f"{top.name}Form(boolean table)",
+        f"super(table, table ? new Step[] {{{keys}}} : new Step[] {{{places}}});")
     for record in records(top):
         override = ["", "@Override"] if record is top else [""]
-        source.add(*override, f"void write{'' if record is top else record.name}({plain(top, record)} m) {{", "begin();")
+        source.add(*override, f"void write{'' if record is top else record.name}({plain(top, record)} m) {{",
+            "begin();")
         for field in record.fields:
             _write(source, top, record, field)
         source.add("out.end();", "}", *override)
@@ -88,7 +91,8 @@ def _write(source: Source, top: Record, record: Record, field: Field) -> None:
 def _read(source: Source, top: Record, record: Record) -> None:
     of = plain(top, record)
     source.add(f"{of} read{'' if record is top else record.name}() {{", f"{of} m = new {of}();")
-    source.add("for (int i = 0, count = count(); i < count; i++) {", f"switch (place({_constant(record, 'FIELDS')}, i)) {{")
+    source.add("for (int i = 0, count = count(); i < count; i++) {",
+        f"switch (place({_constant(record, 'FIELDS')}, i)) {{")
     for place, field in enumerate(record.fields):
         inner = record_of(field)
         read = READ.get(kind(field)) or f"read{inner.name}()"
@@ -109,7 +113,8 @@ def _check(source: Source, top: Record, record: Record) -> None:
         if kind(field) == "record":
             parts.append(f"check{record_of(field).name}({at})")
         elif field not in lists:
-            parts.append("checkReal({})".format(at) if field.optional and kind(field) == "f64" else CHECK[kind(field)].format(at))
+            parts.append("checkReal({})".format(at) if field.optional and kind(field) == "f64"
+                else CHECK[kind(field)].format(at))
     if record is not top:
         source.add("if (!isThere(v)) {", "return 0;", "}")
     source.add(f"long check = {total(parts)};")

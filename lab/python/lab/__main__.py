@@ -31,7 +31,7 @@ def main() -> int:
 
     commands.add_parser("rows", help="list the rows: format, library, version, variant, and what to know")
 
-    show = commands.add_parser("show", help="print the code that a row uses for a case, where it was made for it")
+    show = commands.add_parser("show", help="print the code generated for a row and a case, if any")
     show.add_argument("row", metavar="ROW", help="as `rows` prints it: protobuf/protobuf")
     show.add_argument("case", metavar="CASE", help="such as zeek")
 
@@ -42,7 +42,8 @@ def main() -> int:
     bench = commands.add_parser("bench", help="time the rows under pyperf, a core each")
     effort = bench.add_mutually_exclusive_group(required=True)
     effort.add_argument("--quick", action="store_true", help="two cases at their base size; half a minute on 4 cores")
-    effort.add_argument("--full", action="store_true", help="all cases, sizes and operations; about 8 minutes on 4 cores")
+    effort.add_argument("--full", action="store_true",
+        help="all cases, sizes and operations; about 8 minutes on 4 cores")
     bench.add_argument("--filter", default="", metavar="REGEX")
     bench.add_argument(
         "--jobs", type=int, metavar="N",

@@ -1,4 +1,5 @@
-"""Times every row: plans the tasks, runs them a core each, several times over, and appends a line a task to the results."""
+"""Times every row: plans the tasks, runs them a core each, several times over, and appends a line a task to the
+results."""
 
 import itertools
 import json
@@ -21,8 +22,8 @@ from lab.places import PYTHON
 from lab.row import Row, rows
 from lab.task import OPERATIONS, Task
 
-# How often a task is measured, each time in a fresh process. The times are spread over the whole run, so that what disturbs
-# the machine for a while does not fall on all of them.
+# How often a task is measured, each time in a fresh process. The times are spread over the whole run, so that what
+# disturbs the machine for a while does not fall on all of them.
 TIMES_QUICK = 3
 TIMES_FULL = 4
 # The grown sizes are there for how a cost grows, which is seen in steps of ten.
@@ -151,7 +152,8 @@ def _weight(job: Job) -> tuple[bool, int]:
 
 
 def _run(job: Job, core: int | None, folder: Path, gathered: _Gathered, progress: "_Progress") -> None:
-    """Runs a job in a process of its own, whose workers stay on that core; where a task fails, those behind it in another."""
+    """Runs a job in its own process, whose workers stay on that core; if a task fails, the following ones run in
+    another."""
     kept = folder / re.sub(r"\W+", "-", f"{job.row.id} {job.tasks[0].case}")
     kept.mkdir(exist_ok=True)
     left = [task for task in job.tasks if (job.row.id, task) not in gathered.failed]

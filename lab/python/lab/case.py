@@ -40,10 +40,6 @@ class Case:
     record: Record
     one_field: tuple[str, ...]
     """The path to the one field that `field` reads."""
-    value_types: tuple[tuple[str, str], ...] = ()
-    """Fields that our values keep with a type JSON does not have: (name, type)."""
-    protocol_fields: tuple[tuple[str, str], ...] = ()
-    """Fields that are ports, and the field that names their protocol."""
 
     def one(self, message: dict[str, Any]) -> Any:
         """The one field of a message as JSON gives it."""
@@ -63,7 +59,7 @@ class Case:
         """The case's messages of a size, as a program that names the fields in its code would have them."""
         path = MESSAGES / f"{self.name}.{size}.jsonl"
         if not path.exists():
-            raise Missing(f"{path} is not there: run `python3 lab/cases/generate.py`")
+            raise Missing(f"{path} does not exist: run `python3 lab/cases/generate.py`")
         with path.open(encoding="utf-8") as file:
             return [_named(json.loads(line), self.record) for line in file]
 
@@ -73,14 +69,12 @@ def case(name: str) -> Case:
     """The case of that name."""
     path = CASES / f"{name}.json"
     if not path.exists():
-        raise Missing(f"{path} is not there; the cases are {', '.join(case_names())}")
+        raise Missing(f"{path} does not exist; the cases are {', '.join(case_names())}")
     data = json.loads(path.read_text(encoding="utf-8"))
     return Case(
         name=data["case"],
         record=_record(data),
         one_field=tuple(data["one_field"].split(".")),
-        value_types=tuple((f["name"], f["value_type"]) for f in data["fields"] if "value_type" in f),
-        protocol_fields=tuple((f["name"], f["protocol_field"]) for f in data["fields"] if "protocol_field" in f),
     )
 
 
@@ -94,11 +88,11 @@ def case_names() -> list[str]:
 def difference(type: Type, expected: Any, found: Any, path: str = "") -> str | None:
     """Where two values of a type differ, in words; None if they are equal. Floats are equal if their bits are.
 
-    A whole number where a float is expected is read as that float: JSON, MessagePack and CBOR let a writer shorten one.
+    An integer in place of a float is read as that float: JSON, MessagePack and CBOR let a writer shorten one.
     """
     if type.kind == "record":
         if not isinstance(found, dict):
-            return f"{path or 'message'}: {found!r} is no record"
+            return f"{path or 'message'}: {found!r} isn't a record"
         for field in type.record.fields:
             here = f"{path}.{field.name}" if path else field.name
             if field.name not in expected or field.name not in found:
@@ -137,7 +131,7 @@ def _named(message: dict[str, Any], record: Record) -> dict[str, Any]:
                 value = [_named(item, type.item.record) for item in value]
             named[field.name] = value
     if extra := message.keys() - named.keys():
-        raise ValueError(f"a {record.name} has the unknown fields {sorted(extra)}: make the messages anew")
+        raise ValueError(f"a {record.name} has the unknown fields {sorted(extra)}: generate the messages again")
     return named
 
 

@@ -52,14 +52,16 @@ def read(pattern: str = "") -> int:
         out.writelines(json.dumps(line) + "\n" for line in lines)
     failed = [line for line in lines if not line["ok"]]
     for line in failed:
-        writer, reader = ("{language} {library} {variant}".format(**line[side]).strip() for side in ("writer", "reader"))
-        print(f"{reader} reading {line['format']} {line['case']} {line['size']} of {writer}: {line['error']}", file=sys.stderr)
+        writer, reader = ("{language} {library} {variant}".format(**line[side]).strip()
+            for side in ("writer", "reader"))
+        print(f"{reader} reading {line['format']} {line['case']} {line['size']} of {writer}: {line['error']}",
+            file=sys.stderr)
     print(f"{len(lines)} pairs of writer and reader checked, {len(failed)} failed", file=sys.stderr)
     return len(failed)
 
 
 def _read(row_id: str, pattern: str, wire: Path) -> list[dict[str, Any]]:
-    """A row's lines: what came of each file."""
+    """A row's lines: the outcome for each file."""
     lines = []
     for row, case_here, size in _selected(pattern, row_id):
         codec = row.bind(case_here)
@@ -82,7 +84,7 @@ def _read(row_id: str, pattern: str, wire: Path) -> list[dict[str, Any]]:
 
 
 def check(codec: Codec, case_here: Case, path: Path, messages: list[dict[str, Any]]) -> str:
-    """What is wrong with a file of messages, read by that codec; empty where nothing is."""
+    """What is wrong with a file of messages, read by that codec; empty if nothing is."""
     type = Type("record", record=case_here.record)
     count = 0
     for count, data in enumerate(frames(path.read_bytes()), 1):
@@ -93,7 +95,7 @@ def check(codec: Codec, case_here: Case, path: Path, messages: list[dict[str, An
             return f"message {count}: {different}"
         if codec.field(data) != case_here.one(expected):
             return f"message {count}: one field: expected {case_here.one(expected)!r}, found {codec.field(data)!r}"
-        # That it goes through; which values it comes by is for the tests.
+        # Only that it succeeds; the tests check the values.
         if count <= 10:
             codec.fields(data)
     return "" if count == len(messages) else f"{count} messages instead of {len(messages)}"
@@ -126,7 +128,8 @@ def _selected(pattern: str, row_id: str = "") -> Iterator[tuple[Row, Case, str]]
 
 
 def _meant_for(row: Row, writer: dict[str, str]) -> bool:
-    """Whether a row reads what that writer wrote: of its own language only its own, and packed bytes only if it packs."""
+    """Whether a row reads what that writer wrote: of its own language only its own, and packed bytes only if it
+    packs."""
     if ("packed" in writer["variant"]) != ("packed" in row.variant):
         return False
     return writer["language"] != LANGUAGE or (writer["library"], writer["variant"]) == (row.library, row.variant)

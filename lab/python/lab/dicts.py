@@ -8,8 +8,10 @@ from lab.row import Codec
 from lab.source import DictStyle, compiled, read
 
 
-def codec(case: Case, encode: Callable[[Any], Any], decode: Callable[[bytes], Any], style: DictStyle | None = None) -> Codec:
-    """The codec of a pair of functions from dict to bytes and back. `style` is for dicts where an absent field is None."""
+def codec(case: Case, encode: Callable[[Any], Any], decode: Callable[[bytes], Any],
+    style: DictStyle | None = None) -> Codec:
+    """The codec of a pair of functions from dict to bytes and back. `style` is for dicts where an absent field is
+    None."""
     style = style or DictStyle()
     path = "".join(f"[{name!r}]" for name in case.one_field)
     source = f"def field(data):\n    return decode(data){path}\n"

@@ -19,7 +19,7 @@ def interval(values: list[float]) -> tuple[float, float, float]:
 
 
 def _cut(count: int) -> int:
-    """How many values may be left out at either end: the binomial distribution's tail says how likely the median is there."""
+    """How many values to leave out at either end, by the binomial distribution's tail."""
     cut, outside = 0, 2 * 0.5**count
     while (outside := outside + 2 * math.comb(count, cut + 1) * 0.5**count) <= 1 - CONFIDENCE:
         cut += 1

@@ -77,7 +77,7 @@ def _machine() -> dict[str, Any]:
 
 
 def _value(path: str, key: str, separator: str) -> str:
-    """What stands behind a key in one of the system's files of lines; empty where the system does not tell."""
+    """The value of a key in one of the system's line-oriented files; empty if the system doesn't report it."""
     try:
         lines = Path(path).read_text(encoding="utf-8").splitlines()
     except OSError:
@@ -88,6 +88,7 @@ def _value(path: str, key: str, separator: str) -> str:
 
 def _commit() -> str:
     try:
-        return subprocess.run(["git", "rev-parse", "HEAD"], cwd=LAB, capture_output=True, text=True, check=True).stdout.strip()
+        return subprocess.run(["git", "rev-parse", "HEAD"], cwd=LAB, capture_output=True, text=True,
+            check=True).stdout.strip()
     except (OSError, subprocess.CalledProcessError):
         return ""

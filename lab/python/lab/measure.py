@@ -65,7 +65,7 @@ def main() -> None:
     runner = pyperf.Runner(program_args=("-m", "lab.measure"), add_cmdline_args=_for_worker)
     runner.argparser.add_argument("--row", required=True)
     runner.argparser.add_argument("--tasks", required=True, help="tasks with commas between")
-    runner.argparser.add_argument("--folder", required=True, help="where things are kept for workers and for the next time")
+    runner.argparser.add_argument("--folder", required=True, help="folder of files for the workers and the next run")
     runner.argparser.add_argument("--lines", help="file to which a JSON line is written for each task")
     arguments = runner.parse_args()
     tasks = [Task.parse(text) for text in arguments.tasks.split(",")]

@@ -1,17 +1,19 @@
-"""How many bytes an operation takes from Python's allocators, in a pass of its own: tracing makes everything slower."""
+"""How many bytes an operation takes from Python's allocators, in a separate pass, because tracing makes everything
+slower."""
 
 import gc
 import tracemalloc
 from collections.abc import Callable
 from typing import Any
 
-NOTE = "most bytes held at once during an operation, its result included, of Python's allocators (tracemalloc)"
+NOTE = "maximum bytes held at once during an operation, including its result, from Python's allocators (tracemalloc)"
 
 MESSAGES_MAX = 200
 
 
 def held_bytes(function: Callable[[Any], Any], values: list[Any]) -> int:
-    """The mean over the values of the most bytes held at once by one call. What a library takes from malloc is not seen."""
+    """The mean over the values of the maximum bytes held at once by one call. A library's own use of malloc isn't
+    included."""
     values = values[:MESSAGES_MAX]
     function(values[0])
     # Results are kept, and free lists emptied, so that each call must take its objects from an allocator.

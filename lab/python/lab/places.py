@@ -1,4 +1,4 @@
-"""Where the laboratory's files are: what is read, and what is written under lab/out."""
+"""The laboratory's paths: what is read, and what is written under lab/out."""
 
 from pathlib import Path
 
@@ -16,4 +16,4 @@ RESULTS = OUT / "results.jsonl"
 
 
 class Missing(Exception):
-    """A file that another part of the laboratory makes is not there; the message says which command makes it."""
+    """A file that another part of the laboratory creates is missing; the message names the command that creates it."""

@@ -1,4 +1,4 @@
-"""What a row is: one library, used in one way, for one wire format. Conformance and timing know rows by this alone."""
+"""What a row is: one library, used in one way, for one wire format. Conformance and timing use only this."""
 
 import importlib
 import sys
@@ -16,24 +16,25 @@ Message = dict[str, Any]
 
 @dataclass
 class Codec:
-    """A row's functions for one case. `native` and `plain` are never inside a timing; the other four are what is timed."""
+    """A row's functions for one case. `native` and `plain` are never inside a timing; the other four are what is
+    timed."""
 
     native: Callable[[Message], Any]
     """From a message as JSON gives it to the owned object that a user of the library would hold."""
     encode: Callable[[Any], Any]
     """From that object to bytes."""
     decode: Callable[[bytes], Any]
-    """From bytes to an object that owns all it holds."""
+    """From bytes to an object that owns all of its memory."""
     field: Callable[[bytes], Any]
     """From bytes to the case's one field, as cheaply as the library allows."""
     fields: Callable[[bytes], Any]
-    """From bytes to every field read once; through a view where the format has views."""
+    """From bytes to every field read once; through a view if the format has views."""
     plain: Callable[[Any], Message]
     """From what `decode` gives to a message as JSON would give it, for comparing."""
     recorder: Callable[[Callable[[Any], Any]], Callable[[bytes], Any]] | None = None
-    """`fields` once more, but giving each value read to the function: what the tests look at."""
+    """`fields` again, but passing each value to the function, for the tests."""
     sources: list[str] = field(default_factory=list)
-    """The code made for this case, for a person to read: `python -m lab show`."""
+    """The code generated for this case; `python -m lab show` prints it."""
 
 
 @dataclass

@@ -1,7 +1,7 @@
-"""Writes, for a case, the straight-line functions that a person would write by hand to go through a message's fields.
+"""Generates, for a case, the straight-line functions that a person would write by hand to read a message's fields.
 
-A format's objects differ only in how they are asked for a field, which its `Style` says. From that come `build` (every
-field into a dict) and `read` (every field touched once, nothing kept).
+A format's objects differ only in how a field is read, which its `Style` defines. From it come `build` (every field into a
+dict) and `read` (every field read once, nothing kept).
 """
 
 from collections.abc import Callable
@@ -11,26 +11,26 @@ from lab.case import Case, Field, Record, Type
 
 
 class Style:
-    """How objects of one kind are asked for what they hold, as Python expressions. This one: an object with attributes."""
+    """How the fields of a kind of object are read, as Python expressions. This one: an object with attributes."""
 
     def value(self, owner: str, field: Field) -> str:
-        """The field's value; only asked of one that is there."""
+        """The value of a field that is present."""
         return f"{owner}.{field.name}"
 
     def present(self, owner: str, field: Field) -> str:
-        """Whether an optional field is there."""
+        """Whether an optional field is present."""
         return f"{owner}.{field.name} is not None"
 
     def items(self, owner: str, field: Field) -> tuple[str, str, str]:
-        """A list field: the loop's variable, what it goes over, and an element."""
+        """A list field: the loop's variable, the iterable, and an element."""
         return "item", self.value(owner, field), "item"
 
     def entries(self, owner: str, field: Field) -> tuple[str, str, str, str]:
-        """A map field: the loop's variables, what it goes over, a key and a value."""
+        """A map field: the loop's variables, the iterable, a key and a value."""
         return "key, value", f"{self.value(owner, field)}.items()", "key", "value"
 
     def scalar(self, expression: str, type: Type) -> str:
-        """What makes Python's own value of a field's, where that is not the same."""
+        """Converts a field's value to Python's own, if they differ."""
         return expression
 
 
@@ -51,7 +51,8 @@ def build(case: Case, style: Style) -> str:
 
 
 def read(case: Case, style: Style, recorded: bool = False) -> str:
-    """Source of `read(message)`: every field's value is made and dropped; where `recorded`, `take` is called with it."""
+    """Source of `read(message)`: every field's value is created and dropped; if `recorded`, `take` is called with
+    it."""
     functions = [_read(record, style, recorded) for record in _inner_first(case.record)]
     return "\n\n".join([*functions, f"read = read_{case.record.name}\n"])
 

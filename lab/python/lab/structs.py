@@ -12,10 +12,12 @@ from lab.source import Style, build, compiled, read
 SCALARS = {"bool": bool, "i32": int, "i64": int, "f64": float, "string": str}
 
 
-def codec(case: Case, encode: Callable[[Any], bytes], decoder_of: Callable[[type], Any], array_like: bool = False) -> Codec:
-    """The codec of an encoding function and of what makes a decoder for a class. `array_like`: fields by their places."""
+def codec(case: Case, encode: Callable[[Any], bytes], decoder_of: Callable[[type], Any],
+    array_like: bool = False) -> Codec:
+    """The codec of an encoding function and of what makes a decoder for a class. `array_like`: fields by their
+    places."""
     whole = struct(case.record, array_like)
-    # A class of only the one field, so that the decoder passes over all others: msgspec's own advice.
+    # A class of only the one field, so that the decoder skips all others, as msgspec advises.
     only = struct(_narrowed(case.record, case.one_field, array_like), array_like)
     names = {"decode": decoder_of(whole).decode, "decode_one": decoder_of(only).decode}
     source = f"def field(data):\n    return decode_one(data).{'.'.join(case.one_field)}\n"
@@ -39,7 +41,7 @@ def struct(record: Record, array_like: bool = False) -> type:
     for field in record.fields:
         type = _type(field.type, array_like)
         fields.append((field.name, type | None, None) if field.optional else (field.name, type))
-    # Given by name, since an optional field may stand before one that is not.
+    # Given by name, since an optional field may precede a required one.
     return msgspec.defstruct(record.name, fields, array_like=array_like, omit_defaults=not array_like, kw_only=True)
 
 
@@ -54,11 +56,12 @@ def _type(type: Type, array_like: bool) -> Any:
 
 
 def _narrowed(record: Record, path: tuple[str, ...], keep_before: bool) -> Record:
-    """The record with the path's field alone; where `keep_before`, with the fields before it, whose places count."""
+    """The record with only the path's field; if `keep_before`, with the fields before it, whose positions count."""
     fields: list[Field] = []
     for field in record.fields:
         if field.name == path[0]:
-            type = field.type if len(path) == 1 else Type("record", record=_narrowed(field.type.record, path[1:], keep_before))
+            type = field.type if len(path) == 1 else Type("record",
+                record=_narrowed(field.type.record, path[1:], keep_before))
             return Record(record.name, (*fields, Field(field.name, type, field.optional)))
         if keep_before:
             fields.append(field)

@@ -21,7 +21,7 @@ class Task:
     case: str
     size: str
     messages: str
-    """varied: round robin through the file's messages; one: the first again and again."""
+    """varied: round robin through the file's messages; one: the first one repeated."""
     operation: str
     processes: int = 1
 
@@ -35,7 +35,8 @@ class Task:
 
 
 def inputs(task: Task, codec: Codec, folder: Path) -> list[Any]:
-    """What the operation is called with: owned objects for encode, bytes for all others, which are made once in `folder`."""
+    """What the operation is called with: owned objects for encode, bytes for all others, which are made once in
+    `folder`."""
     if task.operation == "encode":
         made = [codec.native(message) for message in case(task.case).messages(task.size)]
     else:

@@ -1,4 +1,5 @@
-"""Several processes that do the same at once, one a core: what all cores give. Threads would take turns under the GIL."""
+"""Several processes that do the same at once, one a core: what all cores give. Threads would take turns under the
+GIL."""
 
 import os
 import struct
@@ -9,14 +10,14 @@ _ANSWER = struct.Struct("<d")
 
 
 class Team:
-    """Forked children that each run `seconds(loops)` when told to; they end with the process that made them."""
+    """Forked children that each run `seconds(loops)` on request; they end with their parent."""
 
     def __init__(self, size: int, seconds: Callable[[int], float]) -> None:
         self._members = [_member(core, seconds) for core in sorted(os.sched_getaffinity(0))[:size]]
         self.size = len(self._members)
 
     def seconds(self, loops: int) -> float:
-        """Seconds of the slowest member, divided by the members: what one operation costs where all cores are at work."""
+        """Seconds of the slowest member, divided by the members: the cost of one operation when all cores are busy."""
         for command, _ in self._members:
             os.write(command, _COMMAND.pack(loops))
         return max(_ANSWER.unpack(os.read(answer, _ANSWER.size))[0] for _, answer in self._members) / self.size

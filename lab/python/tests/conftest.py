@@ -1,4 +1,4 @@
-"""The messages of the cases are made if nobody has made them yet."""
+"""Generates the messages of the cases if they don't exist."""
 
 import subprocess
 import sys

@@ -25,7 +25,8 @@ def test_quick_appends_a_line_a_task(results):
     encode, field = [json.loads(text) for text in results.read_text().splitlines()]
     assert (encode["operation"], field["operation"]) == ("encode", "field")
     assert (encode["run"], encode["commit"], encode["quick"], encode["threads"]) == ("a run", "a commit", True, 1)
-    assert (encode["format"], encode["library"], encode["variant"], encode["case"]) == ("json", "orjson", "", "pingpong")
+    assert (encode["format"], encode["library"], encode["variant"], encode["case"]) == ("json", "orjson", "",
+        "pingpong")
     assert 0 < encode["ns_low"] <= encode["ns"] <= encode["ns_high"]
     assert encode["alloc_bytes"] > 100
 
@@ -71,7 +72,8 @@ def test_a_team_takes_the_slowest_divided_by_its_members():
     assert team.seconds(12) == 12 / team.size
 
 
-@pytest.mark.parametrize("count, low, high", [(2, 0, 1), (5, 0, 4), (6, 0, 5), (8, 0, 7), (9, 1, 7), (12, 2, 9), (20, 5, 14)])
+@pytest.mark.parametrize("count, low, high",
+    [(2, 0, 1), (5, 0, 4), (6, 0, 5), (8, 0, 7), (9, 1, 7), (12, 2, 9), (20, 5, 14)])
 def test_interval_has_the_median_in_95_of_100_cases(count, low, high):
     # The ranks are those of the tables for the sign test's interval.
     values = [float(rank) for rank in range(count)]

@@ -48,7 +48,8 @@ def test_fields_reads_every_field_once(row, here):
         found.clear()
         read(data)
         expected = scalars(Type("record", record=here.record), message)
-        assert Counter((value.__class__, value) for value in found) == Counter((value.__class__, value) for value in expected)
+        assert Counter((value.__class__, value) for value in found) == Counter((value.__class__, value)
+            for value in expected)
 
 
 def test_ids_are_unique():
@@ -57,11 +58,10 @@ def test_ids_are_unique():
 
 
 @pytest.mark.parametrize("name", case_names())
-def test_a_record_writes_the_same_as_objects_that_say_their_types(name):
+def test_a_record_writes_the_same_fields_as_a_dict(name):
     here = case(name)
-    typed, plain, ordered = (row(f"values/rawline{variant}").bind(here) for variant in ("+dict", "+plain dict", ""))
+    dicts, ordered = (row(f"values/rawline{variant}").bind(here) for variant in ("+dict", ""))
     for message in here.messages("base")[:100]:
-        data = typed.encode(typed.native(message))
-        assert plain.encode(plain.native(message)) == data
         # The same fields in another order.
-        assert ordered.decode(ordered.encode(ordered.native(message))) == typed.decode(data)
+        data = dicts.encode(dicts.native(message))
+        assert ordered.decode(ordered.encode(ordered.native(message))) == dicts.decode(data)

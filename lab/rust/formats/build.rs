@@ -63,8 +63,8 @@ fn quick_protobuf(schema: &str, out: &Path) -> Result<(), Box<dyn Error>> {
         .dont_use_cow(true)
         .custom_struct_derive(vec!["serde::Serialize, serde::Deserialize".to_owned()]);
     pb_rs::types::FileDescriptor::run(&config.build())?;
-    // The generated reader assumes that packed doubles are aligned. That is undefined behavior and aborts a debug build.
-    // Read them one by one instead.
+    // The generated reader assumes that packed doubles are aligned. That is undefined behavior and aborts a debug
+    // build. Read them one by one instead.
     let path = folder.join("rawline/lab.rs");
     let code = fs::read_to_string(&path)?;
     let fixed = "r.read_packed_fixed(bytes)?.into()";

@@ -1,4 +1,4 @@
-//! Tells the program which compiler it was built with: a figure without that is none.
+//! Records the compiler's version, which every figure needs.
 
 use std::process::Command;
 

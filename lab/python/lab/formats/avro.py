@@ -34,11 +34,12 @@ def _codec(case: Case, projected: bool) -> Codec:
     codec = dicts.codec(case, encode, decode, _NoneStyle())
     codec.plain = lambda message: _without_none(message)
     if projected:
-        # A reader's schema of only the one field: the reader passes over the others.
+        # A reader's schema of only the one field: the reader skips the others.
         one = fastavro.parse_schema(_narrowed(text, case.one_field))
         path = "".join(f"[{name!r}]" for name in case.one_field)
         source = f"def field(data):\n    return read(BytesIO(data), schema, one){path}\n"
-        codec.field = compiled(source, "field", read=fastavro.schemaless_reader, BytesIO=BytesIO, schema=schema, one=one)
+        codec.field = compiled(source, "field", read=fastavro.schemaless_reader, BytesIO=BytesIO, schema=schema,
+            one=one)
         codec.sources.append(source)
     return codec
 

@@ -85,7 +85,8 @@ def _codec(case: Case, packed: bool) -> Codec:
         f"{read(case, style)}\ndef fields(data):\n    {opened}read(m)\n"
     )
     recorded = f"{read(case, style, recorded=True)}\ndef fields(data):\n    {opened}read(m)\n"
-    names = {"new_message": struct.new_message, "from_bytes": struct.from_bytes, "from_bytes_packed": struct.from_bytes_packed}
+    names = {"new_message": struct.new_message, "from_bytes": struct.from_bytes,
+        "from_bytes_packed": struct.from_bytes_packed}
     return Codec(
         native=lambda message: message,
         encode=compiled(source, "encode", **names),
@@ -100,5 +101,6 @@ def _codec(case: Case, packed: bool) -> Codec:
 
 ROWS = [
     Row("capnp", "pycapnp", lambda case: _codec(case, packed=False), distribution="pycapnp", heap_seen=False),
-    Row("capnp", "pycapnp", lambda case: _codec(case, packed=True), variant="packed", distribution="pycapnp", heap_seen=False),
+    Row("capnp", "pycapnp", lambda case: _codec(case, packed=True), variant="packed", distribution="pycapnp",
+        heap_seen=False),
 ]

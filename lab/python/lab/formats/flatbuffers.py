@@ -1,4 +1,5 @@
-"""FlatBuffers: the library, pure Python, with what flatc made of lab/schemas/cases.fbs; numbers in lists by numpy too."""
+"""FlatBuffers: the library, pure Python, with what flatc made of lab/schemas/cases.fbs; numbers in lists by numpy
+too."""
 
 import importlib
 import sys
@@ -77,7 +78,7 @@ def _write(record: Record, numpy: bool) -> str:
 
 
 def _written_before(record: Record, field: Field, value: str, numpy: bool) -> list[str]:
-    """Lines that write what the field points to, and keep where in `FIELD_at`; none for a number."""
+    """Lines that write what the field points to, and keep its position in `FIELD_at`; no lines for a number."""
     at, type = f"{field.name}_at", field.type
     if type.kind == "string":
         return [f"{at} = builder.CreateString({value})"]
@@ -129,7 +130,8 @@ def _codec(case: Case, numpy: bool) -> Codec:
         f"{read(case, style)}\ndef fields(data):\n    read(root(data))\n"
     )
     recorded = f"{read(case, style, recorded=True)}\ndef fields(data):\n    read(root(data))\n"
-    names = {"flat": flat, "Builder": flatbuffers.Builder, "root": getattr(flat, case.record.name).GetRootAs, "numbers": _numbers}
+    names = {"flat": flat, "Builder": flatbuffers.Builder, "root": getattr(flat, case.record.name).GetRootAs,
+        "numbers": _numbers}
     if numpy:
         names["array"] = importlib.import_module("numpy").array
     return Codec(
@@ -154,9 +156,11 @@ def _generated():
 
 
 ROWS = [
-    Row("flatbuffers", "flatbuffers", lambda case: _codec(case, numpy=False), distribution="flatbuffers", note="pure Python"),
+    Row("flatbuffers", "flatbuffers", lambda case: _codec(case, numpy=False), distribution="flatbuffers",
+        note="pure Python"),
     Row(
-        "flatbuffers", "flatbuffers", lambda case: _codec(case, numpy=True), variant="numpy", distribution="flatbuffers",
+        "flatbuffers", "flatbuffers", lambda case: _codec(case,
+            numpy=True), variant="numpy", distribution="flatbuffers",
         note="pure Python; lists of numbers through numpy, in one step each",
     ),
 ]

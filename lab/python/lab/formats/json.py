@@ -14,7 +14,8 @@ def _stdlib(message):
 
 
 ROWS = [
-    Row("json", "json", lambda case: dicts.codec(case, _stdlib, json.loads), note="standard library, compact separators"),
+    Row("json", "json", lambda case: dicts.codec(case, _stdlib, json.loads),
+        note="standard library, compact separators"),
     Row("json", "orjson", lambda case: dicts.codec(case, orjson.dumps, orjson.loads), distribution="orjson"),
     Row(
         "json", "msgspec",

@@ -7,7 +7,8 @@ from lab import dicts, structs
 from lab.row import Row
 
 ROWS = [
-    Row("msgpack", "ormsgpack", lambda case: dicts.codec(case, ormsgpack.packb, ormsgpack.unpackb), distribution="ormsgpack"),
+    Row("msgpack", "ormsgpack", lambda case: dicts.codec(case, ormsgpack.packb, ormsgpack.unpackb),
+        distribution="ormsgpack"),
     Row(
         "msgpack", "msgspec",
         lambda case: dicts.codec(case, msgspec.msgpack.Encoder().encode, msgspec.msgpack.Decoder().decode),

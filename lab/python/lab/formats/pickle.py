@@ -7,7 +7,8 @@ from lab.row import Row
 
 ROWS = [
     Row(
-        "pickle", "pickle", lambda case: dicts.codec(case, lambda message: pickle.dumps(message, protocol=5), pickle.loads),
+        "pickle", "pickle", lambda case: dicts.codec(case, lambda message: pickle.dumps(message, protocol=5),
+            pickle.loads),
         note="protocol 5; loading runs code that the bytes name, so only for bytes of one's own",
     )
 ]

@@ -50,7 +50,7 @@ def _codec(case: Case, kept: bool) -> Codec:
 
 
 def _generated():
-    """The module that protoc makes of the schema, made anew where the schema is younger."""
+    """The module that protoc generates from the schema, generated again if the schema is newer."""
     path, schema = GENERATED / "cases_pb2.py", SCHEMAS / "cases.proto"
     if not path.exists() or path.stat().st_mtime < schema.stat().st_mtime:
         _generate(schema, path)
@@ -65,7 +65,7 @@ def _generate(schema: Path, path: Path) -> None:
     from grpc_tools import protoc
 
     path.parent.mkdir(parents=True, exist_ok=True)
-    # Made beside and moved, so that another process never reads half of it.
+    # Written to a temporary file and moved, so that another process never reads half of it.
     with tempfile.TemporaryDirectory(dir=path.parent) as folder:
         if protoc.main(["protoc", f"--proto_path={schema.parent}", f"--python_out={folder}", str(schema)]) != 0:
             raise RuntimeError(f"protoc refused {schema}; its message is above")

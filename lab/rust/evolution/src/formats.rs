@@ -1,4 +1,4 @@
-//! The formats: a message to bytes by the writer's schema, bytes to a message by the reader's.
+//! The formats: a message to bytes with the writer's schema, bytes to a message with the reader's.
 
 use crate::shapes::Shape;
 use rawline_avro::{Limits, Plan, RowBuffer, Schema};
@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 /// A format as a library of Rust reads and writes it.
 pub trait Format {
-    /// As the laboratory calls the format.
+    /// The format's name in the laboratory.
     const NAME: &'static str;
     /// The library.
     const LIBRARY: &'static str;
@@ -16,7 +16,7 @@ pub trait Format {
     /// The message's bytes.
     fn write<W: Shape>(message: &W) -> Result<Vec<u8>, String>;
 
-    /// What a reader makes of bytes that a writer of `W` wrote. Only Avro's reader knows of `W`.
+    /// What a reader gets from bytes that a writer of `W` wrote. Only Avro's reader knows `W`.
     fn read<W: Shape, R: Shape>(bytes: &[u8]) -> Result<R, String>;
 }
 
@@ -64,7 +64,7 @@ fn cbor<W: Shape>(message: &W) -> Result<Vec<u8>, String> {
     Ok(bytes)
 }
 
-/// The message as a table of its fields' names, what is absent left out.
+/// The message as a table with field names, without absent fields.
 fn table<W: Shape>(message: &W) -> Result<Vec<u8>, String> {
     let fields = serde_json::to_value(message).map_err(text)?;
     let mut bytes = Vec::new();
@@ -87,7 +87,7 @@ fn table<W: Shape>(message: &W) -> Result<Vec<u8>, String> {
     Ok(bytes)
 }
 
-/// Avro by this project's own reader, which resolves the writer's schema to the reader's.
+/// Avro with this project's reader, which resolves the writer's schema to the reader's.
 pub struct Avro;
 
 impl Format for Avro {

@@ -1,4 +1,5 @@
-//! What came of reading bytes by another schema than they were written by; recorded, and held against what is expected.
+//! Outcomes of reading bytes with another schema than they were written with, recorded and compared with the expected
+//! ones.
 
 use crate::formats::Format;
 use crate::shapes::{GRADE_DEFAULT, Shape};
@@ -6,12 +7,12 @@ use serde_json::{Map, Value, json};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-/// Bytes of before the change, read after it.
+/// Bytes from before the change, read after it.
 pub const OLD_TO_NEW: &str = "old bytes, new schema";
-/// Bytes of after the change, read by who has not changed yet.
+/// Bytes from after the change, read by a reader that hasn't changed.
 pub const NEW_TO_OLD: &str = "new bytes, old schema";
 
-/// One format's outcomes, gathered so that a test shows all that is not as expected.
+/// One format's outcomes, collected so that a test reports all unexpected ones.
 pub struct Outcomes {
     expected: Value,
     unexpected: Vec<String>,
@@ -23,8 +24,8 @@ impl Outcomes {
         Outcomes { expected: serde_json::from_slice(&text).unwrap_or_default(), unexpected: Vec::new() }
     }
 
-    /// Writes by one schema, reads by the other, and records what came of it. `renamed` is the reader's and the writer's
-    /// name of one field.
+    /// Writes with one schema, reads with the other, and records the outcome. `renamed` is the reader's and the
+    /// writer's name of one field.
     pub fn add<F: Format, W: Shape, R: Shape>(
         &mut self,
         change: &str,
@@ -36,7 +37,7 @@ impl Outcomes {
         let bytes = F::write(message).expect("a message is written by its own schema");
         let own: W = F::read::<W, W>(&bytes).expect("a message is read by its own schema");
         let written = fields(&own);
-        assert_eq!(written, fields(message), "{} does not bring back what it wrote", F::NAME);
+        assert_eq!(written, fields(message), "{} doesn't read back what it wrote", F::NAME);
         let (outcome, error) = match F::read::<W, R>(&bytes) {
             Ok(read) => (classify(&written, &fields(&read), renamed), String::new()),
             Err(error) => ("error", error),
@@ -49,10 +50,10 @@ impl Outcomes {
         }
     }
 
-    /// Fails where an outcome was not the expected one, unless it is to be accepted.
+    /// Fails if an outcome is unexpected, unless outcomes are accepted.
     pub fn check(self) {
         if std::env::var_os("EVOLUTION_ACCEPT").is_none() {
-            assert!(self.unexpected.is_empty(), "not as expected.json has it:\n{}", self.unexpected.join("\n"));
+            assert!(self.unexpected.is_empty(), "different from expected.json:\n{}", self.unexpected.join("\n"));
         }
     }
 
@@ -72,7 +73,7 @@ impl Default for Outcomes {
     }
 }
 
-/// The worst of what happened to the fields that the reader asked for.
+/// The worst outcome of the fields that the reader has.
 fn classify(written: &Map<String, Value>, read: &Map<String, Value>, renamed: Option<(&str, &str)>) -> &'static str {
     let mut worst = 0;
     for (name, value) in read {
@@ -82,7 +83,7 @@ fn classify(written: &Map<String, Value>, read: &Map<String, Value>, renamed: Op
         worst = worst.max(match written.get(source).filter(|value| !value.is_null()) {
             Some(source) if equal(source, value) => 0,
             Some(_) if defaulted => 2,
-            // No format here fills in a zero or an empty text: one where something was written is something misread.
+            // No format here fills in a zero or an empty string: one in place of a written value is a misread value.
             Some(_) => 3,
             None if defaulted || empty => 1,
             None => 3,
@@ -111,7 +112,7 @@ fn record(format: &str, library: &str, change: &str, direction: &str, outcome: &
     std::fs::create_dir_all(&directory).expect("lab/out can be made");
     let path = directory.join("evolution.jsonl");
     let file = std::fs::OpenOptions::new().create(true).append(true).open(path);
-    // One write a line: other tests append to the file too.
+    // One write per line, because other tests append to the same file.
     file.and_then(|mut file| file.write_all(format!("{line}\n").as_bytes()))
         .expect("lab/out/evolution.jsonl can be written");
 }

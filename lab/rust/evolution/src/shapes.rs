@@ -1,10 +1,10 @@
-//! The messages of each change: as the writer's schema has them, and as the reader's has them.
+//! The messages of each change, with the writer's schema and with the reader's.
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize as DeriveSerialize};
 
-/// A message of one schema. serde's formats need nothing more; the others have their say here.
+/// A message of one schema. serde's formats need nothing more; this adds what the others need.
 pub trait Shape: Serialize + DeserializeOwned {
     /// The same record in Avro: the list of its fields, as JSON.
     const AVRO_FIELDS: &'static str;
@@ -12,7 +12,7 @@ pub trait Shape: Serialize + DeserializeOwned {
     /// The message as rkyv archives it.
     fn archive(&self) -> Result<Vec<u8>, String>;
 
-    /// The message out of rkyv's bytes, which are checked first.
+    /// The message from rkyv's bytes, which are checked first.
     fn of_archive(bytes: &[u8]) -> Result<Self, String>;
 }
 
@@ -39,7 +39,7 @@ macro_rules! shape {
     };
 }
 
-/// What a reader fills in for a field that its schema has a default for.
+/// The default that a reader's schema has for a field.
 pub const GRADE_DEFAULT: i32 = 5;
 
 fn grade_default() -> i32 {

@@ -1,10 +1,10 @@
-//! Every change in every format that is read here, in both directions.
+//! Every change, in both directions, in every format that Rust reads here.
 
 use lab_evolution::formats::*;
 use lab_evolution::outcome::{NEW_TO_OLD, OLD_TO_NEW, Outcomes};
 use lab_evolution::shapes::*;
 
-/// What a format has to say of a change, for the table: by the change, or by the change and the direction.
+/// A format's note on a change, for the table: by change, or by change and direction.
 type Note = (&'static str, &'static str);
 
 fn all_changes<F: Format>(notes: &[Note]) {
@@ -47,50 +47,44 @@ fn all_changes<F: Format>(notes: &[Note]) {
     let beyond = "i32 widened to i64, value beyond i32";
     let wide = CountWide { id, name: name.clone(), count: 5_000_000_000 };
     outcomes.add::<F, CountWide, Count>(beyond, NEW_TO_OLD, &wide, None, note(beyond, NEW_TO_OLD));
-    // The other way round of an optional that is there: no outcome of its own, but it must not be lost.
+    // A present optional field isn't an outcome of its own, but must not be lost.
     let there = NoteOptional { id, name, note: kept };
     let bytes = F::write(&there).unwrap();
     assert_eq!(F::read::<NoteOptional, NoteOptional>(&bytes).unwrap().note, there.note);
     outcomes.check();
 }
 
-/// Of the formats whose fields have names, read by serde.
+/// For formats with field names, read by serde.
 const BY_NAME: &[Note] = &[
-    ("field added, with a default, old bytes, new schema", "the default stands in the reader's code"),
+    ("field added, with a default, old bytes, new schema", "the default is in the reader's code"),
     ("field removed, new bytes, old schema", "unless the old reader has a default for it"),
     ("field renamed", "unless the reader has the other name as an alias"),
-    ("enum symbol added, new bytes, old schema", "unless the reader has a symbol for all others"),
+    ("enum symbol added, new bytes, old schema", "unless the reader has a catch-all symbol"),
 ];
 
-/// Of the formats whose fields are by their place in a list of known length, read by serde.
+/// For formats with fields by position in a list of known length, read by serde.
 const BY_INDEX: &[Note] = &[
-    ("field added, with a default, old bytes, new schema", "at the end; the default stands in the reader's code"),
+    ("field added, with a default, old bytes, new schema", "at the end; the default is in the reader's code"),
     ("field added, with a default, new bytes, old schema", "at the end"),
     ("field added, without a default, new bytes, old schema", "at the end"),
-    ("field removed", "what stands behind it is taken for it"),
+    ("field removed", "what follows is read in its place"),
     ("field renamed", "names are not in the bytes"),
-    ("fields reordered", "two numbers that change places are not noticed"),
-    ("enum symbol added, new bytes, old schema", "unless the reader has a symbol for all others"),
+    ("fields reordered", "two numbers that swap positions go unnoticed"),
+    ("enum symbol added, new bytes, old schema", "unless the reader has a catch-all symbol"),
 ];
 
-/// Of the formats whose bytes hold no more than the values, one behind the other.
+/// For formats whose bytes are only the values, one after the other.
 const BY_ORDER: &[Note] = &[
     ("field added, with a default, old bytes, new schema", "the bytes end too soon"),
-    (
-        "field added, with a default, new bytes, old schema",
-        "at the end of the message, where the rest is not looked at",
-    ),
+    ("field added, with a default, new bytes, old schema", "at the end of the message, where the rest is ignored"),
     ("field added, without a default, old bytes, new schema", "the bytes end too soon"),
-    (
-        "field added, without a default, new bytes, old schema",
-        "at the end of the message, where the rest is not looked at",
-    ),
-    ("field removed", "what stands behind it is taken for it"),
+    ("field added, without a default, new bytes, old schema", "at the end of the message, where the rest is ignored"),
+    ("field removed", "what follows is read in its place"),
     ("field renamed", "names are not in the bytes"),
     ("i32 widened to i64", "integers are as long as their value"),
-    ("i64 changed to f64", "bytes of one are taken for the other"),
-    ("fields reordered", "two numbers that change places are not noticed"),
-    ("optional made required, old bytes, new schema", "the mark of absence is read as an empty text"),
+    ("i64 changed to f64", "bytes of one are read as the other"),
+    ("fields reordered", "two numbers that swap positions go unnoticed"),
+    ("optional made required, old bytes, new schema", "the absence marker is read as an empty string"),
 ];
 
 #[test]
@@ -110,7 +104,7 @@ fn msgpack_array() {
 
 #[test]
 fn cbor() {
-    let whole = ("i64 changed to f64, old bytes, new schema", "this library takes no integer for a float; others do");
+    let whole = ("i64 changed to f64, old bytes, new schema", "this library reads no integer as a float; others do");
     all_changes::<Cbor>(&[BY_NAME, &[whole]].concat());
 }
 
@@ -135,7 +129,7 @@ fn rkyv() {
         ("i32 widened to i64", memory),
         ("i32 widened to i64, value beyond i32", memory),
         ("i64 changed to f64", memory),
-        ("fields reordered", "two numbers that change places are not noticed"),
+        ("fields reordered", "two numbers that swap positions go unnoticed"),
         ("optional made required", memory),
     ]);
 }

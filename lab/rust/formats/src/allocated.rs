@@ -1,4 +1,4 @@
-//! The system's allocator, and how much it was asked for while somebody wanted to know.
+//! The system's allocator, counting the requested bytes on demand.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 static COUNTS: AtomicBool = AtomicBool::new(false);
 static BYTES: AtomicU64 = AtomicU64::new(0);
 
-/// Counts bytes while [`bytes_of`] runs; else the system's allocator and one branch that is never taken.
+/// Counts bytes while [`bytes_of`] runs; otherwise the system's allocator plus one branch that is never taken.
 pub struct Counting;
 
 #[inline]
@@ -16,7 +16,7 @@ fn count(bytes: usize) {
     }
 }
 
-// SAFETY: hands every call on to the system's allocator unchanged; counting touches no memory of the caller's.
+// SAFETY: passes every call to the system's allocator unchanged; counting touches no memory of the caller.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         count(layout.size());
@@ -42,7 +42,7 @@ unsafe impl GlobalAlloc for Counting {
     }
 }
 
-/// Bytes that `run` asks for, in all threads; what grows counts by how much it grows.
+/// Bytes that `run` requests, in all threads. A reallocation counts by how much it grows.
 pub fn bytes_of<T>(run: impl FnOnce() -> T) -> (T, u64) {
     let before = BYTES.load(Ordering::Relaxed);
     COUNTS.store(true, Ordering::Relaxed);

@@ -1,4 +1,4 @@
-//! rkyv: the bytes are the message, checked before they are read or not.
+//! rkyv: the bytes are the message, with or without a check before reading.
 
 use anyhow::{Error, Result};
 use rkyv::api::high::{HighDeserializer, HighSerializer, HighValidator};
@@ -11,7 +11,7 @@ use crate::cases::plain::{Doubles, Measurement, Order, PingPong, Strings, Zeek};
 use crate::cases::{Message, Sum};
 use crate::codec::{Codec, Operation, Row, Used, as_wrapped, plain_messages, wraps};
 
-/// rkyv: into an `AlignedVec` and an arena that are kept, read after a check of all of the bytes.
+/// rkyv: written into a reused `AlignedVec` and arena, read after a check of all bytes.
 pub struct Rkyv {
     buffer: AlignedVec,
     arena: Arena,
@@ -63,7 +63,7 @@ where
     }
 }
 
-/// rkyv without the check: for bytes that one wrote oneself and has kept safe since.
+/// rkyv without the check: for bytes that the program wrote itself and that nobody else can change.
 pub struct RkyvUnchecked(Rkyv);
 
 impl Used for RkyvUnchecked {
@@ -81,7 +81,7 @@ where
     as_wrapped!(decode -> M);
 
     fn field(&mut self, bytes: &[u8]) -> Result<u64> {
-        // SAFETY: the laboratory gives this row only what the row above wrote and its test has checked.
+        // SAFETY: the laboratory gives this row only bytes that the row above wrote and that its test checked.
         Ok(unsafe { rkyv::access_unchecked::<Archived<M>>(bytes) }.one())
     }
 

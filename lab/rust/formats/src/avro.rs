@@ -11,19 +11,19 @@ use rawline_avro::{Datum, Limits, Plan, RowBuffer};
 use crate::cases::{Message, OneSummed, Sum, Summed};
 use crate::codec::{Codec, Operation, Row, Used, as_wrapped, plain_messages, wraps};
 
-/// The schema with only the way to the one field left in it: Avro reads one field by a reader's schema.
+/// The schema reduced to the path to the one field: Avro reads one field with a reader's schema.
 fn one_schema(schema: &str, path: &[&str]) -> Result<String> {
     let mut json: serde_json::Value = serde_json::from_str(schema)?;
     let mut record = &mut json;
     for name in path {
-        let fields = record.get_mut("fields").and_then(|fields| fields.as_array_mut()).context("no record")?;
+        let fields = record.get_mut("fields").and_then(|fields| fields.as_array_mut()).context("not a record")?;
         fields.retain(|field| field.get("name").and_then(|found| found.as_str()) == Some(name));
         record = fields.first_mut().and_then(|field| field.get_mut("type")).context("no such field")?;
     }
     Ok(json.to_string())
 }
 
-/// apache-avro as its documentation begins: a message becomes a `Value`, and that becomes bytes.
+/// apache-avro as at the start of its documentation: a message becomes a `Value`, and that becomes bytes.
 pub struct ApacheValue {
     buffer: Vec<u8>,
     writer: GenericDatumWriter<'static>,
@@ -31,7 +31,7 @@ pub struct ApacheValue {
     reader_of_one: GenericDatumReader<'static>,
 }
 
-/// A schema for as long as the program runs, since readers and writers borrow it.
+/// A schema that lives as long as the program, since readers and writers borrow it.
 fn apache_schema(json: &str) -> Result<&'static apache_avro::Schema> {
     Ok(Box::leak(Box::new(apache_avro::Schema::parse_str(json)?)))
 }
@@ -83,8 +83,8 @@ impl<M: Message> Codec<M> for ApacheValue {
     }
 }
 
-/// apache-avro by serde alone, without a `Value` between. Its reader does not resolve schemas, so the one field is that
-/// of a type that lacks the others. Records within records it cannot pass over; a message with such is read in full.
+/// apache-avro with serde alone, without a `Value` in between. Its reader doesn't resolve schemas, so the one field is
+/// that of a type without the others. It can't skip records within records; a message that has some is read in full.
 pub struct ApacheSerde(ApacheValue);
 
 impl Used for ApacheSerde {
@@ -119,7 +119,7 @@ impl<M: Message> Codec<M> for ApacheSerde {
     }
 }
 
-/// serde_avro_fast: `to_datum` behind a kept buffer, `from_datum_slice`.
+/// serde_avro_fast: `to_datum` into a reused buffer, `from_datum_slice`.
 pub struct Fast {
     buffer: Vec<u8>,
     schema: &'static serde_avro_fast::Schema,
@@ -157,7 +157,7 @@ impl<M: Message> Codec<M> for Fast {
     }
 }
 
-/// serde_avro_fast into types that borrow their texts, as its own first example has it.
+/// serde_avro_fast into types that borrow their strings, as in its first example.
 pub struct FastBorrowed(Fast);
 
 impl Used for FastBorrowed {
@@ -174,7 +174,7 @@ impl<M: Message> Codec<M> for FastBorrowed {
     }
 }
 
-/// Ours, by serde; the one field by a plan that passes over all others.
+/// Ours, with serde; the one field with a plan that skips all others.
 pub struct Ours {
     buffer: Vec<u8>,
     rows: RowBuffer,
@@ -218,7 +218,7 @@ impl<M: Message> Codec<M> for Ours {
     }
 }
 
-/// Ours, by rows: a view of the message in memory that is kept.
+/// Ours, with rows: a view of the message in reused memory.
 pub struct OursRow(Ours);
 
 impl Used for OursRow {
@@ -249,7 +249,7 @@ impl<M: Message> Codec<M> for OursRow {
     }
 }
 
-/// Adds a value and all in it, going by the schema.
+/// Adds a value and everything in it, following the schema.
 fn add(datum: &Datum<'_, '_>, sum: &mut Sum) -> Result<()> {
     use rawline_avro::Kind;
     let datum = datum.plain();
@@ -261,10 +261,10 @@ fn add(datum: &Datum<'_, '_>, sum: &mut Sum) -> Result<()> {
             sum.text(key);
             add(&value, sum)
         })?,
-        Kind::Int | Kind::Long => sum.int(datum.as_long().context("no integer")?),
-        Kind::Double => sum.real(datum.as_double().context("no double")?),
-        Kind::Boolean => sum.flag(datum.as_bool().context("no boolean")?),
-        Kind::String => sum.text(datum.as_str().context("no string")?),
+        Kind::Int | Kind::Long => sum.int(datum.as_long().context("not an integer")?),
+        Kind::Double => sum.real(datum.as_double().context("not a double")?),
+        Kind::Boolean => sum.flag(datum.as_bool().context("not a boolean")?),
+        Kind::String => sum.text(datum.as_str().context("not a string")?),
         other => bail!("the cases have no {other}"),
     }
     Ok(())

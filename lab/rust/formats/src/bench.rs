@@ -1,4 +1,4 @@
-//! The measurement: what is run in which order, by criterion, and the lines that come of it.
+//! The measurement with criterion: what runs in which order, and the result lines.
 
 use std::cell::RefCell;
 use std::fs;
@@ -19,7 +19,7 @@ use crate::files::{Files, SIZES};
 use crate::work::{Entry, Load, Worker};
 use crate::{machine, rows, versions};
 
-/// How much is run.
+/// How much to run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Extent {
     /// The base size of two cases: under a minute.
@@ -37,14 +37,14 @@ const CASES_EVERY_SIZE: [&str; 3] = ["zeek", "pingpong", "order"];
 /// The size as published, at which everything is measured.
 const SIZE_BASE: &str = "base";
 
-/// What the other cases are measured at besides: enough to see how a cost grows.
+/// Further sizes of the other cases: enough to see how a cost grows.
 const SIZES_GROWN: [&str; 2] = ["10k", "1m"];
 
-/// The time that is spent on a figure. Criterion needs ten samples at least; a run has thousands of figures.
+/// The time spent on a figure. Criterion needs at least ten samples; a run has thousands of figures.
 const SAMPLES: usize = 10;
 const WARM_UP: Duration = Duration::from_millis(30);
 const MEASUREMENT: Duration = Duration::from_millis(140);
-/// Samples that are drawn again from these ten for the confidence interval.
+/// Bootstrap resamples of these ten for the confidence interval.
 const RESAMPLES: usize = 2_000;
 const CONFIDENCE: f64 = 0.95;
 
@@ -55,7 +55,7 @@ enum Messages {
     One,
 }
 
-/// One figure to be had.
+/// One figure to measure.
 #[derive(Debug, Clone, Copy)]
 struct Task {
     entry: usize,
@@ -65,7 +65,7 @@ struct Task {
     threads: usize,
 }
 
-/// The row whose turn it is with its messages; without any if it does not read what it writes.
+/// The current row with its messages; empty if it doesn't read what it writes.
 struct Loaded {
     key: (usize, &'static str, Messages),
     load: Option<Box<dyn Load>>,
@@ -76,9 +76,9 @@ pub fn run(files: &Files, extent: Extent, filter: Option<&Regex>) -> Result<()> 
     let entries = rows::all();
     let mut tasks = plan(&entries, extent);
     tasks.retain(|task| filter.is_none_or(|filter| filter.is_match(&name(&entries, task))));
-    ensure!(!tasks.is_empty(), "no figure has a name that the filter finds; see their names with `lab-rust rows`");
+    ensure!(!tasks.is_empty(), "the filter matches no figure; `lab-rust rows --figures` lists their names");
     let samples = files.samples();
-    // What is left of a run before would be compared with, which takes time.
+    // Criterion would compare with the leftovers of an earlier run, which takes time.
     if samples.exists() {
         fs::remove_dir_all(&samples).with_context(|| format!("cannot remove {}", samples.display()))?;
     }
@@ -108,7 +108,7 @@ pub fn names() -> Vec<String> {
     plan(&entries, Extent::Full).iter().map(|task| name(&entries, task)).collect()
 }
 
-/// All figures to be had, those with the same messages side by side.
+/// All figures to measure, those with the same messages next to each other.
 fn plan(entries: &[Entry], extent: Extent) -> Vec<Task> {
     let mut tasks = Vec::new();
     let sizes = if extent == Extent::Quick { &[SIZE_BASE][..] } else { &SIZES };
@@ -155,7 +155,7 @@ fn name(entries: &[Entry], task: &Task) -> String {
     format!("{case}.{size} {} {} {}{one}{threads}", row.format, row.name(), operation.name())
 }
 
-/// Loads a row's messages and checks that it reads what it writes. A row that does not is left out and says so.
+/// Loads a row's messages and checks that it reads what it writes. A row that doesn't is left out and reported.
 fn ready(files: &Files, entry: &Entry, task: &Task) -> Result<Option<Box<dyn Load>>> {
     let lines = files.messages(entry.case, task.size)?;
     let count_max = if task.messages == Messages::One { 1 } else { usize::MAX };
@@ -174,7 +174,7 @@ fn ready(files: &Files, entry: &Entry, task: &Task) -> Result<Option<Box<dyn Loa
     Ok(checked.ok())
 }
 
-/// A figure with its confidence interval, in nanoseconds an operation.
+/// A figure with its confidence interval, in nanoseconds per operation.
 #[derive(Debug)]
 struct Estimate {
     ns: f64,
@@ -203,7 +203,7 @@ fn measure(folder: &Path, name: &str, load: &dyn Load, task: &Task) -> Result<Es
             };
             timed.unwrap_or_else(|error| {
                 failed.borrow_mut().get_or_insert(error);
-                // Any time will do: there will be no figure.
+                // Any time will do, because there is no figure.
                 Duration::from_micros(1) * u32::try_from(count).unwrap_or(u32::MAX)
             })
         });
@@ -214,14 +214,14 @@ fn measure(folder: &Path, name: &str, load: &dyn Load, task: &Task) -> Result<Es
     }
 }
 
-/// The time that so many operations take.
+/// The time that this many operations take.
 fn timed(worker: &mut dyn Worker, operation: Operation, count: u64) -> Result<Duration> {
     let began = Instant::now();
     black_box(worker.run(operation, count)?);
     Ok(began.elapsed())
 }
 
-/// The time that so many operations take on all threads together, each with its share of them.
+/// The time that this many operations take when all threads share them.
 fn timed_together(load: &dyn Load, task: &Task, count: u64) -> Result<Duration> {
     let threads = task.threads as u64;
     let share = count.div_ceil(threads);
@@ -249,7 +249,7 @@ fn timed_together(load: &dyn Load, task: &Task, count: u64) -> Result<Duration> 
     Ok(elapsed.mul_f64(count as f64 / (share * threads) as f64))
 }
 
-/// What criterion wrote: the slope where the samples differ in length, else the mean.
+/// What criterion wrote: the slope if the samples differ in length, otherwise the mean.
 fn estimate(folder: &Path) -> Result<Estimate> {
     let path = found(folder).with_context(|| format!("criterion wrote no estimates below {}", folder.display()))?;
     let estimates: Value = serde_json::from_slice(&fs::read(&path)?)?;
@@ -265,14 +265,14 @@ fn estimate(folder: &Path) -> Result<Estimate> {
     })
 }
 
-/// The file of the estimates; criterion makes the name of the folder between out of the figure's.
+/// The file of the estimates; criterion derives the folder's name from the figure's.
 fn found(folder: &Path) -> Option<PathBuf> {
     let folders = fs::read_dir(folder).ok()?;
     let mut paths = folders.flatten().map(|entry| entry.path().join("new").join("estimates.json"));
     paths.find(|path| path.exists())
 }
 
-/// Bytes an operation asks the allocator for, once buffers have grown.
+/// Bytes that an operation requests from the allocator once buffers have grown.
 fn allocated(load: &dyn Load, operation: Operation) -> Result<u64> {
     let mut worker = load.worker()?;
     let count = load.count() as u64;
@@ -282,7 +282,7 @@ fn allocated(load: &dyn Load, operation: Operation) -> Result<u64> {
     Ok(bytes / count)
 }
 
-/// What all lines of a run have in common.
+/// The fields that all lines of a run share.
 struct About {
     run: String,
     commit: String,

@@ -1,12 +1,12 @@
-//! Formats of Rust alone without a schema: postcard and bincode.
+//! Formats without a schema that only Rust has: postcard and bincode.
 
 use anyhow::Result;
 
 use crate::cases::{Message, OneSummed};
 use crate::codec::{Codec, Row, Used, plain_messages};
 
-/// postcard: `to_extend` behind a kept buffer, `from_bytes`. The one field is read with the fields before it, and nothing
-/// behind it is looked at.
+/// postcard: `to_extend` into a reused buffer, `from_bytes`. The one field is read with the fields before it;
+/// nothing after it is read.
 pub struct Postcard {
     buffer: Vec<u8>,
 }

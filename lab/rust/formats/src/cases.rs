@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::sums::sums;
 
-/// What was read of a message, in one number that does not depend on the order of reading. Every timed function gives
-/// one, so that no compiler can leave the reading out, and every row must give the same one.
+/// What was read of a message, as one number that doesn't depend on the order of reading. Every timed function returns
+/// one, so that the compiler can't drop the reads, and every row must return the same one.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub struct Sum(pub u64);
 
@@ -32,13 +32,13 @@ impl Sum {
         self.0 = self.0.wrapping_add(u64::from(flag));
     }
 
-    /// A text: its length, its first byte and its last.
+    /// A string: its length, its first byte and its last.
     #[inline(always)]
     pub fn text(&mut self, text: &str) {
         self.bytes(text.as_bytes());
     }
 
-    /// A text's bytes.
+    /// A string's bytes.
     #[inline(always)]
     pub fn bytes(&mut self, text: &[u8]) {
         if let (Some(first), Some(last)) = (text.first(), text.last()) {
@@ -48,13 +48,13 @@ impl Sum {
     }
 }
 
-/// A type of which everything can be read.
+/// A type whose fields can all be read.
 pub trait Summed {
     /// The sum of all fields.
     fn sum(&self) -> u64;
 }
 
-/// A type of which the case's one field can be read.
+/// A type whose one field can be read.
 pub trait OneSummed {
     /// The sum of the case's one field.
     fn one(&self) -> u64;
@@ -68,21 +68,21 @@ pub trait Message:
     const CASE: &'static str;
     /// The Avro schema.
     const AVRO: &'static str;
-    /// The way to the one field.
+    /// The path to the one field.
     const ONE: &'static [&'static str];
     /// The type that leaves absent fields out: for formats that name their fields.
     type Named: Serialize + DeserializeOwned + Summed + Send + Sync + 'static;
-    /// The type that borrows its texts where it can.
+    /// The type that borrows its strings where it can.
     type Borrowed<'a>: Deserialize<'a> + Summed + OneSummed;
     /// Only the one field, for formats that name their fields.
     type One<'a>: Deserialize<'a> + OneSummed;
     /// The same, owning it.
     type OneOwned: DeserializeOwned + OneSummed;
-    /// All fields up to the one, for formats that know a field by its place.
+    /// All fields up to the one, for formats that identify a field by its position.
     type Prefix<'a>: Deserialize<'a> + OneSummed;
 }
 
-/// A text that is borrowed unless it had to be unescaped.
+/// A string that is borrowed unless it contains escapes.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
 #[serde(transparent)]
 pub struct Text<'a>(#[serde(borrow)] pub Cow<'a, str>);
@@ -95,7 +95,7 @@ impl Deref for Text<'_> {
     }
 }
 
-/// An absent text adds nothing to a sum, as an empty one does.
+/// An absent string adds nothing to a sum, like an empty one.
 #[inline]
 pub(crate) fn text_or_none<T: Deref<Target = str>>(text: &Option<T>) -> &str {
     text.as_deref().unwrap_or_default()

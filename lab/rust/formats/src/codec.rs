@@ -9,7 +9,7 @@ use crate::cases::Message;
 pub enum Operation {
     /// From the owned message to bytes.
     Encode,
-    /// From bytes to a message that owns all it holds.
+    /// From bytes to a message that owns all of its memory.
     Decode,
     /// From bytes to the one field, as cheaply as the library allows.
     Field,
@@ -18,10 +18,10 @@ pub enum Operation {
 }
 
 impl Operation {
-    /// All there are.
+    /// All operations.
     pub const ALL: [Operation; 4] = [Operation::Encode, Operation::Decode, Operation::Field, Operation::Fields];
 
-    /// The name that results give it.
+    /// Its name in results.
     pub fn name(self) -> &'static str {
         match self {
             Operation::Encode => "encode",
@@ -32,16 +32,16 @@ impl Operation {
     }
 }
 
-/// Which library it is, how it is used, and what of it is measured.
+/// A library, how it is used, and which of its operations are measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Row {
     /// The wire format.
     pub format: &'static str,
     /// The crate.
     pub library: &'static str,
-    /// What is changed from the documented use; empty for that itself.
+    /// What differs from the documented use; empty for the documented use.
     pub variant: &'static str,
-    /// What is measured; [`Codec`]'s other functions are not called.
+    /// The measured operations; [`Codec`]'s other functions aren't called.
     pub operations: &'static [Operation],
 }
 
@@ -51,7 +51,7 @@ impl Row {
         Row { format, library, variant: "", operations: &Operation::ALL }
     }
 
-    /// The row with a change.
+    /// The row with a variant.
     pub const fn variant(self, variant: &'static str) -> Row {
         Row { variant, ..self }
     }
@@ -61,12 +61,12 @@ impl Row {
         Row { operations, ..self }
     }
 
-    /// Whether this is measured.
+    /// Whether this operation is measured.
     pub fn has(&self, operation: Operation) -> bool {
         self.operations.contains(&operation)
     }
 
-    /// Library and variant, as folders are called: `simd-json+reused buffers`.
+    /// Library and variant, as in folder names: `simd-json+reused buffers`.
     pub fn name(&self) -> String {
         if self.variant.is_empty() {
             return self.library.to_owned();
@@ -75,18 +75,18 @@ impl Row {
     }
 }
 
-/// A row's row.
+/// A codec's row.
 pub trait Used {
     /// Which one it is.
     const ROW: Row;
 }
 
-/// A library used in one way on one case: buffers, schemas and whatever else it keeps from message to message. Each
+/// A library used in one way on one case: buffers, schemas and whatever else it keeps between messages. Each
 /// thread has its own.
 pub trait Codec<M: Message>: Used + Sized {
-    /// The message as the library takes it; made before the clock runs.
+    /// The message as the library writes it; created before the clock starts.
     type Native: Send + Sync + 'static;
-    /// The message as the library gives it, owning all it holds.
+    /// The message as the library reads it, owning all of its memory.
     type Decoded;
 
     /// A codec with nothing read or written yet.
@@ -95,13 +95,13 @@ pub trait Codec<M: Message>: Used + Sized {
     /// The library's message.
     fn native(message: &M) -> Result<Self::Native>;
 
-    /// The case's message, to compare.
+    /// The case's message, for comparison.
     fn message(decoded: Self::Decoded) -> Result<M>;
 
     /// The message's bytes.
     fn encode(&mut self, native: &Self::Native) -> Result<&[u8]>;
 
-    /// The message that these bytes hold.
+    /// The message in these bytes.
     fn decode(&mut self, bytes: &[u8]) -> Result<Self::Decoded>;
 
     /// The sum of the one field.
@@ -110,23 +110,23 @@ pub trait Codec<M: Message>: Used + Sized {
     /// The sum of all fields.
     fn fields(&mut self, bytes: &[u8]) -> Result<u64>;
 
-    /// What [`Codec::fields`] must give.
+    /// What [`Codec::fields`] must return.
     fn sum(message: &M) -> Result<u64> {
         Ok(message.sum())
     }
 
-    /// What [`Codec::field`] must give.
+    /// What [`Codec::field`] must return.
     fn one(message: &M) -> Result<u64> {
         Ok(message.one())
     }
 }
 
-/// A message in a library's own type of the same fields, by way of JSON.
+/// A message in a library's own type with the same fields, converted through JSON.
 pub fn convert<From: serde::Serialize, To: serde::de::DeserializeOwned>(from: &From) -> Result<To> {
     Ok(serde_json::from_value(serde_json::to_value(from)?)?)
 }
 
-/// A codec's types and conversions where the library takes the plain types.
+/// A codec's types and conversions if the library uses the plain types.
 macro_rules! plain_messages {
     () => {
         type Native = M;
@@ -143,7 +143,7 @@ macro_rules! plain_messages {
 }
 pub(crate) use plain_messages;
 
-/// A codec's types and conversions where the library takes the types that leave absent fields out.
+/// A codec's types and conversions if the library uses the types that leave absent fields out.
 macro_rules! named_messages {
     () => {
         type Native = M::Named;
@@ -160,7 +160,7 @@ macro_rules! named_messages {
 }
 pub(crate) use named_messages;
 
-/// What a variant does as the row it wraps.
+/// Functions that a variant forwards to the row it wraps.
 macro_rules! as_wrapped {
     ($($verb:ident -> $of:ty),*) => {
         $(fn $verb(&mut self, bytes: &[u8]) -> ::anyhow::Result<$of> {
@@ -170,7 +170,7 @@ macro_rules! as_wrapped {
 }
 pub(crate) use as_wrapped;
 
-/// A variant's own construction, and its encoding as the row it wraps.
+/// A variant's construction, and its encoding by the row it wraps.
 macro_rules! wraps {
     ($of:ty) => {
         fn new() -> ::anyhow::Result<Self> {

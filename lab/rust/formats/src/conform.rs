@@ -1,4 +1,4 @@
-//! Conformance: what one language writes, the others read to equal messages. It comes before any figure.
+//! Conformance: what one language writes, the others read to equal messages. It runs before any measurement.
 
 use std::fs;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -12,10 +12,10 @@ use crate::files::{Files, Wire, split_wire};
 use crate::rows;
 use crate::work::{Entry, Load};
 
-/// The sizes that suffice to see that two agree.
+/// Sizes that are enough to see that two rows agree.
 const SIZES: [&str; 3] = ["base", "100", "10k"];
 
-/// Writes every case of every row that writes. Gives how many files that were.
+/// Writes every case with every row that writes. Returns the number of files.
 pub fn write(files: &Files) -> Result<usize> {
     let mut count = 0;
     for entry in rows::all().iter().filter(|entry| entry.row.has(Operation::Encode)) {
@@ -29,8 +29,8 @@ pub fn write(files: &Files) -> Result<usize> {
     Ok(count)
 }
 
-/// Reads every file that any language wrote in a format of ours, with every row of that format, and appends what came
-/// of it. Gives how many pairs agree and how many do not.
+/// Reads every file that any language wrote, with every row of its format, and appends the outcomes.
+/// Returns how many pairs agree and how many don't.
 pub fn read(files: &Files) -> Result<(usize, usize)> {
     let (mut good, mut bad) = (0, 0);
     let wires = files.wires()?;
@@ -38,7 +38,7 @@ pub fn read(files: &Files) -> Result<(usize, usize)> {
         for size in SIZES {
             let load = entry.load(&files.messages(entry.case, size)?, usize::MAX)?;
             let fits = |wire: &&Wire| {
-                // A row that only reads fields is for bytes that the program wrote itself.
+                // A row that only reads fields is meant for bytes that the program wrote itself.
                 let reads = entry.row.has(Operation::Decode) || wire.language == "rust";
                 reads
                     && packed(&wire.variant) == packed(entry.row.variant)
@@ -69,13 +69,13 @@ pub fn read(files: &Files) -> Result<(usize, usize)> {
     Ok((good, bad))
 }
 
-/// Whether a variant's bytes are packed: then they are not those of the format's other variants.
+/// Whether a variant's bytes are packed. Packed bytes differ from those of the format's other variants.
 pub fn packed(variant: &str) -> bool {
     variant.contains("packed")
 }
 
-/// Checks the bytes of a file with everything that the row can do. Code that some tools generate panics on bytes that it
-/// does not understand, which is as good as an error here.
+/// Checks the bytes of a file with every operation of the row. Some generated code panics on bytes that it
+/// doesn't understand; that counts as an error.
 fn check(entry: &Entry, load: &dyn Load, bytes: &[u8]) -> Result<()> {
     let checked = catch_unwind(AssertUnwindSafe(|| check_all(entry, load, bytes)));
     checked.unwrap_or_else(|_| Err(anyhow!("the library panicked")))
@@ -95,7 +95,7 @@ fn check_all(entry: &Entry, load: &dyn Load, bytes: &[u8]) -> Result<()> {
     load.verify_fields(&messages)
 }
 
-/// The beginning of a text that may hold a whole message.
+/// The start of a text that may contain a whole message.
 fn short(text: &str) -> String {
     const CHARACTERS_MAX: usize = 400;
     text.chars().take(CHARACTERS_MAX).collect()

@@ -1,4 +1,4 @@
-//! Where things are: the cases' messages, the bytes that languages write for each other, the results.
+//! Paths: the cases' messages, the bytes that languages exchange, the results.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::Write;
@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 
-/// The sizes of a case as the files' names have them: as published, then grown.
+/// The sizes of a case as in file names: as published, then grown.
 pub const SIZES: [&str; 6] = ["base", "100", "1k", "10k", "100k", "1m"];
 
-/// The folder that all parts of the laboratory share.
+/// The folder that all languages share.
 #[derive(Debug, Clone)]
 pub struct Files {
     out: PathBuf,
@@ -24,7 +24,7 @@ pub struct Wire {
     pub language: String,
     /// The writer's library.
     pub library: String,
-    /// What was changed in its use.
+    /// Its variant.
     pub variant: String,
     /// The wire format.
     pub format: String,
@@ -43,7 +43,7 @@ impl Files {
     /// A case's messages, JSON lines.
     pub fn messages(&self, case: &str, size: &str) -> Result<String> {
         let path = self.out.join("cases").join(format!("{case}.{size}.jsonl"));
-        let hint = || format!("{} cannot be read; make it with python3 lab/cases/generate.py", path.display());
+        let hint = || format!("{} can't be read; create it with python3 lab/cases/generate.py", path.display());
         fs::read_to_string(&path).with_context(hint)
     }
 
@@ -52,7 +52,7 @@ impl Files {
         self.out.join("criterion")
     }
 
-    /// Writes what a row of Rust wrote: for each message its length, u32 little-endian, and its bytes.
+    /// Writes a row's bytes: for each message its length, u32 little-endian, then the message.
     pub fn write_wire<'w>(
         &self,
         row: &str,
@@ -62,7 +62,7 @@ impl Files {
         wires: impl Iterator<Item = &'w [u8]>,
     ) -> Result<()> {
         let folder = self.out.join("wire").join("rust").join(row);
-        fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
+        fs::create_dir_all(&folder).with_context(|| format!("cannot create {}", folder.display()))?;
         let mut bytes = Vec::new();
         for wire in wires {
             bytes.extend_from_slice(&u32::try_from(wire.len())?.to_le_bytes());
@@ -72,7 +72,7 @@ impl Files {
         fs::write(&path, bytes).with_context(|| format!("cannot write {}", path.display()))
     }
 
-    /// Every file that any language wrote, in the order of their names.
+    /// Every file that any language wrote, sorted by name.
     pub fn wires(&self) -> Result<Vec<Wire>> {
         let mut wires = Vec::new();
         for language in folders(&self.out.join("wire"))? {
@@ -101,21 +101,21 @@ impl Files {
 pub fn split_wire(bytes: &[u8]) -> Result<Vec<&[u8]>> {
     let mut messages = Vec::new();
     let mut rest = bytes;
-    while let Some((length, behind)) = rest.split_first_chunk() {
+    while let Some((length, tail)) = rest.split_first_chunk() {
         let length = u32::from_le_bytes(*length) as usize;
-        let Some((message, behind)) = behind.split_at_checked(length) else {
-            bail!("message {} is cut off", messages.len());
+        let Some((message, tail)) = tail.split_at_checked(length) else {
+            bail!("message {} is truncated", messages.len());
         };
         messages.push(message);
-        rest = behind;
+        rest = tail;
     }
     if !rest.is_empty() {
-        bail!("{} bytes are left behind the last message", rest.len());
+        bail!("{} bytes follow the last message", rest.len());
     }
     Ok(messages)
 }
 
-/// What a folder holds; nothing if there is no such folder.
+/// A folder's entries; empty if the folder doesn't exist.
 fn folders(folder: &Path) -> Result<Vec<PathBuf>> {
     if !folder.is_dir() {
         return Ok(Vec::new());
@@ -124,7 +124,7 @@ fn folders(folder: &Path) -> Result<Vec<PathBuf>> {
     Ok(entries.map(|entry| entry.map(|entry| entry.path())).collect::<std::io::Result<_>>()?)
 }
 
-/// What `LANGUAGE/LIBRARY[+VARIANT]/FORMAT.CASE.SIZE.bin` says.
+/// Parses `LANGUAGE/LIBRARY[+VARIANT]/FORMAT.CASE.SIZE.bin`.
 fn wire_at(path: &Path) -> Option<Wire> {
     let name = path.file_name()?.to_str()?.strip_suffix(".bin")?;
     let mut parts = name.rsplitn(3, '.').map(str::to_owned);

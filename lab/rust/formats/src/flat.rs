@@ -1,4 +1,4 @@
-//! FlatBuffers by flatc's code: bytes that are read in place, verified before or not.
+//! FlatBuffers with flatc's code: bytes that are read in place, with or without verification.
 
 use anyhow::{Context, Result};
 use flatbuffers::{FlatBufferBuilder, Follow, ForwardsUOffset, Vector, Verifiable, WIPOffset};
@@ -8,12 +8,12 @@ use crate::cases::{Message, Sum};
 use crate::codec::{Codec, Operation, Row, Used, as_wrapped, plain_messages, wraps};
 use crate::generated::flatbuffers::flat;
 
-/// Written by the generated `create` functions with a builder that is kept, read after a check of all of the bytes.
+/// Written by the generated `create` functions with a reused builder, read after a check of all bytes.
 pub struct Flat {
     builder: FlatBufferBuilder<'static>,
 }
 
-/// Read without the check: for bytes that one wrote oneself and has kept safe since.
+/// Read without the check: for bytes that the program wrote itself and that nobody else can change.
 pub struct FlatUnchecked(Flat);
 
 impl Used for Flat {
@@ -30,8 +30,8 @@ pub trait Generated: Message {
     type View<'a>: Follow<'a, Inner = Self::View<'a>> + Verifiable;
     /// Writes the message.
     fn put(&self, builder: &mut FlatBufferBuilder<'static>);
-    /// Makes an owned message of a view. Strings and records are optional to FlatBuffers; those that a case has always
-    /// must be there.
+    /// Creates an owned message from a view. FlatBuffers makes strings and records optional; those that a case always
+    /// has must be present.
     fn get(view: Self::View<'_>) -> Result<Self>;
     /// Adds the one field.
     fn add_one(view: Self::View<'_>, sum: &mut Sum) -> Option<()>;
@@ -57,7 +57,7 @@ impl<M: Generated> Codec<M> for Flat {
 
     fn field(&mut self, bytes: &[u8]) -> Result<u64> {
         let mut sum = Sum::default();
-        M::add_one(flatbuffers::root::<M::View<'_>>(bytes)?, &mut sum).context("the one field is not there")?;
+        M::add_one(flatbuffers::root::<M::View<'_>>(bytes)?, &mut sum).context("the one field is missing")?;
         Ok(sum.0)
     }
 
@@ -75,9 +75,9 @@ impl<M: Generated> Codec<M> for FlatUnchecked {
 
     fn field(&mut self, bytes: &[u8]) -> Result<u64> {
         let mut sum = Sum::default();
-        // SAFETY: the laboratory gives this row only what the row above wrote and its test has verified.
+        // SAFETY: the laboratory gives this row only bytes that the row above wrote and that its test verified.
         let view = unsafe { flatbuffers::root_unchecked::<M::View<'_>>(bytes) };
-        M::add_one(view, &mut sum).context("the one field is not there")?;
+        M::add_one(view, &mut sum).context("the one field is missing")?;
         Ok(sum.0)
     }
 
@@ -97,7 +97,7 @@ fn put_texts<'b>(builder: &mut FlatBufferBuilder<'b>, texts: &[String]) -> WIPOf
 }
 
 fn owned(text: Option<&str>) -> Result<String> {
-    Ok(text.context("a text is not there")?.to_owned())
+    Ok(text.context("a string is missing")?.to_owned())
 }
 
 fn owned_all(texts: Option<Texts<'_>>) -> Vec<String> {
@@ -108,7 +108,7 @@ fn numbers<'a, T: Follow<'a> + 'a>(numbers: Option<Vector<'a, T>>) -> impl Itera
     numbers.into_iter().flat_map(|numbers| numbers.iter())
 }
 
-/// An absent text adds nothing, as an empty one does.
+/// An absent string adds nothing, like an empty one.
 #[inline]
 fn add_texts<'a>(texts: impl IntoIterator<Item = Option<&'a str>>, sum: &mut Sum) {
     texts.into_iter().flatten().for_each(|text| sum.text(text));
@@ -409,7 +409,7 @@ impl Generated for Order {
     }
 
     fn get(view: flat::Order<'_>) -> Result<Order> {
-        let customer = view.customer().context("the customer is not there")?;
+        let customer = view.customer().context("the customer is missing")?;
         let shipping = view.shipping().map(|shipping| -> Result<Shipping> {
             Ok(Shipping {
                 street: owned(shipping.street())?,

@@ -1,4 +1,4 @@
-//! JSON: serde_json, sonic-rs and simd-json, each on the same serde types.
+//! JSON: serde_json, sonic-rs and simd-json, all with the same serde types.
 
 use anyhow::{Context, Result};
 use sonic_rs::JsonValueTrait;
@@ -6,7 +6,7 @@ use sonic_rs::JsonValueTrait;
 use crate::cases::{Message, OneSummed, Sum, Summed};
 use crate::codec::{Codec, Operation, Row, Used, as_wrapped, named_messages, wraps};
 
-/// serde_json as its documentation has it: `to_writer`, `from_slice` into types that own their texts.
+/// serde_json as documented: `to_writer`, `from_slice` into types that own their strings.
 pub struct SerdeJson {
     buffer: Vec<u8>,
 }
@@ -41,7 +41,7 @@ impl<M: Message> Codec<M> for SerdeJson {
     }
 }
 
-/// serde_json into types that borrow their texts.
+/// serde_json into types that borrow their strings.
 pub struct SerdeJsonBorrowed(SerdeJson);
 
 impl Used for SerdeJsonBorrowed {
@@ -59,7 +59,7 @@ impl<M: Message> Codec<M> for SerdeJsonBorrowed {
     }
 }
 
-/// sonic-rs; the one field by its lazy `get`, which passes over all before it and looks at nothing behind it.
+/// sonic-rs; the one field with its lazy `get`, which skips everything before it and reads nothing after it.
 pub struct SonicRs {
     buffer: Vec<u8>,
 }
@@ -88,11 +88,13 @@ impl<M: Message> Codec<M> for SonicRs {
     fn field(&mut self, bytes: &[u8]) -> Result<u64> {
         let lazy = sonic_rs::get_from_slice(bytes, M::ONE)?;
         let mut sum = Sum::default();
-        // One after the other: what does not fit becomes an error, which is dear.
+        // One after the other: a mismatch creates an error, which is expensive.
         if let Some(text) = lazy.as_str() {
             sum.text(text);
         } else {
-            sum.real(lazy.as_f64().with_context(|| format!("the field {:?} is neither text nor number", M::ONE))?);
+            sum.real(
+                lazy.as_f64().with_context(|| format!("the field {:?} is neither a string nor a number", M::ONE))?,
+            );
         }
         Ok(sum.0)
     }
@@ -102,14 +104,14 @@ impl<M: Message> Codec<M> for SonicRs {
     }
 }
 
-/// simd-json, which writes into what it reads: the copy that this takes is in the figures.
+/// simd-json modifies its input; the figures include the copy that this needs.
 pub struct SimdJson {
     buffer: Vec<u8>,
     scratch: simd_json::Buffers,
 }
 
 impl SimdJson {
-    /// A copy that may be written into.
+    /// A copy to modify.
     #[inline]
     fn copy(&mut self, bytes: &[u8]) {
         self.buffer.clear();
@@ -150,7 +152,7 @@ impl<M: Message> Codec<M> for SimdJson {
     }
 }
 
-/// simd-json with its scratch buffers kept from message to message.
+/// simd-json with reused scratch buffers.
 pub struct SimdJsonReused(SimdJson);
 
 impl Used for SimdJsonReused {

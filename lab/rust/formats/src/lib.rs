@@ -1,6 +1,6 @@
-//! The Rust side of the laboratory of wire formats: every row, its conformance and its measurement.
+//! The Rust side of the laboratory: every row, its conformance and its measurement.
 //!
-//! A file a format, each with the rows of that format; [`codec`] says what a row is, [`rows`] lists them.
+//! One file or folder for each format, with the rows of that format; [`codec`] says what a row is, [`rows`] lists them.
 
 // Named by the code that flatc generates.
 extern crate alloc;
@@ -14,7 +14,6 @@ pub mod avro;
 pub mod bench;
 pub mod binary;
 pub mod capn;
-pub mod capn_cases;
 pub mod cases;
 pub mod cbor;
 pub mod codec;
@@ -28,10 +27,7 @@ pub mod msgpack;
 pub mod protobuf;
 pub mod rows;
 pub mod sbe;
-pub mod sbe_cases;
 mod sums;
-pub mod value_parts;
-pub mod value_zeek;
 pub mod values;
 pub mod versions;
 pub mod work;

@@ -5,7 +5,7 @@ use std::thread::available_parallelism;
 
 use serde_json::{Value, json};
 
-/// The machine, as results name it. What the system does not tell is empty.
+/// The machine, as in results. What the system doesn't report is empty.
 pub fn describe() -> Value {
     let cpu = value_in("/proc/cpuinfo", "model name", ':').unwrap_or_default();
     let os = value_in("/etc/os-release", "PRETTY_NAME", '=').unwrap_or_else(|| std::env::consts::OS.to_owned());
@@ -14,12 +14,12 @@ pub fn describe() -> Value {
     json!({"cpu": cpu, "cores": cores(), "os": os, "memory_gb": (kib / 1024.0 / 1024.0).round() as u64})
 }
 
-/// How many threads run at once.
+/// Number of threads that run at once.
 pub fn cores() -> usize {
     available_parallelism().map_or(1, |cores| cores.get())
 }
 
-/// What stands behind a key in one of the system's files of lines.
+/// The value of a key in one of the system's line-oriented files.
 fn value_in(path: &str, key: &str, separator: char) -> Option<String> {
     let text = fs::read_to_string(path).ok()?;
     let mut pairs = text.lines().filter_map(|line| line.split_once(separator));

@@ -1,4 +1,4 @@
-//! MessagePack by rmp-serde: records as maps with names, or as arrays.
+//! MessagePack with rmp-serde: records as maps with names, or as arrays.
 
 use anyhow::Result;
 
@@ -39,7 +39,7 @@ impl<M: Message> Codec<M> for RmpNamed {
     }
 }
 
-/// Records as maps with names, read into types that borrow their texts.
+/// Records as maps with names, read into types that borrow their strings.
 pub struct RmpBorrowed(RmpNamed);
 
 impl Used for RmpBorrowed {
@@ -56,7 +56,7 @@ impl<M: Message> Codec<M> for RmpBorrowed {
     }
 }
 
-/// Records as arrays, fields by their places: rmp-serde's default, not self-describing. It refuses to read only the
+/// Records as arrays, fields by position: rmp-serde's default, not self-describing. It refuses to read only the
 /// first of an array's values, so the one field is read from the whole message, borrowed.
 pub struct RmpArray {
     buffer: Vec<u8>,

@@ -48,8 +48,8 @@ pub fn all() -> Vec<Entry> {
         protobuf::Quick,
         sbe::Sbe,
         values::Values<true>,
-        values::ValuesSerde<true>,
+        values::ByHand<true>,
         values::Values<false>,
-        values::ValuesSerde<false>,
+        values::ByHand<false>,
     ])
 }

@@ -1,6 +1,6 @@
-//! The sums of types that have a case's fields by their names, whatever library made them.
+//! The sums of types that have a case's fields by name, whatever library generated them.
 
-/// Implements `Summed`. What differs between libraries is given: how an optional record, text or number is had.
+/// Implements `Summed`. Arguments say what differs between libraries: how to get an optional record, string or number.
 macro_rules! sums {
     (PingPong $of:ty, [$($life:lifetime)?]) => {
         impl<$($life)?> $crate::cases::Summed for $of {

@@ -1,4 +1,4 @@
-//! A row at work on a file of messages: the loops that are timed, behind one type for all rows.
+//! A row with a file of messages: the timed loops, as one type for all rows.
 
 use std::hint::black_box;
 
@@ -19,7 +19,7 @@ pub struct Entry {
 }
 
 impl Entry {
-    /// The row that `C` is on the case that `M` is.
+    /// The row of `C` on the case of `M`.
     pub fn of<M: Message, C: Codec<M> + 'static>() -> Entry {
         Entry { row: C::ROW, case: M::CASE, load: load::<M, C> }
     }
@@ -31,27 +31,27 @@ impl Entry {
     }
 }
 
-/// Messages that a row is ready to write and read.
+/// Messages that are loaded for a row.
 pub trait Load: Send + Sync {
-    /// How many there are.
+    /// Their number.
     fn count(&self) -> usize;
 
-    /// The bytes of each, as the row writes them; a row without that operation, as the row does of which it is a variant.
+    /// The bytes of each, as the row writes them. A row without an encoder uses that of the row it is a variant of.
     fn wires(&self) -> &[AlignedVec];
 
-    /// Decodes these bytes, a message each, and compares them with the messages.
+    /// Decodes these bytes, one message each, and compares them with the messages.
     fn verify(&self, wires: &[&[u8]]) -> Result<()>;
 
-    /// Reads the fields of these bytes, a message each, and compares what was read.
+    /// Reads the fields of these bytes, one message each, and compares them.
     fn verify_fields(&self, wires: &[&[u8]]) -> Result<()>;
 
-    /// A worker with buffers of its own.
+    /// A worker with its own buffers.
     fn worker(&self) -> Result<Box<dyn Worker + '_>>;
 }
 
-/// Does one operation again and again.
+/// Repeats one operation.
 pub trait Worker {
-    /// Does it `count` times, one message after the other, and gives the sum of what came out.
+    /// Runs it `count` times, one message after the other, and returns the sum of the results.
     fn run(&mut self, operation: Operation, count: u64) -> Result<u64>;
 }
 
@@ -67,16 +67,17 @@ fn load<M: Message, C: Codec<M> + 'static>(lines: &str, count_max: usize) -> Res
     let mut wires = Vec::new();
     let mut codec = C::new()?;
     for (index, line) in lines.lines().filter(|line| !line.is_empty()).take(count_max).enumerate() {
-        let message: M = serde_json::from_str(line).with_context(|| format!("message {index} does not fit"))?;
+        let message: M =
+            serde_json::from_str(line).with_context(|| format!("message {index} doesn't match the case"))?;
         let native = C::native(&message)?;
-        // Aligned as a program that reads such formats would have its buffers.
+        // Aligned, as a program that reads such formats aligns its buffers.
         let mut wire: AlignedVec = AlignedVec::new();
         wire.extend_from_slice(codec.encode(&native)?);
         wires.push(wire);
         natives.push(native);
         messages.push(message);
     }
-    ensure!(!messages.is_empty(), "there are no messages; make them anew with lab/cases/generate.py");
+    ensure!(!messages.is_empty(), "the file has no messages; create it again with lab/cases/generate.py");
     Ok(Box::new(Loaded::<M, C> { messages, natives, wires }))
 }
 
@@ -95,7 +96,7 @@ impl<M: Message, C: Codec<M>> Load for Loaded<M, C> {
         for (index, (wire, expected)) in wires.iter().zip(&self.messages).enumerate() {
             let decoded = codec.decode(wire).with_context(|| format!("message {index}"))?;
             let found = C::message(decoded).with_context(|| format!("message {index}"))?;
-            // Postcard's bytes hold a float's bits and whether a field is there, and nothing else.
+            // Postcard's bytes hold a float's bits and whether a field is present, and nothing else.
             let same = postcard::to_stdvec(expected)? == postcard::to_stdvec(&found)?;
             ensure!(same, "message {index} differs: expected {expected:?}, found {found:?}");
         }
@@ -125,7 +126,7 @@ impl<M: Message, C: Codec<M>> Load for Loaded<M, C> {
 struct Working<'l, M: Message, C: Codec<M>> {
     loaded: &'l Loaded<M, C>,
     codec: C,
-    /// The message whose turn it is.
+    /// The next message.
     next: usize,
 }
 
@@ -153,9 +154,9 @@ fn cycle<T>(all: &[T], next: &mut usize, count: u64, mut each: impl FnMut(&T) ->
     let mut sum = 0u64;
     for _ in 0..count {
         let Some(one) = all.get(*next) else {
-            anyhow::bail!("there are no messages");
+            anyhow::bail!("no messages");
         };
-        // What is read is another each time for all that the compiler knows.
+        // The compiler must assume that every message differs.
         sum = sum.wrapping_add(black_box(each(black_box(one))?));
         *next += 1;
         if *next == all.len() {

@@ -1,5 +1,5 @@
-//! Every row reads what it writes, and what the other rows of its format write, on every case; the first messages' bytes
-//! are the published ones.
+//! Every row reads what it writes, and what the other rows of its format write, on every case; the first messages'
+//! bytes are the published ones.
 
 #![allow(clippy::expect_used, clippy::panic, reason = "helpers of tests")]
 
@@ -12,10 +12,10 @@ use lab_formats::codec::Operation;
 use lab_formats::work::{Entry, Load};
 use lab_formats::{conform, rows};
 
-/// Enough to meet what is absent, empty, escaped or not ASCII; a debug build is slow.
+/// Enough to include absent, empty, escaped and non-ASCII fields; a debug build is slow.
 const MESSAGES: usize = 100;
 
-/// The cases' messages, made by the laboratory's own generator.
+/// The cases' messages, from the laboratory's generator.
 fn messages(case: &str, size: &str) -> String {
     static FOLDER: OnceLock<PathBuf> = OnceLock::new();
     let folder = FOLDER.get_or_init(|| {
@@ -81,7 +81,7 @@ fn first_messages_have_the_published_bytes() {
         assert!(expected.is_none_or(|expected| expected == found), "{} writes {found}", entry.row.name());
         checked += 1;
     }
-    assert!(checked > 10, "only {checked} rows were looked at");
+    assert!(checked > 10, "only {checked} rows were checked");
 }
 
 #[test]
@@ -105,7 +105,7 @@ fn each_row_is_there_once_and_on_every_case() {
     let mut cases: BTreeMap<_, BTreeSet<_>> = BTreeMap::new();
     for entry in rows::all() {
         let row = (entry.row.format, entry.row.library, entry.row.variant);
-        assert!(seen.insert((row, entry.case)), "{row:?} is there twice on {}", entry.case);
+        assert!(seen.insert((row, entry.case)), "{row:?} is listed twice on {}", entry.case);
         assert!(!entry.row.operations.is_empty(), "{row:?} measures nothing");
         assert_ne!(lab_formats::versions::of(entry.row.library), "unknown", "{row:?} is of no known version");
         cases.entry(row).or_default().insert(entry.case);

@@ -1,19 +1,20 @@
-//! A row that is measured: a library that writes and reads the messages, found right before anything is timed.
+//! A measured row: a library that writes and reads the messages, checked before anything is timed.
 
 use crate::measure::Operation;
 use lab_report::Row;
 use std::hint::black_box;
 
-/// What a round of measuring asks of a row.
+/// What a round of measuring needs from a row.
 pub trait Candidate {
     /// The encoded messages.
     fn wire(&self) -> &[Vec<u8>];
 
-    /// Does the operation `count` times, on the messages from `first` on and round again. Gives something of the results.
+    /// Runs the operation `count` times, round robin from message `first` on. Returns a value that depends on the
+    /// results.
     fn run(&mut self, operation: Operation, first: usize, count: usize) -> u64;
 }
 
-/// A row and what came of its check.
+/// A row and the outcome of its check.
 pub struct Attempt {
     /// Which row.
     pub row: Row,
@@ -23,7 +24,7 @@ pub struct Attempt {
     pub candidate: Result<Box<dyn Candidate>, String>,
 }
 
-/// How a library is driven. `N` is what it writes from, `D` what it reads.
+/// How to use a library. `N` is what it writes, `D` what it reads.
 pub struct Library<N, E, R, F> {
     /// The messages in its own form.
     pub native: Vec<N>,
@@ -43,7 +44,8 @@ where
     R: FnMut(&[u8]) -> Result<D, String> + 'static,
     F: FnMut(&[u8]) -> Result<u64, String> + 'static,
 {
-    /// Writes every message, reads it again, and compares with `same`; reads the field, and compares whether it is there.
+    /// Writes every message, reads it again, and compares with `same`; reads the field, and compares whether it is
+    /// present.
     pub fn check(
         mut self,
         present: &[bool],

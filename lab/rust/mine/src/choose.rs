@@ -1,9 +1,9 @@
-//! What the laboratory would choose, by a rule that fits in a sentence: the smallest product of bytes and time.
+//! The recommended row: the one with the smallest product of bytes and time.
 
 use lab_report::formats;
 use lab_report::{Row, text};
 
-/// What counts of a row.
+/// What counts about a row.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Standing {
     /// Which row.
@@ -29,8 +29,8 @@ impl Standing {
     }
 }
 
-/// One sentence: the row with the smallest product, beside the smallest and the fastest, and the best that needs no schema.
-/// Nothing without rows.
+/// One sentence: the row with the smallest product, compared with the smallest, the fastest, and the best without a
+/// schema. Nothing without rows.
 pub fn sentence(standings: &[Standing]) -> Option<String> {
     let least = |of: &dyn Fn(&Standing) -> f64| standings.iter().min_by(|one, other| of(one).total_cmp(&of(other)));
     let best = least(&Standing::product)?;
@@ -41,7 +41,7 @@ pub fn sentence(standings: &[Standing]) -> Option<String> {
         1 => ", the only row that was measured",
         _ => ": it has the least bytes times time of all rows",
     });
-    let beside = |what: &str, other: &Standing, factor: f64| match other.row == best.row {
+    let compared = |what: &str, other: &Standing, factor: f64| match other.row == best.row {
         true => format!("it is the {what}"),
         false => format!("the {what}, {}, has {} and is {}", other.name(), other.costs(), against(what, factor)),
     };
@@ -50,8 +50,8 @@ pub fn sentence(standings: &[Standing]) -> Option<String> {
     } else if standings.len() > 1 {
         said.push_str(&format!(
             "; {}; {}",
-            beside("smallest", smallest, best.bytes / smallest.bytes),
-            beside("fastest", fastest, best.ns / fastest.ns)
+            compared("smallest", smallest, best.bytes / smallest.bytes),
+            compared("fastest", fastest, best.ns / fastest.ns)
         ));
     }
     let describes_itself =
@@ -60,7 +60,7 @@ pub fn sentence(standings: &[Standing]) -> Option<String> {
         let other =
             standings.iter().filter(describes_itself).min_by(|one, other| one.product().total_cmp(&other.product()));
         if let Some(other) = other {
-            said.push_str(&format!("; where readers must do without a schema, {} ({})", other.name(), other.costs()));
+            said.push_str(&format!("; if readers have no schema, {} ({})", other.name(), other.costs()));
         }
     }
     said.push('.');

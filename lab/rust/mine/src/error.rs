@@ -14,7 +14,7 @@ pub enum LabError {
     /// The sample can't be measured.
     #[error("{0}")]
     Sample(String),
-    /// The schema is none, or the messages are not of it.
+    /// The schema is invalid, or the messages don't match it.
     #[error("{0}")]
     Schema(String),
 }

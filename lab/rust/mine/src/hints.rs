@@ -1,11 +1,11 @@
-//! Fields that look like what our values have a type for, said once so that the user can ask for it.
+//! Fields that look like types of our values, reported so that the user can select them with --as.
 
 use crate::sample::Sample;
 use crate::shape::Shape;
 use rawline_value::{Address, FieldHint, TimestampNs};
 use serde_json::Value as Json;
 
-/// Messages that are looked at.
+/// Messages to inspect.
 const MESSAGES_MAX: usize = 100;
 
 /// A note that names the options, if no type was asked for and any field looks like one.

@@ -1,4 +1,4 @@
-//! `rawline-lab`: measures wire formats on your own messages, and says which it would choose.
+//! `rawline-lab`: measures wire formats on your own messages and recommends one.
 
 mod candidate;
 mod choose;
@@ -14,13 +14,12 @@ mod shape;
 use clap::Parser;
 use error::LabError;
 use formats::{SchemaFiles, Subject};
-use indicatif::{ProgressBar, ProgressFinish, ProgressStyle};
 use measure::measure;
 use output::Outcome;
 use path::FieldPath;
 use rawline_value::{FieldHint, Hint};
 use sample::{Bounds, Sample};
-use std::io::Write;
+use std::io::{IsTerminal, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
@@ -48,7 +47,7 @@ Exit codes:
   1  a file can't be read or written
   2  the arguments are wrong
   3  the sample can't be measured: it is empty, not JSON, or its fields don't fit --field or --as
-  4  the schema is none, or the messages don't fit it";
+  4  the schema is invalid, or the messages don't match it";
 
 /// Measure wire formats on your own messages
 #[derive(Debug, Parser)]
@@ -63,7 +62,7 @@ struct Args {
     /// The message in the .proto; needed if there are several
     #[arg(long, value_name = "NAME")]
     message: Option<String>,
-    /// The field that is read alone, such as customer.name [default: a string in the message's middle]
+    /// The one field to read, such as customer.name [default: a string in the message's middle]
     #[arg(long, value_name = "PATH")]
     field: Option<String>,
     #[arg(long = "as", value_name = "FIELD=TYPE", help = types_help())]
@@ -77,10 +76,10 @@ struct Args {
     /// How long to measure
     #[arg(long, value_name = "SECONDS", default_value_t = 20, value_parser = clap::value_parser!(u64).range(1..=600))]
     seconds: u64,
-    /// How many messages to measure at most
+    /// Maximum number of messages to measure
     #[arg(long, value_name = "COUNT", default_value_t = 1000, value_parser = clap::value_parser!(u64).range(1..=100_000))]
     messages: u64,
-    /// How much of the sample to look at, in MB; of a larger file, places spread over it
+    /// Maximum size of the sample to read in MB; of a larger file, places spread over it
     #[arg(long, value_name = "MB", default_value_t = 64, value_parser = clap::value_parser!(u64).range(1..=4096))]
     memory_mb: u64,
 }
@@ -106,18 +105,16 @@ fn main() -> ExitCode {
 
 fn run(args: &Args) -> Result<(), LabError> {
     let files = schema_files(args)?;
-    let bar = progress();
-    bar.set_message("reading the sample");
+    show("reading the sample");
     let bounds = Bounds { bytes_max: args.memory_mb << 20, messages_max: args.messages as usize };
     let sample = Sample::read(&args.sample, bounds)?;
     let path = match &args.field {
         Some(text) => FieldPath::find(text, &sample.shape)?,
         None => FieldPath::by_default(&sample.shape)?,
     };
-    bar.set_message("writing and reading every message, once");
+    show("writing and reading every message once");
     let subject = Subject::new(&sample, path, args.types.clone(), &files)?;
     let mut attempts = subject.attempts()?;
-    bar.set_message("measuring");
     let mut candidates = Vec::new();
     let mut rows = Vec::new();
     let mut refused = Vec::new();
@@ -130,15 +127,16 @@ fn run(args: &Args) -> Result<(), LabError> {
             Err(why) => refused.push((attempt.row, why)),
         }
     }
-    // A thread that draws would be noise: the bar is drawn between rounds alone.
-    count_rounds(&bar);
-    let timings = measure(&mut candidates, Duration::from_secs(args.seconds), |done| bar.set_position(done));
-    bar.set_message("compressing");
+    let timings = measure(&mut candidates, Duration::from_secs(args.seconds), |done| {
+        // Between rounds, so that writing is not measured.
+        show(&format!("measuring: round {done} of {}", measure::ROUNDS));
+    });
+    show("compressing");
     let mut outcome = Outcome::new(&subject, args.field.is_none(), refused);
     for (((row, version), candidate), timings) in rows.into_iter().zip(&candidates).zip(timings) {
         outcome.add(row, version, candidate.wire(), timings)?;
     }
-    bar.finish_and_clear();
+    show("");
     outcome.notes.extend(hints::of(&sample, &args.types));
     let name = args.sample.file_name().map_or("stdin".to_owned(), |name| name.to_string_lossy().into_owned());
     let case = if name == "-" { "stdin".to_owned() } else { name };
@@ -163,13 +161,13 @@ fn schema_files(args: &Args) -> Result<SchemaFiles, LabError> {
             Some("proto") => &mut files.proto,
             _ => {
                 return Err(LabError::Schema(format!(
-                    "{}: a schema's name ends in .avsc or .proto, which says what it is",
+                    "{}: a schema's file name must end in .avsc or .proto",
                     path.display()
                 )));
             }
         };
         if place.replace(path.clone()).is_some() {
-            return Err(LabError::Schema(format!("{}: there is a schema of its kind already", path.display())));
+            return Err(LabError::Schema(format!("{}: a schema of this kind was already given", path.display())));
         }
     }
     if files.message.is_some() && files.proto.is_none() {
@@ -178,20 +176,13 @@ fn schema_files(args: &Args) -> Result<SchemaFiles, LabError> {
     Ok(files)
 }
 
-/// On stderr, and nowhere if that is no terminal: what is done, until there are rounds to count.
-fn progress() -> ProgressBar {
-    let bar = ProgressBar::new_spinner().with_finish(ProgressFinish::AndClear);
-    bar.enable_steady_tick(Duration::from_millis(100));
-    bar
-}
-
-/// From now on rounds are counted.
-fn count_rounds(bar: &ProgressBar) {
-    if let Ok(style) = ProgressStyle::with_template("{msg} {wide_bar} {percent} %, {eta} left") {
-        bar.set_style(style);
+/// Shows what is being done in one line of stderr, if that is a terminal; an empty text clears the line.
+fn show(text: &str) {
+    let mut stderr = std::io::stderr();
+    if stderr.is_terminal() {
+        // Progress that can't be shown is no reason to stop.
+        let _ = write!(stderr, "\r\x1b[2K{text}").and_then(|()| stderr.flush());
     }
-    bar.disable_steady_tick();
-    bar.set_length(measure::ROUNDS as u64);
 }
 
 fn write(path: &PathBuf, text: &str) -> Result<(), LabError> {

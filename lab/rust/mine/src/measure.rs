@@ -1,4 +1,5 @@
-//! Measures rows in interleaved rounds, so that the machine's noise hits all alike; medians with bootstrapped intervals.
+//! Measures rows in interleaved rounds, so that the machine's noise affects all alike; medians with bootstrapped
+//! intervals.
 
 use crate::candidate::Candidate;
 use std::time::{Duration, Instant};
@@ -92,7 +93,7 @@ pub fn measure(candidates: &mut [Box<dyn Candidate>], budget: Duration, mut told
     timings
 }
 
-/// How many operations fill a sample; this also warms up.
+/// The number of operations that fill a sample; finding it also warms up.
 fn calibrate(candidate: &mut dyn Candidate, operation: Operation, sample: Duration) -> usize {
     let mut count = 1;
     loop {

@@ -1,4 +1,4 @@
-//! What is told of a measurement: a table, a page, result lines.
+//! The output of a measurement: a table, a page, result lines.
 
 use crate::choose::{Standing, sentence};
 use crate::error::LabError;
@@ -66,14 +66,14 @@ impl Outcome {
         Ok(())
     }
 
-    /// What it would choose, and why.
+    /// The recommendation and its reason.
     fn choice(&self) -> String {
         let standings: Vec<Standing> = self
             .rows
             .iter()
             .filter_map(|measured| {
                 let ns = measured.ns(Operation::Encode)?.ns + measured.ns(Operation::Decode)?.ns;
-                // Rows that lend what they read are no answer to what a whole message costs.
+                // Rows that borrow from the bytes don't show what a whole message costs.
                 let is_whole = !measured.row.variant.contains("borrowed");
                 is_whole.then(|| Standing { row: measured.row.clone(), bytes: measured.sizes.bytes, ns })
             })
@@ -81,7 +81,7 @@ impl Outcome {
         sentence(&standings).unwrap_or_else(|| "No format could be measured.".to_owned())
     }
 
-    /// The table for a terminal, the choice, and what else is to be said.
+    /// The table for a terminal, the recommendation, and the notes.
     pub fn table(&self, case: &str) -> String {
         let head = ["format", "library", "bytes", "zstd", "dict", "batch", "encode", "decode", "field"];
         let mut lines = vec![head.map(str::to_owned).to_vec()];

@@ -1,4 +1,4 @@
-//! The one field that is read: chosen, found in the messages, and read out of bytes that serde understands.
+//! The one field to read: selected, found in the messages, and read from bytes with serde.
 
 use crate::error::LabError;
 use crate::sample::Message;
@@ -17,7 +17,7 @@ pub struct FieldPath {
 }
 
 impl FieldPath {
-    /// The field that `text` names: keys joined by points, where a key may have points itself.
+    /// The field that `text` names: keys joined by dots, where a key may contain dots itself.
     pub fn find(text: &str, shape: &Shape) -> Result<FieldPath, LabError> {
         let mut path = FieldPath { keys: Vec::new(), names: Vec::new() };
         let (mut shape, mut rest) = (shape, text);
@@ -36,10 +36,10 @@ impl FieldPath {
                     shape = &slot.shape;
                 }
                 Shape::Map(inner) => {
-                    let (key, behind) = rest.split_once('.').unwrap_or((rest, ""));
+                    let (key, tail) = rest.split_once('.').unwrap_or((rest, ""));
                     path.keys.push(key.to_owned());
                     path.names.push(key.to_owned());
-                    (shape, rest) = (inner, behind);
+                    (shape, rest) = (inner, tail);
                 }
                 _ => {
                     return Err(LabError::Sample(format!(
@@ -55,7 +55,7 @@ impl FieldPath {
         Ok(path)
     }
 
-    /// The field that is read without being told: a string that every message has, nearest to the message's middle; without
+    /// The default field: a string that every message has, nearest to the message's middle; without
     /// one the number, and then whatever is there.
     pub fn by_default(shape: &Shape) -> Result<FieldPath, LabError> {
         let Shape::Record(slots) = shape else {
@@ -86,7 +86,7 @@ impl FieldPath {
         self.keys.iter().map(|key| schema_name(key)).collect()
     }
 
-    /// What a message has there.
+    /// The value at the path.
     pub fn of<'j>(&self, json: &'j Json) -> Option<&'j Json> {
         self.keys.iter().try_fold(json, |json, key| json.get(key)).filter(|value| !value.is_null())
     }
@@ -98,7 +98,7 @@ impl FieldPath {
     }
 }
 
-/// What follows the key and its point, if the text begins with the key.
+/// What follows the key and its dot, if the text begins with the key.
 fn after<'t>(text: &'t str, key: &str) -> Option<&'t str> {
     let rest = text.strip_prefix(key)?;
     if rest.is_empty() { Some(rest) } else { rest.strip_prefix('.').filter(|rest| !rest.is_empty()) }
@@ -109,7 +109,7 @@ fn no_such_field<'k>(text: &str, rest: &str, keys: impl Iterator<Item = &'k str>
     LabError::Sample(format!("--field {text}: there is no {rest}; there are {}", keys.join(", ")))
 }
 
-/// A number that stands for a value, so that reading it can't be left out.
+/// A number that depends on a value, so that the compiler can't drop the read.
 pub fn mark(json: &Json) -> u64 {
     match json {
         Json::String(text) => mark_text(text),
@@ -129,7 +129,7 @@ pub fn mark_number(number: f64) -> u64 {
     number.to_bits() | 1
 }
 
-/// Reads the field's mark out of any format that serde drives, and passes over the rest; 0 if it is not there.
+/// Reads the field's mark with serde and skips the rest; 0 if the field is missing.
 pub struct FieldSeed<'p>(pub &'p [String]);
 
 impl<'de> DeserializeSeed<'de> for FieldSeed<'_> {

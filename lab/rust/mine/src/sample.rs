@@ -1,4 +1,4 @@
-//! The user's messages: lines of JSON, all of them looked at and some of them measured.
+//! The user's messages: JSON lines, all of them inspected and some of them measured.
 
 use crate::error::LabError;
 use crate::shape::{Seen, Shape};
@@ -13,36 +13,36 @@ const PLACES: u64 = 64;
 /// Text of the measured messages: each library holds all of them as trees, which take many times as much.
 const MEASURED_BYTES_MAX: usize = 16 << 20;
 
-/// How much is taken of a sample.
+/// Limits of a sample.
 #[derive(Debug, Clone, Copy)]
 pub struct Bounds {
-    /// Bytes of lines that are looked at.
+    /// Maximum bytes of lines to inspect.
     pub bytes_max: u64,
     /// Messages that are measured.
     pub messages_max: usize,
 }
 
-/// Messages to measure, and what is known of all that were looked at.
+/// Messages to measure, and what all inspected messages have in common.
 #[derive(Debug)]
 pub struct Sample {
     /// The measured messages.
     pub messages: Vec<Message>,
-    /// Messages that were looked at.
+    /// Number of inspected messages.
     pub looked_at: u64,
     /// What they have in common.
     pub shape: Shape,
-    /// What the user should know of how it was taken.
+    /// What the user should know about the sampling.
     pub notes: Vec<String>,
 }
 
 /// One message.
 #[derive(Debug, Clone)]
 pub struct Message {
-    /// Where it is: `line 7`, or `byte 1048576` of a huge file.
+    /// Its position: `line 7`, or `byte 1048576` of a huge file.
     pub place: String,
     /// Its line.
     pub text: String,
-    /// What it says.
+    /// Its text.
     pub json: Json,
 }
 
@@ -94,7 +94,7 @@ impl Sample {
     }
 }
 
-/// Evenly spread, at most so many, and fewer if they are large.
+/// Evenly spread, up to the maximum, and fewer if they are large.
 fn spread(mut messages: Vec<(String, String)>, count_max: usize) -> Vec<(String, String)> {
     let count = messages.len();
     let bytes: usize = messages.iter().map(|(_, text)| text.len()).sum();
@@ -116,14 +116,14 @@ struct Taken<'n> {
     seen: Seen,
     /// Places and lines.
     kept: Vec<(String, String)>,
-    /// Every so many messages one is kept; it doubles whenever twice as many are kept as are wanted.
+    /// One of this many messages is kept. It doubles when twice the wanted number is kept.
     stride: u64,
     count: u64,
     bounds: Bounds,
 }
 
 impl Taken<'_> {
-    /// Takes lines until the input ends or so many bytes are read; gives the bytes.
+    /// Reads lines until the input ends or the limit is reached; returns the bytes.
     fn lines(&mut self, input: &mut dyn BufRead, bytes_max: u64) -> Result<u64, LabError> {
         let mut read = 0;
         let mut line = Vec::new();
@@ -141,7 +141,7 @@ impl Taken<'_> {
         Ok(read)
     }
 
-    /// Takes lines from places spread over a file that is larger than what is looked at.
+    /// Reads lines from places spread over a file that is larger than the limit.
     fn places(
         &mut self,
         file: &mut File,
@@ -155,7 +155,7 @@ impl Taken<'_> {
             let mut input = BufReader::with_capacity(1 << 16, &mut *file);
             let mut at = begin;
             if place > 0 {
-                // What lies before the first line's end is the rest of a line.
+                // The bytes before the first line's end are the rest of a line.
                 at += self.line(&mut input, &mut line)?;
             }
             let end = begin + self.bounds.bytes_max / PLACES;
@@ -171,7 +171,7 @@ impl Taken<'_> {
         Ok(())
     }
 
-    /// One line without its end; gives the bytes read, 0 at the input's end.
+    /// One line without its end; returns the bytes read, 0 at the input's end.
     fn line(&self, input: &mut dyn BufRead, line: &mut Vec<u8>) -> Result<u64, LabError> {
         line.clear();
         let source = |source| LabError::File { path: self.name.to_owned(), source };
@@ -215,7 +215,7 @@ impl Taken<'_> {
     }
 }
 
-/// The parser's words without the line, which is the first of what it was given.
+/// The parser's message without the line number, which is always 1.
 fn of_line(error: &serde_json::Error) -> String {
     error.to_string().replace(" at line 1 column", " at column")
 }

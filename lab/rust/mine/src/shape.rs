@@ -1,4 +1,4 @@
-//! What messages have in common: the types that a schema is made of, inferred from values.
+//! What messages have in common: types for a schema, inferred from values.
 
 use serde_json::{Map, Value as Json};
 use std::collections::{HashMap, HashSet};
@@ -7,10 +7,10 @@ use std::collections::{HashMap, HashSet};
 const SPARSE_FIELDS_MAX: usize = 16;
 /// More keys than this whose values are of one type are a map's even where none is missing.
 const ALIKE_FIELDS_MAX: usize = 256;
-/// More keys than this are a map's, whatever their values are: nobody writes such a schema.
+/// An object with more keys than this is a map, whatever its values are: nobody writes such a schema.
 const RECORD_FIELDS_MAX: usize = 4096;
 
-/// What was seen at one place of all messages.
+/// What was seen at one path of all messages.
 #[derive(Debug, Clone, Default)]
 pub struct Seen {
     nulls: u64,
@@ -190,8 +190,8 @@ pub fn schema_name(key: &str) -> String {
     name
 }
 
-/// A message as the inferred schemas have it: their names, and what is of several types as its JSON text. Protobuf has no
-/// lists in lists or maps: with `wrapped` such a list is an object with the field `items`.
+/// A message as the inferred schemas have it: their names, and what is of several types as its JSON text. Protobuf has
+/// no lists in lists or maps: with `wrapped` such a list is an object with the field `items`.
 pub fn fit(shape: &Shape, json: &Json, wrapped: bool) -> Json {
     let nested = |inner: &Shape, value: &Json| match inner {
         Shape::List(_) | Shape::Map(_) if wrapped => {

@@ -1,4 +1,4 @@
-//! One line of `conformance.jsonl`, and what follows from all of them: which rows may be shown.
+//! One line of `conformance.jsonl`, and which rows may be shown because of them.
 
 use crate::figure::Row;
 use serde::{Deserialize, Serialize};
@@ -8,9 +8,9 @@ use std::collections::BTreeMap;
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Check {
-    /// Who wrote the bytes.
+    /// The writer.
     pub writer: Party,
-    /// Who read them.
+    /// The reader.
     pub reader: Party,
     /// The wire format.
     pub format: String,
@@ -20,9 +20,9 @@ pub struct Check {
     pub size: String,
     /// Whether all were equal.
     pub ok: bool,
-    /// What was not.
+    /// The difference.
     pub error: String,
-    /// The run it belongs to, if it says so.
+    /// The run, if the line has it.
     pub run: String,
 }
 
@@ -50,12 +50,12 @@ impl Party {
     }
 }
 
-/// What a row's checks of one case say.
+/// The checks of a row in one case.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Standing {
-    /// Checks it passed as reader.
+    /// Passed checks as reader.
     pub read: u32,
-    /// Checks that failed with it as reader or writer; the first one's words.
+    /// The error of the first failed check as reader or writer.
     pub failed: Option<String>,
 }
 
@@ -68,7 +68,7 @@ pub struct Conformance {
 }
 
 impl Conformance {
-    /// What follows from these checks.
+    /// Evaluates these checks.
     pub fn new(checks: &[Check]) -> Conformance {
         let mut latest = BTreeMap::new();
         for check in checks {
@@ -95,12 +95,12 @@ impl Conformance {
         conformance
     }
 
-    /// Why the row must not be shown in the case; nothing if it may.
+    /// Why the row must not be shown in the case; None if it may.
     pub fn refusal(&self, row: &Row, case: &str) -> Option<String> {
         match self.standings.get(&(row.clone(), case.to_owned())) {
-            None => Some("not checked: nobody's bytes were read by it".to_owned()),
+            None => Some("not checked: it read no file".to_owned()),
             Some(Standing { failed: Some(why), .. }) => Some(why.clone()),
-            Some(Standing { read: 0, .. }) => Some("not checked: nobody's bytes were read by it".to_owned()),
+            Some(Standing { read: 0, .. }) => Some("not checked: it read no file".to_owned()),
             Some(_) => None,
         }
     }

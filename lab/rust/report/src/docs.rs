@@ -8,18 +8,18 @@ use std::path::{Path, PathBuf};
 const BEGIN: &str = "<!-- lab:table ";
 const END: &str = "<!-- /lab:table -->";
 
-/// Why the documentation was left as it is.
+/// Why the documentation was not changed.
 #[derive(Debug, thiserror::Error)]
 pub enum DocsError {
     /// A file can't be read or written.
     #[error("{}: {source}", path.display())]
     File {
-        /// Which.
+        /// The file.
         path: PathBuf,
-        /// Why.
+        /// The reason.
         source: std::io::Error,
     },
-    /// A marker says what there is not.
+    /// A marker names an unknown table.
     #[error("line {line}: {why}")]
     Marker {
         /// Counted from 1.
@@ -29,8 +29,8 @@ pub enum DocsError {
     },
 }
 
-/// Fills the tables of `document` and writes the charts that it links to in the folder beside it. Gives the names of charts
-/// that nothing was measured for; their files, if there are, stay.
+/// Fills the tables of `document` and writes the charts that it links to in its folder. Returns the names of charts
+/// that nothing was measured for; their files are kept.
 pub fn fill(document: &Path, report: &Report, article: &Article) -> Result<Vec<String>, DocsError> {
     let failed = |path: &Path, source| DocsError::File { path: path.to_owned(), source };
     let text = std::fs::read_to_string(document).map_err(|error| failed(document, error))?;
@@ -54,7 +54,7 @@ pub fn fill(document: &Path, report: &Report, article: &Article) -> Result<Vec<S
     Ok(missing)
 }
 
-/// The text with each table between its markers made anew.
+/// The text with each table between its markers replaced.
 fn fill_text(text: &str, report: &Report, article: &Article) -> Result<String, DocsError> {
     let mut filled = String::with_capacity(text.len());
     let mut open: Option<usize> = None;
@@ -62,7 +62,7 @@ fn fill_text(text: &str, report: &Report, article: &Article) -> Result<String, D
         let line_number = index + 1;
         if let Some(name) = line.strip_prefix(BEGIN) {
             if let Some(line) = open {
-                return Err(DocsError::Marker { line, why: format!("this table does not end: write {END} behind it") });
+                return Err(DocsError::Marker { line, why: format!("this table does not end: write {END} after it") });
             }
             let name = name.trim_end().trim_end_matches("-->").trim();
             let table =
@@ -79,7 +79,7 @@ fn fill_text(text: &str, report: &Report, article: &Article) -> Result<String, D
         }
     }
     match open {
-        Some(line) => Err(DocsError::Marker { line, why: format!("this table does not end: write {END} behind it") }),
+        Some(line) => Err(DocsError::Marker { line, why: format!("this table does not end: write {END} after it") }),
         None => Ok(filled),
     }
 }
@@ -103,7 +103,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn prose_stays_and_tables_are_made_anew() {
+    fn prose_stays_and_tables_are_replaced() {
         let text = "# Title\n\n<!-- lab:table refused -->\nold\n<!-- /lab:table -->\n\nprose\n";
         let filled = fill_text(text, &Report::default(), &Article::default()).unwrap();
         assert!(filled.starts_with("# Title\n\n<!-- lab:table refused -->\nEvery row"), "{filled}");
@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn a_marker_that_can_not_be_followed_is_told_with_its_line() {
+    fn an_unknown_marker_is_reported_with_its_line() {
         let fill = |text| fill_text(text, &Report::default(), &Article::default()).unwrap_err().to_string();
         assert!(fill("a\n<!-- lab:table nonsense -->\n<!-- /lab:table -->\n").starts_with("line 2: there is no table"));
         assert!(fill("<!-- lab:table refused -->\nrows\n").starts_with("line 1: this table does not end"));

@@ -1,25 +1,25 @@
-//! What the formats do when a schema changes: a table made from the outcomes that the evolution tests expect.
+//! Outcomes of schema changes: a table of what the evolution tests expect.
 
 use crate::formats;
 use serde::Deserialize;
 use serde_json::Value;
 use std::path::Path;
 
-/// A table: a row a format, a column a change.
+/// A table: one row per format, one column per change.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Evolution {
     /// The columns' names.
     pub changes: Vec<String>,
-    /// A format and its cell for each change: what a new reader makes of old bytes / an old reader of new bytes.
+    /// A format and its cell for each change: what a new reader gets from old bytes / an old reader from new bytes.
     pub rows: Vec<(String, Vec<String>)>,
     /// What the words in the cells mean.
     pub meanings: Vec<(String, Value)>,
-    /// A format and what is to be said of it.
+    /// A format and its notes.
     pub notes: Vec<(String, Vec<String>)>,
 }
 
 impl Evolution {
-    /// The file's table; nothing if there is no file.
+    /// The file's table; None if the file doesn't exist.
     pub fn read(path: &Path) -> Result<Option<Evolution>, String> {
         let failed = |why: String| format!("{}: {why}", path.display());
         let json = match std::fs::read(path) {
@@ -39,7 +39,7 @@ impl Evolution {
         for outcome in &file.outcomes {
             let column = match table.changes.iter().position(|known| *known == outcome.change) {
                 Some(column) => column,
-                None => return Err(format!("{:?} is not among its changes", outcome.change)),
+                None => return Err(format!("{:?} isn't among its changes", outcome.change)),
             };
             let place = match table.rows.iter().position(|(known, _)| *known == outcome.format) {
                 Some(place) => place,
@@ -106,11 +106,11 @@ struct Outcome {
     note: String,
 }
 
-/// A cell with a further outcome: what new readers make of old bytes stands first. One word where both are the same.
+/// A cell with a further outcome: new readers of old bytes come first.
 fn joined(cell: &str, outcome: &Outcome) -> String {
     let said = &outcome.outcome;
     if cell.is_empty() {
-        // A change may have one direction alone: then the other has a dash.
+        // If a change has only one direction, the other has a dash.
         return if outcome.direction.starts_with("new bytes") {
             format!("– / {said}")
         } else {
@@ -127,7 +127,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn both_directions_stand_in_one_cell_and_notes_below() {
+    fn both_directions_are_in_one_cell_and_notes_below() {
         let table = Evolution::of_json(&json!({
             "meanings": {"same": "nothing is lost"},
             "changes": [{"change": "field added", "what": "…"}, {"change": "widened", "what": "…"}],
@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn a_change_that_is_not_listed_is_told() {
+    fn an_unlisted_change_is_reported() {
         let outcomes = json!({"changes": [], "outcomes": [{"format": "a", "change": "b", "outcome": "same"}]});
         assert!(Evolution::of_json(&outcomes).unwrap_err().contains("\"b\""));
     }

@@ -1,4 +1,4 @@
-//! One figure: what a row took for an operation in a setting.
+//! One figure: a row's time or bytes in a setting.
 
 use crate::line::Line;
 use serde::Serialize;
@@ -22,18 +22,25 @@ impl Row {
         if self.variant.is_empty() { self.library.clone() } else { format!("{}, {}", self.library, self.variant) }
     }
 
-    /// What the row leaves out of the operation that the others do; nothing if it does the whole work.
+    /// Why the row can't be compared with the others in the operation; nothing if it does the same work.
     pub fn caveat(&self, operation: Operation) -> Option<&'static str> {
         match (self.format.as_str(), self.variant.as_str(), operation) {
-            (_, "unchecked", _) => Some("trusts the bytes unseen"),
+            (_, "unchecked", _) => Some("trusts the bytes without checking them"),
+            ("values" | "values-list", variant, _) if variant.contains("typed") => Some(
+                "its object holds addresses, ports and times as such, where the other formats' hold strings and numbers",
+            ),
+            ("values" | "values-list", "by hand", Operation::Decode | Operation::Fields) => {
+                Some("a codec written by hand for the message, which doesn't check for duplicate keys")
+            }
+            ("values" | "values-list", "by hand", _) => Some("a codec written by hand for the message"),
             (_, "message kept" | "prebuilt", Operation::Encode) => {
                 Some("the library's own message was built before the clock started")
             }
-            (_, "message kept", Operation::Decode) => {
-                Some("fields stay in the library's message until somebody reads them")
-            }
+            (_, "message kept", Operation::Decode) => Some("fields stay in the library's message until they are read"),
             ("avro", "reused" | "generic-reused", Operation::Decode) => Some("the next message overwrites the object"),
-            (_, variant, Operation::Decode) if variant.ends_with("borrowed") => Some("texts are lent from the bytes"),
+            (_, variant, Operation::Decode) if variant.ends_with("borrowed") => {
+                Some("strings are borrowed from the bytes")
+            }
             _ => None,
         }
     }
@@ -88,7 +95,7 @@ impl Operation {
         }
     }
 
-    /// The name for people.
+    /// The human-readable name.
     pub fn title(self) -> &'static str {
         match self {
             Operation::Encode => "encode",
@@ -121,7 +128,7 @@ pub struct Setting {
     pub size: String,
     /// `varied` or `one`.
     pub messages: String,
-    /// What was done.
+    /// The operation.
     pub operation: Operation,
     /// Threads at work at once.
     pub threads: u32,
@@ -132,7 +139,7 @@ pub struct Setting {
 pub struct Figure {
     /// Whose.
     pub row: Row,
-    /// On what.
+    /// The machine.
     pub setting: Setting,
     /// The library's version.
     pub version: String,
@@ -148,7 +155,8 @@ pub struct Figure {
     pub quick: bool,
 }
 
-/// The figures that a line holds: one for a timed operation, up to four for sizes. An error says what is wrong with it.
+/// The figures that a line holds: one for a timed operation, up to four for sizes. The error says what is wrong with
+/// the line.
 pub fn figures_of(line: &Line) -> Result<Vec<Figure>, String> {
     for (what, text) in
         [("language", &line.language), ("format", &line.format), ("library", &line.library), ("case", &line.case)]

@@ -1,13 +1,13 @@
-//! The formats' names, colours and what they need: one place, so that a format looks the same everywhere.
+//! The formats' names, colors and properties, in one place, so that a format looks the same everywhere.
 
 /// A wire format as it is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Format {
     /// The key in result lines.
     pub key: &'static str,
-    /// The name for people.
+    /// The human-readable name.
     pub name: &'static str,
-    /// The class of its colour: formats of one family share it.
+    /// The class of its color: formats of one family share it.
     pub class: &'static str,
     /// Whether a message can be read without a schema.
     pub self_describing: bool,
@@ -18,14 +18,13 @@ const fn format(key: &'static str, name: &'static str, class: &'static str, self
 }
 
 /// In the order in which they are shown.
-const FORMATS: [Format; 21] = [
+const FORMATS: [Format; 19] = [
     format("values", "values", "values", true),
     format("values-list", "values, list", "values", false),
     format("json", "JSON", "json", true),
     format("msgpack", "MessagePack", "msgpack", true),
     format("msgpack-array", "MessagePack, array", "msgpack", false),
     format("cbor", "CBOR", "cbor", true),
-    format("cbor-array", "CBOR, array", "cbor", false),
     format("avro", "Avro", "avro", false),
     format("protobuf", "Protobuf", "protobuf", false),
     format("sbe", "SBE", "sbe", false),
@@ -37,13 +36,12 @@ const FORMATS: [Format; 21] = [
     format("postcard", "postcard", "other", false),
     format("bincode", "bincode", "other", false),
     format("bincode-fixed", "bincode, fixed", "other", false),
-    format("bitcode", "bitcode", "other", false),
     format("pickle", "pickle", "other", true),
     format("jdk", "JDK serialization", "other", true),
 ];
 
-/// Colours: each at least 3:1 against both backgrounds, and told apart by people who see red and green alike, since those
-/// that are alike in hue differ in lightness. No chart relies on them alone: every mark has its name.
+/// Colors: each at least 3:1 against both backgrounds, and distinct without red and green, since those
+/// with similar hue differ in lightness. No chart relies on them alone: every mark has its name.
 pub const COLOURS: [(&str, &str); 10] = [
     ("values", "#d3451d"),
     ("json", "#0072b2"),
@@ -57,7 +55,7 @@ pub const COLOURS: [(&str, &str); 10] = [
     ("other", "#808080"),
 ];
 
-/// The format of that key; one that is not known is shown by its key, in grey.
+/// The format of that key. An unknown format is shown by its key, in gray.
 pub fn of(key: &str) -> Option<&'static Format> {
     FORMATS.iter().find(|format| format.key == key)
 }
@@ -67,12 +65,12 @@ pub fn name(key: &str) -> &str {
     of(key).map_or(key, |format| format.name)
 }
 
-/// The class of its colour.
+/// The class of its color.
 pub fn class(key: &str) -> &'static str {
     of(key).map_or("other", |format| format.class)
 }
 
-/// Its name where there is little room.
+/// Its short name.
 pub fn short_name(key: &str) -> &str {
     match key {
         "msgpack-array" => "MsgPack, array",
@@ -82,13 +80,12 @@ pub fn short_name(key: &str) -> &str {
     }
 }
 
-/// How its lines are dashed: those that share a colour are told apart by this.
+/// Its dashes, which distinguish formats of one color.
 pub fn dashes(key: &str) -> &'static str {
     match key {
-        "values-list" | "msgpack-array" | "cbor-array" | "capnp-packed" | "bincode-fixed" => "7 3",
+        "values-list" | "msgpack-array" | "capnp-packed" | "bincode-fixed" => "7 3",
         "rkyv" | "jdk" => "2 3",
         "postcard" | "xml" => "9 3 2 3",
-        "bitcode" => "4 2",
         _ => "none",
     }
 }
@@ -130,7 +127,7 @@ mod tests {
 
     /// Formats of one language each: no panel shows lines of two languages.
     const ALONE: [(&str, &[&str]); 3] = [
-        ("rust", &["rkyv", "postcard", "bincode", "bincode-fixed", "bitcode"]),
+        ("rust", &["rkyv", "postcard", "bincode", "bincode-fixed"]),
         ("java", &["xml", "jdk"]),
         ("python", &["pickle"]),
     ];

@@ -6,19 +6,19 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Line {
-    /// Names the run of all drivers together.
+    /// The run, one id for all drivers.
     pub run: String,
     /// The commit of the code that was measured.
     pub commit: String,
     /// When, in RFC 3339.
     pub time: String,
-    /// On what.
+    /// The machine.
     pub machine: Machine,
     /// `rust`, `java` or `python`.
     pub language: String,
     /// Compiler or virtual machine, with its version.
     pub runtime: String,
-    /// What took the time, with its version.
+    /// What measured, with its version.
     pub harness: String,
     /// The wire format.
     pub format: String,
@@ -26,7 +26,7 @@ pub struct Line {
     pub library: String,
     /// Its exact version.
     pub version: String,
-    /// Empty if used as documented, else what was changed.
+    /// Empty if used as documented, otherwise what was changed.
     pub variant: String,
     /// Which messages.
     pub case: String,
@@ -36,12 +36,12 @@ pub struct Line {
     pub messages: String,
     /// `encode`, `decode`, `field`, `fields` or `size`.
     pub operation: String,
-    /// Threads at work at once.
+    /// Number of threads that run at once.
     pub threads: u32,
     /// Whether it comes from a quick run.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub quick: bool,
-    /// Nanoseconds an operation.
+    /// Nanoseconds per operation.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ns: Option<f64>,
     /// Lower end of its interval.
@@ -50,13 +50,13 @@ pub struct Line {
     /// Upper end of its interval.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ns_high: Option<f64>,
-    /// How sure the interval is: 0.95.
+    /// The interval's confidence level: 0.95.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub confidence: Option<f64>,
-    /// Bytes allocated an operation.
+    /// Bytes allocated per operation.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub alloc_bytes: Option<f64>,
-    /// Mean bytes a message.
+    /// Mean bytes per message.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bytes: Option<f64>,
     /// The same, each message compressed alone by zstd at level 3.
@@ -70,7 +70,7 @@ pub struct Line {
     pub bytes_zstd_dictionary: Option<f64>,
 }
 
-/// A machine in a few words.
+/// A machine.
 #[derive(Debug, Clone, Default, PartialEq, PartialOrd, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Machine {
@@ -85,7 +85,7 @@ pub struct Machine {
 }
 
 impl Machine {
-    /// This machine. What can't be found out is left empty.
+    /// This machine. Unknown properties are empty.
     pub fn here() -> Machine {
         let cpu = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
         let cpu = cpu.lines().find_map(|line| line.strip_prefix("model name")).unwrap_or_default();
@@ -95,7 +95,7 @@ impl Machine {
             .find_map(|line| line.strip_prefix("MemTotal:"))
             .and_then(|rest| rest.trim().trim_end_matches(" kB").parse::<f64>().ok())
             .unwrap_or_default();
-        // As the drivers say it, so that a machine has one description.
+        // As the drivers write it, so that a machine has one description.
         let release = std::fs::read_to_string("/etc/os-release").unwrap_or_default();
         let name =
             release.lines().find_map(|line| line.strip_prefix("PRETTY_NAME=")).map(|name| name.trim_matches('"'));
@@ -107,7 +107,7 @@ impl Machine {
         }
     }
 
-    /// In one line, for people.
+    /// In one line.
     pub fn describe(&self) -> String {
         let mut parts = Vec::new();
         if !self.cpu.is_empty() {

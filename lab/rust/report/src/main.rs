@@ -1,8 +1,9 @@
-//! `lab-report`: sizes of what the drivers wrote, the page, and the tables of the documentation.
+//! `lab-report`: sizes of the drivers' bytes, the page, the tables of the documentation, and the trend of benchmarks.
 
 use clap::{Parser, Subcommand};
 use lab_report::article::Article;
 use lab_report::evolution::Evolution;
+use lab_report::trend::{self, BenchLine};
 use lab_report::{Check, Line, Report, docs, page, read, sizes};
 use std::collections::BTreeSet;
 use std::io::Write;
@@ -10,13 +11,13 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 const EXAMPLES: &str = "\
-In this order, from the project's folder, after the three languages' drivers:
+In this order, from the repository's root, after the three languages' drivers:
   lab-report sizes    size lines of lab/out/wire, in lab/out/results.jsonl
   lab-report page     lab/out/report.html
   lab-report docs     tables and charts of docs/wire-formats.md
 
-The newest full run that came to its end is shown, or the newest quick one where there is no full one; --run names others,
-one that was broken off too.
+The newest complete full run is shown, or the newest quick one if there is no full one. --run selects others, also
+incomplete ones.
 
 Exit codes: 0 done; 1 a file could not be read or written; 2 the arguments are wrong.";
 
@@ -37,21 +38,30 @@ enum Command {
     Sizes,
     /// Write the page
     Page {
-        /// Where to
-        #[arg(long, value_name = "FILE", help = "Where to [default: LAB/out/report.html]")]
+        /// The page to write [default: LAB/out/report.html]
+        #[arg(long, value_name = "FILE")]
         output: Option<PathBuf>,
-        /// A run to show; may be given many times
+        /// A run to show; can be repeated
         #[arg(long = "run", value_name = "RUN")]
         runs: Vec<String>,
     },
-    /// Fill the tables of a document between their markers, and write the charts it shows beside it
+    /// Fill the tables of a document between their markers, and write its charts to its folder
     Docs {
         /// The document
         #[arg(long, default_value = "docs/wire-formats.md", value_name = "FILE")]
         document: PathBuf,
-        /// A run to show; may be given many times
+        /// A run to show; can be repeated
         #[arg(long = "run", value_name = "RUN")]
         runs: Vec<String>,
+    },
+    /// Draw the broker's benchmarks over time, from the file that `rawline bench --append FILE` writes
+    Trend {
+        /// JSON lines, one for each run
+        #[arg(value_name = "FILE")]
+        runs: PathBuf,
+        /// The SVG to write [default: LAB/out/trend.svg]
+        #[arg(long, value_name = "FILE")]
+        output: Option<PathBuf>,
     },
 }
 
@@ -90,7 +100,27 @@ fn run(args: &Args) -> Result<(), String> {
             }
             Ok(())
         }
+        Command::Trend { runs, output } => {
+            let path = output.clone().unwrap_or_else(|| args.lab.join("out/trend.svg"));
+            write_trend(runs, &path)
+        }
     }
+}
+
+fn write_trend(runs: &Path, path: &Path) -> Result<(), String> {
+    let lines = read::lines::<BenchLine>(runs).map_err(|error| error.to_string())?;
+    for (number, why) in &lines.bad {
+        eprintln!("lab-report: {}, line {number} is skipped: {why}", runs.display());
+    }
+    let Some(drawing) = trend::draw(&lines.items) else {
+        return Err(format!(
+            "{} has no run with figures: append one with `rawline bench --append FILE`",
+            runs.display()
+        ));
+    };
+    std::fs::write(path, drawing.stand_alone()).map_err(|error| format!("{}: {error}", path.display()))?;
+    println!("{}: {} runs", path.display(), lines.items.len());
+    Ok(())
 }
 
 fn report(lab: &Path, runs: &[String]) -> Result<Report, String> {
@@ -98,31 +128,31 @@ fn report(lab: &Path, runs: &[String]) -> Result<Report, String> {
     let lines = read::lines::<Line>(&results).map_err(|error| error.to_string())?;
     let conformance = lab.join("out/conformance.jsonl");
     let checks = read::lines::<Check>(&conformance).map_err(|error| error.to_string())?;
-    let told = [(&results, &lines.bad), (&conformance, &checks.bad)];
-    for (path, bad) in told {
+    let skipped = [(&results, &lines.bad), (&conformance, &checks.bad)];
+    for (path, bad) in skipped {
         for (number, why) in bad {
-            eprintln!("lab-report: {}, line {number} is passed over: {why}", path.display());
+            eprintln!("lab-report: {}, line {number} is skipped: {why}", path.display());
         }
     }
     if lines.items.is_empty() {
-        return Err(format!("{} has no results: run a driver first (make lab-quick)", results.display()));
+        return Err(format!("{} has no results: run `make lab-quick` or `make lab` first", results.display()));
     }
     if let Some(run) = runs.iter().find(|run| lines.items.iter().all(|line| line.run != **run)) {
         return Err(format!("{} has no run {run:?}", results.display()));
     }
     let mut report = Report::new(&lines.items, &checks.items, runs);
     for bad in &report.bad {
-        eprintln!("lab-report: {bad}; it is passed over");
+        eprintln!("lab-report: {bad}; skipped");
     }
     report.title = "Wire formats in Rust, Java and Python".to_owned();
     report.words = vec![
-        "What each library takes to write a message, read it whole, and read one field of it; and how many bytes it makes \
-         of it. Choose messages, size and operation; leave out languages and formats."
+        "The time that each library takes to write a message, read all of it, and read one field of it; and the size of its \
+         bytes. Select messages, size and operation; hide languages and formats."
             .to_owned(),
     ];
     report.evolution = Evolution::read(&lab.join("evolution/expected.json"))?;
     if report.figures.is_empty() {
-        eprintln!("lab-report: no row has both a result and a passed conformance check; the page lists why");
+        eprintln!("lab-report: no row has both a result and a passed conformance check; the page lists the reasons");
     }
     Ok(report)
 }
@@ -134,10 +164,10 @@ fn write_sizes(lab: &Path) -> Result<(), String> {
     let (lines, bad) =
         sizes::of_folder(&wire, &sizes::blank(&environment("LAB_RUN"), &environment("LAB_COMMIT"), &time))?;
     for bad in &bad {
-        eprintln!("lab-report: {bad}; it is passed over");
+        eprintln!("lab-report: {bad}; skipped");
     }
     if lines.is_empty() {
-        return Err(format!("{} has no messages: let a driver write them (conform write)", wire.display()));
+        return Err(format!("{} has no messages: run the drivers' `conform write` first", wire.display()));
     }
     let path = lab.join("out/results.jsonl");
     let mut text = String::new();

@@ -1,4 +1,4 @@
-//! Reads files of JSON lines that are appended to; a bad line is told and passed over.
+//! Reads files of JSON lines; bad lines are reported and skipped.
 
 use serde::de::DeserializeOwned;
 use std::io::{BufRead, BufReader};
@@ -12,7 +12,7 @@ pub struct ReadFailed {
     source: std::io::Error,
 }
 
-/// What a file of JSON lines holds, and of its bad lines the number and the reason.
+/// The lines of a file, and for its bad lines the number and the reason.
 #[derive(Debug)]
 pub struct Lines<T> {
     /// The good lines.
@@ -21,7 +21,7 @@ pub struct Lines<T> {
     pub bad: Vec<(usize, String)>,
 }
 
-/// Every line of the file. No file is an empty one, since a driver makes it with its first line.
+/// Every line of the file. A missing file is empty: drivers create it with their first line.
 pub fn lines<T: DeserializeOwned>(path: &Path) -> Result<Lines<T>, ReadFailed> {
     let failed = |source| ReadFailed { path: path.to_owned(), source };
     let mut lines = Lines { items: Vec::new(), bad: Vec::new() };

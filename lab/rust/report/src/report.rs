@@ -1,4 +1,4 @@
-//! What may be shown of the result lines: one run, each figure once, and none that conformance does not cover.
+//! What may be shown of the result lines: one run, each figure once, and only with passed conformance checks.
 
 use crate::check::{Check, Conformance};
 use crate::evolution::Evolution;
@@ -14,27 +14,27 @@ use std::ops::Range;
 pub struct Report {
     /// The page's heading.
     pub title: String,
-    /// What stands under it: plain text, a paragraph each.
+    /// Paragraphs of plain text below the heading.
     pub words: Vec<String>,
     /// The figures, each setting's in the order of their values.
     pub figures: Vec<Figure>,
     /// Rows that have no figure, and why.
     pub refused: Vec<Refused>,
-    /// Which languages read which.
+    /// Which languages read what the others wrote.
     pub conformance: Conformance,
-    /// Where the figures come from, one entry a run and language.
+    /// Where the figures come from, one entry per run and language.
     pub sources: Vec<Source>,
-    /// What the formats do when a schema changes.
+    /// Outcomes of schema changes.
     pub evolution: Option<Evolution>,
-    /// Texts that a reader may want to see, behind a fold: a name and the text.
+    /// Collapsed texts: a name and the text.
     pub folds: Vec<(String, String)>,
-    /// Lines that were passed over, and why.
+    /// Skipped lines, and why.
     pub bad: Vec<String>,
     /// Where each setting's figures are.
     ranges: HashMap<Setting, Range<usize>>,
 }
 
-/// A row that is not shown in a case.
+/// A row that isn't shown in a case.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Refused {
     /// Which row.
@@ -58,20 +58,20 @@ pub struct Source {
     pub time: String,
     /// Compiler or virtual machine.
     pub runtime: String,
-    /// What took the times.
+    /// The harness.
     pub harness: String,
-    /// On what.
+    /// The machine.
     pub machine: Machine,
-    /// Whether it was a quick one.
+    /// Whether it was a quick run.
     pub quick: bool,
     /// Libraries and their versions.
     pub versions: BTreeSet<(String, String)>,
 }
 
 impl Report {
-    /// What these lines and checks allow to be shown. `runs` names the runs to take together; without any it is the newest
-    /// full run, or the newest quick one if no full one is there. A run that was broken off, which its missing sizes tell, is
-    /// taken if there is no other.
+    /// What may be shown of these lines and checks. `runs` names the runs to combine; if it is empty, that is the
+    /// newest full run, or the newest quick one if there is no full one. An incomplete run, which has no sizes, is used
+    /// if there is no other.
     pub fn new(lines: &[Line], checks: &[Check], runs: &[String]) -> Report {
         let newest = |wanted: &dyn Fn(&Line) -> bool| newest_run(lines, wanted).into_iter().collect::<Vec<_>>();
         let timed = if runs.is_empty() {
@@ -89,12 +89,13 @@ impl Report {
         } else {
             runs.to_vec()
         };
-        // Bytes are the same in every run of one commit, so that those of another run are better than none.
+        // Bytes are the same in every run of a commit, so those of another run are better than no bytes.
         let is_size = |line: &Line| line.operation == "size" && timed.contains(&line.run);
         let sized = if lines.iter().any(is_size) { timed.clone() } else { newest(&|line| line.operation == "size") };
 
         let mut report = Report { conformance: Conformance::new(checks), ..Report::default() };
         let mut kept: HashMap<(Row, Setting), Figure> = HashMap::new();
+        let mut measured: HashMap<(Row, Setting), &str> = HashMap::new();
         let mut refused = BTreeSet::new();
         for line in lines {
             let runs = if line.operation == "size" { &sized } else { &timed };
@@ -114,7 +115,19 @@ impl Report {
                     refused.insert(Refused { row: figure.row, case: figure.setting.case, why });
                     continue;
                 }
-                kept.insert((figure.row.clone(), figure.setting.clone()), figure);
+                let key = (figure.row.clone(), figure.setting.clone());
+                // Bytes of an incomplete run may be measured again. Times of one run are of one pass.
+                if figure.setting.operation.is_time() && measured.insert(key.clone(), &line.run) == Some(&line.run) {
+                    report.bad.push(format!(
+                        "run {} has measured {} of {} ({}) twice; give every pass its own LAB_RUN",
+                        line.run,
+                        figure.row.name(),
+                        figure.setting.case,
+                        figure.setting.operation.key(),
+                    ));
+                    continue;
+                }
+                kept.insert(key, figure);
             }
         }
         report.refused = refused.into_iter().collect();
@@ -122,7 +135,7 @@ impl Report {
         report
     }
 
-    /// Takes these figures, in order.
+    /// Sets these figures, sorted.
     pub fn set_figures(&mut self, figures: Vec<Figure>) {
         self.figures = figures;
         self.figures.sort_by(|one, other| {
@@ -188,9 +201,9 @@ impl Report {
         self.of(setting).find(|figure| figure.row == *row)
     }
 
-    /// Mean bytes of a row's messages, as they are or compressed. Where it wrote none of its own, those of its library as
-    /// documented; then of its language's; then of any in the format. A variant may be another encoding (packed), so that it
-    /// stands for nobody else.
+    /// Mean bytes of a row's messages, uncompressed or compressed. If it wrote none, those of its library as
+    /// documented; then of its language's; then of any in the format. A variant may be another encoding (packed), so
+    /// that it isn't used for other rows.
     pub fn size(&self, row: &Row, case: &str, size: &str, operation: Operation) -> Option<f64> {
         let (case, size, messages) = (case.to_owned(), size.to_owned(), "varied".to_owned());
         let setting = Setting { case, size, messages, operation, threads: 1 };
@@ -244,7 +257,7 @@ impl Report {
         formats
     }
 
-    /// The machines, commits and times in a few words.
+    /// The machines, commits and times in one line each.
     pub fn provenance(&self) -> Vec<String> {
         let mut said: BTreeMap<(String, String, String), Vec<&Source>> = BTreeMap::new();
         for source in &self.sources {
@@ -271,7 +284,7 @@ impl Report {
 /// The run whose newest line is the newest of those wanted.
 fn newest_run(lines: &[Line], wanted: &dyn Fn(&Line) -> bool) -> Option<String> {
     let time = |line: &Line| line.time.parse::<Timestamp>().unwrap_or(Timestamp::MIN);
-    // Lines are appended, so that of two at one time the later in the file is the newer.
+    // Lines are appended: of two with the same time, the later line is newer.
     lines.iter().filter(|line| wanted(line)).max_by_key(|line| time(line)).map(|line| line.run.clone())
 }
 

@@ -1,13 +1,14 @@
-//! Measures the bytes that the drivers wrote for conformance: plain, compressed each alone, with a dictionary, and together.
+//! Measures the bytes that the drivers wrote for conformance: plain, compressed each alone, with a dictionary, and
+//! together.
 
 use crate::line::{Line, Machine};
 use std::path::{Path, PathBuf};
 
-/// What zstd does without being told.
+/// zstd's default level.
 const LEVEL: i32 = 3;
-/// What zstd's own program makes at most.
+/// The maximum that zstd's own program uses.
 const DICTIONARY_BYTES_MAX: usize = 110 << 10;
-/// Fewer samples teach a dictionary nothing.
+/// Fewer samples are too few to train a dictionary.
 const DICTIONARY_MESSAGES_MIN: usize = 100;
 
 /// Means over messages.
@@ -19,12 +20,12 @@ pub struct Sizes {
     pub zstd: f64,
     /// All compressed together, a message's share.
     pub zstd_batch: f64,
-    /// Each of one half compressed alone with a dictionary trained on the other half, which is not counted. Nothing where
-    /// there are too few messages or too little in them.
+    /// Each of one half compressed alone with a dictionary trained on the other half, which isn't counted. None if
+    /// there are too few messages or they are too short.
     pub zstd_dictionary: Option<f64>,
 }
 
-/// Measures messages. None has no sizes.
+/// Measures messages; returns None if there are no messages.
 pub fn measure<'m>(messages: impl Iterator<Item = &'m [u8]> + Clone) -> std::io::Result<Option<Sizes>> {
     let count = messages.clone().count();
     if count == 0 {
@@ -44,7 +45,7 @@ pub fn measure<'m>(messages: impl Iterator<Item = &'m [u8]> + Clone) -> std::io:
         None
     } else {
         let trained: Vec<&[u8]> = messages.clone().step_by(2).collect();
-        // What is too alike or too little to learn from has no dictionary; that is no failure of the measurement.
+        // Messages that are too similar or too short have no dictionary; that isn't a failure.
         zstd::dict::from_samples(&trained, DICTIONARY_BYTES_MAX).ok().and_then(|dictionary| {
             let mut compressor = zstd::bulk::Compressor::with_dictionary(LEVEL, &dictionary).ok()?;
             let others = messages.skip(1).step_by(2);
@@ -64,7 +65,7 @@ pub fn measure<'m>(messages: impl Iterator<Item = &'m [u8]> + Clone) -> std::io:
     }))
 }
 
-/// A size line for each file `LANG/LIBRARY[+VARIANT]/FORMAT.CASE.SIZE.bin` under the folder, and what was passed over.
+/// A size line for each file `LANG/LIBRARY[+VARIANT]/FORMAT.CASE.SIZE.bin` under the folder, and the skipped files.
 pub fn of_folder(wire: &Path, blank: &Line) -> Result<(Vec<Line>, Vec<String>), String> {
     let mut lines = Vec::new();
     let mut bad = Vec::new();
@@ -88,7 +89,7 @@ fn of_file(language: &Path, library: &Path, file: &Path, blank: &Line) -> Result
     let Some(stem) = file_name.strip_suffix(".bin") else { return Ok(None) };
     let mut parts = stem.rsplitn(3, '.');
     let (Some(size), Some(case), Some(format)) = (parts.next(), parts.next(), parts.next()) else {
-        return Err("it is not named FORMAT.CASE.SIZE.bin".to_owned());
+        return Err("its name isn't FORMAT.CASE.SIZE.bin".to_owned());
     };
     let content = std::fs::read(file).map_err(|error| error.to_string())?;
     let messages = split(&content)?;
@@ -114,14 +115,14 @@ fn of_file(language: &Path, library: &Path, file: &Path, blank: &Line) -> Result
     }))
 }
 
-/// The messages of a file: each behind its length, u32 little-endian.
+/// The messages of a file: each after its length, u32 little-endian.
 fn split(mut content: &[u8]) -> Result<Vec<&[u8]>, String> {
     let mut messages = Vec::new();
     while !content.is_empty() {
         let (length, rest) = content.split_first_chunk::<4>().ok_or("it ends within a length")?;
         let length = u32::from_le_bytes(*length) as usize;
         let (message, rest) =
-            rest.split_at_checked(length).ok_or_else(|| format!("message {} is cut off", messages.len() + 1))?;
+            rest.split_at_checked(length).ok_or_else(|| format!("message {} is truncated", messages.len() + 1))?;
         messages.push(message);
         content = rest;
     }
@@ -141,7 +142,7 @@ fn sorted(folder: &Path) -> Result<Vec<PathBuf>, String> {
     Ok(paths)
 }
 
-/// What every size line of this run has.
+/// The fields that every size line of this run has.
 pub fn blank(run: &str, commit: &str, time: &str) -> Line {
     Line {
         run: run.to_owned(),

@@ -1,4 +1,4 @@
-//! Which charts there are, and what is in each: one panel a language, on one scale.
+//! The charts: one panel per language, on one scale.
 
 use crate::figure::{Figure, Operation, Setting};
 use crate::report::{Report, size_place};
@@ -10,17 +10,17 @@ use crate::text;
 pub struct Chart {
     /// `zeek-base-decode`, unique.
     pub name: String,
-    /// What it shows.
+    /// Its title.
     pub title: String,
     /// A language and its panel.
     pub panels: Vec<(String, Drawing)>,
 }
 
 impl Chart {
-    /// All panels side by side, as a picture of its own.
+    /// All panels side by side, as one picture.
     pub fn picture(&self) -> String {
         let panels: Vec<&Drawing> = self.panels.iter().map(|(_, drawing)| drawing).collect();
-        Drawing::beside(&self.title, &panels).stand_alone()
+        Drawing::side_by_side(&self.title, &panels).stand_alone()
     }
 }
 
@@ -37,7 +37,7 @@ pub fn setting_name(setting: &Setting) -> String {
     name
 }
 
-/// What a setting's chart is called.
+/// The title of a setting's chart.
 fn setting_title(setting: &Setting) -> String {
     let Setting { case, size, messages, operation, threads } = setting;
     let mut title = format!("{}, {}", text::case(case), operation.title());
@@ -45,7 +45,7 @@ fn setting_title(setting: &Setting) -> String {
         title.push_str(&format!(", messages of {}", text::size(size)));
     }
     if messages == "one" {
-        title.push_str(", one message again and again");
+        title.push_str(", one message repeated");
     }
     if *threads > 1 {
         title.push_str(&format!(", {threads} threads"));
@@ -69,7 +69,7 @@ pub fn bars(report: &Report, setting: &Setting) -> Chart {
     Chart { name: setting_name(setting), title: setting_title(setting), panels }
 }
 
-/// Each row's cost over the messages' size, of one case and operation. Nothing where fewer than two sizes were measured.
+/// Each row's cost over the messages' size, of one case and operation. None if fewer than two sizes were measured.
 pub fn growth(report: &Report, case: &str, operation: Operation) -> Option<Chart> {
     let of_growth = |figure: &&Figure| {
         let Setting { case: other, size, messages, operation: what, threads } = &figure.setting;
@@ -101,7 +101,7 @@ pub fn growth(report: &Report, case: &str, operation: Operation) -> Option<Chart
     Some(Chart { name, title: format!("{}, {} over the message's size", text::case(case), operation.title()), panels })
 }
 
-/// Size against time of each row, in one setting. Nothing where no size is known.
+/// Size against time of each row, in one setting. None if no size is known.
 pub fn scatter(report: &Report, setting: &Setting) -> Option<Chart> {
     let points: Vec<(&Figure, f64)> = report
         .of(setting)

@@ -7,16 +7,16 @@ use crate::text::{self, cell};
 use crate::{formats, stage};
 use std::collections::BTreeSet;
 
-/// The table of that name, or the names that there are.
+/// The table of that name, or an error that lists the names.
 pub fn table(name: &str, report: &Report, article: &Article) -> Result<String, String> {
     let mut words = name.split_whitespace();
     match (words.next(), words.next(), words.next()) {
-        (Some(case @ ("pingpong" | "doubles" | "strings")), None, None) => Ok(beside_article(case, report, article)),
+        (Some(case @ ("pingpong" | "doubles" | "strings")), None, None) => Ok(next_to_article(case, report, article)),
         (Some("case"), Some(case), None) => Ok(of_case(case, report)),
         (Some("growth"), Some(case), Some(operation)) => {
             match Operation::ALL.iter().find(|known| known.key() == operation) {
                 Some(operation) => Ok(growth(case, *operation, report)),
-                None => Err(format!("{operation:?} is no operation")),
+                None => Err(format!("{operation:?} isn't an operation")),
             }
         }
         (Some("best"), case, None) => Ok(best(case, report)),
@@ -63,13 +63,13 @@ fn rows_of(report: &Report, case: &str) -> Vec<Row> {
     rows
 }
 
-/// Format and library; with a dagger if the row leaves work out in some operation.
+/// Format and library; with a dagger if the row has a caveat in some operation.
 fn named(row: &Row) -> [String; 2] {
     let dagger = if Operation::ALL.iter().any(|operation| row.caveat(*operation).is_some()) { " †" } else { "" };
     [cell(formats::name(&row.format)), cell(&format!("{}{dagger} ({})", row.name(), text::language(&row.language)))]
 }
 
-/// Messages a millisecond, and the interval's reach.
+/// Messages per millisecond, and the interval's reach.
 fn per_ms(figure: Option<&Figure>) -> String {
     figure.map_or("–".to_owned(), |figure| {
         let rate = 1e6 / figure.value;
@@ -85,7 +85,7 @@ fn time(figure: Option<&Figure>) -> String {
     })
 }
 
-/// Of Python it is not what was allocated: see [`text::is_held`].
+/// For Python this isn't what was allocated: see [`text::is_held`].
 fn alloc(encode: Option<&Figure>, decode: Option<&Figure>) -> String {
     let held = [encode, decode].into_iter().flatten().any(|figure| text::is_held(&figure.row.language));
     let word = if held { " held" } else { "" };
@@ -98,8 +98,8 @@ fn alloc(encode: Option<&Figure>, decode: Option<&Figure>) -> String {
     }
 }
 
-/// One of the published tables: its figures beside ours.
-fn beside_article(case: &str, report: &Report, article: &Article) -> String {
+/// One of the published tables: its figures next to ours.
+fn next_to_article(case: &str, report: &Report, article: &Article) -> String {
     let mut published: Vec<&ArticleRow> = article.rows.iter().filter(|row| row.case == case).collect();
     let mut rows = Vec::new();
     let dash = || vec!["–".to_owned(); 4];
@@ -139,7 +139,7 @@ fn beside_article(case: &str, report: &Report, article: &Article) -> String {
         cells.extend(counterpart.map_or_else(dash, |place| theirs(published.remove(place))));
         rows.push(cells);
     }
-    // What the article has and we have no row for is not kept from the reader.
+    // Rows of the article that we have no row for.
     for row in published {
         let mut cells = vec![cell(formats::name(&row.format)), cell(&format!("{} (Java)", row.library))];
         cells.extend(dash());
@@ -160,7 +160,7 @@ fn beside_article(case: &str, report: &Report, article: &Article) -> String {
     ];
     let mut tables = markdown(&head, 2, &rows);
     if !others.is_empty() {
-        // Of these it published nothing.
+        // It published nothing for these.
         let head = head.get(..6).unwrap_or(&head);
         let table = markdown(head, 2, &others);
         tables.push_str(&format!("\n<details><summary>The same in Rust and Python</summary>\n\n{table}\n</details>\n"));
@@ -168,7 +168,7 @@ fn beside_article(case: &str, report: &Report, article: &Article) -> String {
     tables
 }
 
-/// All that is known of one case's messages at their base size.
+/// All figures of one case's messages at their base size.
 fn of_case(case: &str, report: &Report) -> String {
     let rows: Vec<Vec<String>> = rows_of(report, case)
         .iter()
@@ -231,8 +231,8 @@ fn growth(case: &str, operation: Operation, report: &Report) -> String {
     if sizes.is_empty() { "Not measured yet.\n".to_owned() } else { markdown(&head, 2, &rows) }
 }
 
-/// Of each case (or of one), language and operation the fastest row that does the whole work, and the fastest of those that
-/// need no schema.
+/// For each case (or for one), language and operation: the fastest rows that do the whole work, and the fastest of
+/// those that need no schema.
 fn best(wanted: Option<&str>, report: &Report) -> String {
     let mut cases: Vec<&String> =
         report.figures.iter().map(|figure| &figure.setting.case).collect::<BTreeSet<_>>().into_iter().collect();
@@ -248,21 +248,19 @@ fn best(wanted: Option<&str>, report: &Report) -> String {
                         .of(&setting)
                         .filter(|figure| figure.row.language == language && figure.row.caveat(operation).is_none())
                 };
-                let Some(fastest) = of_language().next() else { continue };
+                let all: Vec<&Figure> = of_language().collect();
+                if all.is_empty() {
+                    continue;
+                }
                 let describes_itself =
-                    |figure: &&Figure| formats::of(&figure.row.format).is_some_and(|format| format.self_describing);
-                let say = |figure: Option<&Figure>| {
-                    figure.map_or("–".to_owned(), |figure| {
-                        let format = formats::name(&figure.row.format);
-                        cell(&format!("{format} by {}: {}", figure.row.name(), text::time(figure.value)))
-                    })
-                };
+                    |figure: &&&Figure| formats::of(&figure.row.format).is_some_and(|format| format.self_describing);
+                let self_describing: Vec<&Figure> = all.iter().filter(describes_itself).copied().collect();
                 rows.push(vec![
                     text::case(case),
                     operation.title().to_owned(),
                     text::language(&language),
-                    say(Some(fastest)),
-                    say(of_language().find(describes_itself)),
+                    fastest(&all),
+                    fastest(&self_describing),
                 ]);
             }
         }
@@ -270,7 +268,24 @@ fn best(wanted: Option<&str>, report: &Report) -> String {
     markdown(&["messages", "operation", "language", "fastest", "fastest that needs no schema"], 5, &rows)
 }
 
-/// Of each format that needs no schema its best row in each operation, and how far that is from the best of them all.
+/// The fastest of these figures, which are in the order of their values, and those that the measurement can't tell from
+/// it: their intervals overlap.
+fn fastest(figures: &[&Figure]) -> String {
+    const NAMED_MAX: usize = 4;
+    let Some(first) = figures.first() else { return "–".to_owned() };
+    let equal: Vec<&&Figure> = figures.iter().filter(|figure| figure.low <= first.high).collect();
+    let say = |figure: &&&Figure| {
+        let format = formats::name(&figure.row.format);
+        cell(&format!("{format} by {}: {}", figure.row.name(), text::time(figure.value)))
+    };
+    let mut said: Vec<String> = equal.iter().take(NAMED_MAX).map(say).collect();
+    if equal.len() > NAMED_MAX {
+        said.push(format!("{} more", equal.len() - NAMED_MAX));
+    }
+    said.join("; ")
+}
+
+/// For each format that needs no schema its best row in each operation, and the ratio to the best of them.
 fn self_describing(case: &str, report: &Report) -> String {
     let operations = [Operation::Bytes, Operation::Encode, Operation::Decode, Operation::Field];
     let describes_itself = |key: &str| formats::of(key).is_some_and(|format| format.self_describing);
@@ -365,7 +380,7 @@ fn evolution(report: &Report) -> String {
     for (word, meaning) in &evolution.meanings {
         table.push_str(&format!("- **{}**: {}\n", cell(word), cell(meaning.as_str().unwrap_or_default())));
     }
-    table.push_str("\n<details><summary>What is to be said of each format</summary>\n\n");
+    table.push_str("\n<details><summary>Notes on each format</summary>\n\n");
     for (format, notes) in &evolution.notes {
         table.push_str(&format!("- {}: {}\n", cell(formats::name(format)), cell(&notes.join("; "))));
     }

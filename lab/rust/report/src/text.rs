@@ -1,4 +1,4 @@
-//! Numbers and names as people read them, and text as markup carries it.
+//! Human-readable numbers and names, and text escaped for markup.
 
 /// Three digits that count: `1.83`, `18.3`, `183`, `1830`.
 pub fn digits(value: f64) -> String {
@@ -21,7 +21,7 @@ pub fn time(ns: f64) -> String {
     }
 }
 
-/// Bytes; a mean of them has a fraction only where it is small.
+/// Bytes; only a small mean has a fraction.
 pub fn bytes(bytes: f64) -> String {
     match bytes {
         bytes if bytes < 100.0 && bytes.fract() != 0.0 => format!("{bytes:.1} B"),
@@ -51,13 +51,13 @@ pub fn tick(value: f64, is_time: bool) -> String {
     format!("{} {unit}", (value * 1000.0).round() / 1000.0)
 }
 
-/// How far the interval's farther end is, in shares of the value: an interval that is cut off at zero, or lies to one side, is
-/// not made to look narrower than it is.
+/// The distance to the interval's farther end, as a fraction of the value: an interval that is cut off at zero, or lies
+/// to one side, is not made to look narrower than it is.
 pub fn reach(value: f64, low: f64, high: f64) -> f64 {
     (value - low).max(high - value) / value
 }
 
-/// The interval's reach in percent; nothing where there is no interval.
+/// The interval's reach in percent; None without an interval.
 pub fn spread(value: f64, low: f64, high: f64) -> Option<String> {
     match reach(value, low, high) * 100.0 {
         percent if percent <= 0.0 => None,
@@ -88,7 +88,7 @@ pub fn cell(text: &str) -> String {
     text.replace('\\', "\\\\").replace('|', "\\|").replace('<', "&lt;").replace(['\n', '\r'], " ")
 }
 
-/// At most so many characters, with an ellipsis where some were left out.
+/// At most this many characters, with an ellipsis if some are left out.
 pub fn short(text: &str, characters_max: usize) -> String {
     if text.chars().count() <= characters_max {
         return text.to_owned();
@@ -107,7 +107,8 @@ pub fn language(key: &str) -> String {
     }
 }
 
-/// Whether a language's harness gives the most bytes that an operation holds at once, in place of all that it allocates.
+/// Whether a language's harness reports the maximum bytes that an operation holds at once instead of all that it
+/// allocates.
 pub fn is_held(language: &str) -> bool {
     language == "python"
 }
@@ -125,7 +126,7 @@ pub fn case(key: &str) -> String {
     }
 }
 
-/// What a size stands for in bytes of JSON; `base` is as published.
+/// A size in bytes of JSON; `base` is as published.
 pub fn size_bytes(key: &str) -> Option<f64> {
     let (number, factor) = match key.as_bytes().last()? {
         b'k' => (key.trim_end_matches('k'), 1e3),

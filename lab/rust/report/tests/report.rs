@@ -64,7 +64,7 @@ fn the_page_shows_the_newest_run_and_only_what_was_checked() {
     laboratory(folder.path());
     let output = run(folder.path(), &["page"]);
     assert!(output.status.success(), "{}", told(&output));
-    assert!(told(&output).contains("results.jsonl, line 6 is passed over"), "{}", told(&output));
+    assert!(told(&output).contains("results.jsonl, line 6 is skipped"), "{}", told(&output));
     let page = fs::read_to_string(folder.path().join("out/report.html")).unwrap();
     assert!(page.contains("500 ns") && page.contains("800 ns"));
     assert!(!page.contains("9.00 ms"), "a figure of an older run is shown");
@@ -133,7 +133,7 @@ fn without_results_it_says_what_to_do() {
     let folder = tempfile::tempdir().unwrap();
     let output = run(folder.path(), &["page"]);
     assert_eq!(output.status.code(), Some(1));
-    assert!(told(&output).contains("run a driver first"), "{}", told(&output));
+    assert!(told(&output).contains("run `make lab-quick`"), "{}", told(&output));
 }
 
 #[test]
@@ -150,11 +150,74 @@ fn sizes_are_of_the_bytes_that_were_written() {
     fs::write(wire.join("json.pingpong.10k.bin"), &file[..50]).unwrap();
     let output = run(folder.path(), &["sizes"]);
     assert!(output.status.success(), "{}", told(&output));
-    assert!(told(&output).contains("json.pingpong.10k.bin: message 1 is cut off"), "{}", told(&output));
+    assert!(told(&output).contains("json.pingpong.10k.bin: message 1 is truncated"), "{}", told(&output));
     let lines = fs::read_to_string(folder.path().join("out/results.jsonl")).unwrap();
     let line: serde_json::Value = serde_json::from_str(lines.trim()).unwrap();
     assert_eq!(line["bytes"], 200.0);
     assert_eq!((line["library"].as_str(), line["variant"].as_str()), (Some("some-json"), Some("reused buffers")));
     assert!(line["bytes_zstd"].as_f64().unwrap() < 50.0);
     assert!(line["bytes_zstd_batch"].as_f64().unwrap() < line["bytes_zstd"].as_f64().unwrap());
+}
+
+#[test]
+fn two_passes_under_one_run_id_are_reported() {
+    let folder = tempfile::tempdir().unwrap();
+    laboratory(folder.path());
+    let results = folder.path().join("out/results.jsonl");
+    let mut text = fs::read_to_string(&results).unwrap();
+    text.push_str(&format!("\n{}\n", line("new", false, "java", "json", "jackson-databind", "encode", 400.0)));
+    fs::write(&results, text).unwrap();
+    let output = run(folder.path(), &["page"]);
+    assert!(
+        told(&output).contains("run new has measured jackson-databind of pingpong (encode) twice"),
+        "{}",
+        told(&output)
+    );
+    assert!(String::from_utf8_lossy(&output.stdout).contains("2 figures of run new"), "the first pass stays");
+}
+
+#[test]
+fn rows_whose_intervals_overlap_are_all_the_fastest() {
+    let folder = tempfile::tempdir().unwrap();
+    laboratory(folder.path());
+    let mut results = vec![line("new", false, "java", "json", "jackson-databind", "decode", 800.0)];
+    results.push(line("new", false, "java", "cbor", "close-cbor", "decode", 820.0));
+    results.push(line("new", false, "java", "msgpack", "far-msgpack", "decode", 990.0));
+    fs::write(folder.path().join("out/results.jsonl"), results.join("\n")).unwrap();
+    let formats = [("json", "jackson-databind"), ("cbor", "close-cbor"), ("msgpack", "far-msgpack")];
+    let checks: Vec<String> = formats.iter().map(|(format, library)| check("java", format, library, true)).collect();
+    fs::write(folder.path().join("out/conformance.jsonl"), checks.join("\n")).unwrap();
+    let document = folder.path().join("doc.md");
+    fs::write(&document, "<!-- lab:table best -->\n<!-- /lab:table -->\n").unwrap();
+    let output = run(folder.path(), &["docs", "--document", document.to_str().unwrap()]);
+    assert!(output.status.success(), "{}", told(&output));
+    let text = fs::read_to_string(&document).unwrap();
+    assert!(text.contains("JSON by jackson-databind: 800 ns; CBOR by close-cbor: 820 ns |"), "{text}");
+}
+
+#[test]
+fn a_trend_is_drawn_from_appended_runs() {
+    let folder = tempfile::tempdir().unwrap();
+    let runs = folder.path().join("bench.jsonl");
+    let run_of = |time: &str, commit: &str, rate: f64| {
+        serde_json::json!({
+            "time": time, "commit": commit, "version": "0.1.0", "machine": {"cpu": "c"}, "benchmark": "write",
+            "settings": {"workers": 16}, "figures": {"records_per_second": rate}, "new_field": {},
+        })
+        .to_string()
+    };
+    let lines = [
+        run_of("2026-01-01T00:00:00Z", "aaaaaaaaaaaaaaaa", 1.0e6),
+        "not JSON".to_owned(),
+        run_of("2026-01-02T00:00:00Z", "bbb", 1.5e6),
+    ];
+    fs::write(&runs, lines.join("\n")).unwrap();
+    let picture = folder.path().join("trend.svg");
+    let arguments = ["trend", runs.to_str().unwrap(), "--output", picture.to_str().unwrap()];
+    let output = run(folder.path(), &arguments);
+    assert!(output.status.success(), "{}", told(&output));
+    assert!(told(&output).contains("line 2 is skipped"), "{}", told(&output));
+    let svg = fs::read_to_string(&picture).unwrap();
+    assert!(svg.starts_with("<svg xmlns") && svg.contains("write: records_per_second"), "{svg}");
+    assert!(svg.contains("1.50 M at bbb") && svg.contains("2026-01-01 aaaaaaaaaaaa<"), "{svg}");
 }

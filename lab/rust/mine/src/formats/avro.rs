@@ -1,4 +1,4 @@
-//! Avro: ours, to trees and to rows, and apache-avro, all by a schema that is given or inferred.
+//! Avro: ours, to trees and to rows, and apache-avro, all with a given or inferred schema.
 
 use super::{Subject, attempt, same_tree};
 use crate::candidate::{Attempt, Candidate, Library};
@@ -25,7 +25,7 @@ pub struct AvroSchema {
     messages: Vec<Json>,
 }
 
-/// What one message may ask: a sample's messages may be larger than those of a stream.
+/// Limits for one message: a sample's messages may be larger than those of a stream.
 const LIMITS: Limits = Limits { depth_max: 64, elements_max: 1 << 26 };
 
 impl AvroSchema {
@@ -64,7 +64,7 @@ impl AvroSchema {
     }
 }
 
-/// The message with each key that no schema can have as the name that stands for it.
+/// The message with each key that isn't a valid name replaced by its name in the schema.
 fn renamed(schema: &Schema, id: TypeId, json: &Json) -> Json {
     match (schema.kind(id), json) {
         (Kind::Record(record), Json::Object(fields)) => fields
@@ -105,7 +105,7 @@ pub fn attempts(subject: &Subject<'_>) -> Vec<Attempt> {
     ]
 }
 
-/// The way to the field by the schema's names.
+/// The path to the field in the schema's names.
 fn names(subject: &Subject<'_>) -> Vec<String> {
     let FieldPath { names, .. } = &subject.path;
     if subject.avro.inferred { names.clone() } else { subject.path.schema_names() }
@@ -115,7 +115,7 @@ fn plan(schema: &Arc<Schema>) -> Result<Plan, String> {
     Plan::same(schema, LIMITS).map_err(|error| error.to_string())
 }
 
-/// Reads the field alone: the rest is passed over by a reader's schema that has nothing else.
+/// Reads only the field, with a reader's schema that has nothing else.
 fn field_of(subject: &Subject<'_>) -> Result<impl FnMut(&[u8]) -> Result<u64, String> + 'static, String> {
     let names = names(subject);
     let writer = &subject.avro.schema;
@@ -124,7 +124,7 @@ fn field_of(subject: &Subject<'_>) -> Result<impl FnMut(&[u8]) -> Result<u64, St
         .map(|schema| projection(&schema, &names))
         .and_then(|schema| Schema::parse(&schema.to_string()).ok())
         .and_then(|reader| Plan::new(writer, &Arc::new(reader), LIMITS).ok());
-    // A type that is named where it is left out and used where it stays has no projection.
+    // A type that is defined in a removed part and used in a kept one has no projection.
     let plan = match projected {
         Some(plan) => plan,
         None => plan(writer)?,
@@ -200,7 +200,7 @@ fn tree_row(subject: &Subject<'_>) -> Result<Box<dyn Candidate>, String> {
         let row = checked.row(&mut buffer, &first).map_err(|error| error.to_string())?;
         row.datum().encode(&mut second);
         if first != second {
-            return Err("another message came back".to_owned());
+            return Err("the message read back differs".to_owned());
         }
         let mut text = Vec::new();
         row.datum().write_json(&mut text);
@@ -209,7 +209,7 @@ fn tree_row(subject: &Subject<'_>) -> Result<Box<dyn Candidate>, String> {
     })
 }
 
-/// The tree without fields that are null: a schema has null where a message has nothing.
+/// The tree without null fields: a schema has null where a message has no field.
 fn without_nulls(json: &Json) -> Json {
     match json {
         Json::Object(fields) => fields

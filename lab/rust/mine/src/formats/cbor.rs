@@ -13,7 +13,7 @@ pub fn attempts(subject: &Subject<'_>) -> Vec<Attempt> {
         native: subject.trees(),
         encode: |tree: &Json, out: &mut Vec<u8>| ciborium::into_writer(tree, out).map_err(|error| error.to_string()),
         decode: |bytes: &[u8]| ciborium::from_reader::<Json, _>(bytes).map_err(|error| error.to_string()),
-        // It has no way to pass over what is not wanted.
+        // It can't skip values.
         field: move |bytes: &[u8]| {
             let tree: Json = ciborium::from_reader(bytes).map_err(|error| error.to_string())?;
             Ok(path.of(&tree).map_or(0, mark))

@@ -110,7 +110,7 @@ fn version(library: &str) -> String {
         .unwrap_or_default()
 }
 
-/// Whether two trees say the same: 1 and 1.0 are the same number.
+/// Whether two trees are equal: 1 and 1.0 are the same number.
 fn same_tree(one: &Json, other: &Json) -> Result<(), String> {
     same_at(one, other, &mut String::new())
 }

@@ -1,4 +1,4 @@
-//! Protobuf: prost-reflect's messages, by a schema that is given or inferred.
+//! Protobuf: prost-reflect's messages, with a given or inferred schema.
 
 use super::{Subject, attempt, same_tree};
 use crate::candidate::{Attempt, Candidate, Library};
@@ -65,7 +65,7 @@ impl ProtoSchema {
     }
 }
 
-/// A file of text that lies nowhere.
+/// A schema file that exists only in memory.
 struct TextResolver<'t>(&'t str);
 
 impl FileResolver for TextResolver<'_> {
@@ -99,7 +99,7 @@ fn choose(pool: &DescriptorPool, name: Option<&str>) -> Result<MessageDescriptor
             match (outer.next(), outer.next()) {
                 (Some(only), None) => Ok(only),
                 (None, _) => Err("it has no message".to_owned()),
-                _ => Err(format!("it has several messages, say which with --message: {}", names())),
+                _ => Err(format!("it has several messages; select one with --message: {}", names())),
             }
         }
     }
@@ -115,7 +115,7 @@ fn of_json(descriptor: &MessageDescriptor, json: &Json) -> Result<DynamicMessage
     })
 }
 
-/// The message with each key that no schema can have as the name that stands for it.
+/// The message with each key that isn't a valid name replaced by its name in the schema.
 fn renamed(descriptor: &MessageDescriptor, json: &Json) -> Json {
     let Json::Object(fields) = json else { return json.clone() };
     let field_value = |key: &String, value: &Json| {
@@ -152,7 +152,7 @@ fn row(subject: &Subject<'_>) -> Result<Box<dyn Candidate>, String> {
         decode: move |bytes: &[u8]| {
             DynamicMessage::decode(for_decode.clone(), bytes).map_err(|error| error.to_string())
         },
-        // It has no way to pass over what is not wanted.
+        // It can't skip values.
         field: move |bytes: &[u8]| {
             let message = DynamicMessage::decode(for_field.clone(), bytes).map_err(|error| error.to_string())?;
             Ok(mark_at(&Value::Message(message), &names))

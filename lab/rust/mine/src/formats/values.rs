@@ -1,4 +1,4 @@
-//! Our values: tables with the fields' names, also with addresses, ports and times as such, and lists without names.
+//! Our values: tables with the fields' names, also with types for addresses, ports and times, and lists without names.
 
 use super::{Subject, attempt};
 use crate::candidate::{Attempt, Candidate, Library};
@@ -87,7 +87,7 @@ fn kept(key: &str) -> Step<'static> {
     Step::Key(key.to_owned().leak())
 }
 
-/// Reads the field without looking at what lies behind it.
+/// Reads the field without reading what comes after it.
 fn field(steps: Vec<Step<'static>>) -> impl FnMut(&[u8]) -> Result<u64, String> + 'static {
     let mut decoder = Decoder::new(Limits::FORMAT);
     move |bytes| {

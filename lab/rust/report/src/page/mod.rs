@@ -63,7 +63,7 @@ pub fn html(report: &Report) -> String {
     )
 }
 
-/// JSON that the browser unpacks: charts are many and much alike, and take a tenth this way.
+/// Compressed JSON that the browser unpacks: charts are similar and shrink to a tenth.
 fn packed(data: &Value) -> String {
     let json = data.to_string();
     STANDARD.encode(miniz_oxide::deflate::compress_to_vec(json.as_bytes(), 8))
@@ -78,11 +78,11 @@ fn panels(chart: &Chart) -> String {
     html
 }
 
-/// What the script shows, filters and sorts: charts by their names, lists of names, and figures that point into them.
+/// The script's data: charts by name, lists of names, and figures that index into them.
 fn data(report: &Report, settings: &[Setting], charts: Map<String, Value>) -> Value {
     let place = |setting: &Setting| settings.iter().position(|other| other == setting);
     let round = |value: f64| (value * 100.0).round() / 100.0;
-    // What the table shows beside a time; a figure that is bytes itself has nothing beside it.
+    // What the table shows next to a time; a figure in bytes has nothing next to it.
     let sizes = |figure: &Figure| -> Option<Vec<Option<f64>>> {
         let Setting { case, size, operation, .. } = &figure.setting;
         let kinds = [Operation::Bytes, Operation::BytesZstd, Operation::BytesZstdBatch];
@@ -92,7 +92,7 @@ fn data(report: &Report, settings: &[Setting], charts: Map<String, Value>) -> Va
     let mut figures = Vec::with_capacity(report.figures.len());
     let mut setting_place = (None, None);
     for figure in &report.figures {
-        // Figures come setting by setting, so that the place is looked for once each.
+        // Figures are sorted by setting, so each position is searched once.
         if setting_place.0 != Some(&figure.setting) {
             setting_place = (Some(&figure.setting), place(&figure.setting));
         }

@@ -1,4 +1,4 @@
-// Shows what is chosen: takes its charts, hides what is filtered out, and packs the rows that stay.
+// Shows the selection: its charts, without the filtered rows, packed together.
 "use strict";
 (async () => {
   const packed = Uint8Array.from(atob(document.getElementById("data").textContent), (letter) => letter.charCodeAt(0));
@@ -11,7 +11,7 @@
   const classes = Object.fromEntries(data.formats.map(([key, , family]) => [key, family]));
   let sort = { column: 5, ascending: true };
 
-  // Settings that fit what is chosen, but for one part.
+  // Settings that match the selection, except in one part.
   const fitting = (chosen, except) =>
     data.settings.filter((setting) =>
       parts.every((part) => part === except || chosen[part] === "*" || String(setting[part]) === chosen[part]));
@@ -24,7 +24,7 @@
     return { chosen, languages: data.languages.length > 1 ? checked("language") : null, formats: checked("format") };
   };
 
-  // What was just chosen stays; where nothing was measured with the rest, the rest becomes what is nearest to it.
+  // Keeps the latest choice; if nothing was measured with the rest, selects the nearest rest.
   const settle = (changed) => {
     const { chosen } = choice();
     if (fitting(chosen).length === 0) {
@@ -57,7 +57,7 @@
     return place.children.length;
   };
 
-  // Rows move up where others were hidden, and the panel becomes as low as they need.
+  // Rows move up where others are hidden, and the panel shrinks.
   const pack = (svg, formats) => {
     for (const mark of svg.querySelectorAll("[data-format]")) {
       mark.style.display = formats.has(mark.dataset.format) ? "" : "none";
@@ -92,7 +92,7 @@
     svg.querySelector(".front")?.setAttribute("d", kept.map(([x, y], index) => `${index ? "L" : "M"}${x} ${y}`).join(""));
   };
 
-  // The names at the right go back to their lines where others have left: spaced downwards, and up again from the floor.
+  // Names at the right return to their lines where others are hidden: spaced downwards, then up from the floor.
   const name = (svg) => {
     const labels = [...svg.querySelectorAll(".label")].filter((label) => label.style.display !== "none");
     const [step, floor] = [Number(svg.dataset.step), Number(svg.dataset.floor)];
@@ -172,7 +172,7 @@
     if (rows.length === 0) {
       const line = document.createElement("tr");
       const cell = Object.assign(document.createElement("td"), { colSpan: columns.length });
-      cell.textContent = "No time is chosen. Bytes stand in the charts above, and here beside every time.";
+      cell.textContent = "No time is selected. Bytes are in the charts above, and here next to every time.";
       line.append(cell);
       body.replaceChildren(line);
       return;
@@ -226,7 +226,7 @@
     document.querySelector("#best tbody").replaceChildren(...lines);
   };
 
-  // What is shown, in words: for those who hear the page, and so that an empty choice is explained.
+  // What is shown, in words: for screen readers, and to explain an empty selection.
   const tell = ({ chosen, languages, formats }) => {
     const said = (part) => form.elements[part].selectedOptions[0]?.textContent ?? "";
     const settings = new Set(fitting(chosen));
@@ -234,13 +234,13 @@
       settings.has(data.settings[place]) && formats.has(format) && (languages?.has(language) ?? true)).length;
     const size = form.elements.size.options.length > 1 ? `, ${said("size")}` : "";
     const threads = chosen.threads === "1" ? "" : `, ${chosen.threads} threads`;
-    const one = chosen.messages === "one" ? ", one message again and again" : "";
+    const one = chosen.messages === "one" ? ", one message repeated" : "";
     document.getElementById("shown").textContent = formats.size === 0 || languages?.size === 0
       ? "Nothing is chosen: choose a format and a language."
       : `${said("case")}${size}, ${chosen.operation === "*" ? "all operations" : said("operation")}${one}${threads}: ${count} ${count === 1 ? "figure" : "figures"}.`;
   };
 
-  // The address says what is shown, so that it can be linked to: #case=zeek&operation=decode&formats=json,cbor
+  // The address holds the selection, so that it can be linked to: #case=zeek&operation=decode&formats=json,cbor
   const keep = ({ chosen, languages, formats }) => {
     const words = parts.map((part) => `${part}=${chosen[part]}`);
     if (languages && languages.size < data.languages.length) words.push(`languages=${[...languages].join(",")}`);
@@ -294,7 +294,7 @@
   const first = data.settings[0];
   for (const part of parts) form.elements[part].value = String(first[part]);
   if (data.languages.length === 1) form.elements.operation.value = "*";
-  // A link may say what it shows; see `keep`.
+  // A link may hold a selection; see `keep`.
   const follow = () => {
     const words = new URLSearchParams(location.hash.slice(1));
     for (const part of parts) {

@@ -1,4 +1,4 @@
-//! The page's parts that are no charts: filters, conformance, evolution, where figures come from, how to read them.
+//! The page's parts other than charts: filters, conformance, evolution, provenance, how to read the figures.
 
 use crate::figure::Operation;
 use crate::formats;
@@ -6,7 +6,7 @@ use crate::report::{Report, case_place, size_place};
 use crate::text::{self, escape};
 use std::collections::BTreeSet;
 
-/// The choices of what is shown.
+/// The filters.
 pub fn filters(report: &Report) -> String {
     let settings = report.settings();
     let distinct = |of: &dyn Fn(usize) -> Option<String>| -> Vec<String> {
@@ -78,7 +78,7 @@ pub fn filters(report: &Report) -> String {
 }
 
 fn select(name: &str, label: &str, options: &[(String, String)]) -> String {
-    // One choice is none; the script still reads it.
+    // A single option isn't a choice; the script still reads it.
     let hidden = if options.len() < 2 { " hidden" } else { "" };
     let options: String = options
         .iter()
@@ -92,7 +92,7 @@ pub fn provenance(report: &Report) -> String {
     report.provenance().iter().map(|line| format!("<p class=\"quiet\">Figures of {}.</p>", escape(line))).collect()
 }
 
-/// What stands below the figures.
+/// The sections below the figures.
 pub fn rest(report: &Report) -> String {
     [folds(report), conformance(report), evolution(report), versions(report), how_to_read(report)].concat()
 }
@@ -117,8 +117,8 @@ fn conformance(report: &Report) -> String {
         return String::new();
     }
     let mut html =
-        "<section><h2>Conformance</h2><p>What one wrote, another read to equal values, before anything was timed: \
-                    floats bit by bit, an absent field absent. Checks passed of checks made.</p>"
+        "<section><h2>Conformance</h2><p>What one language wrote, another read to equal values, before anything was timed: \
+                    floats bit by bit, absent fields absent. Passed checks.</p>"
             .to_owned();
     let pairs: BTreeSet<(&String, &String)> = matrix.keys().map(|(writer, reader, _)| (writer, reader)).collect();
     let mut formats: Vec<&String> =
@@ -164,7 +164,7 @@ fn conformance(report: &Report) -> String {
 
 fn evolution(report: &Report) -> String {
     let Some(evolution) = &report.evolution else { return String::new() };
-    let mut html = "<section><h2>When a schema changes</h2><p>What tests that make each change saw: what a new reader makes of old bytes / an old reader of new bytes.</p>\
+    let mut html = "<section><h2>When a schema changes</h2><p>Outcomes of tests that make each change: what a new reader gets from old bytes / an old reader from new bytes.</p>\
                     <div class=\"wide\"><table id=\"evolution\"><thead><tr><th scope=\"col\">format</th>"
         .to_owned();
     for change in &evolution.changes {
@@ -174,7 +174,7 @@ fn evolution(report: &Report) -> String {
     for (format, cells) in &evolution.rows {
         html.push_str(&format!("<tr><th scope=\"row\">{}</th>", escape(formats::name(format))));
         for cell in cells {
-            // What goes wrong without a word is what a reader looks for.
+            // Readers look for what goes wrong without an error.
             let marked = escape(cell).replace("wrong", "<b>wrong</b>").replace("lost", "<b>lost</b>");
             html.push_str(&format!("<td>{marked}</td>"));
         }
@@ -186,7 +186,7 @@ fn evolution(report: &Report) -> String {
         let meaning = meaning.as_str().unwrap_or_default();
         html.push_str(&format!("<dt>{}</dt><dd>{}</dd>", escape(word), escape(meaning)));
     }
-    html.push_str("</dl><details><summary>What is to be said of each format</summary><ul>");
+    html.push_str("</dl><details><summary>Notes on each format</summary><ul>");
     for (format, notes) in &evolution.notes {
         html.push_str(&format!("<li><b>{}</b>: {}</li>", escape(formats::name(format)), escape(&notes.join("; "))));
     }
@@ -215,18 +215,28 @@ fn versions(report: &Report) -> String {
 
 fn how_to_read(report: &Report) -> String {
     let mut points = vec![
-        "A bar is the median or mean that the language's harness gives for one message; its whisker is the interval of 95 % that the harness gives. Where two whiskers overlap, no difference is shown.",
-        "An interval knows the noise within one run. Another run, another machine or another version can differ by more: do not build on differences below 15 %.",
-        "Where the largest amount is more than 12 times the smallest, scales are logarithmic: then an equal distance is an equal factor, and bars are pale so that nobody reads their length. Otherwise they begin at zero.",
-        "Compare within a language first. Across languages, a figure says as much of the language's strings, lists and memory as of the format.",
-        "Decode ends with a message of its own memory. Formats with views are at their best at reading fields, where that is not needed.",
-        "A row with † leaves out a part of the work that the others do: its bar's tooltip and the table say which. The fastest are chosen without it.",
+        "A bar is the harness's median or mean for one message; its whisker is the harness's 95 % interval. If two \
+         whiskers overlap, the measurement shows no difference.",
+        "An interval covers only the noise within one run. Another run, machine or version can differ by more: ignore \
+         differences below 15 %.",
+        "If the largest amount is more than 12 times the smallest, scales are logarithmic: an equal distance is an equal \
+         factor, and bars are pale because their length means nothing. Otherwise they begin at zero.",
+        "Compare within a language first. Across languages, a figure depends on the language's strings, lists and memory \
+         as much as on the format.",
+        "Decode creates a message with its own memory. Formats with views are at their best at reading fields, which \
+         needs no such message.",
+        "A row with † does less work than the others, or other work: its bar's tooltip and the table say which. It is \
+         never called the fastest.",
     ];
     if report.languages().len() > 1 {
-        points.push("A row that was changed from its documentation's way says so in its name. Compare such rows with such rows.");
-        points.push("Of the Zeek event, the rows of our values hold addresses, ports and times as such, as the format does; all other rows hold texts and numbers. Python's “plain dict” starts from the same dict as the others.");
-        points.push("Allocated bytes are all that an operation asks for; in Python, where nobody counts that, the most it holds at once (“held”) of what Python's own allocators give.");
-        points.push("A row without a passed conformance check, or with a failed one, has no figure and is listed with its error.");
+        points.push(
+            "A row with a variant in its name differs from the documented use. Compare such rows with each other.",
+        );
+        points.push(
+            "Allocated bytes are all that an operation requests; in Python they are the maximum that it holds at once \
+             (“held”) of what Python's own allocators provide.",
+        );
+        points.push("A row without a passed conformance check, or with a failed one, is listed with its error, without figures.");
     }
     let points: String = points.iter().map(|point| format!("<li>{}</li>", escape(point))).collect();
     format!("<section><h2>How to read this</h2><ul>{points}</ul></section>")

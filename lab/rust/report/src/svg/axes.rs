@@ -1,4 +1,4 @@
-//! The frame of a panel with two scales: its title, ticks, grid and what is across; and where amounts lie in it.
+//! The frame of a panel with two scales: title, ticks, grid and axis label, and the positions of amounts.
 
 use super::{PANEL_WIDTH, Scale};
 use crate::text;
@@ -7,15 +7,15 @@ use crate::text;
 pub const TOP: f64 = 26.0;
 /// See [`TOP`].
 pub const BOTTOM: f64 = 300.0;
-/// Of the panel, with what stands under the field.
+/// Of the panel, including what is below the field.
 pub const HEIGHT: f64 = 334.0;
 
-/// Two scales and the space beside them.
+/// Two scales and the margins.
 #[derive(Debug, Clone, Copy)]
 pub struct Axes {
     /// For the labels of the scale that goes up, in pixels.
     pub left: f64,
-    /// For what stands behind the field, in pixels.
+    /// Right margin, in pixels.
     pub right: f64,
     /// Bytes.
     pub across: Scale,

@@ -10,7 +10,7 @@ const LEFT: f64 = 44.0;
 const RIGHT: f64 = 112.0;
 /// Of the piece of line before a name.
 const KEY: f64 = 16.0;
-/// Between two names at the right; the page's script spaces by it those that stay.
+/// Between two names at the right; the page's script uses it to space the visible ones.
 const NAME_STEP: f64 = 12.5;
 /// Of the lowest name.
 const FLOOR: f64 = BOTTOM - 2.0;
@@ -46,7 +46,7 @@ impl Lines<'_> {
         let axes = self.axes();
         let mut body = axes.frame(self.title, "less is better", self.is_time, "the message as JSON");
         let mut names: Vec<(f64, &str)> = Vec::new();
-        // The strong ones last, so that they lie on top.
+        // Strong lines last, so that they are on top.
         for strong in [false, true] {
             for (row, points) in rows.iter().filter(|(row, _)| best.contains_key(**row) == strong) {
                 body.push_str(&self.line(row, points, strong));
@@ -57,7 +57,7 @@ impl Lines<'_> {
         }
         names.sort_by(|one, other| one.0.total_cmp(&other.0));
         for (y, (from, format)) in spaced(&names).into_iter().zip(&names) {
-            // From the line's end to a piece of the line, which says by its dashes whose it is where the colour does not.
+            // From the line's end to a sample of the line, whose dashes identify it if the color doesn't.
             let (end, key) = (PANEL_WIDTH - RIGHT + 1.0, PANEL_WIDTH - RIGHT + 8.0);
             body.push_str(&format!(
                 "<g class=\"label f-{class}\" data-format=\"{format}\" data-end=\"{from:.1}\" data-at=\"{y:.1}\">\
@@ -113,7 +113,7 @@ impl Lines<'_> {
     }
 }
 
-/// Of each format the row that is best at its largest size; one that leaves work out only where the format has no other.
+/// For each format the row that is best at its largest size; a row with a caveat only if the format has no other.
 fn best_of_formats<'f>(rows: &BTreeMap<&'f Row, Points<'f>>) -> HashMap<&'f Row, f64> {
     let mut best: BTreeMap<&str, (&'f Row, (bool, f64, f64))> = BTreeMap::new();
     for (row, points) in rows {
@@ -143,7 +143,8 @@ fn described(rows: &BTreeMap<&Row, Points<'_>>, best: &HashMap<&Row, f64>, is_ti
     said.join("; ")
 }
 
-/// Where names go whose lines end at these heights, ascending: moved apart, and up again where they would leave the panel.
+/// The positions of names whose lines end at these heights, ascending: moved apart, and up where they would leave the
+/// panel.
 fn spaced(names: &[(f64, &str)]) -> Vec<f64> {
     let mut places: Vec<f64> = Vec::with_capacity(names.len());
     for (wanted, _) in names {

@@ -1,7 +1,7 @@
-//! Draws charts as plain SVG: the only place that does, for the page and the documentation alike.
+//! Draws charts as plain SVG, for the page and the documentation.
 //!
-//! Marks have classes and no colours; [`style`] gives a picture of its own its colours, light and dark, and the page has the
-//! same by its own style sheet.
+//! Marks have classes and no colors; [`style`] gives a stand-alone picture its colors, light and dark, and the page has
+//! the same in its style sheet.
 
 mod axes;
 mod bars;
@@ -21,14 +21,14 @@ use crate::text::escape;
 pub const PANEL_WIDTH: f64 = 340.0;
 const GAP: f64 = 24.0;
 
-/// Colours of what is not a mark.
+/// Colors of everything but marks.
 #[derive(Debug, Clone, Copy)]
 pub struct Theme {
-    /// Behind all.
+    /// The background.
     pub background: &'static str,
     /// Text.
     pub ink: &'static str,
-    /// Text that matters less.
+    /// Secondary text.
     pub quiet: &'static str,
     /// Lines of scales.
     pub rule: &'static str,
@@ -42,9 +42,9 @@ pub const DARK: Theme = Theme { background: "#14171a", ink: "#e8eaed", quiet: "#
 /// A drawing of a known size.
 #[derive(Debug, Clone)]
 pub struct Drawing {
-    /// What it is called.
+    /// Its title.
     pub title: String,
-    /// What it shows, in a sentence, for those who don't see it.
+    /// A sentence that describes it for screen readers.
     pub description: String,
     /// In pixels.
     pub width: f64,
@@ -57,7 +57,7 @@ pub struct Drawing {
 }
 
 impl Drawing {
-    /// As an element of a page, which brings the style.
+    /// As an element of a page that has the style.
     pub fn inline(&self) -> String {
         let Drawing { title, description, width, height, data, body } = self;
         format!(
@@ -67,7 +67,7 @@ impl Drawing {
         )
     }
 
-    /// As a picture of its own, in the reader's light or dark.
+    /// As a stand-alone picture, in the reader's light or dark theme.
     pub fn stand_alone(&self) -> String {
         let Drawing { title, description, width, height, body, .. } = self;
         format!(
@@ -81,7 +81,7 @@ impl Drawing {
     }
 
     /// Drawings side by side under one title.
-    pub fn beside(title: &str, drawings: &[&Drawing]) -> Drawing {
+    pub fn side_by_side(title: &str, drawings: &[&Drawing]) -> Drawing {
         const HEAD: f64 = 34.0;
         let mut body = format!("<text class=\"title\" x=\"{GAP}\" y=\"22\">{}</text>", escape(title));
         let mut left = GAP;
@@ -103,7 +103,7 @@ impl Drawing {
     }
 }
 
-/// The rules that every chart needs, whatever its colours are.
+/// The rules that every chart needs, whatever its colors are.
 pub const SHAPES: &str = "\
 text{font:11px system-ui,-apple-system,'Segoe UI','Noto Sans','DejaVu Sans',sans-serif}\
 .title{font-size:14px;font-weight:600}.head{font-size:13px;font-weight:600}.name{font-weight:600}\
@@ -114,7 +114,7 @@ text{font:11px system-ui,-apple-system,'Segoe UI','Noto Sans','DejaVu Sans',sans
 .halo{paint-order:stroke;stroke-width:3;stroke-linejoin:round}.faint{opacity:.3}.faint .line{stroke-width:1.2}\
 .front{fill:none;stroke-width:1.2;stroke-dasharray:4 3}.whisker{fill:none;stroke-width:1.3}";
 
-/// The style of a picture of its own. Colours are written out, since not every program that shows SVG knows variables.
+/// The style of a stand-alone picture. Colors are literal, because not every SVG viewer knows variables.
 fn style() -> String {
     let theme = |theme: Theme| {
         format!(
@@ -126,7 +126,7 @@ fn style() -> String {
     format!("{SHAPES}{}{colours}@media(prefers-color-scheme:dark){{{}}}", theme(LIGHT), theme(DARK))
 }
 
-/// The style sheet's part of a page: the same colours, as variables that the page's choice of light or dark sets.
+/// The page's part of the style: the same colors as variables, which the page's theme sets.
 pub fn page_style() -> String {
     let colours: String = COLOURS.iter().map(|(class, colour)| format!(".f-{class}{{color:{colour}}}")).collect();
     let theme = |theme: Theme| {

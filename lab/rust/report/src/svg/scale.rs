@@ -1,4 +1,4 @@
-//! A scale from amounts to pixels: from zero where that shows the differences, else by factors.
+//! A scale from amounts to pixels: from zero if that shows the differences, otherwise logarithmic.
 
 /// From amounts to a share of the axis.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -12,8 +12,8 @@ pub struct Scale {
 const RATIO_MAX: f64 = 12.0;
 
 impl Scale {
-    /// For bars: from zero if the largest is at most 12 times the smallest, else logarithmic, and then the lowest amount stays
-    /// off the axis' begin, so that its bar is seen.
+    /// For bars: from zero if the largest is at most 12 times the smallest, otherwise logarithmic, and then the lowest
+    /// amount is away from the axis' start, so that its bar is visible.
     pub fn fit(amounts: impl Iterator<Item = f64> + Clone) -> Scale {
         let (low, high) = ends(amounts.clone());
         if high <= low * RATIO_MAX {
@@ -26,7 +26,7 @@ impl Scale {
         scale
     }
 
-    /// Logarithmic; nothing without an amount above zero.
+    /// Logarithmic; None without an amount above zero.
     pub fn logarithmic(amounts: impl Iterator<Item = f64> + Clone) -> Option<Scale> {
         let (low, high) = ends(amounts);
         (low.is_finite() && low > 0.0).then(|| Scale { low: low / 1.15, high: high * 1.15, logarithmic: true })
@@ -37,7 +37,7 @@ impl Scale {
         self.logarithmic
     }
 
-    /// Where the amount lies: 0 at the axis' begin, 1 at its end.
+    /// The amount's position: 0 at the axis' start, 1 at its end.
     pub fn share(&self, amount: f64) -> f64 {
         let share = if self.logarithmic {
             (amount / self.low).ln() / (self.high / self.low).ln()
@@ -47,7 +47,7 @@ impl Scale {
         if share.is_finite() { share.clamp(0.0, 1.0) } else { 0.0 }
     }
 
-    /// Round amounts within it, about so many at most.
+    /// Round amounts within it, about `count_max` of them.
     pub fn ticks(&self, count_max: usize) -> Vec<f64> {
         let within = |tick: &f64| *tick >= self.low && *tick <= self.high;
         if !self.logarithmic {
@@ -69,12 +69,12 @@ impl Scale {
         let candidates =
             [decades(&[1.0, 2.0, 5.0], 1), decades(&[1.0, 3.0], 1), decades(&[1.0], 1), decades(&[1.0], 2)];
         let ticks = candidates.into_iter().find(|ticks| ticks.len() <= count_max).unwrap_or_default();
-        // Amounts that are close need closer ticks, or there is none to read them by.
+        // Amounts that are close need closer ticks.
         if ticks.len() < 2 { decades(&[1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 7.0], 1) } else { ticks }
     }
 }
 
-/// The least amount above zero, since no other has a place on a logarithmic scale; and the greatest.
+/// The least amount above zero, since a logarithmic scale has no place for others; and the greatest.
 fn ends(amounts: impl Iterator<Item = f64>) -> (f64, f64) {
     amounts
         .filter(|amount| *amount > 0.0)

@@ -1,4 +1,4 @@
-//! A panel of points: bytes across, time up; the rows that none beats in both are joined.
+//! A panel of points: bytes across, time up; the rows that no other row beats in both are joined.
 
 use super::axes::{Axes, BOTTOM, HEIGHT, TOP};
 use super::{Drawing, PANEL_WIDTH, Scale};
@@ -46,7 +46,7 @@ impl Scatter<'_> {
         };
         let all_dots = dots(self.points);
         let mut taken = dots(&best);
-        // Behind all marks, so that no mark lies on a name.
+        // Below all marks, so that no mark covers a name.
         let mut labels = String::new();
         for (figure, bytes) in self.points {
             let is_best = best.iter().any(|(other, _)| std::ptr::eq(*other, *figure));
@@ -111,7 +111,7 @@ pub fn front<'f>(points: &[(&'f Figure, f64)]) -> Vec<(&'f Figure, f64)> {
     sorted
 }
 
-/// Of each format the fastest row that does the whole work, or the fastest if none does: it is the one with a name.
+/// For each format the fastest row without a caveat, or the fastest if all have one: it is the named one.
 fn best_of_formats<'f>(points: &[(&'f Figure, f64)]) -> Vec<(&'f Figure, f64)> {
     let mut best: BTreeMap<&str, (&Figure, f64)> = BTreeMap::new();
     for (figure, bytes) in points {
@@ -149,7 +149,7 @@ impl Place {
     }
 }
 
-/// A line from a mark to a name that had to go so far that another mark may be nearer.
+/// A line from a mark to its name, if the name is so far away that another mark may be nearer.
 fn lead(x: f64, y: f64, place: &Place) -> String {
     let middle = (place.top + place.bottom) / 2.0;
     if (middle - y).abs() < 15.0 {

@@ -1,4 +1,4 @@
-/* The six cases, where their messages lie. */
+/* The six cases, and the paths of their messages. */
 package io.rawline.lab;
 
 import com.dslplatform.json.DslJson;
@@ -19,7 +19,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 
-/** A case of the laboratory: its class, and the way to its one field. */
+/** A case of the laboratory: its class, and the path to its one field. */
 public enum Case {
     PINGPONG(PingPong.class, "message"),
     DOUBLES(Doubles.class, "single_3"),
@@ -46,22 +46,23 @@ public enum Case {
     }
 
     /**
-     * The case's messages of that size, in the file's order. DSL-JSON reads them: its readers are made for the class at build time, so that no code
-     * that another row is measured with has seen other types before.
+     * The case's messages of that size, in the file's order. DSL-JSON reads them: its readers are generated for the
+     * class at build time, so no code that another row uses has seen other types before.
      */
     public List<Message> messages(Path lab, String size) throws IOException {
-        DslJson<Object> json = new DslJson<>(Settings.withRuntime().includeServiceLoader().doublePrecision(DoublePrecision.EXACT));
+        DslJson<Object> json =
+                new DslJson<>(Settings.withRuntime().includeServiceLoader().doublePrecision(DoublePrecision.EXACT));
         List<Message> messages = new ArrayList<>();
         Path file = lab.resolve("out/cases/" + title() + "." + size + ".jsonl");
         if (!Files.exists(file)) {
-            throw new IOException("there is no " + file + "; make it with python3 lab/cases/generate.py");
+            throw new IOException(file + " does not exist; create it with python3 lab/cases/generate.py");
         }
         for (String line : Files.readAllLines(file)) {
             byte[] bytes = line.getBytes(StandardCharsets.UTF_8);
             messages.add(json.deserialize(type, bytes, bytes.length));
         }
         if (messages.isEmpty()) {
-            throw new IOException(file + " has no messages; make it again with python3 lab/cases/generate.py");
+            throw new IOException(file + " has no messages; create it again with python3 lab/cases/generate.py");
         }
         return messages;
     }

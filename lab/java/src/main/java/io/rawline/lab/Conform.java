@@ -1,4 +1,4 @@
-/* What every row wrote is read, in each language, to the messages it was written from; before any timing. */
+/* Conformance: every language reads what every row wrote and compares it with the messages, before any timing. */
 package io.rawline.lab;
 
 import com.fasterxml.jackson.databind.json.JsonMapper;
@@ -30,9 +30,12 @@ final class Conform {
 
     private Conform() {}
 
-    /** Of each message its length, u32 little-endian, and its bytes, to lab/out/wire/java/LIBRARY[+VARIANT]/FORMAT.CASE.SIZE.bin. */
+    /**
+     * Of each message its length, u32 little-endian, and its bytes, to
+     * lab/out/wire/java/LIBRARY[+VARIANT]/FORMAT.CASE.SIZE.bin.
+     */
     static void write(Path lab) throws Exception {
-        // What an earlier run left must not stand for this one.
+        // Files of an earlier run must not count for this one.
         deleteAll(lab.resolve("out/wire/java"));
         for (RowKind kind : Rows.all()) {
             Path folder = Files.createDirectories(lab.resolve("out/wire/java").resolve(kind.folder()));
@@ -69,7 +72,7 @@ final class Conform {
         return out.toByteArray();
     }
 
-    /** Every row reads every file of its format, and lab/out/conformance.jsonl is told how that went. */
+    /** Every row reads every file of its format; the outcomes go to lab/out/conformance.jsonl. */
     static void read(Path lab) throws IOException {
         List<Path> files;
         try (Stream<Path> found = Files.walk(lab.resolve("out/wire"), 3)) {
@@ -96,7 +99,8 @@ final class Conform {
                 }
             }
         }
-        Files.writeString(lab.resolve("out/conformance.jsonl"), lines, StandardOpenOption.CREATE, StandardOpenOption.APPEND);
+        Files.writeString(lab.resolve("out/conformance.jsonl"), lines, StandardOpenOption.CREATE,
+                StandardOpenOption.APPEND);
         System.err.println(checked + " files read, " + failed + " not as they were written");
     }
 
@@ -105,12 +109,15 @@ final class Conform {
         return file.getParent().getFileName().toString();
     }
 
-    /** Cap'n Proto's packed bytes have the format's name and the variant's; only packed readers read them, and nothing else. */
+    /**
+     * Cap'n Proto's packed bytes have the format's name and the variant's; only packed readers read them, and nothing
+     * else.
+     */
     private static boolean isPacked(String libraryAndVariant) {
         return libraryAndVariant.contains("+packed");
     }
 
-    /** Cap'n Proto's unpacking never ends where bytes are missing, and no thread can be made to end: it is left behind. */
+    /** Cap'n Proto's unpacking never returns if bytes are missing, and a thread can't be stopped: it is abandoned. */
     private static String inTime(Callable<String> check) {
         FutureTask<String> task = new FutureTask<>(check);
         Thread thread = new Thread(task, "conform");
@@ -119,13 +126,13 @@ final class Conform {
         try {
             return task.get(SECONDS_MAX, TimeUnit.SECONDS);
         } catch (TimeoutException e) {
-            return "still not read after " + SECONDS_MAX + " s";
+            return "not read within " + SECONDS_MAX + " s";
         } catch (InterruptedException | ExecutionException e) {
             return e.toString();
         }
     }
 
-    /** What is wrong with the file, or "". A reader must not bring this down, whatever it throws at foreign bytes. */
+    /** What is wrong with the file, or "". Whatever a reader throws at foreign bytes is an error, not a crash. */
     private static String error(RowKind kind, Case kase, Path file, List<Message> expected) {
         try {
             Row<Object, Object> row = kind.open(kase);
@@ -167,10 +174,13 @@ final class Conform {
     private static String line(RowKind reader, Path file, String[] name, String error) throws IOException {
         String[] writer = writer(file).split("\\+", 2);
         ObjectNode line = JSON.createObjectNode();
-        line.putObject("writer").put("language", file.getParent().getParent().getFileName().toString()).put("library", writer[0])
+        line.putObject("writer").put("language", file.getParent().getParent().getFileName().toString()).put("library",
+                writer[0])
                 .put("variant", writer.length > 1 ? writer[1] : "");
-        line.putObject("reader").put("language", "java").put("library", reader.library()).put("variant", reader.variant());
-        line.put("format", name[0]).put("case", name[1]).put("size", name[2]).put("ok", error.isEmpty()).put("error", error);
+        line.putObject("reader").put("language", "java").put("library", reader.library()).put("variant",
+                reader.variant());
+        line.put("format", name[0]).put("case", name[1]).put("size", name[2]).put("ok", error.isEmpty()).put("error",
+                error);
         return JSON.writeValueAsString(line);
     }
 }

@@ -1,4 +1,4 @@
-/* The process that measures one row on one case: JMH without a fork of its own. */
+/* The process that measures one row on one case: JMH without forks. */
 package io.rawline.lab;
 
 import java.util.Arrays;
@@ -19,12 +19,12 @@ import org.openjdk.jmh.runner.options.WarmupMode;
 
 final class Fork {
     static final double CONFIDENCE = 0.95;
-    // Short ones: what disturbs the machine falls on one of them, and the more there are, the less it widens the interval.
+    // Short iterations: a disturbance affects one of them, and the more there are, the less it widens the interval.
     private static final int ITERATIONS = 8;
 
     private Fork() {}
 
-    /** Arguments: the row's id, the case, the task's words. Writes an outcome a line. */
+    /** Arguments: the row's id, the case, the task's words. Writes one outcome per line. */
     public static void main(String[] arguments) throws Exception {
         Operations.kind = Rows.of(arguments[0]);
         Operations.kase = Case.of(arguments[1]);
@@ -34,13 +34,18 @@ final class Fork {
             System.out.println(outcome(result, task.threads()).toLine());
         }
         if (results.size() < task.count()) {
-            System.err.println(arguments[0] + " " + arguments[1] + ": " + (task.count() - results.size()) + " operations failed; `conform` says why");
+            System.err.println(arguments[0] + " " + arguments[1] + ": " + (task.count() - results.size())
+                    + " operations failed; run `conform` for the reasons");
         }
     }
 
-    /** All are warmed up before any is measured, since the compiler is still busy with one while the next is running; and each once more. */
+    /**
+     * All are warmed up before any is measured, since the compiler is still busy with one while the next runs; then
+     * each again.
+     */
     private static Collection<RunResult> measure(Task task) throws RunnerException {
-        String operations = "^" + Operations.class.getName().replace(".", "\\.") + "\\.(" + String.join("|", task.operations()) + ")$";
+        String operations = "^" + Operations.class.getName().replace(".", "\\.") + "\\.("
+                + String.join("|", task.operations()) + ")$";
         Options options = new OptionsBuilder()
                 .include(operations)
                 .param("size", task.sizes().toArray(String[]::new))
@@ -64,13 +69,14 @@ final class Fork {
     private static Outcome outcome(RunResult result, int threads) {
         Result<?> primary = result.getPrimaryResult();
         double[] interval = primary.getStatistics().getConfidenceIntervalAt(CONFIDENCE);
-        // JMH gives the time that one thread waits for an operation; in it, all of them do one.
+        // JMH reports the time that one thread takes for an operation; in it, each thread does one.
         double share = 1.0 / threads;
         double ns = primary.getScore() * share;
-        return new Outcome(primary.getLabel(), result.getParams().getParam("size"), ns, interval[0] * share, interval[1] * share, allocated(result));
+        return new Outcome(primary.getLabel(), result.getParams().getParam("size"), ns, interval[0] * share,
+                interval[1] * share, allocated(result));
     }
 
-    /** JMH's own types have results without a parameter. */
+    /** JMH's API uses raw types. */
     @SuppressWarnings("rawtypes")
     private static double allocated(RunResult result) {
         for (Map.Entry<String, Result> entry : result.getSecondaryResults().entrySet()) {

@@ -1,4 +1,4 @@
-/* Where the laboratory lies. */
+/* The laboratory's folder. */
 package io.rawline.lab;
 
 import java.nio.file.Files;
@@ -7,7 +7,9 @@ import java.nio.file.Path;
 final class Lab {
     private Lab() {}
 
-    /** The folder lab of the repository: named by -Dlab, or the first above the working directory that has lab/cases. */
+    /**
+     * The folder lab of the repository: named by -Dlab, or the first above the working directory that has lab/cases.
+     */
     static Path folder() {
         String named = System.getProperty("lab");
         if (named != null) {
@@ -18,6 +20,6 @@ final class Lab {
                 return at.resolve("lab");
             }
         }
-        throw new IllegalStateException("no folder lab/cases in the working directory or above it; start in the repository, or say -Dlab=FOLDER");
+        throw new IllegalStateException("no folder lab/cases in the working directory or above it; start in the repository, or set -Dlab=FOLDER");
     }
 }

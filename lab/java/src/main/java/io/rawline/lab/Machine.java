@@ -12,16 +12,17 @@ final class Machine {
 
     private Machine() {}
 
-    /** As results have it; what the system does not tell is empty. */
+    /** As in results; what the system doesn't report is empty. */
     static ObjectNode described() {
         ObjectNode machine = JsonNodeFactory.instance.objectNode();
-        machine.put("cpu", value("/proc/cpuinfo", "model name", ":")).put("cores", Runtime.getRuntime().availableProcessors());
+        machine.put("cpu", value("/proc/cpuinfo", "model name", ":")).put("cores",
+                Runtime.getRuntime().availableProcessors());
         machine.put("os", value("/etc/os-release", "PRETTY_NAME", "="));
         String kib = value("/proc/meminfo", "MemTotal", ":").replaceAll("[^0-9]", "");
         return machine.put("memory_gb", kib.isEmpty() ? 0 : Math.round(Long.parseLong(kib) / KIB_A_GIB));
     }
 
-    /** What stands behind a key in one of the system's files of lines. */
+    /** The value of a key in one of the system's line-oriented files. */
     private static String value(String file, String key, String separator) {
         try {
             for (String line : Files.readAllLines(Path.of(file))) {
@@ -31,7 +32,7 @@ final class Machine {
                 }
             }
         } catch (IOException e) {
-            // Another system has no such file.
+            // Other systems don't have this file.
         }
         return "";
     }

@@ -13,8 +13,9 @@ import org.openjdk.jmh.annotations.State;
 import org.openjdk.jmh.annotations.TearDown;
 
 /**
- * A process measures one row on one case, so the row's interface has one implementation there and calls through it are inlined as if it did not
- * exist. What is returned goes into JMH's compiler blackhole: it costs nothing, and what it is given must be made.
+ * A process measures one row on one case, so the row's interface has one implementation there and calls through it are
+ * inlined as if it did not exist. Results go into JMH's compiler blackhole, which costs nothing and keeps them from
+ * being optimized away.
  */
 @State(Scope.Thread)
 public class Operations {
@@ -26,11 +27,12 @@ public class Operations {
     @Param("base")
     public String size;
 
-    /** "varied": the file's messages in turn; "one": the first again and again. */
+    /** "varied": the file's messages in turn; "one": the first one repeated. */
     @Param("varied")
     public String messages;
 
-    // JMH makes a new state to warm up and to measure; what is in it stays, since a library's first use is another matter than its use.
+    // JMH creates a new state to warm up and to measure. The row is kept, since a library's first use differs from
+    // later ones.
     private static final Queue<Opened> IDLE = new ConcurrentLinkedQueue<>();
 
     private Opened opened;

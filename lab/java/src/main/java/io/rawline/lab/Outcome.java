@@ -1,14 +1,14 @@
-/* One figure, as a line between the process that measured it and the one that writes it down. */
+/* One figure, as a line from the process that measured it to the one that records it. */
 package io.rawline.lab;
 
 import java.util.Arrays;
 import java.util.Locale;
 
 /**
- * @param ns nanoseconds an operation; of several threads, the time in which all of them together do one
+ * @param ns nanoseconds per operation; with several threads, the wall time divided by all operations
  * @param low the lower end of its interval
  * @param high the upper end
- * @param allocated bytes allocated an operation; NaN if nobody knows
+ * @param allocated bytes allocated per operation; NaN if unknown
  */
 record Outcome(String operation, String size, double ns, double low, double high, double allocated) {
     private static final String MARK = "outcome ";

@@ -15,18 +15,20 @@ final class Results {
 
     private Results() {}
 
-    /** @param side how many processes measured side by side */
-    static synchronized void append(Path lab, RowKind kind, Case kase, Task task, Outcome outcome, int side, boolean quick) throws IOException {
+    static void append(Path lab, RowKind kind, Case kase, Task task, Outcome outcome,
+            boolean quick) throws IOException {
         ObjectNode line = JSON.createObjectNode();
         line.put("run", environment("LAB_RUN")).put("commit", environment("LAB_COMMIT"));
         line.put("time", Instant.now().truncatedTo(ChronoUnit.SECONDS).toString());
         line.set("machine", Machine.described());
         line.put("language", "java").put("runtime", "OpenJDK " + System.getProperty("java.version"));
-        line.put("harness", "jmh " + Versions.of("jmh")).put("jobs", side);
-        line.put("format", kind.format()).put("library", kind.library()).put("version", kind.version()).put("variant", kind.variant());
+        line.put("harness", "jmh " + Versions.of("jmh")).put("jobs", 1);
+        line.put("format", kind.format()).put("library", kind.library()).put("version", kind.version()).put("variant",
+                kind.variant());
         line.put("case", kase.title()).put("size", outcome.size()).put("messages", task.messages());
         line.put("operation", outcome.operation()).put("threads", task.threads());
-        line.put("ns", rounded(outcome.ns())).put("ns_low", rounded(outcome.low())).put("ns_high", rounded(outcome.high()));
+        line.put("ns", rounded(outcome.ns())).put("ns_low", rounded(outcome.low())).put("ns_high",
+                rounded(outcome.high()));
         line.put("confidence", Fork.CONFIDENCE);
         if (Double.isNaN(outcome.allocated())) {
             line.putNull("alloc_bytes");

@@ -1,4 +1,4 @@
-/* What a row is called in results, and how it is opened for a case. */
+/* A row's name in results, and how to open it for a case. */
 package io.rawline.lab;
 
 import java.util.List;
@@ -6,16 +6,17 @@ import java.util.function.Function;
 
 /**
  * @param format the wire format
- * @param library the library, as its makers call it
+ * @param library the library, under its usual name
  * @param version exact
- * @param variant "" as documented; otherwise what was changed, in a word or two without spaces
- * @param operations those that are measured: where a variant differs in one only, the others would be measured twice
+ * @param variant "" as documented; otherwise what was changed, without spaces
+ * @param operations the measured ones: a variant may differ in some only
  */
 public record RowKind(
-        String format, String library, String version, String variant, List<String> operations, Function<Case, Row<?, ?>> opener) {
+        String format, String library, String version, String variant, List<String> operations, Function<Case, Row<?,
+                ?>> opener) {
     public static final List<String> OPERATIONS = List.of("encode", "decode", "field", "fields");
 
-    /** A row that differs in all it does. */
+    /** A row that measures every operation. */
     public RowKind(String format, String library, String version, String variant, Function<Case, Row<?, ?>> opener) {
         this(format, library, version, variant, OPERATIONS, opener);
     }
@@ -25,7 +26,7 @@ public record RowKind(
         return variant.isEmpty() ? library : library + "+" + variant;
     }
 
-    /** What filters are matched against, and what names the row on a command line. */
+    /** The row's name for filters and on the command line. */
     public String id() {
         return format + "/" + folder();
     }

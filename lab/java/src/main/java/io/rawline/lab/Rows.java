@@ -20,13 +20,16 @@ public final class Rows {
 
     /** In the order in which they are run and reported. */
     public static List<RowKind> all() {
-        return Stream.of(Json.rows(), MsgPack.rows(), Cbor.rows(), Avro.rows(), Protobuf.rows(), Sbe.rows(), FlatBuffers.rows(), Capnp.rows(), 
+        return Stream.of(Json.rows(), MsgPack.rows(), Cbor.rows(), Avro.rows(), Protobuf.rows(), Sbe.rows(),
+                FlatBuffers.rows(), Capnp.rows(), 
                 Values.rows(), Jdk.rows(), Xml.rows()).flatMap(List::stream).toList();
     }
 
     /** @throws IllegalArgumentException if there is no such row */
     public static RowKind of(String id) {
         return all().stream().filter(row -> row.id().equals(id)).findFirst()
-                .orElseThrow(() -> new IllegalArgumentException("no row " + id + "; there are " + all().stream().map(RowKind::id).toList()));
+                .orElseThrow(() ->
+                        new IllegalArgumentException("no row " + id + "; there are "
+                        + all().stream().map(RowKind::id).toList()));
     }
 }

@@ -1,4 +1,4 @@
-/* What one process measures of one row and case, as words that are its arguments. */
+/* What one process measures of one row and case, as its command-line arguments. */
 package io.rawline.lab;
 
 import java.util.List;
@@ -12,18 +12,21 @@ import java.util.List;
  */
 record Task(List<String> operations, List<String> sizes, String messages, int threads, int warm, int measured) {
     static Task of(List<String> words) {
-        return new Task(List.of(words.get(0).split(",")), List.of(words.get(1).split(",")), words.get(2), Integer.parseInt(words.get(3)),
+        return new Task(List.of(words.get(0).split(",")), List.of(words.get(1).split(",")), words.get(2),
+                Integer.parseInt(words.get(3)),
                 Integer.parseInt(words.get(4)), Integer.parseInt(words.get(5)));
     }
 
     List<String> words() {
-        return List.of(String.join(",", operations), String.join(",", sizes), messages, Integer.toString(threads), Integer.toString(warm),
+        return List.of(String.join(",", operations), String.join(",", sizes), messages, Integer.toString(threads),
+                Integer.toString(warm),
                 Integer.toString(measured));
     }
 
     /** Of these operations only. */
     Task only(List<String> measured) {
-        return new Task(operations.stream().filter(measured::contains).toList(), sizes, messages, threads, warm, this.measured);
+        return new Task(operations.stream().filter(measured::contains).toList(), sizes, messages, threads, warm,
+                this.measured);
     }
 
     int count() {

@@ -1,4 +1,4 @@
-/* A measurement gives a figure for each operation and size, with its interval and what was allocated. */
+/* A measurement has a figure for each operation and size, with its interval and allocated bytes. */
 package io.rawline.lab;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
@@ -22,16 +22,19 @@ class ForkTest {
         try {
             Task task = new Task(List.of("encode", "decode"), List.of("base", "1k"), "varied", 2, 20, 50);
             assertEquals(task, Task.of(task.words()));
-            Fork.main(Stream.concat(Stream.of("json/jackson-databind", "zeek"), task.words().stream()).toArray(String[]::new));
+            Fork.main(Stream.concat(Stream.of("json/jackson-databind", "zeek"),
+                    task.words().stream()).toArray(String[]::new));
         } finally {
             System.setOut(before);
         }
-        List<Outcome> outcomes = out.toString(StandardCharsets.UTF_8).lines().map(Outcome::ofLine).filter(Objects::nonNull).toList();
+        List<Outcome> outcomes =
+                out.toString(StandardCharsets.UTF_8).lines().map(Outcome::ofLine).filter(Objects::nonNull).toList();
         TreeSet<String> measured = new TreeSet<>();
         for (Outcome outcome : outcomes) {
             measured.add(outcome.operation() + " " + outcome.size());
-            assertTrue(outcome.ns() > 0 && outcome.low() <= outcome.ns() && outcome.ns() <= outcome.high(), outcome.toString());
-            // Jackson gives a new array, or new objects, each time.
+            assertTrue(outcome.ns() > 0 && outcome.low() <= outcome.ns() && outcome.ns() <= outcome.high(),
+                    outcome.toString());
+            // Jackson allocates a new array, or new objects, each time.
             assertTrue(outcome.allocated() > 100, outcome.toString());
             assertEquals(outcome, Outcome.ofLine(outcome.toLine()));
         }

@@ -22,7 +22,8 @@ class PublishedTest {
         Map<String, String> published = Map.of("avro", AVRO, "protobuf", PROTOBUF);
         for (RowKind kind : Rows.all()) {
             if (published.containsKey(kind.format())) {
-                assertEquals(published.get(kind.format()), HexFormat.of().formatHex(first(kind, Case.PINGPONG)), kind.id());
+                assertEquals(published.get(kind.format()), HexFormat.of().formatHex(first(kind, Case.PINGPONG)),
+                        kind.id());
             }
         }
     }

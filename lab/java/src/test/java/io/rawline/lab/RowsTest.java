@@ -1,4 +1,4 @@
-/* Every row on every case: what it writes it reads, and each way of reading sees the same. */
+/* Every row on every case reads what it writes, and all ways of reading agree. */
 package io.rawline.lab;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
@@ -19,7 +19,7 @@ class RowsTest {
     // Enough to meet every optional field present and absent; all of them would only take longer.
     private static final int MESSAGES_MAX = 100;
 
-    // Of a text with other characters, strings and bytes have different lengths, and so different checks.
+    // In text that isn't ASCII, strings and bytes have different lengths, and so different checks.
     private static final CharsetEncoder ASCII = StandardCharsets.US_ASCII.newEncoder();
 
     private final JsonMapper json = new JsonMapper();
@@ -38,12 +38,12 @@ class RowsTest {
             for (Message message : messages.subList(0, MESSAGES_MAX)) {
                 written.add(row.bytes(row.encode(row.prepare(message))).clone());
             }
-            // After all are written, so that a buffer used again would show.
+            // After all are written, so that a wrongly reused buffer shows.
             for (int i = 0; i < written.size(); i++) {
                 Message message = messages.get(i);
                 assertEquals("", Difference.of(message, row.restore(row.decode(written.get(i)))), size + " " + i);
                 if (ASCII.canEncode(json.writeValueAsString(message))) {
-                    // Of a row that keeps other types in its objects, such as addresses, the object knows the check.
+                    // A row with its own objects computes the check from them.
                     Message same = row.decode(written.get(i)) instanceof Message decoded ? decoded : message;
                     assertEquals(message.checkField(), row.field(written.get(i)), "field of " + size + " " + i);
                     assertEquals(same.checkFields(), row.fields(written.get(i)), "fields of " + size + " " + i);

@@ -18,10 +18,12 @@ final class AvroRecords {
     /** The record of a plain object, whose fields are named as the schema's. */
     static IndexedRecord record(Object message, Schema schema, boolean specific) {
         IndexedRecord record =
-                specific ? (IndexedRecord) SpecificData.newInstance(SpecificData.get().getClass(schema), schema) : new GenericData.Record(schema);
+                specific ? (IndexedRecord) SpecificData.newInstance(SpecificData.get().getClass(schema), schema)
+                        : new GenericData.Record(schema);
         for (Schema.Field field : schema.getFields()) {
             try {
-                record.put(field.pos(), value(message.getClass().getField(field.name()).get(message), field.schema(), specific));
+                record.put(field.pos(),
+                        value(message.getClass().getField(field.name()).get(message), field.schema(), specific));
             } catch (ReflectiveOperationException e) {
                 throw new IllegalStateException("no field " + field.name() + " in " + message.getClass(), e);
             }
@@ -39,7 +41,8 @@ final class AvroRecords {
             case STRING -> specific ? value : new Utf8((String) value);
             case MAP -> {
                 Map<Object, Object> map = new LinkedHashMap<>();
-                ((Map<?, ?>) value).forEach((k, v) -> map.put(specific ? k : new Utf8((String) k), value(v, schema.getValueType(), specific)));
+                ((Map<?, ?>) value).forEach((k, v) ->
+                        map.put(specific ? k : new Utf8((String) k), value(v, schema.getValueType(), specific)));
                 yield map;
             }
             case ARRAY -> {
@@ -66,7 +69,9 @@ final class AvroRecords {
             Object message = type.getConstructor().newInstance();
             for (Schema.Field schema : record.getSchema().getFields()) {
                 java.lang.reflect.Field field = type.getField(schema.name());
-                field.set(message, plain(record.get(schema.pos()), field.getType(), field.getGenericType().getTypeName().contains("Line")));
+                field.set(message,
+                        plain(record.get(schema.pos()), field.getType(),
+                        field.getGenericType().getTypeName().contains("Line")));
             }
             return message;
         } catch (ReflectiveOperationException e) {

@@ -2,11 +2,13 @@
 package io.rawline.lab.format;
 
 import io.rawline.lab.Case;
+import io.rawline.lab.PlainRow;
 import io.rawline.lab.Row;
 import io.rawline.lab.RowKind;
 import io.rawline.lab.Versions;
 import io.rawline.lab.capnp.Cases;
 import io.rawline.lab.message.Check;
+import io.rawline.lab.message.Message;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
@@ -28,11 +30,13 @@ import org.capnproto.Text;
 import org.capnproto.StructList;
 import org.capnproto.TextList;
 
-/** A builder a message, written to a channel over a buffer that is kept. */
+/** A new builder for each message, written to a channel over a reused buffer. */
 public final class Capnp {
     private Capnp() {}
 
-    /** A builder starts with 8 KiB of new zeros. Keeping that segment and clearing it was measured, and takes longer. */
+    /**
+     * A builder starts with 8 KiB of new zeros. Keeping that segment and clearing it was measured, and takes longer.
+     */
     public static List<RowKind> rows() {
         return List.of(
                 row("", kase -> new Messages<>(CapnpCases.of(kase), false)),
@@ -44,7 +48,7 @@ public final class Capnp {
     }
 
     /** A case's struct: B its builder, R its reader, M the plain object. */
-    abstract static class Struct<B, R, M> {
+    abstract static class Struct<B, R, M extends Message> {
         abstract FromPointerBuilder<B> builders();
 
         abstract FromPointerReader<R> readers();
@@ -132,7 +136,7 @@ public final class Capnp {
             return check;
         }
 
-        /** Of the text's bytes, where they lie. */
+        /** Of the text's bytes, in place. */
         static long check(Text.Reader text) {
             return text.size() == 0 ? 0 : Check.ofBytes(text.size(), text.buffer.get(text.offset + text.size() - 1));
         }
@@ -154,7 +158,7 @@ public final class Capnp {
         }
     }
 
-    private static final class Messages<B, R, M> implements Row<M, M> {
+    private static final class Messages<B, R, M extends Message> implements PlainRow<M> {
         // No message of the laboratory is longer.
         private static final int BYTES_MAX = 4 << 20;
 
@@ -169,17 +173,6 @@ public final class Capnp {
             this.builders = struct.builders();
             this.readers = struct.readers();
             this.packed = packed;
-        }
-
-        @SuppressWarnings("unchecked")
-        @Override
-        public M prepare(Object message) {
-            return (M) message;
-        }
-
-        @Override
-        public Object restore(M decoded) {
-            return decoded;
         }
 
         @Override
@@ -197,7 +190,7 @@ public final class Capnp {
 
         @Override
         public byte[] bytes(Object encoded) {
-            // The stream has a view of its own of the buffer.
+            // The stream has its own view of the buffer.
             return Arrays.copyOf(out.array(), ((ArrayOutputStream) encoded).buf.position());
         }
 

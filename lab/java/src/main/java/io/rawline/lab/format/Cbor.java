@@ -10,6 +10,7 @@ public final class Cbor {
     private Cbor() {}
 
     public static List<RowKind> rows() {
-        return List.of(new RowKind("cbor", "jackson-dataformat-cbor", Versions.of("jackson"), "", kase -> new Jackson(new CBORMapper(), kase)));
+        return List.of(new RowKind("cbor", "jackson-dataformat-cbor", Versions.of("jackson"), "",
+                kase -> new Jackson(new CBORMapper(), kase)));
     }
 }

@@ -1,4 +1,4 @@
-/* FlatBuffers: tables that flatc makes, written from the leaves up and read where they lie. */
+/* FlatBuffers: tables that flatc generates, written from the leaves up and read in place. */
 package io.rawline.lab.format;
 
 import com.google.flatbuffers.FlatBufferBuilder;
@@ -16,12 +16,13 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 
-/** The builder is kept and cleared, as its documentation advises. Java has no verifier: whoever reads must trust the writer. */
+/** The builder is reused, as its documentation advises. Java has no verifier: a reader must trust the writer. */
 public final class FlatBuffers {
     private FlatBuffers() {}
 
     public static List<RowKind> rows() {
-        return List.of(new RowKind("flatbuffers", "flatbuffers-java", Versions.of("flatbuffers"), "", FlatBuffersCases::of));
+        return List.of(new RowKind("flatbuffers", "flatbuffers-java", Versions.of("flatbuffers"), "",
+                FlatBuffersCases::of));
     }
 
     abstract static class Tables<M extends Message> implements PlainRow<M> {
@@ -77,7 +78,7 @@ public final class FlatBuffers {
             return list;
         }
 
-        /** A list's texts can only be had as strings. */
+        /** A list's elements are only available as strings. */
         static long check(StringVector vector) {
             long check = 0;
             for (int i = 0, length = vector == null ? 0 : vector.length(); i < length; i++) {

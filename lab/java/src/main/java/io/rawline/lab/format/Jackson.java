@@ -1,4 +1,4 @@
-/* What Jackson's formats share: one mapper, JSON or not. */
+/* What Jackson's formats share: one mapper. */
 package io.rawline.lab.format;
 
 import com.fasterxml.jackson.annotation.JsonInclude;
@@ -10,7 +10,10 @@ import io.rawline.lab.message.Check;
 import io.rawline.lab.message.Message;
 import java.io.IOException;
 
-/** Databind as documented: one mapper for all, writeValueAsBytes and readValue; one field by the streaming parser under it. */
+/**
+ * Databind as documented: one mapper for all, writeValueAsBytes and readValue; one field with the streaming parser
+ * below it.
+ */
 final class Jackson implements PlainRow<Message> {
     private final ObjectMapper mapper;
     private final Case kase;
@@ -37,7 +40,7 @@ final class Jackson implements PlainRow<Message> {
             for (String name : kase.fieldPath) {
                 find(parser, name);
             }
-            // To XML a number is a text.
+            // In XML a number is text.
             return kase == Case.DOUBLES ? Check.of(parser.getValueAsDouble()) : ofText(parser);
         }
     }

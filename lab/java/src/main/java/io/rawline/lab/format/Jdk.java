@@ -18,7 +18,10 @@ public final class Jdk {
         return List.of(new RowKind("jdk", "java.io", System.getProperty("java.version"), "", kase -> new Streams()));
     }
 
-    /** A stream a message: a stream remembers every object it has written, and would write a second message as a reference. */
+    /**
+     * A stream a message: a stream remembers every object it has written, and would write a second message as a
+     * reference.
+     */
     private static final class Streams implements PlainRow<Message> {
         @Override
         public Object encode(Message message) throws IOException {

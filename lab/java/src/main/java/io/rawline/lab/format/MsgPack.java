@@ -26,10 +26,13 @@ public final class MsgPack {
 
     public static List<RowKind> rows() {
         return List.of(
-                new RowKind("msgpack", "jackson-dataformat-msgpack", Versions.of("msgpack"), "", kase -> new Jackson(new MessagePackMapper(), kase)),
-                new RowKind("msgpack", "msgpack-core", Versions.of("msgpack"), "", kase -> new Core<>(MsgPackCases.of(kase), kase)),
-                new RowKind("msgpack", "msgpack-core", Versions.of("msgpack"), "reused", kase -> new ReusedCore<>(MsgPackCases.of(kase), kase)),
-                new RowKind("msgpack-array", "jackson-dataformat-msgpack", Versions.of("msgpack"), "",
+                new RowKind("msgpack", "jackson-dataformat-msgpack", Versions.of("msgpack-jackson"), "",
+                        kase -> new Jackson(new MessagePackMapper(), kase)),
+                new RowKind("msgpack", "msgpack-core", Versions.of("msgpack"), "",
+                        kase -> new Core<>(MsgPackCases.of(kase), kase)),
+                new RowKind("msgpack", "msgpack-core", Versions.of("msgpack"), "reused",
+                        kase -> new ReusedCore<>(MsgPackCases.of(kase), kase)),
+                new RowKind("msgpack-array", "jackson-dataformat-msgpack", Versions.of("msgpack-jackson"), "",
                         kase -> new JacksonArray(new MessagePackMapper(), kase)));
     }
 

@@ -1,4 +1,4 @@
-/* Protocol Buffers: the classes that protoc makes. */
+/* Protocol Buffers: the classes that protoc generates. */
 package io.rawline.lab.format;
 
 import com.google.protobuf.CodedInputStream;
@@ -17,13 +17,14 @@ public final class Protobuf {
     private Protobuf() {}
 
     /**
-     * Its messages cannot be changed, so an application builds one to send it: that is part of encoding. "prebuilt" leaves it out, and with it the
-     * counting of sizes, which a message remembers from its first time.
+     * Its messages are immutable, so an application builds one to send it: that is part of encoding. "prebuilt" leaves
+     * it out, and with it the computation of sizes, which a message caches.
      */
     public static List<RowKind> rows() {
         return List.of(
                 new RowKind("protobuf", "protobuf-java", Versions.of("protobuf"), "", Built::new),
-                new RowKind("protobuf", "protobuf-java", Versions.of("protobuf"), "prebuilt", List.of("encode"), Prebuilt::new));
+                new RowKind("protobuf", "protobuf-java", Versions.of("protobuf"), "prebuilt", List.of("encode"),
+                        Prebuilt::new));
     }
 
     private abstract static class Messages<E> implements Row<E, MessageLite> {
@@ -55,7 +56,7 @@ public final class Protobuf {
             return parser.parseFrom(bytes);
         }
 
-        /** With the wire reader under the generated code: fields before it are passed over. */
+        /** With the wire reader below the generated code: fields before it are skipped. */
         @Override
         public final long field(byte[] bytes) throws IOException {
             CodedInputStream in = CodedInputStream.newInstance(bytes);

@@ -1,4 +1,4 @@
-/* Simple Binary Encoding: flyweights that sbe-tool makes, read and written in the schema's order. */
+/* Simple Binary Encoding: flyweights that sbe-tool generates, read and written in the schema's order. */
 package io.rawline.lab.format;
 
 import io.rawline.lab.PlainRow;
@@ -15,8 +15,8 @@ import org.agrona.DirectBuffer;
 import org.agrona.concurrent.UnsafeBuffer;
 
 /**
- * The encoder, the decoder and the buffer are kept, as its documentation advises. Texts lie behind the groups, so reading one means passing over the
- * groups: the format has it so.
+ * The encoder, the decoder and the buffer are reused, as its documentation advises. Strings come after the groups, so
+ * reading one means skipping the groups: that is the format.
  */
 public final class Sbe {
     private Sbe() {}
@@ -37,7 +37,7 @@ public final class Sbe {
         final MessageHeaderDecoder headerDecoder = new MessageHeaderDecoder();
         private int bytes;
 
-        /** The encoder's limit stands behind the message. */
+        /** The encoder's limit is the end of the message. */
         final Object written(int limit) {
             bytes = limit;
             return out;

@@ -1,10 +1,11 @@
 /* Rawline's own values: tables with names, and lists by position. */
 package io.rawline.lab.format;
 
-import io.rawline.lab.Row;
+import io.rawline.lab.PlainRow;
 import io.rawline.lab.RowKind;
 import io.rawline.lab.Versions;
 import io.rawline.lab.message.Check;
+import io.rawline.lab.message.Message;
 import io.rawline.value.Field;
 import io.rawline.value.Fields;
 import io.rawline.value.Kind;
@@ -19,7 +20,10 @@ import java.util.List;
 import java.util.Map;
 import java.util.function.Supplier;
 
-/** Writer, reader and decoder are kept, as their documentation advises. In a table what is absent is left out; in a list it is none. */
+/**
+ * Writer, reader and decoder are reused, as documented. A table leaves absent fields out; a list has none in their
+ * place.
+ */
 public final class Values {
     private Values() {}
 
@@ -30,7 +34,7 @@ public final class Values {
     }
 
     /** A case in either form. */
-    abstract static class Form<M> implements Row<M, M> {
+    abstract static class Form<M extends Message> implements PlainRow<M> {
         final ValueWriter out = new ValueWriter();
         final ValueReader in = new ValueReader();
         private final ValueDecoder decoder = new ValueDecoder();
@@ -48,17 +52,6 @@ public final class Values {
 
         /** Of all fields, through the view. */
         abstract long check(ValueView view);
-
-        @SuppressWarnings("unchecked")
-        @Override
-        public M prepare(Object message) {
-            return (M) message;
-        }
-
-        @Override
-        public Object restore(M decoded) {
-            return decoded;
-        }
 
         @Override
         public final Object encode(M message) {
@@ -142,17 +135,17 @@ public final class Values {
             out.endSorted();
         }
 
-        /** A record's head: how many fields follow. */
+        /** A record's header: the number of fields. */
         final int count() {
             return table ? in.table() : in.list();
         }
 
-        /** The number of the field that is next. */
+        /** The number of the next field. */
         final int place(Fields fields, int i) {
             return table ? in.field(fields) : i;
         }
 
-        /** Writers that only know a number write it as a count where it is not negative, as JSON's numbers are. */
+        /** Writers without types write a number that isn't negative as a count, as from JSON. */
         final long whole() {
             return in.kind() == Kind.COUNT ? in.count() : in.integer();
         }
@@ -212,7 +205,7 @@ public final class Values {
             return view.isPresent() && !view.isNone();
         }
 
-        /** Of a text's bytes where they lie. */
+        /** Of a string's bytes in place. */
         static long checkText(ValueView text) {
             return isThere(text) ? Check.of(text.asBuffer()) : 0;
         }

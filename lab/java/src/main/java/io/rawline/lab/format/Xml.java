@@ -15,6 +15,7 @@ public final class Xml {
     public static List<RowKind> rows() {
         return List.of(
                 new RowKind("xml", "jackson-dataformat-xml", Versions.of("jackson"), "",
-                        kase -> new Jackson(new XmlMapper(new XmlFactory(new WstxInputFactory(), new WstxOutputFactory())), kase)));
+                        kase -> new Jackson(new XmlMapper(new XmlFactory(new WstxInputFactory(),
+                                new WstxOutputFactory())), kase)));
     }
 }

@@ -1,11 +1,11 @@
-/* Numbers that depend on what was read, cheap beside the reading. */
+/* Numbers that depend on what was read, cheap compared with reading. */
 package io.rawline.lab.message;
 
 import java.nio.ByteBuffer;
 import java.util.List;
 import java.util.Map;
 
-/** Checks of values, to be added up; what is absent counts 0. A text's is the same as its bytes' where it is ASCII. */
+/** Checks of values, to be added up; absent fields count 0. An ASCII string has the same check as its bytes. */
 public final class Check {
     private Check() {}
 
@@ -21,7 +21,7 @@ public final class Check {
         return value == null ? 0 : of(value.doubleValue());
     }
 
-    /** Length and last character: whoever made the string has touched the others. */
+    /** Length and last character: creating the string has read the others. */
     public static long of(CharSequence text) {
         if (text == null || text.isEmpty()) {
             return 0;
@@ -30,17 +30,17 @@ public final class Check {
         return 31L * length + text.charAt(length - 1);
     }
 
-    /** A text that is still bytes, from the buffer's position to its limit. */
+    /** A string as bytes, from the buffer's position to its limit. */
     public static long of(ByteBuffer text) {
         return text == null || !text.hasRemaining() ? 0 : ofBytes(text.remaining(), text.get(text.limit() - 1));
     }
 
-    /** A text that is still bytes, of which the last is given. */
+    /** A string as bytes, by length and last byte. */
     public static long ofBytes(int length, byte last) {
         return 31L * length + (last & 0xff);
     }
 
-    /** A list of texts or boxed numbers. */
+    /** A list of strings or boxed numbers. */
     public static long of(List<?> list) {
         long check = 0;
         for (Object element : list) {

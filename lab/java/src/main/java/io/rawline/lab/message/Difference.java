@@ -1,4 +1,4 @@
-/* Where two messages are not the same. */
+/* Where two messages differ. */
 package io.rawline.lab.message;
 
 import java.lang.reflect.Array;
@@ -7,38 +7,42 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 
-/** Compares field by field: floating-point numbers by their bits, maps in any order, an absent field equal to an absent one only. */
+/**
+ * Compares field by field: floating-point numbers by their bits, maps in any order, an absent field equal to an absent
+ * one only.
+ */
 public final class Difference {
     private Difference() {}
 
-    /** The first difference in words, or "" if there is none. */
+    /** The first difference in words, or "" if they are equal. */
     public static String of(Object expected, Object actual) {
         return of("", expected, actual);
     }
 
     private static String of(String at, Object expected, Object actual) {
         if (expected == null || actual == null) {
-            return expected == actual ? "" : told(at, expected, actual);
+            return expected == actual ? "" : different(at, expected, actual);
         } else if (expected instanceof Double a && actual instanceof Double b) {
-            return Double.doubleToRawLongBits(a) == Double.doubleToRawLongBits(b) ? "" : told(at, expected, actual);
+            return Double.doubleToRawLongBits(a) == Double.doubleToRawLongBits(b) ? ""
+                    : different(at, expected, actual);
         } else if (expected instanceof List<?> a && actual instanceof List<?> b) {
             return ofElements(at, a.toArray(), b.toArray());
         } else if (expected instanceof Map<?, ?> && actual instanceof Map<?, ?>) {
-            return expected.equals(actual) ? "" : told(at, expected, actual);
+            return expected.equals(actual) ? "" : different(at, expected, actual);
         } else if (expected.getClass() != actual.getClass()) {
-            return told(at, expected, actual);
+            return different(at, expected, actual);
         } else if (expected.getClass().isArray()) {
             return ofElements(at, expected, actual);
         } else if (expected.getClass().getPackage() == Difference.class.getPackage()) {
             return ofFields(at, expected, actual);
         }
-        return Objects.equals(expected, actual) ? "" : told(at, expected, actual);
+        return Objects.equals(expected, actual) ? "" : different(at, expected, actual);
     }
 
     private static String ofElements(String at, Object expected, Object actual) {
         int length = Array.getLength(expected);
         if (length != Array.getLength(actual)) {
-            return at + ": " + length + " elements expected, there are " + Array.getLength(actual);
+            return at + ": " + length + " elements expected, found " + Array.getLength(actual);
         }
         for (int i = 0; i < length; i++) {
             String difference = of(at + "[" + i + "]", Array.get(expected, i), Array.get(actual, i));
@@ -57,13 +61,13 @@ public final class Difference {
                     return difference;
                 }
             } catch (IllegalAccessException e) {
-                throw new IllegalStateException(field + " cannot be read", e);
+                throw new IllegalStateException(field + " can't be read", e);
             }
         }
         return "";
     }
 
-    private static String told(String at, Object expected, Object actual) {
+    private static String different(String at, Object expected, Object actual) {
         return at + ": expected " + expected + ", got " + actual;
     }
 }

@@ -1,4 +1,4 @@
-// A change of a schema, the message that is written before it and the one that is written after it.
+// A change of a schema, with the messages written before and after it.
 package io.rawline.lab.evolution;
 
 import java.util.LinkedHashMap;
@@ -13,7 +13,7 @@ import java.util.Map;
  * @param newMessage the fields that are written after it
  * @param oldName a renamed field's name before the change, else null
  * @param newName and after it
- * @param onlyNewBytes old bytes have nothing of their own to show
+ * @param onlyNewBytes the change shows only in new bytes
  */
 record Change(
         String name,
@@ -32,7 +32,8 @@ record Change(
             of("fields reordered", message("width", 30, "height", 40), message("width", 30, "height", 40)),
             of("optional made required", message(), message("note", 3)),
             of("enum symbol added", message("kind", "DESK"), message("kind", "CHAIR")),
-            new Change("i32 widened to i64, value beyond i32", message(), message("count", 5_000_000_000L), null, null, true));
+            new Change("i32 widened to i64, value beyond i32", message(), message("count", 5_000_000_000L), null, null,
+                    true));
 
     private static Change of(String name, Map<String, Object> oldMessage, Map<String, Object> newMessage) {
         return new Change(name, oldMessage, newMessage, null, null, false);

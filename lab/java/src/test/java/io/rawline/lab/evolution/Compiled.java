@@ -1,4 +1,4 @@
-// Java source compiled and loaded while a test runs, so that two versions of one class live side by side.
+// Java source compiled and loaded while a test runs, so that two versions of one class exist side by side.
 package io.rawline.lab.evolution;
 
 import java.io.IOException;
@@ -15,10 +15,12 @@ final class Compiled {
     private Compiled() {
     }
 
-    /** Compiles every source file below the folder, and gives a loader of its own for the classes. */
+    /** Compiles every source file below the folder, and returns a class loader for the classes. */
     static ClassLoader load(Path sources) throws IOException {
         Path classes = Files.createDirectories(sources.resolve("classes"));
-        List<String> arguments = new ArrayList<>(List.of("-nowarn", "-d", classes.toString(), "-cp", System.getProperty("java.class.path")));
+        List<String> arguments =
+                new ArrayList<>(List.of("-nowarn", "-d", classes.toString(), "-cp",
+                System.getProperty("java.class.path")));
         try (Stream<Path> files = Files.walk(sources)) {
             files.filter(file -> file.toString().endsWith(".java")).forEach(file -> arguments.add(file.toString()));
         }

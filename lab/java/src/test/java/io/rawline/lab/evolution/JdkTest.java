@@ -1,4 +1,5 @@
-// The JDK's serialization: the bytes describe the class's fields by name and type, and the class must know a number of its version.
+// The JDK's serialization: the bytes describe the class's fields by name and type, and the class must know a number of
+// its version.
 package io.rawline.lab.evolution;
 
 import static org.junit.jupiter.api.Assertions.assertThrows;
@@ -63,13 +64,13 @@ class JdkTest {
         @Override
         public Map<String, String> notes() {
             return Map.of(
-                    "field added, with a default, old bytes, new schema", "zero: the field's initial value is not given to it",
+                    "field added, with a default, old bytes, new schema", "zero: the field's initial value is not used",
                     "field added, without a default, old bytes, new schema", "reads as zero",
                     "field removed, new bytes, old schema", "reads as zero",
                     "field renamed", "unless the class reads the fields itself",
                     "i32 widened to i64", "incompatible types, even to a wider one",
                     "i64 changed to f64", "incompatible types",
-                    "optional made required, old bytes, new schema", "null comes back: nobody looks",
+                    "optional made required, old bytes, new schema", "null is read, unchecked",
                     "fields reordered", "by name");
         }
 
@@ -79,7 +80,9 @@ class JdkTest {
             Object object = loader.loadClass("Message").getConstructor().newInstance();
             for (Map.Entry<String, Object> field : message.entrySet()) {
                 Field into = object.getClass().getField(field.getKey());
-                into.set(object, into.getType().isEnum() ? Enum.valueOf((Class) into.getType(), (String) field.getValue()) : field.getValue());
+                into.set(object,
+                        into.getType().isEnum() ? Enum.valueOf((Class) into.getType(), (String) field.getValue())
+                        : field.getValue());
             }
             ByteArrayOutputStream bytes = new ByteArrayOutputStream();
             try (ObjectOutputStream out = new ObjectOutputStream(bytes)) {
@@ -107,10 +110,12 @@ class JdkTest {
             if (!loaders.containsKey(key)) {
                 Path sources = Files.createDirectories(folder.resolve("jdk" + loaders.size() + version.length()));
                 String fields = SCHEMAS.get(change.name())[byNew ? 1 : 0];
-                Files.writeString(sources.resolve("Kind.java"), "public enum Kind { LAMP, DESK" + (byNew ? ", CHAIR }" : " }"));
+                Files.writeString(sources.resolve("Kind.java"),
+                        "public enum Kind { LAMP, DESK" + (byNew ? ", CHAIR }" : " }"));
                 Files.writeString(
                         sources.resolve("Message.java"),
-                        "public class Message implements java.io.Serializable { " + version + " public long id; " + fields + " public String name; }");
+                        "public class Message implements java.io.Serializable { " + version + " public long id; "
+                                + fields + " public String name; }");
                 loaders.put(key, Compiled.load(sources));
             }
             return loaders.get(key);

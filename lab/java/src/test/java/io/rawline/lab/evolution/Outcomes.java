@@ -1,4 +1,5 @@
-// What came of reading bytes by another schema than they were written by; recorded, and held against what is expected.
+// Outcomes of reading bytes with another schema than they were written with, recorded and compared with the expected
+// ones.
 package io.rawline.lab.evolution;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
@@ -24,18 +25,18 @@ final class Outcomes {
     private Outcomes() {
     }
 
-    /** A format with a schema a side. */
+    /** A format with a schema on each side. */
     interface Format {
         String name();
 
         String library();
 
-        /** What there is to say of a change, by its name, or by its name and the direction. */
+        /** Notes on a change, by its name, or by its name and the direction. */
         Map<String, String> notes();
 
         byte[] write(Change change, boolean byNew, Map<String, Object> message) throws Exception;
 
-        /** The fields that the schema of that side has; what is absent is null. */
+        /** The fields that the schema of that side has; absent fields are null. */
         Map<String, Object> read(Change change, boolean byNew, byte[] bytes) throws Exception;
     }
 
@@ -49,13 +50,15 @@ final class Outcomes {
                 }
                 Map<String, Object> written = writtenByNew ? change.newMessage() : change.oldMessage();
                 byte[] bytes = format.write(change, writtenByNew, written);
-                assertEquals(written, present(format.read(change, writtenByNew, bytes)), format.name() + ": " + change.name());
+                assertEquals(written, present(format.read(change, writtenByNew, bytes)),
+                        format.name() + ": " + change.name());
                 String outcome;
                 String error = "";
                 try {
                     outcome = classify(change, writtenByNew, written, format.read(change, !writtenByNew, bytes));
                 } catch (Exception thrown) {
-                    Throwable cause = thrown instanceof ReflectiveOperationException && thrown.getCause() != null ? thrown.getCause() : thrown;
+                    Throwable cause = thrown instanceof ReflectiveOperationException && thrown.getCause() != null
+                            ? thrown.getCause() : thrown;
                     outcome = "error";
                     error = cause.toString();
                 }
@@ -67,12 +70,13 @@ final class Outcomes {
                 record(format, change.name(), direction, outcome, note, error);
                 String expected = expected(format.name(), change.name(), direction);
                 if (!outcome.equals(expected)) {
-                    unexpected.add(change.name() + ", " + direction + ": " + outcome + ", expected " + expected + " " + error);
+                    unexpected.add(change.name() + ", " + direction + ": " + outcome + ", expected " + expected + " "
+                            + error);
                 }
             }
         }
         if (System.getenv("EVOLUTION_ACCEPT") == null) {
-            assertTrue(unexpected.isEmpty(), "not as expected.json has it:\n" + String.join("\n", unexpected));
+            assertTrue(unexpected.isEmpty(), "different from expected.json:\n" + String.join("\n", unexpected));
         }
     }
 
@@ -82,8 +86,9 @@ final class Outcomes {
         return present;
     }
 
-    /** The worst of what happened to the fields that the reader asked for. */
-    private static String classify(Change change, boolean writtenByNew, Map<String, Object> written, Map<String, Object> read) {
+    /** The worst outcome of the fields that the reader has. */
+    private static String classify(Change change, boolean writtenByNew, Map<String, Object> written, Map<String,
+            Object> read) {
         int worst = 0;
         for (Map.Entry<String, Object> field : read.entrySet()) {
             String source = field.getKey();
@@ -109,7 +114,8 @@ final class Outcomes {
         return one.equals(other);
     }
 
-    private static void record(Format format, String change, String direction, String outcome, String note, String error)
+    private static void record(Format format, String change, String direction, String outcome, String note,
+            String error)
             throws IOException {
         Map<String, String> line = new LinkedHashMap<>();
         line.put("format", format.name());
@@ -120,7 +126,8 @@ final class Outcomes {
         line.put("note", note);
         line.put("error", error);
         Path path = Files.createDirectories(EVOLUTION.resolve("../out")).resolve("evolution.jsonl");
-        Files.writeString(path, JSON.writeValueAsString(line) + "\n", StandardOpenOption.CREATE, StandardOpenOption.APPEND);
+        Files.writeString(path, JSON.writeValueAsString(line) + "\n", StandardOpenOption.CREATE,
+                StandardOpenOption.APPEND);
     }
 
     private static String expected(String format, String change, String direction) throws IOException {

@@ -1,4 +1,4 @@
-// SBE: a field is its place in a block whose length and version stand in front of it; there is no way back from a layout.
+// SBE: a field is its position in a block, after the block's length and version; a layout can't be undone.
 package io.rawline.lab.evolution;
 
 import java.io.IOException;
@@ -20,7 +20,7 @@ import uk.co.real_logic.sbe.SbeTool;
 
 @SuppressWarnings({"unchecked", "rawtypes"})
 class SbeTest {
-    /** A field: its name, its type, and what else the schema says of it. */
+    /** A field: its name, its type, and its other attributes. */
     private record Field(String name, String type, String more) {
     }
 
@@ -31,15 +31,18 @@ class SbeTest {
     private static final Field KIND = new Field("kind", "Kind", "");
 
     private static final Map<String, List<List<Field>>> SCHEMAS = Map.of(
-            "field added, with a default", sides(List.of(), List.of(new Field("grade", "optionalInt", "sinceVersion=\"1\""))),
-            "field added, without a default", sides(List.of(), List.of(new Field("grade", "int32", "sinceVersion=\"1\""))),
+            "field added, with a default",
+                    sides(List.of(), List.of(new Field("grade", "optionalInt", "sinceVersion=\"1\""))),
+            "field added, without a default",
+                    sides(List.of(), List.of(new Field("grade", "int32", "sinceVersion=\"1\""))),
             "field removed", sides(List.of(COUNT), List.of(new Field("count", "int32", "deprecated=\"1\""))),
             "field renamed", sides(List.of(COUNT), List.of(new Field("quantity", "int32", ""))),
             "i32 widened to i64", sides(List.of(COUNT), List.of(WIDE)),
             "i32 widened to i64, value beyond i32", sides(List.of(COUNT), List.of(WIDE)),
             "i64 changed to f64", sides(List.of(WIDE), List.of(new Field("count", "double", ""))),
             "fields reordered", sides(List.of(WIDTH, HEIGHT), List.of(HEIGHT, WIDTH)),
-            "optional made required", sides(List.of(new Field("note", "optionalInt", "")), List.of(new Field("note", "int32", ""))),
+            "optional made required",
+                    sides(List.of(new Field("note", "optionalInt", "")), List.of(new Field("note", "int32", ""))),
             "enum symbol added", sides(List.of(KIND), List.of(KIND)));
 
     @TempDir
@@ -49,7 +52,7 @@ class SbeTest {
         return List.of(oldFields, newFields);
     }
 
-    /** SBE by the classes that its tool generates, which check no bounds of what they read but the buffer's. */
+    /** SBE with its tool's classes, which check no bounds but the buffer's. */
     private final class Sbe implements Outcomes.Format {
         private final Map<String, ClassLoader> loaders = new HashMap<>();
 
@@ -66,17 +69,21 @@ class SbeTest {
         @Override
         public Map<String, String> notes() {
             return Map.ofEntries(
-                    Map.entry("field added, with a default, old bytes, new schema", "at the block's end, by sinceVersion; there is no default but null"),
-                    Map.entry("field added, without a default, old bytes, new schema", "at the block's end, by sinceVersion; the null value comes back"),
-                    Map.entry("field removed", "marked deprecated and written as null: its place stays"),
+                    Map.entry("field added, with a default, old bytes, new schema",
+                            "at the block's end, with sinceVersion; the only default is null"),
+                    Map.entry("field added, without a default, old bytes, new schema",
+                            "at the block's end, with sinceVersion; the null value is read"),
+                    Map.entry("field removed", "marked deprecated and written as null: its position stays"),
                     Map.entry("field renamed", "names are not in the bytes"),
-                    Map.entry("i32 widened to i64", "what stands behind the number is read as its upper half"),
-                    Map.entry("i32 widened to i64, new bytes, old schema", "the low bytes lie first, and the block's length is in the bytes"),
+                    Map.entry("i32 widened to i64", "what follows the number is read as its upper half"),
+                    Map.entry("i32 widened to i64, new bytes, old schema",
+                            "the low bytes come first, and the block's length is in the bytes"),
                     Map.entry("i32 widened to i64, value beyond i32", "cut to its low 32 bits"),
                     Map.entry("i64 changed to f64", "the bits are read as the other type"),
-                    Map.entry("optional made required, old bytes, new schema", "the null value comes back as a number: nobody looks"),
-                    Map.entry("enum symbol added, new bytes, old schema", "unless generated to have a symbol for all others"),
-                    Map.entry("fields reordered", "a field's place is its order in the schema"));
+                    Map.entry("optional made required, old bytes, new schema",
+                            "the null value is read as a number, unchecked"),
+                    Map.entry("enum symbol added, new bytes, old schema", "unless generated with a catch-all symbol"),
+                    Map.entry("fields reordered", "a field's position is its order in the schema"));
         }
 
         @Override
@@ -85,7 +92,7 @@ class SbeTest {
             Object header = loader.loadClass("evolution.MessageHeaderEncoder").getConstructor().newInstance();
             Object encoder = loader.loadClass("evolution.MessageEncoder").getConstructor().newInstance();
             UnsafeBuffer buffer = new UnsafeBuffer(new byte[256]);
-            // Behind the message lies what is not zero, as in a buffer that is used again.
+            // After the message come nonzero bytes, as in a reused buffer.
             Arrays.fill(buffer.byteArray(), (byte) 0x55);
             encoder.getClass()
                     .getMethod("wrapAndApplyHeader", MutableDirectBuffer.class, int.class, header.getClass())
@@ -96,7 +103,8 @@ class SbeTest {
                 set(encoder, field.name(), value == null ? nullValue(encoder, field.name()) : value);
             }
             byte[] name = ((String) message.get("name")).getBytes(StandardCharsets.UTF_8);
-            encoder.getClass().getMethod("putName", byte[].class, int.class, int.class).invoke(encoder, name, 0, name.length);
+            encoder.getClass().getMethod("putName", byte[].class, int.class, int.class).invoke(encoder, name, 0,
+                    name.length);
             return buffer.byteArray();
         }
 
@@ -164,7 +172,8 @@ class SbeTest {
         StringBuilder lines = new StringBuilder();
         int id = 2;
         for (Field field : fields) {
-            lines.append("<field name=\"%s\" id=\"%d\" type=\"%s\" %s/>\n".formatted(field.name(), id++, field.type(), field.more()));
+            lines.append("<field name=\"%s\" id=\"%d\" type=\"%s\" %s/>\n".formatted(field.name(), id++, field.type(),
+                    field.more()));
         }
         return """
                 <?xml version="1.0" encoding="UTF-8"?>

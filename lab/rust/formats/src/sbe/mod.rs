@@ -1,17 +1,19 @@
-//! SBE by the code of its own tool: a block of numbers, then groups, then texts, which can only be read in that order.
+//! SBE with its own tool's code: a block of numbers, then groups, then strings, which can only be read in that order.
+
+mod cases;
 
 use anyhow::Result;
 
+use self::cases::Generated;
 use crate::cases::Sum;
 use crate::codec::{Codec, Row, Used, plain_messages};
-use crate::sbe_cases::Generated;
 
-/// Room for any message of the laboratory: the generated code writes into a slice and panics at its end. The pages are had
-/// when they are first written.
+/// Larger than any message of the laboratory: the generated code panics at the end of its slice. The system provides
+/// the pages when they are first written.
 const BUFFER_BYTES: usize = 8 << 20;
 
-/// Written into a buffer that is kept, behind the message header that names the template; read where it lies. The
-/// generated code trusts the bytes' lengths and panics where they lead outside.
+/// Written into a reused buffer, after the message header that names the template; read in place. The
+/// generated code trusts the lengths in the bytes and panics if they point outside.
 pub struct Sbe {
     buffer: Vec<u8>,
 }

@@ -14,7 +14,7 @@ pub trait Generated: Message {
     type Owned: Owned;
     /// Writes the message.
     fn put(&self, builder: <Self::Owned as Owned>::Builder<'_>) -> Result<()>;
-    /// Makes an owned message of a view.
+    /// Creates an owned message from a view.
     fn get(reader: <Self::Owned as Owned>::Reader<'_>) -> Result<Self>;
     /// Adds the one field.
     fn add_one(reader: <Self::Owned as Owned>::Reader<'_>, sum: &mut Sum) -> Result<()>;
@@ -22,7 +22,7 @@ pub trait Generated: Message {
     fn add(reader: <Self::Owned as Owned>::Reader<'_>, sum: &mut Sum) -> Result<()>;
 }
 
-/// How many elements a list has; no case has 2^29, which is all that a list can have.
+/// A list's length. No case reaches 2^29, the format's limit.
 fn count<T>(list: &[T]) -> u32 {
     u32::try_from(list.len()).unwrap_or(u32::MAX)
 }
@@ -403,7 +403,7 @@ impl Generated for Order {
         for number in [reader.get_id(), reader.get_placed_at(), customer.get_id(), reader.get_total_cents()] {
             sum.int(number);
         }
-        // A text that is not there reads as an empty one, which adds nothing.
+        // An absent string reads as an empty one, which adds nothing.
         for text in [reader.get_currency(), customer.get_name(), customer.get_email(), reader.get_note()] {
             add_text(text, sum)?;
         }

@@ -1,29 +1,31 @@
-//! Cap'n Proto by capnpc's code: bytes that are read in place, plain or packed.
+//! Cap'n Proto with capnpc's code: bytes that are read in place, plain or packed.
+
+mod cases;
 
 use anyhow::Result;
 use capnp::message::{Allocator, Builder, ReaderOptions, ScratchSpaceHeapAllocator};
 use capnp::traits::Owned;
 use capnp::{Word, serialize, serialize_packed};
 
-use crate::capn_cases::Generated;
+use self::cases::Generated;
 use crate::cases::Sum;
 use crate::codec::{Codec, Operation, Row, Used, plain_messages};
 
-/// What a scratch space begins with: a message of the published size many times over.
+/// Initial scratch space: many times a message of the published size.
 const SCRATCH_WORDS: usize = 4096;
 
-/// Written by a new builder each time, as the documentation has it; read where it lies. Texts are checked as they are read.
+/// Written by a new builder each time, as documented; read in place. Strings are checked when they are read.
 pub struct Capn {
     buffer: Vec<u8>,
 }
 
-/// Written in a scratch space that is kept.
+/// Written in a reused scratch space.
 pub struct CapnScratch {
     inner: Capn,
     allocator: ScratchSpaceHeapAllocator<'static>,
 }
 
-/// Packed: runs of zeros are short. It has to be unpacked before anything can be read.
+/// Packed: runs of zeros are short. The message is unpacked before anything is read.
 pub struct CapnPacked {
     buffer: Vec<u8>,
 }
@@ -76,7 +78,7 @@ impl<M: Generated> Codec<M> for Capn {
 impl<M: Generated> Codec<M> for CapnScratch {
     plain_messages!();
     fn new() -> Result<Self> {
-        // For as long as the program runs: the allocator borrows its space.
+        // Leaked on purpose: the allocator borrows its space as long as the program runs.
         let words: &'static mut [Word] = Vec::leak(Word::allocate_zeroed_vec(SCRATCH_WORDS));
         let allocator = ScratchSpaceHeapAllocator::new(Word::words_to_bytes_mut(words));
         Ok(CapnScratch { inner: Capn { buffer: Vec::new() }, allocator })
@@ -135,7 +137,7 @@ impl<M: Generated> Codec<M> for CapnPacked {
     }
 }
 
-/// The message in a builder.
+/// Writes the message to a builder.
 fn put<M: Generated, A: Allocator>(message: &M, mut builder: Builder<A>) -> Result<Builder<A>> {
     message.put(builder.init_root::<<M::Owned as Owned>::Builder<'_>>())?;
     Ok(builder)

@@ -2,22 +2,22 @@
 
 use std::collections::BTreeMap;
 
-use anyhow::{Result, ensure};
 use crate::generated::sbe::boolean_type::BooleanType;
 use crate::generated::sbe::message_header_codec::{self, MessageHeaderDecoder};
 use crate::generated::sbe::{
     Encoder, ReadBuf, WriteBuf, doubles_codec, measurement_codec, order_codec, ping_pong_codec, strings_codec,
     zeek_codec,
 };
+use anyhow::{Result, ensure};
 
 use crate::cases::plain::{Customer, Doubles, Line, Measurement, Order, PingPong, Shipping, Strings, Zeek};
 use crate::cases::{Message, Sum};
 
 /// A case's generated code.
 pub trait Generated: Message {
-    /// Writes header and message; gives their length.
+    /// Writes header and message; returns their length.
     fn put(&self, buffer: &mut [u8]) -> Result<usize>;
-    /// Makes an owned message.
+    /// Creates an owned message.
     fn get(bytes: &[u8]) -> Result<Self>;
     /// Adds the one field.
     fn add_one(bytes: &[u8], sum: &mut Sum) -> Result<()>;
@@ -27,7 +27,7 @@ pub trait Generated: Message {
 
 const HEADER_BYTES: usize = message_header_codec::ENCODED_LENGTH;
 
-/// An encoder of a message, its header written.
+/// An encoder of a message whose header is written.
 macro_rules! encoder {
     ($encoder:ty, $buffer:ident) => {{
         let encoder = <$encoder>::default().wrap(WriteBuf::new($buffer), HEADER_BYTES);
@@ -35,7 +35,7 @@ macro_rules! encoder {
     }};
 }
 
-/// A decoder of a message whose header says that it is one.
+/// A decoder of a message, after its header's template is checked.
 macro_rules! decoder {
     ($codec:ident, $decoder:ident, $bytes:ident) => {{
         let header = MessageHeaderDecoder::default().wrap(ReadBuf::new($bytes), 0);
@@ -45,7 +45,7 @@ macro_rules! decoder {
     }};
 }
 
-/// Writes a group, each element by `$put`, and gives back the encoder around it.
+/// Writes a group, each element with `$put`, and returns the parent encoder.
 macro_rules! put_group {
     ($encoder:ident . $group:ident ($of:ty), $all:expr, |$place:ident, $element:ident| $put:expr) => {{
         let mut $place = $encoder.$group(u16::try_from($all.len())?, <$of>::default());
@@ -57,7 +57,7 @@ macro_rules! put_group {
     }};
 }
 
-/// Reads a group, each element by `$get`, and gives back the decoder around it.
+/// Reads a group, each element with `$get`, and returns the parent decoder.
 macro_rules! each {
     ($decoder:ident . $group:ident, |$place:ident| $get:expr) => {{
         let mut $place = $decoder.$group();
@@ -68,7 +68,7 @@ macro_rules! each {
     }};
 }
 
-/// The next text; they must be taken in the order of the schema.
+/// The next string. Strings must be read in the order of the schema.
 macro_rules! text {
     ($decoder:ident, $take:ident, $slice:ident) => {{
         let place = $decoder.$take();
@@ -84,7 +84,7 @@ fn is(flag: BooleanType) -> bool {
     flag == BooleanType::T
 }
 
-/// An empty text is an absent one.
+/// An empty string means an absent one.
 fn optional(text: &str) -> Option<String> {
     (!text.is_empty()).then(|| text.to_owned())
 }

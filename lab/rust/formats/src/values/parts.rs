@@ -1,56 +1,62 @@
-//! How the cases' types become values and come out of them again, as a program of its own would have it: one trait for
-//! what a value can be, one macro for records.
+//! How the cases' messages become values and values become messages: one trait for what a value can be, one macro for
+//! records.
 
 use std::collections::BTreeMap;
 
 use anyhow::{Context, Result, bail};
-use rawline_value::{
-    Address, EnumName, Kind, ListBuilder, Name, Port, Put, Step, TableBuilder, TimestampNs, ValueReader,
-};
-use serde::Serialize;
-use serde::de::DeserializeOwned;
+use rawline_value::{ListBuilder, Put, Step, TableBuilder, ValueReader};
 
-use crate::cases::plain::{Customer, Doubles, Line, Measurement, Order, PingPong, Shipping, Strings};
+use crate::cases::plain::{Customer, Doubles, Line, Measurement, Order, PingPong, Shipping, Strings, Zeek};
 use crate::cases::{Message, Sum};
 
-/// What a value can be. `TABLE` says whether records are tables with names or vectors.
+/// A case's message, and the path to its one field.
+pub trait Record: Message + Part {
+    /// If records are tables.
+    const PATH_TABLE: &'static [Step<'static>];
+    /// If records are lists.
+    const PATH_LIST: &'static [Step<'static>];
+}
+
+macro_rules! paths {
+    ($($of:ident [$($key:literal),+] [$($index:literal),+];)*) => {
+        $(impl Record for $of {
+            const PATH_TABLE: &'static [Step<'static>] = &[$(Step::Key($key)),+];
+            const PATH_LIST: &'static [Step<'static>] = &[$(Step::Index($index)),+];
+        })*
+    };
+}
+
+paths! {
+    PingPong ["message"] [2];
+    Doubles ["single_3"] [2];
+    Strings ["string_3"] [2];
+    Zeek ["query"] [9];
+    Measurement ["metric"] [0];
+    Order ["customer", "name"] [3, 1];
+}
+
+/// What a value can be. `TABLE` says whether records are tables with names or lists.
 pub trait Part: Sized {
     /// Appends the value.
     fn put<const TABLE: bool>(&self, out: &mut Vec<u8>);
-    /// Takes an owned one off the bytes.
+    /// Reads the next value.
     fn take<const TABLE: bool>(reader: &mut ValueReader<'_>) -> Result<Self>;
-    /// Takes one off the bytes into a sum, without making one.
+    /// Adds the next value to a sum, without allocating.
     fn add<const TABLE: bool>(reader: &mut ValueReader<'_>, sum: &mut Sum) -> Result<()>;
-    /// Adds an owned one to a sum.
-    fn add_owned(&self, sum: &mut Sum);
 
     /// Whether it is left out of a table.
     fn is_absent(&self) -> bool {
         false
     }
 
-    /// What stands for a field that is not there.
+    /// What stands for a missing field.
     fn absent() -> Option<Self> {
         None
     }
 }
 
-/// A case with the type that a program would have for our values.
-pub trait Valued: Message {
-    /// That type.
-    type Typed: Part + Serialize + DeserializeOwned + Send + Sync + 'static;
-    /// The way to the one field where records are tables.
-    const WAY_TABLE: &'static [Step<'static>];
-    /// The way to the one field where records are vectors.
-    const WAY_LIST: &'static [Step<'static>];
-    /// The typed message.
-    fn typed(&self) -> Result<Self::Typed>;
-    /// The case's message.
-    fn untyped(typed: Self::Typed) -> Result<Self>;
-}
-
 /// A part as builders take it.
-pub(crate) struct As<'p, P, const TABLE: bool>(pub(crate) &'p P);
+struct As<'p, P, const TABLE: bool>(&'p P);
 
 impl<P: Part, const TABLE: bool> Put for As<'_, P, TABLE> {
     #[inline]
@@ -59,12 +65,12 @@ impl<P: Part, const TABLE: bool> Put for As<'_, P, TABLE> {
     }
 }
 
-macro_rules! parts {
-    ($($of:ty: $self:ident => $put:expr, $reader:ident => $take:expr, $sum:ident, $owned:expr;)*) => {
+macro_rules! scalars {
+    ($($of:ty: $reader:ident => $take:expr, $sum:ident;)*) => {
         $(impl Part for $of {
             #[inline]
-            fn put<const TABLE: bool>(&$self, out: &mut Vec<u8>) {
-                Put::put(&$put, out);
+            fn put<const TABLE: bool>(&self, out: &mut Vec<u8>) {
+                Put::put(self, out);
             }
 
             #[inline]
@@ -74,29 +80,20 @@ macro_rules! parts {
 
             #[inline]
             fn add<const TABLE: bool>(reader: &mut ValueReader<'_>, sum: &mut Sum) -> Result<()> {
-                Self::take::<TABLE>(reader)?.add_owned(sum);
+                sum.$sum(Self::take::<TABLE>(reader)?.into());
                 Ok(())
-            }
-
-            #[inline]
-            fn add_owned(&$self, sum: &mut Sum) {
-                sum.$sum($owned);
             }
         })*
     };
 }
 
-parts! {
-    i64: self => *self, reader => reader.integer()?, int, *self;
-    i32: self => *self, reader => reader.integer()?.try_into()?, int, (*self).into();
-    bool: self => *self, reader => reader.boolean()?, flag, *self;
-    f64: self => *self, reader => reader.real()?, real, *self;
-    Address: self => *self, reader => reader.address()?, bytes, self.octets();
-    Port: self => *self, reader => reader.port()?, int, self.number.into();
-    TimestampNs: self => *self, reader => TimestampNs(reader.timestamp()?), int, self.0;
+scalars! {
+    i64: reader => reader.integer()?, int;
+    i32: reader => reader.integer()?.try_into()?, int;
+    bool: reader => reader.boolean()?, flag;
+    f64: reader => reader.real()?, real;
 }
 
-/// Texts are looked at where they lie.
 impl Part for String {
     #[inline]
     fn put<const TABLE: bool>(&self, out: &mut Vec<u8>) {
@@ -113,41 +110,6 @@ impl Part for String {
         sum.text(reader.str()?);
         Ok(())
     }
-
-    #[inline]
-    fn add_owned(&self, sum: &mut Sum) {
-        sum.text(self);
-    }
-}
-
-/// An enum's name; a plain text stands for one too.
-impl Part for Name {
-    #[inline]
-    fn put<const TABLE: bool>(&self, out: &mut Vec<u8>) {
-        Put::put(&EnumName(&self.0), out);
-    }
-
-    #[inline]
-    fn take<const TABLE: bool>(reader: &mut ValueReader<'_>) -> Result<Name> {
-        Ok(Name(name(reader)?.to_owned()))
-    }
-
-    #[inline]
-    fn add<const TABLE: bool>(reader: &mut ValueReader<'_>, sum: &mut Sum) -> Result<()> {
-        sum.text(name(reader)?);
-        Ok(())
-    }
-
-    #[inline]
-    fn add_owned(&self, sum: &mut Sum) {
-        sum.text(&self.0);
-    }
-}
-
-#[inline]
-fn name<'a>(reader: &mut ValueReader<'a>) -> Result<&'a str> {
-    let name = if reader.kind()? == Kind::String { reader.string()? } else { reader.enum_name()? };
-    Ok(std::str::from_utf8(name)?)
 }
 
 impl<P: Part> Part for Vec<P> {
@@ -168,10 +130,6 @@ impl<P: Part> Part for Vec<P> {
     fn add<const TABLE: bool>(reader: &mut ValueReader<'_>, sum: &mut Sum) -> Result<()> {
         (0..reader.vector()?).try_for_each(|_| P::add::<TABLE>(reader, sum))
     }
-
-    fn add_owned(&self, sum: &mut Sum) {
-        self.iter().for_each(|part| part.add_owned(sum));
-    }
 }
 
 impl<P: Part> Part for Option<P> {
@@ -191,10 +149,6 @@ impl<P: Part> Part for Option<P> {
     #[inline]
     fn add<const TABLE: bool>(reader: &mut ValueReader<'_>, sum: &mut Sum) -> Result<()> {
         if reader.none() { Ok(()) } else { P::add::<TABLE>(reader, sum) }
-    }
-
-    fn add_owned(&self, sum: &mut Sum) {
-        self.iter().for_each(|part| part.add_owned(sum));
     }
 
     #[inline]
@@ -226,17 +180,9 @@ impl Part for BTreeMap<String, String> {
     fn add<const TABLE: bool>(reader: &mut ValueReader<'_>, sum: &mut Sum) -> Result<()> {
         (0..reader.table()?.left() * 2).try_for_each(|_| String::add::<TABLE>(reader, sum))
     }
-
-    fn add_owned(&self, sum: &mut Sum) {
-        for (key, value) in self {
-            sum.text(key);
-            sum.text(value);
-        }
-    }
 }
 
-/// A record's fields, which vectors and tables have in this order: readers take a table's pairs in any, and what is in
-/// front of a large list is found without going through it.
+/// A record's fields. Lists and tables have them in this order. Readers accept a table's pairs in any order.
 macro_rules! record {
     ($of:ident, [$($field:ident: $type:ty),* $(,)?]) => {
         const _: () = {
@@ -272,7 +218,7 @@ macro_rules! record {
                     })*);
                     Ok($of { $($field: match $field.or_else(<$type as Part>::absent) {
                         Some(part) => part,
-                        None => bail!(concat!("there is no ", stringify!($field))),
+                        None => bail!(concat!("field missing: ", stringify!($field))),
                     }),* })
                 }
 
@@ -283,16 +229,12 @@ macro_rules! record {
                     })*);
                     Ok(())
                 }
-
-                fn add_owned(&self, sum: &mut Sum) {
-                    $(self.$field.add_owned(sum);)*
-                }
             }
         };
     };
 }
 
-/// Runs a block for each field that comes next.
+/// Runs a block for each field, in the order of the bytes.
 macro_rules! each_field {
     ($table:ident, $reader:ident, [$($field:ident),*], $($block:block)*) => {
         if $table {
@@ -305,41 +247,13 @@ macro_rules! each_field {
             }
         } else {
             let elements = $reader.vector()?;
-            anyhow::ensure!(elements >= COUNT, "a vector of {elements} elements, where there are {COUNT} fields");
+            anyhow::ensure!(elements >= COUNT, "a list of {elements} elements, expected {COUNT}");
             $($block)*
             for _ in COUNT..elements {
                 $reader.skip()?;
             }
         }
     };
-}
-
-pub(crate) use {each_field, record};
-
-macro_rules! valued_as_is {
-    ($($of:ident [$($key:literal),+] [$($index:literal),+];)*) => {
-        $(impl Valued for $of {
-            type Typed = $of;
-            const WAY_TABLE: &'static [Step<'static>] = &[$(Step::Key($key)),+];
-            const WAY_LIST: &'static [Step<'static>] = &[$(Step::Index($index)),+];
-
-            fn typed(&self) -> Result<$of> {
-                Ok(self.clone())
-            }
-
-            fn untyped(typed: $of) -> Result<$of> {
-                Ok(typed)
-            }
-        })*
-    };
-}
-
-valued_as_is! {
-    PingPong ["message"] [2];
-    Doubles ["single_3"] [2];
-    Strings ["string_3"] [2];
-    Measurement ["metric"] [0];
-    Order ["customer", "name"] [3, 1];
 }
 
 record!(
@@ -370,11 +284,39 @@ record!(
     ]
 );
 record!(
+    Zeek,
+    [
+        ts: i64,
+        uid: String,
+        orig_h: String,
+        orig_p: i32,
+        resp_h: String,
+        resp_p: i32,
+        proto: String,
+        trans_id: i32,
+        rtt: Option<f64>,
+        query: String,
+        qclass: i32,
+        qclass_name: String,
+        qtype: i32,
+        qtype_name: String,
+        rcode: i32,
+        rcode_name: String,
+        aa: bool,
+        tc: bool,
+        rd: bool,
+        ra: bool,
+        z: i32,
+        answers: Vec<String>,
+        ttls: Vec<f64>,
+        rejected: bool,
+    ]
+);
+record!(
     Measurement,
     [metric: String, tags: BTreeMap<String, String>, logtime: i64, value: i64]
 );
-record!(Customer, [id: i64, name: String, email: Option<String>]
-);
+record!(Customer, [id: i64, name: String, email: Option<String>]);
 record!(
     Shipping,
     [street: String, city: String, postcode: String, country: String]

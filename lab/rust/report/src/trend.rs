@@ -1,0 +1,214 @@
+//! Draws how a benchmark's figures change from run to run, from the lines that `rawline bench --append FILE` writes.
+
+use crate::svg::{Drawing, Scale};
+use crate::text;
+use jiff::Timestamp;
+use serde::Deserialize;
+use serde_json::{Map, Value};
+use std::collections::BTreeMap;
+
+/// One run of one benchmark. Unknown fields are ignored, and every field may be missing.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default)]
+pub struct BenchLine {
+    /// When, in RFC 3339.
+    pub time: String,
+    /// The commit of the code, if it is known.
+    pub commit: Option<String>,
+    /// The program's version.
+    pub version: String,
+    /// Where it ran. Runs of two machines are two series.
+    pub machine: Value,
+    /// `write`, `read`, ...
+    pub benchmark: String,
+    /// What it ran with. Runs with different settings are different series.
+    pub settings: Value,
+    /// What it measured. Values that aren't numbers are ignored.
+    pub figures: Map<String, Value>,
+}
+
+/// A figure of one run.
+#[derive(Debug, Clone, PartialEq)]
+struct Point {
+    time: Timestamp,
+    run: String,
+    value: f64,
+}
+
+/// What must be equal for two runs to be points of one line: benchmark, figure, settings and machine.
+type Series = (String, String, String, String);
+
+const WIDTH: f64 = 720.0;
+const HEIGHT: f64 = 150.0;
+/// Left and right of the points.
+const MARGIN: f64 = 70.0;
+const TOP: f64 = 46.0;
+const BOTTOM: f64 = HEIGHT - 26.0;
+
+/// One panel for each benchmark, figure, settings and machine, with the runs in the order of their times. Returns
+/// nothing if no line has a time and a number.
+pub fn draw(lines: &[BenchLine]) -> Option<Drawing> {
+    let series = series_of(lines);
+    if series.is_empty() {
+        return None;
+    }
+    let mut body = String::new();
+    for (index, (name, points)) in series.iter().enumerate() {
+        let down = index as f64 * HEIGHT;
+        body.push_str(&format!("<g transform=\"translate(0,{down:.0})\">{}</g>\n", panel(name, points)));
+    }
+    let described: Vec<String> = series
+        .iter()
+        .filter_map(|((benchmark, figure, ..), points)| {
+            let (first, last) = (points.first()?, points.last()?);
+            Some(format!("{benchmark}, {figure}: {} to {}", amount(first.value), amount(last.value)))
+        })
+        .collect();
+    Some(Drawing {
+        title: "Benchmarks over time".to_owned(),
+        description: described.join("; "),
+        width: WIDTH,
+        height: HEIGHT * series.len() as f64,
+        data: String::new(),
+        body,
+    })
+}
+
+fn series_of(lines: &[BenchLine]) -> BTreeMap<Series, Vec<Point>> {
+    let mut series: BTreeMap<Series, Vec<Point>> = BTreeMap::new();
+    for line in lines {
+        let Ok(time) = line.time.parse::<Timestamp>() else { continue };
+        let commit = line.commit.as_deref().map(|commit| commit.chars().take(12).collect::<String>());
+        let run = commit.unwrap_or_else(|| line.version.clone());
+        for (figure, value) in &line.figures {
+            let Some(value) = value.as_f64() else { continue };
+            let key = (line.benchmark.clone(), figure.clone(), words(&line.settings), words(&line.machine));
+            series.entry(key).or_default().push(Point { time, run: run.clone(), value });
+        }
+    }
+    series.values_mut().for_each(|points| points.sort_by_key(|point| point.time));
+    series
+}
+
+/// Settings or a machine in one line; nothing if they are missing or empty.
+fn words(value: &Value) -> String {
+    match value {
+        Value::Null => String::new(),
+        Value::String(text) => text.clone(),
+        Value::Object(fields) => {
+            let said = |(key, value): (&String, &Value)| match value {
+                Value::String(text) => format!("{key} {text}"),
+                other => format!("{key} {other}"),
+            };
+            fields.iter().map(said).collect::<Vec<_>>().join(", ")
+        }
+        other => other.to_string(),
+    }
+}
+
+fn panel((benchmark, figure, settings, machine): &Series, points: &[Point]) -> String {
+    let up = Scale::fit(points.iter().map(|point| point.value));
+    // Runs stand at equal distances: a day without runs isn't news, a step between two runs is.
+    let x = |index: usize| match points.len() {
+        0 | 1 => WIDTH / 2.0,
+        count => MARGIN + (WIDTH - 2.0 * MARGIN) * index as f64 / (count - 1) as f64,
+    };
+    let y = |value: f64| BOTTOM - (BOTTOM - TOP) * up.share(value);
+    let under: Vec<&str> =
+        [settings, machine].into_iter().map(String::as_str).filter(|text| !text.is_empty()).collect();
+    let mut body = format!(
+        "<text class=\"head\" x=\"{MARGIN}\" y=\"18\">{}</text><text class=\"quiet\" x=\"{MARGIN}\" y=\"33\">{}</text>",
+        text::escape(&format!("{benchmark}: {figure}")),
+        text::escape(&text::short(&under.join(" · "), 110)),
+    );
+    for tick in up.ticks(4) {
+        let (at, right) = (y(tick), WIDTH - MARGIN);
+        body.push_str(&format!(
+            "<path class=\"rule\" d=\"M{MARGIN} {at:.1}H{right}\"/><text class=\"quiet end\" x=\"{:.0}\" y=\"{:.1}\">{}</text>",
+            MARGIN - 6.0,
+            at + 4.0,
+            amount(tick),
+        ));
+    }
+    let path: Vec<String> =
+        points.iter().enumerate().map(|(index, point)| format!("{:.1} {:.1}", x(index), y(point.value))).collect();
+    body.push_str(&format!("<g class=\"f-values\"><path class=\"line\" d=\"M{}\"/>", path.join("L")));
+    for (index, point) in points.iter().enumerate() {
+        let said = format!("{} at {}, {}", amount(point.value), point.run, point.time);
+        body.push_str(&format!(
+            "<circle class=\"dot\" cx=\"{:.1}\" cy=\"{:.1}\" r=\"3\"><title>{}</title></circle>",
+            x(index),
+            y(point.value),
+            text::escape(&said),
+        ));
+    }
+    body.push_str("</g>");
+    if let (Some(first), Some(last)) = (points.first(), points.last()) {
+        let foot = |point: &Point| text::escape(&format!("{} {}", point.time.strftime("%Y-%m-%d"), point.run));
+        body.push_str(&format!(
+            "<text class=\"quiet\" x=\"{MARGIN}\" y=\"{:.0}\">{}</text>",
+            BOTTOM + 16.0,
+            foot(first)
+        ));
+        if points.len() > 1 {
+            let (right, low) = (WIDTH - MARGIN, BOTTOM + 16.0);
+            body.push_str(&format!("<text class=\"quiet end\" x=\"{right}\" y=\"{low:.0}\">{}</text>", foot(last)));
+        }
+    }
+    body
+}
+
+/// A number with a prefix, in three digits.
+fn amount(value: f64) -> String {
+    let (scaled, unit) = match value.abs() {
+        large if large >= 1e9 => (value / 1e9, " G"),
+        large if large >= 1e6 => (value / 1e6, " M"),
+        large if large >= 1e4 => (value / 1e3, " k"),
+        _ => (value, ""),
+    };
+    let digits = match scaled.abs() {
+        large if large >= 100.0 || scaled.fract() == 0.0 => 0,
+        large if large >= 10.0 => 1,
+        _ => 2,
+    };
+    format!("{scaled:.digits$}{unit}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn line(time: &str, commit: Value, settings: Value, figures: Value) -> BenchLine {
+        let line = json!({
+            "time": time, "commit": commit, "version": "0.1.0", "machine": {"cores": 2}, "benchmark": "write",
+            "settings": settings, "figures": figures, "more": [1, 2],
+        });
+        serde_json::from_value(line).unwrap()
+    }
+
+    #[test]
+    fn runs_are_ordered_by_time_and_one_series_has_one_setting() {
+        let lines = [
+            line("2026-02-01T00:00:00Z", json!("b"), json!({"workers": 16}), json!({"records_per_s": 2_000_000})),
+            line("2026-01-01T00:00:00+01:00", json!("a"), json!({"workers": 16}), json!({"records_per_s": 1.0e6})),
+            line("2026-01-02T00:00:00Z", json!(null), json!({"workers": 1}), json!({"records_per_s": 5, "unit": "x"})),
+            BenchLine { time: "yesterday".to_owned(), ..BenchLine::default() },
+        ];
+        let series = series_of(&lines);
+        let points: Vec<Vec<(&str, f64)>> = series
+            .values()
+            .map(|points| points.iter().map(|point| (point.run.as_str(), point.value)).collect())
+            .collect();
+        assert_eq!(points, [vec![("0.1.0", 5.0)], vec![("a", 1.0e6), ("b", 2.0e6)]]);
+        let drawing = draw(&lines).unwrap();
+        assert_eq!(drawing.height, 2.0 * HEIGHT);
+        assert!(drawing.description.ends_with("write, records_per_s: 1 M to 2 M"), "{}", drawing.description);
+        assert!(drawing.body.contains("2 M at b, 2026-02-01T00:00:00Z"), "{}", drawing.body);
+    }
+
+    #[test]
+    fn a_line_without_figures_draws_nothing() {
+        assert!(draw(&[BenchLine { time: "2026-01-01T00:00:00Z".to_owned(), ..BenchLine::default() }]).is_none());
+    }
+}
