@@ -2,8 +2,6 @@
 
 use std::io::Read;
 
-use crate::container::ContainerError;
-
 /// A container file's compression.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Codec {
@@ -37,21 +35,23 @@ impl Codec {
             .find(|codec| codec.name().as_bytes() == name)
     }
 
-    pub(crate) fn compress(self, bytes: &[u8]) -> Result<Vec<u8>, ContainerError> {
-        Ok(match self {
+    /// The compressed bytes; nothing if there are more than the codec takes.
+    pub(crate) fn compress(self, bytes: &[u8]) -> Option<Vec<u8>> {
+        Some(match self {
             Self::Null => bytes.to_vec(),
             // Level 6 is zlib's own choice between time and size.
             Self::Deflate => miniz_oxide::deflate::compress_to_vec(bytes, 6),
             Self::Snappy => {
-                let mut out = snap::raw::Encoder::new().compress_vec(bytes).map_err(|_| ContainerError::TooLong)?;
+                let mut out = snap::raw::Encoder::new().compress_vec(bytes).ok()?;
                 out.extend_from_slice(&crc32(bytes).to_be_bytes());
                 out
             }
-            Self::Zstandard => zstd::bulk::compress(bytes, 0).map_err(|_| ContainerError::TooLong)?,
+            Self::Zstandard => zstd::bulk::compress(bytes, 0).ok()?,
         })
     }
 
-    /// The uncompressed bytes in `out`, which must not become longer than `bytes_max`. Nothing, if they are not what they claim.
+    /// The uncompressed bytes in `out`, which must not become longer than `bytes_max`. Nothing, if they are not what
+    /// they claim.
     pub(crate) fn decompress(self, bytes: &[u8], bytes_max: usize, out: &mut Vec<u8>) -> Option<()> {
         out.clear();
         match self {

@@ -171,26 +171,34 @@ impl<'f> ContainerReader<'f> {
         buffer: &mut RowBuffer,
         mut take: impl FnMut(&Row<'_, '_>),
     ) -> Result<(), ContainerError> {
-        let plan = Arc::clone(&self.plan);
-        let mut block = 0;
-        while let Some((count, bytes)) = self.next_block()? {
-            let mut cursor = Cursor::new(bytes);
-            let refuse = |value, error| ContainerError::Value { block, value, error };
-            for value in 0..count {
-                // Values may take no bytes: then their number must stay within reason by itself.
-                let spare = value.saturating_sub(cursor.position() as u64);
-                if spare >= u64::from(plan.limits().elements_max) {
-                    let fault = cursor.fault(FaultKind::Elements);
-                    return Err(refuse(value, DecodeError { path: String::new(), fault }));
-                }
-                let row = plan.row_from(buffer, &mut cursor).map_err(|error| refuse(value, error))?;
-                take(&row);
-            }
-            let end = cursor.finish();
-            end.map_err(|fault| refuse(count, DecodeError { path: String::new(), fault }))?;
-            block += 1;
-        }
+        while self.for_each_of_block(buffer, &mut take)? {}
         Ok(())
+    }
+
+    /// Reads the values of the next block, one by one; false at the file's end.
+    pub fn for_each_of_block(
+        &mut self,
+        buffer: &mut RowBuffer,
+        mut take: impl FnMut(&Row<'_, '_>),
+    ) -> Result<bool, ContainerError> {
+        let plan = Arc::clone(&self.plan);
+        let block = self.block;
+        let Some((count, bytes)) = self.next_block()? else { return Ok(false) };
+        let mut cursor = Cursor::new(bytes);
+        let refuse = |value, error| ContainerError::Value { block, value, error };
+        for value in 0..count {
+            // Values may take no bytes: then their number must stay within reason by itself.
+            let spare = value.saturating_sub(cursor.position() as u64);
+            if spare >= u64::from(plan.limits().elements_max) {
+                let fault = cursor.fault(FaultKind::Elements);
+                return Err(refuse(value, DecodeError { path: String::new(), fault }));
+            }
+            let row = plan.row_from(buffer, &mut cursor).map_err(|error| refuse(value, error))?;
+            take(&row);
+        }
+        let end = cursor.finish();
+        end.map_err(|fault| refuse(count, DecodeError { path: String::new(), fault }))?;
+        Ok(true)
     }
 }
 
@@ -229,7 +237,7 @@ impl ContainerWriter {
         if self.count == 0 {
             return Ok(());
         }
-        let bytes = self.codec.compress(&self.values)?;
+        let bytes = self.codec.compress(&self.values).ok_or(ContainerError::TooLong)?;
         write::length(out, self.count);
         write::bytes(out, &bytes);
         out.extend_from_slice(&self.sync);

@@ -4,7 +4,7 @@
 
 use crate::error::{Fault, FaultKind};
 
-/// Bytes behind a string that are looked at with it: about a line of short strings.
+/// Bytes after a string that are checked with it: about a line of short strings.
 const LOOK_AHEAD: usize = 256;
 
 /// A place in a message's bytes. After an error it stands where the bad value begins.
@@ -135,8 +135,8 @@ impl<'a> Cursor<'a> {
         let bytes = self.bytes()?;
         // Lengths and short integers are ASCII as text is, so one look ahead mostly clears many strings.
         if self.rest.len() < self.ascii_rest {
-            let behind = self.message.len() - self.rest.len();
-            let ahead = self.message.get(behind - bytes.len()..).unwrap_or_default();
+            let end = self.message.len() - self.rest.len();
+            let ahead = self.message.get(end - bytes.len()..).unwrap_or_default();
             match ascii_ahead(ahead, bytes) {
                 Some(ascii_rest) => self.ascii_rest = ascii_rest,
                 None => {
@@ -146,8 +146,8 @@ impl<'a> Cursor<'a> {
                 }
             }
         }
-        // SAFETY: either these bytes were checked just now, or all bytes up to `ascii_rest` from the end were found to be
-        // ASCII when a string before this one was read; a cursor only moves forward.
+        // SAFETY: either these bytes were checked just now, or all bytes up to `ascii_rest` from the end were found to
+        // be ASCII when a string before this one was read; a cursor only moves forward.
         Ok(unsafe { std::str::from_utf8_unchecked(bytes) })
     }
 
@@ -229,7 +229,8 @@ fn short_long(word: [u8; 8]) -> Option<(i64, usize)> {
     if ends == 0 {
         return None;
     }
-    // The bytes up to the first without its high bit; then groups of 7 bits are moved together, each time twice as wide.
+    // The bytes up to the first without its high bit; then groups of 7 bits are moved together, each time twice as
+    // wide.
     let value = word & (ends ^ (ends - 1));
     let value = (value & 0x007f_007f_007f_007f) | (value & 0x7f00_7f00_7f00_7f00) >> 1;
     let value = (value & 0x0000_3fff_0000_3fff) | (value & 0x3fff_0000_3fff_0000) >> 2;
@@ -254,7 +255,8 @@ fn long_long(from: &[u8]) -> Result<(i64, &[u8]), FaultKind> {
     Err(if from.len() < 10 { FaultKind::Truncated } else { FaultKind::IntegerTooLong })
 }
 
-/// Bytes behind a length of any size, and the rest. By value, as all that is seldom called: a cursor then stays in registers.
+/// Bytes after a length of any size, and the rest. By value, as all that is seldom called: a cursor then stays in
+/// registers.
 #[inline(never)]
 fn long_bytes(from: &[u8]) -> Result<(&[u8], &[u8]), FaultKind> {
     let mut cursor = Cursor::new(from);
@@ -263,7 +265,7 @@ fn long_bytes(from: &[u8]) -> Result<(&[u8], &[u8]), FaultKind> {
     split.ok_or(if length < 0 { FaultKind::Length } else { FaultKind::Truncated })
 }
 
-/// What is left of `ahead` behind the ASCII that it begins with; nothing if `text`, its first bytes, is not UTF-8.
+/// What is left of `ahead` after the ASCII that it begins with; nothing if `text`, its first bytes, is not UTF-8.
 #[inline(never)]
 fn ascii_ahead(ahead: &[u8], text: &[u8]) -> Option<usize> {
     let near = ahead.get(..text.len() + LOOK_AHEAD).unwrap_or(ahead);

@@ -1,9 +1,10 @@
 //! A value within a row, with its type.
 
-use crate::row::Item;
+use crate::item::Item;
 use crate::schema::{Field, Kind, Logical, Schema, Type, TypeId};
 
-/// A view of one value of a decoded message. Accessors look through unions: a nullable string's `as_str` is the string or nothing.
+/// A view of one value of a decoded message. Accessors look through unions: a nullable string's `as_str` is the string
+/// or nothing.
 #[derive(Debug, Clone, Copy)]
 pub struct Datum<'r, 'm> {
     items: &'r [Item<'m>],

@@ -6,34 +6,18 @@ use serde::de::{
 };
 
 use crate::datum::{Datum, Elements, Entries, Fields};
-use crate::error::{DecodeError, ReadError};
+use crate::error::{ReadError, ShapeMismatch};
+use crate::item::Item;
 use crate::plan::Plan;
-use crate::row::{Item, RowBuffer};
+use crate::row::RowBuffer;
 
 impl Plan {
-    /// Reads a message into a type that serde knows. Fields are found by their names, unions are options or the value itself, enums
-    /// are unit variants or strings.
+    /// Reads a message into a type that serde knows. Fields are found by their names, unions are options or the value
+    /// itself, enums are unit variants or strings.
     #[inline]
     pub fn read<'m, T: Deserialize<'m>>(&'m self, buffer: &mut RowBuffer, message: &'m [u8]) -> Result<T, ReadError> {
         let row = self.row(buffer, message)?;
         Ok(T::deserialize(row.datum())?)
-    }
-}
-
-/// Why serde's type did not take the value.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
-pub struct ShapeMismatch(String);
-
-impl serde::de::Error for ShapeMismatch {
-    fn custom<T: std::fmt::Display>(message: T) -> Self {
-        Self(message.to_string())
-    }
-}
-
-impl From<DecodeError> for ReadError {
-    fn from(error: DecodeError) -> Self {
-        Self::Message(error)
     }
 }
 
@@ -223,7 +207,9 @@ impl<'r, 'm> EnumAccess<'m> for Variant<'r, 'm> {
         let name = match (self.0.as_str(), &self.0.schema_type().kind) {
             (Some(text), _) => text,
             (None, crate::schema::Kind::Record(record)) => record.name.simple(),
-            (None, kind) => return Err(ShapeMismatch(format!("expected an enum or a record, found {kind}"))),
+            (None, kind) => {
+                return Err(ShapeMismatch::custom(format_args!("expected an enum or a record, found {kind}")));
+            }
         };
         Ok((seed.deserialize(BorrowedStrDeserializer::new(name))?, self))
     }

@@ -1,7 +1,7 @@
 //! Runs a plan over a message: every value is checked and handed to a sink.
 //!
-//! The levels of the message (records, arrays, maps, branches) are kept on a stack of our own, whose height is limited: no message makes
-//! this code call itself.
+//! The levels of the message (records, arrays, maps, branches) are kept on a stack of our own, whose height is limited:
+//! no message makes this code call itself.
 
 use crate::cursor::Cursor;
 use crate::error::{DecodeError, Fault, FaultKind};
@@ -9,8 +9,9 @@ use crate::plan::{Branch, Code, Plan, Scalar, Skip, Step};
 
 /// Takes a message's values in the order in which they were written.
 ///
-/// `slot` is the place within the level that was begun last: a record's field by the reader's index, and 0 for an element, a map's value, a
-/// branch and the message itself. Each slot of a record is filled exactly once before the record ends.
+/// `slot` is the place within the level that was begun last: a record's field by the reader's index, and 0 for an
+/// element, a map's value, a branch and the message itself. Each slot of a record is filled exactly once before the
+/// record ends.
 pub(crate) trait Sink<'m> {
     /// What a sink must know to go on after a level as it was before it.
     type Mark: Copy;
@@ -101,7 +102,7 @@ impl Block {
     const NONE: Self = Self { left: 0, end: None, begin: 0 };
 }
 
-/// Reads one message from the cursor on, and leaves the cursor behind it. `levels` is empty memory to be used again.
+/// Reads one message at the cursor and leaves the cursor after it. `levels` is empty memory to be used again.
 #[inline]
 pub(crate) fn decode<'m, S: Sink<'m>>(
     plan: &'m Plan,
@@ -345,7 +346,7 @@ impl<'m, S: Sink<'m>> Run<'m, '_, S> {
         }
     }
 
-    /// Goes to the next element of the innermost array or map, or to what is behind it.
+    /// Goes to the next element of the innermost array or map, or to what follows it.
     fn element(&mut self) -> Result<u32, Fault> {
         let Some(Level { step, body, next, kind: LevelKind::Blocks { mark, keys, bytes_min, block, count } }) =
             self.levels.last().copied()
@@ -381,7 +382,7 @@ impl<'m, S: Sink<'m>> Run<'m, '_, S> {
         Ok(body)
     }
 
-    /// Goes to the next element that is passed over, or to what is behind them.
+    /// Goes to the next element that is passed over, or to what follows them.
     fn skip_element(&mut self) -> Result<u32, Fault> {
         let Some(Level { step, body, next, kind: LevelKind::SkipBlocks { keys, bytes_min, mut block } }) =
             self.levels.last().copied()

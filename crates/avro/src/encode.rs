@@ -1,7 +1,7 @@
 //! Encodes a decoded value by its own schema.
 
 use crate::datum::Datum;
-use crate::row::Item;
+use crate::item::Item;
 use crate::write::{bytes, long};
 
 impl Datum<'_, '_> {

@@ -2,14 +2,12 @@
 
 use thiserror::Error;
 
-use crate::de::ShapeMismatch;
-
 /// What is wrong with a message's bytes at one place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum FaultKind {
     /// The message ends inside a field.
-    #[error("the message ends inside it: it was cut, or its schema is another one")]
+    #[error("the message ends inside it: it was truncated, or another schema wrote it")]
     Truncated,
     /// A variable-length integer has more bytes than its type can hold.
     #[error("its integer is longer than its type allows: the message's schema is another one")]
@@ -44,7 +42,7 @@ pub enum FaultKind {
     /// A string is new and the table of strings has no room.
     #[error("the table of strings is full: start again with higher limits for strings and bytes")]
     StringsFull,
-    /// A UUID, decimal or duration is none, or outside of what its column holds.
+    /// A UUID, decimal or duration is invalid, or outside of what its column holds.
     #[error(
         "it is not a value of its logical type, or larger than its column holds: repair the producer or the schema"
     )]
@@ -154,6 +152,23 @@ pub enum ReadError {
     /// The type has another shape than the reader's schema.
     #[error("the message does not fit the type it is read into: {0}; compare the type with the reader's schema")]
     Shape(#[from] ShapeMismatch),
+}
+
+/// Why serde's type did not take the value.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("{0}")]
+pub struct ShapeMismatch(String);
+
+impl serde::de::Error for ShapeMismatch {
+    fn custom<T: std::fmt::Display>(message: T) -> Self {
+        Self(message.to_string())
+    }
+}
+
+impl From<DecodeError> for ReadError {
+    fn from(error: DecodeError) -> Self {
+        Self::Message(error)
+    }
 }
 
 /// `field tags.value: `, or nothing for the message itself.

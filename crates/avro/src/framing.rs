@@ -1,4 +1,4 @@
-//! What stands in front of a message's value: nothing, a schema's fingerprint, or its number in a registry.
+//! What precedes a message's value: nothing, a schema's fingerprint, or its number in a registry.
 //!
 //! Sources: Avro specification 1.12, "Single-object encoding"; Confluent's "wire format" of its schema registry.
 
@@ -8,7 +8,7 @@ use crate::error::ResolveError;
 
 /// How a message says which schema wrote it.
 ///
-/// | framing | bytes in front of the value |
+/// | framing | bytes before the value |
 /// |---|---|
 /// | bare | none |
 /// | single object | `C3 01`, then the fingerprint, 8 bytes, little-endian |

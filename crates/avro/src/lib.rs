@@ -1,5 +1,6 @@
 //! Avro records: a schema becomes a flat plan, messages become rows or columns. No I/O.
 
+mod branches;
 mod codec;
 #[cfg(feature = "arrow")]
 mod columns;
@@ -9,12 +10,15 @@ mod cursor;
 mod datum;
 mod de;
 mod decode;
+mod defaults;
 mod encode;
 mod error;
 mod fingerprint;
 mod framing;
+mod item;
 mod json;
 mod limits;
+mod parse;
 mod plan;
 mod record_parts;
 mod resolve;
@@ -33,8 +37,7 @@ pub use container::{BLOCK_BYTES_MAX, ContainerError, ContainerReader, ContainerW
 pub use counts::{Counts, FAULTS_MAX};
 pub use cursor::Cursor;
 pub use datum::{Datum, Elements, Entries, Fields};
-pub use de::ShapeMismatch;
-pub use error::{DecodeError, EncodeError, Fault, FaultKind, ReadError, ResolveError, SchemaError};
+pub use error::{DecodeError, EncodeError, Fault, FaultKind, ReadError, ResolveError, SchemaError, ShapeMismatch};
 pub use framing::{Framing, FramingError, WriterId};
 pub use limits::Limits;
 pub use plan::Plan;

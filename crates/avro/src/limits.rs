@@ -27,3 +27,8 @@ pub(crate) const SCHEMA_DEPTH_MAX: u32 = 256;
 
 /// Steps a plan may have: a schema's JSON of 1 MB makes about 50,000.
 pub(crate) const PLAN_STEPS_MAX: usize = 1 << 20;
+
+/// Types compared, fields and symbols looked up, and bytes of defaults copied for one plan: ten times what a schema of
+/// 1 MB needs.
+pub(crate) const PLAN_WORK_MAX: u32 = 1 << 22;
+const _: () = assert!(PLAN_WORK_MAX as usize > PLAN_STEPS_MAX);

@@ -2,14 +2,13 @@
 //!
 //! A step that reads a value names the `slot` that takes it: the field's index within the reader's record that is being
 //! filled, and 0 within an element, a map's value or a union's branch. What begins a level (record, array, map, branch,
-//! constant) names its `body`, the steps of that level, which stop at an `End`, and `next`, the step after it. A recursive type's
-//! body is entered again from within itself; nothing else jumps backwards.
+//! constant) names its `body`, the steps of that level, which stop at an `End`, and `next`, the step after it. A
+//! recursive type's body is entered again from within itself; nothing else jumps backwards.
 
 use std::sync::Arc;
 
-use crate::error::{DecodeError, Fault, ResolveError};
+use crate::error::{DecodeError, Fault};
 use crate::limits::Limits;
-use crate::resolve;
 use crate::schema::Schema;
 
 /// How messages of one schema are read as another, decided once.
@@ -25,9 +24,9 @@ pub struct Plan {
     /// Encoded defaults; each constant has a range of it.
     pub(crate) constants: Vec<u8>,
     pub(crate) paths: Vec<PathNode>,
-    writer: Arc<Schema>,
-    reader: Arc<Schema>,
-    limits: Limits,
+    pub(crate) writer: Arc<Schema>,
+    pub(crate) reader: Arc<Schema>,
+    pub(crate) limits: Limits,
 }
 
 /// One step of a plan.
@@ -132,28 +131,6 @@ pub(crate) enum Segment {
 }
 
 impl Plan {
-    /// Resolves the schema that wrote messages with the one that they shall be read as.
-    pub fn new(writer: &Arc<Schema>, reader: &Arc<Schema>, limits: Limits) -> Result<Self, ResolveError> {
-        let mut plan = Self {
-            steps: Vec::new(),
-            places: Vec::new(),
-            branches: Vec::new(),
-            symbols: Vec::new(),
-            constants: Vec::new(),
-            paths: vec![PathNode { parent: 0, segment: Segment::Root }],
-            writer: Arc::clone(writer),
-            reader: Arc::clone(reader),
-            limits,
-        };
-        resolve::resolve(writer, reader, &mut plan)?;
-        Ok(plan)
-    }
-
-    /// A plan for messages that are read as they were written.
-    pub fn same(schema: &Arc<Schema>, limits: Limits) -> Result<Self, ResolveError> {
-        Self::new(schema, schema, limits)
-    }
-
     /// The schema that wrote the messages.
     pub fn writer(&self) -> &Arc<Schema> {
         &self.writer
@@ -169,8 +146,8 @@ impl Plan {
         self.limits
     }
 
-    /// The fault at `step`, with its path. `calls` are the records around it, innermost first: the step that began each,
-    /// and its body. A body is shared by all that enter it, so a step's own path may be that of another place.
+    /// The fault at `step`, with its path. `calls` are the records around it, innermost first: the step that began
+    /// each, and its body. A body is shared by all that enter it, so a step's own path may be that of another place.
     #[cold]
     pub(crate) fn error(&self, step: u32, calls: impl Iterator<Item = (u32, u32)>, fault: Fault) -> DecodeError {
         let mut segments = Vec::new();

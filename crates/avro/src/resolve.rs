@@ -1,30 +1,54 @@
 //! Resolves a writer's schema with a reader's into a plan's steps.
 //!
-//! Source: Avro specification 1.12, "Schema Resolution". Where a union's branch has no counterpart in the reader's schema, only
-//! messages that hold it are refused; all else that does not fit is refused here.
+//! Source: Avro specification 1.12, "Schema Resolution". Where a union's branch has no counterpart in the reader's
+//! schema, only messages that hold it are refused; all else that does not fit is refused here.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
+use crate::branches::{self, Readers};
 use crate::error::ResolveError;
-use crate::limits::{PLAN_STEPS_MAX, SCHEMA_DEPTH_MAX};
+use crate::limits::{Limits, PLAN_STEPS_MAX, PLAN_WORK_MAX, SCHEMA_DEPTH_MAX};
 use crate::plan::{Branch, Code, PathNode, Plan, Scalar, Segment, Skip, Step};
-use crate::schema::{Enum, Kind, Record, Schema, TypeId, simple};
+use crate::schema::{Enum, Kind, Record, Schema, TypeId};
 use crate::size::Sizes;
 
-/// Appends to `plan` the steps that read a message of `writer` as `reader`.
-pub(crate) fn resolve(writer: &Schema, reader: &Schema, plan: &mut Plan) -> Result<(), ResolveError> {
-    let root = Place { path: 0, type_id: reader.root() };
-    let mut resolver = Resolver {
-        reader,
-        plan,
-        depth: 0,
-        bodies: HashMap::new(),
-        refused: HashMap::new(),
-        sizes: [Sizes::new(writer), Sizes::new(reader)],
-    };
-    resolver.value(Written { schema: writer, id: writer.root(), default: false }, 0, root)?;
-    resolver.push(0, root, Code::End)?;
-    Ok(())
+impl Plan {
+    /// Resolves the schema that wrote messages with the one that they are read as.
+    pub fn new(writer: &Arc<Schema>, reader: &Arc<Schema>, limits: Limits) -> Result<Self, ResolveError> {
+        let mut plan = Self {
+            steps: Vec::new(),
+            places: Vec::new(),
+            branches: Vec::new(),
+            symbols: Vec::new(),
+            constants: Vec::new(),
+            paths: vec![PathNode { parent: 0, segment: Segment::Root }],
+            writer: Arc::clone(writer),
+            reader: Arc::clone(reader),
+            limits,
+        };
+        let root = Place { path: 0, type_id: reader.root() };
+        let mut resolver = Resolver {
+            reader,
+            plan: &mut plan,
+            depth: 0,
+            work_left: PLAN_WORK_MAX,
+            is_exhausted: false,
+            bodies: HashMap::new(),
+            entered: Vec::new(),
+            refused: HashMap::new(),
+            unions: HashMap::new(),
+            sizes: [Sizes::new(writer), Sizes::new(reader)],
+        };
+        resolver.value(Written { schema: writer, id: writer.root(), default: false }, 0, root)?;
+        resolver.push(0, root, Code::End)?;
+        Ok(plan)
+    }
+
+    /// A plan for messages that are read as they were written.
+    pub fn same(schema: &Arc<Schema>, limits: Limits) -> Result<Self, ResolveError> {
+        Self::new(schema, schema, limits)
+    }
 }
 
 /// A type as it was written: by the writer, or as a default by the reader's schema itself.
@@ -52,6 +76,9 @@ struct Place {
     type_id: TypeId,
 }
 
+/// What it costs to try a branch, in types compared: one that fails writes its error.
+const BRANCH_WORK: usize = 32;
+
 /// A record's body is found again by what was written and what is read; `None`: it is passed over.
 type Key = (bool, TypeId, Option<TypeId>);
 
@@ -59,9 +86,16 @@ struct Resolver<'a, 'p> {
     reader: &'a Schema,
     plan: &'p mut Plan,
     depth: u32,
+    work_left: u32,
+    /// Whether there was more work than allowed: then no branch of a union is tried instead of the one that failed.
+    is_exhausted: bool,
     bodies: HashMap<Key, u32>,
+    /// The keys of `bodies` in the order of their bodies, so that an attempt that failed removes its own alone.
+    entered: Vec<Key>,
     /// Records that do not fit, so that unions do not try them again and again.
     refused: HashMap<Key, ResolveError>,
+    /// The reader's unions, by their types.
+    unions: HashMap<TypeId, Arc<Readers<'a>>>,
     sizes: [Sizes<'a>; 2],
 }
 
@@ -71,6 +105,7 @@ impl<'a> Resolver<'a, '_> {
         if self.depth > SCHEMA_DEPTH_MAX {
             return Err(self.refuse(place, "its types are nested too deep; flatten the schema"));
         }
+        self.spend(1, place)?;
         let result = self.value_within(written, slot, place);
         self.depth -= 1;
         result
@@ -82,7 +117,7 @@ impl<'a> Resolver<'a, '_> {
             (Kind::Union(branches), read) => self.union(written, branches, matches!(read, Kind::Union(_)), slot, place),
             (_, Kind::Union(branches)) => {
                 let level = self.push(slot, place, Code::End)?;
-                let branch = self.branch(written, branches, place)?;
+                let branch = self.branch(written, place.type_id, branches, place)?;
                 self.close(level, |body, next| Code::Wrap { branch, body, next })
             }
             (Kind::Record(from), Kind::Record(to)) if to.name.takes(&from.name) => {
@@ -117,7 +152,7 @@ impl<'a> Resolver<'a, '_> {
                 let size = self.number(from.size, place)?;
                 self.push(slot, place, Code::Read(Scalar::Fixed(size))).map(drop)
             }
-            (from, to) => match scalar(from, to) {
+            (from, to) => match branches::scalar(from, to) {
                 Some(scalar) => self.push(slot, place, Code::Read(scalar)).map(drop),
                 None => {
                     let named = matches!(to, Kind::Record(_) | Kind::Enum(_) | Kind::Fixed(_));
@@ -146,7 +181,7 @@ impl<'a> Resolver<'a, '_> {
             return Err(error.clone());
         }
         let level = self.push(slot, place, Code::End)?;
-        self.bodies.insert(key, level + 1);
+        self.enter(key, level + 1);
         match self.fields(written, from, to, place) {
             Ok(()) => self.close(level, |body, next| Code::Record { slots, body, next }),
             Err(error) => {
@@ -164,31 +199,33 @@ impl<'a> Resolver<'a, '_> {
         to: &'a Record,
         place: Place,
     ) -> Result<(), ResolveError> {
-        // A reader's field is filled by the writer's of its name, or else by the first that one of its aliases names.
-        let fills: Vec<Option<usize>> = to
-            .fields
-            .iter()
-            .map(|field| {
-                let by_name = from.fields.iter().position(|other| other.name == field.name);
-                by_name.or_else(|| from.fields.iter().position(|other| field.aliases.contains(&other.name)))
-            })
-            .collect();
-        for (index, field) in from.fields.iter().enumerate() {
-            let mut slots = fills.iter().zip(&to.fields).enumerate().filter(|(_, (fill, _))| **fill == Some(index));
-            let Some((slot, (_, into))) = slots.next() else {
+        self.spend(from.fields.len() + to.fields.len(), place)?;
+        let fills = fills(from, to);
+        // The reader's fields that each of the writer's fills: one at most, or the schema is refused.
+        let mut fills_into = vec![(None, None); from.fields.len()];
+        for (slot, fill) in fills.iter().enumerate() {
+            match fill.and_then(|index| fills_into.get_mut(index)) {
+                Some((first @ None, _)) => *first = Some(slot),
+                Some((_, second @ None)) => *second = Some(slot),
+                _ => {}
+            }
+        }
+        for (field, (slot, second)) in from.fields.iter().zip(fills_into) {
+            let into = |slot: Option<usize>| slot.and_then(|slot| to.fields.get(slot));
+            let (Some(slot), Some(first)) = (slot, into(slot)) else {
                 let path = self.path(place, Segment::Field(field.name.clone()))?;
                 self.skip(written.at(field.type_id), Place { path, ..place })?;
                 continue;
             };
-            if let Some((_, (_, second))) = slots.next() {
+            if let Some(second) = into(second) {
                 let reason = format!(
                     "the reader's fields {:?} and {:?} both take the writer's {:?}; keep the alias on one of them",
-                    into.name, second.name, field.name
+                    first.name, second.name, field.name
                 );
                 return Err(self.refuse(place, &reason));
             }
             let slot = self.number(slot, place)?;
-            let place = self.place(place, Segment::Field(into.name.clone()), into.type_id)?;
+            let place = self.place(place, Segment::Field(first.name.clone()), first.type_id)?;
             self.value(written.at(field.type_id), slot, place)?;
         }
         for (index, (field, fill)) in to.fields.iter().zip(fills).enumerate() {
@@ -201,6 +238,7 @@ impl<'a> Resolver<'a, '_> {
             };
             let slot = self.number(index, place)?;
             let begin = self.number(self.plan.constants.len(), place)?;
+            self.spend(default.len(), place)?;
             self.plan.constants.extend_from_slice(default);
             let level = self.push(slot, place, Code::End)?;
             self.value(Written { schema: self.reader, id: field.type_id, default: true }, slot, place)?;
@@ -225,7 +263,7 @@ impl<'a> Resolver<'a, '_> {
             let written = written.at(*branch);
             let result = match self.reader.kind(place.type_id) {
                 Kind::Union(readers) if wrapped => {
-                    self.branch(written, readers, place).map(|index| Branch::Wrapped { index, body })
+                    self.branch(written, place.type_id, readers, place).map(|index| Branch::Wrapped { index, body })
                 }
                 _ => self.attempt(|this| this.value(written, slot, place)).map(|()| Branch::Plain { body }),
             };
@@ -234,6 +272,7 @@ impl<'a> Resolver<'a, '_> {
                     self.push(0, place, Code::End)?;
                     resolved.push(branch);
                 }
+                Err(error) if self.is_exhausted => return Err(error),
                 Err(error) => {
                     resolved.push(Branch::Missing);
                     refusal.get_or_insert(error);
@@ -253,20 +292,26 @@ impl<'a> Resolver<'a, '_> {
         Ok(())
     }
 
-    /// Reads what was written as the first of the reader's branches that takes it; gives that branch's index. The same type
-    /// goes before the same name in another namespace, and both before a promotion.
-    fn branch(&mut self, written: Written<'a>, readers: &'a [TypeId], place: Place) -> Result<u32, ResolveError> {
+    /// Reads what was written as the first of the branches of the reader's union `id` that takes it; returns that
+    /// branch's index. The same type goes before the same name in another namespace, and both before a promotion.
+    fn branch(
+        &mut self,
+        written: Written<'a>,
+        id: TypeId,
+        readers: &'a [TypeId],
+        place: Place,
+    ) -> Result<u32, ResolveError> {
+        let reader = self.reader;
+        let known = self.unions.entry(id).or_insert_with(|| Arc::new(Readers::new(reader, readers)));
+        let known = Arc::clone(known);
         let mut refusal = None;
-        for rank in 0..3 {
-            for (index, id) in readers.iter().enumerate() {
-                if rank_of(written.kind(), self.reader.kind(*id)) != Some(rank) {
-                    continue;
-                }
-                let place = Place { type_id: *id, ..place };
-                match self.attempt(|this| this.value(written, 0, place)) {
-                    Ok(()) => return self.number(index, place),
-                    Err(error) => drop(refusal.get_or_insert(error)),
-                }
+        for index in known.candidates(written.kind()) {
+            self.spend(BRANCH_WORK, place)?;
+            let place = Place { type_id: readers.get(index).copied().unwrap_or(place.type_id), ..place };
+            match self.attempt(|this| this.value(written, 0, place)) {
+                Ok(()) => return self.number(index, place),
+                Err(error) if self.is_exhausted => return Err(error),
+                Err(error) => drop(refusal.get_or_insert(error)),
             }
         }
         let reason = || format!("no branch of the reader's union takes the writer's {}", written.kind());
@@ -278,7 +323,7 @@ impl<'a> Resolver<'a, '_> {
         let plan = &*self.plan;
         let lengths =
             (plan.steps.len(), plan.branches.len(), plan.symbols.len(), plan.constants.len(), plan.paths.len());
-        let depth = self.depth;
+        let (depth, entered) = (self.depth, self.entered.len());
         steps(self).inspect_err(|_| {
             self.depth = depth;
             self.plan.steps.truncate(lengths.0);
@@ -287,18 +332,26 @@ impl<'a> Resolver<'a, '_> {
             self.plan.symbols.truncate(lengths.2);
             self.plan.constants.truncate(lengths.3);
             self.plan.paths.truncate(lengths.4);
-            self.bodies.retain(|_, body| (*body as usize) <= lengths.0);
+            for key in self.entered.drain(entered..) {
+                self.bodies.remove(&key);
+            }
         })
+    }
+
+    /// Remembers where the body of a record begins.
+    fn enter(&mut self, key: Key, body: u32) {
+        self.bodies.insert(key, body);
+        self.entered.push(key);
     }
 
     fn symbols(&mut self, from: &Enum, to: &Enum, place: Place) -> Result<Scalar, ResolveError> {
         let first = self.number(self.plan.symbols.len(), place)?;
         let count = self.number(from.symbols.len(), place)?;
-        for symbol in &from.symbols {
-            let index = to.symbols.iter().position(|other| other == symbol);
-            let index = index.map(|index| self.number(index, place)).transpose()?.or(to.default);
-            self.plan.symbols.push(index);
-        }
+        self.number(to.symbols.len(), place)?;
+        self.spend(from.symbols.len() + to.symbols.len(), place)?;
+        let known: HashMap<&str, u32> = to.symbols.iter().map(String::as_str).zip(0..).collect();
+        let indices = from.symbols.iter().map(|symbol| known.get(symbol.as_str()).copied().or(to.default));
+        self.plan.symbols.extend(indices);
         Ok(Scalar::Enum { first, count })
     }
 
@@ -347,7 +400,7 @@ impl<'a> Resolver<'a, '_> {
                     return self.push(0, place, Code::SkipRecord { body, next }).map(drop);
                 }
                 let level = self.push(0, place, Code::End)?;
-                self.bodies.insert(key, level + 1);
+                self.enter(key, level + 1);
                 for field in &record.fields {
                     self.skip(written.at(field.type_id), place)?;
                 }
@@ -419,50 +472,38 @@ impl<'a> Resolver<'a, '_> {
         u32::try_from(number).map_err(|_| self.refuse(place, "a size in the schema is 2^32 or more; make it smaller"))
     }
 
+    /// Counts steps of work: types that contain one another can be tried in more ways than there is time for.
+    fn spend(&mut self, work: usize, place: Place) -> Result<(), ResolveError> {
+        match u32::try_from(work).ok().and_then(|work| self.work_left.checked_sub(work)) {
+            Some(left) => {
+                self.work_left = left;
+                Ok(())
+            }
+            None => {
+                self.is_exhausted = true;
+                Err(self.refuse(place, "the schemas differ in too many ways to compare; split them"))
+            }
+        }
+    }
+
     #[cold]
     fn refuse(&self, place: Place, reason: &str) -> ResolveError {
         ResolveError { path: self.plan.path(place.path), reason: reason.to_owned() }
     }
 }
 
-/// How well a reader's branch takes a written type: 0 the same type, 1 the same by name or alias alone, 2 a promotion.
-fn rank_of(from: &Kind, to: &Kind) -> Option<u32> {
-    let (from_name, to_name) = match (from, to) {
-        (Kind::Array(_), Kind::Array(_)) | (Kind::Map(_), Kind::Map(_)) => return Some(0),
-        (Kind::Record(from), Kind::Record(to)) => (&from.name, &to.name),
-        (Kind::Enum(from), Kind::Enum(to)) => (&from.name, &to.name),
-        (Kind::Fixed(from), Kind::Fixed(to)) => (&from.name, &to.name),
-        _ => {
-            let same = std::mem::discriminant(from) == std::mem::discriminant(to);
-            return scalar(from, to).map(|_| if same { 0 } else { 2 });
-        }
-    };
-    match () {
-        () if from_name.full == to_name.full => Some(0),
-        () if from_name.simple() == simple(&to_name.full) || to_name.takes(from_name) => Some(1),
-        () => None,
+/// For each field of the reader's record the writer's that fills it: the one of its name, or else the first that one of
+/// its aliases names.
+fn fills(from: &Record, to: &Record) -> Vec<Option<usize>> {
+    // Mostly the two records have the same fields in the same order.
+    let same = from.fields.len() == to.fields.len();
+    if same && from.fields.iter().zip(&to.fields).all(|(from, to)| from.name == to.name) {
+        return (0..to.fields.len()).map(Some).collect();
     }
-}
-
-/// The primitive types and their promotions.
-fn scalar(from: &Kind, to: &Kind) -> Option<Scalar> {
-    Some(match (from, to) {
-        (Kind::Null, Kind::Null) => Scalar::Null,
-        (Kind::Boolean, Kind::Boolean) => Scalar::Boolean,
-        (Kind::Int, Kind::Int) => Scalar::Int,
-        (Kind::Int, Kind::Long) => Scalar::IntToLong,
-        (Kind::Int, Kind::Float) => Scalar::IntToFloat,
-        (Kind::Int, Kind::Double) => Scalar::IntToDouble,
-        (Kind::Long, Kind::Long) => Scalar::Long,
-        (Kind::Long, Kind::Float) => Scalar::LongToFloat,
-        (Kind::Long, Kind::Double) => Scalar::LongToDouble,
-        (Kind::Float, Kind::Float) => Scalar::Float,
-        (Kind::Float, Kind::Double) => Scalar::FloatToDouble,
-        (Kind::Double, Kind::Double) => Scalar::Double,
-        (Kind::Bytes, Kind::Bytes) => Scalar::Bytes,
-        (Kind::Bytes, Kind::String) => Scalar::BytesToString,
-        (Kind::String, Kind::String) => Scalar::String,
-        (Kind::String, Kind::Bytes) => Scalar::StringToBytes,
-        _ => return None,
-    })
+    let by_name: HashMap<&str, usize> = from.fields.iter().map(|field| field.name.as_str()).zip(0..).collect();
+    let by_alias = |aliases: &[String]| aliases.iter().filter_map(|alias| by_name.get(alias.as_str()).copied()).min();
+    to.fields
+        .iter()
+        .map(|field| by_name.get(field.name.as_str()).copied().or_else(|| by_alias(&field.aliases)))
+        .collect()
 }

@@ -1,13 +1,14 @@
 //! A decoded message as rows have it: every value in one flat list that borrows from the message.
 //!
-//! A record's slots lie side by side, so a field is found by its index alone; what a slot's value is made of (fields, elements,
-//! entries, a union's value) follows further behind. An element that has parts is followed at once by them, so that the next element
-//! begins where they end.
+//! A record's slots lie side by side, so a field is found by its index alone; what a slot's value is made of (fields,
+//! elements, entries, a union's value) follows later. An element that has parts is followed at once by them, so that
+//! the next element begins where they end.
 
 use crate::cursor::Cursor;
 use crate::datum::Datum;
 use crate::decode::{self, Level, Sink};
 use crate::error::{DecodeError, Fault};
+use crate::item::Item;
 use crate::plan::Plan;
 
 /// Memory that rows are decoded into, used again from message to message and from plan to plan.
@@ -69,7 +70,7 @@ impl Plan {
         Ok(row)
     }
 
-    /// Reads the value at the cursor, which moves behind it: for values back to back.
+    /// Reads the value at the cursor and moves the cursor after it: for values back to back.
     #[inline]
     pub fn row_from<'b, 'm>(
         &'m self,
@@ -91,43 +92,6 @@ fn recycle<'to>(mut items: Vec<Item<'_>>) -> Vec<Item<'to>> {
     items.clear();
     // The collection takes over the iterator's memory, since both have items of one size.
     items.into_iter().map_while(|_| None).collect()
-}
-
-/// A value in the list, or where its parts are.
-#[derive(Debug, Clone, Copy)]
-pub(crate) enum Item<'m> {
-    Null,
-    Boolean(bool),
-    Int(i32),
-    Long(i64),
-    Float(f32),
-    Double(f64),
-    Bytes(&'m [u8]),
-    Fixed(&'m [u8]),
-    String(&'m str),
-    Symbol(u32),
-    /// Its slots begin at `begin`; it and all its parts end before `end`.
-    Record {
-        begin: u32,
-        end: u32,
-    },
-    Array {
-        begin: u32,
-        end: u32,
-        count: u32,
-    },
-    /// Each entry is a key and a value.
-    Map {
-        begin: u32,
-        end: u32,
-        count: u32,
-    },
-    /// The value is at `begin`.
-    Union {
-        begin: u32,
-        end: u32,
-        branch: u32,
-    },
 }
 
 /// The slot that a level fills and the base of the level around it.

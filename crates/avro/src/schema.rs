@@ -1,25 +1,16 @@
 //! An Avro schema: its types in one flat list, names resolved, defaults encoded.
-//!
-//! The JSON is read by the library `apache-avro`, whose types stay inside this file.
 
-use std::collections::HashMap;
 use std::fmt;
 use std::sync::OnceLock;
-
-use apache_avro::schema::{InnerDecimalSchema, Schema as Parsed, UuidSchema};
-
-use crate::error::SchemaError;
-use crate::fingerprint;
-use crate::json;
 
 /// A schema, ready to make plans of.
 #[derive(Debug, Clone)]
 pub struct Schema {
-    types: Vec<Type>,
-    root: TypeId,
-    canonical: String,
-    fingerprint: u64,
-    json: String,
+    pub(crate) types: Vec<Type>,
+    pub(crate) root: TypeId,
+    pub(crate) canonical: String,
+    pub(crate) fingerprint: u64,
+    pub(crate) json: String,
 }
 
 /// A type's place in its schema.
@@ -27,6 +18,11 @@ pub struct Schema {
 pub struct TypeId(u32);
 
 impl TypeId {
+    /// The place `index`; nothing if a schema can't have as many types.
+    pub(crate) fn new(index: usize) -> Option<Self> {
+        u32::try_from(index).ok().map(Self)
+    }
+
     #[inline]
     pub(crate) fn index(self) -> usize {
         self.0 as usize
@@ -143,6 +139,9 @@ pub(crate) fn simple(full: &str) -> &str {
     full.rsplit('.').next().unwrap_or(full)
 }
 
+/// The fingerprint of `"string"`, from the specification's own tests.
+const STRING_FINGERPRINT: u64 = 0x8f01_4872_6345_03c7;
+
 /// What a type's values mean beyond their encoding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Logical {
@@ -180,46 +179,14 @@ pub enum Logical {
 }
 
 impl Schema {
-    /// Reads a schema from its JSON.
-    pub fn parse(json: &str) -> Result<Self, SchemaError> {
-        let parsed = Parsed::parse_str(json).map_err(|error| SchemaError::Json(error.to_string()))?;
-        let mut builder = Builder { types: Vec::new(), names: HashMap::new(), defaults: Vec::new() };
-        let root = builder.add(&parsed)?;
-        let Builder { types, defaults, .. } = builder;
-        let canonical = fingerprint::canonical(&types, root);
-        let fingerprint = fingerprint::crc64(canonical.as_bytes());
-        let mut schema = Self { types, root, canonical, fingerprint, json: json.to_owned() };
-        for (type_id, index, value) in defaults {
-            schema.set_default(type_id, index, &value)?;
-        }
-        Ok(schema)
-    }
-
     /// The schema of a string alone.
     pub(crate) fn string() -> &'static Self {
         static STRING: OnceLock<Schema> = OnceLock::new();
         STRING.get_or_init(|| {
+            let json = "\"string\"".to_owned();
             let types = vec![Type { kind: Kind::String, logical: None }];
-            let canonical = fingerprint::canonical(&types, TypeId(0));
-            let fingerprint = fingerprint::crc64(canonical.as_bytes());
-            Self { types, root: TypeId(0), json: canonical.clone(), canonical, fingerprint }
+            Self { types, root: TypeId(0), canonical: json.clone(), fingerprint: STRING_FINGERPRINT, json }
         })
-    }
-
-    fn set_default(&mut self, id: TypeId, index: usize, value: &serde_json::Value) -> Result<(), SchemaError> {
-        let Kind::Record(record) = self.kind(id) else { return Ok(()) };
-        let Some(field) = record.fields.get(index) else { return Ok(()) };
-        let mut bytes = Vec::new();
-        json::encode_default(self, field.type_id, value, &mut bytes).map_err(|error| SchemaError::Default {
-            record: record.name.full.clone(),
-            field: field.name.clone(),
-            error,
-        })?;
-        let Some(Type { kind: Kind::Record(record), .. }) = self.types.get_mut(id.index()) else { return Ok(()) };
-        if let Some(field) = record.fields.get_mut(index) {
-            field.default = Some(bytes.into());
-        }
-        Ok(())
     }
 
     /// The type of a whole message.
@@ -256,9 +223,10 @@ impl Schema {
     }
 }
 
-impl fmt::Display for Kind {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str(match self {
+impl Kind {
+    /// The type's full name, or the name of its kind if it has none.
+    pub fn name(&self) -> &str {
+        match self {
             Self::Null => "null",
             Self::Boolean => "boolean",
             Self::Int => "int",
@@ -273,113 +241,12 @@ impl fmt::Display for Kind {
             Self::Record(record) => &record.name.full,
             Self::Enum(symbols) => &symbols.name.full,
             Self::Fixed(fixed) => &fixed.name.full,
-        })
+        }
     }
 }
 
-struct Builder {
-    types: Vec<Type>,
-    names: HashMap<String, TypeId>,
-    /// Record, field and value: encoded once all types are known.
-    defaults: Vec<(TypeId, usize, serde_json::Value)>,
-}
-
-impl Builder {
-    fn add(&mut self, parsed: &Parsed) -> Result<TypeId, SchemaError> {
-        if let Parsed::Ref { name } = parsed {
-            let full = name.fullname(None);
-            return self.names.get(&full).copied().ok_or(SchemaError::Name(full));
-        }
-        // A place first, so that a record's fields can point at it.
-        let id = TypeId(u32::try_from(self.types.len()).map_err(|_| SchemaError::TooLarge)?);
-        self.types.push(Type { kind: Kind::Null, logical: None });
-        if let Some(name) = parsed.name()
-            && self.names.insert(name.fullname(None), id).is_some()
-        {
-            return Err(SchemaError::Twice(name.fullname(None)));
-        }
-        let built = self.build(parsed, id)?;
-        if let Some(place) = self.types.get_mut(id.index()) {
-            *place = built;
-        }
-        Ok(id)
+impl fmt::Display for Kind {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(self.name())
     }
-
-    fn build(&mut self, parsed: &Parsed, id: TypeId) -> Result<Type, SchemaError> {
-        let plain = |kind| Type { kind, logical: None };
-        let logical = |kind, logical| Type { kind, logical: Some(logical) };
-        let fixed = |fixed: &apache_avro::schema::FixedSchema| {
-            Kind::Fixed(Box::new(Fixed { name: name(&fixed.name, fixed.aliases.as_deref()), size: fixed.size }))
-        };
-        Ok(match parsed {
-            Parsed::Null | Parsed::Ref { .. } => plain(Kind::Null),
-            Parsed::Boolean => plain(Kind::Boolean),
-            Parsed::Int => plain(Kind::Int),
-            Parsed::Long => plain(Kind::Long),
-            Parsed::Float => plain(Kind::Float),
-            Parsed::Double => plain(Kind::Double),
-            Parsed::Bytes => plain(Kind::Bytes),
-            Parsed::String => plain(Kind::String),
-            Parsed::Array(array) => plain(Kind::Array(self.add(&array.items)?)),
-            Parsed::Map(map) => plain(Kind::Map(self.add(&map.types)?)),
-            Parsed::Union(union) => {
-                let branches: Result<Box<[_]>, _> = union.variants().iter().map(|branch| self.add(branch)).collect();
-                plain(Kind::Union(branches?))
-            }
-            Parsed::Record(record) => {
-                let mut fields = Vec::with_capacity(record.fields.len());
-                for (index, field) in record.fields.iter().enumerate() {
-                    if let Some(value) = &field.default {
-                        self.defaults.push((id, index, value.clone()));
-                    }
-                    let type_id = self.add(&field.schema)?;
-                    let aliases = field.aliases.clone();
-                    fields.push(Field { name: field.name.clone(), aliases, type_id, default: None });
-                }
-                let name = name(&record.name, record.aliases.as_deref());
-                plain(Kind::Record(Box::new(Record { name, fields })))
-            }
-            Parsed::Enum(parsed) => {
-                let default = match &parsed.default {
-                    None => None,
-                    Some(default) => {
-                        let index = parsed.symbols.iter().position(|symbol| symbol == default);
-                        let index = index.and_then(|index| u32::try_from(index).ok());
-                        Some(index.ok_or_else(|| SchemaError::Name(default.clone()))?)
-                    }
-                };
-                let name = name(&parsed.name, parsed.aliases.as_deref());
-                plain(Kind::Enum(Box::new(Enum { name, symbols: parsed.symbols.clone(), default })))
-            }
-            Parsed::Fixed(parsed) => plain(fixed(parsed)),
-            Parsed::Decimal(decimal) => {
-                let digits = |digits| u32::try_from(digits).map_err(|_| SchemaError::TooLarge);
-                let kind = match &decimal.inner {
-                    InnerDecimalSchema::Bytes => Kind::Bytes,
-                    InnerDecimalSchema::Fixed(parsed) => fixed(parsed),
-                };
-                let (precision, scale) = (digits(decimal.precision)?, digits(decimal.scale)?);
-                logical(kind, Logical::Decimal { precision, scale })
-            }
-            Parsed::BigDecimal => logical(Kind::Bytes, Logical::BigDecimal),
-            Parsed::Uuid(UuidSchema::String) => logical(Kind::String, Logical::Uuid),
-            Parsed::Uuid(UuidSchema::Bytes) => logical(Kind::Bytes, Logical::Uuid),
-            Parsed::Uuid(UuidSchema::Fixed(parsed)) => logical(fixed(parsed), Logical::Uuid),
-            Parsed::Date => logical(Kind::Int, Logical::Date),
-            Parsed::TimeMillis => logical(Kind::Int, Logical::TimeMillis),
-            Parsed::TimeMicros => logical(Kind::Long, Logical::TimeMicros),
-            Parsed::TimestampMillis => logical(Kind::Long, Logical::TimestampMillis),
-            Parsed::TimestampMicros => logical(Kind::Long, Logical::TimestampMicros),
-            Parsed::TimestampNanos => logical(Kind::Long, Logical::TimestampNanos),
-            Parsed::LocalTimestampMillis => logical(Kind::Long, Logical::LocalTimestampMillis),
-            Parsed::LocalTimestampMicros => logical(Kind::Long, Logical::LocalTimestampMicros),
-            Parsed::LocalTimestampNanos => logical(Kind::Long, Logical::LocalTimestampNanos),
-            Parsed::Duration(parsed) => logical(fixed(parsed), Logical::Duration),
-        })
-    }
-}
-
-fn name(name: &apache_avro::schema::Name, aliases: Option<&[apache_avro::schema::Alias]>) -> Name {
-    let aliases = aliases.unwrap_or_default().iter().map(|alias| alias.fullname(name.namespace())).collect();
-    Name { full: name.fullname(None), aliases }
 }

@@ -12,8 +12,8 @@ use crate::schema::Schema;
 #[derive(Debug, Default)]
 pub struct SchemaStore {
     schemas: RwLock<HashMap<WriterId, Arc<Schema>>>,
-    /// By writer and by the reader's address: schemas of one fingerprint may differ in defaults. A plan keeps its reader, so the
-    /// address stays taken.
+    /// By writer and by the reader's address: schemas of one fingerprint may differ in defaults. A plan keeps its
+    /// reader, so the address stays taken.
     plans: RwLock<HashMap<(WriterId, usize), Arc<Plan>>>,
     limits: Limits,
 }
@@ -74,6 +74,11 @@ impl MessageReader {
     /// Reads messages as `reader`, or as they were written.
     pub fn new(store: Arc<SchemaStore>, framing: Framing, reader: Option<Arc<Schema>>) -> Self {
         Self { store, framing, reader, last: None }
+    }
+
+    /// The schema that messages are read as, if not as they were written.
+    pub fn reader(&self) -> Option<&Arc<Schema>> {
+        self.reader.as_ref()
     }
 
     /// The plan that reads the message, and the bytes for it.

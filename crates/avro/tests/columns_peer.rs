@@ -1,4 +1,4 @@
-//! Columns beside `arrow-avro`'s: the same messages, and the same columns written as messages again.
+//! Columns compared with `arrow-avro`'s: the same messages, and the same columns written as messages again.
 
 #![cfg(feature = "arrow")]
 #![allow(clippy::unwrap_used, clippy::indexing_slicing)]

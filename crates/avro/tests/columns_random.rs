@@ -1,4 +1,5 @@
-//! Columns beside rows: any schema, any messages, good and bad, read as they were written and as later readers do.
+//! Columns compared with rows: any schema, any messages, good and bad, read as they were written and as later readers
+//! do.
 
 #![cfg(feature = "arrow")]
 #![allow(clippy::unwrap_used, clippy::indexing_slicing)]

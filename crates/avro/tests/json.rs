@@ -158,9 +158,54 @@ fn schemas_that_are_wrong_say_why() {
     for (json, wanted) in [
         ("{", "not an Avro schema"),
         (r#""text""#, "text"),
-        (r#"{"type":"record","name":"R","fields":[{"name":"a","type":"int","default":"x"}]}"#, "`a`"),
+        (
+            r#"{"type":"record","name":"R","fields":[{"name":"a","type":"int","default":"x"}]}"#,
+            "the default of field \"a\" of \"R\"",
+        ),
     ] {
         let error = rawline_avro::Schema::parse(json).unwrap_err().to_string();
         assert!(error.contains(wanted), "{error}");
+    }
+}
+
+/// JSON that a union's value is written as is read back as the branch it came from, bit for bit.
+#[test]
+fn json_of_a_union_is_read_back_as_the_branch_it_came_from() {
+    let time = r#"{"type":"long","logicalType":"timestamp-millis"}"#;
+    let decimal = r#"{"type":"bytes","logicalType":"decimal","precision":6,"scale":2}"#;
+    let record = |name: &str, fields: &str| format!(r#"{{"type":"record","name":"{name}","fields":[{fields}]}}"#);
+    let (x, y) = (r#"{"name":"x","type":"int"}"#, r#"{"name":"y","type":"int","default":0}"#);
+    let (small, large) = (record("Small", x), record("n.Large", &format!("{x},{y}")));
+    let named = record("Named", r#"{"name":"map","type":"int"}"#);
+    let unions = [
+        (r#"["bytes","float"]"#.to_owned(), r#"{"float":"NaN"}"#, r#"{"float":"NaN"}"#),
+        (r#"["float","bytes"]"#.to_owned(), r#"{"bytes":"NaN"}"#, r#"{"bytes":"NaN"}"#),
+        (r#"["float","bytes"]"#.to_owned(), r#"{"bytes":"other"}"#, r#""other""#),
+        (format!(r#"["string",{time}]"#), r#"{"long":5}"#, r#"{"long":"1970-01-01T00:00:00.005Z"}"#),
+        (format!(r#"[{time},"string"]"#), r#"{"string":"1970-01-01T00:00:00Z"}"#, r#""1970-01-01T00:00:00Z""#),
+        (format!(r#"["string",{decimal}]"#), r#"{"bytes":"1.50"}"#, r#"{"bytes":"1.50"}"#),
+        (format!(r#"["null",{decimal}]"#), r#"{"bytes":"1.50"}"#, r#""1.50""#),
+        (r#"["int","long"]"#.to_owned(), r#"{"long":5}"#, r#"{"long":5}"#),
+        (r#"["int","long"]"#.to_owned(), r#"{"long":3000000000}"#, "3000000000"),
+        (r#"["float","double"]"#.to_owned(), r#"{"double":0.1}"#, r#"{"double":0.1}"#),
+        (r#"["string",{"type":"enum","name":"E","symbols":["A"]}]"#.to_owned(), r#"{"E":"A"}"#, r#"{"E":"A"}"#),
+        (format!("[{small},{large}]"), r#"{"n.Large":{"x":1,"y":2}}"#, r#"{"x":1,"y":2}"#),
+        (format!("[{large},{small}]"), r#"{"Small":{"x":1}}"#, r#"{"Small":{"x":1}}"#),
+        (format!(r#"["null",{named}]"#), r#"{"Named":{"map":1}}"#, r#"{"map":1}"#),
+        (
+            r#"["null",{"type":"map","values":["null","int",{"type":"map","values":"int"}]}]"#.to_owned(),
+            r#"{"map":{"map":{"a":1}}}"#,
+            r#"{"map":{"map":{"a":1}}}"#,
+        ),
+        (format!(r#"["null",{small},{{"type":"map","values":"int"}}]"#), r#"{"map":{"x":1}}"#, r#"{"map":{"x":1}}"#),
+    ];
+    for (union, given, wanted) in unions {
+        let schema = schema(&union);
+        let (mut first, mut second) = (Vec::new(), Vec::new());
+        schema.encode_json(given, &mut first).unwrap();
+        let written = pass(&union, &union, given);
+        assert_eq!(written, wanted, "{union}");
+        schema.encode_json(&written, &mut second).unwrap();
+        assert_eq!(first, second, "{union}: {given}");
     }
 }

@@ -2,14 +2,14 @@
 //!
 //! The contract, on which the interner and the series table stand:
 //!
-//! - **Hits take no lock and change no memory.** A look-up reads slots with `Acquire` and the bytes behind them; no
+//! - **Hits take no lock and change no memory.** A look-up reads slots with `Acquire` and the bytes they point to; no
 //!   thread can make it wait, whatever that thread does.
 //! - **The same bytes have one number in every thread**, and it never changes. An insertion looks again under the
 //!   lock, so of two threads that miss the same bytes one inserts and the other finds.
 //! - **Nothing is half inserted.** An entry is written whole, its place in the list of entries is stored, the count is
 //!   raised, and only then is its slot stored with `Release`. A reader sees the slot empty or the entry whole, and a
-//!   number that anyone has been given is below `len()` for everyone who heard of it. (The other way round there is an
-//!   instant in which an entry is listed and not yet found.)
+//!   number that anyone has been given is below `len()` for every thread that has it. (Conversely, for an instant an
+//!   entry is listed and not yet found.)
 //! - **Insertions take one lock**, held for one look-up and one copy. A thread that dies inside has published
 //!   nothing or everything; the lock's poison is therefore ignored. A thread that is descheduled inside delays
 //!   other insertions until it runs again, and never a hit.
@@ -50,7 +50,8 @@ pub(crate) struct Full;
 /// Limits that cannot be met.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 #[error(
-    "a table of {entries_max} entries in {bytes_max} bytes cannot be had: ask for 1 to 1073741824 entries, at most 32 GiB, and no more than the machine's free memory"
+    "a table of {entries_max} entries in {bytes_max} bytes cannot be allocated: ask for 1 to 1073741824 entries, at \
+     most 32 GiB, and no more than the machine's free memory"
 )]
 pub struct LimitsError {
     /// Entries asked for.
@@ -71,7 +72,7 @@ pub(crate) enum Number {
 #[derive(Debug)]
 pub(crate) struct ByteTable {
     slots: Box<[AtomicU64]>,
-    /// Entries in order of insertion; 0 where there is none yet.
+    /// Entries in order of insertion; 0 for entries still to come.
     places: Box<[AtomicU32]>,
     count: AtomicU32,
     arena: Arena,
@@ -214,7 +215,7 @@ impl ByteTable {
         prefetch(self.slots.as_ptr().wrapping_add(index).cast());
     }
 
-    /// Second step: the place of the first entry whose hash agrees, 0 if there is none; its lines are fetched.
+    /// Second step: the place of the first entry whose hash agrees, 0 if no hash agrees; its lines are fetched.
     #[inline(always)]
     pub(crate) fn propose(&self, hash: u64, length: usize) -> Place {
         let mask = self.slots.len() - 1;

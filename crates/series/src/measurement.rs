@@ -1,29 +1,31 @@
 //! Messages of measurements to columns: a series id, a time and a value each.
 //!
 //! A message is a metric, a map of tags, a time and a value. The first two are its *identity* and repeat from message
-//! to message; the last two are its *tail* and change. Reading the identity forward means following eleven lengths, each
-//! of which says where the next one is. That chain is not followed here:
+//! to message; the last two are its *tail* and change. Reading the identity forward means following eleven lengths,
+//! each of which says where the next one is. That chain is not followed here:
 //!
 //! 1. The tail is read **from the end**. In a variable-length integer every byte but the last has its high bit set, so
 //!    the message's last byte ends `value`, the bytes before it with the high bit set belong to it, the next one ends
 //!    `time`, and so on until the high bit is clear again. (A float or double is four or eight bytes.)
-//! 2. What is before the tail is looked up whole among the identities seen before: one hash, one comparison of all bytes.
-//! 3. Found: the message is valid, and done. Not found: it is read forward with every check, and its identity remembered.
+//! 2. What is before the tail is looked up whole among the identities seen before: one hash, one comparison of all
+//!    bytes.
+//! 3. Found: the message is valid, and done. Not found: it is read forward with every check, and its identity
+//!    remembered.
 //!
-//! **Why that validates everything.** Let `M` be a message, `P` the bytes before its tail as found from the end, and `P`
-//! equal to a remembered identity. `P` was remembered because the forward reader, with every check, read a metric and
-//! tags from some message and ended exactly at `P`'s length. The forward reader decides each step by bytes it has read,
-//! and by bounds that only a shorter message can fail; so on `M`, which begins with `P` and is longer, it takes the same
-//! steps and ends at the same place with the same strings. From there the bytes are, by construction, one integer (bytes
-//! with the high bit set, one with it clear) and a second one (or four or eight bytes), and nothing after: what the
-//! forward reader reads as time and value, ending at the message's end. An integer of more than ten bytes or 64 bits is
-//! not taken here; the forward reader names the fault. So the fast way says yes only where the forward reader does, with
-//! the same result. And it misses nothing: an identity ends with the map's closing zero, whose high bit is clear, so on a
-//! valid message the backward reader stops where the forward reader began.
+//! **Why that validates everything.** Let `M` be a message, `P` the bytes before its tail as found from the end, and
+//! `P` equal to a remembered identity. `P` was remembered because the forward reader, with every check, read a metric
+//! and tags from some message and ended exactly at `P`'s length. The forward reader decides each step by bytes it has
+//! read, and by bounds that only a shorter message can fail; so on `M`, which begins with `P` and is longer, it takes
+//! the same steps and ends at the same place with the same strings. From there the bytes are, by construction, one
+//! integer (bytes with the high bit set, one with it clear) and a second one (or four or eight bytes), and nothing
+//! after: what the forward reader reads as time and value, ending at the message's end. An integer of more than ten
+//! bytes or 64 bits is not taken here; the forward reader names the fault. So the fast way says yes only where the
+//! forward reader does, with the same result. And it misses nothing: an identity ends with the map's closing zero,
+//! whose high bit is clear, so on a valid message the backward reader stops where the forward reader began.
 //!
 //! **Batches.** With a million series each look-up misses the cache twice. Messages are therefore taken in blocks,
 //! and each block in three passes: find the identity, hash it and fetch its slot; read the slot and fetch the bytes
-//! behind it; compare and write the row.
+//! that it points to; compare and write the row.
 
 mod reader;
 mod roles;
@@ -140,7 +142,7 @@ impl MeasurementDecoder {
         let mut pending = [NOTHING_PENDING; BLOCK];
         let mut rest = (messages, pending.as_mut_slice());
         while !rest.0.is_empty() {
-            // The message behind those of the frame has another one, or none.
+            // The message after those of this frame has another frame, or none.
             let next = forward.find_identities(table, rest.0, rest.1) + 1;
             rest = (rest.0.get(next..).unwrap_or_default(), rest.1.get_mut(next..).unwrap_or_default());
         }
@@ -183,7 +185,8 @@ enum Left {
     Faulty,
 }
 
-/// The second and third pass over a block: writes the rows of identities that are known, and asks `read` for the others.
+/// The second and third pass over a block: writes the rows of identities that are known, and asks `read` for the
+/// others.
 #[inline(always)]
 fn look_up<'m>(
     table: &SeriesTable,
@@ -224,9 +227,12 @@ fn look_up<'m>(
             rows += 1;
         }
     }
-    out.series.extend_from_slice(series.get(..rows).unwrap_or_default());
-    out.time_ms.extend_from_slice(time_ms.get(..rows).unwrap_or_default());
-    out.value.extend_from_slice(value.get(..rows).unwrap_or_default());
+    let (Some(series), Some(time_ms), Some(value)) = (series.get(..rows), time_ms.get(..rows), value.get(..rows)) else {
+        unreachable!("{rows} rows of a block of {BLOCK} messages")
+    };
+    out.series.extend_from_slice(series);
+    out.time_ms.extend_from_slice(time_ms);
+    out.value.extend_from_slice(value);
     counts.rows += rows as u64;
     counts.messages += messages.len() as u64;
 }
@@ -256,9 +262,9 @@ impl Forward {
         Self { value: shape.value, header, header_bytes: written.len(), scratch: Scratch::default() }
     }
 
-    /// The first pass over a block, or over a part of it: reads the tails from the end, up to the first message that has
-    /// not this frame. Gives the number of messages before that one. Those that are no measurements, as far as can be
-    /// seen at their end, stay without an identity.
+    /// The first pass over a block, or over a part of it: reads the tails from the end, up to the first message that
+    /// has not this frame. Gives the number of messages before that one. Those that are no measurements, as far as can
+    /// be seen at their end, stay without an identity.
     fn find_identities<'m>(&self, table: &SeriesTable, messages: &[&'m [u8]], pending: &mut [Pending<'m>]) -> usize {
         match self.value {
             ValueType::Long => self

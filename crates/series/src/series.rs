@@ -7,7 +7,7 @@ use rawline_avro::{Cursor, Fault, FaultKind};
 use crate::byte_table::{ByteTable, Full, LimitsError, Number};
 use crate::interner::{InternError, Interner, InternerLimits, STRING_BYTES_MAX};
 
-/// Most tags a message may have, repeated keys counted. Ten times what time-series databases advise.
+/// Maximum number of tags of a message, repeated keys included. Ten times what time-series databases advise.
 pub const TAGS_MAX: usize = 256;
 
 /// What a series table may hold. All of it is allocated when the table is made.

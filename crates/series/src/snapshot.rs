@@ -10,7 +10,7 @@
 //! 12  4  number of entries
 //! 16  4  length of the entries in bytes
 //! 20  4  CRC-32C of bytes 0 to 19 and of the entries
-//! 24  …  entries; a string: length (4), bytes; a series: number of tags (4), metric's string id (4), then for each tag,
+//! 24  …  entries; a string: length (4), bytes; a series: number of tags (4), metric's string id (4), then each tag,
 //!        sorted by key, its key's and its value's string id (4 and 4)
 //! ```
 //!
@@ -59,7 +59,8 @@ pub enum SnapshotError {
     },
     /// Another version wrote it.
     #[error(
-        "the snapshot's segment at byte {position} has version {version}, this program reads {VERSION}: use the program that wrote it, or a newer one"
+        "the snapshot's segment at byte {position} has version {version}, this program reads {VERSION}: use the \
+         program that wrote it, or a newer one"
     )]
     Version {
         /// Where the segment begins.

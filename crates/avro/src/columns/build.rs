@@ -156,7 +156,8 @@ impl<'a> Builder<'a> {
             (Kind::Record(record), _) => {
                 if self.within.contains(&id) {
                     let reason = format!(
-                        "{} contains itself, and Arrow has no type for that; leave the field out of the reader's schema, \
+                        "{} contains itself, and Arrow has no type for that; leave the field out of the reader's \
+                         schema, \
                          or read by rows",
                         record.name.full
                     );

@@ -1,7 +1,7 @@
 //! One column while it is filled: its values, which of them are null, and how it goes back to fewer rows.
 //!
-//! All columns of a schema lie in one list, children side by side, so that a record's field is found by its index. A column that
-//! has not met a null keeps no validity; the first null writes it up to its row.
+//! All columns of a schema lie in one list, children side by side, so that a record's field is found by its index. A
+//! column that has not met a null keeps no validity; the first null writes it up to its row.
 
 use arrow_array::ArrayRef;
 use arrow_buffer::{BooleanBufferBuilder, IntervalMonthDayNano, i256};
@@ -59,7 +59,7 @@ pub(super) enum Data {
         offsets: Vec<i32>,
         items: u32,
     },
-    /// The values are the column behind the keys.
+    /// The values are the column after the keys.
     Map {
         offsets: Vec<i32>,
         keys: u32,
@@ -86,7 +86,7 @@ pub(super) enum Data {
 pub(super) struct Runs {
     /// Where each ends and the next begins; the first is 0.
     pub offsets: Vec<i32>,
-    /// The runs, and behind them room that is filled with anything.
+    /// The runs, followed by unused room with arbitrary bytes.
     data: Vec<u8>,
     used: usize,
 }
@@ -301,8 +301,8 @@ pub(super) fn push_null(columns: &mut [Column], at: u32) {
     }
 }
 
-/// Appends a row of the branch `branch` to the union `at`: where its value will be. Gives that column, and nothing if an
-/// offset does not count so far.
+/// Appends a row of the branch `branch` to the union `at`: where its value will be. Gives that column, and nothing if
+/// an offset does not count so far.
 #[inline]
 pub(super) fn push_branch(columns: &mut [Column], at: u32, branch: u32) -> Option<u32> {
     let Some(Column { data: Data::Union { first, .. }, .. }) = columns.get(at as usize) else { return None };
@@ -315,8 +315,8 @@ pub(super) fn push_branch(columns: &mut [Column], at: u32, branch: u32) -> Optio
     Some(child)
 }
 
-/// Takes away the rows from `to` on, in whatever state the column and its children are. Children may have more rows than
-/// their parents know of.
+/// Takes away the rows from `to` on, in whatever state the column and its children are. Children may have more rows
+/// than their parents know of.
 pub(super) fn truncate(columns: &mut [Column], at: u32, to: usize) {
     let Some(Column { data, nulls, .. }) = columns.get_mut(at as usize) else { return };
     if nulls.len() > to {

@@ -40,9 +40,9 @@ impl Encoded {
 
 /// Writes rows as bare datums of one schema.
 ///
-/// It takes the types that [`super::ColumnDecoder`] makes, and beside them narrower integers and floats, large strings, bytes and lists, and
-/// any column that one branch of a union takes. A record's fields are found by their names; a field that is no column needs a default,
-/// and a column that is no field is refused.
+/// It takes the types that [`super::ColumnDecoder`] makes, and also narrower integers and floats, large strings, bytes
+/// and lists, and any column that one branch of a union takes. A record's fields are found by their names; a field that
+/// is no column needs a default, and a column that is no field is refused.
 #[derive(Debug, Clone)]
 pub struct ColumnEncoder {
     schema: Arc<Schema>,

@@ -57,8 +57,8 @@ pub(super) fn array(columns: &mut [Column], at: u32, shared: &Shared) -> ArrayRe
             let (offsets, data) = take_runs(runs);
             match data_type {
                 DataType::Binary => Arc::new(BinaryArray::new(offsets, data, nulls)),
-                // SAFETY: a column of text takes `str` only, so that the bytes between two offsets are UTF-8; the offsets never
-                // fall and end at the bytes' length.
+                // SAFETY: a column of text takes `str` only, so that the bytes between two offsets are UTF-8; the
+                // offsets never fall and end at the bytes' length.
                 _ => Arc::new(unsafe { StringArray::new_unchecked(offsets, data, nulls) }),
             }
         }

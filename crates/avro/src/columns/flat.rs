@@ -1,6 +1,7 @@
 //! The short way for records of numbers, texts and maps of texts, which most measurements and events are.
 //!
-//! It says yes or nothing: what it does not read at first sight, good or bad, goes the plan's way, which names what is wrong.
+//! It says yes or nothing: what it does not read at first sight, good or bad, goes the plan's way, which names what is
+//! wrong.
 
 use super::build::ROOT;
 use super::column::{Column, Data, extend};

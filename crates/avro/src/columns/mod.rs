@@ -16,8 +16,8 @@
 //! | duration | Interval(MonthDayNano) |
 //! | big-decimal | Binary |
 //!
-//! Every byte is checked as rows check it ([`Plan::row`]). Beyond that, a UUID must be one, a decimal have no more digits than its
-//! precision, and a duration's months and days be below 2^31: Arrow's types hold nothing else.
+//! Every byte is checked as rows check it ([`Plan::row`]). Beyond that, a UUID must be one, a decimal have no more
+//! digits than its precision, and a duration's months and days be below 2^31: Arrow's types hold nothing else.
 
 mod build;
 mod column;
@@ -114,8 +114,8 @@ pub struct ColumnDecoder {
 }
 
 impl ColumnDecoder {
-    /// A decoder of the plan's messages into columns of its reader's schema. A record's fields are the columns; of any other
-    /// schema there is one, named `value`.
+    /// A decoder of the plan's messages into columns of its reader's schema. A record's fields are the columns; of any
+    /// other schema there is one, named `value`.
     pub fn new(plan: Arc<Plan>, strings: StringAs) -> Result<Self, ColumnsError> {
         let (columns, root) = build::build(plan.reader(), &strings)?;
         let fields = match (columns.get(ROOT as usize), root.data_type()) {
@@ -153,7 +153,7 @@ impl ColumnDecoder {
         self.rows
     }
 
-    /// Appends a message as a row. A message that is refused leaves nothing behind in the columns; strings that were read
+    /// Appends a message as a row. A refused message leaves nothing in the columns; strings that were read
     /// before its fault keep their ids.
     pub fn append(&mut self, message: &[u8]) -> Result<(), DecodeError> {
         let Self { plan, flat, columns, texts, levels, .. } = self;
@@ -184,9 +184,9 @@ impl ColumnDecoder {
         result
     }
 
-    /// Appends messages as rows. Bad messages are left out and counted as `faulty`, those whose new strings the interner has no room for
-    /// as `dropped`. When the columns are full it ends early: `messages` says how many were taken, and the others can be appended
-    /// after [`ColumnDecoder::finish`].
+    /// Appends messages as rows. Bad messages are left out and counted as `faulty`, those whose new strings the
+    /// interner has no room for as `dropped`. When the columns are full it ends early: `messages` says how many were
+    /// taken, and the others can be appended after [`ColumnDecoder::finish`].
     pub fn append_batch<'m>(&mut self, messages: impl IntoIterator<Item = &'m [u8]>) -> Counts {
         self.faults.clear();
         let mut counts = Counts::default();

@@ -1,7 +1,7 @@
 //! A message's values go to the ends of their columns.
 //!
-//! What a value's column refuses beyond what the plan checks (a text that is no UUID, a full interner) is kept until the message has been
-//! read: the plan's own faults go first.
+//! What a value's column refuses beyond what the plan checks (a text that is no UUID, a full interner) is kept until
+//! the message has been read: the plan's own faults go first.
 
 use arrow_buffer::{IntervalMonthDayNano, i256};
 

@@ -1,7 +1,8 @@
-//! Texts on their way from a message into columns.
+//! Moves texts from a message into columns.
 //!
-//! Most texts are short and ASCII. Those are read with their length in one look at 17 bytes, checked and stored as one number of 16 bytes,
-//! whatever their length: no call to copy a few bytes, no loop to check them. All others take the cursor's way.
+//! Most texts are short and ASCII. Those are read with their length in one read of 17 bytes, checked and stored as one
+//! number of 16 bytes, whatever their length: no call to copy a few bytes, no loop to check them. All others are read
+//! by the cursor.
 
 use std::sync::Arc;
 
@@ -63,8 +64,8 @@ impl Texts {
     }
 }
 
-/// A text that is short and ASCII, padded with zeros, and its length. The cursor moves behind it, or stays if it is no such text or too near
-/// to the message's end.
+/// A text that is short and ASCII, padded with zeros, and its length. The cursor moves after it, or stays if the text
+/// isn't such a one or is too near to the message's end.
 #[inline(always)]
 fn short(cursor: &mut Cursor) -> Option<(u128, usize)> {
     let [first, chunk @ ..] = cursor.rest().first_chunk::<{ CHUNK + 1 }>()?;

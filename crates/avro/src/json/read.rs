@@ -10,7 +10,7 @@ use crate::record_parts::RecordParts;
 use crate::schema::{Fixed, Kind, Logical, Record, Schema, Type, TypeId};
 use crate::write;
 
-/// Branches of unions that may be tried in vain for one value, so that unions in unions can't take for ever.
+/// Maximum number of failed attempts at union branches for one value: bounds the time that unions within unions take.
 const ATTEMPTS_MAX: u32 = 10_000;
 
 impl Schema {
@@ -23,13 +23,23 @@ impl Schema {
     /// Appends a value given as JSON, encoded. After an error `out` is as it was before.
     pub fn encode_value(&self, value: &Value, out: &mut Vec<u8>) -> Result<(), EncodeError> {
         let begin = out.len();
-        Reader::new(self, true).value(self.root(), value, out).inspect_err(|_| out.truncate(begin))
+        Reader::new(self, true, u64::MAX).value(self.root(), value, out).inspect_err(|_| out.truncate(begin))
     }
 }
 
-/// Appends a field's default: bytes and numbers alone, as the specification has it.
-pub(crate) fn encode_default(schema: &Schema, id: TypeId, value: &Value, out: &mut Vec<u8>) -> Result<(), EncodeError> {
-    Reader::new(schema, false).value(id, value, out)
+/// Appends a field's default, in the specification's own form. Its cost is taken from `work_left`; it fails when
+/// nothing is left.
+pub(crate) fn encode_default(
+    schema: &Schema,
+    id: TypeId,
+    value: &Value,
+    work_left: &mut u64,
+    out: &mut Vec<u8>,
+) -> Result<(), EncodeError> {
+    let reader = Reader::new(schema, false, *work_left);
+    let encoded = reader.spend(1).and_then(|()| reader.value(id, value, out));
+    *work_left = reader.work_left.get();
+    encoded
 }
 
 struct Reader<'s> {
@@ -37,11 +47,22 @@ struct Reader<'s> {
     /// Whether logical types are read from their text.
     texts: bool,
     attempts_left: Cell<u32>,
+    /// Fields, symbols and branches looked up and bytes of defaults copied, before a schema's defaults are refused.
+    work_left: Cell<u64>,
 }
 
 impl<'s> Reader<'s> {
-    fn new(schema: &'s Schema, texts: bool) -> Self {
-        Self { schema, texts, attempts_left: Cell::new(ATTEMPTS_MAX) }
+    fn new(schema: &'s Schema, texts: bool, work_max: u64) -> Self {
+        Self { schema, texts, attempts_left: Cell::new(ATTEMPTS_MAX), work_left: Cell::new(work_max) }
+    }
+
+    fn spend(&self, work: usize) -> Result<(), EncodeError> {
+        let left = self.work_left.get().saturating_sub(work as u64);
+        self.work_left.set(left);
+        if left == 0 {
+            return Err(EncodeError::new("a schema whose defaults take at most 16 MiB in all", "more"));
+        }
+        Ok(())
     }
 
     /// Calls itself for each level of the JSON, of which the parser allows 128.
@@ -77,6 +98,7 @@ impl<'s> Reader<'s> {
                 out.extend_from_slice(&bytes);
             }
             (Kind::Enum(symbols), Value::String(text)) => {
+                self.spend(symbols.symbols.len())?;
                 let index = symbols.symbols.iter().position(|symbol| symbol == text);
                 write::length(out, index.ok_or_else(wrong)?);
             }
@@ -107,7 +129,10 @@ impl<'s> Reader<'s> {
     }
 
     fn record(&self, record: &Record, fields: &Map<String, Value>, out: &mut Vec<u8>) -> Result<(), EncodeError> {
-        if let Some(unknown) = fields.keys().find(|key| record.fields.iter().all(|field| field.name != **key)) {
+        self.spend(record.fields.len())?;
+        if !has_all(record, fields) {
+            let unknown = fields.keys().find(|key| record.fields.iter().all(|field| field.name != **key));
+            let unknown = unknown.map_or("", String::as_str);
             let known: Vec<&str> = record.fields.iter().map(|field| field.name.as_str()).collect();
             let expected = format!("one of the fields {}", known.join(", "));
             return Err(EncodeError::new(expected, "a field of that name").within(unknown));
@@ -120,10 +145,22 @@ impl<'s> Reader<'s> {
                     .map_err(|error| error.within(&field.name))?;
             }
         }
-        parts.finish(out)
+        let begin = out.len();
+        parts.finish(out)?;
+        self.spend(out.len().saturating_sub(begin))
     }
 
     fn union(&self, branches: &[TypeId], value: &Value, out: &mut Vec<u8>) -> Result<(), EncodeError> {
+        self.spend(branches.len())?;
+        let mut named_refusal = None;
+        if self.attempts_left.get() > 0
+            && let Some((index, id, value)) = self.named_branch(branches, value)
+        {
+            match self.attempt(index, id, value, out) {
+                Ok(()) => return Ok(()),
+                Err(error) => named_refusal = Some(error),
+            }
+        }
         let mut refusals = Vec::new();
         for rank in 0..2 {
             for (index, id) in branches.iter().enumerate() {
@@ -135,19 +172,54 @@ impl<'s> Reader<'s> {
                 }
             }
         }
-        if let Value::Object(fields) = value
-            && let Some((name, value)) = fields.iter().next()
-            && fields.len() == 1
-            && let Some((index, id)) =
-                branches.iter().enumerate().find(|(_, id)| self.schema.kind(**id).to_string() == *name)
-        {
-            return self.attempt(index, *id, value, out);
+        if refusals.is_empty() {
+            refusals.extend(named_refusal);
         }
         if refusals.len() == 1 {
             return Err(refusals.remove(0));
         }
         let names: Vec<String> = branches.iter().map(|id| self.schema.kind(*id).to_string()).collect();
         Err(EncodeError::new(format!("one of {}", names.join(", ")), found(value)))
+    }
+
+    /// The branch and the value of Avro's own form, `{"branch": value}`.
+    fn named_branch<'v>(&self, branches: &[TypeId], value: &'v Value) -> Option<(usize, TypeId, &'v Value)> {
+        let fields = value.as_object().filter(|fields| fields.len() == 1)?;
+        let (name, value) = fields.iter().next()?;
+        let (index, id) = branches.iter().enumerate().find(|(_, id)| self.schema.kind(**id).name() == name)?;
+        Some((index, *id, value))
+    }
+
+    /// Whether a value of branch `index`, written as it is, could be read as another branch. Arrays and objects within
+    /// `value` are empty, and taken to fit any type.
+    fn is_ambiguous(&self, branches: &[TypeId], index: usize, value: &Value) -> bool {
+        if self.named_branch(branches, value).is_some() {
+            return true;
+        }
+        let Some(own) = branches.get(index).and_then(|id| self.rank(*id, value)) else { return true };
+        branches.iter().enumerate().any(|(other, id)| {
+            self.rank(*id, value).is_some_and(|rank| (rank, other) < (own, index)) && self.may_take(*id, value)
+        })
+    }
+
+    /// Whether a type could take a value whose arrays and objects are empty.
+    fn may_take(&self, id: TypeId, value: &Value) -> bool {
+        let may_take = |id, value: &Value| value.is_array() || value.is_object() || self.takes(id, value);
+        match (self.schema.kind(id), value) {
+            (Kind::Array(_), Value::Array(_)) => true,
+            (Kind::Map(values), Value::Object(entries)) => entries.values().all(|value| may_take(*values, value)),
+            (Kind::Record(record), Value::Object(fields)) => {
+                record.fields.iter().all(|field| match fields.get(&field.name) {
+                    Some(value) => may_take(field.type_id, value),
+                    None => field.default.is_some(),
+                })
+            }
+            _ => self.takes(id, value),
+        }
+    }
+
+    fn takes(&self, id: TypeId, value: &Value) -> bool {
+        self.value(id, value, &mut Vec::new()).is_ok()
     }
 
     fn attempt(&self, index: usize, id: TypeId, value: &Value, out: &mut Vec<u8>) -> Result<(), EncodeError> {
@@ -176,7 +248,8 @@ impl<'s> Reader<'s> {
             (Value::Number(_), Kind::Bytes | Kind::Fixed(_)) if logical.is_some() => Some(1),
             (Value::Array(_), Kind::Array(_)) | (Value::Object(_), Kind::Map(_)) => Some(0),
             (Value::Object(fields), Kind::Record(record)) => {
-                fields.keys().all(|key| record.fields.iter().any(|field| field.name == *key)).then_some(0)
+                self.spend(record.fields.len()).ok()?;
+                has_all(record, fields).then_some(0)
             }
             (Value::Object(_), Kind::Fixed(_)) if *logical == Some(Logical::Duration) => Some(0),
             _ => None,
@@ -232,6 +305,17 @@ impl<'s> Reader<'s> {
         };
         Some(result)
     }
+}
+
+/// Whether `value`, which a union's branch `index` holds, must be written with the branch's name to be read as that
+/// branch. Arrays and objects within `value` are empty.
+pub(crate) fn needs_name(schema: &Schema, branches: &[TypeId], index: usize, value: &Value) -> bool {
+    Reader::new(schema, true, u64::MAX).is_ambiguous(branches, index, value)
+}
+
+/// Whether the record has a field of each of these names.
+fn has_all(record: &Record, fields: &Map<String, Value>) -> bool {
+    record.fields.iter().filter(|field| fields.contains_key(&field.name)).count() == fields.len()
 }
 
 fn binary(kind: &Kind, bytes: &[u8], out: &mut Vec<u8>) -> Option<()> {

@@ -38,7 +38,7 @@ pub(crate) fn time(logical: Logical, value: i64) -> Option<String> {
     })
 }
 
-/// The number behind such a text; nothing where it is another text, or finer than the type's unit.
+/// The number that such a text stands for; nothing for another text, or one finer than the type's unit.
 pub(crate) fn parse_time(logical: Logical, text: &str) -> Option<i64> {
     if logical == Logical::Date {
         let span = epoch().until((Unit::Day, text.parse::<Date>().ok()?)).ok()?;

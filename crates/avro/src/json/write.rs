@@ -1,11 +1,12 @@
 //! Avro to JSON.
 
 use serde::ser::{Serialize, SerializeMap, SerializeSeq, Serializer};
+use serde_json::{Map, Value};
 
 use crate::datum::Datum;
-use crate::json::text;
-use crate::row::Item;
-use crate::schema::Logical;
+use crate::item::Item;
+use crate::json::{read, text};
+use crate::schema::{Kind, Logical, Schema, TypeId};
 
 impl Datum<'_, '_> {
     /// Appends the value as one line of JSON, without the line's end.
@@ -19,6 +20,15 @@ impl Datum<'_, '_> {
 impl Serialize for Datum<'_, '_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let datum = self.plain();
+        if let Some(branch) = self.branch()
+            && let Kind::Union(branches) = &self.schema_type().kind
+            && (has_one_key(datum) || has_choice(self.schema(), branches))
+            && read::needs_name(self.schema(), branches, branch as usize, &shape(datum))
+        {
+            let mut map = serializer.serialize_map(Some(1))?;
+            map.serialize_entry(datum.schema_type().kind.name(), &datum)?;
+            return map.end();
+        }
         let logical = datum.logical();
         match datum.item() {
             Item::Null | Item::Union { .. } => serializer.serialize_unit(),
@@ -63,6 +73,41 @@ impl Serialize for Datum<'_, '_> {
                 map.end()
             }
         }
+    }
+}
+
+/// Whether a union holds more than one type and null.
+fn has_choice(schema: &Schema, branches: &[TypeId]) -> bool {
+    branches.iter().filter(|id| !matches!(schema.kind(**id), Kind::Null)).count() > 1
+}
+
+/// Whether the value is an object of one key in JSON, which might be the name of a branch.
+fn has_one_key(datum: Datum<'_, '_>) -> bool {
+    match datum.item() {
+        Item::Map { count, .. } => count == 1,
+        Item::Record { .. } => datum.fields().len() == 1,
+        _ => false,
+    }
+}
+
+/// The value's JSON, with empty arrays and objects within it.
+fn shape(datum: Datum<'_, '_>) -> Value {
+    match datum.item() {
+        Item::Array { .. } => Value::Array(Vec::new()),
+        Item::Map { .. } => Value::Object(datum.entries().map(|(key, value)| (key.to_owned(), part(value))).collect()),
+        Item::Record { .. } => {
+            Value::Object(datum.fields().map(|(field, value)| (field.name.clone(), part(value))).collect())
+        }
+        _ => part(datum),
+    }
+}
+
+fn part(datum: Datum<'_, '_>) -> Value {
+    match datum.plain().item() {
+        Item::Array { .. } => Value::Array(Vec::new()),
+        Item::Map { .. } | Item::Record { .. } => Value::Object(Map::new()),
+        // Memory alone is written to, and no other value has parts.
+        _ => serde_json::to_value(datum).unwrap_or_default(),
     }
 }
 

@@ -254,7 +254,7 @@ impl Planned {
         })
     }
 
-    /// `head_bytes` are in front of the body.
+    /// `head_bytes` precede the body.
     fn read(&mut self, table: &SeriesTable, body: &[u8], head_bytes: usize) -> Result<Row, Wrong> {
         let row = self.plan.row(&mut self.buffer, body).map_err(|error| {
             let fault = Fault { position: error.fault.position + head_bytes, ..error.fault };

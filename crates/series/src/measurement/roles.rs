@@ -30,8 +30,8 @@ pub(super) enum TimeUnit {
 }
 
 impl TimeUnit {
-    /// The unit of a time of this type, or why it is none. A plain integer counts milliseconds; in a union all types but
-    /// null must agree.
+    /// The unit of a time of this type, or why it is none. A plain integer counts milliseconds; in a union all types
+    /// but null must agree.
     pub fn of(schema: &Schema, id: TypeId) -> Result<Self, String> {
         if let Kind::Union(branches) = schema.kind(id) {
             let mut values = branches.iter().filter(|branch| !matches!(schema.kind(**branch), Kind::Null));

@@ -49,7 +49,9 @@ pub struct Shape {
 /// A schema that is not a measurement's.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error(
-    "the schema is not a measurement's: {reason}; it must be a record of a string (the metric), a map of strings (the tags), a long (the time in milliseconds) and an int, long, float or double (the value), in this order and nothing else"
+    "the schema is not a measurement's: {reason}; it must be a record of a string (the metric), a map of strings \
+     (the tags), a long (the time in milliseconds) and an int, long, float or double (the value), in this order and \
+     nothing else"
 )]
 pub struct ShapeError {
     /// What is different.

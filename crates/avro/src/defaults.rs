@@ -1,0 +1,70 @@
+//! Encodes the defaults of a schema's fields, those of inner records first.
+
+use serde_json::Value;
+
+use crate::error::{EncodeError, SchemaError};
+use crate::json;
+use crate::schema::{Kind, Schema, Type, TypeId};
+
+/// Bytes written and fields visited for all defaults of a schema. Each default may repeat those of the records in it,
+/// so that a few kilobytes of JSON could ask for more than any machine has. Real schemas need thousands.
+pub(crate) const DEFAULTS_WORK_MAX: u64 = 1 << 24;
+
+/// A default as it stands in the schema.
+pub(crate) struct Given<'j> {
+    pub record: TypeId,
+    /// The field's index within the record.
+    pub field: usize,
+    pub value: &'j Value,
+}
+
+/// Encodes the defaults and puts them into their fields.
+pub(crate) fn set(schema: &mut Schema, given: Vec<Given<'_>>) -> Result<(), SchemaError> {
+    let mut work_left = DEFAULTS_WORK_MAX;
+    let mut pending = given;
+    // One pass, unless the default of a record within itself leaves out a field that comes after it.
+    while !pending.is_empty() {
+        let count = pending.len();
+        let mut refused = Vec::new();
+        let mut first = None;
+        for given in pending {
+            match encode(schema, &given, &mut work_left) {
+                Ok(bytes) => put(schema, &given, bytes),
+                Err(error) if work_left == 0 => return Err(error),
+                Err(error) => {
+                    first.get_or_insert(error);
+                    refused.push(given);
+                }
+            }
+        }
+        if let Some(error) = first.filter(|_| refused.len() == count) {
+            return Err(error);
+        }
+        pending = refused;
+    }
+    Ok(())
+}
+
+fn encode(schema: &Schema, given: &Given<'_>, work_left: &mut u64) -> Result<Vec<u8>, SchemaError> {
+    let Kind::Record(record) = schema.kind(given.record) else {
+        unreachable!("the default of a field of {}, which has no fields", schema.kind(given.record))
+    };
+    let refuse = |name: &str, error: EncodeError| SchemaError::Default {
+        record: record.name.full.clone(),
+        field: name.to_owned(),
+        error,
+    };
+    let field = record.fields.get(given.field);
+    let field = field.unwrap_or_else(|| unreachable!("field {} of {}", given.field, record.name.full));
+    let mut bytes = Vec::new();
+    let encoded = json::encode_default(schema, field.type_id, given.value, work_left, &mut bytes);
+    encoded.map(|()| bytes).map_err(|error| refuse(&field.name, error))
+}
+
+fn put(schema: &mut Schema, given: &Given<'_>, bytes: Vec<u8>) {
+    if let Some(Type { kind: Kind::Record(record), .. }) = schema.types.get_mut(given.record.index())
+        && let Some(field) = record.fields.get_mut(given.field)
+    {
+        field.default = Some(bytes.into());
+    }
+}
