@@ -1,8 +1,8 @@
 //! Values written straight into their bytes.
 //!
-//! A builder writes into a buffer that the caller keeps, so that nothing is allocated once the buffer has grown. A nested
-//! builder writes on in the same buffer. A container's number of elements is known when its builder is dropped; it then
-//! goes into the byte kept for it, and only past 127 elements does what follows move.
+//! A builder writes into a buffer that the caller keeps, so that nothing is allocated once the buffer has grown. A
+//! nested builder writes on in the same buffer. A container's number of elements is known when its builder is dropped;
+//! it then goes into the byte kept for it, and only past 127 elements does what follows move.
 //!
 //! ```
 //! use rawline_value::{Limits, ListBuilder, Value};
@@ -105,7 +105,7 @@ elements!(ListBuilder);
 elements!(SetBuilder);
 
 impl<'a> ListBuilder<'a> {
-    /// Begins a vector behind what the buffer holds.
+    /// Begins a vector at the buffer's end.
     #[inline]
     pub fn new(out: &'a mut Vec<u8>) -> ListBuilder<'a> {
         ListBuilder(Open::new(out, Kind::Vector))
@@ -113,13 +113,13 @@ impl<'a> ListBuilder<'a> {
 }
 
 impl<'a> SetBuilder<'a> {
-    /// Begins a set behind what the buffer holds.
+    /// Begins a set at the buffer's end.
     #[inline]
     pub fn new(out: &'a mut Vec<u8>) -> SetBuilder<'a> {
         SetBuilder(Open::new(out, Kind::Set))
     }
 
-    /// Ends the set with its values ascending. Errs if a value is there twice or the set is beyond [`Limits::FORMAT`]; the
+    /// Ends the set with its values ascending. Fails if the set has a duplicate or is beyond [`Limits::FORMAT`]; the
     /// set then stays in the buffer as it was given, and no reader takes it. Allocates; a set that is added to in order
     /// needs it only as a check.
     pub fn canonical(self) -> Result<(), ValueError> {
@@ -128,7 +128,7 @@ impl<'a> SetBuilder<'a> {
 }
 
 impl<'a> TableBuilder<'a> {
-    /// Begins a table behind what the buffer holds.
+    /// Begins a table at the buffer's end.
     #[inline]
     pub fn new(out: &'a mut Vec<u8>) -> TableBuilder<'a> {
         TableBuilder(Open::new(out, Kind::Table))

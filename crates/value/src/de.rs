@@ -87,7 +87,7 @@ impl<'de> Deserializer<'de> for ValueDeserializer<'_, 'de> {
             self.reader.item()?;
             return visitor.visit_none();
         }
-        // An option takes no bytes, so only this keeps a type of nothing but options from recursing for ever.
+        // An option takes no bytes, so only this keeps a type of nothing but options from recursing forever.
         if self.depth >= DEPTH_MAX {
             return Err(SerdeError::TooDeep);
         }

@@ -88,7 +88,7 @@ pub(crate) fn subnet(bytes: [u8; 17]) -> Subnet {
 
 #[inline]
 fn port(reader: &mut Reader<'_>) -> Result<Port, ValueError> {
-    // A protocol's position is that of its own byte, behind the number.
+    // A protocol's position is that of its own byte, after the number.
     let position = reader.position() + 2;
     let [high, low, protocol] = reader.array()?;
     let Some(protocol) = Protocol::of_number(protocol) else {

@@ -1,13 +1,13 @@
 //! Bytes into a view: one pass checks them and notes where each value lies.
 //!
 //! The index is a list of nodes of eight bytes. The children of a container lie side by side, so the n-th is found at
-//! once; in front of them lies one node with the container's end and number of children. The children of a set, and the
+//! once; the node before them has the container's end and number of children. The children of a set, and the
 //! pairs of a table, are brought into ascending order; the bytes stay as they came.
 //!
 //! ```text
 //! node of a value:      u28 position of its tag, u4 tag, u32 link
 //!                       link: a string's first byte, a container's node of its end; else unused
-//! node of an end:       u32 position behind the container, u32 children (a table's pair is two)
+//! node of an end:       u32 position after the container, u32 children (a table's pair is two)
 //! ```
 
 use std::cmp::Ordering;
@@ -85,7 +85,7 @@ impl Decoder {
         Ok(Variant::root(self.nodes.get(..nodes).unwrap_or_default(), bytes))
     }
 
-    /// A view of the value that these bytes begin with; what is behind it is not looked at.
+    /// A view of the value that these bytes begin with; bytes after it aren't read.
     pub(crate) fn decode_first<'a>(&'a mut self, bytes: &'a [u8]) -> Result<Variant<'a>, ValueError> {
         let (nodes, end) = self.index(bytes)?;
         Ok(Variant::root(self.nodes.get(..nodes).unwrap_or_default(), bytes.get(..end).unwrap_or_default()))
@@ -109,7 +109,7 @@ impl Decoder {
     }
 
     /// Goes through the bytes of one value once, without recursion. Gives how many nodes there are, and where the value
-    /// ends; what is behind those nodes in the decoder's memory is of earlier values.
+    /// ends; the decoder's memory after those nodes holds nodes of earlier values.
     #[inline]
     fn index(&mut self, bytes: &[u8]) -> Result<(usize, usize), ValueError> {
         let Decoder { limits, nodes: memory, open, orders } = self;
@@ -217,7 +217,7 @@ fn close(
     bytes: &[u8],
     orders: &mut TableOrders,
 ) -> Result<(), ValueError> {
-    let container = nodes.get(slot).copied().unwrap_or_default();
+    let container = nodes.get(slot).copied().unwrap_or_else(|| no_node(slot, nodes.len()));
     let end_slot = link(container);
     let children = children_end - end_slot - 1;
     put(nodes, end_slot, pack_end(end, children));
@@ -236,7 +236,9 @@ fn close(
 /// Brings a set's children or a table's pairs into ascending order, each of `WIDTH` nodes. False if one is there twice.
 fn ascend<const WIDTH: usize>(nodes: &mut [Node], range: Range<usize>, bytes: &[u8], orders: &mut TableOrders) -> bool {
     let keys = Keys { nodes, bytes };
-    let (entries, _) = nodes.get(range.clone()).unwrap_or_default().as_chunks::<WIDTH>();
+    let children = nodes.get(range.clone()).unwrap_or_else(|| no_node(range.end, nodes.len()));
+    let (entries, rest) = children.as_chunks::<WIDTH>();
+    assert!(rest.is_empty(), "{} children in entries of {WIDTH}", children.len());
     if keys.ascend(entries) {
         return true;
     }
@@ -247,20 +249,27 @@ fn ascend<const WIDTH: usize>(nodes: &mut [Node], range: Range<usize>, bytes: &[
         large = keys.sort(entries);
         large.as_deref().map(<[_]>::as_flattened)
     };
-    match (sorted, nodes.get_mut(range)) {
-        (Some(sorted), Some(places)) => {
-            places.copy_from_slice(sorted);
-            true
-        }
-        _ => false,
-    }
+    let Some(sorted) = sorted else { return false };
+    let count = nodes.len();
+    let places = nodes.get_mut(range.clone()).unwrap_or_else(|| no_node(range.end, count));
+    places.copy_from_slice(sorted);
+    true
 }
 
 #[inline]
 fn put(nodes: &mut [Node], slot: usize, node: Node) {
-    if let Some(place) = nodes.get_mut(slot) {
-        *place = node;
+    let count = nodes.len();
+    match nodes.get_mut(slot) {
+        Some(place) => *place = node,
+        None => no_node(slot, count),
     }
+}
+
+/// Every slot is reserved before it is filled: a missing one would make a value vanish from its container.
+#[cold]
+#[inline(never)]
+fn no_node(slot: usize, count: usize) -> ! {
+    unreachable!("slot {slot} of {count} nodes")
 }
 
 /// Makes room for as many nodes.
@@ -281,7 +290,7 @@ fn grow(nodes: &mut Vec<Node>, count: usize) {
 struct Open {
     /// Where the inner container's node is.
     slot: usize,
-    /// Where the nodes beside it end.
+    /// Where the nodes of its siblings end.
     slot_end: usize,
 }
 

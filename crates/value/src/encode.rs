@@ -54,7 +54,7 @@ pub(crate) fn put_word(out: &mut Vec<u8>, kind: Kind, word: u64) {
     put_array::<9>(out, kind, &word.to_be_bytes());
 }
 
-/// Appends a tag and the bytes behind it, at once; `N` is one more than those bytes.
+/// Appends a tag and the bytes after it in one step; `N` is one more than those bytes.
 #[inline]
 pub(crate) fn put_array<const N: usize>(out: &mut Vec<u8>, kind: Kind, payload: &[u8]) {
     let mut bytes = [kind as u8; N];

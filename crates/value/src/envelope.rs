@@ -19,7 +19,7 @@ pub struct Envelope {
     topic_bytes: u32,
     /// Who sends it; nil for this node.
     pub sender: EndpointId,
-    /// Who is to get it; nil for everyone.
+    /// The receiver; nil for everyone.
     pub receiver: EndpointId,
     /// How many more hops it may take.
     pub ttl: u16,
@@ -31,7 +31,7 @@ impl Envelope {
         Decoder::default().envelope(topic, bytes)
     }
 
-    /// The first `count` nodes index the bytes; the memory behind them is free to be used.
+    /// The first `count` nodes index the bytes; the memory after them is free.
     #[inline]
     pub(crate) fn pack(nodes: &mut Vec<Node>, count: usize, topic: &[u8], bytes: &[u8]) -> Envelope {
         let topic_place = count + bytes.len().div_ceil(size_of::<Node>());

@@ -37,7 +37,10 @@ pub enum ValueError {
         position: usize,
     },
     /// A value of another type than the one asked for.
-    #[error("the value at byte {position} is of type {}, not {}; ask for what was written", found.name(), wanted.name())]
+    #[error(
+        "the value at byte {position} is of type {}, not {}; ask for what was written",
+        found.name(), wanted.name()
+    )]
     Kind {
         /// Where the value begins.
         position: usize,
@@ -58,7 +61,7 @@ pub enum ValueError {
         /// Where the container begins.
         position: usize,
     },
-    /// Bytes behind the end of the value.
+    /// Bytes after the end of the value.
     #[error("{count} bytes follow the value's end at byte {position}; send exactly one value")]
     TrailingBytes {
         /// Where the value ends.

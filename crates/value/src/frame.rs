@@ -10,7 +10,7 @@ use thiserror::Error;
 
 use crate::{Decoder, Envelope, ValueError};
 
-/// Bytes in front of the topic.
+/// Bytes before the topic.
 const HEADER_BYTES: usize = 37;
 
 /// The hops that an envelope may take unless it says otherwise.
@@ -86,7 +86,7 @@ pub enum FrameError {
 }
 
 impl<'a> Frame<'a> {
-    /// The parts of a frame's bytes, without the length in front of it.
+    /// The parts of a frame's bytes, without the length before it.
     pub fn parse(bytes: &'a [u8]) -> Result<Frame<'a>, FrameError> {
         let (header, rest) = bytes
             .split_first_chunk::<HEADER_BYTES>()
@@ -110,7 +110,7 @@ impl<'a> Frame<'a> {
         Ok(Frame { sender: EndpointId(sender), receiver: EndpointId(receiver), kind, ttl, topic, payload })
     }
 
-    /// Appends the frame's bytes, without the length in front of it; the payload is copied as it is.
+    /// Appends the frame's bytes, without the length before it; the payload is copied as it is.
     pub fn encode_into(&self, out: &mut Vec<u8>) -> Result<(), FrameError> {
         let bytes = self.topic.len();
         let topic_bytes = u16::try_from(bytes).map_err(|_| FrameError::Topic { bytes })?;

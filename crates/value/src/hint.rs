@@ -1,8 +1,8 @@
 //! The types that values are to get whose source does not say them: `address`, `port@proto`.
 //!
 //! JSON has no addresses, ports and times, and a program's objects often don't either. A [`Hint`] is the type that a
-//! person asks for, and makes the value of a text or of a number; [`json::hinted`](crate::json::hinted) does so with the
-//! fields of JSON. What is of the type already, or is none, stays as it is.
+//! person asks for, and makes the value of a text or of a number; [`json::hinted`](crate::json::hinted) does so with
+//! the fields of JSON. What is of the type already, or is none, stays as it is.
 
 use std::fmt;
 use std::str::FromStr;
@@ -38,7 +38,7 @@ pub enum HintError {
         /// What was asked for.
         name: String,
     },
-    /// A field behind the `@` of a type that has no protocol, or none behind a port's.
+    /// A field after the `@` of a type that has no protocol, or no field after a port's `@`.
     #[error("{name:?} is no type; only a port takes its protocol from another field: port@FIELD")]
     ProtocolField {
         /// What was asked for.
@@ -76,7 +76,10 @@ pub enum MisfitError {
         seconds: f64,
     },
     /// A value of a type that nothing is made of.
-    #[error("a value of type {} was given for a field of type {}; change one of them", name_of(*.found), name_of(*.asked))]
+    #[error(
+        "a value of type {} was given for a field of type {}; change one of them",
+        name_of(*.found), name_of(*.asked)
+    )]
     Kind {
         /// The type asked for.
         asked: Kind,
@@ -102,7 +105,7 @@ pub enum TextError {
     Time(#[from] TimeError),
 }
 
-/// What can be asked for besides any.
+/// The types that can be asked for, apart from `any`.
 const KINDS: [Kind; 11] = [
     Kind::Address,
     Kind::Subnet,
@@ -196,7 +199,21 @@ impl Hint {
         self.put_number(nanoseconds as i64, Protocol::Unknown, out)
     }
 
-    /// Errs if a value of type `found` is not of the type asked for. None fits every type.
+    /// Appends the time or the duration of this many seconds, given as a JSON number's text and exact to the
+    /// nanosecond: a double has no room for a time of today and its nanoseconds. False, with nothing appended, for
+    /// other types and for a text that isn't a number.
+    pub fn put_seconds(&self, seconds: &str, out: &mut Vec<u8>) -> Result<bool, MisfitError> {
+        if !self.is_time() {
+            return Ok(false);
+        }
+        match nanoseconds(seconds) {
+            Some(Ok(nanoseconds)) => self.put_number(nanoseconds, Protocol::Unknown, out),
+            Some(Err(TooLarge)) => Err(MisfitError::Seconds { seconds: seconds.parse().unwrap_or(f64::INFINITY) }),
+            None => Ok(false),
+        }
+    }
+
+    /// Fails unless `found` is the hinted type. A `none` value matches any hint.
     #[inline]
     pub fn check(&self, found: Kind) -> Result<(), MisfitError> {
         match self.kind {
@@ -249,6 +266,46 @@ impl FromStr for FieldHint {
         let (field, name) = text.split_once('=').ok_or(HintError::NoField)?;
         Ok(FieldHint { field: field.to_owned(), hint: name.parse()? })
     }
+}
+
+/// More seconds than 64 bits of nanoseconds hold.
+struct TooLarge;
+
+/// The nanoseconds of a decimal number of seconds, rounded half away from zero; nothing if the text isn't a JSON
+/// number.
+fn nanoseconds(seconds: &str) -> Option<Result<i64, TooLarge>> {
+    let (is_negative, number) = match seconds.strip_prefix('-') {
+        Some(number) => (true, number),
+        None => (false, seconds),
+    };
+    let (mantissa, exponent) = number.split_once(['e', 'E']).unwrap_or((number, "0"));
+    let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+    let is_digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+    let is_exponent = is_digits(exponent.strip_prefix(['+', '-']).unwrap_or(exponent));
+    if whole.is_empty() || !is_digits(whole) || !is_digits(fraction) || !is_exponent {
+        return None;
+    }
+    let digits = format!("{whole}{fraction}");
+    let digits = digits.trim_start_matches('0');
+    if digits.is_empty() {
+        return Some(Ok(0));
+    }
+    // An exponent beyond 64 bits decides by its sign alone, whatever the digits are.
+    let extreme = if exponent.starts_with('-') { i64::MIN / 2 } else { i64::MAX / 2 };
+    let exponent = exponent.parse().unwrap_or(extreme).clamp(i64::MIN / 2, i64::MAX / 2);
+    // The digits are the nanoseconds after a shift by this many places, to the left if it is positive.
+    let shift = exponent - fraction.len() as i64 + 9;
+    // Where the nanoseconds' whole part ends among the digits.
+    let end = digits.len() as i64 + shift;
+    if end > 19 {
+        return Some(Err(TooLarge));
+    }
+    let (kept, dropped) = digits.split_at(usize::try_from(end).unwrap_or(0).min(digits.len()));
+    let zeros = u32::try_from(shift).unwrap_or(0);
+    let rounds_up = end >= 0 && dropped.as_bytes().first().is_some_and(|digit| *digit >= b'5');
+    // At most 19 digits, zeros included.
+    let value = kept.parse::<i128>().unwrap_or(0) * 10_i128.pow(zeros) + i128::from(rounds_up);
+    Some(i64::try_from(if is_negative { -value } else { value }).map_err(|_| TooLarge))
 }
 
 /// What people call a type.

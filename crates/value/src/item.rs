@@ -162,7 +162,7 @@ impl<'a> ItemReader<'a> {
         }
     }
 
-    /// Errs if bytes are left.
+    /// Fails if bytes are left.
     pub(crate) fn finish(&self) -> Result<(), ValueError> {
         self.reader.finish()
     }
@@ -174,7 +174,7 @@ pub(crate) struct ItemWriter<'o> {
     /// Where its first item stands.
     start: usize,
     /// Whether there are elements or keys that might be there twice.
-    has_twins: bool,
+    may_have_duplicates: bool,
 }
 
 /// A container whose elements are being appended and whose count comes last.
@@ -187,7 +187,7 @@ pub(crate) struct Container {
 impl<'o> ItemWriter<'o> {
     pub(crate) fn new(out: &'o mut Vec<u8>) -> ItemWriter<'o> {
         let start = out.len();
-        ItemWriter { out, start, has_twins: false }
+        ItemWriter { out, start, may_have_duplicates: false }
     }
 
     /// Where the next item will stand.
@@ -212,7 +212,7 @@ impl<'o> ItemWriter<'o> {
             Item::Timespan(span_ns) => put_word(out, Kind::Timespan, span_ns as u64),
             Item::Enum(name) => put_string(out, Kind::Enum, name),
             Item::Set(size) | Item::Table(size) | Item::Vector(size) => {
-                self.has_twins |= size > 1 && item.kind() != Kind::Vector;
+                self.may_have_duplicates |= size > 1 && item.kind() != Kind::Vector;
                 out.push(item.kind() as u8);
                 put_size(out, size);
             }
@@ -234,7 +234,7 @@ impl<'o> ItemWriter<'o> {
 
     /// Fills in the count. From 128 elements on they move to make room for it.
     pub(crate) fn end(&mut self, container: Container, count: usize) {
-        self.has_twins |= count > 1 && container.kind != Kind::Vector;
+        self.may_have_duplicates |= count > 1 && container.kind != Kind::Vector;
         if let (0..0x80, Some(size)) = (count, self.out.get_mut(container.size_at)) {
             *size = count as u8;
             return;
@@ -268,7 +268,7 @@ impl<'o> ItemWriter<'o> {
     fn check(&self) -> Result<(), ValueError> {
         let bytes = self.out.get(self.start..).unwrap_or_default();
         let limits = Limits::default();
-        if self.has_twins {
+        if self.may_have_duplicates {
             return Decoder::new(limits).decode(bytes).map(drop);
         }
         let mut reader = ItemReader::new(bytes, &limits)?;
@@ -277,7 +277,7 @@ impl<'o> ItemWriter<'o> {
     }
 }
 
-/// A subnet's bytes behind its tag.
+/// A subnet's bytes after its tag.
 pub(crate) fn subnet_bytes(subnet: Subnet) -> [u8; 17] {
     let mut bytes = [subnet.prefix_bits(); 17];
     if let Some(network) = bytes.first_chunk_mut() {
@@ -286,7 +286,7 @@ pub(crate) fn subnet_bytes(subnet: Subnet) -> [u8; 17] {
     bytes
 }
 
-/// A port's bytes behind its tag.
+/// A port's bytes after its tag.
 pub(crate) fn port_bytes(port: Port) -> [u8; 3] {
     let [high, low] = port.number.to_be_bytes();
     [high, low, port.protocol as u8]

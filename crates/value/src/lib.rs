@@ -2,7 +2,7 @@
 //!
 //! - [`Value`] is an owned tree of every type that the format has.
 //! - [`Decoder`] checks bytes once and gives a [`Variant`], a view into them, or an [`Envelope`], which owns them.
-//!   [`Decoder::pick`] reads one value out of a large one without looking at what lies behind it.
+//!   [`Decoder::pick`] reads one value out of a large one without reading the bytes after it.
 //! - [`ValueReader`] takes values off the bytes one after the other: the fastest way into types whose shape is known.
 //! - [`ListBuilder`], [`SetBuilder`] and [`TableBuilder`] write bytes without a tree; [`zeek`] has Zeek's messages.
 //! - [`Hint`] is the type that a value is to get whose source, such as JSON, does not say it.
@@ -57,8 +57,8 @@ pub use text::Text;
 pub use value::{Kind, Value};
 pub use variant::{Field, ListView, SetView, TableView, Variant};
 
-/// What a reader accepts at most. Every limit is checked before memory is had or a frame is put on the stack for what the
-/// bytes claim.
+/// What a reader accepts at most. Every limit is checked before memory is had or a frame is put on the stack for what
+/// the bytes claim.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
     /// Containers inside each other.

@@ -1,7 +1,7 @@
 //! The format's own types for serde: in a value they are themselves, elsewhere their text or their bytes.
 //!
-//! serde knows no addresses and times. So such a type serializes as a newtype of a name that only this crate uses, around
-//! the bytes of its value; the serializer here copies them, the deserializer hands them out.
+//! serde knows no addresses and times. So such a type serializes as a newtype of a name that only this crate uses,
+//! around the bytes of its value; the serializer here copies them, the deserializer hands them out.
 
 use std::fmt;
 use std::str::FromStr;
@@ -210,8 +210,8 @@ impl<'de> Deserialize<'de> for Value {
     }
 }
 
-/// Makes a field's sequence a set in the value: `#[serde(with = "rawline_value::as_set")]` on a `BTreeSet`, a `HashSet`,
-/// a `Vec`. A sequence with an element twice is refused. In other formats it stays a sequence.
+/// Makes a field's sequence a set in the value: `#[serde(with = "rawline_value::as_set")]` on a `BTreeSet`, a
+/// `HashSet`, a `Vec`. A sequence with an element twice is refused. In other formats it stays a sequence.
 pub mod as_set {
     use super::*;
 

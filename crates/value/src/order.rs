@@ -31,7 +31,7 @@ pub(crate) fn values(left: &Value, right: &Value, reals: fn(f64, f64) -> Orderin
     }
 }
 
-/// Whether the right of two neighbours sorts behind the left and is no duplicate of it.
+/// Whether the right of two neighbours sorts after the left and isn't a duplicate of it.
 #[inline]
 pub(crate) fn values_ascend(left: &Value, right: &Value) -> bool {
     if let (Value::String(left), Value::String(right)) = (left, right) {
@@ -79,7 +79,7 @@ pub(crate) fn variants(left: &Variant<'_>, right: &Variant<'_>) -> Ordering {
     variants_by(left, right, reals)
 }
 
-/// Whether the right of two neighbours sorts behind the left and is no duplicate of it.
+/// Whether the right of two neighbours sorts after the left and isn't a duplicate of it.
 #[inline]
 pub(crate) fn variants_ascend(left: &Variant<'_>, right: &Variant<'_>) -> bool {
     if let (Some(left), Some(right)) = (left.as_string(), right.as_string()) {

@@ -1,4 +1,4 @@
-//! One value out of a large one, checking only what lies in front of it.
+//! Reads one value out of a large one and checks only what precedes it.
 
 use crate::item::{Item, ItemReader};
 use crate::{Decoder, Kind, ValueError, Variant};
@@ -25,12 +25,12 @@ impl<'n> From<&'n str> for Step<'n> {
 }
 
 impl Decoder {
-    /// The value at the end of a path, or nothing where there is none. What lies behind it is not looked at, so that it
-    /// costs the same however much that is; what lies in front of it is passed over and checked for its lengths and tags
-    /// only. Bytes that [`Decoder::decode`] refuses may so give a value; bytes that it takes give what its view has there.
+    /// The value at the end of a path, or nothing if the path leads nowhere. The bytes after it aren't read, so they
+    /// cost nothing; the bytes before it are skipped, and only their lengths and tags are checked. Bytes that
+    /// [`Decoder::decode`] refuses may so give a value; bytes that it takes give what its view has there.
     ///
-    /// A vector's elements are passed over one by one, and a table's pairs in the order of the bytes: ascending by key from
-    /// a tree, as given from a builder. A field that is to be read so belongs in front of what grows.
+    /// A vector's elements are passed over one by one, and a table's pairs in the order of the bytes: ascending by key
+    /// from a tree, as given from a builder. Put a field that is read this way before fields that grow.
     pub fn pick<'a>(&'a mut self, bytes: &'a [u8], path: &[Step<'_>]) -> Result<Option<Variant<'a>>, ValueError> {
         let mut reader = ItemReader::new(bytes, self.limits())?;
         for step in path {
@@ -48,7 +48,7 @@ impl Decoder {
 }
 
 impl ItemReader<'_> {
-    /// Takes a vector's head and what lies in front of its element. Takes nothing but the head if it has none there.
+    /// Takes a vector's head and the elements before this one. Takes only the head if the vector is shorter.
     fn skip_to_index(&mut self, index: usize) -> Result<bool, ValueError> {
         match self.item()? {
             Item::Vector(elements) if index < elements => {
@@ -61,7 +61,7 @@ impl ItemReader<'_> {
         }
     }
 
-    /// Takes a table's head, what lies in front of the pair with this key, and the key.
+    /// Takes a table's head, the pairs before the one with this key, and the key.
     fn skip_to_key(&mut self, wanted: &[u8]) -> Result<bool, ValueError> {
         let Item::Table(pairs) = self.item()? else { return Ok(false) };
         for _ in 0..pairs {

@@ -51,15 +51,11 @@ impl Protocol {
         })
     }
 
-    /// The protocol of that name, as [`Protocol::name`] gives it.
+    /// The protocol of that name, in lower or upper case: one of those that [`Protocol::name`] returns.
     pub fn of_name(name: &str) -> Option<Protocol> {
-        Some(match name {
-            "?" => Protocol::Unknown,
-            "tcp" => Protocol::Tcp,
-            "udp" => Protocol::Udp,
-            "icmp" => Protocol::Icmp,
-            _ => return None,
-        })
+        [Protocol::Unknown, Protocol::Tcp, Protocol::Udp, Protocol::Icmp]
+            .into_iter()
+            .find(|protocol| protocol.name().eq_ignore_ascii_case(name))
     }
 
     /// The protocol's name, `?` when it is not known.

@@ -35,14 +35,14 @@ use crate::{Address, Kind, Limits, Port, Subnet, ValueError, decode};
 
 /// Takes values off the front of bytes. A container is taken as its head; its elements follow as values of their own.
 ///
-/// It checks what it takes: types, lengths, elements against the bytes that are there. It does not look whether a set or
-/// a table holds something twice, nor how deep it is, since it does not recurse. After an error, the place where it is
-/// is of no use.
+/// It checks what it takes: types, lengths, elements against the bytes that are there. It does not look whether a set
+/// or a table holds something twice, nor how deep it is, since it does not recurse. After an error, the place where it
+/// is is of no use.
 pub struct ValueReader<'a>(ItemReader<'a>);
 
 macro_rules! of_fixed_length {
     ($($name:ident -> $type:ty, $kind:ident, $bytes:ident => $value:expr, $doc:literal;)*) => {$(
-        #[doc = concat!("Takes ", $doc, "; errs if none is next.")]
+        #[doc = concat!("Takes ", $doc, "; fails if the next value is of another type.")]
         #[inline]
         pub fn $name(&mut self) -> Result<$type, ValueError> {
             let $bytes = self.take(Kind::$kind)?;
@@ -88,46 +88,48 @@ impl<'a> ValueReader<'a> {
         subnet -> Subnet, Subnet, bytes => decode::subnet(bytes), "a subnet";
     }
 
-    /// Takes a port; errs if none is next.
+    /// Takes a port; fails if the next value is of another type.
     #[inline]
     pub fn port(&mut self) -> Result<Port, ValueError> {
         let bytes @ [_, _, protocol] = self.take(Kind::Port)?;
         port_of_bytes(bytes).ok_or(ValueError::Protocol { position: self.position() - 1, found: protocol })
     }
 
-    /// Takes a string's bytes; errs if none is next.
+    /// Takes a string's bytes; fails if the next value is of another type.
     #[inline]
     pub fn string(&mut self) -> Result<&'a [u8], ValueError> {
         self.sized(Kind::String)
     }
 
-    /// Takes a string that is UTF-8; errs if none is next.
+    /// Takes a string that is UTF-8; fails if the next value is of another type.
     #[inline]
     pub fn str(&mut self) -> Result<&'a str, ValueError> {
         let position = self.position();
         std::str::from_utf8(self.string()?).map_err(|_| ValueError::Utf8 { position })
     }
 
-    /// Takes an enumeration value's name; errs if none is next.
+    /// Takes an enumeration value's name; fails if the next value is of another type.
     #[inline]
     pub fn enum_name(&mut self) -> Result<&'a [u8], ValueError> {
         self.sized(Kind::Enum)
     }
 
-    /// Takes a vector's head and gives its number of elements, which come next; errs if none is next.
+    /// Takes a vector's head and returns its number of elements, which come next; fails if the next value is of another
+    /// type.
     #[inline]
     pub fn vector(&mut self) -> Result<usize, ValueError> {
         self.head(Kind::Vector)
     }
 
-    /// Takes a set's head and gives its number of elements, which come next; errs if none is next.
+    /// Takes a set's head and returns its number of elements, which come next; fails if the next value is of another
+    /// type.
     #[inline]
     pub fn set(&mut self) -> Result<usize, ValueError> {
         self.head(Kind::Set)
     }
 
-    /// Takes a table's head; its keys and values come next, to be taken by [`Pairs::field`] or one by one. Errs if none is
-    /// next.
+    /// Takes a table's head; its keys and values come next, to be taken by [`Pairs::field`] or one by one. Fails if the
+    /// next value is of another type.
     #[inline]
     pub fn table(&mut self) -> Result<Pairs, ValueError> {
         Ok(Pairs { left: self.head(Kind::Table)?, last: 0 })
@@ -139,7 +141,7 @@ impl<'a> ValueReader<'a> {
         self.0.value()
     }
 
-    /// Errs if bytes are left.
+    /// Fails if bytes are left.
     pub fn finish(&self) -> Result<(), ValueError> {
         self.0.finish()
     }
@@ -183,7 +185,7 @@ impl<'a> ValueReader<'a> {
 #[derive(Debug)]
 pub struct Pairs {
     left: usize,
-    /// The number of the field taken last plus one, 0 in front of the first.
+    /// The number of the field taken last plus one, 0 before the first.
     last: usize,
 }
 
@@ -193,8 +195,8 @@ impl Pairs {
         self.left
     }
 
-    /// Takes keys up to that of a known field, and gives the field's number: its value is next, and must be taken. Pairs of
-    /// other keys are passed over. Nothing at the table's end.
+    /// Takes keys up to that of a known field, and gives the field's number: its value is next, and must be taken.
+    /// Pairs of other keys are passed over. Nothing at the table's end.
     #[inline(always)]
     pub fn field<const N: usize>(
         &mut self,
@@ -217,8 +219,8 @@ impl Pairs {
     }
 }
 
-/// The names of a record's fields, numbered from 0, to read its tables by [`Pairs::field`]. It remembers which field came
-/// after which: where tables have their fields in one order, whichever it is, a field costs one comparison.
+/// The names of a record's fields, numbered from 0, to read its tables by [`Pairs::field`]. It remembers which field
+/// came after which: where tables have their fields in one order, whichever it is, a field costs one comparison.
 #[derive(Debug)]
 pub struct Fields<'n, const N: usize> {
     names: [&'n str; N],
@@ -257,7 +259,7 @@ impl<'n, const N: usize> Fields<'n, N> {
         self.names.get(number).is_some_and(|field| field.as_bytes() == name)
     }
 
-    /// Looks for a field from the one behind the last on.
+    /// Searches for a field, beginning after the last one found.
     fn search(&self, name: &[u8], last: usize) -> Option<usize> {
         let found = (last..N).chain(0..last.min(N)).find(|number| self.is(*number, name))?;
         if (found + N - last) % N >= Self::NEAR

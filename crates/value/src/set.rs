@@ -30,7 +30,7 @@ impl Set {
         Ok(Set(values))
     }
 
-    /// Adds a value; false if it is already there. Moves what sorts behind it: to fill a large set, collect it.
+    /// Adds a value; false if it is already there. Moves the elements after it: to fill a large set, collect it.
     pub fn insert(&mut self, value: Value) -> bool {
         let Err(place) = self.0.binary_search(&value) else {
             return false;

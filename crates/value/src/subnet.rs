@@ -8,7 +8,7 @@ use crate::Address;
 /// What an IPv4 prefix is longer by when it is counted on the 128-bit address.
 const IPV4_PREFIX_BITS: u8 = 96;
 
-/// A network. Bytes from outside may hold what [`Subnet::new`] would not make (bits behind the prefix, a prefix of 200);
+/// A network. Bytes from outside may hold what [`Subnet::new`] would not make (bits after the prefix, a prefix of 200);
 /// such a subnet is kept and written as it came.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Subnet {
@@ -28,7 +28,8 @@ pub enum SubnetError {
 }
 
 impl Subnet {
-    /// The network that `address` is in; `length` counts in the address's own family. Bits behind the prefix are cleared.
+    /// The network that `address` is in; `length` counts in the address's own family. Bits after the prefix are
+    /// cleared.
     pub fn new(address: Address, length: u8) -> Result<Subnet, SubnetError> {
         let (skipped_bits, length_max) = if address.is_ipv4() { (IPV4_PREFIX_BITS, 32) } else { (0, 128) };
         if length > length_max {
@@ -63,7 +64,7 @@ impl Subnet {
         if self.network.is_ipv4() { self.prefix_bits.checked_sub(IPV4_PREFIX_BITS) } else { Some(self.prefix_bits) }
     }
 
-    /// Whether these parts are what [`Subnet::new`] makes: a possible length, no bit set behind the prefix.
+    /// Whether these parts are what [`Subnet::new`] makes: a possible length, no bit set after the prefix.
     pub fn is_canonical(&self) -> bool {
         self.length().is_some_and(|length| Subnet::new(self.network, length) == Ok(*self))
     }

@@ -25,7 +25,7 @@ impl Table {
     }
 
     /// Puts a value under a key. Gives the pair back, and changes nothing, if the key is there already.
-    /// Moves what sorts behind it: to fill a large table, collect it.
+    /// Moves the pairs after it: to fill a large table, collect it.
     pub fn insert(&mut self, key: Value, value: Value) -> Result<(), (Value, Value)> {
         let Err(place) = self.place(&key) else {
             return Err((key, value));

@@ -5,7 +5,7 @@ use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::ops::Deref;
 
-/// Longest string that needs no allocation, in bytes: what fits beside a length and a tag in three words.
+/// Longest string that needs no allocation, in bytes: what fits in three words with a length and a tag.
 const INLINE_BYTES_MAX: usize = 22;
 
 /// A string of any bytes: most often UTF-8, which nothing checks. Up to 22 bytes are kept without an allocation.

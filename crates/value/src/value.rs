@@ -8,9 +8,9 @@ use crate::{Address, Port, Set, Subnet, Table, Text};
 
 /// A value of any type, owned. Variants stand in the format's order, so a lower tag sorts first.
 ///
-/// Order, equality and hash agree with each other and with the format: reals compare as numbers, so `0.0` equals `-0.0`.
-/// A NaN equals every NaN and sorts behind every other real, for the format's own rule (a NaN is equivalent to *every*
-/// real) is not an order; [`Set`] and [`Table`] keep that rule where it matters, in what counts as a duplicate.
+/// Order, equality and hash agree with each other and with the format: reals compare as numbers, so `0.0` equals
+/// `-0.0`. A NaN equals every NaN and sorts after every other real, for the format's own rule (a NaN is equivalent to
+/// *every* real) is not an order; [`Set`] and [`Table`] keep that rule where it matters, in what counts as a duplicate.
 ///
 /// Comparing, hashing, cloning and dropping recurse as deep as the tree. A tree made from bytes is at most
 /// [`Limits::depth_max`](crate::Limits::depth_max) deep.

@@ -336,7 +336,7 @@ impl<'a> ListView<'a> {
         self.0.get(index)
     }
 
-    /// The value at an index, or none behind the end. In O(1).
+    /// The value at an index; nothing if the list is shorter. In O(1).
     #[inline]
     pub fn at(&self, index: usize) -> Variant<'a> {
         self.0.get(index).unwrap_or(Variant::NONE)
@@ -414,8 +414,8 @@ impl<'a> TableView<'a> {
         self.find(|other| other.cmp_str(key))
     }
 
-    /// The value under a field's name. At once if the field was at the same place in the table that it was looked for in
-    /// last, as in tables of one schema; else in O(log n).
+    /// The value under a field's name. At once if the field was at the same place in the table that it was looked for
+    /// in last, as in tables of one schema; else in O(log n).
     #[inline]
     pub fn get_field(&self, field: &Field<'_>) -> Option<Variant<'a>> {
         let Children { nodes, bytes, children } = self.0;
@@ -453,7 +453,8 @@ impl<'a> TableView<'a> {
     }
 }
 
-/// A field's name, and the place at which a table had it last: for reading the same fields of many tables of one schema.
+/// A field's name, and the place at which a table had it last: for reading the same fields of many tables of one
+/// schema.
 #[derive(Debug)]
 pub struct Field<'n> {
     name: &'n str,

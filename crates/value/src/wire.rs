@@ -15,10 +15,11 @@
 
 use crate::{Kind, Limits, ValueError};
 
-/// Most bytes of a size: 32 bits in groups of seven.
+/// Maximum length of a size in bytes: 32 bits in groups of seven.
 const SIZE_BYTES_MAX: usize = 5;
 
-/// Bytes behind the tag of the types that always take the same, by tag up to a timespan's; a string has a size of its own.
+/// Bytes after the tag of the types that always take the same, by tag up to a timespan's; a string has a size of its
+/// own.
 pub(crate) const FIXED_BYTES: [Option<u8>; 11] =
     [Some(0), Some(1), Some(8), Some(8), Some(8), None, Some(16), Some(17), Some(3), Some(8), Some(8)];
 
@@ -233,7 +234,7 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    /// Errs if bytes are left.
+    /// Fails if bytes are left.
     #[inline]
     pub(crate) fn finish(&self) -> Result<(), ValueError> {
         if !self.rest.is_empty() {

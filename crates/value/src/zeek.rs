@@ -1,7 +1,7 @@
 //! Zeek's messages: vectors of a protocol version, a type and a content.
 //!
 //! ```text
-//! [count 1, count type, vector content]      content, with anything behind it ignored:
+//! [count 1, count type, vector content]      content, with anything after it ignored:
 //!   1 event              [string name, vector arguments] and maybe vector metadata: vectors [count id, value]
 //!   2 log create         [enum stream, enum writer, writer info, fields]
 //!   3 log write          [enum stream, enum writer, string path, string serial data]

@@ -268,7 +268,7 @@ fn tables_are_read_in_any_order_whatever_was_read_before() {
 }
 
 #[test]
-fn a_pick_does_not_look_behind_what_it_gives() {
+fn a_pick_does_not_read_past_what_it_returns() {
     let mut bytes = Vec::new();
     let mut table = TableBuilder::new(&mut bytes);
     table.add("host", "a");
@@ -283,7 +283,7 @@ fn a_pick_does_not_look_behind_what_it_gives() {
     assert_eq!(decoder.pick(&bytes[..cut], &["zone".into()]), Err(ValueError::Truncated { position: cut }));
     let path = decoder.pick(&bytes[..cut], &["path".into()]).unwrap().unwrap();
     assert_eq!(path.to_value(), Value::Vector(vec![Value::Count(1), "two".into()]));
-    // What is cut off is cut off behind its tag, as in the whole.
+    // A truncated value ends after its tag, as in the whole.
     for end in [4, 5, 10] {
         let counts = [0x0e, 2, 2, 0, 0, 0, 0, 0, 0, 0];
         let cut = &counts[..end];

@@ -226,3 +226,72 @@ fn what_is_no_object_is_told() {
     let long = format!("{{\"x\":[\"::\"{}]}}", ",\"::\"".repeat(1_000_000));
     assert!(read(&long, &["x=address"]).unwrap_err().contains("send smaller values"));
 }
+
+#[test]
+fn a_number_of_seconds_is_exact_to_the_nanosecond() {
+    for (seconds, nanoseconds) in [
+        ("1521911720.600725", 1_521_911_720_600_725_000),
+        ("1521911720.600725001", 1_521_911_720_600_725_001),
+        ("-1521911720.600725001", -1_521_911_720_600_725_001),
+        ("9223372036.854775807", i64::MAX),
+        ("-9223372036.854775808", i64::MIN),
+        ("0.0000000005", 1),
+        ("-0.0000000005", -1),
+        ("0.00000000049999", 0),
+        ("1.00000000050000000000000000000000000000000000000", 1_000_000_001),
+        ("0.00000000005", 0),
+        ("1.5e3", 1_500_000_000_000),
+        ("15E-1", 1_500_000_000),
+        ("1e-300", 0),
+        ("0e99999", 0),
+        ("-0.0", 0),
+        ("123", 123_000_000_000),
+    ] {
+        assert_eq!(of_field(seconds, "timestamp"), Ok(TimestampNs(nanoseconds).into()), "{seconds}");
+        assert_eq!(of_field(seconds, "timespan"), Ok(TimespanNs(nanoseconds).into()), "{seconds}");
+        let list = Value::from(vec![TimestampNs(nanoseconds).into(), Value::None]);
+        assert_eq!(of_field(&format!("[{seconds}, null]"), "timestamp"), Ok(list), "{seconds}");
+    }
+    for seconds in ["9223372036.854775808", "-9223372036.8547758085", "1e10", "1e300", "92233720368547758070"] {
+        let error = of_field(seconds, "timestamp").unwrap_err();
+        assert!(error.contains("64 bits of nanoseconds"), "{seconds}: {error}");
+    }
+}
+
+#[test]
+fn fields_of_nested_objects_are_named_by_their_path() {
+    let json = r#"{"id":{"orig_h":"10.0.0.1","orig_p":53,"proto":"udp","ts":1521911720.600725},"id.resp_h":"::1"}"#;
+    let fields = [
+        "id.orig_h=address",
+        "id.resp_h=address",
+        "id.orig_p=port@proto",
+        "id.ts=timestamp",
+        "id.resp_p=port",
+        "i=set",
+    ];
+    let shown = read(json, &fields).unwrap();
+    for part in [
+        r#""@data-type":"address","data":"10.0.0.1""#,
+        r#""@data-type":"address","data":"::1""#,
+        r#""@data-type":"port","data":"53/udp""#,
+        r#""@data-type":"timestamp","data":"2018-03-24T17:15:20.600725""#,
+    ] {
+        assert!(shown.contains(part), "{part} in {shown}");
+    }
+    let hints: Vec<FieldHint> = fields.iter().map(|field| field.parse().unwrap()).collect();
+    let mut seen = vec![false; hints.len()];
+    hinted::read_noting(json.as_bytes(), &hints, &mut seen, &mut Vec::new()).unwrap();
+    assert_eq!(seen, [true, true, true, true, false, false]);
+    // A field of that very name goes before the path.
+    let error = read(r#"{"a":{"b":7},"a.b":"::1"}"#, &["a=any", "a.b=address"]);
+    assert!(error.is_ok(), "{error:?}");
+}
+
+#[test]
+fn a_protocol_is_read_in_any_case() {
+    for name in ["UDP", "Udp", "udp"] {
+        let shown = read(&format!(r#"{{"p":53,"proto":"{name}"}}"#), &["p=port@proto"]).unwrap();
+        assert!(shown.contains("\"53/udp\""), "{shown}");
+    }
+    assert_eq!("53/UDP".parse::<rawline_value::Port>().unwrap().to_string(), "53/udp");
+}

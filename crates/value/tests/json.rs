@@ -89,7 +89,7 @@ fn what_the_original_loses_is_written_in_full() {
         written("0503fffe80"),
         "{\"@data-type\":\"string\",\"@bytes\":\"fffe80\",\"data\":\"\u{fffd}\u{fffd}\u{fffd}\"}"
     );
-    // A prefix that no address has, and one with bits behind it.
+    // A prefix that no address has, and one with bits after it.
     for subnet in [
         "0700000000000000000000ffff0a010203c8",
         "0700000000000000000000ffff0a01020368",
@@ -102,7 +102,7 @@ fn what_the_original_loses_is_written_in_full() {
 }
 
 #[test]
-fn bytes_beside_a_text_must_agree_with_it() {
+fn bytes_next_to_a_text_must_agree_with_it() {
     let string =
         |bytes: &str, data: &str| read(&format!(r#"{{"data":"{data}","@bytes":"{bytes}","@data-type":"string"}}"#));
     assert_eq!(hex(&string("ff", "\u{fffd}").unwrap()), "0501ff");
@@ -290,7 +290,7 @@ fn people_see_what_a_value_holds() {
         (table(vec![]), "{}"),
         (table(vec![(port("80/tcp"), table(vec![("a".into(), true.into())]))]), r#"{"80/tcp":{"a":true}}"#),
         (table(vec![(name("A"), Value::None), (name("B"), Value::None)]), r#"{"A":null,"B":null}"#),
-        // Keys that are numbers, of two types, no text, or containers: inside them and behind them is as anywhere else.
+        // Keys that are numbers, of two types, no text, or containers: within and after them all is as anywhere else.
         (table(vec![(Value::Count(1), Value::None), (Value::Count(2), Value::None)]), "[[1,null],[2,null]]"),
         (table(vec![("A".into(), 1_u64.into()), (name("A"), 2_u64.into())]), r#"[["A",1],["A",2]]"#),
         (table(vec![(broken(), 1_u64.into())]), "[[\"a\u{fffd}\",1]]"),

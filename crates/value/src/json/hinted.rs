@@ -1,5 +1,11 @@
 //! Plain JSON whose fields get types that JSON does not have: `{"host":"10.0.0.1"}` with `host=address`.
 
+use std::borrow::Cow;
+use std::collections::HashMap;
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
 use super::{ReadError, plain};
 use crate::item::ItemReader;
 use crate::wire::put_sized;
@@ -33,16 +39,24 @@ impl From<ValueError> for HintedError {
 /// Reads one JSON object as [`plain::read`] does and appends the bytes of its table to `out`, its fields of the types
 /// asked for; the first counts if several are asked for one field. After an error `out` is as it was.
 ///
+/// - A field of an object within it is named by its path, such as `id.orig_h`; a field of that very name goes first.
 /// - Text stands for what it names: `"10.0.0.1"`, `"53/udp"`, `"1500ms"`, and is an enum's name.
-/// - A number is a time or a duration in seconds, a port, or any type of numbers that has it.
+/// - A number is a time or a duration in seconds, exact to the nanosecond, a port, or any type of numbers that has it.
+/// - The field of a port's protocol is one of the same object.
 /// - An array becomes a set if that is asked for, what is there twice once; else its elements get the type.
 /// - `null` is none in every field.
 ///
-/// Objects inside keep JSON's own types. All tables and sets come out ascending.
+/// Objects in arrays keep JSON's own types. All tables and sets come out ascending.
 pub fn read(json: &[u8], fields: &[FieldHint], out: &mut Vec<u8>) -> Result<(), HintedError> {
+    read_noting(json, fields, &mut [], out)
+}
+
+/// As [`read`]; sets the element of `seen` to true whose hint of `fields` has the same index and names a field of this
+/// object.
+pub fn read_noting(json: &[u8], fields: &[FieldHint], seen: &mut [bool], out: &mut Vec<u8>) -> Result<(), HintedError> {
     let start = out.len();
     // Addresses are longer than their text, so the length is known at last.
-    let written = read_object(json, fields, out).and_then(|()| {
+    let written = read_object(json, fields, seen, out).and_then(|()| {
         let written = out.get(start..).unwrap_or_default();
         ItemReader::new(written, &Limits::default()).map(drop).map_err(HintedError::from)
     });
@@ -52,24 +66,89 @@ pub fn read(json: &[u8], fields: &[FieldHint], out: &mut Vec<u8>) -> Result<(), 
     written
 }
 
-fn read_object(json: &[u8], fields: &[FieldHint], out: &mut Vec<u8>) -> Result<(), HintedError> {
+fn read_object(json: &[u8], fields: &[FieldHint], seen: &mut [bool], out: &mut Vec<u8>) -> Result<(), HintedError> {
     let Value::Table(table) = plain::read_tree(json)? else {
         return Err(HintedError::NoObject);
     };
-    put_sized(out, Kind::Table, table.len());
-    for (name, value) in &table {
-        name.encode_into(out);
-        let is_named = |wanted: &&FieldHint| matches!(name, Value::String(name) if **name == *wanted.field.as_bytes());
-        match fields.iter().find(is_named) {
-            Some(FieldHint { field, hint }) => put(value, hint, protocol_of(hint, &table), out)
-                .map_err(|reason| HintedError::Field { field: field.clone(), reason })?,
-            None => value.encode_into(out),
-        }
-    }
-    Ok(())
+    // Times are read from the numbers' own digits, which the tree's doubles don't have.
+    let texts = match fields.iter().any(|field| field.hint.is_time()) {
+        true => object_texts(json)?,
+        false => HashMap::new(),
+    };
+    HintedTables { fields, seen, path: String::new() }.put_table(&table, &texts, out)
 }
 
-/// The protocol that another field names; unknown where none is named.
+/// The JSON text of each field.
+type Texts<'j> = HashMap<Cow<'j, str>, &'j RawValue>;
+
+fn object_texts(json: &[u8]) -> Result<Texts<'_>, HintedError> {
+    from_slice(json)
+}
+
+/// Parses JSON whose nesting [`plain::read_tree`] has checked.
+fn from_slice<'j, T: Deserialize<'j>>(json: &'j [u8]) -> Result<T, HintedError> {
+    let mut json = serde_json::Deserializer::from_slice(json);
+    json.disable_recursion_limit();
+    T::deserialize(&mut json).map_err(|error| HintedError::Json(error.into()))
+}
+
+/// Writes tables with the types asked for.
+struct HintedTables<'h> {
+    fields: &'h [FieldHint],
+    seen: &'h mut [bool],
+    /// The path of the table that is being written, and a dot; empty for the outermost.
+    path: String,
+}
+
+impl HintedTables<'_> {
+    fn put_table(&mut self, table: &Table, texts: &Texts<'_>, out: &mut Vec<u8>) -> Result<(), HintedError> {
+        put_sized(out, Kind::Table, table.len());
+        for (name, value) in table {
+            name.encode_into(out);
+            // JSON's keys are strings, and UTF-8.
+            let key = if let Value::String(name) = name { name.as_str().unwrap_or_default() } else { "" };
+            let text = texts.get(key).map(|text| text.get());
+            let length = self.path.len();
+            self.path.push_str(key);
+            if let Some(at) = self.fields.iter().position(|field| field.field == self.path) {
+                self.put_field(at, value, text, table, out)?;
+            } else if let Value::Table(inner) = value
+                && self.has_hints_within()
+            {
+                self.path.push('.');
+                let texts = text.map_or_else(|| Ok(HashMap::new()), |text| object_texts(text.as_bytes()))?;
+                self.put_table(inner, &texts, out)?;
+            } else {
+                value.encode_into(out);
+            }
+            self.path.truncate(length);
+        }
+        Ok(())
+    }
+
+    /// Whether a hint names a field of the table at `path`.
+    fn has_hints_within(&self) -> bool {
+        self.fields.iter().any(|field| field.field.strip_prefix(&self.path).is_some_and(|rest| rest.starts_with('.')))
+    }
+
+    fn put_field(
+        &mut self,
+        at: usize,
+        value: &Value,
+        text: Option<&str>,
+        table: &Table,
+        out: &mut Vec<u8>,
+    ) -> Result<(), HintedError> {
+        if let Some(seen) = self.seen.get_mut(at) {
+            *seen = true;
+        }
+        let Some(FieldHint { field, hint }) = self.fields.get(at) else { return Ok(()) };
+        put(value, text, hint, protocol_of(hint, table), out)
+            .map_err(|reason| HintedError::Field { field: field.clone(), reason })
+    }
+}
+
+/// The protocol that another field of the same object names; unknown where none is named.
 fn protocol_of(hint: &Hint, table: &Table) -> Protocol {
     let named = hint.protocol_field().and_then(|field| table.get(&field.into()));
     match named {
@@ -78,14 +157,22 @@ fn protocol_of(hint: &Hint, table: &Table) -> Protocol {
     }
 }
 
-/// Appends a value, of the type asked for.
-fn put(value: &Value, hint: &Hint, protocol: Protocol, out: &mut Vec<u8>) -> Result<(), MisfitError> {
+/// Appends a value, of the type asked for. `text` is the JSON that it was read from, where that is known.
+fn put(
+    value: &Value,
+    text: Option<&str>,
+    hint: &Hint,
+    protocol: Protocol,
+    out: &mut Vec<u8>,
+) -> Result<(), MisfitError> {
     let is_put = match value {
         // JSON is UTF-8.
         Value::String(text) => hint.put_text(text.as_str().unwrap_or_default(), out)?,
         // In JSON 1 and 1.0 are the same number.
-        Value::Count(seconds) if hint.is_time() => hint.put_real(*seconds as f64, out)?,
-        Value::Integer(seconds) if hint.is_time() => hint.put_real(*seconds as f64, out)?,
+        Value::Count(_) | Value::Integer(_) | Value::Real(_) if hint.is_time() => {
+            let text = text.unwrap_or_else(|| unreachable!("a time whose text was not kept: {value:?}"));
+            hint.put_seconds(text, out)?
+        }
         Value::Count(number) => hint.put_number(*number, protocol, out)?,
         Value::Integer(number) => hint.put_number(*number, protocol, out)?,
         Value::Real(real) => hint.put_real(*real, out)?,
@@ -95,7 +182,12 @@ fn put(value: &Value, hint: &Hint, protocol: Protocol, out: &mut Vec<u8>) -> Res
         }
         Value::Vector(elements) => {
             put_sized(out, Kind::Vector, elements.len());
-            elements.iter().try_for_each(|element| put(element, hint, protocol, out))?;
+            // Only times need them.
+            let texts: Vec<&RawValue> =
+                text.filter(|_| hint.is_time()).and_then(|text| from_slice(text.as_bytes()).ok()).unwrap_or_default();
+            for (at, element) in elements.iter().enumerate() {
+                put(element, texts.get(at).map(|text| text.get()), hint, protocol, out)?;
+            }
             true
         }
         _ => false,

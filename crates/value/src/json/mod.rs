@@ -53,8 +53,8 @@ fn text_of(json: Vec<u8>) -> String {
     String::from_utf8(json).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
 }
 
-/// Reads one JSON text by a mapping's seed and appends the bytes of its value to `out`; what is there twice is found when
-/// the writer is finished. After an error `out` is as it was.
+/// Reads one JSON text by a mapping's seed and appends the bytes of its value to `out`; what is there twice is found
+/// when the writer is finished. After an error `out` is as it was.
 fn read_with<'de, 'o>(
     json: &'de [u8],
     out: &'o mut Vec<u8>,

@@ -64,9 +64,10 @@ pub fn to_string(bytes: &[u8]) -> Result<String, WriteError> {
     Ok(text_of(out))
 }
 
-/// Reads one JSON value of any kind and appends the bytes of its value to `out`: `null` as none, a whole number as count
-/// or, if negative, as integer, any other number as real, strings as strings, arrays as vectors, objects as tables with
-/// strings as keys, in the order of the text. At most [`DEPTH_MAX`] deep. After an error `out` is as it was.
+/// Reads one JSON value of any kind and appends the bytes of its value to `out`: `null` as none, a whole number as
+/// count or, if negative, as integer, any other number as real, strings as strings, arrays as vectors, objects as
+/// tables with strings as keys, in the order of the text. At most [`DEPTH_MAX`] deep. After an error `out` is as it
+/// was.
 pub fn read(json: &[u8], out: &mut Vec<u8>) -> Result<(), ReadError> {
     Ok(append(json, out)?.finish()?)
 }
@@ -125,8 +126,8 @@ impl Open {
     }
 }
 
-/// For each table, in the order of their heads, whether it can be an object: whether its keys are all of one type that is
-/// written as text, and differ as text. In one pass over all values, since a pass a table would be one a level.
+/// For each table, in the order of their heads, whether it can be an object: whether its keys are all of one type that
+/// is written as text, and differ as text. In one pass over all values, since a pass a table would be one a level.
 fn tables_with_text_keys(bytes: &[u8]) -> Result<Vec<bool>, ValueError> {
     struct Open {
         /// The table's place in the answer; none for other containers.

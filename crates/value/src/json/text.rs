@@ -46,8 +46,8 @@ fn print_time(nanoseconds: i64, digits: u8, formatter: &mut fmt::Formatter<'_>) 
         .map_err(|_| fmt::Error)
 }
 
-/// The time that an ISO 8601 text names: date, `T`, time of day, at most nine digits of a second, then `Z`, an offset or
-/// nothing, which is UTC.
+/// The time that an ISO 8601 text names: date, `T`, time of day, at most nine digits of a second, then `Z`, an offset
+/// or nothing, which is UTC.
 pub(crate) fn read_time(text: &str) -> Option<i64> {
     let bytes = text.as_bytes();
     // The library reads more than the mapping has: a space for the T, a date alone, a zone's name in brackets.

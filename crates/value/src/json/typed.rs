@@ -52,6 +52,34 @@ pub fn read(json: &[u8], out: &mut Vec<u8>) -> Result<(), ReadError> {
     Ok(read_with(json, out, |out, json| ValueSeed { out, depth: 1 }.deserialize(json))?.finish()?)
 }
 
+/// Whether the text is an object with a field `@data-type`: a value of this mapping, if perhaps with a mistake, and not
+/// of another. False for a text whose JSON is wrong before that field.
+pub fn is_typed(json: &[u8]) -> bool {
+    let mut is_typed = false;
+    let mut json = serde_json::Deserializer::from_slice(json);
+    let _ = json.deserialize_map(TypeField(&mut is_typed));
+    is_typed
+}
+
+/// Looks for the field that names the type.
+struct TypeField<'t>(&'t mut bool);
+
+impl<'de> Visitor<'de> for TypeField<'_> {
+    type Value = ();
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut fields: A) -> Result<(), A::Error> {
+        while let Some(Key(name)) = fields.next_key::<Key<'de>>()? {
+            *self.0 |= name == "@data-type";
+            fields.next_value::<IgnoredAny>()?;
+        }
+        Ok(())
+    }
+}
+
 /// A container whose elements are being written.
 struct Open {
     is_table: bool,
@@ -106,7 +134,7 @@ fn write_data(item: Item<'_>, out: &mut impl Write) -> io::Result<()> {
         _ => None,
     };
     if let Some(text) = text {
-        // Where the text does not say everything, the bytes stand beside it.
+        // Where the text loses something, the bytes are written next to it.
         match item {
             Item::String(bytes) | Item::Enum(bytes) if matches!(text, Cow::Owned(_)) => write_bytes(bytes, out)?,
             Item::Subnet(subnet) => write_bytes(&subnet_bytes(subnet), out)?,
