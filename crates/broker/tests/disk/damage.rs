@@ -1,13 +1,17 @@
 //! Acknowledged objects that the disk lost: everything else is served, and nothing is appended.
 
 use crate::support::{Unclosed, files, put_segment, segment_file, small};
-use rawline_broker::Kind;
+use bytes::Bytes;
+use rawline_batch::{Checker, Codec, Limits};
 use rawline_broker::object::{Object, Stamp};
 use rawline_broker::store::disk::{DiskStore, Durability};
 use rawline_broker::store::{CommitError, Store};
+use rawline_broker::{Broker, Config, Kind, ReadError, ReadRequest, Received};
 use rawline_testkit::stores::{WRITER_ID, assert_holds, at, bytes_of, object_of, stamped};
 use std::fs;
 use std::ops::Range;
+use std::sync::Arc;
+use std::time::Duration;
 use tempfile::TempDir;
 
 /// A directory whose only segment was never sealed, as a killed broker leaves it.
@@ -284,4 +288,38 @@ async fn damage_in_an_older_segment_without_an_index_costs_its_object_only() {
             assert_refused(&store, 180, start, &what).await;
         }
     }
+}
+
+struct Stopped;
+
+impl rawline_broker::Clock for Stopped {
+    fn now_us(&self) -> u64 {
+        3_000_000
+    }
+}
+
+#[tokio::test]
+async fn a_broker_serves_a_damaged_topic_and_says_why_it_takes_no_appends() {
+    let killed = Killed::of(10);
+    let start = killed.ranges[4].start;
+    killed.damage(|segment| segment[start..start + 64].fill(0));
+    let broker = Broker::open(Arc::new(killed.open()), Arc::new(Stopped), Config::new(9)).await.unwrap();
+    let topic = broker.topic("t").await.unwrap();
+    assert_eq!((topic.status().first_offset, topic.status().next_offset), (0, 30));
+
+    let read = |offset| ReadRequest { offset, records_max: 0, bytes_max: 0, wait: Duration::ZERO, verify: false };
+    let before = topic.read(&read(0)).await.unwrap();
+    assert_eq!((before.first_offset, before.end_offset), (0, 12));
+    let damaged = topic.read(&read(12)).await.unwrap_err();
+    assert!(matches!(damaged, ReadError::Damaged { first_offset: 12, .. }), "{damaged}");
+    let after = topic.read(&read(15)).await.unwrap();
+    assert_eq!((after.first_offset, after.end_offset), (15, 30));
+
+    let batch = Bytes::from(rawline_testkit::batches::batch(Codec::None, &[b"one more".to_vec()]));
+    let mut checker = Checker::new(Limits::default());
+    checker.push(&batch).unwrap();
+    let received = Received::new(vec![batch], checker).unwrap();
+    let refused = topic.append(received).await.unwrap_err();
+    assert_eq!(refused.kind(), Kind::TellHuman);
+    assert!(refused.to_string().contains("Restore the file from a copy"), "{refused}");
 }

@@ -412,6 +412,7 @@ fn index_at(rest: &[u8]) -> io::Result<Result<Header, ObjectError>> {
 
 /// The parts of a file that are not holes. Blocks that were allocated and never written are holes too.
 fn data_ranges(file: &File, length: usize) -> Vec<Range<usize>> {
+    let everything = || std::iter::once(0..length).collect();
     let mut ranges = Vec::new();
     let mut position = 0;
     loop {
@@ -419,14 +420,14 @@ fn data_ranges(file: &File, length: usize) -> Vec<Range<usize>> {
             Ok(data) => data,
             Err(Errno::NXIO) => return ranges,
             // A file system without it: everything may be data.
-            Err(_) => return vec![0..length],
+            Err(_) => return everything(),
         };
         match rustix::fs::seek(file, SeekFrom::Hole(data)) {
             Ok(hole) if hole > data => {
                 ranges.push(data as usize..(hole as usize).min(length));
                 position = hole;
             }
-            _ => return vec![0..length],
+            _ => return everything(),
         }
     }
 }
