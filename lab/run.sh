@@ -28,7 +28,7 @@ binaries=target/$profile
 for built in "$binaries/lab-rust" "$binaries/lab-report" lab/java/target/lab-java.jar lab/.venv/bin/python; do
   [ -e "$built" ] || { echo "lab/run.sh: $built does not exist: make lab-build LAB_PROFILE=$profile" >&2; exit 1; }
 done
-command -v java >/dev/null || { echo "lab/run.sh: java is not on the PATH: install a JDK 17, then run make lab-build" >&2; exit 1; }
+command -v java >/dev/null || { echo "lab/run.sh: java is missing: install a JDK 17, then make lab-build" >&2; exit 1; }
 
 LAB_RUN=$(date -u +%Y%m%dT%H%M%SZ)
 LAB_COMMIT=$(git rev-parse --short=12 HEAD 2>/dev/null || echo unknown)
@@ -46,7 +46,7 @@ step() { printf '\n== %s  %s\n' "$(date +%H:%M:%S)" "$*" >&2; }
 whole=no
 ended() {
   code=$?
-  [ $whole = yes ] || printf '\nlab/run.sh: interrupted. What was measured is in lab/out/results.jsonl; to see it:\n  %s\n' \
+  [ $whole = yes ] || printf '\nlab/run.sh: interrupted; results are in lab/out/results.jsonl; to see them:\n  %s\n' \
     "$binaries/lab-report page --run $LAB_RUN" >&2
   exit $code
 }
@@ -63,7 +63,7 @@ for language in rust java_ python; do $language conform write; done
 failed=0
 for language in rust java_ python; do
   # What does not conform gets no figure; the others are measured all the same.
-  $language conform read || { failed=1; echo "lab/run.sh: ${language%_} does not read everything; the page says what" >&2; }
+  $language conform read || { failed=1; echo "lab/run.sh: ${language%_} does not read everything; see the page" >&2; }
 done
 
 for language in rust java_ python; do

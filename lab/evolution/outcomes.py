@@ -77,7 +77,7 @@ def main() -> None:
         EXPECTED.write_text(text, encoding="utf-8")
         print(f"{EXPECTED} is made of the outcomes")
     elif text != EXPECTED.read_text(encoding="utf-8"):
-        raise SystemExit("expected.json differs from the outcomes: check them, then run EVOLUTION_ACCEPT=1 make lab-test")
+        raise SystemExit("expected.json differs from the outcomes; to accept them: EVOLUTION_ACCEPT=1 make lab-test")
     else:
         print("all outcomes are as expected")
 

@@ -27,7 +27,7 @@ libraries=$(cksum <"$here/requirements.txt")
 if ! is_current .libraries "$libraries"; then
   "$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' ||
     failed "the laboratory needs Python 3.11 or newer: make lab PYTHON=python3.11"
-  [ -x "$venv/bin/python" ] || "$python" -m venv "$venv" || failed "cannot create $venv: try apt-get install python3-venv"
+  [ -x "$venv/bin/python" ] || "$python" -m venv "$venv" || failed "cannot create $venv: apt-get install python3-venv"
   install --requirement "$here/requirements.txt" ||
     failed "pip could not install lab/python/requirements.txt; the first time it needs the network"
   printf '%s\n' "$libraries" >"$venv/.libraries"
@@ -35,7 +35,8 @@ fi
 [ $libraries_only = no ] || exit 0
 
 sources=$(cat "$here/../../Cargo.lock"; find "$package" "$package/../crates" -type f \
-  \( -name '*.py' -o -name '*.pyi' -o -name '*.rs' -o -name '*.toml' \) -not -path '*/target/*' -not -path '*/.venv/*' -print0 |
+  \( -name '*.py' -o -name '*.pyi' -o -name '*.rs' -o -name '*.toml' \) -not -path '*/target/*' -not -path '*/.venv/*' \
+  -print0 |
   sort -z | xargs -0 cat | cksum)
 sources=$(printf '%s %s\n' "$libraries" "$sources")
 is_current .package "$sources" && exit 0

@@ -24,8 +24,8 @@ failed() {
   exit 1
 }
 
-inputs=$(cat "$here"/cases.* "$lab"/cases/*.json "$0" "$here/capnp_java.py" "$lab"/java/generate/*.py "$lab/python/lab/case.py" \
-  "$lab/python/requirements.txt" "$lab/java/pom.xml" | cksum)
+inputs=$(cat "$here"/cases.* "$lab"/cases/*.json "$0" "$here/capnp_java.py" "$lab"/java/generate/*.py \
+  "$lab/python/lab/case.py" "$lab/python/requirements.txt" "$lab/java/pom.xml" | cksum)
 if [ -f "$out/.inputs" ] && [ "$inputs" = "$(cat "$out/.inputs")" ]; then
   exit 0
 fi
@@ -57,7 +57,7 @@ install_tools() {
       -Dartifact="uk.co.real-logic:sbe-all:$sbe_version" -DoutputDirectory="$tools" ||
     failed "Maven could not download SBE's tool; the first time it needs the network"
   command -v capnp >/dev/null || [ -x "$tools/capnp/usr/bin/capnp" ] || unpack_capnp ||
-    failed "the Cap'n Proto compiler is missing: apt-get update && apt-get install capnproto, or your system's equivalent"
+    failed "the Cap'n Proto compiler is missing: apt-get install capnproto, or your system's equivalent"
 }
 
 capnp() {
@@ -88,7 +88,8 @@ rm "$out"/java/io/rawline/lab/flat/*.before
 cd "$here"
 capnp compile -o- cases.capnp >"$out/cases.capnp.request"
 capnp compile -ocapnp cases.capnp >"$out/cases.capnp.layout"
-python3 "$here/capnp_java.py" io.rawline.lab.capnp Cases <"$out/cases.capnp.layout" >"$out/java/io/rawline/lab/capnp/Cases.java"
+python3 "$here/capnp_java.py" io.rawline.lab.capnp Cases <"$out/cases.capnp.layout" \
+  >"$out/java/io/rawline/lab/capnp/Cases.java"
 
 printf '%s\n' "$sbe_version" >"$out/sbe.version"
 sbe -Dsbe.target.language=Rust -Dsbe.output.dir="$out/rust"

@@ -63,7 +63,7 @@ class FlatBuffers:
         "i32 widened to i64, value beyond i32": "cut to its low 32 bits",
         "i64 changed to f64": "the bits are read as the other type",
         "fields reordered": "unless every field has an id",
-        "optional made required, old bytes, new schema": "Python doesn't check; the verifiers of C++ and Rust refuse the bytes",
+        "optional made required, old bytes, new schema": "Python doesn't check; C++ and Rust verifiers refuse it",
         "enum symbol added, new bytes, old schema": "the number, without a name",
     }
 

@@ -23,7 +23,8 @@ class OwnPackage(Records):
 
 def generate(cases: list[Case]) -> dict[str, str]:
     source = Source(
-        "io.rawline.lab.format", "avro", "io.rawline.lab.Case", "io.rawline.lab.message.Check", "java.util.function.ToLongFunction",
+        "io.rawline.lab.format", "avro", "io.rawline.lab.Case", "io.rawline.lab.message.Check",
+        "java.util.function.ToLongFunction",
         "org.apache.avro.generic.IndexedRecord",
     )  # fmt: skip
     source.add("final class AvroCases {", "private AvroCases() {}")

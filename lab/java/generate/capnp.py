@@ -47,7 +47,8 @@ def generate(cases: list[Case]) -> dict[str, str]:
         top = case.record
         of, message = f"{CASES}.{top.name}", plain(top, top)
         source.add("",
-            f"private static final class {top.name}Struct extends Capnp.Struct<{of}.Builder, {of}.Reader, {message}> {{")
+            f"private static final class {top.name}Struct extends Capnp.Struct<{of}.Builder, {of}.Reader, "
+            f"{message}> {{")
         source.add("@Override", f"FromPointerBuilder<{of}.Builder> builders() {{", f"return {of}.factory;", "}", "",
             "@Override")
         source.add(f"FromPointerReader<{of}.Reader> readers() {{", f"return {of}.factory;", "}", "", "@Override")

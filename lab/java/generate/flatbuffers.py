@@ -42,12 +42,14 @@ class Tables(Style):
     def elements(self, r: str, field: Field) -> tuple[str, str]:
         name, of = camel(field.name), self.reader.format(record_of(field).name)
         # One object for all elements, as the documentation advises.
-        return f"{of} {name} = new {of}();\n        for (int i = 0, length = {r}.{name}Length(); i < length; i++)", f"{r}.{name}({name}, i)"
+        head = f"{of} {name} = new {of}();\n        for (int i = 0, length = {r}.{name}Length(); i < length; i++)"
+        return head, f"{r}.{name}({name}, i)"
 
 
 def generate(cases: list[Case]) -> dict[str, str]:
     source = Source(
-        "io.rawline.lab.format", "flatbuffers", "io.rawline.lab.Case", "io.rawline.lab.message.Check", "java.nio.ByteBuffer"
+        "io.rawline.lab.format", "flatbuffers", "io.rawline.lab.Case", "io.rawline.lab.message.Check",
+        "java.nio.ByteBuffer",
     )
     source.add("final class FlatBuffersCases {", "private FlatBuffersCases() {}")
     switch(source, "static FlatBuffers.Tables<?> of(Case kase)",

@@ -1,4 +1,5 @@
-"""Formats whose compilers generate classes with a getter for each field: to plain objects, and to checks of every field.
+"""Formats whose compilers generate classes with a getter for each field: to plain objects, and to checks of every
+field.
 
 A format differs from the others in a few expressions, which its `Style` has.
 """

@@ -1,6 +1,7 @@
 """The cases' messages in SBE, in the order of lab/schemas/cases.xml: fixed fields, then groups, then strings.
 
-A required record inside is part of its owner's block, an optional one a group of none or one; an absent string is empty,
+A required record inside is part of its owner's block, an optional one a group of none or one; an absent string is
+empty,
 an absent number NaN.
 """
 

@@ -97,7 +97,8 @@ def difference(type: Type, expected: Any, found: Any, path: str = "") -> str | N
             here = f"{path}.{field.name}" if path else field.name
             if field.name not in expected or field.name not in found:
                 if field.name in expected or field.name in found:
-                    return f"{here}: expected {expected.get(field.name, 'absent')!r}, found {found.get(field.name, 'absent')!r}"
+                    left, right = (of.get(field.name, "absent") for of in (expected, found))
+                    return f"{here}: expected {left!r}, found {right!r}"
                 continue
             if different := difference(field.type, expected[field.name], found[field.name], here):
                 return different

@@ -9,8 +9,10 @@ CONFIDENCE = 0.95
 def interval(values: list[float]) -> tuple[float, float, float]:
     """Median, low and high.
 
-    Low and high are two of the values themselves, as many from either end as leaves the median between them in at least 95 of
-    100 cases, whatever the values' distribution: what disturbs a measurement only ever makes it longer, so they are not spread
+    Low and high are two of the values themselves, as many from either end as leaves the median between them in at
+    least 95 of
+    100 cases, whatever the values' distribution: what disturbs a measurement only ever makes it longer, so they are
+    not spread
     as Student's t wants them. Of fewer than 6 values it is the least and the greatest, and the confidence is less.
     """
     values = sorted(values)

@@ -1,4 +1,5 @@
-"""One row on one case under pyperf: `python -m lab.measure`, which `lab bench` starts, and which starts pyperf's workers.
+"""One row on one case under pyperf: `python -m lab.measure`, which `lab bench` starts, and which starts pyperf's
+workers.
 
 Every task is one of pyperf's benchmarks: a fresh process that warms up and then measures. `lab bench` does this several
 times, at different times. For each task a JSON line goes to --lines.

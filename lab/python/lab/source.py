@@ -1,6 +1,7 @@
 """Generates, for a case, the straight-line functions that a person would write by hand to read a message's fields.
 
-A format's objects differ only in how a field is read, which its `Style` defines. From it come `build` (every field into a
+A format's objects differ only in how a field is read, which its `Style` defines. From it come `build` (every field
+into a
 dict) and `read` (every field read once, nothing kept).
 """
 
@@ -91,7 +92,8 @@ def _built(field: Field, style: Style) -> str:
         return f"build_{type.record.name}({style.value('m', field)})"
     if type.kind == "map":
         variables, over, key, value = style.entries("m", field)
-        return f"{{{style.scalar(key, Type('string'))}: {style.scalar(value, Type('string'))} for {variables} in {over}}}"
+        key, value = (style.scalar(text, Type("string")) for text in (key, value))
+        return f"{{{key}: {value} for {variables} in {over}}}"
     if type.kind == "list":
         variable, over, item = style.items("m", field)
         if type.item.kind == "record":

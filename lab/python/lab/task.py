@@ -51,7 +51,8 @@ def inputs(task: Task, codec: Codec, folder: Path) -> list[Any]:
 def seconds(function: Callable[[Any], Any], values: list[Any], loops: int) -> float:
     """How long that many calls take, going round the values.
 
-    The loop itself and the call are in the time, some 20 ns. CPython leaves no call out because its result is not used, so
+    The loop itself and the call are in the time, some 20 ns. CPython leaves no call out because its result is not
+    used, so
     nothing is done with it here; that it is right is seen by conformance.
     """
     turns = itertools.islice(itertools.cycle(values), loops)

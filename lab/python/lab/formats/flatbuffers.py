@@ -72,7 +72,8 @@ def _write(record: Record, numpy: bool) -> str:
         before += [indent + line for line in made]
         if field.optional and not made:
             before.pop()
-        table.append(f"{indent}flat.{record.name}Add{_camel(field.name)}(builder, {field.name + '_at' if made else value})")
+        added = field.name + "_at" if made else value
+        table.append(f"{indent}flat.{record.name}Add{_camel(field.name)}(builder, {added})")
     lines = [f"def write_{record.name}(builder, m):", *before, f"    flat.{record.name}Start(builder)", *table]
     return "\n".join([*inner, *lines, f"    return flat.{record.name}End(builder)", ""])
 
@@ -85,11 +86,13 @@ def _written_before(record: Record, field: Field, value: str, numpy: bool) -> li
     if type.kind == "record":
         return [f"{at} = write_{type.record.name}(builder, {value})"]
     if type.kind == "map":
-        lines, prepend = [f"{at} = [write_Tag(builder, key, value) for key, value in {value}.items()]"], "UOffsetTRelative"
+        lines = [f"{at} = [write_Tag(builder, key, value) for key, value in {value}.items()]"]
+        prepend = "UOffsetTRelative"
     elif type.kind != "list":
         return []
     elif type.item.kind == "record":
-        lines, prepend = [f"{at} = [write_{type.item.record.name}(builder, item) for item in {value}]"], "UOffsetTRelative"
+        lines = [f"{at} = [write_{type.item.record.name}(builder, item) for item in {value}]"]
+        prepend = "UOffsetTRelative"
     elif type.item.kind == "string":
         lines, prepend = [f"{at} = [builder.CreateString(item) for item in {value}]"], "UOffsetTRelative"
     elif numpy:

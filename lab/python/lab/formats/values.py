@@ -20,7 +20,8 @@ def _tables_of_dicts(case: Case) -> Codec:
 
 
 def _tables_of_classes(case: Case) -> Codec:
-    """NamedTuples as a user would write them, made from the case's description; records inside are dicts. Fields are in the
+    """NamedTuples as a user would write them, made from the case's description; records inside are dicts. Fields are
+    in the
     order of the class, so the one field comes before what grows. `decode` makes dicts."""
     codec = _tables_of_dicts(case)
     fields = [(field.name, _annotation(field.type, field.optional)) for field in case.record.fields]

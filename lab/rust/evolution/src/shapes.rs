@@ -27,7 +27,9 @@ macro_rules! shape {
             const AVRO_FIELDS: &'static str = $avro;
 
             fn archive(&self) -> Result<Vec<u8>, String> {
-                rkyv::to_bytes::<rkyv::rancor::Error>(self).map(|bytes| bytes.to_vec()).map_err(|error| error.to_string())
+                rkyv::to_bytes::<rkyv::rancor::Error>(self)
+                    .map(|bytes| bytes.to_vec())
+                    .map_err(|error| error.to_string())
             }
 
             fn of_archive(bytes: &[u8]) -> Result<Self, String> {
@@ -72,14 +74,20 @@ shape!(CountWide { id: i64, count: i64, name: String }
 shape!(CountReal { id: i64, count: f64, name: String }
     r#"[{"name":"id","type":"long"},{"name":"count","type":"double"},{"name":"name","type":"string"}]"#);
 shape!(WidthHeight { id: i64, width: i32, height: i32, name: String }
-    r#"[{"name":"id","type":"long"},{"name":"width","type":"int"},{"name":"height","type":"int"},{"name":"name","type":"string"}]"#);
+    r#"[{"name":"id","type":"long"},{"name":"width","type":"int"},{"name":"height","type":"int"},
+       {"name":"name","type":"string"}]"#);
 shape!(HeightWidth { id: i64, height: i32, width: i32, name: String }
-    r#"[{"name":"id","type":"long"},{"name":"height","type":"int"},{"name":"width","type":"int"},{"name":"name","type":"string"}]"#);
+    r#"[{"name":"id","type":"long"},{"name":"height","type":"int"},{"name":"width","type":"int"},
+       {"name":"name","type":"string"}]"#);
 shape!(NoteOptional { id: i64, note: Option<String>, name: String }
-    r#"[{"name":"id","type":"long"},{"name":"note","type":["null","string"],"default":null},{"name":"name","type":"string"}]"#);
+    r#"[{"name":"id","type":"long"},{"name":"note","type":["null","string"],"default":null},
+       {"name":"name","type":"string"}]"#);
 shape!(NoteRequired { id: i64, note: String, name: String }
     r#"[{"name":"id","type":"long"},{"name":"note","type":"string"},{"name":"name","type":"string"}]"#);
 shape!(OfKind { id: i64, kind: Kind, name: String }
-    r#"[{"name":"id","type":"long"},{"name":"kind","type":{"type":"enum","name":"Kind","symbols":["Lamp","Desk"]}},{"name":"name","type":"string"}]"#);
+    r#"[{"name":"id","type":"long"},{"name":"kind","type":{"type":"enum","name":"Kind","symbols":["Lamp","Desk"]}},
+       {"name":"name","type":"string"}]"#);
 shape!(OfKindMore { id: i64, kind: KindMore, name: String }
-    r#"[{"name":"id","type":"long"},{"name":"kind","type":{"type":"enum","name":"Kind","symbols":["Lamp","Desk","Chair"]}},{"name":"name","type":"string"}]"#);
+    r#"[{"name":"id","type":"long"},
+       {"name":"kind","type":{"type":"enum","name":"Kind","symbols":["Lamp","Desk","Chair"]}},
+          {"name":"name","type":"string"}]"#);

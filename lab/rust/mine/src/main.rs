@@ -77,7 +77,8 @@ struct Args {
     #[arg(long, value_name = "SECONDS", default_value_t = 20, value_parser = clap::value_parser!(u64).range(1..=600))]
     seconds: u64,
     /// Maximum number of messages to measure
-    #[arg(long, value_name = "COUNT", default_value_t = 1000, value_parser = clap::value_parser!(u64).range(1..=100_000))]
+    #[arg(long, value_name = "COUNT", default_value_t = 1000)]
+    #[arg(value_parser = clap::value_parser!(u64).range(1..=100_000))]
     messages: u64,
     /// Maximum size of the sample to read in MB; of a larger file, places spread over it
     #[arg(long, value_name = "MB", default_value_t = 64, value_parser = clap::value_parser!(u64).range(1..=4096))]

@@ -216,7 +216,8 @@ impl Outcome {
         report.words = vec![self.choice()];
         let mut notes: Vec<String> = self.notes.iter().map(|note| capital(note)).collect();
         notes.push(
-            "Measured are formats that need no schema or take one when the program runs. Code made from a schema is faster."
+            "Measured are formats that need no schema or take one when the program runs. Code made from a schema is \
+             faster."
                 .to_owned(),
         );
         report.words.push(format!("{}.", notes.join(". ").trim_end_matches('.')));

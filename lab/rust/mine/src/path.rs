@@ -43,7 +43,8 @@ impl FieldPath {
                 }
                 _ => {
                     return Err(LabError::Sample(format!(
-                        "--field {text}: {} has no fields, so there is no {rest} in it; the way to a field goes through objects",
+                        "--field {text}: {} has no fields, so there is no {rest} in it; the way to a field goes \
+                         through objects",
                         path.keys.join(".")
                     )));
                 }

@@ -29,9 +29,11 @@ fn written(folder: &Path, name: &str, text: &str) -> PathBuf {
 fn orders(count: usize) -> String {
     let order = |i: usize| {
         let mut order = json!({
-            "id": i, "host.name": format!("10.0.0.{}", i % 200), "customer": {"name": format!("name {i}"), "age": i % 90},
+            "id": i, "host.name": format!("10.0.0.{}", i % 200), "customer": {"name": format!("name \
+             {i}"), "age": i % 90},
             "lines": [{"sku": format!("s{i}"), "price": 0.5 + i as f64}, {"sku": "t", "price": 2, "note": "gift"}],
-            "matrix": [[1, 2], [], [i]], "paid": i.is_multiple_of(2), "either": if i.is_multiple_of(3) { json!(i) } else { json!("text") },
+            "matrix": [[1, 2], [], [i]], "paid": i.is_multiple_of(2),
+                "either": if i.is_multiple_of(3) { json!(i) } else { json!("text") },
         });
         if i.is_multiple_of(4) {
             order["comment"] = json!("please hurry");

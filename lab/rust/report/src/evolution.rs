@@ -132,8 +132,10 @@ mod tests {
             "meanings": {"same": "nothing is lost"},
             "changes": [{"change": "field added", "what": "…"}, {"change": "widened", "what": "…"}],
             "outcomes": [
-                {"format": "sbe", "change": "field added", "direction": "new bytes, old schema", "outcome": "same", "note": "at the end"},
-                {"format": "sbe", "change": "field added", "direction": "old bytes, new schema", "outcome": "default", "note": "at the end"},
+                {"format": "sbe", "change": "field added", "direction": "new bytes, old \
+                 schema", "outcome": "same", "note": "at the end"},
+                {"format": "sbe", "change": "field added", "direction": "old bytes, new \
+                 schema", "outcome": "default", "note": "at the end"},
                 {"format": "json", "change": "widened", "direction": "new bytes, old schema", "outcome": "error"},
             ],
         }))

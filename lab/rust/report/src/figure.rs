@@ -27,7 +27,8 @@ impl Row {
         match (self.format.as_str(), self.variant.as_str(), operation) {
             (_, "unchecked", _) => Some("trusts the bytes without checking them"),
             ("values" | "values-list", variant, _) if variant.contains("typed") => Some(
-                "its object holds addresses, ports and times as such, where the other formats' hold strings and numbers",
+                "its object holds addresses, ports and times as such, where the other formats' hold strings and \
+                 numbers",
             ),
             ("values" | "values-list", "by hand", Operation::Decode | Operation::Fields) => {
                 Some("a codec written by hand for the message, which doesn't check for duplicate keys")

@@ -146,7 +146,8 @@ fn report(lab: &Path, runs: &[String]) -> Result<Report, String> {
     }
     report.title = "Wire formats in Rust, Java and Python".to_owned();
     report.words = vec![
-        "The time that each library takes to write a message, read all of it, and read one field of it; and the size of its \
+        "The time that each library takes to write a message, read all of it, and read one field of it; and the size \
+         of its \
          bytes. Select messages, size and operation; hide languages and formats."
             .to_owned(),
     ];

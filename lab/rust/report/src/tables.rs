@@ -26,7 +26,8 @@ pub fn table(name: &str, report: &Report, article: &Article) -> Result<String, S
         (Some("evolution"), None, None) => Ok(evolution(report)),
         (Some("machine"), None, None) => Ok(machine(report)),
         _ => Err(format!(
-            "there is no table {name:?}; there are pingpong, doubles, strings, case CASE, growth CASE OPERATION, best, best CASE, self-describing CASE, \
+            "there is no table {name:?}; there are pingpong, doubles, strings, case CASE, growth CASE OPERATION, \
+             best, best CASE, self-describing CASE, \
              conformance, refused, evolution and machine"
         )),
     }

@@ -124,7 +124,8 @@ fn panel((benchmark, figure, settings, machine): &Series, points: &[Point]) -> S
     for tick in up.ticks(4) {
         let (at, right) = (y(tick), WIDTH - MARGIN);
         body.push_str(&format!(
-            "<path class=\"rule\" d=\"M{MARGIN} {at:.1}H{right}\"/><text class=\"quiet end\" x=\"{:.0}\" y=\"{:.1}\">{}</text>",
+            "<path class=\"rule\" d=\"M{MARGIN} {at:.1}H{right}\"/><text class=\"quiet end\" x=\"{:.0}\" \
+             y=\"{:.1}\">{}</text>",
             MARGIN - 6.0,
             at + 4.0,
             amount(tick),

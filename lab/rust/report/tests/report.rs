@@ -9,7 +9,8 @@ use std::process::{Command, Output};
 fn line(run: &str, quick: bool, language: &str, format: &str, library: &str, operation: &str, ns: f64) -> String {
     let time = if run == "old" { "2026-01-01T00:00:00Z" } else { "2026-02-01T00:00:00Z" };
     serde_json::json!({
-        "run": run, "commit": "abc", "time": time, "machine": {"cpu": "a processor", "cores": 4, "os": "linux", "memory_gb": 8},
+        "run": run, "commit": "abc", "time": time, "machine": {"cpu": "a \
+         processor", "cores": 4, "os": "linux", "memory_gb": 8},
         "language": language, "runtime": "r", "harness": "h", "format": format, "library": library, "version": "1.0",
         "variant": "", "case": "pingpong", "size": "base", "messages": "varied", "operation": operation, "threads": 1,
         "ns": ns, "ns_low": ns * 0.98, "ns_high": ns * 1.02, "confidence": 0.95, "alloc_bytes": 64, "quick": quick,
@@ -21,7 +22,8 @@ fn check(language: &str, format: &str, library: &str, ok: bool) -> String {
     let party = serde_json::json!({"language": language, "library": library, "variant": ""});
     let error = if ok { "" } else { "message 3: names[1] differs" };
     serde_json::json!({
-        "writer": party, "reader": party, "format": format, "case": "pingpong", "size": "base", "ok": ok, "error": error,
+        "writer": party, "reader": party, "format": format, "case": "pingpong", "size": "base",
+        "ok": ok, "error": error,
     })
     .to_string()
 }
@@ -82,14 +84,16 @@ fn the_documentation_gets_tables_and_the_charts_it_shows() {
     let folder = tempfile::tempdir().unwrap();
     laboratory(folder.path());
     let document = folder.path().join("formats.md");
-    let text = "# Formats\n\n<!-- lab:table pingpong -->\n<!-- /lab:table -->\n\n![c](formats/pingpong-base-decode.svg)\n\
+    let text = "# Formats\n\n<!-- lab:table pingpong -->\n<!-- /lab:table \
+     -->\n\n![c](formats/pingpong-base-decode.svg)\n\
                 ![c](formats/order-base-decode.svg)\n";
     fs::write(&document, text).unwrap();
     let output = run(folder.path(), &["docs", "--document", document.to_str().unwrap()]);
     assert!(output.status.success(), "{}", told(&output));
     assert!(told(&output).contains("nothing was measured for the charts order-base-decode"), "{}", told(&output));
     let filled = fs::read_to_string(&document).unwrap();
-    let row = "| JSON | jackson-databind (Java) | – | 2000 ±40 | 1250 ±25 | 64 / 64 | Jackson 2.12.2: 208 | 1438 ±32 | 1177 ±25 | 904 / 1920 |";
+    let row = "| JSON | jackson-databind (Java) | – | 2000 ±40 | 1250 ±25 | 64 / 64 | Jackson 2.12.2: 208 | 1438 ±32 \
+     | 1177 ±25 | 904 / 1920 |";
     assert!(filled.contains(row), "{filled}");
     let chart = fs::read_to_string(folder.path().join("formats/pingpong-base-decode.svg")).unwrap();
     assert!(chart.starts_with("<svg") && chart.contains("800 ns") && chart.contains("prefers-color-scheme:dark"));

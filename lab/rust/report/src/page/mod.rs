@@ -43,17 +43,24 @@ pub fn html(report: &Report) -> String {
          <header><h1>{title}</h1><button type=\"button\" id=\"theme\" hidden>Light or dark</button></header>\
          <main><section class=\"words\">{words}{provenance}</section>\n{filters}\
          <p id=\"shown\" class=\"quiet\" role=\"status\"></p>\
-         <section id=\"best-section\" hidden><h2>The fastest</h2><div class=\"wide\"><table id=\"best\"><thead></thead><tbody></tbody></table></div>\
-         <p class=\"quiet\">Of the chosen formats and languages, rows with † left out. A row within 15 % of the fastest is as fast.</p></section>\
+         <section id=\"best-section\" hidden><h2>The fastest</h2><div class=\"wide\"><table \
+         id=\"best\"><thead></thead><tbody></tbody></table></div>\
+         <p class=\"quiet\">Of the chosen formats and languages, rows with † left out. A row within 15 % of the \
+         fastest is as fast.</p></section>\
          <section id=\"charts\"><h2 id=\"bars-title\">Time and bytes</h2><div id=\"bars\">{first}</div></section>\
          <section id=\"scatter-section\" hidden><h2>Bytes against time</h2>\
-         <p class=\"quiet\">The dashed line joins the rows that no other beats in both. Rings are further rows of a format.</p><div id=\"scatter\"></div></section>\
+         <p class=\"quiet\">The dashed line joins the rows that no other beats in both. Rings are further rows of a \
+         format.</p><div id=\"scatter\"></div></section>\
          <section id=\"growth-section\" hidden><h2>Cost over the message's size</h2>\
-         <p class=\"quiet\">Each format's best row at the largest size is drawn strongly; the faint ones are its other rows. Formats of one colour differ in their dashes.</p><div id=\"growth\"></div></section>\
-         <section><h2>Figures</h2><div class=\"wide\"><table id=\"figures\"><caption>Choose a heading to sort by it. † leaves out a part of the work: rest the pointer on it, or see below.</caption>\
-         <thead></thead><tbody><tr><td>The table is made by the page's script, which is not running.</td></tr></tbody></table></div></section>\n\
+         <p class=\"quiet\">Each format's best row at the largest size is drawn strongly; the faint ones are its \
+         other rows. Formats of one colour differ in their dashes.</p><div id=\"growth\"></div></section>\
+         <section><h2>Figures</h2><div class=\"wide\"><table id=\"figures\"><caption>Choose a heading to sort by it. \
+         † leaves out a part of the work: rest the pointer on it, or see below.</caption>\
+         <thead></thead><tbody><tr><td>The table is made by the page's script, which is not \
+         running.</td></tr></tbody></table></div></section>\n\
          {rest}</main>\n\
-         <script type=\"application/octet-stream\" id=\"data\">{data}</script>\n<script>{SCRIPT}</script></body></html>\n",
+         <script type=\"application/octet-stream\" \
+         id=\"data\">{data}</script>\n<script>{SCRIPT}</script></body></html>\n",
         title = escape(&report.title),
         style = svg::page_style(),
         provenance = parts::provenance(report),

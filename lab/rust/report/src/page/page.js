@@ -89,7 +89,8 @@
       .sort((one, other) => one[0] - other[0] || other[1] - one[1]);
     let lowest = -Infinity;
     const kept = places.filter(([, y]) => y > lowest && ((lowest = y), true));
-    svg.querySelector(".front")?.setAttribute("d", kept.map(([x, y], index) => `${index ? "L" : "M"}${x} ${y}`).join(""));
+    svg.querySelector(".front")?.setAttribute("d", kept.map(([x, y], index) =>
+      `${index ? "L" : "M"}${x} ${y}`).join(""));
   };
 
   // Names at the right return to their lines where others are hidden: spaced downwards, then up from the floor.
@@ -110,35 +111,43 @@
 
   const digits = (value) => (value >= 100 ? value.toFixed(0) : value >= 10 ? value.toFixed(1) : value.toFixed(2));
   const time = (ns) =>
-    ns < 999.5 ? `${digits(ns)} ns` : ns < 999500 ? `${digits(ns / 1e3)} µs` : ns < 999.5e6 ? `${digits(ns / 1e6)} ms` : `${digits(ns / 1e9)} s`;
-  const bytes = (count) => (count === null ? "" : count < 100 && count % 1 ? count.toFixed(1) : Math.round(count).toLocaleString("en"));
+    ns < 999.5 ? `${digits(ns)} ns` : ns < 999500 ? `${digits(ns / 1e3)} µs` : ns < 999.5e6 ? `${digits(ns / 1e6)} ms`
+      : `${digits(ns / 1e9)} s`;
+  const bytes = (count) => (count === null ? "" : count < 100 && count % 1 ? count.toFixed(1)
+    : Math.round(count).toLocaleString("en"));
   const rate = (ns) => `${digits(1e6 / ns)}`;
 
   const rowName = (row) => row.library + (row.variant ? `, ${row.variant}` : "");
 
   const columns = [
     { name: "language", text: (row) => names[row.language] ?? row.language, key: (row) => row.language },
-    { name: "format", text: (row) => names[row.format] ?? row.format, key: (row) => names[row.format] ?? row.format, swatch: true },
-    { name: "library", text: (row) => rowName(row) + (row.caveat ? " †" : ""), key: (row) => row.library + row.variant, hint: (row) => row.caveat },
+    { name: "format", text: (row) => names[row.format] ?? row.format, key: (row) => names[row.format] ?? row.format,
+      swatch: true },
+    { name: "library", text: (row) => rowName(row) + (row.caveat ? " †" : ""), key: (row) => row.library + row.variant,
+      hint: (row) => row.caveat },
     { name: "version", text: (row) => row.version, key: (row) => row.version },
     { name: "operation", text: (row) => row.operation, key: (row) => row.operation },
     { name: "time", text: (row) => time(row.value), key: (row) => row.value, number: true },
-    { name: "interval of 95 %", text: (row) => `${time(row.low)} – ${time(row.high)}`, key: (row) => (row.high - row.low) / row.value, number: true },
+    { name: "interval of 95 %", text: (row) => `${time(row.low)} – ${time(row.high)}`, key: (row) =>
+      (row.high - row.low) / row.value, number: true },
     { name: "per ms", text: (row) => rate(row.value), key: (row) => 1 / row.value, number: true },
     { name: "bytes", text: (row) => bytes(row.plain), key: (row) => row.plain ?? Infinity, number: true },
     { name: "zstd", text: (row) => bytes(row.zstd), key: (row) => row.zstd ?? Infinity, number: true },
     { name: "zstd batch", text: (row) => bytes(row.batch), key: (row) => row.batch ?? Infinity, number: true },
-    { name: "B allocated", text: (row) => bytes(row.allocated) + (row.allocated !== null && row.language === "python" ? " held" : ""), key: (row) => row.allocated ?? Infinity, number: true },
+    { name: "B allocated", text: (row) => bytes(row.allocated) + (row.allocated !== null && row.language === "python"
+      ? " held" : ""), key: (row) => row.allocated ?? Infinity, number: true },
   ];
 
   const rowsOf = ({ chosen, languages, formats }) => {
     const wanted = new Set(fitting(chosen).filter((setting) => !setting.operation.startsWith("bytes")));
     const rows = [];
-    for (const [place, language, format, library, variant, version, value, low, high, allocated, sizes, caveat] of data.figures) {
+    for (const [place, language, format, library, variant, version, value, low, high, allocated, sizes,
+      caveat] of data.figures) {
       const setting = data.settings[place];
       if (!wanted.has(setting) || !formats.has(format) || (languages && !languages.has(language))) continue;
       const [plain, zstd, batch] = sizes;
-      rows.push({ language, format, library, variant, version, operation: setting.title, value, low, high, allocated, plain, zstd, batch, caveat });
+      rows.push({ language, format, library, variant, version, operation: setting.title, value, low, high, allocated,
+        plain, zstd, batch, caveat });
     }
     return rows;
   };
@@ -210,7 +219,8 @@
       const line = document.createElement("tr");
       line.append(Object.assign(cell("th", operation), { scope: "row" }));
       for (const [language] of kept) {
-        const of = rows.filter((row) => row.operation === operation && row.language === language).sort((one, other) => one.value - other.value);
+        const of = rows.filter((row) => row.operation === operation && row.language === language).sort((one, other) =>
+          one.value - other.value);
         const place = cell("td", of.length ? say(of[0]) : "–");
         const open = of.find((row) => describing.has(row.format));
         if (open && open !== of[0]) {
@@ -235,9 +245,11 @@
     const size = form.elements.size.options.length > 1 ? `, ${said("size")}` : "";
     const threads = chosen.threads === "1" ? "" : `, ${chosen.threads} threads`;
     const one = chosen.messages === "one" ? ", one message repeated" : "";
+    const operations = chosen.operation === "*" ? "all operations" : said("operation");
+    const figures = count === 1 ? "figure" : "figures";
     document.getElementById("shown").textContent = formats.size === 0 || languages?.size === 0
       ? "Nothing is chosen: choose a format and a language."
-      : `${said("case")}${size}, ${chosen.operation === "*" ? "all operations" : said("operation")}${one}${threads}: ${count} ${count === 1 ? "figure" : "figures"}.`;
+      : `${said("case")}${size}, ${operations}${one}${threads}: ${count} ${figures}.`;
   };
 
   // The address holds the selection, so that it can be linked to: #case=zeek&operation=decode&formats=json,cbor
@@ -256,7 +268,8 @@
     tell(choosing);
     const charts = settings.map((setting) => setting.chart);
     const sizes = data.settings
-      .filter((setting) => chosen.operation === "*" && setting.case === chosen.case && setting.size === chosen.size && setting.operation.startsWith("bytes"))
+      .filter((setting) => chosen.operation === "*" && setting.case === chosen.case && setting.size === chosen.size
+        && setting.operation.startsWith("bytes"))
       .map((setting) => setting.chart);
     show(document.getElementById("bars"), [...new Set([...charts, ...sizes])], choosing);
     const growth = [...new Set(settings.map((setting) => `${setting.case}-growth-${setting.operation}`))];
@@ -273,10 +286,12 @@
     keep(choice());
   });
   form.addEventListener("submit", (event) => event.preventDefault());
-  const wanted = { all: () => true, none: () => false, self: (key) => describing.has(key), schema: (key) => !describing.has(key) };
+  const wanted = { all: () => true, none: () => false, self: (key) => describing.has(key), schema: (key) =>
+    !describing.has(key) };
   for (const button of form.querySelectorAll("[data-formats]")) {
     button.addEventListener("click", () => {
-      for (const input of form.querySelectorAll("input[name=format]")) input.checked = wanted[button.dataset.formats](input.value);
+      for (const input of form.querySelectorAll("input[name=format]"))
+        input.checked = wanted[button.dataset.formats](input.value);
       draw();
       keep(choice());
     });

@@ -117,7 +117,8 @@ fn conformance(report: &Report) -> String {
         return String::new();
     }
     let mut html =
-        "<section><h2>Conformance</h2><p>What one language wrote, another read to equal values, before anything was timed: \
+        "<section><h2>Conformance</h2><p>What one language wrote, another read to equal values, before anything was \
+         timed: \
                     floats bit by bit, absent fields absent. Passed checks.</p>"
             .to_owned();
     let pairs: BTreeSet<(&String, &String)> = matrix.keys().map(|(writer, reader, _)| (writer, reader)).collect();
@@ -164,7 +165,8 @@ fn conformance(report: &Report) -> String {
 
 fn evolution(report: &Report) -> String {
     let Some(evolution) = &report.evolution else { return String::new() };
-    let mut html = "<section><h2>When a schema changes</h2><p>Outcomes of tests that make each change: what a new reader gets from old bytes / an old reader from new bytes.</p>\
+    let mut html = "<section><h2>When a schema changes</h2><p>Outcomes of tests that make each change: what a new \
+     reader gets from old bytes / an old reader from new bytes.</p>\
                     <div class=\"wide\"><table id=\"evolution\"><thead><tr><th scope=\"col\">format</th>"
         .to_owned();
     for change in &evolution.changes {
@@ -219,9 +221,11 @@ fn how_to_read(report: &Report) -> String {
          whiskers overlap, the measurement shows no difference.",
         "An interval covers only the noise within one run. Another run, machine or version can differ by more: ignore \
          differences below 15 %.",
-        "If the largest amount is more than 12 times the smallest, scales are logarithmic: an equal distance is an equal \
+        "If the largest amount is more than 12 times the smallest, scales are logarithmic: an equal distance is an \
+         equal \
          factor, and bars are pale because their length means nothing. Otherwise they begin at zero.",
-        "Compare within a language first. Across languages, a figure depends on the language's strings, lists and memory \
+        "Compare within a language first. Across languages, a figure depends on the language's strings, lists and \
+         memory \
          as much as on the format.",
         "Decode creates a message with its own memory. Formats with views are at their best at reading fields, which \
          needs no such message.",
@@ -236,7 +240,10 @@ fn how_to_read(report: &Report) -> String {
             "Allocated bytes are all that an operation requests; in Python they are the maximum that it holds at once \
              (“held”) of what Python's own allocators provide.",
         );
-        points.push("A row without a passed conformance check, or with a failed one, is listed with its error, without figures.");
+        points.push(
+            "A row without a passed conformance check, or with a failed one, is listed with its error, \
+         without figures.",
+        );
     }
     let points: String = points.iter().map(|point| format!("<li>{}</li>", escape(point))).collect();
     format!("<section><h2>How to read this</h2><ul>{points}</ul></section>")

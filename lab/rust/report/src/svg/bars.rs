@@ -89,13 +89,17 @@ impl Bars<'_> {
             let (low, high) = (self.x(*low), self.x(*high));
             let (top, bottom) = (middle - 4.0, middle + 4.0);
             marks.push_str(&format!(
-                "<path class=\"whisker\" d=\"M{low:.1} {top:.0}V{bottom:.0}M{low:.1} {middle:.0}H{high:.1}M{high:.1} {top:.0}V{bottom:.0}\"/>"
+                "<path class=\"whisker\" d=\"M{low:.1} {top:.0}V{bottom:.0}M{low:.1} {middle:.0}H{high:.1}M{high:.1} \
+                 {top:.0}V{bottom:.0}\"/>"
             ));
         }
         format!(
-            "<g class=\"row f-{class}\" data-format=\"{key}\" transform=\"translate(0,{top:.0})\"><title>{title}</title>\
-             <text x=\"0\" y=\"12\"><tspan class=\"name\">{format}</tspan> <tspan class=\"quiet\">{library}</tspan></text>\
-             <text class=\"end\" x=\"{PANEL_WIDTH}\" y=\"12\">{amount} <tspan class=\"quiet\">{spread}</tspan></text>{marks}</g>",
+            "<g class=\"row f-{class}\" data-format=\"{key}\" \
+             transform=\"translate(0,{top:.0})\"><title>{title}</title>\
+             <text x=\"0\" y=\"12\"><tspan class=\"name\">{format}</tspan> <tspan \
+             class=\"quiet\">{library}</tspan></text>\
+             <text class=\"end\" x=\"{PANEL_WIDTH}\" y=\"12\">{amount} <tspan \
+             class=\"quiet\">{spread}</tspan></text>{marks}</g>",
             class = formats::class(&row.format),
             key = text::escape(&row.format),
             title = text::escape(&format!(

@@ -99,7 +99,8 @@ impl Lines<'_> {
             .map(|(size, figure)| format!("{} at {}", text::amount(figure.value, self.is_time), text::bytes(*size)))
             .collect();
         format!(
-            "<g class=\"series f-{}{}\" data-format=\"{}\"><title>{}</title><path class=\"line\" stroke-dasharray=\"{}\" d=\"{path}\"/>{marks}</g>",
+            "<g class=\"series f-{}{}\" data-format=\"{}\"><title>{}</title><path class=\"line\" \
+             stroke-dasharray=\"{}\" d=\"{path}\"/>{marks}</g>",
             formats::class(&row.format),
             if strong { "" } else { " faint" },
             text::escape(&row.format),

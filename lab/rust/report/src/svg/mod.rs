@@ -61,7 +61,8 @@ impl Drawing {
     pub fn inline(&self) -> String {
         let Drawing { title, description, width, height, data, body } = self;
         format!(
-            "<svg class=\"chart\" role=\"img\" aria-label=\"{}. {}\" viewBox=\"0 0 {width:.0} {height:.0}\" {data}>{body}</svg>",
+            "<svg class=\"chart\" role=\"img\" aria-label=\"{}. {}\" viewBox=\"0 0 {width:.0} {height:.0}\" \
+             {data}>{body}</svg>",
             escape(title),
             escape(description),
         )
@@ -118,7 +119,8 @@ text{font:11px system-ui,-apple-system,'Segoe UI','Noto Sans','DejaVu Sans',sans
 fn style() -> String {
     let theme = |theme: Theme| {
         format!(
-            ".background{{fill:{}}}text{{fill:{}}}.quiet{{fill:{}}}.rule{{stroke:{}}}.front,.whisker{{stroke:{}}}.halo{{stroke:{}}}",
+            ".background{{fill:{}}}text{{fill:{}}}.quiet{{fill:{}}}.rule{{stroke:{}}}\
+             .front,.whisker{{stroke:{}}}.halo{{stroke:{}}}",
             theme.background, theme.ink, theme.quiet, theme.rule, theme.ink, theme.background
         )
     };
@@ -137,7 +139,8 @@ pub fn page_style() -> String {
          @media(prefers-color-scheme:dark){{:root:not([data-theme=light]){{{dark}}}}}\
          :root[data-theme=light]{{color-scheme:light}}:root[data-theme=dark]{{color-scheme:dark;{dark}}}\
          svg.chart text{{fill:var(--ink)}}svg.chart .quiet{{fill:var(--quiet)}}svg.chart .rule{{stroke:var(--rule)}}\
-         svg.chart .front,svg.chart .whisker{{stroke:var(--ink)}}svg.chart .halo{{stroke:var(--background)}}{colours}{SHAPES}",
+         svg.chart .front,svg.chart .whisker{{stroke:var(--ink)}}svg.chart \
+         .halo{{stroke:var(--background)}}{colours}{SHAPES}",
         light = theme(LIGHT),
         dark = theme(DARK),
     )

@@ -8,7 +8,7 @@ pub struct Scale {
     logarithmic: bool,
 }
 
-/// Beyond this ratio of largest to smallest, the smallest bars of a scale from zero can't be told apart.
+/// Beyond this ratio of largest to smallest, the smallest bars of a scale from zero look equal.
 const RATIO_MAX: f64 = 12.0;
 
 impl Scale {

@@ -59,7 +59,8 @@ impl Scatter<'_> {
                 let clear: Vec<Place> = taken.iter().chain(&all_dots).copied().collect();
                 if let Some(place) = place(x, y, &label, &clear).or_else(|| place(x, y, &label, &taken)) {
                     labels.push_str(&format!(
-                        "<g class=\"f-{class}\" data-format=\"{format}\">{}<text class=\"halo {}\" x=\"{:.1}\" y=\"{:.1}\">{}</text></g>",
+                        "<g class=\"f-{class}\" data-format=\"{format}\">{}<text class=\"halo {}\" x=\"{:.1}\" \
+                         y=\"{:.1}\">{}</text></g>",
                         lead(x, y, &place),
                         place.anchor,
                         place.x,

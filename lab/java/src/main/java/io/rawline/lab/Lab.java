@@ -20,6 +20,6 @@ final class Lab {
                 return at.resolve("lab");
             }
         }
-        throw new IllegalStateException("no folder lab/cases in the working directory or above it; start in the repository, or set -Dlab=FOLDER");
+        throw new IllegalStateException("no folder lab/cases here or above; run in the repository, or set -Dlab=DIR");
     }
 }

@@ -70,7 +70,8 @@ public final class Avro {
 
     /** The schema without what the generated classes add to it: that strings are Strings. */
     private static Schema genericSchema(Case kase) {
-        return new Schema.Parser().parse(specificSchema(kase).toString().replace("{\"type\":\"string\",\"avro.java.string\":\"String\"}",
+        return new Schema.Parser().parse(specificSchema(kase).toString()
+                .replace("{\"type\":\"string\",\"avro.java.string\":\"String\"}",
                 "\"string\"")
                 .replace(",\"avro.java.string\":\"String\"", ""));
     }

@@ -78,7 +78,8 @@ public final class Json {
     private static final class Dsl implements PlainRow<Message> {
         // Minimal, so that absent fields are left out as in the other rows; exact, because its default rounds doubles.
         private final DslJson<Object> json =
-                new DslJson<>(Settings.withRuntime().includeServiceLoader().skipDefaultValues(true).doublePrecision(DoublePrecision.EXACT));
+                new DslJson<>(Settings.withRuntime().includeServiceLoader().skipDefaultValues(true)
+                        .doublePrecision(DoublePrecision.EXACT));
         private final JsonWriter writer = json.newWriter();
         private final JsonReader<Object> reader = json.newReader();
         private final Case kase;

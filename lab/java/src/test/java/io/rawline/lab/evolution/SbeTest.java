@@ -177,7 +177,8 @@ class SbeTest {
         }
         return """
                 <?xml version="1.0" encoding="UTF-8"?>
-                <sbe:messageSchema xmlns:sbe="http://fixprotocol.io/2016/sbe" package="evolution" id="1" version="%d" byteOrder="littleEndian">
+                <sbe:messageSchema xmlns:sbe="http://fixprotocol.io/2016/sbe" package="evolution"
+                 id="1" version="%d" byteOrder="littleEndian">
                   <types>
                     <composite name="messageHeader">
                       <type name="blockLength" primitiveType="uint16"/>
