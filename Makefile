@@ -75,6 +75,11 @@ check-rust: $(TOOLS)/cargo-deny ## Rust: rustfmt, clippy, licenses and sources o
 	$(CARGO) clippy -p rawline-cli --locked -- -D warnings
 	$(TOOLS)/cargo-deny --offline --locked check --hide-inclusion-graph bans licenses sources
 
+check-python: $(VENV)/.ready ## Python: ruff, mypy (.tools/python/bin/ruff format python formats)
+	$(VENV)/bin/ruff check --no-cache python
+	$(VENV)/bin/ruff format --no-cache --check python
+	cd python && MYPYPATH=lib $(VENV)/bin/mypy --strict lib/rawline tests/typed.py
+
 check-lab: lab-generate ## The laboratory: rustfmt, clippy
 	$(CARGO) fmt --all --check --manifest-path lab/rust/Cargo.toml
 	$(CARGO) clippy --all-targets $(LAB_CARGO) -- -D warnings

@@ -148,7 +148,7 @@ def read(client: rawline.Client, arguments: argparse.Namespace) -> Any:
             offset = source.randrange(total - 1)
             asked.append((offset, min(arguments.records_per_request, total - 1 - offset)))
 
-        def request(number: int) -> int:
+        def request(number: int, asked: list[tuple[int, int]] = asked) -> int:
             offset, count = asked[number]
             check(client.read(topic, offset, records_max=count, wait=5.0), offset, count)
             return count

@@ -1,4 +1,4 @@
-"""Temperatures of two rooms: produced, consumed into polars, plotted. Run it as it is, or cell by cell in a notebook."""
+"""Temperatures of two rooms: produced, consumed into polars, plotted. Run it as is, or cell by cell in a notebook."""
 
 import json, math, random
 

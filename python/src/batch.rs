@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 /// Records of one batch: a sequence of read-only memoryviews of the bytes received. Made by consumers and reads.
 ///
 /// Nothing is copied: not for `batch[i]`, `for record in batch`, `batch[a:b]` (again a Batch), nor for Arrow:
-/// `pyarrow.array(batch)`, `polars.Series(batch)` look at the same memory. A compressed batch was unpacked when it came.
+/// `pyarrow.array(batch)`, `polars.Series(batch)` share that memory. A compressed batch is decompressed on receipt.
 #[pyclass(frozen, sequence, module = "rawline")]
 pub struct Batch {
     stored: Arc<Stored>,
@@ -292,7 +292,7 @@ impl BatchIterator {
 
 /// Batches in a row: a sequence, and an Arrow stream with the columns `offset`, `time` and `record`.
 ///
-/// `polars.DataFrame(batches)`, `pyarrow.table(batches)` and DuckDB's `FROM batches` take it without a copy of the records.
+/// `polars.DataFrame(batches)`, `pyarrow.table(batches)` and DuckDB's `FROM batches` read it without copying records.
 #[pyclass(frozen, sequence, module = "rawline")]
 pub struct Batches {
     batches: Py<PyTuple>,

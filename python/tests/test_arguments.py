@@ -25,7 +25,10 @@ def test_numbers_that_can_not_be_are_named(client: rawline.Client, topic: str) -
         (lambda: client.consumer(topic, -5), "start is -5"),
         (lambda: client.consumer(topic, end=-5), "end is -5"),
         (lambda: client.producer(topic, batch_bytes=-1), "batch_bytes is -1"),
-        (lambda: client.producer(topic, batch_records_max=1 << 32), "batch_records_max is 4294967296; that is too large"),
+        (
+            lambda: client.producer(topic, batch_records_max=1 << 32),
+            "batch_records_max is 4294967296; that is too large",
+        ),
         (lambda: client.producer(topic, linger=float("nan")), "linger is NaN; give seconds"),
         (lambda: client.consumer(topic).poll(timeout=-1), "timeout is -1; give seconds"),
         (lambda: client.consumer(topic).poll(timeout=float("nan")), "timeout is NaN; give seconds"),
@@ -93,7 +96,9 @@ def words(text: str | None) -> str:
 
 @pytest.mark.parametrize("name", ["Batch", "BatchIterator", "Batches", "Receipt", "Schema", "Table"])
 def test_help_says_what_the_stubs_say(name: str) -> None:
-    stub = next(node for node in ast.parse(STUBS.read_text()).body if isinstance(node, ast.ClassDef) and node.name == name)
+    stub = next(
+        node for node in ast.parse(STUBS.read_text()).body if isinstance(node, ast.ClassDef) and node.name == name
+    )
     native = getattr(_rawline, name)
     assert words(native.__doc__) == words(ast.get_docstring(stub)) != ""
     for member in stub.body:

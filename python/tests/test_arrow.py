@@ -64,7 +64,7 @@ def test_batches_are_a_table_of_offsets_times_and_records(batch: rawline.Batch) 
 
 
 def test_duckdb_reads_batches(batch: rawline.Batch) -> None:
-    batches = Batches([batch[:400], batch[400:]])
+    batches = Batches([batch[:400], batch[400:]])  # noqa: F841 - DuckDB finds it by its name
     counted = duckdb.sql('SELECT count(*), sum("offset"), min(record::VARCHAR), max(record) FROM batches').fetchall()
     assert counted == [(1000, sum(range(1000)), RECORDS[0].decode(), RECORDS[-1])]
 
@@ -86,7 +86,9 @@ def test_records_come_as_the_type_asked_for(batch: rawline.Batch) -> None:
         pyarrow.array(batch, type=pyarrow.int64())
     with pytest.raises(rawline.ConfigError, match="not all records are text"):
         pyarrow.array(parse_batch(build_batch([b"\xff"])), type=pyarrow.string())
-    wanted = pyarrow.schema([("offset", pyarrow.int64()), ("time", pyarrow.timestamp("ns", "UTC")), ("record", pyarrow.string())])
+    wanted = pyarrow.schema(
+        [("offset", pyarrow.int64()), ("time", pyarrow.timestamp("ns", "UTC")), ("record", pyarrow.string())]
+    )
     table = pyarrow.table(Batches([batch]), schema=wanted)
     assert table.schema == wanted and table["record"].to_pylist() == texts
 
@@ -97,13 +99,14 @@ def test_duckdb_joins_measurements_with_their_series() -> None:
         measurement.encode("cpu" if number % 2 else "load", {"host": f"h{number % 3}"}, number, number)
         for number in range(600)
     )
-    series = reader.series()
+    series = reader.series()  # noqa: F841 - DuckDB finds it by its name
     found = duckdb.sql(
         "SELECT series.tags['host'] AS host, count(*), sum(value) FROM values JOIN series USING (series) "
         "WHERE series.metric = 'cpu' GROUP BY host ORDER BY host"
     ).fetchall()
     assert found == [
-        (f"h{host}", 100, sum(number for number in range(600) if number % 2 and number % 3 == host)) for host in range(3)
+        (f"h{host}", 100, sum(number for number in range(600) if number % 2 and number % 3 == host))
+        for host in range(3)
     ]
     assert len(values) == 600
 

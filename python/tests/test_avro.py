@@ -19,6 +19,8 @@ GOLDEN = {
         ("registry:7", "measurement-registry-7"),
     ]
 }
+
+
 @pytest.mark.parametrize("framing", GOLDEN)
 def test_golden_bytes_are_read_and_written(framing: str) -> None:
     read = avro.Decoder(SCHEMA, framing=framing).decode_one(GOLDEN[framing])
@@ -59,7 +61,7 @@ def test_measurements_become_columns_of_series() -> None:
 def test_bad_messages_are_named_or_left_out() -> None:
     bad = [*messages(3), b"nonsense", messages(1)[0][:-1]]
     for decoder in (measurement.Reader(), avro.Decoder(measurement.SCHEMA)):
-        with pytest.raises(rawline.AvroError, match="message 3.*skip"):
+        with pytest.raises(rawline.AvroError, match=r"message 3.*skip"):
             decoder.decode(bad)
         table = decoder.decode(bad, errors="skip")
         assert (len(table), table.faulty, len(table.faults)) == (3, 2, 2)
@@ -83,7 +85,10 @@ def test_batches_and_arrow_arrays_of_messages_are_read_in_place() -> None:
     batch = rawline.parse_batch(rawline.build_batch(messages(100)))
     for given in (batch, rawline.Batches([batch[:40], batch[40:]]), pyarrow.array(batch), iter(messages(100))):
         assert len(measurement.Reader().decode(given)) == 100
-        assert len(avro.Decoder(measurement.SCHEMA).decode(given if not hasattr(given, "__next__") else messages(100))) == 100
+        assert (
+            len(avro.Decoder(measurement.SCHEMA).decode(given if not hasattr(given, "__next__") else messages(100)))
+            == 100
+        )
 
 
 def test_rows_of_a_table_become_messages() -> None:

@@ -48,7 +48,7 @@ def test_golden_bytes_are_read(case: dict) -> None:
             read.append(fields_of(batch))
     except BatchError as error:
         code = error.code
-        assert error.kind in ("fix_request", "try_again") and str(error)
+        assert error.kind in ("fix_request", "try_again") and str(error)  # noqa: PT017 - only some cases fail
     assert read == case["batches"]
     assert code == case.get("error")
 

@@ -85,7 +85,9 @@ def test_topics_are_described(client: rawline.Client, topic: str) -> None:
 
 def test_a_consumer_begins_and_ends_where_it_is_told(client: rawline.Client, topic: str) -> None:
     for first in range(0, 100, 10):
-        client.append(topic, [b"%d" % index for index in range(first, first + 10)], codec="zstd" if first % 20 else "none")
+        client.append(
+            topic, [b"%d" % index for index in range(first, first + 10)], codec="zstd" if first % 20 else "none"
+        )
     numbers = [b"%d" % index for index in range(100)]
     assert list(client.consumer(topic, end=100).records()) == numbers
     # Inside of batches, compressed or not.

@@ -73,7 +73,7 @@ def test_closing_ends_another_threads_wait(client: rawline.Client, topic: str) -
 
 
 def damaged_inside() -> tuple[bytes, int]:
-    """A batch whose checksum is right and whose data can't be unpacked, and its number of records: no broker looks inside."""
+    """A batch whose data can't be decompressed though its checksum is right, and its number of records."""
     cases = json.loads((VECTORS / "batch/batches.json").read_text())["cases"]
     damaged = next(bytes.fromhex(case["hex"]) for case in cases if case.get("error") == "batch_decompress")
     return damaged, int.from_bytes(damaged[12:16], "little")

@@ -31,10 +31,9 @@ def test_receipts_give_the_offsets(client: rawline.Client, topic: str) -> None:
 
 
 def test_a_failed_block_sends_nothing_more(client: rawline.Client, topic: str) -> None:
-    with pytest.raises(ZeroDivisionError):
-        with client.producer(topic, linger=60) as producer:
-            producer.send(b"x")
-            raise ZeroDivisionError
+    with pytest.raises(ZeroDivisionError), client.producer(topic, linger=60) as producer:  # noqa: PT012 - a block's exit
+        producer.send(b"x")
+        raise ZeroDivisionError
     assert client.topic(topic).records == 0
 
 
@@ -63,7 +62,7 @@ def test_a_full_buffer_makes_senders_wait(start_broker: Callable[..., Broker]) -
     client.health()
     broker.signal(signal.SIGSTOP)
     sent = 0
-    with pytest.raises(rawline.WaitTimeoutError, match="buffer stayed full") as caught:
+    with pytest.raises(rawline.WaitTimeoutError, match="buffer stayed full") as caught:  # noqa: PT012 - some send fails
         while sent < 100:
             producer.send(b"x" * 1000, timeout=0.1)
             sent += 1
@@ -96,7 +95,8 @@ def test_a_refused_producer_stops(start_broker: Callable[..., Broker]) -> None:
 
 def test_ctrl_c_ends_a_send_that_waits(start_broker: Callable[..., Broker]) -> None:
     broker = start_broker()
-    with pytest.raises(KeyboardInterrupt), rawline.Client(broker.url).producer("t", buffer_bytes=10_000) as producer:
+    made = rawline.Client(broker.url).producer("t", buffer_bytes=10_000)
+    with pytest.raises(KeyboardInterrupt), made as producer:  # noqa: PT012 - the signal must arrive inside
         broker.signal(signal.SIGSTOP)
         threading.Timer(0.2, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
         producer.send_many(b"x" * 1000 for _ in range(1000))

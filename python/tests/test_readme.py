@@ -9,7 +9,9 @@ from conftest import Broker
 README = (Path(__file__).parents[1] / "README.md").read_text()
 
 
-def test_the_readmes_blocks_run(broker: Broker, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_readmes_blocks_run(
+    broker: Broker, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     monkeypatch.setenv("RAWLINE_BROKER", broker.url)
     blocks = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
     assert len(blocks) == 2

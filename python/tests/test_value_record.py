@@ -22,7 +22,7 @@ class Dns(NamedTuple):
     queries: Count
     rejected: bool
     rtt: float | None = None
-    answers: list[str] = []
+    answers: list[str] = []  # noqa: RUF012 - the default of a NamedTuple
     ttls: list[int] | None = None
     tries: int | None = 1
 
@@ -106,7 +106,10 @@ def test_fields_of_a_dict_are_in_the_order_given_and_others_behind_them() -> Non
     assert read == line == Record(types, order="fields").decode(data)
     assert list(value.decode(Record(types).encode(line))) == sorted(line)
     # The order of a dict that has not all fields.
-    assert list(value.decode(Record(types, order="fields").encode({"answers": [], "query": ""}))) == ["query", "answers"]
+    assert list(value.decode(Record(types, order="fields").encode({"answers": [], "query": ""}))) == [
+        "query",
+        "answers",
+    ]
     assert Record(types | {"a": "any", "b": "any"}, "vector", "fields").encode(line) == value.encode(
         ["q", Integer(7), ["x"], {"c": 2, "d": 1}, 1]
     )
@@ -118,7 +121,10 @@ def test_the_command_reads_tables_in_the_order_of_the_fields() -> None:
         for dns in [WHOLE, FEW]:
             lines.append(Record(Dns, order=order).encode(dns))  # type: ignore[call-overload]
     done = subprocess.run(
-        [binary(), "value", "decode", "--to", "json"], input="\n".join(map(bytes.hex, lines)), capture_output=True, text=True
+        [binary(), "value", "decode", "--to", "json"],
+        input="\n".join(map(bytes.hex, lines)),
+        capture_output=True,
+        text=True,
     )
     assert done.returncode == 0, done.stderr
     shown = done.stdout.splitlines()
@@ -183,7 +189,9 @@ def test_objects_that_need_python_are_written_in_classes_too() -> None:
 
 def test_types_asked_for_mean_the_same_as_in_json() -> None:
     record = Record({"ports": "port@proto", "proto": "enum", "tags": "set", "size": "real", "at": "timestamp"})
-    read = record.decode(record.encode({"ports": [53, 80], "proto": "udp", "tags": ["b", "a", "b"], "size": 2**63, "at": 1}))
+    read = record.decode(
+        record.encode({"ports": [53, 80], "proto": "udp", "tags": ["b", "a", "b"], "size": 2**63, "at": 1})
+    )
     assert read["ports"] == [value.Port("53/udp"), value.Port("80/udp")]
     assert read["tags"] == {"a", "b"} and read["size"] == 2.0**63
     with pytest.raises(ValueFormatError, match="field at: 9223372036854775808 is no timestamp"):

@@ -1,4 +1,4 @@
-"""What a type checker knows of the package, and what it refuses. Checked, never run: an ignore that is not needed is an error."""
+"""Types of the public API for mypy, checked but never run: an unused `type: ignore` is an error."""
 
 from collections.abc import Iterator
 

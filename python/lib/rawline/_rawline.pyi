@@ -15,7 +15,7 @@ class Batch:
     """Records of one batch: a sequence of read-only memoryviews of the bytes received. Made by consumers and reads.
 
     Nothing is copied: not for `batch[i]`, `for record in batch`, `batch[a:b]` (again a Batch), nor for Arrow:
-    `pyarrow.array(batch)`, `polars.Series(batch)` look at the same memory. A compressed batch was unpacked when it came.
+    `pyarrow.array(batch)`, `polars.Series(batch)` share that memory. A compressed batch is decompressed on receipt.
     """
 
     def __len__(self) -> int: ...
@@ -84,7 +84,7 @@ class BatchIterator:
 class Batches:
     """Batches in a row: a sequence, and an Arrow stream with the columns `offset`, `time` and `record`.
 
-    `polars.DataFrame(batches)`, `pyarrow.table(batches)` and DuckDB's `FROM batches` take it without a copy of the records.
+    `polars.DataFrame(batches)`, `pyarrow.table(batches)` and DuckDB's `FROM batches` read it without copying records.
     """
 
     def __new__(cls, batches: Iterable[Batch] | None = None, /) -> Self: ...
@@ -207,6 +207,7 @@ def parse_batch(
 ) -> tuple[Batch, int]: ...
 def _after_fork() -> None: ...
 def _before_exit() -> None: ...
+
 @final
 class Address:
     """An IPv4 or IPv6 address. Equal, ordered and hashed by its 16 bytes."""
@@ -346,7 +347,12 @@ class View:
 @final
 class RecordCore:
     def __new__(
-        cls, fields: list[tuple[str, str]], form: str, order: str, of_class: type[tuple[Any, ...]] | None, kept: list[str]
+        cls,
+        fields: list[tuple[str, str]],
+        form: str,
+        order: str,
+        of_class: type[tuple[Any, ...]] | None,
+        kept: list[str],
     ) -> Self: ...
     @property
     def encode(self) -> Callable[[Any], bytes]:
@@ -364,8 +370,8 @@ def check(data: Buffer) -> None:
 def field(*path: str | int) -> Callable[[Buffer], Any]:
     """A function from a value's bytes to one field: `field("query")`, `field("id", "orig_h")`, `field(3)`.
 
-    The fields in front of it are passed over and those behind it not looked at, so its time does not depend on them, and
-    damage there is not seen. `None` if there is no such field.
+    It skips the fields before that one and doesn't read those after it. So its time doesn't depend on these, and damage
+    there goes unnoticed. Returns `None` if the field doesn't exist.
     """
 
 def to_json(data: Buffer, typed: bool = False) -> str:

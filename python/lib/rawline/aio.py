@@ -73,9 +73,7 @@ class AsyncClient:
         """Offset of the first record appended at or after a time; the topic's next offset if there is none."""
         return int(await self._core.offset_at(True, topic, time_us(moment)))
 
-    async def append(
-        self, topic: str, records: Records, *, codec: Codec = "none"
-    ) -> Appended:
+    async def append(self, topic: str, records: Records, *, codec: Codec = "none") -> Appended:
         """Appends records as one batch; see `Client.append`."""
         return Appended(*await self._core.append(True, topic, records, codec, time.time_ns() // 1000))
 
@@ -182,7 +180,7 @@ class AsyncProducer:
         await self._core.flush(True)
 
     async def close(self) -> None:
-        """Takes no more records, waits until those taken in are stored, and ends the producer; then does nothing again."""
+        """Accepts no more records, waits until the accepted ones are stored, and stops. Further calls do nothing."""
         await self._core.close(True)
 
 
@@ -228,7 +226,7 @@ class AsyncConsumer:
         return batches
 
     async def take(self, records: int, timeout: float | None = None) -> Batches:
-        """Batches with at least so many records; fewer at `end`, or if `timeout` seconds ran out; see `Consumer.take`."""
+        """Batches with at least `records` records; fewer at `end` or after `timeout` seconds. See `Consumer.take`."""
         deadline = Deadline(timeout)
         batches: list[Batch] = []
         try:

@@ -1,4 +1,4 @@
-"""Avro messages: a schema becomes a decoder to Arrow columns, and an encoder from dicts or columns (docs/measurements.md).
+"""Avro messages: decoding to Arrow columns and encoding from dicts or columns, by schema (docs/measurements.md).
 
 Strings become ids where asked for: `Decoder(schema, strings="dictionary")` gives dictionary columns whose keys are the
 same in every table of that decoder. Errors are `rawline.AvroError`s that name the field.
@@ -43,9 +43,7 @@ class Decoder:
         read_as = None if reader is None else schema_of(reader)
         self._core = AvroDecoder(schema_of(schema), read_as, framing, strings, strings_max, strings_bytes_max)
 
-    def decode(
-        self, messages: Messages, *, errors: Literal["raise", "skip"] = "raise"
-    ) -> Table:
+    def decode(self, messages: Messages, *, errors: Literal["raise", "skip"] = "raise") -> Table:
         """Messages (batches, an Arrow array, or any iterable) as columns. Releases the GIL.
 
         Raises `AvroError` if one is bad, or leaves it out: then the table's `faulty` and `faults` tell.

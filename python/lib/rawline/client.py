@@ -151,9 +151,7 @@ class Client:
         """Appends whole batches as they are, back to back, such as `Batch.wire` of another topic's."""
         return Appended(*self._core.append_batches(False, topic, batches))
 
-    def read(
-        self, topic: str, offset: int, *, records_max: int = 0, bytes_max: int = 0, wait: float = 0.0
-    ) -> Batches:
+    def read(self, topic: str, offset: int, *, records_max: int = 0, bytes_max: int = 0, wait: float = 0.0) -> Batches:
         """Reads what there is from `offset` on, at most so much (0: as the broker likes); waits up to `wait` seconds.
 
         Of compressed batches more records than `records_max` may come. Empty if nothing came in time.

@@ -37,9 +37,7 @@ class Reader:
     def __repr__(self) -> str:
         return f"<rawline.measurement.Reader of {self.series_count} series>"
 
-    def decode(
-        self, messages: Messages, *, errors: Literal["raise", "skip"] = "raise"
-    ) -> Table:
+    def decode(self, messages: Messages, *, errors: Literal["raise", "skip"] = "raise") -> Table:
         """Messages as a table of `series` (id), `metric` (dictionary), `time` (ms, UTC) and `value`. Releases the GIL.
 
         Raises `AvroError` if one is bad, or leaves it out: then the table's `faulty` and `faults` tell.
@@ -47,7 +45,7 @@ class Reader:
         return self._core.decode(messages, errors == "skip")
 
     def series(self, since: int = 0) -> Table:
-        """The series with ids from `since` on: `series`, `metric`, `tags` (a map), to be joined with what `decode` gives."""
+        """The series with ids from `since` on: `series`, `metric`, `tags` (a map), to join with `decode`'s tables."""
         return self._core.series(since)
 
     @property

@@ -17,7 +17,7 @@ class ArrowArray(Protocol):
 
 
 class ArrowStream(Protocol):
-    """Arrays or a table by Arrow's PyCapsule interface: pyarrow's, polars', pandas', this package's `Batches`, and others."""
+    """Arrays or a table with Arrow's PyCapsule interface, such as pyarrow's, polars', pandas', and `Batches`."""
 
     def __arrow_c_stream__(self, requested_schema: object | None = None, /) -> object: ...
 

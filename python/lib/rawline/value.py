@@ -16,11 +16,11 @@
 
 Inside of a set or a key, a vector is a `tuple` and a table a `tuple` of pairs.
 
-- `encode` and `decode` go from objects to bytes and back; `decode(data, exact=True)` keeps integers and counts apart, so
-  that encoding the same again gives the same bytes
-- `field("query")` is a function from bytes to one field, which looks at nothing behind it
-- `View` is for values whose types matter, or of which little is needed
-- `Record` knows fields and their types: those of a class, which is the fastest to write, or of dicts that come from JSON
+- `encode` and `decode` convert objects and bytes; `decode(data, exact=True)` keeps integers and counts apart, so
+  that encoding the object again gives the same bytes
+- `field("query")` is a function from bytes to one field, which reads nothing after that field
+- `View` is for values whose types matter, or of which only a part is needed
+- `Record` has fields with types: those of a class, which is the fastest to write, or of dicts that come from JSON
 - `to_json`, `from_json` are the two JSON mappings of docs/values.md
 
 Bytes that are no value, and objects that are none, raise `rawline.ValueFormatError`.
@@ -75,7 +75,7 @@ class Integer(int):
 
 
 class Record(Generic[_T]):
-    """Fields with names and types: of a class, or of dicts whose objects do not say their types, such as those from JSON.
+    """Fields with names and types: of a class, or of dicts whose objects don't have types, such as those from JSON.
 
     `fields` is a `NamedTuple` or a dataclass, whose instances are then written and read, or names and types for dicts.
     Types are `any` (as the object says), `address`, `subnet`, `port` (text such as `"53/udp"`), `port@FIELD` (a number
@@ -83,8 +83,8 @@ class Record(Generic[_T]):
     `float`, or text), `enum`, `string`, `count`, `integer`, `real`, `set`. A list's elements get the type, but for
     `set`, which makes the list one. None is none in every field.
 
-    - `form="table"`: a table with the fields' names as keys. Keys of a dict that have no type are written as they are; a
-      class's field that is None is left out, and is None again when read, or what the class says instead
+    - `form="table"`: a table with the fields' names as keys. Keys of a dict without a type are written as they are. A
+      class's field that is None is left out; when read, it gets the class's default, or None
     - `form="vector"`: a vector of all fields in this order, as records are in Zeek; what is missing is none
 
     - `order="names"`: a table's keys in ascending order, as `encode` writes them
@@ -152,7 +152,7 @@ class Record(Generic[_T]):
         """The dict or the instance of these bytes; fields that there are besides are in the dict only."""
         read: Any = decode(data)
         if self.form == "vector":
-            read = dict(zip(self.names, read))
+            read = dict(zip(self.names, read, strict=False))
         if self._class is None:
             return cast(_T, read)
         return cast(_T, self._class(*[read.get(name, default) for name, default in self._defaults]))
@@ -180,7 +180,7 @@ _TYPES: dict[Any, str] = {
 def _defaults(fields: type[Any]) -> dict[str, Any]:
     """A class's fields in their order, with what they are if nothing is given."""
     if issubclass(fields, tuple) and hasattr(fields, "_field_defaults"):
-        return {name: fields._field_defaults.get(name) for name in getattr(fields, "_fields")}
+        return {name: fields._field_defaults.get(name) for name in getattr(fields, "_fields")}  # noqa: B009 - not a field of every tuple
     if not dataclasses.is_dataclass(fields):
         raise TypeError(f"{fields.__name__} is neither a NamedTuple nor a dataclass; give names and types")
     found = {}
