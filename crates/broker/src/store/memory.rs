@@ -82,13 +82,13 @@ impl Store for MemoryStore {
                  report it",
                 stored.bytes.len()
             ))),
-            None => Err(StoreError {
-                kind: Kind::TryAgain,
-                message: format!(
+            None => Err(StoreError::new(
+                Kind::TryAgain,
+                format!(
                     "topic {topic}: the object at offset {} was deleted; read from a later offset",
                     object.first_offset
                 ),
-            }),
+            )),
         };
         Box::pin(ready(got))
     }

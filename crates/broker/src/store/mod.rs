@@ -161,16 +161,43 @@ pub struct StoreError {
     pub kind: Kind,
     /// What happened, where, and what to do.
     pub message: String,
+    /// The setting that an operator can change, if there is one: a program adds what it calls it.
+    pub setting: Option<Setting>,
+}
+
+/// A setting of a store. A library doesn't know how a program's users change it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Setting {
+    /// Where objects are stored: a directory, or `s3://BUCKET/PREFIX`.
+    Storage,
+    /// The cache's directory.
+    CacheDir,
+    /// Maximum size of the cache.
+    CacheBytes,
+    /// When an append to a local directory is acknowledged.
+    Durability,
 }
 
 impl StoreError {
-    /// An error that passes by itself.
-    pub fn wait(message: impl Into<String>) -> Self {
-        StoreError { kind: Kind::Wait, message: message.into() }
+    /// An error of any kind.
+    pub fn new(kind: Kind, message: impl Into<String>) -> Self {
+        StoreError { kind, message: message.into(), setting: None }
     }
 
-    /// An error that only a person can mend.
+    /// An error that passes by itself.
+    pub fn wait(message: impl Into<String>) -> Self {
+        StoreError::new(Kind::Wait, message)
+    }
+
+    /// An error that only an operator can resolve.
     pub fn human(message: impl Into<String>) -> Self {
-        StoreError { kind: Kind::TellHuman, message: message.into() }
+        StoreError::new(Kind::TellHuman, message)
+    }
+
+    /// Names the setting that an operator can change.
+    #[must_use]
+    pub fn about(mut self, setting: Setting) -> Self {
+        self.setting = Some(setting);
+        self
     }
 }

@@ -1,6 +1,7 @@
 //! Just enough HTTP/1.1 to stand between a store and its server, or in the server's place.
 
 use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -86,7 +87,7 @@ pub fn answer(status: &str, headers: &str, body: &[u8]) -> Vec<u8> {
 }
 
 /// What a proxy does with a request.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone)]
 pub enum Act {
     Forward,
     /// Answers this status itself, in S3's form.
@@ -97,6 +98,10 @@ pub enum Act {
     CutAnswer(usize),
     /// Waits before it passes the request on.
     Delay(Duration),
+    /// Passes the request on when the counter has reached this number.
+    After(Arc<AtomicUsize>, usize),
+    /// Passes the response of a listing on without this many of its keys.
+    DropKeys(usize),
     /// Never answers.
     Hang,
 }
@@ -131,6 +136,13 @@ impl Proxy {
                         answer.truncate(bytes);
                         answer
                     }
+                    Act::After(counter, count) => {
+                        while counter.load(Ordering::SeqCst) < count {
+                            tokio::time::sleep(Duration::from_millis(1)).await;
+                        }
+                        forward(server, &request).await
+                    }
+                    Act::DropKeys(count) => drop_keys(&forward(server, &request).await, count),
                     Act::Delay(pause) => {
                         tokio::time::sleep(pause).await;
                         forward(server, &request).await
@@ -147,6 +159,19 @@ impl Proxy {
     pub fn count(&self, method: &str) -> usize {
         self.requests.lock().unwrap().iter().filter(|request| request.is_for_object(method)).count()
     }
+}
+
+/// The response of a listing without its last `count` keys.
+fn drop_keys(response: &[u8], count: usize) -> Vec<u8> {
+    let text = String::from_utf8_lossy(response);
+    let (_, body) = text.split_once("\r\n\r\n").unwrap();
+    let mut body = body.to_owned();
+    for _ in 0..count {
+        let (start, end) =
+            (body.rfind("<Contents>").unwrap(), body.rfind("</Contents>").unwrap() + "</Contents>".len());
+        body.replace_range(start..end, "");
+    }
+    answer("200 OK", "Content-Type: application/xml\r\n", body.as_bytes())
 }
 
 async fn forward(server: SocketAddr, request: &Request) -> Vec<u8> {

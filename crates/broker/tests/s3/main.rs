@@ -66,6 +66,11 @@ impl Machine {
         self.store.list("t", 0).await.unwrap()
     }
 
+    /// The files of the cache, if it is usable.
+    fn copies_or_none(&self) -> Vec<PathBuf> {
+        if self.dir.join("objects/t").is_dir() { self.copies() } else { Vec::new() }
+    }
+
     /// The files of the cache.
     fn copies(&self) -> Vec<PathBuf> {
         let topics = fs::read_dir(self.dir.join("objects")).unwrap();
@@ -249,7 +254,7 @@ async fn failures_that_pass_are_tried_again() {
         let deletes = first(others, |request| request.method == "POST", act.clone());
         let rule = move |request: &Request| {
             let acts = [puts(request), gets(request), lists(request), deletes(request)];
-            acts.into_iter().find(|act| *act != Act::Forward).unwrap_or(Act::Forward)
+            acts.into_iter().find(|act| !matches!(act, Act::Forward)).unwrap_or(Act::Forward)
         };
         let proxy = Proxy::start(bucket.address, rule).await;
         let tweak = |config: &mut S3Config| {
@@ -292,7 +297,7 @@ async fn a_bucket_that_cannot_be_used_says_why() {
     assert!(error.kind == Kind::TellHuman && error.message.contains("correct AWS_ACCESS_KEY_ID"), "{error}");
 
     let error = open_error(&bucket, |config| config.bucket = "nowhere".to_owned()).await;
-    assert!(error.kind == Kind::TellHuman && error.message.contains("there is no bucket \"nowhere\""), "{error}");
+    assert!(error.kind == Kind::TellHuman && error.message.contains("bucket \"nowhere\" does not exist"), "{error}");
 
     let error = open_error(&bucket, |config| set(config, "AWS_SECRET_ACCESS_KEY", "")).await;
     assert!(error.kind == Kind::TellHuman && error.message.contains("AWS_SECRET_ACCESS_KEY"), "{error}");
@@ -314,9 +319,9 @@ async fn a_bucket_that_cannot_be_used_says_why() {
 async fn a_store_that_does_not_keep_the_condition_is_refused() {
     let bucket = bucket().await;
     let expected = [
-        (Fault::Ignores, "wrote over an object that was there"),
+        (Fault::Ignores, "overwrote an existing object"),
         (Fault::Races, "8 of 8 writers"),
-        (Fault::Lies, "wrote over it all the same"),
+        (Fault::Lies, "overwrote it nevertheless"),
         (Fault::Refuses, "has no conditional writes"),
     ];
     for (fault, says) in expected {
@@ -540,7 +545,7 @@ async fn a_cache_has_one_owner() {
 }
 
 #[tokio::test]
-async fn a_cache_that_cannot_be_written_does_not_stop_commits() {
+async fn a_cache_that_cannot_be_written_stops_neither_commits_nor_reads() {
     let bucket = bucket().await;
     let machine = Machine::new(&bucket).await;
     // A file where the topic's folder should be stands for a disk that is full.
@@ -548,11 +553,125 @@ async fn a_cache_that_cannot_be_written_does_not_stop_commits() {
     fs::write(&blocker, b"").unwrap();
     let objects = commit_some(&machine.store, "t", 2).await;
     let listed = machine.list().await;
-    let error = machine.read(&listed[0]).await.unwrap_err();
-    assert!(error.kind == Kind::TellHuman && error.message.contains("--cache-dir"), "{error}");
+    // Reads go through memory.
+    for _ in 0..2 {
+        assert_holds(&machine.store, "t", &objects, "s3").await;
+    }
+    assert_eq!(machine.read(&listed[0]).await.unwrap(), bytes_of(&objects[0]));
+    assert!(machine.copies_or_none().is_empty());
     assert_eq!(machine.cache.bytes(), 0, "room that is not used is given back");
     fs::remove_file(&blocker).unwrap();
     assert_holds(&machine.store, "t", &objects, "s3").await;
+}
+
+#[tokio::test]
+async fn a_copy_that_is_truncated_while_it_is_mapped_is_fetched_again() {
+    let bucket = bucket().await;
+    let machine = Machine::new(&bucket).await;
+    let big = object_of(0, 4, 50, 5000, 1);
+    machine.store.commit("t", big.clone()).await.unwrap();
+    let listed = machine.list().await;
+    for length in [0, 5000, 300_000] {
+        assert_eq!(machine.read(&listed[0]).await.unwrap(), bytes_of(&big));
+        let copies = machine.copies();
+        assert_eq!(copies.len(), 1);
+        fs::OpenOptions::new().write(true).open(&copies[0]).unwrap().set_len(length).unwrap();
+        assert_eq!(machine.read(&listed[0]).await.unwrap(), bytes_of(&big), "{length}");
+    }
+}
+
+#[tokio::test]
+async fn a_bit_that_flips_in_a_copy_that_is_in_use_is_noticed_and_the_object_fetched_again() {
+    use rawline_broker::{Broker, Config, ReadRequest, SystemClock};
+    let bucket = bucket().await;
+    let machine = Machine::new(&bucket).await;
+    machine.store.commit("t", object(0, 2, 10)).await.unwrap();
+    let proxy = Proxy::start(bucket.address, |_| Act::Forward).await;
+    let Machine { store, dir, cache } = Machine::behind(&bucket, proxy.address).await;
+    let broker = Broker::open(Arc::new(store), Arc::new(SystemClock), Config::new(1)).await.unwrap();
+    let topic = broker.topic("t").await.unwrap();
+    let part = ReadRequest { offset: 3, records_max: 4, bytes_max: 0, wait: Duration::ZERO, verify: false };
+    topic.read(&part).await.unwrap();
+    let gets = proxy.count("GET");
+    topic.read(&part).await.unwrap();
+    assert_eq!(proxy.count("GET"), gets, "it is cached");
+    let copy = fs::read_dir(dir.join("objects/t")).unwrap().next().unwrap().unwrap().path();
+    // In the header of the first batch, in its data, and in the object's index.
+    for position in [64 + 2 * 24 + 20, 64 + 2 * 24 + 64 + 10 * 4 + 5, 64 + 8] {
+        let file = fs::OpenOptions::new().read(true).write(true).open(&copy).unwrap();
+        let mut byte = [0];
+        std::os::unix::fs::FileExt::read_exact_at(&file, &mut byte, position).unwrap();
+        std::os::unix::fs::FileExt::write_all_at(&file, &[byte[0] ^ 1], position).unwrap();
+        let before = proxy.count("GET");
+        let answer = topic.read(&part).await.unwrap();
+        assert_eq!((answer.first_offset, answer.end_offset), (3, 7), "{position}");
+        assert_eq!(proxy.count("GET"), before + 1, "{position}: fetched again, once");
+    }
+    drop(cache);
+}
+
+#[tokio::test]
+async fn a_cold_cache_is_filled_by_many_downloads_at_once() {
+    use rawline_broker::{Broker, Config, ReadRequest, SystemClock};
+    let bucket = bucket().await;
+    commit_some(&Machine::new(&bucket).await.store, "t", 40).await;
+    let in_flight = Arc::new(AtomicUsize::new(0));
+    let seen = in_flight.clone();
+    // No download ends before eight have begun: one after the other, they would never end.
+    let rule = move |request: &Request| {
+        let is_whole = request.is_for_object("GET") && request.header("range").is_none();
+        if !is_whole {
+            return Act::Forward;
+        }
+        seen.fetch_add(1, Ordering::SeqCst);
+        Act::After(seen.clone(), 8)
+    };
+    let proxy = Proxy::start(bucket.address, rule).await;
+    let Machine { store, .. } = Machine::behind(&bucket, proxy.address).await;
+    let broker = Broker::open(Arc::new(store), Arc::new(SystemClock), Config::new(1)).await.unwrap();
+    let topic = broker.topic("t").await.unwrap();
+    let mut offset = 0;
+    while offset < 120 {
+        let request = ReadRequest { offset, records_max: 0, bytes_max: 0, wait: Duration::ZERO, verify: false };
+        let answer = topic.read(&request).await.unwrap();
+        assert!(answer.end_offset > offset);
+        offset = answer.end_offset;
+    }
+    assert_eq!(in_flight.load(Ordering::SeqCst), 40, "each object is downloaded once");
+}
+
+#[tokio::test]
+async fn a_topic_that_is_deleted_in_the_bucket_under_a_broker_is_not_continued_at_its_old_end() {
+    let bucket = bucket().await;
+    let machine = Machine::with(&bucket, CACHE_BYTES, |config| config.newest_check = Duration::ZERO).await;
+    let objects = commit_some(&machine.store, "t", 3).await;
+    fs::rename(bucket.file("some/prefix/t"), bucket.file("some/aside")).unwrap();
+    let Err(CommitError::Store(error)) = machine.store.commit("t", object(9, 1, 3)).await else { panic!() };
+    assert!(error.kind == Kind::TellHuman && error.message.contains("deleted the topic in the bucket"), "{error}");
+    assert!(!bucket.file(&key(9)).exists());
+    fs::rename(bucket.file("some/aside"), bucket.file("some/prefix/t")).unwrap();
+    machine.store.commit("t", object(9, 1, 3)).await.unwrap();
+    // Another broker writes more and deletes the front: this one is late, and nothing was deleted under it.
+    let other = Machine::new(&bucket).await;
+    other.store.commit("t", object(12, 1, 3)).await.unwrap();
+    other.store.commit("t", object(15, 1, 3)).await.unwrap();
+    other.store.delete_before("t", 15).await.unwrap();
+    let late = machine.store.commit("t", object(12, 1, 3)).await;
+    assert!(matches!(late, Err(CommitError::Exists)), "{late:?}");
+    drop(objects);
+}
+
+#[tokio::test]
+async fn a_truncated_listing_does_not_make_a_topic_shorter() {
+    let bucket = bucket().await;
+    let objects = commit_some(&Machine::new(&bucket).await.store, "t", 6).await;
+    // One listing ends early, and one has nothing at all.
+    for dropped in [2, 6] {
+        let rule = first(1, |request| request.target.contains("list-type"), Act::DropKeys(dropped));
+        let proxy = Proxy::start(bucket.address, rule).await;
+        let machine = Machine::behind(&bucket, proxy.address).await;
+        assert_holds(&machine.store, "t", &objects, &format!("{dropped} dropped")).await;
+    }
 }
 
 #[tokio::test]

@@ -281,7 +281,7 @@ impl Inner {
         let plain = !topic.is_empty() && !topic.starts_with('.') && !topic.contains(['/', '\\', '\0']);
         if !plain {
             let message = format!("{topic:?} can't be a topic's name on a local directory; choose another");
-            return Err(StoreError { kind: Kind::FixRequest, message });
+            return Err(StoreError::new(Kind::FixRequest, message));
         }
         Ok(self.topics_dir.join(topic))
     }
@@ -311,7 +311,7 @@ fn broke_off(error: &tokio::task::JoinError) -> StoreError {
 
 fn deleted(object: &ObjectAt) -> StoreError {
     let message = format!("the object at offset {} was deleted; read from a later offset", object.first_offset);
-    StoreError { kind: Kind::TryAgain, message }
+    StoreError::new(Kind::TryAgain, message)
 }
 
 /// The error of a failed system call: what failed and what to do about it.

@@ -1,26 +1,29 @@
-//! A bucket, request by request.
+//! Requests to a bucket, each with its retries.
 
 use super::S3Config;
-use super::failed::{Failed, Tries, all_causes};
+use super::failed::{Failed, Reply, Tries, error_chain};
 use crate::Kind;
 use crate::limits::INDEX_BYTES_GUESS;
 use crate::object::{Header, ObjectIndex};
 use crate::store::cache::{CacheError, Sink};
-use crate::store::{SETTINGS_NAME, StoreError};
+use crate::store::{SETTINGS_NAME, Setting, StoreError};
 use bytes::Bytes;
 use futures_util::StreamExt;
-use object_store::aws::{AmazonS3, AmazonS3Builder, Checksum, S3ConditionalPut};
+use object_store::aws::{AmazonS3, AmazonS3Builder, AwsCredentialProvider, Checksum, S3ConditionalPut};
 use object_store::path::Path;
 use object_store::{ClientOptions, GetOptions, GetRange, ObjectStore, PutMode, PutPayload, RetryConfig};
 use rawline_batch::Crc32c;
+use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::timeout;
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// The bucket itself, request by request.
+/// Requests to a bucket, each with its retries.
 pub(super) struct Bucket {
-    pub(super) s3: AmazonS3,
+    pub(super) s3: Arc<dyn ObjectStore>,
+    /// Absent where another store stands in for S3.
+    credentials: Option<AwsCredentialProvider>,
     pub(super) name: String,
     prefix: String,
     pub(super) endpoint: String,
@@ -28,71 +31,90 @@ pub(super) struct Bucket {
     retry_budget: Duration,
 }
 
-impl Bucket {
-    pub(super) fn new(config: &S3Config) -> Result<Bucket, StoreError> {
-        // Fails where the process has chosen one already, which is as good.
-        let _ = rustls::crypto::ring::default_provider().install_default();
-        let variable = |name: &str| {
-            let found = config.variables.iter().find(|(other, value)| other == name && !value.is_empty());
-            found.map(|(_, value)| value.as_str())
-        };
-        let endpoint = variable("AWS_ENDPOINT_URL_S3").or(variable("AWS_ENDPOINT_URL")).or(variable("AWS_ENDPOINT"));
-        let region = variable("AWS_REGION").or(variable("AWS_DEFAULT_REGION")).unwrap_or("us-east-1");
-        let is_plain = endpoint.is_some_and(|endpoint| endpoint.starts_with("http://"));
-        let options = ClientOptions::new()
-            .with_allow_http(is_plain)
-            // Nothing is then asked over TLS, so a container without certificates will do.
-            .with_no_system_certificates(is_plain && variable("AWS_ACCESS_KEY_ID").is_some())
-            .with_timeout_disabled()
-            .with_connect_timeout(CONNECT_TIMEOUT.min(config.request_timeout));
-        // Requests are tried again here, not in `object_store`: after a PUT whose answer was lost its next try would
-        // be told that the object exists, and only we can see that it is ours.
-        let retry = RetryConfig { max_retries: 0, ..RetryConfig::default() };
-        // The payload is not signed: that would be a SHA-256 over each commit, on the caller's thread. What protects
-        // it on its way are TLS and the checksum, which the store compares before it stores.
-        let mut builder = AmazonS3Builder::new()
-            .with_unsigned_payload(true)
-            .with_checksum_algorithm(Checksum::CRC64NVME)
-            .with_client_options(options);
-        for (name, value) in
-            config.variables.iter().filter(|(name, value)| name.starts_with("AWS_") && !value.is_empty())
-        {
-            if let Ok(key) = name.to_ascii_lowercase().parse() {
-                builder = builder.with_config(key, value);
-            }
+/// A client for a bucket, and the endpoint it sends to.
+///
+/// `variables` are those of [`S3Config`]. The client doesn't retry: after a PUT whose response was lost, its retry would
+/// fail because the object exists, and only the caller can see whose object it is.
+pub fn connect(
+    bucket: &str,
+    variables: &[(String, String)],
+    connect_timeout: Duration,
+) -> Result<(AmazonS3, String), StoreError> {
+    // Fails where the process has chosen one already, which is as good.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let variable = |name: &str| {
+        let found = variables.iter().find(|(other, value)| other == name && !value.is_empty());
+        found.map(|(_, value)| value.as_str())
+    };
+    let endpoint = variable("AWS_ENDPOINT_URL_S3").or(variable("AWS_ENDPOINT_URL")).or(variable("AWS_ENDPOINT"));
+    let region = variable("AWS_REGION").or(variable("AWS_DEFAULT_REGION")).unwrap_or("us-east-1");
+    let is_plain = endpoint.is_some_and(|endpoint| endpoint.starts_with("http://"));
+    let options = ClientOptions::new()
+        .with_allow_http(is_plain)
+        // Then nothing is requested over TLS, so a container without certificates will do.
+        .with_no_system_certificates(is_plain && variable("AWS_ACCESS_KEY_ID").is_some())
+        .with_timeout_disabled()
+        .with_connect_timeout(connect_timeout);
+    let retry = RetryConfig { max_retries: 0, ..RetryConfig::default() };
+    // The payload is not signed: that would be a SHA-256 over each commit, on the caller's thread. It is protected by TLS
+    // and by the checksum, which the store compares before it stores.
+    let mut builder = AmazonS3Builder::new()
+        .with_unsigned_payload(true)
+        .with_checksum_algorithm(Checksum::CRC64NVME)
+        .with_client_options(options);
+    for (name, value) in variables.iter().filter(|(name, value)| name.starts_with("AWS_") && !value.is_empty()) {
+        if let Ok(key) = name.to_ascii_lowercase().parse() {
+            builder = builder.with_config(key, value);
         }
-        let s3 = builder
-            .with_bucket_name(&config.bucket)
-            .with_region(region)
-            .with_conditional_put(S3ConditionalPut::ETagMatch)
-            .with_retry(retry)
-            .build()
-            .map_err(|error| {
-                StoreError::human(format!(
-                    "can't use s3://{}: {}; see to the variables AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_REGION and AWS_ENDPOINT_URL",
-                    config.bucket,
-                    all_causes(&error)
-                ))
-            })?;
-        Ok(Bucket {
+    }
+    let s3 = builder
+        .with_bucket_name(bucket)
+        .with_region(region)
+        .with_conditional_put(S3ConditionalPut::ETagMatch)
+        .with_retry(retry)
+        .build()
+        .map_err(|error| {
+            StoreError::human(format!(
+                "can't use s3://{bucket}: {}; check the variables AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_REGION \
+                 and AWS_ENDPOINT_URL",
+                error_chain(&error)
+            ))
+        })?;
+    Ok((s3, endpoint.map_or_else(|| format!("https://s3.{region}.amazonaws.com"), str::to_owned)))
+}
+
+impl Bucket {
+    /// The bucket that `config` names.
+    pub(super) fn new(config: &S3Config) -> Result<Bucket, StoreError> {
+        let connect_timeout = CONNECT_TIMEOUT.min(config.request_timeout);
+        let (s3, endpoint) = connect(&config.bucket, &config.variables, connect_timeout)?;
+        let credentials = Some(s3.credentials().clone());
+        Ok(Bucket { credentials, ..Bucket::over(Arc::new(s3), endpoint, config) })
+    }
+
+    /// A bucket that another store stands in for.
+    pub(super) fn over(s3: Arc<dyn ObjectStore>, endpoint: String, config: &S3Config) -> Bucket {
+        Bucket {
             s3,
+            credentials: None,
             name: config.bucket.clone(),
             prefix: config.prefix.clone(),
-            endpoint: endpoint.map_or_else(|| format!("https://s3.{region}.amazonaws.com"), str::to_owned),
+            endpoint,
             request_timeout: config.request_timeout,
             retry_budget: config.retry_budget,
-        })
+        }
     }
 
     pub(super) async fn check_credentials(&self) -> Result<(), StoreError> {
-        let cause = match timeout(self.request_timeout, self.s3.credentials().get_credential()).await {
+        let Some(credentials) = &self.credentials else { return Ok(()) };
+        let cause = match timeout(self.request_timeout, credentials.get_credential()).await {
             Ok(Ok(_)) => return Ok(()),
-            Ok(Err(error)) => all_causes(&error),
-            Err(_) => "nobody answered".to_owned(),
+            Ok(Err(error)) => error_chain(&error),
+            Err(_) => "no response in time".to_owned(),
         };
         Err(StoreError::human(format!(
             "no credentials for s3://{}: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY (profiles in files are not \
-             read), or give this machine a role; asking for its role failed: {cause}",
+             read), or give this machine a role; getting its role failed: {cause}",
             self.name
         )))
     }
@@ -100,7 +122,7 @@ impl Bucket {
     pub(super) async fn topics(&self) -> Result<Vec<String>, StoreError> {
         let prefix = if self.prefix.is_empty() { Path::default() } else { self.path("")? };
         let mut tries = self.tries();
-        // Each page is a request, but they are not had one by one here.
+        // Each page is a request, but they are not available one by one here.
         let limit = self.request_timeout.max(self.retry_budget);
         let listed = loop {
             let failed = match timeout(limit, self.s3.list_with_delimiter(Some(&prefix))).await {
@@ -114,7 +136,7 @@ impl Bucket {
         Ok(names.filter(|name| !name.starts_with('.')).map(str::to_owned).collect())
     }
 
-    /// Creates an object if there is none. One try; gives its tag.
+    /// Creates an object if it doesn't exist. One try; returns its tag.
     pub(super) async fn create(&self, path: &Path, payload: PutPayload) -> Result<u32, Failed> {
         let limit = self.request_timeout + Duration::from_secs((payload.content_length() >> 20) as u64);
         match timeout(limit, self.s3.put_opts(path, payload, PutMode::Create.into())).await {
@@ -124,18 +146,18 @@ impl Bucket {
         }
     }
 
-    /// An object's checked header and the bytes it was read from; `None` if there is no such object.
-    pub(super) async fn index(&self, path: &Path) -> Result<Option<(Header, Bytes)>, CacheError> {
-        let Some((mut front, _)) = self.front(path, INDEX_BYTES_GUESS).await? else { return Ok(None) };
+    /// An object's checked header, the bytes it was read from, and the object's tag; `None` if there is no such object.
+    pub(super) async fn index(&self, path: &Path) -> Result<Option<(Header, Bytes, u32)>, CacheError> {
+        let Some((mut front, mut tag)) = self.front(path, INDEX_BYTES_GUESS).await? else { return Ok(None) };
         let index_bytes = Header::parse(&front)?.index_bytes();
         if index_bytes > front.len() {
             match self.front(path, index_bytes as u64).await? {
-                Some((whole, _)) => front = whole,
+                Some(whole) => (front, tag) = whole,
                 None => return Ok(None),
             }
         }
         let header = ObjectIndex::parse(&front)?.header;
-        Ok(Some((header, front)))
+        Ok(Some((header, front, tag)))
     }
 
     /// The first bytes of an object, fewer if it has fewer, and its tag; `None` if there is no such object.
@@ -163,7 +185,7 @@ impl Bucket {
         }
     }
 
-    /// Stores a key in place of what was there.
+    /// Stores a key, replacing what was there.
     pub(super) async fn replace(&self, path: &Path, bytes: Bytes) -> Result<(), StoreError> {
         let mut tries = self.tries();
         loop {
@@ -177,7 +199,7 @@ impl Bucket {
         }
     }
 
-    /// Fetches a whole object. After a break it goes on where it was.
+    /// Fetches a whole object. After an interruption it continues where it was.
     pub(super) async fn fetch(&self, path: &Path, bytes: u64, sink: Sink) -> Result<(), StoreError> {
         let mut position = 0;
         let mut tries = self.tries();
@@ -205,7 +227,9 @@ impl Bucket {
         let got = got.map_err(|_| Failed::TimedOut)?.map_err(Failed::from)?;
         if got.meta.size != bytes {
             let found = got.meta.size;
-            return Err(Failed::ForGood(format!("it has {found} bytes, not the {bytes} it was listed with")));
+            return Err(Failed::ForGood(Reply::new(format!(
+                "it has {found} bytes, not the {bytes} it was listed with"
+            ))));
         }
         let mut pieces = got.into_stream();
         loop {
@@ -213,10 +237,10 @@ impl Bucket {
                 Ok(Some(Ok(piece))) => {
                     *position += piece.len() as u64;
                     if !sink.push(piece).await {
-                        return Err(Failed::ForGood("the cache's disk failed".to_owned()));
+                        return Err(Failed::ForGood(Reply::new("the cache's disk failed")));
                     }
                 }
-                Ok(None) if *position < bytes => return Err(Failed::Passing("the answer was cut off".to_owned())),
+                Ok(None) if *position < bytes => return Err(Failed::Passing(Reply::new("the response was truncated"))),
                 Ok(None) => return Ok(()),
                 Ok(Some(Err(error))) => return Err(Failed::from(error)),
                 Err(_) => return Err(Failed::TimedOut),
@@ -224,7 +248,7 @@ impl Bucket {
         }
     }
 
-    /// Deletes objects in one request; those that are gone already do not matter.
+    /// Deletes objects in one request. Objects that are already gone don't matter.
     pub(super) async fn delete(&self, paths: &[Path]) -> Result<(), Failed> {
         let paths = futures_util::stream::iter(paths.to_vec()).map(Ok).boxed();
         let mut deleted = self.s3.delete_stream(paths);
@@ -256,24 +280,26 @@ impl Bucket {
             .map_err(|error| StoreError::human(format!("{key:?} can't be a key: {error}; use another name")))
     }
 
-    pub(super) fn called(&self, path: &Path) -> String {
+    pub(super) fn url(&self, path: &Path) -> String {
         format!("s3://{}/{path}", self.name)
     }
 
-    /// Another broker may have deleted the topic's front; whoever reads there finds out by reading again.
+    /// Another broker may have deleted the topic's front; a reader finds out by reading again.
     pub(super) fn gone(&self, path: &Path) -> StoreError {
-        let called = self.called(path);
-        let message =
-            format!("{called} is gone from the bucket; read again, and if it stays so, restore it from a copy");
-        StoreError { kind: Kind::TryAgain, message }
+        let url = self.url(path);
+        let message = format!("{url} is gone from the bucket; retry, and if it stays away, restore it from a copy");
+        StoreError::new(Kind::TryAgain, message)
     }
 
     pub(super) fn unreadable(&self, path: &Path, error: CacheError) -> StoreError {
         match error {
             CacheError::Store(error) => error,
+            CacheError::Disk(error) => {
+                StoreError::human(format!("can't read {} through the cache: {error}", self.url(path)))
+            }
             CacheError::Damaged(error) => {
-                let called = self.called(path);
-                StoreError::human(format!("{called} is damaged in the bucket: {error}; restore it from a copy"))
+                let url = self.url(path);
+                StoreError::human(format!("{url} is damaged in the bucket: {error}; restore it from a copy"))
             }
         }
     }
@@ -282,58 +308,51 @@ impl Bucket {
         Tries::lasting(self.retry_budget)
     }
 
-    /// Puts a failure into words for whoever runs the broker.
+    /// Explains a failure to whoever runs the broker.
     pub(super) fn explain(&self, verb: &str, path: &Path, failed: &Failed) -> StoreError {
         let (endpoint, bucket) = (&self.endpoint, &self.name);
-        let failure = format!("can't {verb} {} at {endpoint}", self.called(path));
-        let has = |code: &str| failed.text().contains(code);
-        let text = answer_in_short(failed.text());
-        let advice = if has("NoSuchBucket") {
-            format!("there is no bucket {bucket:?}; create it or correct --storage")
-        } else if has("SignatureDoesNotMatch") {
-            "the secret key is wrong; correct AWS_SECRET_ACCESS_KEY".to_owned()
-        } else if has("InvalidAccessKeyId") || has("UserNotFound") || has("InvalidToken") || has("ExpiredToken") {
-            "the access key is unknown or has expired; correct AWS_ACCESS_KEY_ID and AWS_SESSION_TOKEN".to_owned()
-        } else if has("RequestTimeTooSkewed") {
-            "this machine's clock is wrong; set it".to_owned()
-        } else if has("AuthorizationHeaderMalformed") || has("PermanentRedirect") || has("redirect") {
-            "the bucket is in another region; correct AWS_REGION".to_owned()
-        } else if has("NotImplemented") {
-            "this S3 server has no conditional writes (If-None-Match), so Rawline can't use it; use one that has"
-                .to_owned()
-        } else if has("AccessDenied") || matches!(failed, Failed::Denied(_)) {
-            "access is denied; the key needs s3:ListBucket on the bucket and s3:GetObject, s3:PutObject and \
-             s3:DeleteObject on what is in it"
-                .to_owned()
-        } else if matches!(failed, Failed::ForGood(_) | Failed::Missing(_)) {
-            "see to the bucket".to_owned()
-        } else {
-            let message = format!(
-                "{failure}: {text}; it was tried for {:?}: see to the server and the network, then try again",
-                self.retry_budget
-            );
-            return StoreError::wait(message);
+        let failure = format!("can't {verb} {} at {endpoint}", self.url(path));
+        let reply = failed.reply();
+        let text = reply.short();
+        let advice = match reply.code.as_deref().unwrap_or_default() {
+            "NoSuchBucket" => {
+                let message = format!("{failure}: bucket {bucket:?} does not exist; create it or use another ({text})");
+                return StoreError::human(message).about(Setting::Storage);
+            }
+            "SignatureDoesNotMatch" => "the secret key is wrong; correct AWS_SECRET_ACCESS_KEY",
+            "InvalidAccessKeyId" | "UserNotFound" | "XAdminUserNotFound" | "InvalidToken" | "ExpiredToken" => {
+                "the access key is unknown or has expired; correct AWS_ACCESS_KEY_ID and AWS_SESSION_TOKEN"
+            }
+            "RequestTimeTooSkewed" => "this machine's clock is wrong; set it",
+            "AuthorizationHeaderMalformed" | "PermanentRedirect" | "TemporaryRedirect" => WRONG_REGION,
+            _ if matches!(reply.status, Some(301 | 302 | 307 | 308)) => WRONG_REGION,
+            "NotImplemented" => {
+                "this S3 server has no conditional writes (If-None-Match), so Rawline can't use it; use one that has them"
+            }
+            "AccessDenied" => ACCESS_DENIED,
+            _ => match failed {
+                Failed::Denied(_) => ACCESS_DENIED,
+                Failed::ForGood(_) | Failed::Missing(_) => "check the bucket",
+                Failed::Exists { .. } | Failed::Passing(_) | Failed::TimedOut => {
+                    return StoreError::wait(format!(
+                        "{failure}: {text}; gave up after {:?}: check the server and the network, then retry",
+                        self.retry_budget
+                    ));
+                }
+            },
         };
         StoreError::human(format!("{failure}: {advice} ({text})"))
     }
 }
 
-/// What of an object's ETag fits into a [`Location`]: enough to tell it from another that once had its key.
+const WRONG_REGION: &str = "the bucket is in another region; correct AWS_REGION";
+const ACCESS_DENIED: &str = "access is denied; the key needs s3:ListBucket on the bucket and s3:GetObject, s3:PutObject \
+                             and s3:DeleteObject on its objects";
+
+/// A checksum of an object's ETag: enough to distinguish the object from another that once had its key.
 pub(super) fn tag(e_tag: Option<&str>) -> u32 {
     let Some(e_tag) = e_tag else { return 0 };
     let mut crc = Crc32c::new();
     crc.update(e_tag.trim_matches('"').as_bytes());
     crc.value()
-}
-
-/// The code and the sentence of S3's answer, where there is one, without what `object_store` and XML put around it.
-fn answer_in_short(text: &str) -> String {
-    let element = |name: &str| {
-        let (_, rest) = text.split_once(&format!("<{name}>"))?;
-        rest.split_once(&format!("</{name}>")).map(|(value, _)| value)
-    };
-    match (element("Code"), element("Message")) {
-        (Some(code), Some(message)) => format!("{code}: {message}"),
-        _ => text.to_owned(),
-    }
 }

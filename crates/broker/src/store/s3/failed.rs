@@ -1,5 +1,10 @@
-//! Why a request to S3 failed, and trying it again.
+//! Why a request to S3 failed, and retries.
+//!
+//! `object_store` returns some HTTP statuses as variants of its error and transport errors as [`HttpError`] in the chain
+//! of sources. Other statuses it keeps in a private type: they are read off its text, in [`Reply::of`] and nowhere else.
+//! What S3 itself says is its error code, for machines.
 
+use object_store::client::{HttpError, HttpErrorKind};
 use std::error::Error;
 use std::time::Duration;
 use tokio::time::{Instant, sleep};
@@ -8,27 +13,83 @@ const PAUSE_MIN: Duration = Duration::from_millis(50);
 const PAUSE_MAX: Duration = Duration::from_secs(2);
 
 /// Why one request failed.
+#[derive(Debug)]
 pub(super) enum Failed {
-    /// The object to be created is there, or just being created by somebody else.
+    /// The object to be created exists, or another request is creating it right now.
     Exists {
         in_progress: bool,
     },
-    /// There is no such object, or no such bucket.
-    Missing(String),
-    Denied(String),
+    /// The object or the bucket doesn't exist.
+    Missing(Reply),
+    Denied(Reply),
     /// It would fail again.
-    ForGood(String),
-    /// It may succeed if tried again.
-    Passing(String),
+    ForGood(Reply),
+    /// A retry may succeed.
+    Passing(Reply),
     TimedOut,
 }
 
+/// What is known of a failed request.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Reply {
+    /// For the log.
+    pub text: String,
+    /// HTTP status, if there was a response.
+    pub status: Option<u16>,
+    /// S3's error code, if the response has one.
+    pub code: Option<String>,
+}
+
+impl Reply {
+    pub(super) fn new(text: impl Into<String>) -> Reply {
+        Reply { text: text.into(), ..Reply::default() }
+    }
+
+    /// What an error of `object_store` says.
+    pub(super) fn of(error: &object_store::Error) -> Reply {
+        use object_store::Error as E;
+        let text = error_chain(error);
+        let status = match error {
+            E::NotFound { .. } => Some(404),
+            E::Precondition { .. } => Some(412),
+            E::NotModified { .. } => Some(304),
+            E::PermissionDenied { .. } => Some(403),
+            E::Unauthenticated { .. } => Some(401),
+            _ if text.contains("redirect without LOCATION") => Some(301),
+            _ => after(&text, "non-2xx status code: ").and_then(|rest| rest.get(..3)?.parse().ok()),
+        };
+        let code = after(&text, "<Code>").and_then(|rest| rest.split_once("</Code>"));
+        let code = code.or_else(|| after(&text, "(code: ").and_then(|rest| rest.split_once(')')));
+        let code = code.map(|(code, _)| code.to_owned());
+        Reply { text, status, code }
+    }
+
+    pub(super) fn has_code(&self, codes: &[&str]) -> bool {
+        self.code.as_deref().is_some_and(|code| codes.contains(&code))
+    }
+
+    /// The code and the sentence of S3's response, if there is one, without what `object_store` and XML add.
+    pub(super) fn short(&self) -> String {
+        let message = after(&self.text, "<Message>").and_then(|rest| rest.split_once("</Message>"));
+        match (&self.code, message) {
+            (Some(code), Some((message, _))) => format!("{code}: {message}"),
+            _ => self.text.clone(),
+        }
+    }
+}
+
+fn after<'a>(text: &'a str, start: &str) -> Option<&'a str> {
+    text.split_once(start).map(|(_, rest)| rest)
+}
+
 impl Failed {
-    pub(super) fn text(&self) -> &str {
+    pub(super) fn reply(&self) -> Reply {
         match self {
-            Failed::Exists { .. } => "others are creating it, again and again",
-            Failed::Missing(text) | Failed::Denied(text) | Failed::ForGood(text) | Failed::Passing(text) => text,
-            Failed::TimedOut => "no answer in time",
+            Failed::Exists { .. } => Reply::new("other requests are creating it, again and again"),
+            Failed::Missing(reply) | Failed::Denied(reply) | Failed::ForGood(reply) | Failed::Passing(reply) => {
+                reply.clone()
+            }
+            Failed::TimedOut => Reply::new("no response in time"),
         }
     }
 
@@ -37,71 +98,79 @@ impl Failed {
     }
 
     pub(super) fn is_missing_object(&self) -> bool {
-        matches!(self, Failed::Missing(text) if text.contains("NoSuchKey") || !text.contains("<Code>"))
+        matches!(self, Failed::Missing(reply) if reply.code.is_none() || reply.has_code(&["NoSuchKey"]))
     }
 
-    /// S3 answers so when asked for the first bytes of an object that has none.
+    /// S3 responds like this to a request for the first bytes of an object that has none.
     pub(super) fn is_empty_object(&self) -> bool {
-        matches!(self, Failed::ForGood(text) if text.contains("InvalidRange") || text.contains("416 Range Not Satisfiable"))
+        matches!(self, Failed::ForGood(reply) if reply.status == Some(416) || reply.has_code(&["InvalidRange"]))
     }
 }
 
 impl From<object_store::Error> for Failed {
     fn from(error: object_store::Error) -> Failed {
         use object_store::Error as E;
-        let text = all_causes(&error);
-        match error {
-            // `object_store` gives this for 412 and, without a precondition inside, for 409: another request is
+        let reply = Reply::of(&error);
+        match &error {
+            // `object_store` returns this for 412 and, without a precondition inside, for 409: another request is
             // creating the object and may yet fail.
             E::AlreadyExists { source, .. } => {
-                let in_progress = !source
-                    .downcast_ref::<E>()
-                    .is_some_and(|inner| matches!(inner, E::Precondition { .. } | E::NotModified { .. }));
-                Failed::Exists { in_progress }
+                let inner = source.downcast_ref::<E>();
+                let is_there =
+                    inner.is_some_and(|inner| matches!(inner, E::Precondition { .. } | E::NotModified { .. }));
+                Failed::Exists { in_progress: !is_there }
             }
-            E::NotFound { .. } => Failed::Missing(text),
-            E::PermissionDenied { .. } | E::Unauthenticated { .. } => Failed::Denied(text),
-            E::Generic { .. } => {
-                // `object_store` keeps the status to itself, except in words.
-                let passing = ["status code: 408", "status code: 429"].iter().any(|code| text.contains(code));
-                let for_good = ["status code: 4", "status code: 3", "status code: 501", "redirect"];
-                if !passing && for_good.iter().any(|code| text.contains(code)) {
-                    Failed::ForGood(text)
-                } else {
-                    Failed::Passing(text)
-                }
-            }
-            _ => Failed::ForGood(text),
+            E::NotFound { .. } => Failed::Missing(reply),
+            E::PermissionDenied { .. } | E::Unauthenticated { .. } => Failed::Denied(reply),
+            E::Generic { .. } => match (transport(&error), reply.status) {
+                (Some(_), _) | (None, Some(408 | 429)) => Failed::Passing(reply),
+                (None, Some(300..=499 | 501)) => Failed::ForGood(reply),
+                (None, _) => Failed::Passing(reply),
+            },
+            _ => Failed::ForGood(reply),
         }
     }
 }
 
-/// Tries again, with pauses that double and are cut by chance, for so long.
+/// The kind of a transport error: connecting, sending or receiving failed.
+fn transport(error: &object_store::Error) -> Option<HttpErrorKind> {
+    let mut cause = error.source();
+    while let Some(inner) = cause {
+        if let Some(http) = inner.downcast_ref::<HttpError>() {
+            return Some(http.kind());
+        }
+        cause = inner.source();
+    }
+    None
+}
+
+/// Retries with pauses that double and are shortened at random.
 pub(super) struct Tries {
     until: Instant,
     pause: Duration,
 }
 
 impl Tries {
-    /// Tries for so long.
+    /// Retries for this long.
     pub(super) fn lasting(budget: Duration) -> Tries {
         Tries { until: Instant::now() + budget, pause: PAUSE_MIN }
     }
 
-    /// Waits for the next try; gives the failure back if it is for good or the time is over.
+    /// Waits for the next try. Returns the failure if it would not pass or the time is over.
     pub(super) async fn again(&mut self, failed: Failed) -> Result<(), Failed> {
         let pause = self.pause.mul_f64(rand::random_range(0.5..1.0));
         if !failed.is_passing() || Instant::now() + pause > self.until {
             return Err(failed);
         }
-        tracing::debug!(reason = failed.text(), ?pause, "trying an S3 request again");
+        tracing::debug!(reason = failed.reply().text, ?pause, "retrying an S3 request");
         sleep(pause).await;
         self.pause = (self.pause * 2).min(PAUSE_MAX);
         Ok(())
     }
 }
 
-pub(super) fn all_causes(error: &dyn Error) -> String {
+/// An error with the causes that its text doesn't contain yet.
+pub(super) fn error_chain(error: &dyn Error) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();
     while let Some(inner) = cause {
@@ -113,4 +182,47 @@ pub(super) fn all_causes(error: &dyn Error) -> String {
         cause = inner.source();
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io;
+
+    fn generic(source: impl Into<Box<dyn Error + Send + Sync>>) -> object_store::Error {
+        object_store::Error::Generic { store: "S3", source: source.into() }
+    }
+
+    fn status(status: &str) -> Failed {
+        Failed::from(generic(format!("Server returned non-2xx status code: {status}: <Error><Code>Why</Code></Error>")))
+    }
+
+    #[test]
+    fn statuses_decide_what_passes() {
+        for passing in ["408 Request Timeout", "429 Too Many Requests", "500 Internal Server Error", "503 Slow Down"] {
+            assert!(status(passing).is_passing(), "{passing}");
+        }
+        for for_good in
+            ["400 Bad Request", "405 Method Not Allowed", "416 Range Not Satisfiable", "501 Not Implemented"]
+        {
+            assert!(!status(for_good).is_passing(), "{for_good}");
+        }
+        assert!(status("416 Range Not Satisfiable").is_empty_object());
+        assert!(status("400 Bad Request").reply().has_code(&["Other", "Why"]));
+    }
+
+    #[test]
+    fn transport_errors_pass_whatever_their_text_says() {
+        let inner = io::Error::other("non-2xx status code: 400");
+        let failed = Failed::from(generic(HttpError::new(HttpErrorKind::Connect, inner)));
+        assert!(failed.is_passing(), "{failed:?}");
+    }
+
+    #[test]
+    fn a_missing_bucket_is_not_a_missing_object() {
+        let missing = |source: &str| object_store::Error::NotFound { path: "k".to_owned(), source: source.into() };
+        assert!(Failed::from(missing("<Code>NoSuchKey</Code>")).is_missing_object());
+        assert!(Failed::from(missing("no body")).is_missing_object());
+        assert!(!Failed::from(missing("<Code>NoSuchBucket</Code>")).is_missing_object());
+    }
 }

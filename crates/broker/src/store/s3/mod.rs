@@ -1,17 +1,20 @@
-//! Objects in an S3 bucket: one PUT a commit, created only if nothing is there.
+//! Objects in an S3 bucket: one PUT per commit, which creates an object and never overwrites one.
 //!
-//! The key is `PREFIX/TOPIC/FIRST_OFFSET.rwl`, the offset in 20 digits, so that keys sort like offsets. The bucket is
-//! all there is: an index is read off its listing. Creation (`If-None-Match: *`) is what keeps two brokers from both
-//! having one offset, so a store that ignores it is refused when it is opened.
+//! The key is `PREFIX/TOPIC/FIRST_OFFSET.rwl`, the offset in 20 digits, so that keys sort like offsets. The bucket holds
+//! all state: a topic's index is read off its listing. Conditional creation (`If-None-Match: *`) prevents two brokers
+//! from using the same offset, so a store that ignores the condition is refused when it is opened.
 
 mod bucket;
 mod failed;
 mod probe;
 
-use super::cache::{Cache, CacheError, CopyName};
-use super::{Begun, CommitError, FileRange, Known, Listed, Location, ObjectAt, SETTINGS_NAME, Store, StoreError};
-use crate::limits::{FOREIGN_KEYS_LOGGED_MAX, SETTINGS_BYTES_MAX};
+use super::cache::{Cache, CacheError, CopyName, Sink};
+use super::{
+    Begun, CommitError, FileRange, Known, Listed, Location, ObjectAt, SETTINGS_NAME, Setting, Store, StoreError,
+};
+use crate::limits::{FOREIGN_KEYS_LOGGED_MAX, NEWEST_CHECK_INTERVAL, PREFETCH_OBJECTS_MAX, SETTINGS_BYTES_MAX};
 use crate::object::{HEADER_BYTES, Object, ObjectError};
+pub use bucket::connect;
 use bucket::{Bucket, tag};
 use bytes::Bytes;
 use failed::Failed;
@@ -19,35 +22,39 @@ use futures_util::StreamExt;
 use futures_util::future::BoxFuture;
 use object_store::path::Path;
 use object_store::{ObjectStore, PutPayload};
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
-use tokio::time::timeout;
+use tokio::sync::Semaphore;
+use tokio::time::{Instant, timeout};
 
-/// Keys that one DeleteObjects request takes.
+/// Maximum number of keys in one DeleteObjects request.
 const DELETES_MAX: usize = 1000;
+/// How often a listing is repeated because its newest object was deleted meanwhile.
 const LISTS_AGAIN_MAX: usize = 3;
 
-/// Where a bucket is and how patiently it is used.
+/// Where a bucket is, and its timeouts.
 pub struct S3Config {
     /// The bucket's name.
     pub bucket: String,
-    /// What every key begins with, without a slash at its ends; may be empty.
+    /// Prefix of every key, without a slash at its ends; may be empty.
     pub prefix: String,
     /// Local copies of what is in the bucket.
     pub cache: Cache,
     /// How long one request may make no progress. A PUT may take a second more for each MiB.
     pub request_timeout: Duration,
-    /// How long a request that failed for a reason that may pass is tried again.
+    /// How long transient failures are retried.
     pub retry_budget: Duration,
+    /// A commit first looks whether the topic's newest object still exists if it was last seen this long ago.
+    pub newest_check: Duration,
     /// The usual AWS variables: `AWS_ENDPOINT_URL_S3`, `AWS_ENDPOINT_URL`, `AWS_REGION`, `AWS_DEFAULT_REGION`,
-    /// `AWS_ACCESS_KEY_ID`, `AWS_SECRET_ACCESS_KEY`, `AWS_SESSION_TOKEN` and whatever else `object_store` knows.
+    /// `AWS_ACCESS_KEY_ID`, `AWS_SECRET_ACCESS_KEY`, `AWS_SESSION_TOKEN` and the others that `object_store` knows.
     pub variables: Vec<(String, String)>,
 }
 
 impl S3Config {
-    /// The place that `s3://BUCKET/PREFIX` names, with the variables of this process.
+    /// The bucket and prefix of `s3://BUCKET/PREFIX`, with the variables of this process.
     pub fn new(url: &str, cache: Cache) -> Result<S3Config, StoreError> {
         let (bucket, prefix) = parse_url(url)?;
         Ok(S3Config {
@@ -56,6 +63,7 @@ impl S3Config {
             cache,
             request_timeout: Duration::from_secs(10),
             retry_budget: Duration::from_secs(30),
+            newest_check: NEWEST_CHECK_INTERVAL,
             variables: std::env::vars_os()
                 .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
                 .collect(),
@@ -66,7 +74,8 @@ impl S3Config {
 /// Reads `s3://BUCKET/PREFIX`, or `s3://BUCKET` for no prefix.
 pub fn parse_url(url: &str) -> Result<(String, String), StoreError> {
     let wrong = |why: &str| {
-        StoreError::human(format!("{url:?} is no place in S3: {why}; write it as s3://BUCKET/PREFIX or s3://BUCKET"))
+        StoreError::human(format!("{url:?} isn't a place in S3: {why}; write it as s3://BUCKET/PREFIX or s3://BUCKET"))
+            .about(Setting::Storage)
     };
     let rest = url.strip_prefix("s3://").ok_or_else(|| wrong("it does not begin with s3://"))?;
     let (bucket, prefix) = rest.split_once('/').unwrap_or((rest, ""));
@@ -85,52 +94,146 @@ pub fn parse_url(url: &str) -> Result<(String, String), StoreError> {
 pub struct S3Store {
     bucket: Arc<Bucket>,
     cache: Cache,
-    /// Keys that are not ours and that the log has been told of.
+    /// Foreign keys that the log has reported.
     foreign: Mutex<HashSet<String>>,
+    /// The newest object of each topic, and when it was last seen in the bucket.
+    newest: Mutex<HashMap<String, (u64, Instant)>>,
+    newest_check: Duration,
+    prefetching: Arc<Semaphore>,
 }
 
 impl S3Store {
     /// Opens the bucket and makes sure that it keeps the condition that commits rest on.
     pub async fn open(config: S3Config) -> Result<S3Store, StoreError> {
-        let bucket = Bucket::new(&config)?;
-        bucket.check_credentials().await?;
-        bucket.probe().await?;
-        Ok(S3Store { bucket: Arc::new(bucket), cache: config.cache, foreign: Mutex::new(HashSet::new()) })
+        S3Store::open_bucket(Bucket::new(&config)?, config).await
     }
 
+    /// Opens a store that stands in for a bucket: for tests and simulations. `config` names it in messages.
+    pub async fn open_over(store: Arc<dyn ObjectStore>, config: S3Config) -> Result<S3Store, StoreError> {
+        let endpoint = store.to_string();
+        S3Store::open_bucket(Bucket::over(store, endpoint, &config), config).await
+    }
+
+    async fn open_bucket(bucket: Bucket, config: S3Config) -> Result<S3Store, StoreError> {
+        bucket.check_credentials().await?;
+        bucket.probe().await?;
+        Ok(S3Store {
+            bucket: Arc::new(bucket),
+            cache: config.cache,
+            foreign: Mutex::default(),
+            newest: Mutex::default(),
+            newest_check: config.newest_check,
+            prefetching: Arc::new(Semaphore::new(2 * PREFETCH_OBJECTS_MAX)),
+        })
+    }
+
+    /// Lists a topic's objects from an offset on. The newest one's header says where the topic continues; no object may
+    /// be there, or the listing was truncated and is continued.
     async fn list_from(&self, topic: &str, from: u64) -> Result<Vec<Listed>, StoreError> {
-        let mut vanished = 0;
+        let (mut listed, mut vanished) = (self.list_keys(topic, from).await?, 0);
         loop {
-            let mut listed = self.list_keys(topic, from).await?;
-            let Some(newest) = listed.last_mut() else { return Ok(listed) };
-            let path = self.bucket.object_path(topic, newest.first_offset)?;
-            match self.bucket.index(&path).await {
-                Ok(Some((header, _))) => {
-                    let known = newest.first_offset == header.first_offset && newest.bytes == header.object_bytes;
-                    if !known {
+            let newest = listed.pop();
+            let next_offset = match newest {
+                None => from,
+                Some(Listed { known: Some(known), .. }) => known.next_offset,
+                Some(newest) => match self.look_at(topic, newest.first_offset).await? {
+                    Some(found) if found.bytes == newest.bytes => {
+                        listed.push(Listed { known: found.known, ..newest });
+                        continue;
+                    }
+                    Some(_) => {
+                        let path = self.bucket.object_path(topic, newest.first_offset)?;
                         return Err(self.newest_damaged(&path, &ObjectError::Header));
                     }
-                    newest.known = Some(Known { next_offset: header.next_offset(), appended_us: header.appended_us });
+                    // Another broker deletes from the front: what was the newest no longer exists, so list again.
+                    None if vanished < LISTS_AGAIN_MAX => {
+                        (listed, vanished) = (self.list_keys(topic, from).await?, vanished + 1);
+                        continue;
+                    }
+                    None => {
+                        let url = self.bucket.url(&self.bucket.object_path(topic, newest.first_offset)?);
+                        return Err(StoreError::wait(format!("{url} is listed but can't be read; retry")));
+                    }
+                },
+            };
+            listed.extend(newest);
+            match self.look_at(topic, next_offset).await? {
+                None => {
+                    if let Some(newest) = listed.last() {
+                        self.saw_newest(topic, newest.first_offset);
+                    }
                     return Ok(listed);
                 }
-                // Another broker deletes from the front: what was the newest is no longer, so list again.
-                Ok(None) if vanished < LISTS_AGAIN_MAX => vanished += 1,
-                Ok(None) => {
-                    let called = self.bucket.called(&path);
-                    return Err(StoreError::wait(format!("{called} is listed but can't be read; try again")));
+                Some(unlisted) => {
+                    tracing::warn!(
+                        topic,
+                        offset = next_offset,
+                        "the bucket's listing ended before this object; listing on"
+                    );
+                    let after = unlisted.known.map_or(next_offset + 1, |known| known.next_offset);
+                    listed.push(unlisted);
+                    listed.extend(self.list_keys(topic, after).await?);
                 }
-                Err(CacheError::Damaged(error)) => return Err(self.newest_damaged(&path, &error)),
-                Err(CacheError::Store(error)) => return Err(error),
             }
         }
     }
 
-    /// The newest object says where the topic goes on. Nothing can be appended at its place, nor safely elsewhere.
+    /// The object at an offset, by its header; `None` if it doesn't exist.
+    async fn look_at(&self, topic: &str, first_offset: u64) -> Result<Option<Listed>, StoreError> {
+        let path = self.bucket.object_path(topic, first_offset)?;
+        match self.bucket.index(&path).await {
+            Ok(Some((header, _, tag))) if header.first_offset == first_offset => Ok(Some(Listed {
+                first_offset,
+                location: Location { segment: first_offset, position: tag },
+                bytes: header.object_bytes,
+                known: Some(Known { next_offset: header.next_offset(), appended_us: header.appended_us }),
+            })),
+            Ok(Some(_)) => Err(self.newest_damaged(&path, &ObjectError::Header)),
+            Ok(None) => Ok(None),
+            Err(CacheError::Damaged(error)) => Err(self.newest_damaged(&path, &error)),
+            Err(error) => Err(self.bucket.unreadable(&path, error)),
+        }
+    }
+
+    fn saw_newest(&self, topic: &str, first_offset: u64) {
+        let mut newest = self.newest.lock().unwrap_or_else(PoisonError::into_inner);
+        match newest.get_mut(topic) {
+            Some(seen) => *seen = (first_offset, Instant::now()),
+            None => drop(newest.insert(topic.to_owned(), (first_offset, Instant::now()))),
+        }
+    }
+
+    /// Before a commit: makes sure that the topic's newest object still exists, unless it was seen recently. Otherwise
+    /// the topic was deleted in the bucket, and an object at its old end would begin a topic with a hole.
+    async fn check_newest(&self, topic: &str, first_offset: u64) -> Result<(), CommitError> {
+        let newest = self.newest.lock().unwrap_or_else(PoisonError::into_inner).get(topic).copied();
+        let Some((newest, seen)) = newest else { return Ok(()) };
+        if seen.elapsed() < self.newest_check || newest >= first_offset {
+            return Ok(());
+        }
+        let path = self.bucket.object_path(topic, newest)?;
+        if self.bucket.front(&path, HEADER_BYTES as u64).await?.is_some() {
+            self.saw_newest(topic, newest);
+            return Ok(());
+        }
+        // Another broker may have written more and deleted the front. It keeps its newest object.
+        if !self.list_keys(topic, newest).await?.is_empty() {
+            return Err(CommitError::Exists);
+        }
+        Err(CommitError::Store(StoreError::human(format!(
+            "{} was the newest object of topic {topic} and is gone, and so is everything after it: somebody has deleted \
+             the topic in the bucket. Nothing is stored at its old end; restore its objects, or restart the broker to \
+             use the topic as the bucket has it now",
+            self.bucket.url(&path)
+        ))))
+    }
+
+    /// The newest object says where the topic continues. Nothing can be appended at its place, nor safely elsewhere.
     fn newest_damaged(&self, path: &Path, error: &ObjectError) -> StoreError {
         StoreError::human(format!(
-            "{} is its topic's newest object and is damaged: {error}; its place is taken, so the topic can't go on: \
-             restore the object from a copy, or move it away if its records may be lost, then start the broker again",
-            self.bucket.called(path)
+            "{} is its topic's newest object and is damaged: {error}; its place is taken, so the topic can't continue: \
+             restore the object from a copy, or move it away if its records may be lost, then restart the broker",
+            self.bucket.url(path)
         ))
     }
 
@@ -175,23 +278,24 @@ impl S3Store {
             if key.location.filename() == Some(SETTINGS_NAME) {
                 return None;
             }
-            self.tell_foreign(&key.location);
+            self.log_foreign(&key.location);
             return None;
         };
         let location = Location { segment: first_offset, position: tag(key.e_tag.as_deref()) };
         Some(Listed { first_offset, location, bytes: key.size, known: None })
     }
 
-    fn tell_foreign(&self, key: &Path) {
-        let mut told = self.foreign.lock().unwrap_or_else(PoisonError::into_inner);
-        if told.len() < FOREIGN_KEYS_LOGGED_MAX && told.insert(key.to_string()) {
-            let called = self.bucket.called(key);
-            tracing::warn!(key = called, "not an object of Rawline; left alone");
+    fn log_foreign(&self, key: &Path) {
+        let mut logged = self.foreign.lock().unwrap_or_else(PoisonError::into_inner);
+        if logged.len() < FOREIGN_KEYS_LOGGED_MAX && logged.insert(key.to_string()) {
+            let url = self.bucket.url(key);
+            tracing::warn!(key = url, "not an object of Rawline; ignored");
         }
     }
 
     async fn put(&self, topic: &str, object: Object) -> Result<Location, CommitError> {
         let path = self.bucket.object_path(topic, object.header.first_offset)?;
+        self.check_newest(topic, object.header.first_offset).await?;
         let payload: PutPayload = object.parts.iter().cloned().collect();
         let mut tries = self.bucket.tries();
         let tag = loop {
@@ -200,22 +304,23 @@ impl S3Store {
                 Err(failed) => failed,
             };
             if let Failed::Exists { in_progress } = failed {
-                // Is it ours? An earlier try may have succeeded without its answer reaching us.
+                // Is it ours? An earlier try may have succeeded although its response was lost.
                 match self.bucket.front(&path, object.header.index_bytes() as u64).await {
                     Ok(Some((front, tag))) => match object.parts.first() {
                         Some(index) if *index == front => break tag,
                         _ => return Err(CommitError::Exists),
                     },
-                    // Whoever was about to create it has not.
+                    // The other request has not created it.
                     Ok(None) if in_progress => {}
-                    // It is gone already: others have written on and deleted behind them, so our offset is old.
+                    // It is gone already: others have written more and deleted the front, so our offset is old.
                     Ok(None) => return Err(CommitError::Exists),
-                    Err(error) => tracing::warn!(%error, "can't see who has committed; trying again"),
+                    Err(error) => tracing::warn!(%error, "can't see who has committed; retrying"),
                 }
             }
             tries.again(failed).await.map_err(|failed| self.bucket.explain("store", &path, &failed))?;
         };
         let location = Location { segment: object.header.first_offset, position: tag };
+        self.saw_newest(topic, object.header.first_offset);
         self.cache.put(copy_name(topic, location), object.parts);
         Ok(location)
     }
@@ -226,22 +331,31 @@ impl S3Store {
         }
         let path = self.bucket.object_path(topic, object.first_offset)?;
         let name = copy_name(topic, object.location);
-        // A search by time looks at many objects' headers: that must not bring the objects here.
+        // A search by time looks at many objects' headers: that must not download the objects.
         if range.start == 0 && range.end <= HEADER_BYTES as u64 && !self.cache.holds(&name) {
             let index = self.bucket.index(&path).await;
             let index = index.map_err(|error| self.bucket.unreadable(&path, error))?;
             return match index {
-                Some((_, front)) => Ok(front.slice(..range.end as usize)),
+                Some((_, front, _)) => Ok(front.slice(..range.end as usize)),
                 None => Err(self.bucket.gone(&path)),
             };
         }
-        let (bucket, wanted) = (self.bucket.clone(), path.clone());
-        let fetch = move |sink| {
-            let (bucket, path) = (bucket.clone(), wanted.clone());
-            async move { bucket.fetch(&path, object.bytes, sink).await }
-        };
+        let fetch = self.fetch(path.clone(), object);
         let read = self.cache.get(&name, object, range, fetch).await;
         read.map_err(|error| self.bucket.unreadable(&path, error))
+    }
+
+    /// Fetches an object into a sink, as often as it is called.
+    fn fetch(
+        &self,
+        path: Path,
+        object: ObjectAt,
+    ) -> impl Fn(Sink) -> BoxFuture<'static, Result<(), StoreError>> + Clone + Send + Sync + 'static {
+        let bucket = self.bucket.clone();
+        move |sink| {
+            let (bucket, path) = (bucket.clone(), path.clone());
+            Box::pin(async move { bucket.fetch(&path, object.bytes, sink).await })
+        }
     }
 
     async fn delete_front(&self, topic: &str, offset: u64) -> Result<u64, StoreError> {
@@ -251,7 +365,7 @@ impl S3Store {
         let ends = listed.iter().skip(1).map(|next| next.first_offset);
         let count = ends.take_while(|&end| end <= offset).count();
         let (old, kept) = listed.split_at_checked(count).unwrap_or_default();
-        // From the front, a request's worth at a time, so that what is left after a failure has no hole.
+        // From the front, one request after the other, so that a failure leaves no hole.
         for old in old.chunks(DELETES_MAX) {
             self.delete_all(topic, old).await?;
             self.cache.remove(old.iter().map(|old| copy_name(topic, old.location)).collect()).await;
@@ -306,6 +420,26 @@ impl Store for S3Store {
             let path = self.bucket.settings_path(topic)?;
             self.bucket.replace(&path, settings).await
         })
+    }
+
+    fn can_prefetch(&self) -> bool {
+        true
+    }
+
+    fn prefetch(&self, topic: &str, objects: &[ObjectAt]) {
+        for object in objects {
+            let name = copy_name(topic, object.location);
+            if self.cache.holds(&name) {
+                continue;
+            }
+            let Ok(permit) = self.prefetching.clone().try_acquire_owned() else { return };
+            let Ok(path) = self.bucket.object_path(topic, object.first_offset) else { return };
+            self.cache.prefetch(name, *object, permit, self.fetch(path, *object));
+        }
+    }
+
+    fn discard<'a>(&'a self, topic: &'a str, object: ObjectAt) -> BoxFuture<'a, bool> {
+        Box::pin(self.cache.remove(vec![copy_name(topic, object.location)]))
     }
 
     fn file_of(&self, bytes: &[u8]) -> Option<FileRange> {

@@ -1,4 +1,4 @@
-//! Makes sure that a store keeps the condition that commits rest on.
+//! Makes sure that a store honors the condition that commits rest on.
 
 use super::bucket::Bucket;
 use super::failed::Failed;
@@ -9,15 +9,15 @@ use futures_util::future::join_all;
 use object_store::PutPayload;
 use object_store::path::Path;
 
-/// Under this the probe's keys lie; no topic's name begins with a dot.
+/// Prefix of the probe's keys; no topic's name begins with a dot.
 const PROBES: &str = ".rawline-probe";
-/// Keys that race, and writers a key. Stores that check first and write then, without a lock, let several win nearly
-/// every time.
+/// Number of keys that are raced for, and of writers per key. Stores that check first and then write, without a lock,
+/// let several win nearly every time.
 const RACES: u64 = 3;
 const RACERS: u64 = 8;
 
 impl Bucket {
-    /// Makes sure that the store creates an object only if there is none, also when many try at once.
+    /// Makes sure that the store creates an object only if it doesn't exist, also when many try at once.
     pub(super) async fn probe(&self) -> Result<(), StoreError> {
         let lone = self.probe_path()?;
         let races: Result<Vec<Path>, StoreError> = (0..RACES).map(|_| self.probe_path()).collect();
@@ -32,7 +32,7 @@ impl Bucket {
             && probed.is_ok()
         {
             let error = self.explain("delete", &Path::from(PROBES), &failed);
-            tracing::warn!(%error, "a few bytes of the probe stay in the bucket");
+            tracing::warn!(%error, "some bytes of the probe stay in the bucket");
         }
         probed
     }
@@ -41,7 +41,7 @@ impl Bucket {
         let mut tries = self.tries();
         loop {
             match self.create(path, PutPayload::from_static(b"first")).await {
-                // An earlier try's answer may have been lost.
+                // The response to an earlier try may have been lost.
                 Ok(_) | Err(Failed::Exists { .. }) => break,
                 Err(failed) => tries.again(failed).await.map_err(|failed| self.explain("store", path, &failed))?,
             }
@@ -49,14 +49,14 @@ impl Bucket {
         let mut tries = self.tries();
         loop {
             match self.create(path, PutPayload::from_static(b"second")).await {
-                Ok(_) => return Err(self.refuse("wrote over an object that was there")),
+                Ok(_) => return Err(self.refuse("overwrote an existing object")),
                 Err(Failed::Exists { .. }) => break,
                 Err(failed) => tries.again(failed).await.map_err(|failed| self.explain("store", path, &failed))?,
             }
         }
         match self.front(path, HEADER_BYTES as u64).await?.as_ref().map(|(front, _)| front.as_ref()) {
             Some(b"first") => Ok(()),
-            Some(_) => Err(self.refuse("said that an object exists and wrote over it all the same")),
+            Some(_) => Err(self.refuse("said that an object exists and overwrote it nevertheless")),
             None => Err(self.refuse("said that it had stored an object and does not have it")),
         }
     }
@@ -92,9 +92,9 @@ impl Bucket {
         let winners: Vec<&Bytes> = ended.iter().filter(has_won).map(|(payload, _)| payload).collect();
         match winners.as_slice() {
             [winner] if **winner == stored => Ok(()),
-            [] | [_] => Err(self.refuse("kept another object than the one whose writer it told so")),
+            [] | [_] => Err(self.refuse("kept another object than that of the writer it acknowledged")),
             many => Err(self.refuse(&format!(
-                "let {} of {RACERS} writers that tried at once believe that they had created the same object",
+                "acknowledged {} of {RACERS} writers that tried at once to create the same object",
                 many.len()
             ))),
         }
@@ -102,7 +102,7 @@ impl Bucket {
 
     fn refuse(&self, done: &str) -> StoreError {
         StoreError::human(format!(
-            "the S3 server at {} does not keep the condition \"If-None-Match: *\": it {done}. Two brokers on it could \
+            "the S3 server at {} does not honor the condition \"If-None-Match: *\": it {done}. Two brokers on it could \
              overwrite each other's records, so Rawline does not use it. Use Amazon S3, MinIO, Cloudflare R2, Ceph or \
              another that supports conditional writes, in a recent version",
             self.endpoint
@@ -114,10 +114,10 @@ impl Bucket {
     }
 }
 
-/// How one writer of the probe fared.
+/// What happened to one writer of the probe.
 enum Raced {
     Won,
     Lost,
-    /// An answer was lost before it was told that the object exists, which may then be its own.
+    /// A response was lost before it learned that the object exists, which may then be its own.
     Unclear,
 }

@@ -1,0 +1,235 @@
+//! The cache's files: names, writing, mapping, and reading without trusting that a mapped file keeps its length.
+
+use super::CopyName;
+use crate::object::{self, ObjectError};
+use crate::store::mapping::Mappings;
+use bytes::Bytes;
+use memmap2::Mmap;
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::SystemTime;
+
+/// Pages are brought into memory by reads of this size.
+const TOUCH_BYTES: usize = 64 << 10;
+
+/// The directory of copies, `OBJECTS/TOPIC/FIRST_OFFSET-TAG.rwl`.
+pub(super) struct Files {
+    objects: PathBuf,
+    mappings: Arc<Mappings>,
+    /// Numbers the files that are being written.
+    writes: AtomicU64,
+}
+
+impl Files {
+    /// Uses `objects`, which exists.
+    pub fn new(objects: PathBuf) -> Self {
+        Files { objects, mappings: Arc::default(), writes: AtomicU64::new(0) }
+    }
+
+    pub fn mappings(&self) -> &Mappings {
+        &self.mappings
+    }
+
+    pub fn path(&self, name: &CopyName) -> PathBuf {
+        self.objects.join(&name.topic).join(format!("{:020}-{:08x}.rwl", name.first_offset, name.tag))
+    }
+
+    /// Maps a copy's file.
+    pub fn open(&self, name: &CopyName) -> io::Result<Bytes> {
+        self.map(File::open(self.path(name))?)
+    }
+
+    /// Maps a file of this directory.
+    pub fn map(&self, file: File) -> io::Result<Bytes> {
+        // SAFETY: the file is in a directory that this process has locked, under a name that only this module writes.
+        // It is written before it is mapped, and afterwards only unlinked. Whoever changes it in spite of the lock can
+        // change bytes, which checksums find, or truncate it, which `touch` and `is_whole` look for before its pages
+        // are used.
+        let mapping = unsafe { Mmap::map(&file) }?;
+        Ok(self.mappings.share(mapping, file))
+    }
+
+    /// Whether the file of a mapping still has all its bytes. Touching a page after the end of a truncated file would
+    /// kill the process.
+    pub fn is_whole(&self, whole: &Bytes) -> bool {
+        let Some(range) = self.mappings.find(whole) else { return true };
+        let length = range.file.metadata().map_or(0, |metadata| metadata.len());
+        length >= range.position + whole.len() as u64
+    }
+
+    /// Brings every page of bytes of a mapping into memory, by reading its file: an error or a truncated file is then
+    /// an error, not a signal. Blocks.
+    pub fn touch(&self, bytes: &Bytes) -> io::Result<()> {
+        let Some(range) = self.mappings.find(bytes) else { return Ok(()) };
+        let mut scratch = vec![0; TOUCH_BYTES.min(bytes.len())];
+        let mut position = range.position;
+        for piece in bytes.chunks(TOUCH_BYTES) {
+            let to = scratch.get_mut(..piece.len()).unwrap_or_else(|| unreachable!("a piece of {}", piece.len()));
+            range.file.read_exact_at(to, position)?;
+            position += piece.len() as u64;
+        }
+        Ok(())
+    }
+
+    /// Begins a file for a copy.
+    pub fn draft(&self, name: &CopyName) -> io::Result<Draft> {
+        let number = self.writes.fetch_add(1, Ordering::Relaxed);
+        let path = self.path(name).with_extension(format!("{number}.tmp"));
+        let topic = self.objects.join(&name.topic);
+        if !topic.is_dir() {
+            // Not its parents: a cache that was deleted while it is open must not come back bit by bit.
+            fs::create_dir(topic).or_else(|error| match error.kind() {
+                io::ErrorKind::AlreadyExists => Ok(()),
+                _ => Err(error),
+            })?;
+        }
+        let file = File::options().read(true).write(true).create(true).truncate(true).open(&path)?;
+        Ok(Draft { file, path })
+    }
+
+    /// Gives a whole file its name.
+    pub fn keep(&self, draft: Draft, name: &CopyName) -> io::Result<()> {
+        draft.rename(&self.path(name))
+    }
+
+    pub fn unlink(&self, name: &CopyName) {
+        let path = self.path(name);
+        if let Err(error) = fs::remove_file(&path)
+            && error.kind() != io::ErrorKind::NotFound
+        {
+            tracing::warn!(path = %path.display(), %error, "can't delete a copy");
+        }
+    }
+
+    /// Finds the copies of an earlier process, the one written last at the end; deletes drafts.
+    pub fn scan(&self) -> io::Result<Vec<(CopyName, u64)>> {
+        let mut found = Vec::new();
+        for topic in fs::read_dir(&self.objects)? {
+            let topic = topic?;
+            if !topic.file_type()?.is_dir() {
+                continue;
+            }
+            for file in fs::read_dir(topic.path())? {
+                let file = file?;
+                if file.path().extension().is_some_and(|extension| extension == "tmp") {
+                    fs::remove_file(file.path())?;
+                    continue;
+                }
+                let (Ok(topic), Ok(name)) = (topic.file_name().into_string(), file.file_name().into_string()) else {
+                    continue;
+                };
+                let Some((first_offset, tag)) = parse_name(&name) else {
+                    tracing::warn!(path = %file.path().display(), "not a file of the cache; ignored");
+                    continue;
+                };
+                let metadata = file.metadata()?;
+                let written = metadata.modified().unwrap_or(SystemTime::UNIX_EPOCH);
+                found.push((written, CopyName { topic, first_offset, tag }, metadata.len()));
+            }
+        }
+        found.sort_by_key(|(written, ..)| *written);
+        Ok(found.into_iter().map(|(_, name, bytes)| (name, bytes)).collect())
+    }
+}
+
+/// A file that is being written; unlinked unless it is renamed.
+pub(super) struct Draft {
+    file: File,
+    path: PathBuf,
+}
+
+impl Draft {
+    /// Another handle of the file.
+    pub fn file(&self) -> io::Result<File> {
+        self.file.try_clone()
+    }
+
+    pub fn write(&mut self, piece: &[u8]) -> io::Result<()> {
+        self.file.write_all(piece)
+    }
+
+    pub fn write_all_vectored(&mut self, parts: &[Bytes]) -> io::Result<()> {
+        let mut slices: Vec<io::IoSlice<'_>> =
+            parts.iter().filter(|part| !part.is_empty()).map(|part| io::IoSlice::new(part)).collect();
+        let mut left = slices.as_mut_slice();
+        while !left.is_empty() {
+            match self.file.write_vectored(left) {
+                Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+                Ok(written) => io::IoSlice::advance_slices(&mut left, written),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+
+    fn rename(mut self, to: &Path) -> io::Result<()> {
+        fs::rename(&self.path, to)?;
+        self.path = PathBuf::new();
+        Ok(())
+    }
+}
+
+impl Drop for Draft {
+    fn drop(&mut self) {
+        if self.path.as_os_str().is_empty() {
+            return;
+        }
+        if let Err(error) = fs::remove_file(&self.path) {
+            tracing::warn!(path = %self.path.display(), %error, "can't delete an unfinished file");
+        }
+    }
+}
+
+/// Checks that bytes are the object of that name and size.
+pub(super) fn check(whole: &[u8], name: &CopyName, bytes: u64) -> Result<(), ObjectError> {
+    let header = object::verify(whole)?;
+    if header.first_offset != name.first_offset || header.object_bytes != bytes || whole.len() as u64 != bytes {
+        return Err(ObjectError::Header);
+    }
+    Ok(())
+}
+
+fn parse_name(name: &str) -> Option<(u64, u32)> {
+    let (offset, tag) = name.strip_suffix(".rwl")?.split_once('-')?;
+    let is_sound = offset.len() == 20 && offset.bytes().all(|byte| byte.is_ascii_digit()) && tag.len() == 8;
+    if !is_sound {
+        return None;
+    }
+    Some((offset.parse().ok()?, u32::from_str_radix(tag, 16).ok()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_mapped_file_that_is_truncated_is_noticed_before_its_pages_are_used() {
+        let dir = tempfile::tempdir().unwrap();
+        let files = Files::new(dir.path().to_owned());
+        let name = CopyName { topic: "t".to_owned(), first_offset: 0, tag: 1 };
+        let mut draft = files.draft(&name).unwrap();
+        draft.write(&[7; 100_000]).unwrap();
+        files.keep(draft, &name).unwrap();
+        let whole = files.open(&name).unwrap();
+        assert!(files.is_whole(&whole));
+        files.touch(&whole).unwrap();
+        File::options().write(true).open(files.path(&name)).unwrap().set_len(10_000).unwrap();
+        assert!(!files.is_whole(&whole));
+        assert!(files.touch(&whole).is_err());
+        files.touch(&whole.slice(..10_000)).unwrap();
+        assert!(files.touch(&whole.slice(9_999..10_001)).is_err());
+    }
+
+    #[test]
+    fn names_are_read_back() {
+        assert_eq!(parse_name("00000000000000000042-0000beef.rwl"), Some((42, 0xbeef)));
+        for wrong in ["42-0000beef.rwl", "00000000000000000042.rwl", "00000000000000000042-beef.rwl", "x"] {
+            assert_eq!(parse_name(wrong), None, "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,619 @@
+//! Local copies of immutable objects, bounded; losing them loses nothing.
+//!
+//! A copy is a file, `DIR/objects/TOPIC/FIRST_OFFSET-TAG.rwl`, written under another name and renamed when it is
+//! complete. Reads get its bytes from a mapping of the file, and only after [`object::verify`](crate::object::verify)
+//! has checked all of it in this process' life. One task fetches or checks an object, however many want it at once.
+//! Where the disk is full, objects are read into a bounded amount of memory instead.
+
+mod files;
+mod flight;
+mod room;
+
+use super::lock::DirLock;
+use super::{FileRange, ObjectAt, Setting, StoreError};
+use crate::limits::{CACHE_MAPPINGS_MAX, CACHE_MEMORY_BYTES_MAX, CACHE_PIECES_QUEUED_MAX};
+use crate::object::ObjectError;
+use bytes::Bytes;
+use files::{Draft, Files, check};
+use flight::{Flights, Joined, Landing};
+use lru::LruCache;
+use room::{Copied, Room};
+use std::fs;
+use std::io;
+use std::num::NonZeroUsize;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+use thiserror::Error;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
+use tokio::task::spawn_blocking;
+use tokio::time::{Instant, timeout};
+
+/// A directory of copies, owned by one process. Cloning gives another handle of the same cache.
+#[derive(Clone)]
+pub struct Cache {
+    inner: Arc<Inner>,
+}
+
+/// Names a copy. Objects don't change, but a bucket can be emptied and filled again: the tag distinguishes an object
+/// from another that once had its place.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(crate) struct CopyName {
+    pub topic: String,
+    pub first_offset: u64,
+    pub tag: u32,
+}
+
+/// Why an object isn't available.
+#[derive(Debug, Clone, Error)]
+pub(crate) enum CacheError {
+    /// What was fetched, twice, is not the requested object.
+    #[error(transparent)]
+    Damaged(#[from] ObjectError),
+    /// Fetching it failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The cache's disk failed.
+    #[error("{0}")]
+    Disk(Arc<io::Error>),
+}
+
+/// Takes an object's bytes as they arrive.
+pub(crate) struct Sink(mpsc::Sender<Bytes>);
+
+impl Sink {
+    /// Hands over the next piece and waits while the disk is slower; false when the disk has failed and no more is
+    /// wanted.
+    #[must_use]
+    pub async fn push(&self, piece: Bytes) -> bool {
+        self.0.send(piece).await.is_ok()
+    }
+}
+
+/// What a flight ends with: the whole object, or `None` where the caller has to look again.
+type Landed = Result<Option<Bytes>, CacheError>;
+
+struct Inner {
+    dir: PathBuf,
+    files: Files,
+    flights: Arc<Flights<CopyName, Landed>>,
+    state: Mutex<State>,
+    /// Bytes of memory for objects that can't be written to disk.
+    memory: Arc<Semaphore>,
+    /// Whether the log says that copies can't be written, and none has been written since.
+    logged_failing: AtomicBool,
+    _lock: DirLock,
+}
+
+struct State {
+    room: Room<CopyName>,
+    /// Copies that are mapped, the one used last first: a process may have only so many mappings.
+    mapped: LruCache<CopyName, Mapped>,
+    /// The last object that is larger than the cache; its file is already unlinked.
+    oversized: Option<(CopyName, Mapped)>,
+    /// Objects that are in memory because the disk is full, the one used last first.
+    in_memory: LruCache<CopyName, Mapped>,
+}
+
+#[derive(Clone)]
+struct Mapped {
+    whole: Bytes,
+    /// Until when its pages are believed to be in memory.
+    warm_until: Instant,
+}
+
+impl Mapped {
+    fn new(whole: &Bytes) -> Mapped {
+        Mapped { whole: whole.clone(), warm_until: Instant::now() + WARM_FOR }
+    }
+}
+
+/// An object in memory, and its share of the memory for such objects.
+struct InMemory {
+    bytes: Vec<u8>,
+    _permit: OwnedSemaphorePermit,
+}
+
+impl AsRef<[u8]> for InMemory {
+    fn as_ref(&self) -> &[u8] {
+        &self.bytes
+    }
+}
+
+/// Pages that were read are assumed to stay in memory this long. Then they are read again, where blocking is allowed.
+const WARM_FOR: Duration = Duration::from_secs(10);
+
+/// How long a read waits for memory when the disk is full.
+const MEMORY_WAIT: Duration = Duration::from_secs(10);
+
+/// How often a read looks for an object whose copies vanish.
+const LOOKS_MAX: usize = 4;
+
+impl Cache {
+    /// Opens or creates the cache in `dir`, to hold at most `bytes_max` bytes. Blocks while it reads the directory.
+    ///
+    /// An object larger than that can be read nevertheless: the last such object is held on disk outside the bound.
+    pub fn open(dir: impl AsRef<Path>, bytes_max: u64) -> Result<Cache, StoreError> {
+        let dir = std::path::absolute(dir.as_ref()).map_err(|error| unusable(dir.as_ref(), &error))?;
+        let failed = |error: io::Error| unusable(&dir, &error);
+        let objects = dir.join("objects");
+        fs::create_dir_all(&objects).map_err(failed)?;
+        let lock = DirLock::acquire(&dir).map_err(|error| error.about(Setting::CacheDir))?;
+        let files = Files::new(objects);
+        let room = Room::new(bytes_max, files.scan().map_err(failed)?);
+        let mapped = LruCache::new(NonZeroUsize::new(CACHE_MAPPINGS_MAX).unwrap_or(NonZeroUsize::MIN));
+        let inner = Arc::new(Inner {
+            dir,
+            files,
+            flights: Flights::new(),
+            state: Mutex::new(State { room, mapped, oversized: None, in_memory: LruCache::unbounded() }),
+            memory: Arc::new(Semaphore::new(CACHE_MEMORY_BYTES_MAX as usize)),
+            logged_failing: AtomicBool::new(false),
+            _lock: lock,
+        });
+        inner.make_room(0);
+        Ok(Cache { inner })
+    }
+
+    /// Size of all copies in bytes, those that are being written included.
+    pub fn bytes(&self) -> u64 {
+        self.inner.state().room.bytes()
+    }
+
+    /// The file range that bytes of a copy come from.
+    pub(crate) fn file_of(&self, bytes: &[u8]) -> Option<FileRange> {
+        self.inner.files.mappings().find(bytes)
+    }
+
+    /// Whether there is a copy, or will be.
+    pub(crate) fn holds(&self, name: &CopyName) -> bool {
+        {
+            let state = self.inner.state();
+            let is_listed = state.room.contains(name) || state.in_memory.contains(name);
+            if is_listed {
+                return true;
+            }
+        }
+        self.inner.flights.contains(name)
+    }
+
+    /// Bytes of an object from its copy. Without one, `fetch` gets the whole object; it is called again if what it got
+    /// was damaged or can't be written to disk.
+    pub(crate) async fn get<F>(
+        &self,
+        name: &CopyName,
+        object: ObjectAt,
+        range: Range<u64>,
+        fetch: impl Fn(Sink) -> F + Clone + Send + Sync + 'static,
+    ) -> Result<Bytes, CacheError>
+    where
+        F: Future<Output = Result<(), StoreError>> + Send,
+    {
+        for _ in 0..LOOKS_MAX {
+            if let Some(mapped) = self.inner.look(name) {
+                if let Some(bytes) = self.inner.read(name, &mapped, &range).await? {
+                    return Ok(bytes);
+                }
+                continue;
+            }
+            let flight = match self.inner.flights.join(name) {
+                Joined::Wait(flight) => flight,
+                Joined::Fly(landing, flight) => {
+                    self.inner.clone().fly(landing, name.clone(), object.bytes, fetch.clone(), ());
+                    flight
+                }
+            };
+            let landed = flight.await.ok_or_else(|| aborted("the task that fetched it has died"))?;
+            if let Some(whole) = landed? {
+                return slice(&whole, &range);
+            }
+        }
+        Err(aborted("its copies vanish; another process may be deleting them").into())
+    }
+
+    /// Begins to fetch an object that has no copy. `guard` is dropped when that has ended.
+    pub(crate) fn prefetch<F>(
+        &self,
+        name: CopyName,
+        object: ObjectAt,
+        guard: impl Send + 'static,
+        fetch: impl Fn(Sink) -> F + Clone + Send + Sync + 'static,
+    ) where
+        F: Future<Output = Result<(), StoreError>> + Send,
+    {
+        if let Joined::Fly(landing, _) = self.inner.flights.join(&name) {
+            self.inner.clone().fly(landing, name, object.bytes, fetch, guard);
+        }
+    }
+
+    /// Keeps a copy of an object that was just stored. The file is written in the background; reads of the object wait
+    /// for the file.
+    pub(crate) fn put(&self, name: CopyName, parts: Vec<Bytes>) {
+        let bytes = parts.iter().map(|part| part.len() as u64).sum();
+        if bytes > self.inner.state().room.bytes_max() {
+            return;
+        }
+        let Joined::Fly(landing, _) = self.inner.flights.join(&name) else { return };
+        let inner = self.inner.clone();
+        spawn_blocking(move || {
+            inner.keep(&name, &parts, bytes);
+            // The parts may be the broker's buffers, which other requests wait for.
+            drop(parts);
+            landing.land(Ok(None));
+        });
+    }
+
+    /// Drops copies, because their objects are deleted or because they are damaged. True if there was one.
+    pub(crate) async fn remove(&self, names: Vec<CopyName>) -> bool {
+        let inner = self.inner.clone();
+        let removed = spawn_blocking(move || names.iter().filter(|name| inner.forget(name)).count() > 0).await;
+        removed.unwrap_or_else(|error| {
+            tracing::warn!(%error, "copies of deleted objects stay in the cache until it is full");
+            false
+        })
+    }
+}
+
+impl Inner {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The object if it is mapped or in memory.
+    fn look(&self, name: &CopyName) -> Option<Mapped> {
+        let mut state = self.state();
+        let mapped = state.mapped.get(name).cloned();
+        if mapped.is_some() {
+            state.room.get(name);
+            return mapped;
+        }
+        let oversized = state.oversized.as_ref().filter(|(oversized, _)| oversized == name);
+        let oversized = oversized.map(|(_, mapped)| mapped.clone());
+        oversized.or_else(|| state.in_memory.get(name).cloned())
+    }
+
+    /// Bytes of a mapped object, from disk if they may not be in memory any more. `None` if the copy turns out to be
+    /// unusable.
+    async fn read(
+        self: &Arc<Self>,
+        name: &CopyName,
+        mapped: &Mapped,
+        range: &Range<u64>,
+    ) -> Result<Option<Bytes>, CacheError> {
+        let error = if self.files.is_whole(&mapped.whole) {
+            let cut = slice(&mapped.whole, range)?;
+            if mapped.warm_until > Instant::now() {
+                return Ok(Some(cut));
+            }
+            let (inner, cold) = (self.clone(), cut.clone());
+            match spawn_blocking(move || inner.files.touch(&cold)).await.map_err(aborted)? {
+                Ok(()) => {
+                    self.warmed(name);
+                    return Ok(Some(cut));
+                }
+                Err(error) => error.to_string(),
+            }
+        } else {
+            "it was truncated".to_owned()
+        };
+        tracing::warn!(
+            topic = name.topic,
+            offset = name.first_offset,
+            error,
+            "a copy is unusable; fetching its object again"
+        );
+        let (inner, name) = (self.clone(), name.clone());
+        spawn_blocking(move || inner.forget(&name)).await.map_err(aborted)?;
+        Ok(None)
+    }
+
+    fn warmed(&self, name: &CopyName) {
+        let mut state = self.state();
+        let warm_until = Instant::now() + WARM_FOR;
+        if let Some(mapped) = state.mapped.peek_mut(name) {
+            mapped.warm_until = warm_until;
+        } else if let Some((_, mapped)) = state.oversized.as_mut().filter(|(oversized, _)| oversized == name) {
+            mapped.warm_until = warm_until;
+        }
+    }
+
+    /// Gets an object in a task of its own, so that it ends well even if every caller that waits for it goes away.
+    fn fly<F>(
+        self: Arc<Self>,
+        landing: Landing<CopyName, Landed>,
+        name: CopyName,
+        bytes: u64,
+        fetch: impl Fn(Sink) -> F + Send + Sync + 'static,
+        guard: impl Send + 'static,
+    ) where
+        F: Future<Output = Result<(), StoreError>> + Send,
+    {
+        tokio::spawn(async move {
+            let landed = self.load(&name, bytes, fetch).await;
+            landing.land(landed.map(Some));
+            drop(guard);
+        });
+    }
+
+    /// Gets an object from its copy or, without an intact one, from the bucket.
+    async fn load<F>(
+        self: &Arc<Self>,
+        name: &CopyName,
+        bytes: u64,
+        fetch: impl Fn(Sink) -> F,
+    ) -> Result<Bytes, CacheError>
+    where
+        F: Future<Output = Result<(), StoreError>>,
+    {
+        let (inner, wanted) = (self.clone(), name.clone());
+        let opened = spawn_blocking(move || inner.open_copy(&wanted, bytes)).await.map_err(aborted)?;
+        if let Some(whole) = opened {
+            return Ok(whole);
+        }
+        let (mut was_damaged, mut was_full) = (false, false);
+        loop {
+            match self.download(name, bytes, &fetch).await {
+                Err(CacheError::Damaged(error)) if !was_damaged => {
+                    was_damaged = true;
+                    let offset = name.first_offset;
+                    tracing::warn!(topic = name.topic, offset, %error, "an object arrived damaged; fetching it again");
+                }
+                Err(CacheError::Disk(_)) if !was_full => {
+                    was_full = true;
+                    let inner = self.clone();
+                    spawn_blocking(move || inner.shrink(bytes)).await.map_err(aborted)?;
+                }
+                Err(CacheError::Disk(error)) => {
+                    self.log_failing(&error);
+                    return self.download_to_memory(name, bytes, &fetch, &error).await;
+                }
+                done => return done,
+            }
+        }
+    }
+
+    /// Maps a copy, and checks it unless this process has done so.
+    fn open_copy(&self, name: &CopyName, bytes: u64) -> Option<Bytes> {
+        let is_verified = self.state().room.get(name)?.verified;
+        let open = || {
+            let whole = self.files.open(name).map_err(|error| error.to_string())?;
+            self.files.touch(&whole).map_err(|error| error.to_string())?;
+            if !is_verified || whole.len() as u64 != bytes {
+                check(&whole, name, bytes).map_err(|error| error.to_string())?;
+            }
+            Ok::<_, String>(whole)
+        };
+        match open() {
+            Ok(whole) => {
+                self.list_mapped(name, &whole);
+                Some(whole)
+            }
+            Err(error) => {
+                let path = self.files.path(name);
+                tracing::warn!(path = %path.display(), error, "a copy is damaged; fetching its object again");
+                self.forget(name);
+                None
+            }
+        }
+    }
+
+    /// Fetches an object into a file, checks it and makes it a copy.
+    async fn download<F>(
+        self: &Arc<Self>,
+        name: &CopyName,
+        bytes: u64,
+        fetch: &impl Fn(Sink) -> F,
+    ) -> Result<Bytes, CacheError>
+    where
+        F: Future<Output = Result<(), StoreError>>,
+    {
+        let (send, pieces) = mpsc::channel(CACHE_PIECES_QUEUED_MAX);
+        let (inner, wanted) = (self.clone(), name.clone());
+        let writing = spawn_blocking(move || {
+            let reserved = Reserved::new(&inner, bytes);
+            (reserved, inner.write_pieces(&wanted, pieces))
+        });
+        let fetched = fetch(Sink(send)).await;
+        let (reserved, written) = writing.await.map_err(aborted)?;
+        let draft = written.map_err(disk)?;
+        fetched?;
+        let (inner, name) = (self.clone(), name.clone());
+        spawn_blocking(move || {
+            let whole = draft.file().and_then(|file| inner.files.map(file)).map_err(disk)?;
+            check(&whole, &name, bytes)?;
+            let Some(reserved) = reserved else {
+                // The draft's file is unlinked here; its space is freed when its mapping is dropped.
+                inner.state().oversized = Some((name, Mapped::new(&whole)));
+                return Ok(whole);
+            };
+            inner.files.keep(draft, &name).map_err(disk)?;
+            reserved.admit(&name, true);
+            inner.list_mapped(&name, &whole);
+            inner.logged_failing.store(false, Ordering::Relaxed);
+            Ok(whole)
+        })
+        .await
+        .map_err(aborted)?
+    }
+
+    fn write_pieces(&self, name: &CopyName, mut pieces: mpsc::Receiver<Bytes>) -> io::Result<Draft> {
+        let mut draft = self.files.draft(name)?;
+        while let Some(piece) = pieces.blocking_recv() {
+            draft.write(&piece)?;
+        }
+        Ok(draft)
+    }
+
+    /// Fetches an object into memory, because the disk takes none.
+    async fn download_to_memory<F>(
+        &self,
+        name: &CopyName,
+        bytes: u64,
+        fetch: &impl Fn(Sink) -> F,
+        full: &io::Error,
+    ) -> Result<Bytes, CacheError>
+    where
+        F: Future<Output = Result<(), StoreError>>,
+    {
+        if bytes > CACHE_MEMORY_BYTES_MAX {
+            return Err(unusable(&self.dir, full).into());
+        }
+        let permit = self.reserve_memory(bytes as u32).await?;
+        let (send, mut pieces) = mpsc::channel::<Bytes>(CACHE_PIECES_QUEUED_MAX);
+        let mut whole = Vec::with_capacity(bytes as usize);
+        let collect = async {
+            while let Some(piece) = pieces.recv().await {
+                if (whole.len() + piece.len()) as u64 > bytes {
+                    break;
+                }
+                whole.extend_from_slice(&piece);
+            }
+            drop(pieces);
+        };
+        let (fetched, ()) = tokio::join!(fetch(Sink(send)), collect);
+        fetched?;
+        check(&whole, name, bytes)?;
+        let whole = Bytes::from_owner(InMemory { bytes: whole, _permit: permit });
+        let mapped = Mapped { whole: whole.clone(), warm_until: Instant::now() + WARM_FOR };
+        self.state().in_memory.put(name.clone(), mapped);
+        Ok(whole)
+    }
+
+    async fn reserve_memory(&self, bytes: u32) -> Result<OwnedSemaphorePermit, StoreError> {
+        // Objects in memory that no request uses make room for this one.
+        while self.memory.available_permits() < bytes as usize && self.state().in_memory.pop_lru().is_some() {}
+        match timeout(MEMORY_WAIT, self.memory.clone().acquire_many_owned(bytes)).await {
+            Ok(Ok(permit)) => Ok(permit),
+            Ok(Err(_)) | Err(_) => Err(StoreError::wait(format!(
+                "the disk of the cache {} is full, and so is the memory for reading without it; free some space, then \
+                 retry",
+                self.dir.display()
+            ))
+            .about(Setting::CacheBytes)),
+        }
+    }
+
+    /// Best effort: caches an object that is already stored. A failure only costs a later download.
+    fn keep(self: &Arc<Self>, name: &CopyName, parts: &[Bytes], bytes: u64) {
+        let Some(reserved) = Reserved::new(self, bytes) else { return };
+        let write = || {
+            let mut draft = self.files.draft(name)?;
+            draft.write_all_vectored(parts)?;
+            self.files.keep(draft, name)
+        };
+        match write() {
+            Ok(()) => {
+                reserved.admit(name, false);
+                self.logged_failing.store(false, Ordering::Relaxed);
+            }
+            Err(error) => self.log_failing(&error),
+        }
+    }
+
+    fn log_failing(&self, error: &io::Error) {
+        if !self.logged_failing.swap(true, Ordering::Relaxed) {
+            let dir = self.dir.display();
+            tracing::warn!(%dir, %error, "can't write to the cache, so reads will be slow; free some space or make the cache smaller");
+        }
+    }
+
+    /// Lists a mapping whose checksums are good and whose pages are in memory.
+    fn list_mapped(&self, name: &CopyName, whole: &Bytes) {
+        let mut state = self.state();
+        // It may have been evicted meanwhile; then the mapping lives as long as its readers.
+        if state.room.set_verified(name) {
+            state.mapped.put(name.clone(), Mapped::new(whole));
+        }
+    }
+
+    /// Reserves room for a copy, evicting those that were not used for longest; false if there is too little. Blocks.
+    fn make_room(&self, bytes: u64) -> bool {
+        let (has_room, evicted) = self.change(|room| room.reserve(bytes));
+        evicted.iter().for_each(|name| self.files.unlink(name));
+        has_room
+    }
+
+    /// Makes the cache smaller by the size of an object, because its disk is full. Blocks.
+    fn shrink(&self, bytes: u64) {
+        let ((), evicted) = self.change(|room| ((), room.evict(bytes)));
+        evicted.iter().for_each(|name| self.files.unlink(name));
+    }
+
+    /// Changes the room; mappings of evicted copies are dropped.
+    fn change<T>(&self, change: impl FnOnce(&mut Room<CopyName>) -> (T, Vec<CopyName>)) -> (T, Vec<CopyName>) {
+        let mut state = self.state();
+        let (done, evicted) = change(&mut state.room);
+        evicted.iter().for_each(|name| drop(state.mapped.pop(name)));
+        (done, evicted)
+    }
+
+    /// Drops a copy; false if there was none. Mappings in use stay valid. Blocks.
+    fn forget(&self, name: &CopyName) -> bool {
+        let (was_held, was_listed) = {
+            let mut state = self.state();
+            let was_oversized = state.oversized.as_ref().is_some_and(|(oversized, _)| oversized == name);
+            if was_oversized {
+                state.oversized = None;
+            }
+            let was_mapped = state.mapped.pop(name).is_some();
+            let was_in_memory = state.in_memory.pop(name).is_some();
+            (was_mapped || was_in_memory || was_oversized, state.room.forget(name))
+        };
+        if was_listed {
+            self.files.unlink(name);
+        }
+        was_held || was_listed
+    }
+}
+
+/// Room reserved in the cache; given back unless a copy has taken it.
+struct Reserved {
+    inner: Arc<Inner>,
+    bytes: u64,
+}
+
+impl Reserved {
+    /// Reserves room; `None` if there is too little. Blocks.
+    fn new(inner: &Arc<Inner>, bytes: u64) -> Option<Reserved> {
+        inner.make_room(bytes).then(|| Reserved { inner: inner.clone(), bytes })
+    }
+
+    /// Lists a copy in this room.
+    fn admit(mut self, name: &CopyName, verified: bool) {
+        let bytes = std::mem::take(&mut self.bytes);
+        self.inner.state().room.admit(name.clone(), Copied { bytes, verified });
+    }
+}
+
+impl Drop for Reserved {
+    fn drop(&mut self) {
+        if self.bytes > 0 {
+            self.inner.state().room.release(self.bytes);
+        }
+    }
+}
+
+fn slice(whole: &Bytes, range: &Range<u64>) -> Result<Bytes, CacheError> {
+    if range.start > range.end || range.end > whole.len() as u64 {
+        return Err(ObjectError::Truncated { have: whole.len() as u64, need: range.end }.into());
+    }
+    Ok(whole.slice(range.start as usize..range.end as usize))
+}
+
+fn disk(error: io::Error) -> CacheError {
+    CacheError::Disk(Arc::new(error))
+}
+
+fn unusable(dir: &Path, error: &io::Error) -> StoreError {
+    let dir = dir.display();
+    StoreError::human(format!(
+        "can't use the cache {dir}: {error}; check its free space and its permissions, or use another directory"
+    ))
+    .about(Setting::CacheDir)
+}
+
+fn aborted(error: impl std::fmt::Display) -> StoreError {
+    StoreError::wait(format!("reading an object was aborted ({error}); retry"))
+}
