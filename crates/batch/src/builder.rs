@@ -6,16 +6,16 @@ use crate::{BatchError, Codec, Limits};
 use zerocopy::little_endian::U32;
 use zerocopy::{FromBytes, IntoBytes};
 
-/// A batch in the pieces it is sent in, so that data that already exists is not copied to be sent.
+/// A batch in the pieces it is sent in, so that existing data is not copied to be sent.
 #[derive(Debug, Clone)]
 pub struct Sealed {
     /// Header and sizes.
     pub front: Vec<u8>,
-    /// The zeros behind the data.
+    /// The zeros after the data.
     pub padding: &'static [u8],
 }
 
-/// Makes the header and the sizes of a batch whose records lie back to back in `data`, uncompressed.
+/// Makes the header and the sizes of a batch whose records follow each other in `data`, uncompressed.
 ///
 /// `created_us` is the time of creation, in microseconds since the Unix epoch. The batch is `front`, `data`, `padding`.
 /// Errors: no sizes, sizes that do not add up to the data's length, more than `limits` allow.
@@ -45,22 +45,22 @@ pub fn seal(sizes: &[u32], data: &[u8], created_us: u64, limits: &Limits) -> Res
     header.check_limits(limits)?;
     let mut front = vec![0; HEADER_BYTES + size_of_val(sizes)];
     let (head, body) = front.split_at_mut(HEADER_BYTES);
-    if let Ok(places) = <[U32]>::mut_from_bytes(body) {
-        for (place, &size) in places.iter_mut().zip(sizes) {
-            place.set(size);
-        }
+    let Ok(places) = <[U32]>::mut_from_bytes(body) else { unreachable!("{} bytes of sizes", body.len()) };
+    assert_eq!(places.len(), sizes.len(), "room for other sizes than there are");
+    for (place, &size) in places.iter_mut().zip(sizes) {
+        place.set(size);
     }
     head.copy_from_slice(&header.seal([&*body, data]));
     Ok(Sealed { front, padding: padding(header.padding_bytes()) })
 }
 
-/// No room for this record in the batch at hand: finish it and begin the next. An empty batch that has no room for a
+/// No room for this record in the current batch: finish it and begin the next. An empty batch that has no room for a
 /// record never will.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("no room for this record within the batch's limits; finish the batch, or make the record smaller")]
 pub struct BuilderFull;
 
-/// Gathers records into a batch. Its buffers are used again for the next batch.
+/// Gathers records into a batch. Its buffers are reused for the next batch.
 #[derive(Debug)]
 pub struct Builder {
     limits: Limits,
@@ -80,7 +80,7 @@ impl Builder {
         self.sizes.len() as u32
     }
 
-    /// Length of the batch if it were finished now and not compressed, in bytes.
+    /// Size of the batch if it were finished now and not compressed, in bytes.
     pub fn bytes(&self) -> u64 {
         batch_bytes(self.records(), self.data.len() as u32)
     }
@@ -104,8 +104,8 @@ impl Builder {
         Ok(())
     }
 
-    /// Appends the finished batch to `out` and begins a new one. Data that its codec would not make shorter is stored
-    /// as it is.
+    /// Appends the finished batch to `out` and begins a new one. Data that its codec doesn't make shorter is stored
+    /// uncompressed.
     ///
     /// `created_us` is the time of creation, in microseconds since the Unix epoch. Errors: no records; a codec that
     /// fails (the records then stay).
@@ -132,11 +132,14 @@ impl Builder {
             crc32c: 0,
         };
         let sizes = self.sizes.as_bytes();
+        assert!(data.len() <= self.data.len(), "packing {} bytes made {} of them", self.data.len(), data.len());
+        let start = out.len();
         out.reserve(header.batch_bytes() as usize);
         out.extend_from_slice(&header.seal([sizes, data]));
         out.extend_from_slice(sizes);
         out.extend_from_slice(data);
         out.extend_from_slice(padding(header.padding_bytes()));
+        assert_eq!((out.len() - start) as u64, header.batch_bytes(), "a batch of another size than {header:?}");
         self.sizes.clear();
         self.data.clear();
         Ok(())

@@ -9,33 +9,33 @@ use crate::{BatchError, Codec, Crc32c, Limits};
 use zerocopy::FromBytes;
 use zerocopy::little_endian::U32;
 
-/// What is known of one checked batch.
+/// Properties of one checked batch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BatchMeta {
-    /// Where the batch begins, in bytes from the first byte pushed.
+    /// Position of the batch, in bytes from the first byte pushed.
     pub position: u64,
-    /// Its length, header and padding included.
+    /// Its size in bytes, header and padding included.
     pub bytes: u32,
     /// Its number of records.
     pub records: u32,
     /// Sum of its records' sizes.
     pub raw_bytes: u32,
-    /// Its checksum as stored, found to be right.
+    /// Its checksum as stored, verified.
     pub crc32c: u32,
     /// How its data is compressed.
     pub codec: Codec,
 }
 
-/// Checks batches that lie back to back in a stream of bytes.
+/// Checks batches that follow each other in a stream of bytes.
 ///
-/// It keeps one [`BatchMeta`] a batch and nothing of the bytes. After an error every further call gives that error.
+/// It keeps one [`BatchMeta`] per batch and none of the bytes. After an error every further call returns that error.
 #[derive(Debug, Clone)]
 pub struct Checker {
     limits: Limits,
     section: Section,
-    /// Of the batch at hand, so far. Not in [`Body`]: the digest carries its own constants, which would move with it.
+    /// Of the current batch, so far. Not in [`Body`]: the digest carries its own constants, which would move with it.
     crc: Crc32c,
-    /// Where the batch at hand begins.
+    /// Position of the current batch.
     batch_position: u64,
     /// Bytes taken so far.
     position: u64,
@@ -70,7 +70,7 @@ impl Checker {
         }
     }
 
-    /// Batches checked to their end so far.
+    /// Batches that have been checked completely so far.
     pub fn batches(&self) -> &[BatchMeta] {
         &self.batches
     }
@@ -80,8 +80,9 @@ impl Checker {
         while !piece.is_empty() {
             match self.step(piece) {
                 Ok(taken) => {
+                    assert!(taken > 0, "a piece of {} bytes belongs to no section", piece.len());
                     self.position += taken as u64;
-                    piece = piece.get(taken..).unwrap_or_default();
+                    piece = piece.split_at(taken).1;
                 }
                 Err(error) => {
                     self.section = Section::Failed(error.clone());
@@ -92,8 +93,9 @@ impl Checker {
         Ok(())
     }
 
-    /// Ends the stream and gives its batches; one that is not whole is an error, and so is a stream without any.
+    /// Ends the stream and returns its batches. An incomplete batch is an error, and so is a stream without any.
     pub fn finish(self) -> Result<Vec<BatchMeta>, BatchError> {
+        assert!(self.position >= self.batch_position, "{} before {}", self.position, self.batch_position);
         let have = self.position - self.batch_position;
         match self.section {
             Section::Header { have: 0, .. } if self.batches.is_empty() => Err(BatchError::Empty),
@@ -104,11 +106,11 @@ impl Checker {
         }
     }
 
-    /// Takes from the front of `piece`, which is not empty, what belongs to the section at hand; gives the number of
+    /// Takes from the front of `piece`, which is not empty, what belongs to the current section. Returns the number of
     /// bytes taken.
     fn step(&mut self, piece: &[u8]) -> Result<usize, BatchError> {
         match (&mut self.section, piece.first_chunk()) {
-            // The usual case: the whole header lies in this piece.
+            // The usual case: the whole header is in this piece.
             (Section::Header { have: 0, .. }, Some(front)) => {
                 self.section = Section::Body(Body::new(front, &self.limits, &mut self.crc)?);
                 Ok(HEADER_BYTES)
@@ -126,6 +128,11 @@ impl Checker {
                     body.finish(self.crc.value())?;
                     self.batches.push(body.meta(self.batch_position));
                     self.batch_position += body.header.batch_bytes();
+                    assert_eq!(
+                        self.batch_position,
+                        self.position + taken as u64,
+                        "a batch ends elsewhere than its bytes"
+                    );
                     self.section = Section::START;
                 }
                 Ok(taken)
@@ -135,7 +142,7 @@ impl Checker {
     }
 }
 
-/// What lies behind a header: sizes, data, padding.
+/// What follows a header: sizes, data, padding.
 #[derive(Debug, Clone)]
 struct Body {
     header: Header,
@@ -146,7 +153,7 @@ struct Body {
     sum: u64,
     held: [u8; 4],
     have: usize,
-    /// Where in the batch the first byte of padding lies that is not zero.
+    /// Position in the batch of the first byte of padding that is not zero.
     nonzero: Option<u32>,
 }
 
@@ -159,7 +166,7 @@ impl Body {
         Ok(Body { header, done: 0, left, sum: 0, held: [0; 4], have: 0, nonzero: None })
     }
 
-    /// Takes from the front of `piece` what belongs to this batch; gives the number of bytes taken.
+    /// Takes from the front of `piece` what belongs to this batch. Returns the number of bytes taken.
     fn take(&mut self, piece: &[u8], crc: &mut Crc32c) -> usize {
         let here = front(piece, self.left);
         crc.update(here);
@@ -176,13 +183,15 @@ impl Body {
         }
         self.done += here.len() as u64;
         self.left -= here.len() as u64;
+        let body_bytes = self.header.batch_bytes() - HEADER_BYTES as u64;
+        assert_eq!(self.done + self.left, body_bytes, "bytes of a batch were lost or counted twice");
         here.len()
     }
 
     fn take_sizes(&mut self, mut bytes: &[u8]) {
         if self.have > 0 {
             let taken = fill(&mut self.held, &mut self.have, bytes);
-            bytes = bytes.get(taken..).unwrap_or_default();
+            bytes = bytes.split_at(taken).1;
             if self.have < self.held.len() {
                 return;
             }
@@ -190,14 +199,17 @@ impl Body {
             self.have = 0;
         }
         let (sizes, cut) = bytes.split_at(bytes.len() - bytes.len() % size_of::<U32>());
-        if let Ok(sizes) = <[U32]>::ref_from_bytes(sizes) {
-            self.sum += sum(sizes);
-        }
+        let Ok(sizes) = <[U32]>::ref_from_bytes(sizes) else {
+            unreachable!("{} bytes are no whole number of sizes", sizes.len())
+        };
+        self.sum += sum(sizes);
+        assert_eq!(self.have, 0, "a size was cut although the one before it is not whole");
         fill(&mut self.held, &mut self.have, cut);
     }
 
-    /// Checks what only the whole batch can tell.
+    /// Checks what needs the whole batch.
     fn finish(&self, crc32c: u32) -> Result<(), BatchError> {
+        assert_eq!((self.left, self.have), (0, 0), "a batch is finished before its end");
         check_contents(&self.header, crc32c, self.sum, self.nonzero)
     }
 
@@ -213,18 +225,18 @@ impl Body {
     }
 }
 
-/// The part of `piece` that belongs to a section with `left` bytes to go.
+/// The part of `piece` that belongs to a section that lacks `left` bytes.
 fn front(piece: &[u8], left: u64) -> &[u8] {
     let count = (piece.len() as u64).min(left) as usize;
     piece.split_at(count).0
 }
 
-/// Copies from `piece` into what is free of `held`; gives the number of bytes copied.
+/// Copies from `piece` into the free end of `held`. Returns the number of bytes copied.
 fn fill(held: &mut [u8], have: &mut usize, piece: &[u8]) -> usize {
     let count = piece.len().min(held.len() - *have);
-    if let (Some(to), Some(from)) = (held.get_mut(*have..*have + count), piece.get(..count)) {
-        to.copy_from_slice(from);
-    }
+    let to = held.split_at_mut(*have).1.split_at_mut(count).0;
+    to.copy_from_slice(piece.split_at(count).0);
     *have += count;
+    assert!(*have <= held.len(), "{have} of {} bytes are held", held.len());
     count
 }

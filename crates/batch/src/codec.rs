@@ -2,13 +2,13 @@
 
 use crate::BatchError;
 
-/// How the data of a batch is compressed. The sizes never are.
+/// How the data of a batch is compressed. Sizes are never compressed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Codec {
-    /// As it is.
+    /// Not compressed.
     #[default]
     None,
-    /// One LZ4 block (no frame, no length in front: `raw_bytes` says it).
+    /// One LZ4 block, without frame or length prefix: `raw_bytes` is the length.
     Lz4,
     /// One Zstandard frame (RFC 8878).
     Zstd,
@@ -43,7 +43,7 @@ impl std::str::FromStr for Codec {
             "none" => Ok(Codec::None),
             "lz4" => Ok(Codec::Lz4),
             "zstd" => Ok(Codec::Zstd),
-            _ => Err(format!("no codec {name:?}; there are none, lz4 and zstd")),
+            _ => Err(format!("unknown codec {name:?}; use none, lz4 or zstd")),
         }
     }
 }
@@ -58,7 +58,7 @@ impl std::fmt::Display for Codec {
     }
 }
 
-/// Compresses with one codec; its buffer and its codec's state are used again.
+/// Compresses with one codec; its buffer and its codec's state are reused.
 pub(crate) struct Packer {
     codec: Codec,
     packed: Vec<u8>,
@@ -70,7 +70,7 @@ impl Packer {
         Packer { codec, packed: Vec::new(), zstd: None }
     }
 
-    /// The codec and the bytes to store `raw` with: its own bytes where compressing does not make them fewer.
+    /// The codec and the bytes to store for `raw`: `raw` itself if compressing doesn't make it shorter.
     pub(crate) fn pack<'a>(&'a mut self, raw: &'a [u8]) -> Result<(Codec, &'a [u8]), BatchError> {
         self.packed.clear();
         match self.codec {
@@ -100,13 +100,13 @@ impl std::fmt::Debug for Packer {
     }
 }
 
-/// What a Zstandard frame begins with (RFC 8878, section 3.1.1); a skippable frame begins otherwise.
+/// The first bytes of a Zstandard frame (RFC 8878, section 3.1.1); a skippable frame begins differently.
 const ZSTD_MAGIC: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
 
 /// Decompresses a batch's data into `out`, which is cleared first and then holds exactly `raw_bytes` bytes.
 ///
-/// `out` never grows beyond `raw_bytes`, whatever the data claims; it is up to the reader's [`crate::Limits`] how much
-/// that may be. After an error `out` holds nothing of use.
+/// `out` never grows beyond `raw_bytes`, whatever the data claims; the reader's [`crate::Limits`] bound it. After an
+/// error the contents of `out` are unspecified.
 pub fn decompress_into(codec: Codec, data: &[u8], raw_bytes: u32, out: &mut Vec<u8>) -> Result<(), BatchError> {
     out.clear();
     if codec == Codec::None && data.len() != raw_bytes as usize {
@@ -123,7 +123,7 @@ pub fn decompress_into(codec: Codec, data: &[u8], raw_bytes: u32, out: &mut Vec<
             lz4_flex::block::decompress_into(data, out).map_err(reason)?
         }
         Codec::Zstd => {
-            // One frame and nothing else: a second or a skippable one would be bytes that no size speaks of.
+            // One frame and nothing else: a second or a skippable one would be bytes that no size accounts for.
             if !data.starts_with(&ZSTD_MAGIC) {
                 return Err(reason("it is not a zstd frame"));
             }
@@ -132,7 +132,7 @@ pub fn decompress_into(codec: Codec, data: &[u8], raw_bytes: u32, out: &mut Vec<
             if frame_bytes != data.len() {
                 return Err(reason(format!("{} bytes follow the zstd frame", data.len() - frame_bytes)));
             }
-            // A slice, so that the vector's spare capacity is out of the codec's reach.
+            // A slice, so that the codec can't use the vector's spare capacity.
             out.resize(raw_bytes as usize, 0);
             zstd::bulk::decompress_to_buffer(data, out.as_mut_slice()).map_err(reason)?
         }
@@ -140,6 +140,7 @@ pub fn decompress_into(codec: Codec, data: &[u8], raw_bytes: u32, out: &mut Vec<
     if unpacked_bytes != raw_bytes as usize {
         return Err(wrong_length(unpacked_bytes, raw_bytes));
     }
+    assert_eq!(out.len(), unpacked_bytes, "{codec} unpacked another number of bytes than it says");
     Ok(())
 }
 

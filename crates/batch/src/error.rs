@@ -1,4 +1,4 @@
-//! What can be wrong with a batch, each its own error, with what to do about it.
+//! Everything that can be wrong with a batch, each with its own error that says what to do.
 
 use crate::Kind;
 use thiserror::Error;
@@ -8,15 +8,15 @@ use thiserror::Error;
 #[non_exhaustive]
 pub enum BatchError {
     /// Fewer bytes than the header, or than the header's `batch_bytes`.
-    #[error("the batch is cut off: {have} of {need} bytes; send it whole")]
+    #[error("the batch is truncated: {have} of {need} bytes; send it whole")]
     Truncated {
-        /// Bytes there are.
+        /// Bytes found.
         have: u64,
-        /// Bytes the header asks for.
+        /// Bytes that the header announces.
         need: u64,
     },
-    /// Bytes behind the end of a batch where exactly one was expected.
-    #[error("{count} bytes follow the end of the batch; send nothing behind it")]
+    /// Bytes after the end of a batch where exactly one was expected.
+    #[error("{count} bytes follow the end of the batch; send nothing after it")]
     TrailingBytes {
         /// How many.
         count: u64,
@@ -24,25 +24,25 @@ pub enum BatchError {
     /// The first four bytes are not `RAWB`.
     #[error("not a batch: it begins with {found:02x?}, not with \"RAWB\"; see docs/format.md")]
     Magic {
-        /// The four bytes there are.
+        /// The first four bytes.
         found: [u8; 4],
     },
-    /// A version that this reader does not know.
+    /// A version that this reader doesn't know.
     #[error("batch version {found}; this reader knows version 1: send that, or update the reader")]
     Version {
-        /// The version there is.
+        /// The batch's version.
         found: u8,
     },
-    /// A codec number that this reader does not know.
+    /// A codec number that this reader doesn't know.
     #[error("codec {found}; use 0 (none), 1 (LZ4 block) or 2 (zstd)")]
     Codec {
-        /// The number there is.
+        /// The batch's codec number.
         found: u8,
     },
     /// A flag, reserved or padding byte that must be zero is not.
     #[error("the byte or flags at {position} are reserved; send zeros there")]
     Reserved {
-        /// Where.
+        /// Its position.
         position: u32,
     },
     /// No records.
@@ -50,7 +50,8 @@ pub enum BatchError {
     Empty,
     /// Number of records and lengths do not add up to `batch_bytes`.
     #[error(
-        "the header lies: {records} records and {data_bytes} bytes of data make a batch of {expected} bytes, the header says {found}; make them agree"
+        "the header contradicts itself: {records} records and {data_bytes} bytes of data make a batch of {expected} \
+         bytes, not of {found}; make them agree"
     )]
     Length {
         /// The header's number of records.
@@ -69,7 +70,7 @@ pub enum BatchError {
         sum: u64,
     },
     /// The sizes do not add up to `raw_bytes`.
-    #[error("the sizes add up to {sum} bytes, but there are {raw_bytes} bytes of records; send one size a record")]
+    #[error("the sizes add up to {sum} bytes, but there are {raw_bytes} bytes of records; send one size per record")]
     SizesSum {
         /// The sum.
         sum: u64,
@@ -86,9 +87,10 @@ pub enum BatchError {
         /// The header's sum of the sizes.
         raw_bytes: u32,
     },
-    /// The checksum does not fit the bytes.
+    /// The checksum doesn't match the bytes.
     #[error(
-        "checksum mismatch: the bytes have CRC32C {computed:#010x}, the header says {stored:#010x}; they were damaged on the way: send them again"
+        "checksum mismatch: the bytes have CRC32C {computed:#010x}, the header says {stored:#010x}; they were damaged \
+         in transit: send them again"
     )]
     Crc {
         /// The header's.
@@ -99,31 +101,31 @@ pub enum BatchError {
     /// More than the reader's limits allow.
     #[error("{what} is {found}, the limit here is {limit}; send smaller batches")]
     Limit {
-        /// Which limit.
+        /// The limited quantity.
         what: &'static str,
-        /// What the batch has or its header says.
+        /// Its value in the batch or its header.
         found: u64,
         /// The limit.
         limit: u64,
     },
     /// Compressed data that is not what its codec and sizes say.
-    #[error("the data can't be decompressed: {reason}; its producer has to send it again")]
+    #[error("the data can't be decompressed: {reason}; its producer must send it again")]
     Decompress {
-        /// What the codec said.
+        /// The codec's message.
         reason: String,
     },
     /// A range that is not inside the batch.
-    #[error("records {from}..{to} are not a range inside a batch of {records}; ask for at least one that is there")]
+    #[error("records {from}..{to} are not a range of a batch of {records} records; request at least one that exists")]
     Range {
         /// First record of the range.
         from: u32,
-        /// One behind its last.
+        /// The record after its last.
         to: u32,
-        /// Records there are.
+        /// Number of records in the batch.
         records: u32,
     },
-    /// A range of a compressed batch: it can be had whole only.
-    #[error("a compressed batch can't be sliced; take it whole")]
+    /// A range of a compressed batch, which is available only whole.
+    #[error("a compressed batch can't be sliced; read it whole")]
     SliceCompressed,
 }
 
@@ -133,7 +135,7 @@ impl BatchError {
         Kind::FixRequest
     }
 
-    /// The error's stable name, for machines: the sentence may change, this may not. `docs/format.md` lists them.
+    /// The error's stable name, for machines: the message may change, this may not. `docs/format.md` lists them.
     pub fn code(&self) -> &'static str {
         match self {
             BatchError::Truncated { .. } => "batch_truncated",

@@ -1,4 +1,4 @@
-//! The 64 bytes in front of every batch.
+//! The 64 bytes at the start of every batch.
 //!
 //! All numbers are little-endian and unsigned.
 //!
@@ -14,22 +14,22 @@
 //! 48                                 60          64
 //! ```
 //!
-//! Behind it: `records` sizes (u32 each), `data_bytes` of data, zeros up to the next multiple of 8. The sizes so lie on
-//! a multiple of 4 wherever a batch lies on a multiple of 8, and can be used in place.
+//! After it: `records` sizes (u32 each), `data_bytes` of data, zeros up to the next multiple of 8. So the sizes are
+//! aligned to 4 wherever a batch is aligned to 8, and can be used in place.
 
 use crate::{BatchError, Codec, Limits};
 use zerocopy::little_endian::{U16, U32, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
-/// Length of a header in bytes.
+/// Size of a header in bytes.
 pub const HEADER_BYTES: usize = 64;
-/// Where the checksum lies; it covers every byte of the batch but its own four.
+/// Position of the checksum, which covers every byte of the batch but its own four.
 pub const CRC_POSITION: usize = 60;
-/// What a batch begins with.
+/// The first bytes of every batch.
 pub const MAGIC: [u8; 4] = *b"RAWB";
 /// The version this crate writes and reads.
 pub const VERSION: u8 = 1;
-/// Flag: the batch was cut out of a larger one by a broker; everything but the first record's place is the producer's.
+/// Flag: a broker cut the batch out of a larger one. Everything but the position of the first record is the producer's.
 pub const FLAG_SLICE: u16 = 1;
 /// Batches end on a multiple of this many bytes.
 pub const ALIGNMENT: u64 = 8;
@@ -56,12 +56,14 @@ const FLAGS_POSITION: usize = 6;
 const RESERVED_POSITION: usize = 48;
 
 const _: () = assert!(size_of::<Raw>() == HEADER_BYTES);
+const _: () = assert!((HEADER_BYTES as u64).is_multiple_of(ALIGNMENT), "sizes are aligned if batches are");
+const _: () = assert!(CRC_POSITION + 4 == HEADER_BYTES, "the checksum is the last field");
 const _: () = assert!(std::mem::offset_of!(Raw, flags) == FLAGS_POSITION);
 const _: () = assert!(std::mem::offset_of!(Raw, reserved) == RESERVED_POSITION);
 const _: () = assert!(std::mem::offset_of!(Raw, crc32c) == CRC_POSITION);
 
 /// A header's fields. [`Header::parse`] has checked them against each other and against the reader's limits; whether
-/// the bytes behind the header agree is for [`crate::Batch::parse`] and [`crate::Checker`].
+/// the bytes after the header agree is for [`crate::Batch::parse`] and [`crate::Checker`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Header {
     /// How the data is compressed.
@@ -70,13 +72,13 @@ pub struct Header {
     pub slice: bool,
     /// Number of records, at least one.
     pub records: u32,
-    /// Length of the data as it stands in the batch, in bytes.
+    /// Size of the data as it is in the batch, in bytes.
     pub data_bytes: u32,
-    /// Sum of the sizes: length of the data when decompressed, in bytes.
+    /// Sum of the sizes: size of the data when decompressed, in bytes.
     pub raw_bytes: u32,
     /// When the producer made the batch: microseconds since the Unix epoch, by its clock.
     pub created_us: u64,
-    /// Who made it; 0 for nobody in particular. Reserved for exactly-once appends.
+    /// Who made it; 0 if unknown. Reserved for exactly-once appends.
     pub producer_id: u64,
     /// The producer's number for the first record. Reserved for exactly-once appends.
     pub sequence: u64,
@@ -85,17 +87,17 @@ pub struct Header {
 }
 
 impl Header {
-    /// Length of the whole batch in bytes: header, sizes, data, padding.
+    /// Size of the whole batch in bytes: header, sizes, data, padding.
     pub fn batch_bytes(&self) -> u64 {
         batch_bytes(self.records, self.data_bytes)
     }
 
-    /// Length of the sizes in bytes.
+    /// Size of the sizes in bytes.
     pub fn sizes_bytes(&self) -> u64 {
         u64::from(self.records) * 4
     }
 
-    /// Number of zeros behind the data.
+    /// Number of zeros after the data.
     pub fn padding_bytes(&self) -> usize {
         (self.batch_bytes() - HEADER_BYTES as u64 - self.sizes_bytes() - u64::from(self.data_bytes)) as usize
     }
@@ -159,11 +161,12 @@ impl Header {
         Ok(())
     }
 
-    /// The header's bytes, `crc32c` as it stands in the field.
+    /// The header's bytes, with `crc32c` as it is in the field.
     ///
-    /// The caller sees to it that the batch is at most `u32::MAX` bytes long.
+    /// The caller makes sure that the batch is at most `u32::MAX` bytes long.
     pub fn encode(&self) -> [u8; HEADER_BYTES] {
-        debug_assert!(self.batch_bytes() <= u64::from(u32::MAX), "{self:?}");
+        assert!(self.batch_bytes() <= u64::from(u32::MAX), "{self:?} is longer than its field can say");
+        assert!(self.records > 0, "{self:?} has no records");
         let raw = Raw {
             magic: MAGIC,
             version: VERSION,
@@ -182,22 +185,26 @@ impl Header {
         zerocopy::transmute!(raw)
     }
 
-    /// Computes the checksum over this header and the pieces behind it (sizes, data; the padding is added here), puts it
-    /// in place and gives the finished bytes.
+    /// Computes the checksum over this header and the pieces after it (sizes, data; the padding is added here), puts it
+    /// in place and returns the finished bytes.
     pub fn seal<'a>(mut self, pieces: impl IntoIterator<Item = &'a [u8]>) -> [u8; HEADER_BYTES] {
         let mut crc = crate::Crc32c::new();
         let unsealed = self.encode();
         crc.update(unsealed.split_at(CRC_POSITION).0);
+        let mut bytes = 0;
         for piece in pieces {
             crc.update(piece);
+            bytes += piece.len() as u64;
         }
+        let expected = self.sizes_bytes() + u64::from(self.data_bytes);
+        assert_eq!(bytes, expected, "a batch is sealed over other bytes than {self:?} describes");
         crc.update(padding(self.padding_bytes()));
         self.crc32c = crc.value();
         self.encode()
     }
 }
 
-/// Length of a batch of so many records and so much data, in bytes.
+/// Size in bytes of a batch of `records` records and `data_bytes` bytes of data.
 pub fn batch_bytes(records: u32, data_bytes: u32) -> u64 {
     (HEADER_BYTES as u64 + u64::from(records) * 4 + u64::from(data_bytes)).next_multiple_of(ALIGNMENT)
 }
@@ -205,5 +212,6 @@ pub fn batch_bytes(records: u32, data_bytes: u32) -> u64 {
 /// `count` zeros, fewer than [`ALIGNMENT`].
 pub fn padding(count: usize) -> &'static [u8] {
     const ZEROS: [u8; ALIGNMENT as usize] = [0; ALIGNMENT as usize];
-    ZEROS.get(..count).unwrap_or(&ZEROS)
+    assert!(count < ZEROS.len(), "{count} bytes of padding");
+    ZEROS.split_at(count).0
 }

@@ -1,8 +1,8 @@
 //! The bytes of a batch: header, sizes, data. Bytes in, bytes out; no I/O, no async, no clock.
 //!
-//! The normative layout is `docs/format.md`; [`header`] draws it. Three ways in:
+//! The normative layout is `docs/format.md`; [`header`] draws it. There are three entry points:
 //!
-//! - [`Batch::parse`] gives a checked view over bytes that lie in one piece, without copying;
+//! - [`Batch::parse`] returns a checked view of bytes that are in one piece, without copying;
 //! - [`Checker`] checks the same rules over bytes that arrive in pieces of any length;
 //! - [`Builder`] (records one by one) and [`seal`] (sizes and data that already exist) make batches.
 
@@ -24,19 +24,19 @@ pub use kind::Kind;
 pub use parse::{Batch, Batches, Records};
 pub use slice::Slice;
 
-/// What a reader accepts at most. Every limit is checked against the header before a byte behind it is believed.
+/// Maximum sizes that a reader accepts. Each is checked against the header before any byte after it is used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
-    /// Length of a whole batch, header and padding included, in bytes.
+    /// Size of a whole batch in bytes, header and padding included.
     pub batch_bytes_max: u32,
     /// Records in one batch.
     pub records_max: u32,
-    /// Sum of a batch's sizes, so what its data may grow to when decompressed, in bytes.
+    /// Sum of a batch's sizes in bytes: the size of its data when decompressed.
     pub raw_bytes_max: u32,
 }
 
 impl Limits {
-    /// What the format itself allows.
+    /// The limits of the format itself.
     pub const FORMAT: Limits = Limits { batch_bytes_max: u32::MAX, records_max: u32::MAX, raw_bytes_max: u32::MAX };
 }
 
@@ -48,7 +48,7 @@ impl Default for Limits {
     }
 }
 
-/// CRC32C (Castagnoli, RFC 3720) as it is built up over pieces.
+/// CRC32C (Castagnoli, RFC 3720), computed piece by piece.
 #[derive(Debug, Clone)]
 pub struct Crc32c(crc_fast::Digest);
 
@@ -58,19 +58,19 @@ impl Crc32c {
         Crc32c(crc_fast::Digest::new(crc_fast::CrcAlgorithm::Crc32Iscsi))
     }
 
-    /// Back to the state before the first byte.
+    /// Returns to the state before the first byte.
     pub fn reset(&mut self) {
         self.0.reset();
     }
 
-    /// Takes the next piece in.
+    /// Adds the next piece.
     pub fn update(&mut self, bytes: &[u8]) {
         self.0.update(bytes);
     }
 
-    /// The checksum of everything taken in so far.
+    /// The checksum of everything added so far.
     pub fn value(&self) -> u32 {
-        // A 32-bit CRC sits in the low half of the library's 64-bit answer.
+        // A 32-bit CRC is in the low half of the library's 64-bit value.
         self.0.finalize() as u32
     }
 }

@@ -1,4 +1,4 @@
-//! A checked view over the bytes of a batch that lie in one piece; nothing is copied.
+//! A checked view of a batch whose bytes are in one piece; nothing is copied.
 
 use crate::header::{CRC_POSITION, HEADER_BYTES, Header};
 use crate::{BatchError, Codec, Crc32c, Limits};
@@ -24,7 +24,7 @@ impl<'a> Batch<'a> {
         Ok(batch)
     }
 
-    /// Checks the batch at the front of `bytes` and gives what follows it.
+    /// Checks the batch at the front of `bytes` and returns what follows it.
     pub fn parse_prefix(bytes: &'a [u8], limits: &Limits) -> Result<(Batch<'a>, &'a [u8]), BatchError> {
         let (batch, rest) = Batch::locate(bytes, limits)?;
         let (front, body) = batch.bytes.split_at(HEADER_BYTES);
@@ -36,7 +36,7 @@ impl<'a> Batch<'a> {
     }
 
     /// As [`Batch::parse_prefix`] without the checksum: for bytes that this process has already checked. Every length
-    /// is still checked, so that no answer depends on trust.
+    /// is still checked.
     pub fn parse_prefix_trusted(bytes: &'a [u8], limits: &Limits) -> Result<(Batch<'a>, &'a [u8]), BatchError> {
         let (batch, rest) = Batch::locate(bytes, limits)?;
         batch.check_contents(batch.header.crc32c)?;
@@ -50,17 +50,17 @@ impl<'a> Batch<'a> {
             return Err(BatchError::Truncated { have, need: HEADER_BYTES as u64 });
         };
         let header = Header::parse(front, limits)?;
-        let truncated = BatchError::Truncated { have, need: header.batch_bytes() };
         let Some((bytes, rest)) = usize::try_from(header.batch_bytes()).ok().and_then(|n| bytes.split_at_checked(n))
         else {
-            return Err(truncated);
+            return Err(BatchError::Truncated { have, need: header.batch_bytes() });
         };
-        // The header's lengths add up to the batch's, so none of these can be out of bounds; `ok_or` keeps that true
-        // if the sum above is ever changed.
-        let body = bytes.get(HEADER_BYTES..).ok_or(truncated.clone())?;
-        let (sizes, body) =
-            <[U32]>::ref_from_prefix_with_elems(body, header.records as usize).map_err(|_| truncated.clone())?;
-        let data = body.get(..header.data_bytes as usize).ok_or(truncated)?;
+        // The header's lengths add up to the batch's, which `Header::parse` has checked.
+        let body = bytes.split_at(HEADER_BYTES).1;
+        let Ok((sizes, body)) = <[U32]>::ref_from_prefix_with_elems(body, header.records as usize) else {
+            unreachable!("{header:?} in {} bytes", bytes.len())
+        };
+        assert_eq!(body.len(), header.data_bytes as usize + header.padding_bytes(), "{header:?}");
+        let data = body.split_at(header.data_bytes as usize).0;
         Ok((Batch { header, bytes, sizes, data }, rest))
     }
 
@@ -86,7 +86,7 @@ impl<'a> Batch<'a> {
         self.sizes
     }
 
-    /// The data as it stands in the batch: compressed if the codec says so.
+    /// The data as it is in the batch: compressed if the codec says so.
     pub fn data(&self) -> &'a [u8] {
         self.data
     }
@@ -104,6 +104,7 @@ impl<'a> Batch<'a> {
                 scratch
             }
         };
+        assert_eq!(data.len(), self.header.raw_bytes as usize, "records of {:?}", self.header);
         Ok(Records { sizes: self.sizes.iter(), data })
     }
 }
@@ -126,8 +127,10 @@ impl<'a> Iterator for Records<'a> {
 
     fn next(&mut self) -> Option<&'a [u8]> {
         let size = self.sizes.next()?.get() as usize;
-        // The sizes were checked against the data's length, so the split always succeeds.
-        let (record, rest) = self.data.split_at_checked(size)?;
+        // The sizes were checked against the data's length.
+        let Some((record, rest)) = self.data.split_at_checked(size) else {
+            unreachable!("a record of {size} bytes in {} bytes of data", self.data.len())
+        };
         self.data = rest;
         Some(record)
     }
@@ -139,8 +142,8 @@ impl<'a> Iterator for Records<'a> {
 
 impl ExactSizeIterator for Records<'_> {}
 
-/// The batches that lie back to back in `bytes`, checked one by one; ends after the first error. No bytes are no
-/// batches, not an error.
+/// The batches that follow each other in `bytes`, checked one by one; ends after the first error. Empty `bytes` hold no
+/// batches, which isn't an error.
 #[derive(Debug, Clone)]
 pub struct Batches<'a> {
     rest: &'a [u8],
@@ -148,7 +151,7 @@ pub struct Batches<'a> {
 }
 
 impl<'a> Batches<'a> {
-    /// Goes through `bytes` from the front.
+    /// Iterates over `bytes` from the front.
     pub fn new(bytes: &'a [u8], limits: Limits) -> Self {
         Batches { rest: bytes, limits }
     }
@@ -179,12 +182,12 @@ pub(crate) fn sum(sizes: &[U32]) -> u64 {
     sizes.iter().map(|size| u64::from(size.get())).sum()
 }
 
-/// Where in some padding the first byte lies that is not zero.
+/// Position of the first byte of `padding` that is not zero.
 pub(crate) fn first_nonzero(padding: &[u8]) -> Option<usize> {
     padding.iter().position(|&byte| byte != 0)
 }
 
-/// The checks of what lies behind a header, in the order of `docs/format.md`. The checksum comes first, so that damage is
+/// The checks of what follows a header, in the order of `docs/format.md`. The checksum comes first, so that damage is
 /// never mistaken for a producer's mistake.
 pub(crate) fn check_contents(
     header: &Header,

@@ -11,16 +11,16 @@ use zerocopy::IntoBytes;
 pub struct Slice {
     /// The slice's own header, checksum included.
     pub header: [u8; HEADER_BYTES],
-    /// Where its sizes stand in the batch it was cut from, in bytes.
+    /// Byte range of its sizes in the batch it was cut from.
     pub sizes: Range<usize>,
-    /// Where its data stands in the batch it was cut from, in bytes.
+    /// Byte range of its data in the batch it was cut from.
     pub data: Range<usize>,
-    /// The zeros behind it.
+    /// The zeros after the data.
     pub padding: &'static [u8],
 }
 
 impl Slice {
-    /// Length of the slice as sent, in bytes.
+    /// Size of the slice as sent, in bytes.
     pub fn bytes(&self) -> usize {
         HEADER_BYTES + self.sizes.len() + self.data.len() + self.padding.len()
     }
@@ -42,6 +42,7 @@ impl Batch<'_> {
         let data_start = crate::parse::sum(before) as usize;
         let data_bytes = crate::parse::sum(sizes) as usize;
         let data_section = HEADER_BYTES + self.sizes().len() * 4;
+        assert!(data_start + data_bytes <= self.data().len(), "sizes of {range:?} exceed the batch's data");
         let data = data_section + data_start..data_section + data_start + data_bytes;
         let header = Header {
             slice: true,
@@ -52,7 +53,10 @@ impl Batch<'_> {
             crc32c: 0,
             ..*whole
         };
-        let data_slice = self.bytes().get(data.clone()).unwrap_or_default();
+        let Some(data_slice) = self.bytes().get(data.clone()) else {
+            unreachable!("records {range:?} at {data:?} of a batch of {} bytes", self.bytes().len())
+        };
+        assert!(header.batch_bytes() <= whole.batch_bytes(), "a slice {header:?} is longer than its batch {whole:?}");
         Ok(Slice {
             header: header.seal([sizes.as_bytes(), data_slice]),
             sizes: HEADER_BYTES + range.start as usize * 4..HEADER_BYTES + range.end as usize * 4,

@@ -170,7 +170,7 @@ fn only_one_zstd_frame_may_be_there() {
     assert!(is_decompress(unpack(Codec::Zstd, &[&data[..], &skippable].concat(), 500)));
 }
 
-/// A whole batch whose checksum is right and whose data is not: its reader is told when it asks for the records.
+/// A whole batch whose checksum is right and whose data is not: its reader learns it when it reads the records.
 #[test]
 fn records_of_data_that_is_not_what_its_codec_says() {
     let bytes = changed(build(Codec::Lz4, &[[b'x'; 500]]), |bytes| bytes[68..].fill(0xff));

@@ -1,4 +1,5 @@
-//! The fuzzers' bodies on seeded bytes: a second's worth of what `fuzz/` runs for hours. `RAWLINE_SEED` chooses the run.
+//! The fuzzers' bodies on seeded bytes: a second's worth of what `fuzz/` runs for hours. `RAWLINE_SEED` chooses the
+//! run.
 
 mod bodies;
 mod support;

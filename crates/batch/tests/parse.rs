@@ -193,7 +193,7 @@ fn sizes_whose_sum_overflows_32_bits() {
     assert_eq!(error(&bytes), BatchError::SizesOverflow { sum: 5 * u64::from(u32::MAX) });
 }
 
-/// Damage behind the header, or to fields that nothing else checks, is always told as damage.
+/// Damage after the header, or to fields that nothing else checks, is always reported as damage.
 #[test]
 fn every_bit_flipped() {
     let bytes = small();

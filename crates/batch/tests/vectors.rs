@@ -68,9 +68,9 @@ fn read(case: &Value, bytes: &[u8]) -> (Vec<Read>, Option<BatchError>) {
             Ok((*batch.header(), records, rest))
         });
         match parsed {
-            Ok((header, records, behind)) => {
+            Ok((header, records, after)) => {
                 batches.push((header, records));
-                rest = behind;
+                rest = after;
             }
             Err(error) => return (batches, Some(error)),
         }

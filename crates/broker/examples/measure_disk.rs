@@ -1,4 +1,6 @@
-//! Measures the store on a local directory by itself: `cargo run --release -p rawline-broker --example measure_disk [DIR]`.
+//! Measures the store on a local directory by itself.
+//!
+//! `cargo run --release -p rawline-broker --example measure_disk [DIR]`
 
 use bytes::Bytes;
 use rawline_batch::{Builder, Checker, Codec, Limits};
@@ -175,6 +177,6 @@ fn build_front(template: &Object, first_offset: u64) -> Outcome<Object> {
         codec: Codec::None,
     };
     let stamp = Stamp { first_offset, appended_us: 1, writer_id: 1, commit: 0, confirmed_next_offset: None };
-    let batches = template.parts.get(1..).unwrap_or_default();
+    let batches = template.parts.split_first().ok_or("no parts")?.1;
     Ok(Object::build(stamp, std::iter::once(meta), batches))
 }

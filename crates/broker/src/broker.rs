@@ -66,8 +66,8 @@ pub struct Broker {
 }
 
 impl Broker {
-    /// Recovers every topic of the store. One that can't be recovered is reported in the log and to callers that ask for
-    /// it; the others are served.
+    /// Recovers every topic of the store. One that can't be recovered is reported in the log and to callers that ask
+    /// for it; the others are served.
     pub async fn open(store: Arc<dyn Store>, clock: Arc<dyn Clock>, config: Config) -> Result<Broker, StoreError> {
         crate::metrics::register();
         let names = store.topics().await?;

@@ -176,8 +176,8 @@ impl<A> Log<A> {
         self.is_open && !self.is_full()
     }
 
-    /// Whether the driver should take appends now. While an object is being stored they can as well wait in their queue,
-    /// unless their waiting time counts: waking the driver for each of them would cost more than their appends.
+    /// Whether the driver should take appends now. While an object is being stored they can as well wait in their
+    /// queue, unless their waiting time counts: waking the driver for each of them would cost more than their appends.
     pub fn awaits_appends(&self) -> bool {
         self.accepts() && (matches!(self.newest, Newest::None) || !self.limits.batch_wait.is_zero())
     }

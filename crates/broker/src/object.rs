@@ -1,7 +1,7 @@
 //! The bytes of an object: what one commit stores.
 //!
-//! All numbers are little-endian and unsigned. The index comes first, so that a segment can be walked from its beginning
-//! and one small ranged GET returns an S3 object's index.
+//! All numbers are little-endian and unsigned. The index comes first, so that a segment can be walked from its
+//! beginning and one small ranged GET returns an S3 object's index.
 //!
 //! ```text
 //! header (64)  │ entry (24) × batches │ batches, verbatim, back to back
@@ -263,8 +263,8 @@ pub struct Stamp {
     pub writer_id: u64,
     /// Number of the commit in that run.
     pub commit: u64,
-    /// Exclusive end of the topic's records that the store has confirmed; at most `first_offset`. A directory's recovery
-    /// uses it to tell a write that a crash interrupted from an acknowledged object that the disk lost.
+    /// Exclusive end of the topic's records that the store has confirmed; at most `first_offset`. A directory's
+    /// recovery uses it to tell a write that a crash interrupted from an acknowledged object that the disk lost.
     pub confirmed_next_offset: Option<u64>,
 }
 
@@ -357,8 +357,8 @@ impl<'a> ObjectIndex<'a> {
         Ok(ObjectIndex { header, entries })
     }
 
-    /// As [`ObjectIndex::parse`] without the walk over the entries: for an object that this process has verified before.
-    /// The checksum is computed again, because a bit may have flipped since.
+    /// As [`ObjectIndex::parse`] without the walk over the entries: for an object that this process has verified
+    /// before. The checksum is computed again, because a bit may have flipped since.
     pub fn parse_verified(bytes: &'a [u8]) -> Result<ObjectIndex<'a>, ObjectError> {
         let header = Header::parse(bytes)?;
         let truncated = ObjectError::Truncated { have: bytes.len() as u64, need: header.index_bytes() as u64 };

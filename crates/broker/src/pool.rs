@@ -1,7 +1,7 @@
-//! The broker's buffers: one region, allocated at start, handed out in blocks.
+//! The broker's buffers: one region, allocated at start, lent in blocks.
 //!
-//! Whoever needs buffers first reserves as many as it may come to use, waiting in line if there are too few, and only
-//! then takes them one by one. Nobody so ever holds some blocks while waiting for others, and nobody can get stuck.
+//! A request reserves as many blocks as it may need, waiting in line if there are too few, and only then takes them one
+//! by one. So no request holds blocks while it waits for others, and there can't be a deadlock.
 
 use crate::limits::BLOCK_BYTES;
 use bytes::{Bytes, BytesMut};
@@ -10,36 +10,35 @@ use std::time::Duration;
 use thiserror::Error;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-/// All the buffers there are.
+/// All buffers of a broker.
 pub struct Pool {
     free: Mutex<Vec<BytesMut>>,
     permits: Arc<Semaphore>,
     blocks: usize,
 }
 
-/// No buffers became free in time.
+/// Why a reservation failed.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum PoolError {
-    /// All are in use; it will pass.
-    #[error(
-        "all of the broker's buffers are in use; wait and send the request again, or start the broker with more --memory"
-    )]
+    /// All buffers are in use; this passes.
+    #[error("all of the broker's buffers are in use; wait, then retry, or give the broker more memory")]
     Exhausted,
-    /// More than the pool has altogether.
+    /// More than the size of the pool.
     #[error(
-        "a request of {bytes} bytes does not fit the broker's memory of {pool_bytes} bytes; send less at once, or start the broker with more --memory"
+        "a request of {bytes} bytes exceeds the broker's memory of {pool_bytes} bytes; send less at once, or give the \
+         broker more memory"
     )]
     TooLarge {
-        /// Bytes asked for.
+        /// Size of the request in bytes.
         bytes: u64,
-        /// Bytes of the pool.
+        /// Size of the pool in bytes.
         pool_bytes: u64,
     },
 }
 
 impl Pool {
-    /// Allocates the region, at least one block. The operating system gives its pages when they are first touched;
-    /// blocks used last are used first, so only as much is ever touched as was needed at once.
+    /// Allocates the region, at least one block. The operating system provides its pages when they are first touched.
+    /// The blocks used last are reused first, so only as many pages are touched as were needed at once.
     pub fn new(bytes: usize) -> Arc<Pool> {
         let blocks = (bytes / BLOCK_BYTES).max(1);
         let mut region = BytesMut::zeroed(blocks * BLOCK_BYTES);
@@ -53,7 +52,7 @@ impl Pool {
         (self.blocks * BLOCK_BYTES) as u64
     }
 
-    /// Bytes that nobody has reserved.
+    /// Bytes that are not reserved.
     pub fn bytes_free(&self) -> u64 {
         (self.permits.available_permits() * BLOCK_BYTES) as u64
     }
@@ -75,34 +74,38 @@ impl Pool {
     }
 }
 
-/// The right to take some blocks. What is not taken goes back when this is dropped.
+/// The right to take some blocks. Those that are not taken go back when this is dropped.
 pub struct Reservation {
     pool: Arc<Pool>,
     permit: OwnedSemaphorePermit,
 }
 
 impl Reservation {
-    /// Takes a block, empty; `None` when all that were reserved are taken.
+    /// Takes an empty block; `None` when all reserved blocks are taken.
     pub fn take(&mut self) -> Option<Block> {
         let permit = self.permit.split(1)?;
-        let mut buffer = self.pool.free.lock().unwrap_or_else(PoisonError::into_inner).pop()?;
+        let buffer = self.pool.free.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        let Some(mut buffer) = buffer else {
+            unreachable!("a block is reserved, but none of {} is free", self.pool.blocks)
+        };
         buffer.clear();
+        assert!(buffer.capacity() >= BLOCK_BYTES, "a block of {} bytes is in the pool", buffer.capacity());
         Some(Block { buffer, pool: self.pool.clone(), _permit: permit })
     }
 }
 
 impl Reservation {
-    /// Takes the blocks for `bytes` bytes out of this reservation into one of their own, or as many as are left.
+    /// Moves the blocks for `bytes` bytes into a reservation of their own, or as many as are left.
     pub fn split(&mut self, bytes: u64) -> Reservation {
         let blocks = bytes.div_ceil(BLOCK_BYTES as u64).min(self.permit.num_permits() as u64) as usize;
-        // `blocks` is no more than there are, so the split always succeeds.
-        let permit = self.permit.split(blocks).or_else(|| self.permit.split(0));
-        let permit = permit.unwrap_or_else(|| unreachable!("a permit can give up none of its parts"));
+        let Some(permit) = self.permit.split(blocks) else {
+            unreachable!("{blocks} blocks of {}", self.permit.num_permits())
+        };
         Reservation { pool: self.pool.clone(), permit }
     }
 }
 
-/// One block. It goes back to the pool when the last that holds it, or a slice of it, is dropped.
+/// One block. It goes back to the pool when it and all slices of it are dropped.
 pub struct Block {
     buffer: BytesMut,
     pool: Arc<Pool>,
@@ -111,24 +114,25 @@ pub struct Block {
 }
 
 impl Block {
-    /// Copies the front of `bytes` into what is free; gives the number of bytes copied.
+    /// Copies the front of `bytes` into the free part. Returns the number of bytes copied.
     pub fn fill(&mut self, bytes: &[u8]) -> usize {
         let count = bytes.len().min(self.free_bytes());
-        self.buffer.extend_from_slice(bytes.get(..count).unwrap_or_default());
+        self.buffer.extend_from_slice(bytes.split_at(count).0);
         count
     }
 
     /// Bytes that still fit.
     pub fn free_bytes(&self) -> usize {
+        assert!(self.buffer.len() <= BLOCK_BYTES, "{} bytes in a block", self.buffer.len());
         BLOCK_BYTES - self.buffer.len()
     }
 
-    /// What is in it.
+    /// Its contents.
     pub fn filled(&self) -> &[u8] {
         &self.buffer
     }
 
-    /// What is in it, to write over.
+    /// Its contents, to overwrite.
     pub fn filled_mut(&mut self) -> &mut [u8] {
         &mut self.buffer
     }
@@ -148,7 +152,9 @@ impl AsRef<[u8]> for Block {
 impl Drop for Block {
     fn drop(&mut self) {
         let buffer = std::mem::take(&mut self.buffer);
-        self.pool.free.lock().unwrap_or_else(PoisonError::into_inner).push(buffer);
+        let mut free = self.pool.free.lock().unwrap_or_else(PoisonError::into_inner);
+        free.push(buffer);
+        assert!(free.len() <= self.pool.blocks, "{} of {} blocks are free", free.len(), self.pool.blocks);
     }
 }
 
@@ -170,7 +176,7 @@ impl Gathered {
         self.bytes
     }
 
-    /// Adds `piece`; false, and only a part of it added, when the reservation is used up.
+    /// Adds `piece`. False, with only a part of it added, when the reservation is used up.
     #[must_use]
     pub fn push(&mut self, mut piece: &[u8]) -> bool {
         while !piece.is_empty() {
@@ -179,15 +185,16 @@ impl Gathered {
                 let Some(block) = self.reservation.take() else { return false };
                 self.blocks.push(block);
             }
-            let Some(block) = self.blocks.last_mut() else { return false };
+            let Some(block) = self.blocks.last_mut() else { unreachable!("a block was just added") };
             let count = block.fill(piece);
             self.bytes += count as u64;
-            piece = piece.get(count..).unwrap_or_default();
+            assert!(count > 0, "a full block takes bytes");
+            piece = piece.split_at(count).1;
         }
         true
     }
 
-    /// The first block's bytes, to write over.
+    /// The first block's bytes, to overwrite.
     pub fn front_mut(&mut self) -> &mut [u8] {
         self.blocks.first_mut().map_or(&mut [], Block::filled_mut)
     }
@@ -197,8 +204,10 @@ impl Gathered {
         self.blocks.iter().map(Block::filled)
     }
 
-    /// Gives the bytes as they lie in their blocks, and unused blocks back to the pool.
+    /// Returns the bytes as they are in their blocks, and unused blocks to the pool.
     pub fn freeze(self) -> Vec<Bytes> {
+        let bytes: u64 = self.blocks.iter().map(|block| block.filled().len() as u64).sum();
+        assert_eq!(bytes, self.bytes, "bytes of a request were lost or counted twice");
         self.blocks.into_iter().map(Block::freeze).collect()
     }
 }

@@ -57,7 +57,8 @@ pub struct Status {
 pub enum TopicError {
     /// The name breaks the rules.
     #[error(
-        "{name:?} can't be a topic's name: use 1 to {TOPIC_NAME_BYTES_MAX} letters, digits, '.', '_' and '-', not beginning with '.'"
+        "{name:?} can't be a topic's name: use 1 to {TOPIC_NAME_BYTES_MAX} letters, digits, '.', '_' and '-', not \
+         beginning with '.'"
     )]
     Name {
         /// The name asked for.
@@ -106,7 +107,7 @@ fn failed(topic: &str, panic: &(dyn Any + Send)) -> TaskState {
     tracing::error!(
         topic,
         reason,
-        "this topic has stopped after an internal error and takes no appends until the broker restarts; please report it"
+        "this topic has stopped after an internal error and takes no appends until a restart; please report it"
     );
     crate::metrics::topic_failed();
     TaskState::Failed(reason)

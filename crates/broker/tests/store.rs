@@ -161,7 +161,7 @@ async fn deleting_takes_only_what_lies_below() {
         let mut left_before = 0;
         for offset in [0, 1, 2, 150, 149, 298] {
             let left = store.delete_before("t", offset).await.unwrap();
-            // What was left before may lie behind this offset.
+            // What was left before may lie after this offset.
             let bounds = left_before..=left_before.max(offset);
             assert!(bounds.contains(&left), "{}: {left} left before {offset}", place.name);
             left_before = left;

@@ -59,7 +59,7 @@ impl Store for MemoryStore {
             std::collections::btree_map::Entry::Occupied(_) => Err(CommitError::Exists),
             std::collections::btree_map::Entry::Vacant(vacant) => {
                 vacant.insert(stored);
-                Ok(Begun::done(Location { segment: first_offset, position: 0 }))
+                Ok(Begun::done(Location::Memory))
             }
         };
         Box::pin(ready(committed))
@@ -78,8 +78,8 @@ impl Store for MemoryStore {
                 Ok(stored.bytes.slice(range.start as usize..range.end as usize))
             }
             Some(stored) => Err(StoreError::human(format!(
-                "topic {topic}: bytes {range:?} of an object of {} bytes don't exist; this is a bug in the broker, please \
-                 report it",
+                "topic {topic}: bytes {range:?} of an object of {} bytes don't exist; this is a bug in the broker, \
+                 please report it",
                 stored.bytes.len()
             ))),
             None => Err(StoreError::new(
@@ -118,7 +118,7 @@ impl Stored {
     fn listed(&self) -> Listed {
         Listed {
             first_offset: self.header.first_offset,
-            location: Location { segment: self.header.first_offset, position: 0 },
+            location: Location::Memory,
             bytes: self.header.object_bytes,
             known: Some(Known { next_offset: self.header.next_offset(), appended_us: self.header.appended_us }),
         }

@@ -1,8 +1,8 @@
-//! Where objects live: one small trait, and the stores behind it.
+//! Where objects live: one small trait, and its implementations.
 //!
 //! An object is immutable and is created only if none is there at its first offset: creation is the commit. A store
-//! keeps no index of its own that a reader would need: it hands out a [`Location`] for every object, at commit and in
-//! lists, and gets it back with every read.
+//! keeps no index that a reader would need: it issues a [`Location`] for every object, at commit and in listings, and
+//! gets it back with every read.
 
 pub mod cache;
 pub mod disk;
@@ -20,35 +20,63 @@ use futures_util::future::BoxFuture;
 use std::ops::Range;
 use thiserror::Error;
 
-/// What a topic's settings are called, in its directory and below its prefix.
+/// Name of a topic's settings, in its directory and under its prefix.
 pub(crate) const SETTINGS_NAME: &str = "settings.json";
 
-/// Where an object lies; only the store that made it knows what it means.
+/// What a store needs to find an object, besides its topic and its first offset. A store gets back only what it issued.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Location {
-    /// First offset of the segment that holds the object; without segments, of the object itself.
-    pub segment: u64,
-    /// Where the object begins in that segment, in bytes.
-    pub position: u32,
+pub enum Location {
+    /// Nothing else: the object is in memory.
+    Memory,
+    /// A part of a file in a directory.
+    Segment {
+        /// First offset of the segment that holds the object.
+        segment: u64,
+        /// Position of the object in that segment, in bytes.
+        position: u32,
+    },
+    /// A key of a bucket.
+    Key {
+        /// Checksum of the object's ETag: it distinguishes the object from another that once had its key.
+        tag: u32,
+    },
 }
 
-/// What a store knows of an object without reading it, and what it read anyway.
+impl Location {
+    /// The segment's first offset and the position in it.
+    pub(crate) fn segment(self) -> (u64, u32) {
+        match self {
+            Location::Segment { segment, position } => (segment, position),
+            Location::Memory | Location::Key { .. } => unreachable!("{self:?} was not issued by a directory"),
+        }
+    }
+
+    /// The tag of a key.
+    pub(crate) fn tag(self) -> u32 {
+        match self {
+            Location::Key { tag } => tag,
+            Location::Memory | Location::Segment { .. } => unreachable!("{self:?} was not issued by a bucket"),
+        }
+    }
+}
+
+/// What a store knows of an object from a listing, and from its header if it read that.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Listed {
     /// Offset of its first record.
     pub first_offset: u64,
-    /// Where it lies.
+    /// Its location.
     pub location: Location,
-    /// Its length in bytes.
+    /// Its size in bytes.
     pub bytes: u64,
-    /// Time of its append and the offset behind its last record, where the store had to read its header.
+    /// What its header says, if the store had to read it.
     pub known: Option<Known>,
 }
 
-/// What an object's header says, as far as an index of objects needs it.
+/// What an index of objects needs from an object's header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Known {
-    /// The offset behind the object's last record.
+    /// Offset after the object's last record.
     pub next_offset: u64,
     /// Time of its append, microseconds since the Unix epoch.
     pub appended_us: u64,
@@ -59,12 +87,12 @@ pub trait Store: Send + Sync + 'static {
     /// The names of all topics that have an object, in no order.
     fn topics(&self) -> BoxFuture<'_, Result<Vec<String>, StoreError>>;
 
-    /// The topic's objects whose first offset is `from` or greater, in order of offset. What is not ours or torn is
-    /// left out and reported in the log. The first call for a topic recovers it.
+    /// The topic's objects whose first offset is `from` or greater, in order of offset. Foreign files and torn writes
+    /// are left out and reported in the log. The first call for a topic recovers it.
     fn list<'a>(&'a self, topic: &'a str, from: u64) -> BoxFuture<'a, Result<Vec<Listed>, StoreError>>;
 
-    /// Begins to store an object if its topic has none at its first offset. When this answers, the next may begin;
-    /// when [`Begun::confirmed`] does, the object is as durable as the store makes it, and so are all before it.
+    /// Begins to store an object if its topic has none at its first offset. When this returns, the next may begin. When
+    /// [`Begun::confirmed`] resolves, the object is as durable as the store makes it, and so are all before it.
     fn begin<'a>(&'a self, topic: &'a str, object: Object) -> BoxFuture<'a, Result<Begun, CommitError>>;
 
     /// Stores an object, as [`Store::begin`] does, and waits until it is confirmed.
@@ -85,11 +113,12 @@ pub trait Store: Send + Sync + 'static {
         range: Range<u64>,
     ) -> BoxFuture<'a, Result<Bytes, StoreError>>;
 
-    /// The topic's settings as they were put last; nothing if they never were.
+    /// The topic's settings as they were last stored; `None` if they never were.
     fn settings<'a>(&'a self, topic: &'a str) -> BoxFuture<'a, Result<Option<Bytes>, StoreError>>;
 
     /// Stores a topic's settings in place of those before, at most
-    /// [`SETTINGS_BYTES_MAX`](crate::limits::SETTINGS_BYTES_MAX) bytes. They are as durable as the store makes a commit.
+    /// [`SETTINGS_BYTES_MAX`](crate::limits::SETTINGS_BYTES_MAX) bytes. They are as durable as the store makes a
+    /// commit.
     fn put_settings<'a>(&'a self, topic: &'a str, settings: Bytes) -> BoxFuture<'a, Result<(), StoreError>>;
 
     /// Whether [`Store::prefetch`] does anything.
@@ -106,26 +135,27 @@ pub trait Store: Send + Sync + 'static {
         Box::pin(std::future::ready(false))
     }
 
-    /// Where bytes that [`Store::get`] returned are in a file, if they are: so that they can be sent without being read.
+    /// Where bytes that [`Store::get`] returned are in a file, if they are: so that they can be sent without being
+    /// read.
     fn file_of(&self, _bytes: &[u8]) -> Option<FileRange> {
         None
     }
 
-    /// Deletes objects from the topic's front, all of whose records lie below `offset`. A store may keep some of them
-    /// (a segment goes when all of it can go). Gives the first offset that is left, or `offset` if nothing is.
+    /// Deletes objects from the topic's front whose records are all below `offset`. A store may keep some of them: a
+    /// segment is deleted as a whole. Returns the first offset that is left, or `offset` if nothing is.
     fn delete_before<'a>(&'a self, topic: &'a str, offset: u64) -> BoxFuture<'a, Result<u64, StoreError>>;
 }
 
 /// An object that is being stored.
 pub struct Begun {
-    /// Where it will lie.
+    /// Its location.
     pub location: Location,
-    /// Answers when it is stored. The work goes on whether or not this is polled.
+    /// Resolves when it is stored. The work goes on whether or not this is polled.
     pub confirmed: BoxFuture<'static, Result<(), StoreError>>,
 }
 
 impl Begun {
-    /// An object that is stored already.
+    /// An object that is already stored.
     pub fn done(location: Location) -> Begun {
         Begun { location, confirmed: Box::pin(std::future::ready(Ok(()))) }
     }
@@ -136,9 +166,9 @@ impl Begun {
 pub struct ObjectAt {
     /// Offset of its first record.
     pub first_offset: u64,
-    /// Where it lies.
+    /// Its location.
     pub location: Location,
-    /// Its length in bytes.
+    /// Its size in bytes.
     pub bytes: u64,
 }
 
@@ -148,7 +178,7 @@ pub enum CommitError {
     /// Another writer has an object at this offset; nothing was overwritten.
     #[error("another writer already committed at this offset")]
     Exists,
-    /// The store failed; whether the object is there is unknown only where the error's kind is not `FixRequest`.
+    /// The store failed. Whether the object is stored is unknown, unless the error's kind is `FixRequest`.
     #[error(transparent)]
     Store(#[from] StoreError),
 }

@@ -13,7 +13,7 @@ pub struct Request {
     pub method: String,
     /// Path and query.
     pub target: String,
-    /// Everything in front of the body.
+    /// Everything before the body.
     pub head: String,
     pub body: Vec<u8>,
 }

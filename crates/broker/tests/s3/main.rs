@@ -32,11 +32,11 @@ struct Machine {
 
 impl Machine {
     async fn new(bucket: &Bucket) -> Machine {
-        Machine::behind(bucket, bucket.address).await
+        Machine::through(bucket, bucket.address).await
     }
 
     /// One that takes what listens at `address` for the server.
-    async fn behind(bucket: &Bucket, address: SocketAddr) -> Machine {
+    async fn through(bucket: &Bucket, address: SocketAddr) -> Machine {
         Machine::with(bucket, CACHE_BYTES, |config| config.variables = variables(address)).await
     }
 
@@ -138,7 +138,7 @@ async fn a_bucket_is_enough() {
     assert_eq!(other.store.list("t", 13).await.unwrap(), []);
     assert_eq!(other.store.list("none", 0).await.unwrap(), []);
     assert_eq!(other.store.get("t", at(&listed[2]), 70..90).await.unwrap(), bytes_of(&objects[2])[70..90]);
-    // The probe leaves nothing behind.
+    // The probe leaves nothing in the bucket.
     let probes = fs::read_dir(bucket.file("some/prefix/.rawline-probe"));
     assert!(probes.map_or(true, |mut files| files.next().is_none()));
 }
@@ -208,9 +208,9 @@ async fn a_put_whose_answer_was_lost_counts_once() {
     let bucket = bucket().await;
     let rule = first(1, |request| request.is_for_object("PUT"), Act::LoseAnswer);
     let proxy = Proxy::start(bucket.address, rule).await;
-    let machine = Machine::behind(&bucket, proxy.address).await;
+    let machine = Machine::through(&bucket, proxy.address).await;
     let objects = commit_some(&machine.store, "t", 2).await;
-    assert_eq!(proxy.count("PUT"), 3, "the first was tried again");
+    assert_eq!(proxy.count("PUT"), 3, "the first was retried");
     assert_holds(&machine.store, "t", &objects, "s3").await;
 }
 
@@ -337,21 +337,21 @@ async fn the_probe_outlives_lost_answers() {
     let bucket = bucket().await;
     let rule = first(3, |request| request.method == "PUT", Act::LoseAnswer);
     let proxy = Proxy::start(bucket.address, rule).await;
-    Machine::behind(&bucket, proxy.address).await;
+    Machine::through(&bucket, proxy.address).await;
     let racing = AtomicUsize::new(0);
     let rule = move |request: &Request| {
         let is_lost = request.method == "PUT" && racing.fetch_add(1, Ordering::Relaxed) % 3 == 2;
         if is_lost { Act::LoseAnswer } else { Act::Forward }
     };
     let proxy = Proxy::start(bucket.address, rule).await;
-    Machine::behind(&bucket, proxy.address).await;
+    Machine::through(&bucket, proxy.address).await;
 }
 
 #[tokio::test]
 async fn what_was_just_committed_is_read_without_the_server() {
     let bucket = bucket().await;
     let proxy = Proxy::start(bucket.address, |_| Act::Forward).await;
-    let machine = Machine::behind(&bucket, proxy.address).await;
+    let machine = Machine::through(&bucket, proxy.address).await;
     for number in 0..10 {
         let object = object(number * 3, 1, 3);
         let location = machine.store.commit("t", object.clone()).await.unwrap();
@@ -379,7 +379,7 @@ async fn one_download_serves_all_who_ask() {
         Act::Refuse("403 Forbidden", "AccessDenied"),
     );
     let proxy = Proxy::start(bucket.address, rule).await;
-    let machine = Machine::behind(&bucket, proxy.address).await;
+    let machine = Machine::through(&bucket, proxy.address).await;
     let listed = machine.list().await;
     let before = proxy.count("GET");
 
@@ -405,7 +405,7 @@ async fn a_download_goes_on_when_nobody_waits_for_it_any_more() {
         Act::Delay(Duration::from_millis(50)),
     );
     let proxy = Proxy::start(bucket.address, rule).await;
-    let machine = Machine::behind(&bucket, proxy.address).await;
+    let machine = Machine::through(&bucket, proxy.address).await;
     let listed = machine.list().await;
     let before = proxy.count("GET");
     let impatient = tokio::time::timeout(Duration::from_millis(5), machine.read(&listed[0])).await;
@@ -423,7 +423,7 @@ async fn a_download_that_breaks_goes_on_where_it_was() {
         request.is_for_object("GET") && !request.header("range").is_some_and(|range| range.starts_with("bytes=0-"))
     };
     let proxy = Proxy::start(bucket.address, first(3, is_whole, Act::CutAnswer(300_000))).await;
-    let machine = Machine::behind(&bucket, proxy.address).await;
+    let machine = Machine::through(&bucket, proxy.address).await;
     let listed = machine.list().await;
     assert_eq!(machine.read(&listed[0]).await.unwrap(), bytes_of(&big));
     let requests = proxy.requests.lock().unwrap();
@@ -587,7 +587,7 @@ async fn a_bit_that_flips_in_a_copy_that_is_in_use_is_noticed_and_the_object_fet
     let machine = Machine::new(&bucket).await;
     machine.store.commit("t", object(0, 2, 10)).await.unwrap();
     let proxy = Proxy::start(bucket.address, |_| Act::Forward).await;
-    let Machine { store, dir, cache } = Machine::behind(&bucket, proxy.address).await;
+    let Machine { store, dir, cache } = Machine::through(&bucket, proxy.address).await;
     let broker = Broker::open(Arc::new(store), Arc::new(SystemClock), Config::new(1)).await.unwrap();
     let topic = broker.topic("t").await.unwrap();
     let part = ReadRequest { offset: 3, records_max: 4, bytes_max: 0, wait: Duration::ZERO, verify: false };
@@ -627,7 +627,7 @@ async fn a_cold_cache_is_filled_by_many_downloads_at_once() {
         Act::After(seen.clone(), 8)
     };
     let proxy = Proxy::start(bucket.address, rule).await;
-    let Machine { store, .. } = Machine::behind(&bucket, proxy.address).await;
+    let Machine { store, .. } = Machine::through(&bucket, proxy.address).await;
     let broker = Broker::open(Arc::new(store), Arc::new(SystemClock), Config::new(1)).await.unwrap();
     let topic = broker.topic("t").await.unwrap();
     let mut offset = 0;
@@ -669,7 +669,7 @@ async fn a_truncated_listing_does_not_make_a_topic_shorter() {
     for dropped in [2, 6] {
         let rule = first(1, |request| request.target.contains("list-type"), Act::DropKeys(dropped));
         let proxy = Proxy::start(bucket.address, rule).await;
-        let machine = Machine::behind(&bucket, proxy.address).await;
+        let machine = Machine::through(&bucket, proxy.address).await;
         assert_holds(&machine.store, "t", &objects, &format!("{dropped} dropped")).await;
     }
 }
@@ -753,7 +753,7 @@ async fn a_writer_whose_offset_was_deleted_meanwhile_learns_that_it_is_old() {
     let rule =
         first(1, |request| request.is_for_object("PUT"), Act::Refuse("412 Precondition Failed", "PreconditionFailed"));
     let proxy = Proxy::start(bucket.address, rule).await;
-    let machine = Machine::behind(&bucket, proxy.address).await;
+    let machine = Machine::through(&bucket, proxy.address).await;
     let ended = machine.store.commit("t", object(0, 1, 3)).await;
     assert!(matches!(ended, Err(CommitError::Exists)), "{ended:?}");
     assert!(!bucket.file(&key(0)).exists());

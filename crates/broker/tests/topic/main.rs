@@ -475,7 +475,7 @@ async fn a_topic_that_cannot_be_recovered_does_not_keep_others_from_being_served
     assert_eq!(broker.topic_or_create("bad").await.unwrap().status().next_offset, 300);
 }
 
-/// On a store that several brokers may use at once, the one that loses a race goes on behind the other's object.
+/// On a store that several brokers may use at once, the one that loses a race continues after the other's object.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn two_brokers_on_one_store_lose_nothing() {
     for place in places().await.into_iter().filter(|place| place.is_shared()) {

@@ -515,7 +515,8 @@ impl Inner {
     fn log_failing(&self, error: &io::Error) {
         if !self.logged_failing.swap(true, Ordering::Relaxed) {
             let dir = self.dir.display();
-            tracing::warn!(%dir, %error, "can't write to the cache, so reads will be slow; free some space or make the cache smaller");
+            let advice = "free some space or make the cache smaller";
+            tracing::warn!(%dir, %error, "can't write to the cache, so reads will be slow; {advice}");
         }
     }
 

@@ -198,13 +198,13 @@ impl Log {
 
     /// Bytes of an object if they are in memory. Never blocks.
     pub(super) fn resident(&self, object: &ObjectAt, range: &Range<u64>) -> Option<Bytes> {
-        let segment = self.segments().get(&object.location.segment)?.clone();
+        let segment = self.segments().get(&object.location.segment().0)?.clone();
         segment.resident(file_range(&segment, object, range)?)
     }
 
     /// Bytes of an object, from the disk if need be. Blocks.
     pub(super) fn fetch(&self, object: &ObjectAt, range: &Range<u64>) -> Result<Bytes, StoreError> {
-        let find = || self.segments().get(&object.location.segment).cloned();
+        let find = || self.segments().get(&object.location.segment().0).cloned();
         let segment = match find() {
             Some(segment) => segment,
             None => {
@@ -373,7 +373,7 @@ fn changed(dir: &Path) -> Option<SystemTime> {
 
 /// The bytes of the segment's file that hold `range` of the object; `None` if they are not all there.
 fn file_range(segment: &Segment, object: &ObjectAt, range: &Range<u64>) -> Option<Range<usize>> {
-    let position = u64::from(object.location.position);
+    let position = u64::from(object.location.segment().1);
     let inside = range.start <= range.end && range.end <= object.bytes && position + range.end <= segment.bytes();
     inside.then(|| (position + range.start) as usize..(position + range.end) as usize)
 }

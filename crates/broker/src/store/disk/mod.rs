@@ -136,7 +136,7 @@ impl Store for DiskStore {
                     Ok::<_, CommitError>((log, written))
                 })
                 .await?;
-            let location = Location { segment: written.segment_first_offset(), position: written.position };
+            let location = Location::Segment { segment: written.segment_first_offset(), position: written.position };
             if written.is_published() {
                 return Ok(Begun::done(location));
             }

@@ -128,7 +128,7 @@ impl Entry {
     pub(super) fn listed(&self, segment: u64) -> Listed {
         Listed {
             first_offset: self.first_offset(),
-            location: Location { segment, position: self.position.get() },
+            location: Location::Segment { segment, position: self.position.get() },
             bytes: u64::from(self.bytes.get()),
             known: Some(Known { next_offset: self.next_offset(), appended_us: self.appended_us.get() }),
         }

@@ -33,8 +33,8 @@ pub(super) struct Bucket {
 
 /// A client for a bucket, and the endpoint it sends to.
 ///
-/// `variables` are those of [`S3Config`]. The client doesn't retry: after a PUT whose response was lost, its retry would
-/// fail because the object exists, and only the caller can see whose object it is.
+/// `variables` are those of [`S3Config`]. The client doesn't retry: after a PUT whose response was lost, its retry
+/// would fail because the object exists, and only the caller can see whose object it is.
 pub fn connect(
     bucket: &str,
     variables: &[(String, String)],
@@ -56,8 +56,8 @@ pub fn connect(
         .with_timeout_disabled()
         .with_connect_timeout(connect_timeout);
     let retry = RetryConfig { max_retries: 0, ..RetryConfig::default() };
-    // The payload is not signed: that would be a SHA-256 over each commit, on the caller's thread. It is protected by TLS
-    // and by the checksum, which the store compares before it stores.
+    // The payload is not signed: that would be a SHA-256 over each commit, on the caller's thread. It is protected by
+    // TLS and by the checksum, which the store compares before it stores.
     let mut builder = AmazonS3Builder::new()
         .with_unsigned_payload(true)
         .with_checksum_algorithm(Checksum::CRC64NVME)
@@ -327,7 +327,7 @@ impl Bucket {
             "AuthorizationHeaderMalformed" | "PermanentRedirect" | "TemporaryRedirect" => WRONG_REGION,
             _ if matches!(reply.status, Some(301 | 302 | 307 | 308)) => WRONG_REGION,
             "NotImplemented" => {
-                "this S3 server has no conditional writes (If-None-Match), so Rawline can't use it; use one that has them"
+                "this S3 server has no conditional writes (If-None-Match), which Rawline needs; use one that has them"
             }
             "AccessDenied" => ACCESS_DENIED,
             _ => match failed {
@@ -346,8 +346,8 @@ impl Bucket {
 }
 
 const WRONG_REGION: &str = "the bucket is in another region; correct AWS_REGION";
-const ACCESS_DENIED: &str = "access is denied; the key needs s3:ListBucket on the bucket and s3:GetObject, s3:PutObject \
-                             and s3:DeleteObject on its objects";
+const ACCESS_DENIED: &str = "access is denied; the key needs s3:ListBucket on the bucket and s3:GetObject, \
+                             s3:PutObject and s3:DeleteObject on its objects";
 
 /// A checksum of an object's ETag: enough to distinguish the object from another that once had its key.
 pub(super) fn tag(e_tag: Option<&str>) -> u32 {

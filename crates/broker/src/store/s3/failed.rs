@@ -1,8 +1,8 @@
 //! Why a request to S3 failed, and retries.
 //!
-//! `object_store` returns some HTTP statuses as variants of its error and transport errors as [`HttpError`] in the chain
-//! of sources. Other statuses it keeps in a private type: they are read off its text, in [`Reply::of`] and nowhere else.
-//! What S3 itself says is its error code, for machines.
+//! `object_store` returns some HTTP statuses as variants of its error and transport errors as [`HttpError`] in the
+//! chain of sources. Other statuses it keeps in a private type: they are read off its text, in [`Reply::of`] and
+//! nowhere else. What S3 itself says is its error code, for machines.
 
 use object_store::client::{HttpError, HttpErrorKind};
 use std::error::Error;

@@ -1,8 +1,8 @@
 //! Objects in an S3 bucket: one PUT per commit, which creates an object and never overwrites one.
 //!
-//! The key is `PREFIX/TOPIC/FIRST_OFFSET.rwl`, the offset in 20 digits, so that keys sort like offsets. The bucket holds
-//! all state: a topic's index is read off its listing. Conditional creation (`If-None-Match: *`) prevents two brokers
-//! from using the same offset, so a store that ignores the condition is refused when it is opened.
+//! The key is `PREFIX/TOPIC/FIRST_OFFSET.rwl`, the offset in 20 digits, so that keys sort like offsets. The bucket
+//! holds all state: a topic's index is read off its listing. Conditional creation (`If-None-Match: *`) prevents two
+//! brokers from using the same offset, so a store that ignores the condition is refused when it is opened.
 
 mod bucket;
 mod failed;
@@ -184,7 +184,7 @@ impl S3Store {
         match self.bucket.index(&path).await {
             Ok(Some((header, _, tag))) if header.first_offset == first_offset => Ok(Some(Listed {
                 first_offset,
-                location: Location { segment: first_offset, position: tag },
+                location: Location::Key { tag },
                 bytes: header.object_bytes,
                 known: Some(Known { next_offset: header.next_offset(), appended_us: header.appended_us }),
             })),
@@ -221,9 +221,9 @@ impl S3Store {
             return Err(CommitError::Exists);
         }
         Err(CommitError::Store(StoreError::human(format!(
-            "{} was the newest object of topic {topic} and is gone, and so is everything after it: somebody has deleted \
-             the topic in the bucket. Nothing is stored at its old end; restore its objects, or restart the broker to \
-             use the topic as the bucket has it now",
+            "{} was the newest object of topic {topic} and is gone, and so is everything after it: somebody has \
+             deleted the topic in the bucket. Nothing is stored at its old end; restore its objects, or restart the \
+             broker to use the topic as the bucket has it now",
             self.bucket.url(&path)
         ))))
     }
@@ -281,7 +281,7 @@ impl S3Store {
             self.log_foreign(&key.location);
             return None;
         };
-        let location = Location { segment: first_offset, position: tag(key.e_tag.as_deref()) };
+        let location = Location::Key { tag: tag(key.e_tag.as_deref()) };
         Some(Listed { first_offset, location, bytes: key.size, known: None })
     }
 
@@ -319,9 +319,9 @@ impl S3Store {
             }
             tries.again(failed).await.map_err(|failed| self.bucket.explain("store", &path, &failed))?;
         };
-        let location = Location { segment: object.header.first_offset, position: tag };
-        self.saw_newest(topic, object.header.first_offset);
-        self.cache.put(copy_name(topic, location), object.parts);
+        let (first_offset, location) = (object.header.first_offset, Location::Key { tag });
+        self.saw_newest(topic, first_offset);
+        self.cache.put(copy_name(topic, first_offset, location), object.parts);
         Ok(location)
     }
 
@@ -330,7 +330,7 @@ impl S3Store {
             return Ok(Bytes::new());
         }
         let path = self.bucket.object_path(topic, object.first_offset)?;
-        let name = copy_name(topic, object.location);
+        let name = copy_name(topic, object.first_offset, object.location);
         // A search by time looks at many objects' headers: that must not download the objects.
         if range.start == 0 && range.end <= HEADER_BYTES as u64 && !self.cache.holds(&name) {
             let index = self.bucket.index(&path).await;
@@ -368,7 +368,7 @@ impl S3Store {
         // From the front, one request after the other, so that a failure leaves no hole.
         for old in old.chunks(DELETES_MAX) {
             self.delete_all(topic, old).await?;
-            self.cache.remove(old.iter().map(|old| copy_name(topic, old.location)).collect()).await;
+            self.cache.remove(old.iter().map(|old| copy_name(topic, old.first_offset, old.location)).collect()).await;
         }
         Ok(kept.first().unwrap_or(newest).first_offset)
     }
@@ -428,7 +428,7 @@ impl Store for S3Store {
 
     fn prefetch(&self, topic: &str, objects: &[ObjectAt]) {
         for object in objects {
-            let name = copy_name(topic, object.location);
+            let name = copy_name(topic, object.first_offset, object.location);
             if self.cache.holds(&name) {
                 continue;
             }
@@ -439,7 +439,7 @@ impl Store for S3Store {
     }
 
     fn discard<'a>(&'a self, topic: &'a str, object: ObjectAt) -> BoxFuture<'a, bool> {
-        Box::pin(self.cache.remove(vec![copy_name(topic, object.location)]))
+        Box::pin(self.cache.remove(vec![copy_name(topic, object.first_offset, object.location)]))
     }
 
     fn file_of(&self, bytes: &[u8]) -> Option<FileRange> {
@@ -451,8 +451,8 @@ impl Store for S3Store {
     }
 }
 
-fn copy_name(topic: &str, location: Location) -> CopyName {
-    CopyName { topic: topic.to_owned(), first_offset: location.segment, tag: location.position }
+fn copy_name(topic: &str, first_offset: u64, location: Location) -> CopyName {
+    CopyName { topic: topic.to_owned(), first_offset, tag: location.tag() }
 }
 
 fn parse_key(name: &str) -> Option<u64> {
