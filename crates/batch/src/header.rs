@@ -166,7 +166,6 @@ impl Header {
     /// The caller makes sure that the batch is at most `u32::MAX` bytes long.
     pub fn encode(&self) -> [u8; HEADER_BYTES] {
         assert!(self.batch_bytes() <= u64::from(u32::MAX), "{self:?} is longer than its field can say");
-        assert!(self.records > 0, "{self:?} has no records");
         let raw = Raw {
             magic: MAGIC,
             version: VERSION,

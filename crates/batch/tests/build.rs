@@ -201,5 +201,5 @@ fn codecs_have_names_and_numbers() {
         assert_eq!(codec.to_string().parse(), Ok(codec));
         assert_eq!(Codec::from_number(codec.number()), Ok(codec));
     }
-    assert_eq!("gzip".parse::<Codec>(), Err("no codec \"gzip\"; there are none, lz4 and zstd".to_owned()));
+    assert_eq!("gzip".parse::<Codec>(), Err("unknown codec \"gzip\"; use none, lz4 or zstd".to_owned()));
 }

@@ -7,15 +7,16 @@
 
 mod files;
 mod flight;
+mod load;
 mod room;
 
 use super::lock::DirLock;
 use super::{FileRange, ObjectAt, Setting, StoreError};
-use crate::limits::{CACHE_MAPPINGS_MAX, CACHE_MEMORY_BYTES_MAX, CACHE_PIECES_QUEUED_MAX};
+use crate::limits::{CACHE_MAPPINGS_MAX, CACHE_MEMORY_BYTES_MAX};
 use crate::object::ObjectError;
 use bytes::Bytes;
-use files::{Draft, Files, check};
-use flight::{Flights, Joined, Landing};
+use files::Files;
+use flight::{Flights, Joined};
 use lru::LruCache;
 use room::{Copied, Room};
 use std::fs;
@@ -27,9 +28,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use thiserror::Error;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
+use tokio::sync::{Semaphore, mpsc};
 use tokio::task::spawn_blocking;
-use tokio::time::{Instant, timeout};
+use tokio::time::Instant;
 
 /// A directory of copies, owned by one process. Cloning gives another handle of the same cache.
 #[derive(Clone)]
@@ -110,23 +111,8 @@ impl Mapped {
     }
 }
 
-/// An object in memory, and its share of the memory for such objects.
-struct InMemory {
-    bytes: Vec<u8>,
-    _permit: OwnedSemaphorePermit,
-}
-
-impl AsRef<[u8]> for InMemory {
-    fn as_ref(&self) -> &[u8] {
-        &self.bytes
-    }
-}
-
 /// Pages that were read are assumed to stay in memory this long. Then they are read again, where blocking is allowed.
 const WARM_FOR: Duration = Duration::from_secs(10);
-
-/// How long a read waits for memory when the disk is full.
-const MEMORY_WAIT: Duration = Duration::from_secs(10);
 
 /// How often a read looks for an object whose copies vanish.
 const LOOKS_MAX: usize = 4;
@@ -319,182 +305,6 @@ impl Inner {
         }
     }
 
-    /// Gets an object in a task of its own, so that it ends well even if every caller that waits for it goes away.
-    fn fly<F>(
-        self: Arc<Self>,
-        landing: Landing<CopyName, Landed>,
-        name: CopyName,
-        bytes: u64,
-        fetch: impl Fn(Sink) -> F + Send + Sync + 'static,
-        guard: impl Send + 'static,
-    ) where
-        F: Future<Output = Result<(), StoreError>> + Send,
-    {
-        tokio::spawn(async move {
-            let landed = self.load(&name, bytes, fetch).await;
-            landing.land(landed.map(Some));
-            drop(guard);
-        });
-    }
-
-    /// Gets an object from its copy or, without an intact one, from the bucket.
-    async fn load<F>(
-        self: &Arc<Self>,
-        name: &CopyName,
-        bytes: u64,
-        fetch: impl Fn(Sink) -> F,
-    ) -> Result<Bytes, CacheError>
-    where
-        F: Future<Output = Result<(), StoreError>>,
-    {
-        let (inner, wanted) = (self.clone(), name.clone());
-        let opened = spawn_blocking(move || inner.open_copy(&wanted, bytes)).await.map_err(aborted)?;
-        if let Some(whole) = opened {
-            return Ok(whole);
-        }
-        let (mut was_damaged, mut was_full) = (false, false);
-        loop {
-            match self.download(name, bytes, &fetch).await {
-                Err(CacheError::Damaged(error)) if !was_damaged => {
-                    was_damaged = true;
-                    let offset = name.first_offset;
-                    tracing::warn!(topic = name.topic, offset, %error, "an object arrived damaged; fetching it again");
-                }
-                Err(CacheError::Disk(_)) if !was_full => {
-                    was_full = true;
-                    let inner = self.clone();
-                    spawn_blocking(move || inner.shrink(bytes)).await.map_err(aborted)?;
-                }
-                Err(CacheError::Disk(error)) => {
-                    self.log_failing(&error);
-                    return self.download_to_memory(name, bytes, &fetch, &error).await;
-                }
-                done => return done,
-            }
-        }
-    }
-
-    /// Maps a copy, and checks it unless this process has done so.
-    fn open_copy(&self, name: &CopyName, bytes: u64) -> Option<Bytes> {
-        let is_verified = self.state().room.get(name)?.verified;
-        let open = || {
-            let whole = self.files.open(name).map_err(|error| error.to_string())?;
-            self.files.touch(&whole).map_err(|error| error.to_string())?;
-            if !is_verified || whole.len() as u64 != bytes {
-                check(&whole, name, bytes).map_err(|error| error.to_string())?;
-            }
-            Ok::<_, String>(whole)
-        };
-        match open() {
-            Ok(whole) => {
-                self.list_mapped(name, &whole);
-                Some(whole)
-            }
-            Err(error) => {
-                let path = self.files.path(name);
-                tracing::warn!(path = %path.display(), error, "a copy is damaged; fetching its object again");
-                self.forget(name);
-                None
-            }
-        }
-    }
-
-    /// Fetches an object into a file, checks it and makes it a copy.
-    async fn download<F>(
-        self: &Arc<Self>,
-        name: &CopyName,
-        bytes: u64,
-        fetch: &impl Fn(Sink) -> F,
-    ) -> Result<Bytes, CacheError>
-    where
-        F: Future<Output = Result<(), StoreError>>,
-    {
-        let (send, pieces) = mpsc::channel(CACHE_PIECES_QUEUED_MAX);
-        let (inner, wanted) = (self.clone(), name.clone());
-        let writing = spawn_blocking(move || {
-            let reserved = Reserved::new(&inner, bytes);
-            (reserved, inner.write_pieces(&wanted, pieces))
-        });
-        let fetched = fetch(Sink(send)).await;
-        let (reserved, written) = writing.await.map_err(aborted)?;
-        let draft = written.map_err(disk)?;
-        fetched?;
-        let (inner, name) = (self.clone(), name.clone());
-        spawn_blocking(move || {
-            let whole = draft.file().and_then(|file| inner.files.map(file)).map_err(disk)?;
-            check(&whole, &name, bytes)?;
-            let Some(reserved) = reserved else {
-                // The draft's file is unlinked here; its space is freed when its mapping is dropped.
-                inner.state().oversized = Some((name, Mapped::new(&whole)));
-                return Ok(whole);
-            };
-            inner.files.keep(draft, &name).map_err(disk)?;
-            reserved.admit(&name, true);
-            inner.list_mapped(&name, &whole);
-            inner.logged_failing.store(false, Ordering::Relaxed);
-            Ok(whole)
-        })
-        .await
-        .map_err(aborted)?
-    }
-
-    fn write_pieces(&self, name: &CopyName, mut pieces: mpsc::Receiver<Bytes>) -> io::Result<Draft> {
-        let mut draft = self.files.draft(name)?;
-        while let Some(piece) = pieces.blocking_recv() {
-            draft.write(&piece)?;
-        }
-        Ok(draft)
-    }
-
-    /// Fetches an object into memory, because the disk takes none.
-    async fn download_to_memory<F>(
-        &self,
-        name: &CopyName,
-        bytes: u64,
-        fetch: &impl Fn(Sink) -> F,
-        full: &io::Error,
-    ) -> Result<Bytes, CacheError>
-    where
-        F: Future<Output = Result<(), StoreError>>,
-    {
-        if bytes > CACHE_MEMORY_BYTES_MAX {
-            return Err(unusable(&self.dir, full).into());
-        }
-        let permit = self.reserve_memory(bytes as u32).await?;
-        let (send, mut pieces) = mpsc::channel::<Bytes>(CACHE_PIECES_QUEUED_MAX);
-        let mut whole = Vec::with_capacity(bytes as usize);
-        let collect = async {
-            while let Some(piece) = pieces.recv().await {
-                if (whole.len() + piece.len()) as u64 > bytes {
-                    break;
-                }
-                whole.extend_from_slice(&piece);
-            }
-            drop(pieces);
-        };
-        let (fetched, ()) = tokio::join!(fetch(Sink(send)), collect);
-        fetched?;
-        check(&whole, name, bytes)?;
-        let whole = Bytes::from_owner(InMemory { bytes: whole, _permit: permit });
-        let mapped = Mapped { whole: whole.clone(), warm_until: Instant::now() + WARM_FOR };
-        self.state().in_memory.put(name.clone(), mapped);
-        Ok(whole)
-    }
-
-    async fn reserve_memory(&self, bytes: u32) -> Result<OwnedSemaphorePermit, StoreError> {
-        // Objects in memory that no request uses make room for this one.
-        while self.memory.available_permits() < bytes as usize && self.state().in_memory.pop_lru().is_some() {}
-        match timeout(MEMORY_WAIT, self.memory.clone().acquire_many_owned(bytes)).await {
-            Ok(Ok(permit)) => Ok(permit),
-            Ok(Err(_)) | Err(_) => Err(StoreError::wait(format!(
-                "the disk of the cache {} is full, and so is the memory for reading without it; free some space, then \
-                 retry",
-                self.dir.display()
-            ))
-            .about(Setting::CacheBytes)),
-        }
-    }
-
     /// Best effort: caches an object that is already stored. A failure only costs a later download.
     fn keep(self: &Arc<Self>, name: &CopyName, parts: &[Bytes], bytes: u64) {
         let Some(reserved) = Reserved::new(self, bytes) else { return };
@@ -601,10 +411,6 @@ fn slice(whole: &Bytes, range: &Range<u64>) -> Result<Bytes, CacheError> {
         return Err(ObjectError::Truncated { have: whole.len() as u64, need: range.end }.into());
     }
     Ok(whole.slice(range.start as usize..range.end as usize))
-}
-
-fn disk(error: io::Error) -> CacheError {
-    CacheError::Disk(Arc::new(error))
 }
 
 fn unusable(dir: &Path, error: &io::Error) -> StoreError {

@@ -6,33 +6,29 @@
 
 mod bucket;
 mod failed;
+mod listing;
 mod probe;
 
-use super::cache::{Cache, CacheError, CopyName, Sink};
-use super::{
-    Begun, CommitError, FileRange, Known, Listed, Location, ObjectAt, SETTINGS_NAME, Setting, Store, StoreError,
-};
-use crate::limits::{FOREIGN_KEYS_LOGGED_MAX, NEWEST_CHECK_INTERVAL, PREFETCH_OBJECTS_MAX, SETTINGS_BYTES_MAX};
-use crate::object::{HEADER_BYTES, Object, ObjectError};
+use super::cache::{Cache, CopyName, Sink};
+use super::{Begun, CommitError, FileRange, Listed, Location, ObjectAt, Setting, Store, StoreError};
+use crate::limits::{NEWEST_CHECK_INTERVAL, PREFETCH_OBJECTS_MAX, SETTINGS_BYTES_MAX};
+use crate::object::{HEADER_BYTES, Object};
+use bucket::Bucket;
 pub use bucket::connect;
-use bucket::{Bucket, tag};
 use bytes::Bytes;
 use failed::Failed;
-use futures_util::StreamExt;
 use futures_util::future::BoxFuture;
 use object_store::path::Path;
 use object_store::{ObjectStore, PutPayload};
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use tokio::sync::Semaphore;
-use tokio::time::{Instant, timeout};
+use tokio::time::Instant;
 
 /// Maximum number of keys in one DeleteObjects request.
 const DELETES_MAX: usize = 1000;
-/// How often a listing is repeated because its newest object was deleted meanwhile.
-const LISTS_AGAIN_MAX: usize = 3;
 
 /// Where a bucket is, and its timeouts.
 pub struct S3Config {
@@ -127,74 +123,6 @@ impl S3Store {
         })
     }
 
-    /// Lists a topic's objects from an offset on. The newest one's header says where the topic continues; no object may
-    /// be there, or the listing was truncated and is continued.
-    async fn list_from(&self, topic: &str, from: u64) -> Result<Vec<Listed>, StoreError> {
-        let (mut listed, mut vanished) = (self.list_keys(topic, from).await?, 0);
-        loop {
-            let newest = listed.pop();
-            let next_offset = match newest {
-                None => from,
-                Some(Listed { known: Some(known), .. }) => known.next_offset,
-                Some(newest) => match self.look_at(topic, newest.first_offset).await? {
-                    Some(found) if found.bytes == newest.bytes => {
-                        listed.push(Listed { known: found.known, ..newest });
-                        continue;
-                    }
-                    Some(_) => {
-                        let path = self.bucket.object_path(topic, newest.first_offset)?;
-                        return Err(self.newest_damaged(&path, &ObjectError::Header));
-                    }
-                    // Another broker deletes from the front: what was the newest no longer exists, so list again.
-                    None if vanished < LISTS_AGAIN_MAX => {
-                        (listed, vanished) = (self.list_keys(topic, from).await?, vanished + 1);
-                        continue;
-                    }
-                    None => {
-                        let url = self.bucket.url(&self.bucket.object_path(topic, newest.first_offset)?);
-                        return Err(StoreError::wait(format!("{url} is listed but can't be read; retry")));
-                    }
-                },
-            };
-            listed.extend(newest);
-            match self.look_at(topic, next_offset).await? {
-                None => {
-                    if let Some(newest) = listed.last() {
-                        self.saw_newest(topic, newest.first_offset);
-                    }
-                    return Ok(listed);
-                }
-                Some(unlisted) => {
-                    tracing::warn!(
-                        topic,
-                        offset = next_offset,
-                        "the bucket's listing ended before this object; listing on"
-                    );
-                    let after = unlisted.known.map_or(next_offset + 1, |known| known.next_offset);
-                    listed.push(unlisted);
-                    listed.extend(self.list_keys(topic, after).await?);
-                }
-            }
-        }
-    }
-
-    /// The object at an offset, by its header; `None` if it doesn't exist.
-    async fn look_at(&self, topic: &str, first_offset: u64) -> Result<Option<Listed>, StoreError> {
-        let path = self.bucket.object_path(topic, first_offset)?;
-        match self.bucket.index(&path).await {
-            Ok(Some((header, _, tag))) if header.first_offset == first_offset => Ok(Some(Listed {
-                first_offset,
-                location: Location::Key { tag },
-                bytes: header.object_bytes,
-                known: Some(Known { next_offset: header.next_offset(), appended_us: header.appended_us }),
-            })),
-            Ok(Some(_)) => Err(self.newest_damaged(&path, &ObjectError::Header)),
-            Ok(None) => Ok(None),
-            Err(CacheError::Damaged(error)) => Err(self.newest_damaged(&path, &error)),
-            Err(error) => Err(self.bucket.unreadable(&path, error)),
-        }
-    }
-
     fn saw_newest(&self, topic: &str, first_offset: u64) {
         let mut newest = self.newest.lock().unwrap_or_else(PoisonError::into_inner);
         match newest.get_mut(topic) {
@@ -226,71 +154,6 @@ impl S3Store {
              broker to use the topic as the bucket has it now",
             self.bucket.url(&path)
         ))))
-    }
-
-    /// The newest object says where the topic continues. Nothing can be appended at its place, nor safely elsewhere.
-    fn newest_damaged(&self, path: &Path, error: &ObjectError) -> StoreError {
-        StoreError::human(format!(
-            "{} is its topic's newest object and is damaged: {error}; its place is taken, so the topic can't continue: \
-             restore the object from a copy, or move it away if its records may be lost, then restart the broker",
-            self.bucket.url(path)
-        ))
-    }
-
-    async fn list_keys(&self, topic: &str, from: u64) -> Result<Vec<Listed>, StoreError> {
-        let dir = self.bucket.topic_path(topic)?;
-        let mut after = match from.checked_sub(1) {
-            Some(before) => Some(self.bucket.object_path(topic, before)?),
-            None => None,
-        };
-        let mut found = BTreeMap::new();
-        let mut tries = self.bucket.tries();
-        loop {
-            let mut pages = match &after {
-                Some(after) => self.bucket.s3.list_with_offset(Some(&dir), after),
-                None => self.bucket.s3.list(Some(&dir)),
-            };
-            let failed = loop {
-                let key = match timeout(self.bucket.request_timeout, pages.next()).await {
-                    Ok(None) => return Ok(found.into_values().collect()),
-                    Ok(Some(Ok(key))) => key,
-                    Ok(Some(Err(error))) => break Failed::from(error),
-                    Err(_) => break Failed::TimedOut,
-                };
-                if let Some(listed) = self.listed(topic, &key)
-                    && listed.first_offset >= from
-                {
-                    found.insert(listed.first_offset, listed);
-                    // Keys come in order, except from the buckets of S3 Express.
-                    if !self.bucket.name.ends_with("--x-s3") {
-                        after = Some(key.location);
-                    }
-                }
-            };
-            tries.again(failed).await.map_err(|failed| self.bucket.explain("list", &dir, &failed))?;
-        }
-    }
-
-    fn listed(&self, topic: &str, key: &object_store::ObjectMeta) -> Option<Listed> {
-        let first_offset = key.location.filename().and_then(parse_key);
-        let is_ours = |offset: &u64| self.bucket.object_path(topic, *offset).is_ok_and(|path| path == key.location);
-        let Some(first_offset) = first_offset.filter(is_ours) else {
-            if key.location.filename() == Some(SETTINGS_NAME) {
-                return None;
-            }
-            self.log_foreign(&key.location);
-            return None;
-        };
-        let location = Location::Key { tag: tag(key.e_tag.as_deref()) };
-        Some(Listed { first_offset, location, bytes: key.size, known: None })
-    }
-
-    fn log_foreign(&self, key: &Path) {
-        let mut logged = self.foreign.lock().unwrap_or_else(PoisonError::into_inner);
-        if logged.len() < FOREIGN_KEYS_LOGGED_MAX && logged.insert(key.to_string()) {
-            let url = self.bucket.url(key);
-            tracing::warn!(key = url, "not an object of Rawline; ignored");
-        }
     }
 
     async fn put(&self, topic: &str, object: Object) -> Result<Location, CommitError> {
@@ -453,10 +316,4 @@ impl Store for S3Store {
 
 fn copy_name(topic: &str, first_offset: u64, location: Location) -> CopyName {
     CopyName { topic: topic.to_owned(), first_offset, tag: location.tag() }
-}
-
-fn parse_key(name: &str) -> Option<u64> {
-    let digits = name.strip_suffix(".rwl")?;
-    let sound = digits.len() == 20 && digits.bytes().all(|byte| byte.is_ascii_digit());
-    if sound { digits.parse().ok() } else { None }
 }
