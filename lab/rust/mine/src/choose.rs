@@ -97,7 +97,7 @@ mod tests {
             "{said}"
         );
         assert!(said.contains("it is the fastest"), "{said}");
-        assert!(said.contains("do without a schema, values by rawline-value"), "{said}");
+        assert!(said.contains("if readers have no schema, values by rawline-value"), "{said}");
     }
 
     #[test]
