@@ -1,36 +1,28 @@
 //! Appends batches to a topic.
 
 use crate::body::Pieces;
-use crate::client::{BATCH_TYPE, Call, query_value};
+use crate::client::{Call, query_value};
 use crate::{Client, ClientError, clock};
 use bytes::Bytes;
 use http::Method;
 use http::header::CONTENT_TYPE;
 use rawline_batch::seal;
-
-/// Where appended records lie: `first_offset..next_offset`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Deserialize)]
-pub struct Appended {
-    /// Offset of the first record appended.
-    pub first_offset: u64,
-    /// Offset of the record that will follow the last one appended.
-    pub next_offset: u64,
-}
+use rawline_contract::{Appended, MediaType, path};
 
 impl Client {
-    /// Appends the batches whose bytes are `pieces` back to back, however they are cut; all or none become part of the
-    /// topic.
+    /// Appends the batches whose bytes are `pieces` back to back, wherever they are split. All of them are appended or
+    /// none.
     ///
-    /// Is not tried again by itself: when the connection breaks or the time runs out, the records may have been
-    /// appended and only the answer was lost, so sending them again may append them twice.
+    /// Not retried automatically: when the connection breaks or the request times out, the records may have been
+    /// appended and only the response was lost. Sending them again may append them a second time.
     pub async fn append(&self, topic: &str, pieces: Vec<Bytes>) -> Result<Appended, ClientError> {
         let body = Pieces::new(pieces);
         self.append_body(topic, body).await
     }
 
-    /// Appends records that lie back to back in `data`, as one batch without compression. `data` is not copied.
+    /// Appends the records that lie back to back in `data` as one batch without compression. `data` is not copied.
     ///
-    /// As [`Client::append`], is not tried again by itself.
+    /// Not retried automatically, as [`Client::append`].
     pub async fn append_records(&self, topic: &str, sizes: &[u32], data: Bytes) -> Result<Appended, ClientError> {
         let sealed = seal(sizes, &data, clock::now_us(), &self.config().limits)?;
         self.append(topic, vec![Bytes::from(sealed.front), data, Bytes::from_static(sealed.padding)]).await
@@ -42,8 +34,8 @@ impl Client {
         }
         let call = Call {
             method: Method::POST,
-            target: format!("/records?topic-name={}", query_value(topic)),
-            headers: vec![(CONTENT_TYPE, BATCH_TYPE)],
+            target: format!("{}?topic-name={}", path::RECORDS, query_value(topic)),
+            headers: vec![(CONTENT_TYPE, MediaType::Batch.header_value())],
             body,
         };
         let text = self.text_once(&call).await?;

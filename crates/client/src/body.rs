@@ -1,4 +1,4 @@
-//! The body of a request: pieces that are sent one after the other, never joined.
+//! The body of a request: pieces that are sent one after the other and never joined.
 
 use bytes::Bytes;
 use http_body::{Body, Frame, SizeHint};
@@ -6,7 +6,7 @@ use std::convert::Infallible;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-/// Pieces of a body in the order they are sent. Knows its length, so that the request carries a Content-Length.
+/// The pieces of a body in the order in which they are sent. Their length is the request's Content-Length.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Pieces {
     /// None of them is empty.
@@ -35,7 +35,11 @@ impl Body for Pieces {
         mut self: Pin<&mut Self>,
         _context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
-        let Some(piece) = self.pieces.next() else { return Poll::Ready(None) };
+        let Some(piece) = self.pieces.next() else {
+            assert_eq!(self.bytes_left, 0, "a body ends before its announced length");
+            return Poll::Ready(None);
+        };
+        assert!(piece.len() as u64 <= self.bytes_left, "{} bytes to send of {}", piece.len(), self.bytes_left);
         self.bytes_left -= piece.len() as u64;
         Poll::Ready(Some(Ok(Frame::data(piece))))
     }

@@ -1,4 +1,4 @@
-//! A broker's address and the connections to it: sends one request, hands out the answer.
+//! A client of one broker: sends requests over a pool of connections and receives responses.
 
 use crate::body::Pieces;
 use crate::connection::{Connection, SendFailed};
@@ -12,47 +12,46 @@ use http_body::Body;
 use hyper::body::Incoming;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use rawline_batch::Limits;
+use rawline_contract::{ErrorBody, path};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::io::AsyncReadExt;
 
-/// Received at once of a long body, in bytes: its checksum is computed while it is in the second-level cache.
+/// Size of the pieces in which a long body is received, in bytes: a piece's checksum is computed while it is in the
+/// second-level cache.
 const PIECE_BYTES: usize = 128 << 10;
 
-/// The binary batch form of appends and reads.
-pub(crate) const BATCH_TYPE: HeaderValue = HeaderValue::from_static("application/vnd.rawline.batch");
-
-/// Everything in a query value but what RFC 3986 never asks to escape.
+/// All characters of a query value except those that RFC 3986 never escapes.
 const QUERY_VALUE: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
-/// Longest answer that is not batches, in bytes: what a broker says of some 100,000 topics.
+/// Maximum size of a response without batches in bytes: the list of about 100,000 topics.
 const TEXT_BYTES_MAX: u64 = 32 << 20;
 
-/// How a client reaches its broker. Begin with [`ClientConfig::new`] and change what differs.
+/// The settings of a client. Start with [`ClientConfig::new`] and change what differs.
 #[derive(Debug, Clone)]
 pub struct ClientConfig {
-    /// The broker's address, such as `http://127.0.0.1:51313`; `https` where TLS is spoken, which trusts what the system
-    /// trusts.
+    /// The broker's address, such as `http://127.0.0.1:51313`; with `https` the connection uses TLS and the system's
+    /// trusted certificates.
     pub broker: String,
-    /// The key that the broker was started with, if any.
+    /// The broker's API key, if it has one.
     pub api_key: Option<String>,
-    /// How long a connection may take to come about.
+    /// Maximum time to open a connection.
     pub connect_timeout: Duration,
-    /// How long a request may take from its first byte to the answer's last, beside what a read asks the broker to
-    /// wait.
+    /// Maximum time from the first byte of a request to the last byte of its response, in addition to the time that a
+    /// read lets the broker wait.
     pub request_timeout: Duration,
-    /// How failed reads and look-ups are tried again. Appends are not: see [`Client::append`].
+    /// How failed reads and look-ups are retried. Appends are not: see [`Client::append`].
     pub retries: RetryPolicy,
-    /// Connections kept open while nobody uses them. More are closed when they were unused for a second.
+    /// Maximum number of idle connections. Further ones are closed after one second without use.
     pub connections_idle_max: usize,
-    /// Longest answer to a read that is accepted, in bytes.
+    /// Maximum size of the response to a read in bytes.
     pub answer_bytes_max: u64,
-    /// What batches may look like, those received and those sent.
+    /// Limits of a batch, received or sent.
     pub limits: Limits,
 }
 
 impl ClientConfig {
-    /// The usual settings for a broker at this address.
+    /// The default settings for a broker at this address.
     pub fn new(broker: impl Into<String>) -> Self {
         ClientConfig {
             broker: broker.into(),
@@ -61,15 +60,15 @@ impl ClientConfig {
             request_timeout: Duration::from_secs(30),
             retries: RetryPolicy::default(),
             connections_idle_max: 64,
-            // Twice what a broker answers with, so that one batch over the limit still passes.
+            // Twice the broker's limit, so that one batch beyond that limit still passes.
             answer_bytes_max: 128 << 20,
             limits: Limits::default(),
         }
     }
 }
 
-/// Sends requests to one broker. Clones are cheap and share connections; any number of requests may be on their way at
-/// once, each on a connection of its own. Use it within one tokio runtime.
+/// Sends requests to one broker. Clones are cheap and share connections. Any number of requests may be in flight, each
+/// on its own connection. Use it within one tokio runtime.
 #[derive(Clone)]
 pub struct Client {
     inner: Arc<Inner>,
@@ -81,14 +80,14 @@ struct Inner {
     host: String,
     port: u16,
     tls: Option<Tls>,
-    /// What stands before the requests' own paths, without a slash at its end; mostly empty.
+    /// Prefix of the API's paths without a slash at its end; usually empty.
     path: String,
     host_header: HeaderValue,
     authorization: Option<HeaderValue>,
     pool: Arc<Pool>,
 }
 
-/// A request in parts, so that it can be sent more than once.
+/// The parts of a request, so that it can be sent more than once.
 pub(crate) struct Call {
     pub(crate) method: Method,
     /// Path and query.
@@ -109,7 +108,7 @@ impl Call {
 }
 
 impl Client {
-    /// Takes the settings in; connects with the first request.
+    /// Checks the settings. Connects with the first request.
     pub fn new(config: ClientConfig) -> Result<Client, ClientError> {
         let wrong = |reason: String| ClientError::Config { reason };
         let url = &config.broker;
@@ -122,11 +121,11 @@ impl Client {
             _ => return Err(wrong(format!("{url:?} is not a broker's URL; {example}"))),
         };
         if uri.query().is_some() {
-            return Err(wrong(format!("the broker's URL {url:?} has a query; leave it out")));
+            return Err(wrong(format!("the broker's URL {url:?} has a query; remove it")));
         }
-        let authority = uri.authority().ok_or_else(|| wrong(format!("{url:?} names no host; {example}")))?;
+        let authority = uri.authority().ok_or_else(|| wrong(format!("{url:?} has no host; {example}")))?;
         if authority.as_str().contains('@') {
-            return Err(wrong("the broker's URL has a user in it; give the key as the API key instead".to_owned()));
+            return Err(wrong("the broker's URL has a user; set the API key instead".to_owned()));
         }
         let host_header = HeaderValue::from_str(authority.as_str())
             .map_err(|error| wrong(format!("{url:?} is not a broker's URL ({error}); {example}")))?;
@@ -154,22 +153,22 @@ impl Client {
         Ok(Client { inner: Arc::new(inner), retries })
     }
 
-    /// The same client, sharing its connections, with other retries.
+    /// A client with other retries that shares this one's connections.
     pub fn with_retries(&self, retries: RetryPolicy) -> Client {
         Client { inner: self.inner.clone(), retries }
     }
 
-    /// The settings it was made from.
+    /// The settings of this client.
     pub fn config(&self) -> &ClientConfig {
         &self.inner.config
     }
 
-    /// Whether the broker answers and is well.
+    /// Fails unless the broker responds.
     pub async fn health(&self) -> Result<(), ClientError> {
-        self.text(&Call::get("/health".to_owned())).await.map(|_| ())
+        self.text(&Call::get(path::HEALTH.to_owned())).await.map(|_| ())
     }
 
-    /// Sends a request whose answer is a short text, again if it failed in a way that may pass.
+    /// Sends a request whose response is short text; retries transient failures.
     pub(crate) async fn text(&self, call: &Call) -> Result<Vec<u8>, ClientError> {
         let mut attempts = self.retries.begin();
         loop {
@@ -180,7 +179,7 @@ impl Client {
         }
     }
 
-    /// As [`Client::text`], once.
+    /// As [`Client::text`], without retries.
     pub(crate) async fn text_once(&self, call: &Call) -> Result<Vec<u8>, ClientError> {
         self.within(Duration::ZERO, async {
             let mut exchange = self.send(call).await?;
@@ -193,7 +192,7 @@ impl Client {
         self.retries
     }
 
-    /// Bounds the time of a request that asks the broker to wait up to `wait`.
+    /// Bounds the time of a request that lets the broker wait up to `wait`.
     pub(crate) async fn within<T>(
         &self,
         wait: Duration,
@@ -205,9 +204,9 @@ impl Client {
             .unwrap_or_else(|_| Err(ClientError::Timeout { broker: self.inner.config.broker.clone(), waited: limit }))
     }
 
-    /// Sends a request; an answer with an error's status is that error.
+    /// Sends a request. A response with an error's status becomes that error.
     ///
-    /// A connection that the broker had closed meanwhile is replaced without a word as long as nothing was sent on it.
+    /// An idle connection that the broker has closed is replaced silently, if nothing was sent on it.
     pub(crate) async fn send(&self, call: &Call) -> Result<Exchange, ClientError> {
         let mut request = self.request(call)?;
         loop {
@@ -233,7 +232,7 @@ impl Client {
                     return exchange.checked(call.method == Method::GET).await;
                 }
                 Err(SendFailed { unsent: Some(unsent), .. }) if !fresh => request = unsent,
-                // Nothing of an answer came; a look-up can be asked again on a connection that is surely alive.
+                // No byte of a response arrived; a look-up can be repeated on a new connection.
                 Err(_) if !fresh && call.method == Method::GET => request = self.request(call)?,
                 Err(SendFailed { error, .. }) => return Err(self.inner.broken(&error)),
             }
@@ -243,9 +242,9 @@ impl Client {
     fn request(&self, call: &Call) -> Result<Request<Pieces>, ClientError> {
         let inner = &self.inner;
         let target = format!("{}{}", inner.path, call.target);
-        let uri: Uri = target
-            .parse()
-            .map_err(|error| ClientError::Config { reason: format!("{target:?} can't be asked for ({error})") })?;
+        let uri: Uri = target.parse().map_err(|error| ClientError::Config {
+            reason: format!("{target:?} is not a valid request target ({error})"),
+        })?;
         let mut request = Request::new(call.body.clone());
         *request.method_mut() = call.method.clone();
         *request.uri_mut() = uri;
@@ -269,7 +268,7 @@ impl Client {
                 Err(ClientError::Tls { broker: broker(), reason: error.to_string() })
             }
             Ok(opened) => opened.map_err(|error| failed(error.to_string())),
-            Err(_) => Err(failed(format!("no answer within {:.1} s", config.connect_timeout.as_secs_f64()))),
+            Err(_) => Err(failed(format!("no connection within {:.1} s", config.connect_timeout.as_secs_f64()))),
         }
     }
 }
@@ -282,38 +281,38 @@ impl std::fmt::Debug for Client {
 
 impl Inner {
     fn broken(&self, error: &hyper::Error) -> ClientError {
-        // hyper's own message says which step failed; the cause says why.
+        // hyper's message says which step failed, its source says why.
         let reason = match std::error::Error::source(error) {
             Some(cause) => format!("{error}: {cause}"),
             None => error.to_string(),
         };
-        self.cut_off(reason)
+        self.truncated(reason)
     }
 
-    fn cut_off(&self, reason: String) -> ClientError {
+    fn truncated(&self, reason: String) -> ClientError {
         ClientError::Broken { broker: self.config.broker.clone(), reason }
     }
 }
 
-/// An answer whose head is there. Its connection goes back to the pool when the body was read to its end, and is closed
-/// otherwise.
+/// A response whose head has been received. Its connection returns to the pool when the body has been read to its end,
+/// and is closed otherwise.
 pub(crate) struct Exchange {
     client: Arc<Inner>,
     source: Source,
     head: http::response::Parts,
     body: Incoming,
-    /// Length of the body as announced, in bytes; none if it was not.
+    /// Announced length of the body in bytes, if there is one.
     announced_bytes: Option<u64>,
-    /// How much of it was received, in bytes.
+    /// Number of bytes received so far.
     received_bytes: u64,
 }
 
-/// Where the rest of an answer's body comes from.
+/// The source of the rest of a response's body.
 enum Source {
     Http(Connection),
-    /// A long body, read past hyper.
+    /// A long body, which is read without hyper.
     Stream(Stream),
-    /// It has come to its end, or to nothing.
+    /// The end was reached, or the connection failed.
     Ended,
 }
 
@@ -322,15 +321,15 @@ impl Exchange {
         self.head.status
     }
 
-    /// A header that holds a number.
-    pub(crate) fn number(&self, name: &str) -> Result<u64, ClientError> {
+    /// The number in a header.
+    pub(crate) fn number(&self, name: &HeaderName) -> Result<u64, ClientError> {
         let value = self.head.headers.get(name).and_then(|value| value.to_str().ok());
         value
             .and_then(|value| value.parse().ok())
             .ok_or_else(|| self.not_a_brokers(format!("the header {name} is missing or not a number")))
     }
 
-    /// Length of the body as announced, in bytes; zero if it was not.
+    /// Announced length of the body in bytes; zero if there is none.
     pub(crate) fn announced_bytes(&self) -> u64 {
         self.announced_bytes.unwrap_or(0)
     }
@@ -339,7 +338,7 @@ impl Exchange {
         ClientError::Answer { broker: self.client.config.broker.clone(), reason }
     }
 
-    /// The next chunk of the body; none at its end, where the connection goes back to the pool if `reuse` says so.
+    /// The next chunk of the body; none at its end, where the connection returns to the pool if `reuse` is set.
     pub(crate) async fn chunk(&mut self, reuse: bool) -> Result<Option<Bytes>, ClientError> {
         let Source::Http(connection) = &mut self.source else { return Ok(None) };
         match connection.chunk(&mut self.body).await {
@@ -362,10 +361,10 @@ impl Exchange {
         }
     }
 
-    /// Appends the next piece of the body to `buffer`; false at its end. Pieces are short enough to be still in the
+    /// Appends the next piece of the body to `buffer`; false at its end. Pieces are so short that they are still in the
     /// processor's cache when this returns.
     pub(crate) async fn receive(&mut self, buffer: &mut Vec<u8>) -> Result<bool, ClientError> {
-        // A body without a length, or with little to come, is left to hyper.
+        // hyper reads a body without a length, and the short rest of one.
         let left = self.announced_bytes.map_or(0, |bytes| bytes.saturating_sub(self.received_bytes));
         if matches!(self.source, Source::Http(_)) && left >= PIECE_BYTES as u64 {
             return self.take_stream(buffer);
@@ -381,33 +380,33 @@ impl Exchange {
         let piece = usize::try_from(left).unwrap_or(PIECE_BYTES).min(PIECE_BYTES);
         buffer.reserve(piece);
         match stream.read_buf(&mut buffer.limit(piece)).await {
-            Ok(0) => Err(self.client.cut_off("it was closed in the middle of an answer".to_owned())),
+            Ok(0) => Err(self.client.truncated("it was closed in the middle of a response".to_owned())),
             Ok(read) => {
                 self.received_bytes += read as u64;
                 Ok(true)
             }
-            Err(error) => Err(self.client.cut_off(error.to_string())),
+            Err(error) => Err(self.client.truncated(error.to_string())),
         }
     }
 
-    /// Goes on without hyper.
+    /// Continues without hyper.
     fn take_stream(&mut self, buffer: &mut Vec<u8>) -> Result<bool, ClientError> {
         let Source::Http(connection) = std::mem::replace(&mut self.source, Source::Ended) else { return Ok(false) };
         let Some((chunks, stream)) = connection.into_stream(&mut self.body) else {
-            return Err(self.client.cut_off("it was closed in the middle of an answer".to_owned()));
+            return Err(self.client.truncated("it was closed in the middle of a response".to_owned()));
         };
         for chunk in chunks {
             self.received_bytes += chunk.len() as u64;
             buffer.extend_from_slice(&chunk);
         }
         if self.announced_bytes.is_some_and(|bytes| bytes < self.received_bytes) {
-            return Err(self.not_a_brokers("it is longer than its Content-Length".to_owned()));
+            return Err(self.not_a_brokers("the response is longer than its Content-Length".to_owned()));
         }
         self.source = Source::Stream(stream);
         Ok(true)
     }
 
-    /// The stream's next answer is hyper's again.
+    /// Returns the stream to hyper for the next response.
     async fn give_stream_back(&mut self) -> Result<(), ClientError> {
         let closes =
             self.head.headers.get(CONNECTION).is_some_and(|value| value.as_bytes().eq_ignore_ascii_case(b"close"));
@@ -420,7 +419,7 @@ impl Exchange {
         Ok(())
     }
 
-    /// The whole body, if it is no longer than `bytes_max`; the connection is kept if `reuse` says so.
+    /// The whole body, if it has at most `bytes_max` bytes. The connection is kept if `reuse` is set.
     async fn text(&mut self, bytes_max: u64, reuse: bool) -> Result<Vec<u8>, ClientError> {
         let mut text = Vec::new();
         while let Some(chunk) = self.chunk(reuse).await? {
@@ -433,15 +432,15 @@ impl Exchange {
         Ok(text)
     }
 
-    /// Turns an error's status into that error. A refused request of which a part may be unsent takes its connection
-    /// with it: the broker need not read the rest.
+    /// Turns a response with an error's status into that error. If a part of the refused request may be unsent, its
+    /// connection is closed: the broker need not read the rest.
     async fn checked(mut self, sent_whole: bool) -> Result<Exchange, ClientError> {
         let status = self.head.status;
         if status.is_success() {
             return Ok(self);
         }
         let retry_after = retry_after(&self.head.headers);
-        // A broker that refuses may close before its words are read: the status alone is an answer.
+        // A broker may close the connection before the message is read: the status alone is enough.
         let text = self.text(64 << 10, sent_whole).await.unwrap_or_default();
         let (code, message) = refusal(status, &self.head.headers, &text);
         Err(ClientError::Refused { status: status.as_u16(), code, message, retry_after })
@@ -452,15 +451,10 @@ fn retry_after(headers: &HeaderMap) -> Option<Duration> {
     headers.get(RETRY_AFTER)?.to_str().ok()?.trim().parse().ok().map(Duration::from_secs)
 }
 
-/// The broker's code and sentence, or what can be said without them.
+/// The broker's code and message, or the status in words if there are none.
 fn refusal(status: StatusCode, headers: &HeaderMap, text: &[u8]) -> (String, String) {
-    #[derive(serde::Deserialize)]
-    struct Refusal {
-        code: String,
-        error: String,
-    }
-    if let Ok(Refusal { code, error }) = serde_json::from_slice(text) {
-        return (code, error);
+    if let Ok(ErrorBody { code, error }) = serde_json::from_slice(text) {
+        return (code.into_owned(), error.into_owned());
     }
     let reason = status.canonical_reason().unwrap_or("unknown status");
     let is_plain = headers.get(CONTENT_TYPE).is_none_or(|value| value.as_bytes().starts_with(b"text/plain"));
@@ -471,7 +465,7 @@ fn refusal(status: StatusCode, headers: &HeaderMap, text: &[u8]) -> (String, Str
     (reason.to_lowercase().replace(' ', "_"), message)
 }
 
-/// A topic's name, or another text, as a value in a query.
+/// A topic's name or another text as a value in a query.
 pub(crate) fn query_value(text: &str) -> impl std::fmt::Display + '_ {
     utf8_percent_encode(text, QUERY_VALUE)
 }
@@ -485,7 +479,7 @@ mod tests {
     }
 
     #[test]
-    fn addresses_are_taken_apart() {
+    fn addresses_are_parsed() {
         for (url, host, port, path) in [
             ("http://127.0.0.1:51313", "127.0.0.1", 51313, ""),
             ("http://[::1]:7/", "::1", 7, ""),
@@ -520,7 +514,7 @@ mod tests {
     }
 
     #[test]
-    fn refusals_without_a_brokers_words_still_say_something() {
+    fn refusals_without_a_brokers_message_still_have_one() {
         let (code, message) = refusal(StatusCode::BAD_GATEWAY, &HeaderMap::new(), b"");
         assert_eq!((code.as_str(), message.as_str()), ("bad_gateway", "Bad Gateway"));
         let text = br#"{"code":"topic_not_found","error":"make it first"}"#;

@@ -1,4 +1,4 @@
-//! Follows a topic: while the caller works on what came, the next read is already on its way.
+//! Follows a topic: while the caller processes one read, the next is already in flight.
 
 use crate::client::Client;
 use crate::fetched::Fetched;
@@ -7,37 +7,37 @@ use crate::{ClientError, RetryPolicy};
 use std::time::{Duration, SystemTime};
 use tokio::task::JoinHandle;
 
-/// Where a consumer begins.
+/// The first record of a consumer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Start {
     /// At this offset.
     Offset(u64),
-    /// At the oldest record that is there.
+    /// At the topic's oldest record.
     Earliest,
-    /// Behind the newest record: only what comes from now on.
+    /// After the newest record: only records that are appended from now on.
     Latest,
     /// At the first record appended at or after this time, by the broker's clock.
     Time(SystemTime),
 }
 
-/// How a consumer reads.
+/// The settings of a consumer.
 #[derive(Debug, Clone)]
 pub struct ConsumerConfig {
-    /// Where it begins.
+    /// The first record.
     pub start: Start,
-    /// Ends before this offset; none follows the topic for ever.
+    /// Ends before this offset; without one it follows the topic forever.
     pub end_offset: Option<u64>,
-    /// Most bytes of one read; two are held at a time.
+    /// Maximum size of one read in bytes. Two are held in memory.
     pub bytes_max: u64,
-    /// How long the broker holds one read open when there is nothing to give. Only how often an idle consumer asks
-    /// depends on it.
+    /// How long the broker waits if no record is available. Only the number of requests of an idle consumer depends on
+    /// it.
     pub wait: Duration,
-    /// How long a failing read is tried again.
+    /// How failed reads are retried.
     pub retries: RetryPolicy,
 }
 
 impl Default for ConsumerConfig {
-    /// From the oldest record on, for ever, 4 MiB at a time.
+    /// From the oldest record on, forever, 4 MiB at a time.
     fn default() -> Self {
         ConsumerConfig {
             start: Start::Earliest,
@@ -49,22 +49,22 @@ impl Default for ConsumerConfig {
     }
 }
 
-/// Reads a topic from front to back. Dropping it ends the read that is on its way.
+/// Reads a topic in order. Dropping it cancels the read in flight.
 #[derive(Debug)]
 pub struct Consumer {
     client: Client,
     topic: String,
     config: ConsumerConfig,
-    /// Where the next read begins.
+    /// Offset of the next read.
     offset: u64,
-    /// The read on its way, if any.
-    coming: Option<JoinHandle<Result<Fetched, ClientError>>>,
-    /// What the caller was handed last; the memory of the read after the next.
+    /// The read in flight, if there is one.
+    in_flight: Option<JoinHandle<Result<Fetched, ClientError>>>,
+    /// The result that the caller holds now; its buffer is reused for the read after next.
     current: Fetched,
 }
 
 impl Consumer {
-    /// Finds out where to begin; reads nothing yet.
+    /// Finds the first offset; reads nothing yet. Fails if the topic doesn't exist.
     pub async fn new(
         client: Client,
         topic: impl Into<String>,
@@ -78,45 +78,46 @@ impl Consumer {
             Start::Latest => client.topic(&topic).await?.next_offset,
             Start::Time(time) => client.offset_at(&topic, time).await?,
         };
-        Ok(Consumer { client, topic, config, offset, coming: None, current: Fetched::default() })
+        Ok(Consumer { client, topic, config, offset, in_flight: None, current: Fetched::default() })
     }
 
-    /// Offset of the next record that [`Consumer::next`] will give.
+    /// Offset of the next record that [`Consumer::next`] returns.
     pub fn offset(&self) -> u64 {
         self.offset
     }
 
-    /// What comes next, at least one record; waits for it. None when `end_offset` is reached.
+    /// The next records, at least one; waits for them. None when `end_offset` is reached.
     ///
-    /// The last batches may reach beyond `end_offset`: records at and behind it are the caller's to leave out. May be
-    /// dropped while it waits and called again: nothing is lost. After an error it goes on where it was.
+    /// The last batches may reach beyond `end_offset`: the caller has to skip records at and after it. Cancel safe: if
+    /// the future is dropped, the next call continues without a loss. After an error the next call continues at the
+    /// same offset.
     pub async fn next(&mut self) -> Result<Option<&mut Fetched>, ClientError> {
         loop {
             if self.config.end_offset.is_some_and(|end| self.offset >= end) {
                 return Ok(None);
             }
-            let fetched = self.come().await?;
+            let fetched = self.arrival().await?;
             if fetched.is_empty() {
                 continue;
             }
             self.offset = fetched.next_offset();
             let free = std::mem::replace(&mut self.current, fetched);
             if self.config.end_offset.is_none_or(|end| self.offset < end) {
-                self.coming = Some(self.start_read(free));
+                self.in_flight = Some(self.start_read(free));
             }
             return Ok(Some(&mut self.current));
         }
     }
 
-    async fn come(&mut self) -> Result<Fetched, ClientError> {
-        if self.coming.is_none() {
-            self.coming = Some(self.start_read(Fetched::default()));
+    async fn arrival(&mut self) -> Result<Fetched, ClientError> {
+        if self.in_flight.is_none() {
+            self.in_flight = Some(self.start_read(Fetched::default()));
         }
-        let Some(coming) = &mut self.coming else { return Ok(Fetched::default()) };
-        let came = coming.await;
-        self.coming = None;
-        // A read neither panics nor is aborted while its consumer lives, unless the runtime ends.
-        came.unwrap_or_else(|ended| Err(ClientError::Stopped { reason: ended.to_string() }))
+        let Some(read) = &mut self.in_flight else { return Ok(Fetched::default()) };
+        let fetched = read.await;
+        self.in_flight = None;
+        // A read is neither aborted nor panics while its consumer lives, unless the runtime shuts down.
+        fetched.unwrap_or_else(|ended| Err(ClientError::Stopped { reason: ended.to_string() }))
     }
 
     fn start_read(&self, buffer: Fetched) -> JoinHandle<Result<Fetched, ClientError>> {
@@ -130,8 +131,8 @@ impl Consumer {
 
 impl Drop for Consumer {
     fn drop(&mut self) {
-        if let Some(coming) = &self.coming {
-            coming.abort();
+        if let Some(read) = &self.in_flight {
+            read.abort();
         }
     }
 }

@@ -1,93 +1,82 @@
-//! How a request fails, and what a caller can do about it.
+//! Why a request failed. The kind of an error says what a caller can do.
 
-use rawline_batch::BatchError;
+use rawline_batch::{BatchError, Kind};
+use rawline_contract::code::kind_of_status;
 use std::time::Duration;
-
-/// What a caller can do about an error.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
-    /// The request is wrong; sending it again gives the same answer.
-    FixRequest,
-    /// It may work if sent again.
-    TryAgain,
-    /// It will work when something has been freed or has recovered: wait, then try again.
-    Wait,
-    /// Only a person can help.
-    TellHuman,
-}
 
 /// Why a request failed. Every message says what to do.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ClientError {
-    /// The client was set up wrongly.
+    /// A setting of the client is wrong.
     #[error("{reason}")]
     Config {
-        /// What is wrong with which setting.
+        /// Which setting is wrong, and why.
         reason: String,
     },
-    /// No connection came about.
-    #[error("can't connect to {broker} ({reason}); is the broker running there? start it with `rawline serve`")]
+    /// The connection could not be opened.
+    #[error("cannot connect to {broker} ({reason}); is the broker running there? start it with `rawline serve`")]
     Connect {
         /// The broker's address.
         broker: String,
-        /// What the system said.
+        /// The system's error.
         reason: String,
     },
-    /// The two ends found no encryption that both trust.
+    /// The TLS handshake failed.
     #[error(
-        "no TLS with {broker} ({reason}); check its certificate, and let the system, or SSL_CERT_FILE, trust who signed it"
+        "no TLS connection to {broker} ({reason}); check its certificate, and that the system or SSL_CERT_FILE trusts \
+         its issuer"
     )]
     Tls {
         /// The broker's address.
         broker: String,
-        /// What TLS said.
+        /// The error of TLS.
         reason: String,
     },
-    /// The connection broke before the answer was there. The request may have been carried out.
-    #[error("the connection to {broker} broke ({reason}); see whether the broker is still running, then try again")]
+    /// The connection broke before the response arrived. The request may have been carried out.
+    #[error("the connection to {broker} broke ({reason}); check that the broker is still running, then retry")]
     Broken {
         /// The broker's address.
         broker: String,
-        /// What the connection said.
+        /// The error of the connection.
         reason: String,
     },
-    /// No answer in time. The request may have been carried out.
+    /// No response in time. The request may have been carried out.
     #[error(
-        "no answer from {broker} within {:.1} s; it may be overloaded: try again later or with a longer time-out",
+        "no response from {broker} within {:.1} s; it may be overloaded: retry later or with a longer timeout",
         waited.as_secs_f64()
     )]
     Timeout {
         /// The broker's address.
         broker: String,
-        /// The time-out that ran out.
+        /// The timeout.
         waited: Duration,
     },
-    /// The broker answered with an error.
+    /// The broker responded with an error.
     #[error("{message} (HTTP {status}, {code})")]
     Refused {
         /// The HTTP status.
         status: u16,
-        /// The broker's code for the error, such as `topic_not_found`; the status' own text if there was none.
+        /// The broker's code for the error, such as `topic_not_found`; the text of the status if there is none.
         code: String,
-        /// The broker's sentence.
+        /// The broker's message.
         message: String,
-        /// How long to wait before trying again, if the broker said so.
+        /// How long to wait before the next attempt, if the broker said so.
         retry_after: Option<Duration>,
     },
-    /// The answer is not one that a broker gives.
-    #[error("{broker} gave an answer that is not a broker's ({reason}); is another program listening there?")]
+    /// The response is not one of a broker.
+    #[error("the response of {broker} is not one of a broker ({reason}); is another program listening there?")]
     Answer {
         /// The broker's address.
         broker: String,
-        /// What is wrong with it.
+        /// What is wrong with the response.
         reason: String,
     },
-    /// A batch is damaged, received or to be sent.
+    /// A batch that was received or is to be sent is damaged.
     #[error("bad batch: {0}")]
     Batch(#[from] BatchError),
-    /// The producer stopped after an earlier failure; what was still in its buffer was not sent.
-    #[error("the producer has stopped: {reason}; make a new one and send again what has no offset")]
+    /// The producer stopped after an earlier failure. The records in its buffer were not sent.
+    #[error("the producer has stopped: {reason}; create a new one and send the records again that have no offset")]
     Stopped {
         /// The failure that stopped it.
         reason: String,
@@ -101,11 +90,8 @@ impl ClientError {
             ClientError::Config { .. } => Kind::FixRequest,
             ClientError::Connect { .. } => Kind::Wait,
             ClientError::Broken { .. } | ClientError::Timeout { .. } => Kind::TryAgain,
-            ClientError::Refused { status: 429 | 503, .. } => Kind::Wait,
-            ClientError::Refused { status: 408 | 502 | 504, .. } => Kind::TryAgain,
-            ClientError::Refused { status: 500.., .. } => Kind::TellHuman,
-            ClientError::Refused { .. } => Kind::FixRequest,
-            // Damage on the way is rare and does not strike twice in the same place.
+            ClientError::Refused { status, .. } => kind_of_status(*status),
+            // Damage in transit is rare, and unlikely to occur again.
             ClientError::Batch(BatchError::Crc { .. }) => Kind::TryAgain,
             ClientError::Batch(_) => Kind::FixRequest,
             ClientError::Tls { .. } | ClientError::Answer { .. } | ClientError::Stopped { .. } => Kind::TellHuman,
@@ -114,10 +100,10 @@ impl ClientError {
 
     /// Whether the same request may work later.
     pub fn is_retryable(&self) -> bool {
-        matches!(self.kind(), Kind::TryAgain | Kind::Wait)
+        self.kind().is_retryable()
     }
 
-    /// The HTTP status, if the broker answered with an error.
+    /// The HTTP status, if the broker responded with an error.
     pub fn status(&self) -> Option<u16> {
         match self {
             ClientError::Refused { status, .. } => Some(*status),
@@ -125,7 +111,7 @@ impl ClientError {
         }
     }
 
-    /// The broker's code for the error, such as `topic_not_found`, if it answered with one.
+    /// The broker's code for the error, such as `topic_not_found`, if it responded with one.
     pub fn code(&self) -> Option<&str> {
         match self {
             ClientError::Refused { code, .. } => Some(code),
@@ -133,7 +119,7 @@ impl ClientError {
         }
     }
 
-    /// How long the broker asked to wait before the next try.
+    /// How long the broker asked to wait before the next attempt.
     pub fn retry_after(&self) -> Option<Duration> {
         match self {
             ClientError::Refused { retry_after, .. } => *retry_after,

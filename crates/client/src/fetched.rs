@@ -1,14 +1,14 @@
-//! What a read received: whole batches in one buffer, and the records in them as slices of it.
+//! The result of a read: whole batches in one buffer, and their records as slices of it.
 
 use crate::ClientError;
 use rawline_batch::{Batch, BatchMeta, Codec, Limits, decompress_into};
 
-/// Checked batches, back to back in one buffer which is used again from read to read.
+/// Checked batches, back to back in one buffer that is reused from read to read.
 #[derive(Debug, Default)]
 pub struct Fetched {
     buffer: Vec<u8>,
     batches: Vec<BatchMeta>,
-    /// Data of the compressed batch whose records are being looked at.
+    /// Decompressed data of the batch whose records are being returned.
     unpacked: Vec<u8>,
     offset_asked: u64,
     first_offset: u64,
@@ -16,12 +16,12 @@ pub struct Fetched {
 }
 
 impl Fetched {
-    /// Whether nothing came within the time.
+    /// Whether no record was available within the time.
     pub fn is_empty(&self) -> bool {
         self.batches.is_empty()
     }
 
-    /// Length of what was received, in bytes.
+    /// Length of the received batches in bytes.
     pub fn bytes(&self) -> u64 {
         self.buffer.len() as u64
     }
@@ -31,45 +31,46 @@ impl Fetched {
         &self.buffer
     }
 
-    /// What is known of each batch.
+    /// Position and lengths of each batch.
     pub fn metas(&self) -> &[BatchMeta] {
         &self.batches
     }
 
-    /// Offset of the first record in the buffer; it lies below the offset asked for if a compressed batch came whole.
+    /// Offset of the first record in the buffer. It is lower than the requested offset if that lies in a compressed
+    /// batch, which is returned whole.
     pub fn first_offset(&self) -> u64 {
         self.first_offset
     }
 
-    /// Offset behind the last record that came: where the next read begins.
+    /// Offset after the last received record: where the next read begins.
     pub fn next_offset(&self) -> u64 {
         let records: u64 = self.batches.iter().map(|meta| u64::from(meta.records)).sum();
         (self.first_offset + records).max(self.offset_asked)
     }
 
-    /// Offset that the topic's next record would have got when the broker answered.
+    /// The topic's next offset at the time of the response.
     pub fn topic_next_offset(&self) -> u64 {
         self.topic_next_offset
     }
 
-    /// Number of records from the offset asked for on.
+    /// Number of records from the requested offset on.
     pub fn records_count(&self) -> u64 {
         self.next_offset() - self.offset_asked.max(self.first_offset)
     }
 
-    /// The batches with their first records' offsets, as they were received: the first one may begin below the offset
-    /// asked for.
+    /// The batches as they were received, each with the offset of its first record. The first may begin before the
+    /// requested offset.
     pub fn batches(&self) -> impl Iterator<Item = (u64, Batch<'_>)> {
         let mut offset = self.first_offset;
-        self.batches.iter().filter_map(move |meta| {
+        self.batches.iter().map(move |meta| {
             let first_offset = offset;
             offset += u64::from(meta.records);
-            batch(&self.buffer, meta).map(|batch| (first_offset, batch))
+            (first_offset, batch(&self.buffer, meta))
         })
     }
 
-    /// The records from the offset asked for on, as slices of the received bytes; those of a compressed batch are
-    /// slices of a scratch buffer that is used again for the next such batch.
+    /// The records from the requested offset on, as slices of the received bytes. Those of a compressed batch are
+    /// slices of a scratch buffer that is reused for the next such batch.
     pub fn records(&mut self) -> FetchedRecords<'_> {
         FetchedRecords {
             buffer: &self.buffer,
@@ -89,12 +90,14 @@ impl Fetched {
         self.topic_next_offset = offset_asked;
     }
 
-    /// Where to receive to.
+    /// The buffer to receive into.
     pub(crate) fn buffer(&mut self) -> &mut Vec<u8> {
         &mut self.buffer
     }
 
     pub(crate) fn end(&mut self, first_offset: u64, topic_next_offset: u64, batches: Vec<BatchMeta>) {
+        let bytes: u64 = batches.iter().map(|meta| u64::from(meta.bytes)).sum();
+        assert_eq!(bytes, self.buffer.len() as u64, "bytes in {} checked batches and in the buffer", batches.len());
         self.first_offset = first_offset;
         self.topic_next_offset = topic_next_offset;
         self.batches = batches;
@@ -105,14 +108,20 @@ impl Fetched {
     }
 }
 
-/// The batch that `meta` speaks of. It was checked when it was received, so it is always there.
-fn batch<'a>(buffer: &'a [u8], meta: &BatchMeta) -> Option<Batch<'a>> {
-    let bytes = buffer.get(usize::try_from(meta.position).ok()?..)?;
-    Batch::parse_prefix_trusted(bytes, &Limits::FORMAT).ok().map(|(batch, _)| batch)
+/// The batch that `meta` describes. It was checked when it was received, so it is always there.
+fn batch<'a>(buffer: &'a [u8], meta: &BatchMeta) -> Batch<'a> {
+    let bytes = usize::try_from(meta.position).ok().and_then(|position| buffer.get(position..)).unwrap_or_default();
+    match Batch::parse_prefix_trusted(bytes, &Limits::FORMAT) {
+        Ok((batch, _)) => {
+            assert_eq!(batch.header().records, meta.records, "records of the batch at {}", meta.position);
+            batch
+        }
+        Err(error) => unreachable!("{meta:?} in {} checked bytes: {error}", buffer.len()),
+    }
 }
 
-/// Goes through the records of what was fetched. Not an `Iterator`, since a record of a compressed batch lives only
-/// until the next one is asked for.
+/// Goes through the records of a read. Not an `Iterator`, since a record of a compressed batch is valid only until the
+/// next one is requested.
 #[derive(Debug)]
 pub struct FetchedRecords<'a> {
     buffer: &'a [u8],
@@ -123,18 +132,18 @@ pub struct FetchedRecords<'a> {
     current: Option<Current<'a>>,
 }
 
-/// A record where it was received, or unpacked.
+/// A record, in the buffer that it was received or decompressed into.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Record<'a> {
     /// Its offset in the topic.
     pub offset: u64,
-    /// When the producer made the record's batch: microseconds since the Unix epoch, by its clock.
+    /// When the producer made the record's batch, by its clock, in microseconds since the Unix epoch.
     pub created_us: u64,
     /// The record.
     pub bytes: &'a [u8],
 }
 
-/// Where we are in a batch.
+/// The position in a batch.
 #[derive(Debug)]
 struct Current<'a> {
     batch: Batch<'a>,
@@ -146,9 +155,9 @@ struct Current<'a> {
 }
 
 impl FetchedRecords<'_> {
-    /// The next record; none at the end. Fails if a compressed batch can't be unpacked.
+    /// The next record; none at the end. Fails if a compressed batch can't be decompressed.
     ///
-    /// Not `next`, so that nobody takes it for an iterator's.
+    /// Not called `next`, since this is not an iterator.
     #[inline]
     pub fn next_record(&mut self) -> Result<Option<Record<'_>>, ClientError> {
         loop {
@@ -168,8 +177,9 @@ impl FetchedRecords<'_> {
                     Codec::None => current.batch.data(),
                     _ => self.unpacked.as_slice(),
                 };
-                // The sizes were checked against the data's length.
-                let bytes = data.get(range).unwrap_or_default();
+                let Some(bytes) = data.get(range) else {
+                    unreachable!("the record at offset {offset} ends at {} of {} bytes", current.position, data.len())
+                };
                 return Ok(Some(Record { offset, created_us: current.batch.header().created_us, bytes }));
             }
             if !self.next_batch()? {
@@ -179,14 +189,15 @@ impl FetchedRecords<'_> {
     }
 
     fn next_batch(&mut self) -> Result<bool, ClientError> {
-        let Some(batch) = self.batches.next().and_then(|meta| batch(self.buffer, meta)) else {
+        let Some(meta) = self.batches.next() else {
             self.current = None;
             return Ok(false);
         };
+        let batch = batch(self.buffer, meta);
         let offset = self.offset_next_batch;
         let header = *batch.header();
         self.offset_next_batch += u64::from(header.records);
-        // A whole batch below the offset asked for need not be unpacked.
+        // A batch that ends before the requested offset need not be decompressed.
         let wanted = self.offset_next_batch > self.offset_asked;
         if wanted && header.codec != Codec::None {
             decompress_into(header.codec, batch.data(), header.raw_bytes, self.unpacked)?;

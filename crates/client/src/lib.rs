@@ -1,11 +1,11 @@
 //! Producer and consumer for a Rawline broker, over HTTP.
 //!
-//! - [`Client`] speaks the broker's requests one by one: append, read, what topics there are;
+//! - [`Client`] sends single requests: append, read, describe topics;
 //! - [`Producer`] gathers records into batches and sends them in order, with bounded memory;
-//! - [`Consumer`] follows a topic and yields records as slices of the bytes received.
+//! - [`Consumer`] follows a topic and returns records as slices of the received bytes.
 //!
-//! A batch that a producer makes is the batch that a consumer receives: the client checks its checksum, so damage
-//! anywhere between the two is seen here.
+//! A consumer receives the very batch that a producer made, and checks its checksum: damage anywhere between the two is
+//! detected here.
 
 mod append;
 mod body;
@@ -22,13 +22,12 @@ mod retry;
 mod stream;
 mod topic;
 
-pub use append::Appended;
 pub use client::{Client, ClientConfig};
 pub use consumer::{Consumer, ConsumerConfig, Start};
-pub use error::{ClientError, Kind};
+pub use error::ClientError;
 pub use fetched::{Fetched, FetchedRecords, Record};
 pub use producer::{Producer, ProducerConfig, Receipt};
-pub use rawline_batch::{Batch, Codec};
+pub use rawline_batch::{Batch, Codec, Kind};
+pub use rawline_contract::{Appended, Payload, TopicInfo};
 pub use read::ReadOptions;
 pub use retry::RetryPolicy;
-pub use topic::{Payload, TopicInfo};

@@ -1,4 +1,4 @@
-//! The idle connections of a client: the one used last is taken first.
+//! The idle connections of a client; the most recently used one is reused first.
 
 use crate::connection::Connection;
 use std::collections::VecDeque;
@@ -6,11 +6,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// How long connections beyond those that are kept wait for their next request. To open one for each request of many
-/// tasks would soon leave the system without ports: it holds back a closed connection's for a minute.
+/// How long connections beyond the maximum stay open for a next request. If every request of many tasks opened one, the
+/// system would soon run out of ports: it keeps that of a closed connection for a minute.
 const BEYOND_UNUSED_MAX: Duration = Duration::from_secs(1);
 
-/// Connections kept open while nobody uses them. The lock is held for a push or a pop only.
+/// Idle connections. The lock is held for a push or a pop only.
 pub(crate) struct Pool {
     idle: Mutex<Idle>,
     idle_max: usize,
@@ -18,9 +18,9 @@ pub(crate) struct Pool {
 
 #[derive(Default)]
 struct Idle {
-    /// With when they were given back, the longest unused first.
+    /// Each with the time of its return, the longest unused first.
     connections: VecDeque<(Connection, Instant)>,
-    /// Whether a task closes those beyond.
+    /// Whether a task closes those beyond the maximum.
     is_trimmed: bool,
 }
 
@@ -29,7 +29,7 @@ impl Pool {
         Arc::new(Pool { idle: Mutex::default(), idle_max })
     }
 
-    /// A connection that was still open when it was last looked at.
+    /// A connection that was open when it was last checked.
     pub(crate) fn take(&self) -> Option<Connection> {
         loop {
             let (mut connection, _) = self.lock().connections.pop_back()?;
@@ -39,7 +39,7 @@ impl Pool {
         }
     }
 
-    /// Keeps a connection whose answer was read to its end.
+    /// Keeps a connection whose response was read to its end.
     pub(crate) fn put(self: &Arc<Self>, connection: Connection) {
         if self.idle_max == 0 {
             return;
@@ -52,7 +52,7 @@ impl Pool {
         }
     }
 
-    /// Closes connections beyond those that are kept if nobody used them for long. False once there are no others.
+    /// Closes connections beyond the maximum that were unused for long. False once there are no others.
     fn trim(&self) -> bool {
         let mut idle = self.lock();
         let now = Instant::now();

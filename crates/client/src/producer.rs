@@ -2,11 +2,11 @@
 //!
 //! ```text
 //! send ─► open batch ─► sealed batches ─► one request at a time ─► offsets
-//!         (full, or lingered long enough)   (all that waits goes together)
+//!         (full, or lingered long enough)   (of all sealed batches)
 //! ```
 //!
-//! Callers and the one sending task share a [`State`] behind a lock that is held for the time of a copy (or of
-//! a batch's compression) and never across an await.
+//! Callers and the one sending task share a [`State`] under a lock, which is held while a record is copied (or a batch
+//! is compressed) and never across an await.
 
 use crate::body::Pieces;
 use crate::{Client, ClientError, RetryPolicy, clock};
@@ -19,38 +19,40 @@ use tokio::sync::Notify;
 use tokio::task::{JoinHandle, JoinSet};
 use tokio::time::Instant;
 
-/// How a producer gathers and sends.
+/// The settings of a producer.
 #[derive(Debug, Clone)]
 pub struct ProducerConfig {
-    /// Length of the records at which a batch is closed, before compression, in bytes. A longer record gets a batch of
-    /// its own.
+    /// Size of the records at which a batch is complete, before compression, in bytes. A larger record gets its own
+    /// batch.
     pub batch_bytes: usize,
-    /// Most records in one batch.
+    /// Maximum number of records in a batch.
     pub batch_records_max: u32,
-    /// How long a batch that is not full waits for further records while nothing else is being sent.
+    /// How long an incomplete batch waits for more records while nothing else is in flight.
     pub linger: Duration,
-    /// Most bytes of records that are held, gathered or on their way; [`Producer::send`] waits while there is no room.
+    /// Maximum size of the records held in memory, gathered or in flight, in bytes. [`Producer::send`] waits while
+    /// there is no room.
     pub buffer_bytes: usize,
-    /// Most bytes of one request, in batches as sent. One batch goes out however long it is.
+    /// Maximum size of one request in bytes, in batches as sent. A larger batch is sent alone.
     pub request_bytes_max: usize,
-    /// Requests on their way at once. 1 keeps the order of the records; with more, requests can overtake each other.
+    /// Maximum number of requests in flight. 1 keeps the order of the records; with more, requests can overtake each
+    /// other.
     pub in_flight_max: usize,
-    /// How the batches' data is compressed. A batch that would grow is sent as it is.
+    /// Compression of the batches' data. A batch that would grow is sent uncompressed.
     pub codec: Codec,
-    /// How long a request is tried again before the producer stops. Sending again keeps the order; see [`Producer`] for
-    /// what may appear twice.
+    /// How failed requests are retried before the producer stops. Retries keep the order; see [`Producer`] for
+    /// duplicates.
     pub retries: RetryPolicy,
 }
 
 impl Default for ProducerConfig {
     fn default() -> Self {
         ProducerConfig {
-            // Where the cost of a request no longer shows.
+            // At this size the cost of a request is negligible.
             batch_bytes: 1 << 20,
             batch_records_max: 1 << 20,
             linger: Duration::from_millis(5),
             buffer_bytes: 32 << 20,
-            // What brokers gather for one commit anyway.
+            // About what a broker gathers for one commit.
             request_bytes_max: 8 << 20,
             in_flight_max: 1,
             codec: Codec::None,
@@ -61,21 +63,22 @@ impl Default for ProducerConfig {
 
 /// Appends records to one topic, in the order in which they are sent.
 ///
-/// **At least once.** When a connection breaks after a request was sent, nobody knows whether it was carried out, so it
-/// is sent again; if only the answer was lost, its records are then in the topic twice, side by side.
+/// **At least once.** When a connection breaks after a request was sent, it is unknown whether the request was carried
+/// out, so it is retried. If only the response was lost, its records are then in the topic as duplicates, one directly
+/// after the other.
 ///
-/// **Failure.** When a request is refused, or fails for longer than the retries last, the producer stops: what it still
-/// holds is not sent, so that no later record takes the place of a missing one; every receipt, `send`, `flush` and
-/// `close` from then on gives the error.
+/// **Failure.** When a request is refused, or fails for longer than it is retried, the producer stops: the records that
+/// it holds are not sent, so that no later record takes the place of a missing one. From then on every receipt, `send`,
+/// `flush` and `close` returns the error.
 ///
-/// Dropping a producer abandons what it still holds; [`Producer::close`] sends it first.
+/// Dropping a producer discards the records that it holds; [`Producer::close`] sends them first.
 #[derive(Debug)]
 pub struct Producer {
     shared: Arc<Shared>,
     sender: JoinHandle<()>,
 }
 
-/// Told when a record is stored. Costs no allocation; may be dropped.
+/// Resolves when a record is stored. Needs no allocation; may be dropped.
 #[derive(Debug, Clone)]
 pub struct Receipt {
     delivery: Arc<Delivery>,
@@ -84,21 +87,21 @@ pub struct Receipt {
 }
 
 impl Receipt {
-    /// Waits until the record is stored and gives its offset.
+    /// Waits until the record is stored, and returns its offset.
     pub async fn offset(&self) -> Result<u64, ClientError> {
         loop {
-            let mut told = std::pin::pin!(self.delivery.told.notified());
-            told.as_mut().enable();
+            let mut resolved = std::pin::pin!(self.delivery.resolved.notified());
+            resolved.as_mut().enable();
             if let Some(done) = self.delivery.done.get() {
                 return done.clone().map(|first_offset| first_offset + u64::from(self.index));
             }
-            told.await;
+            resolved.await;
         }
     }
 }
 
 impl Producer {
-    /// Starts a producer in the current tokio runtime. Sends nothing by itself.
+    /// Starts a producer in the current tokio runtime. Sends nothing yet.
     pub fn new(client: Client, topic: impl Into<String>, config: ProducerConfig) -> Result<Producer, ClientError> {
         let limits = client.config().limits;
         let wrong = |reason: &str| Err(ClientError::Config { reason: reason.to_owned() });
@@ -110,7 +113,7 @@ impl Producer {
         }
         if config.batch_bytes as u64 > u64::from(limits.raw_bytes_max.min(limits.batch_bytes_max)) {
             let limit = limits.raw_bytes_max.min(limits.batch_bytes_max);
-            return wrong(&format!("batch_bytes must be at most {limit}; a broker takes no longer batch"));
+            return wrong(&format!("batch_bytes must be at most {limit}, the maximum size of a batch"));
         }
         let shared = Arc::new(Shared {
             topic: topic.into(),
@@ -124,7 +127,7 @@ impl Producer {
                 closing: false,
                 stopped: None,
                 delivery: Arc::default(),
-                untold: Vec::new(),
+                unresolved: Vec::new(),
             }),
             config,
             work: Notify::new(),
@@ -134,7 +137,7 @@ impl Producer {
         Ok(Producer { shared, sender })
     }
 
-    /// Takes a record in; waits while the buffer is full. The record is stored when its receipt says so, or when
+    /// Adds a record; waits while the buffer is full. The record is stored when its receipt resolves, or when
     /// [`Producer::flush`] has returned.
     pub async fn send(&self, record: impl AsRef<[u8]>) -> Result<Receipt, ClientError> {
         let record = record.as_ref();
@@ -147,7 +150,7 @@ impl Producer {
             }
             let mut room = std::pin::pin!(self.shared.room.notified());
             room.as_mut().enable();
-            // Again, in case room came before we listened for it.
+            // Again, in case room appeared before the notification was enabled.
             {
                 let mut state = self.shared.lock();
                 if let Some(receipt) = self.shared.take(&mut state, record)? {
@@ -158,15 +161,15 @@ impl Producer {
         }
     }
 
-    /// Waits until every record taken in so far is stored.
+    /// Waits until every record sent so far is stored.
     pub async fn flush(&self) -> Result<(), ClientError> {
-        let untold = {
+        let unresolved = {
             let mut state = self.shared.lock();
             state.healthy()?;
             self.shared.seal(&mut state)?;
-            state.untold.clone()
+            state.unresolved.clone()
         };
-        for delivery in untold {
+        for delivery in unresolved {
             Receipt { delivery, index: 0 }.offset().await?;
         }
         Ok(())
@@ -177,7 +180,7 @@ impl Producer {
         let flushed = self.flush().await;
         self.shared.lock().closing = true;
         self.shared.work.notify_one();
-        // The task has nothing left to wait for; if it panicked, the flush has not returned either.
+        // The task has nothing left to do; if it had panicked, the flush would not have returned.
         let _ended = (&mut self.sender).await;
         flushed
     }
@@ -188,9 +191,9 @@ impl Drop for Producer {
         self.sender.abort();
         let mut state = self.shared.lock();
         let dropped = ClientError::Stopped { reason: "it was dropped before it was closed".to_owned() };
-        // The aborted task tells nobody any more.
-        for delivery in std::mem::take(&mut state.untold) {
-            delivery.tell(Err(dropped.clone()));
+        // The aborted task resolves no receipts.
+        for delivery in std::mem::take(&mut state.unresolved) {
+            delivery.resolve(Err(dropped.clone()));
         }
         state.stop(dropped);
     }
@@ -202,9 +205,9 @@ struct Shared {
     config: ProducerConfig,
     limits: Limits,
     state: Mutex<State>,
-    /// There is something to do for the sending task.
+    /// Wakes the sending task.
     work: Notify,
-    /// Something was stored, or the producer has stopped.
+    /// Wakes callers that wait for room: records were stored, or the producer has stopped.
     room: Notify,
 }
 
@@ -214,38 +217,38 @@ struct State {
     /// When the open batch got its first record.
     opened_at: Option<Instant>,
     sealed: VecDeque<SealedBatch>,
-    /// What the open batch's records cost; see [`cost`].
+    /// Cost of the open batch's records; see [`cost`].
     open_held_bytes: usize,
-    /// What all records cost that are not stored yet: open, sealed or on their way.
+    /// Cost of all records that are not stored yet: open, sealed or in flight.
     held_bytes: usize,
     closing: bool,
     stopped: Option<ClientError>,
-    /// That of the open batch.
+    /// Of the open batch.
     delivery: Arc<Delivery>,
-    /// Those of the batches that are sealed or on their way, in order.
-    untold: Vec<Arc<Delivery>>,
+    /// Of the batches that are sealed or in flight, in order.
+    unresolved: Vec<Arc<Delivery>>,
 }
 
-/// How those who wait for a batch learn of its end.
+/// The result of a batch, for those who wait for it.
 #[derive(Debug, Default)]
 struct Delivery {
     /// Offset of the batch's first record.
     done: OnceLock<Result<u64, ClientError>>,
-    told: Notify,
+    resolved: Notify,
 }
 
 impl Delivery {
-    fn tell(&self, done: Result<u64, ClientError>) {
-        // Told once: a batch is taken out of the queue by whoever tells.
+    fn resolve(&self, done: Result<u64, ClientError>) {
+        // Set once: whoever resolves a batch has taken it out of the queue.
         let _first = self.done.set(done);
-        self.told.notify_waiters();
+        self.resolved.notify_waiters();
     }
 }
 
-/// The records that are being gathered.
+/// The open batch.
 #[derive(Debug)]
 enum Open {
-    /// Not to be compressed: the gathered data itself becomes a piece of the request.
+    /// Not compressed: the gathered data itself becomes a piece of the request.
     Plain {
         sizes: Vec<u32>,
         data: Vec<u8>,
@@ -255,7 +258,7 @@ enum Open {
 
 #[derive(Debug)]
 struct SealedBatch {
-    /// Header, sizes, data, padding; cut anyhow.
+    /// Header, sizes, data and padding, split anywhere.
     pieces: Vec<Bytes>,
     bytes: usize,
     records: u32,
@@ -263,7 +266,7 @@ struct SealedBatch {
     delivery: Arc<Delivery>,
 }
 
-/// What a record counts for in the buffer: itself and its size.
+/// The cost of a record in the buffer in bytes: the record and its size field.
 fn cost(record: &[u8]) -> usize {
     record.len() + 4
 }
@@ -273,10 +276,10 @@ impl Shared {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes a record in if there is room.
+    /// Adds a record if there is room.
     fn take(&self, state: &mut State, record: &[u8]) -> Result<Option<Receipt>, ClientError> {
         state.healthy()?;
-        // Checked here so that a record which no batch can hold harms nobody but its sender.
+        // Checked here, so that a record that fits no batch fails only its own send.
         let batch_bytes = HEADER_BYTES as u64 + 4 + record.len() as u64 + 7;
         if batch_bytes > u64::from(self.limits.batch_bytes_max)
             || record.len() as u64 > self.limits.raw_bytes_max.into()
@@ -284,9 +287,9 @@ impl Shared {
             let limit = self.limits.batch_bytes_max.min(self.limits.raw_bytes_max).into();
             return Err(BatchError::Limit { what: "batch_bytes", found: batch_bytes, limit }.into());
         }
-        // Whatever its length, a record gets in when nothing else is there.
+        // A record of any size is accepted when the buffer is empty.
         if state.held_bytes > 0 && state.held_bytes + cost(record) > self.config.buffer_bytes {
-            // What is open must go out for room to come.
+            // The open batch must be sent to make room.
             if state.sealed.is_empty() {
                 self.seal(state)?;
             }
@@ -308,7 +311,7 @@ impl Shared {
         Ok(Some(receipt))
     }
 
-    /// Closes the open batch and queues it.
+    /// Seals the open batch and queues it.
     fn seal(&self, state: &mut State) -> Result<(), ClientError> {
         let records = state.open.records();
         if records == 0 {
@@ -320,14 +323,14 @@ impl Shared {
         match state.open.seal(&self.limits) {
             Ok(pieces) => {
                 let bytes = pieces.iter().map(Bytes::len).sum();
-                state.untold.push(delivery.clone());
+                state.unresolved.push(delivery.clone());
                 state.sealed.push_back(SealedBatch { pieces, bytes, records, held_bytes, delivery });
                 self.work.notify_one();
                 Ok(())
             }
             Err(error) => {
                 let error = ClientError::from(error);
-                delivery.tell(Err(error.clone()));
+                delivery.resolve(Err(error.clone()));
                 state.stop(error.clone());
                 self.room.notify_waiters();
                 Err(error)
@@ -344,13 +347,13 @@ impl State {
         }
     }
 
-    /// Stops the producer: what it holds will not be sent. Those who wait for a request that is on its way learn of its
-    /// own end.
+    /// Stops the producer: the records that it holds will not be sent. Receipts of requests in flight get the result of
+    /// their request.
     fn stop(&mut self, error: ClientError) {
         let stopped = ClientError::Stopped { reason: error.to_string() };
-        self.delivery.tell(Err(stopped.clone()));
+        self.delivery.resolve(Err(stopped.clone()));
         for batch in self.sealed.drain(..) {
-            batch.delivery.tell(Err(stopped.clone()));
+            batch.delivery.resolve(Err(stopped.clone()));
         }
         self.held_bytes = 0;
         self.stopped.get_or_insert(error);
@@ -379,12 +382,12 @@ impl Open {
     fn data_bytes(&self) -> usize {
         match self {
             Open::Plain { data, .. } => data.len(),
-            // The batch's length counts the header, the sizes and up to 7 bytes of padding too.
+            // The batch's length includes the header, the sizes and up to 7 bytes of padding.
             Open::Packed(builder) => builder.bytes() as usize - HEADER_BYTES - builder.records() as usize * 4,
         }
     }
 
-    /// Whether the record belongs into this batch, by the settings and by what a batch can hold.
+    /// Whether the record fits this batch, by the settings and by the limits of a batch.
     fn fits(&self, record: &[u8], config: &ProducerConfig, limits: &Limits) -> bool {
         if self.is_empty() {
             return true;
@@ -396,7 +399,7 @@ impl Open {
             && self.records() < config.batch_records_max
     }
 
-    /// Adds a record that fits; gives its index.
+    /// Adds a record that fits, and returns its index.
     fn push(&mut self, record: &[u8]) -> Result<u32, ClientError> {
         let index = self.records();
         match self {
@@ -406,17 +409,17 @@ impl Open {
             }
             Open::Packed(builder) => builder
                 .push(record)
-                .map_err(|full| ClientError::Config { reason: format!("{full}; make the batches smaller") })?,
+                .map_err(|full| ClientError::Config { reason: format!("{full}; make batch_bytes smaller") })?,
         }
         Ok(index)
     }
 
-    /// The batch in pieces; begins the next one.
+    /// The pieces of the batch. Starts the next one.
     fn seal(&mut self, limits: &Limits) -> Result<Vec<Bytes>, BatchError> {
         match self {
             Open::Plain { sizes, data } => {
                 let sealed = seal(sizes, data, clock::now_us(), limits)?;
-                // The next batch will be about as long.
+                // The next batch will have about the same size.
                 let capacity = data.len();
                 let data = std::mem::replace(data, Vec::with_capacity(capacity));
                 sizes.clear();
@@ -432,7 +435,7 @@ impl Open {
     }
 }
 
-/// The sending task: takes what is due and sends it until the producer is closed or has stopped.
+/// The sending task: sends batches that are due until the producer is closed or has stopped.
 async fn send_all(client: Client, shared: Arc<Shared>) {
     let mut in_flight = JoinSet::new();
     loop {
@@ -457,9 +460,9 @@ async fn send_all(client: Client, shared: Arc<Shared>) {
     }
 }
 
-/// Takes out what is to be sent now; if that is nothing, until when the open batch may linger.
+/// Takes the batches that are due now; if there are none, returns until when the open batch may linger.
 fn due(shared: &Shared, state: &mut State, now: Instant) -> (Vec<SealedBatch>, Option<Instant>) {
-    // None where it lingers until it is full: no clock goes so far.
+    // None where the batch lingers until it is full: the time is out of the clock's range.
     let deadline = state.opened_at.map(|opened_at| opened_at.checked_add(shared.config.linger));
     let lingers = deadline.is_some_and(|deadline| deadline.is_none_or(|deadline| deadline > now));
     if lingers && state.sealed.is_empty() {
@@ -480,7 +483,7 @@ fn due(shared: &Shared, state: &mut State, now: Instant) -> (Vec<SealedBatch>, O
     (due, None)
 }
 
-/// Sends batches as one request, again while that may help, and tells those who wait.
+/// Sends batches as one request, with retries, and resolves their receipts.
 async fn send_one(client: Client, shared: Arc<Shared>, batches: Vec<SealedBatch>) {
     let records: u64 = batches.iter().map(|batch| u64::from(batch.records)).sum();
     let held_bytes: usize = batches.iter().map(|batch| batch.held_bytes).sum();
@@ -500,20 +503,24 @@ async fn send_one(client: Client, shared: Arc<Shared>, batches: Vec<SealedBatch>
         }
     };
     let mut state = shared.lock();
-    state.untold.retain(|delivery| !batches.iter().any(|batch| Arc::ptr_eq(&batch.delivery, delivery)));
+    assert!(!batches.is_empty() && held_bytes > 0, "a request of {} batches", batches.len());
+    state.unresolved.retain(|delivery| !batches.iter().any(|batch| Arc::ptr_eq(&batch.delivery, delivery)));
     match appended {
         Ok(appended) => {
             let mut offset = appended.first_offset;
             for batch in &batches {
-                batch.delivery.tell(Ok(offset));
+                batch.delivery.resolve(Ok(offset));
                 offset += u64::from(batch.records);
             }
-            // A producer that stopped meanwhile counts from zero again.
-            state.held_bytes = state.held_bytes.saturating_sub(held_bytes);
+            // A producer that has stopped in the meantime holds nothing.
+            if state.stopped.is_none() {
+                assert!(held_bytes <= state.held_bytes, "{held_bytes} bytes sent of {}", state.held_bytes);
+                state.held_bytes -= held_bytes;
+            }
         }
         Err(error) => {
             for batch in &batches {
-                batch.delivery.tell(Err(error.clone()));
+                batch.delivery.resolve(Err(error.clone()));
             }
             state.stop(error);
         }

@@ -1,38 +1,38 @@
-//! Tries again after failures that pass: longer and longer waits, with jitter, up to a limit.
+//! Retries transient failures with exponential backoff and jitter, for a limited time.
 
 use crate::ClientError;
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// How long to go on trying when a request fails in a way that may pass.
+/// How transient failures of a request are retried.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RetryPolicy {
-    /// The first wait; each further one is twice as long.
+    /// The first wait. Each further one is twice as long.
     pub wait_min: Duration,
     /// The longest wait.
     pub wait_max: Duration,
-    /// How long after the first failure the last one is handed to the caller; zero never tries again.
+    /// How long after the first failure retries end and the caller gets the error; zero for no retries.
     pub give_up_after: Duration,
 }
 
 impl RetryPolicy {
-    /// Every failure is handed to the caller at once.
+    /// No retries: the caller gets every failure at once.
     pub const NONE: RetryPolicy =
         RetryPolicy { wait_min: Duration::ZERO, wait_max: Duration::ZERO, give_up_after: Duration::ZERO };
 
-    /// The usual waits, over so long a time.
+    /// The default waits, for this long.
     pub fn lasting(give_up_after: Duration) -> Self {
         RetryPolicy { give_up_after, ..RetryPolicy::default() }
     }
 
-    /// Begins to count failures.
+    /// Starts to count failures.
     pub(crate) fn begin(self) -> Attempts {
         Attempts { policy: self, wait: self.wait_min, first_failure_at: None }
     }
 }
 
 impl Default for RetryPolicy {
-    /// From 50 ms to 2 s apart, for 30 s: a broker that is restarted is back by then, and a herd of clients has spread.
+    /// Waits of 50 ms to 2 s, for 30 s: by then a broker that was restarted is back, and many clients have spread out.
     fn default() -> Self {
         RetryPolicy {
             wait_min: Duration::from_millis(50),
@@ -51,7 +51,7 @@ pub(crate) struct Attempts {
 }
 
 impl Attempts {
-    /// Waits until the request should be sent again; gives the error back if it should not.
+    /// Waits until the request should be retried; returns the error if it should not be.
     pub(crate) async fn failed(&mut self, error: ClientError) -> Result<(), ClientError> {
         let Some(wait) = self.wait_after(&error, Instant::now()) else { return Err(error) };
         tokio::time::sleep(wait).await;
@@ -64,7 +64,7 @@ impl Attempts {
         }
         let first_failure_at = *self.first_failure_at.get_or_insert(now);
         let left = self.policy.give_up_after.checked_sub(now.duration_since(first_failure_at))?;
-        // Between half the wait and the whole of it, so that clients that failed together do not come back together.
+        // Half the wait to all of it, at random, so that clients that failed together don't retry together.
         let wait = self.wait.mul_f64(0.5 + fastrand::f64() / 2.0).max(error.retry_after().unwrap_or_default());
         self.wait = self.wait.saturating_mul(2).min(self.policy.wait_max);
         (wait <= left).then_some(wait)
@@ -109,12 +109,12 @@ mod tests {
         let mut attempts = RetryPolicy::default().begin();
         let wait = attempts.wait_after(&busy(3), Instant::now()).unwrap();
         assert_eq!(wait, Duration::from_secs(3));
-        // One that is longer than there is patience for is not begun.
+        // A wait that would exceed the limit isn't begun.
         assert_eq!(attempts.wait_after(&busy(300), Instant::now()), None);
     }
 
     #[test]
-    fn what_no_retry_helps_is_handed_on_at_once() {
+    fn errors_that_no_retry_helps_are_returned_at_once() {
         let wrong = ClientError::Refused { status: 400, code: "c".into(), message: "m".into(), retry_after: None };
         assert_eq!(RetryPolicy::default().begin().wait_after(&wrong, Instant::now()), None);
         assert_eq!(RetryPolicy::NONE.begin().wait_after(&broken(), Instant::now()), None);

@@ -1,4 +1,4 @@
-//! The bytes of a connection, in the clear or through TLS.
+//! The byte stream of a connection, plain or over TLS.
 
 use std::io;
 use std::pin::Pin;
@@ -13,7 +13,7 @@ use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 
-/// What a connection sends through.
+/// The stream below a connection.
 #[derive(Debug)]
 pub(crate) enum Stream {
     Plain(TcpStream),
@@ -28,13 +28,13 @@ pub(crate) struct Tls {
 }
 
 impl Tls {
-    /// Trusts what the system trusts; on Linux `SSL_CERT_FILE` and `SSL_CERT_DIR` say where that is found.
+    /// Trusts the system's certificates; on Linux `SSL_CERT_FILE` and `SSL_CERT_DIR` can name others.
     pub(crate) fn new(host: &str) -> Result<Tls, String> {
         let provider = Arc::new(rustls::crypto::ring::default_provider());
         let config = ClientConfig::builder_with_provider(provider)
             .with_safe_default_protocol_versions()
             .and_then(|config| config.with_platform_verifier())
-            .map_err(|error| format!("TLS can't be set up ({error}); check the system's certificates"))?
+            .map_err(|error| format!("cannot set up TLS ({error}); check the system's certificates"))?
             .with_no_client_auth();
         let name = ServerName::try_from(host.to_owned()).map_err(|error| format!("{host:?}: {error}"))?;
         Ok(Tls { connector: TlsConnector::from(Arc::new(config)), name })
@@ -46,7 +46,7 @@ impl Tls {
     }
 }
 
-/// Whether a connection failed for what TLS found, not for what the network did.
+/// Whether a connection failed because of TLS, not because of the network.
 pub(crate) fn is_tls_error(error: &io::Error) -> bool {
     error.get_ref().is_some_and(|inner| inner.is::<rustls::Error>())
 }

@@ -3,13 +3,11 @@
 #[cfg(feature = "full")]
 use super::avro::{DecodeArgs, Schemas, Shower};
 use super::{BrokerArgs, CommandError, parse_bytes, parse_duration, stdout_failed};
-use base64::Engine;
-use base64::engine::general_purpose::STANDARD as BASE64;
 use clap::ValueEnum;
 use jiff::Timestamp;
 use rawline_client::{Consumer, ConsumerConfig, Fetched, Record, RetryPolicy, Start};
+use rawline_contract::JsonRecord;
 use rawline_value::json::{plain, typed};
-use serde::Serialize;
 use std::fs::File;
 use std::io::Write;
 use std::os::fd::AsFd;
@@ -294,28 +292,14 @@ impl BatchTime {
     fn of(&mut self, created_us: u64) -> &str {
         if self.created_us != Some(created_us) {
             self.created_us = Some(created_us);
-            // A producer's clock may say anything; what no calendar has is shown as the epoch.
-            let time = i64::try_from(created_us).ok().and_then(|us| Timestamp::from_microsecond(us).ok());
-            self.text = time.unwrap_or_default().to_string();
+            self.text = rawline_contract::timestamp(created_us).to_string();
         }
         &self.text
     }
 }
 
-#[derive(Serialize)]
-struct Line<'a> {
-    offset: u64,
-    time: &'a str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    record: Option<&'a str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    record_base64: Option<String>,
-}
-
 fn write_json(out: &mut Vec<u8>, offset: u64, time: &str, record: &[u8]) -> Result<(), CommandError> {
-    let text = std::str::from_utf8(record).ok();
-    let record_base64 = text.is_none().then(|| BASE64.encode(record));
-    serde_json::to_writer(&mut *out, &Line { offset, time, record: text, record_base64 })
+    serde_json::to_writer(&mut *out, &JsonRecord::new(offset, time, record))
         .map_err(|error| CommandError::Failed(error.to_string()))?;
     out.push(b'\n');
     Ok(())
@@ -341,7 +325,7 @@ mod tests {
         write_json(&mut out, 7, time.of(1_000_001), "a\"b\nü".as_bytes()).unwrap();
         write_json(&mut out, 8, time.of(u64::MAX), &[0xff, 0]).unwrap();
         let want = "{\"offset\":7,\"time\":\"1970-01-01T00:00:01.000001Z\",\"record\":\"a\\\"b\\nü\"}\n\
-                    {\"offset\":8,\"time\":\"1970-01-01T00:00:00Z\",\"record_base64\":\"/wA=\"}\n";
+                    {\"offset\":8,\"time\":\"9999-12-30T22:00:00.999999999Z\",\"record_base64\":\"/wA=\"}\n";
         assert_eq!(String::from_utf8(out).unwrap(), want);
     }
 }

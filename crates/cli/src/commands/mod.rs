@@ -113,7 +113,7 @@ pub fn parse_bytes(text: &str) -> Result<u64, String> {
 
 /// Reads a time with its unit: 250us, 5ms, 1s.
 pub fn parse_duration(text: &str) -> Result<std::time::Duration, String> {
-    rawline_server::http::parse_go_duration(text).ok_or_else(|| format!("{text:?} is no time such as 0s, 5ms or 1s"))
+    rawline_contract::parse_duration(text).ok_or_else(|| format!("{text:?} is no time such as 0s, 5ms or 1s"))
 }
 
 /// Prints to stdout; a reader that has seen enough, such as `head`, is no failure.

@@ -1,0 +1,166 @@
+//! The codes of errors: each with its kind, from which the HTTP status follows where HTTP has no closer one.
+
+use rawline_batch::{BatchError, Kind};
+
+/// An error's stable name, what a caller can do about it, and its HTTP status.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Code {
+    /// For programs; never changes.
+    pub name: &'static str,
+    /// What a caller can do.
+    pub kind: Kind,
+    /// The HTTP status.
+    pub status: u16,
+}
+
+impl Code {
+    /// The code of a batch that was refused.
+    pub fn of_batch(error: &BatchError) -> Code {
+        let status = if matches!(error, BatchError::Limit { .. }) { 413 } else { status_of(error.kind()) };
+        Code { name: error.code(), kind: error.kind(), status }
+    }
+}
+
+/// The status of an error of which nothing but its kind is known.
+const fn status_of(kind: Kind) -> u16 {
+    match kind {
+        Kind::FixRequest => 400,
+        Kind::TryAgain => 408,
+        Kind::Wait => 503,
+        Kind::TellHuman => 500,
+    }
+}
+
+/// What a caller can do about a response with this status: the only thing known of a proxy's response, and the kind of
+/// every [`Code`] with the status.
+pub const fn kind_of_status(status: u16) -> Kind {
+    match status {
+        429 | 503 => Kind::Wait,
+        408 | 502 | 504 => Kind::TryAgain,
+        500.. => Kind::TellHuman,
+        _ => Kind::FixRequest,
+    }
+}
+
+macro_rules! codes {
+    ($($(#[$doc:meta])* $constant:ident = $name:literal, $kind:ident $(, $status:literal)?;)*) => {
+        $(
+            $(#[$doc])*
+            pub const $constant: Code = {
+                #[allow(unused_mut, unused_assignments)] // Most codes have no status of their own.
+                let mut status = status_of(Kind::$kind);
+                $(status = $status;)?
+                Code { name: $name, kind: Kind::$kind, status }
+            };
+        )*
+
+        /// Every code but those of batches, which [`Code::of_batch`] gives.
+        pub const ALL: &[Code] = &[$($constant),*];
+    };
+}
+
+codes! {
+    /// The query has no `topic-name`.
+    TOPIC_NAME_MISSING = "topic_name_missing", FixRequest;
+    /// Not a name that a topic can have.
+    TOPIC_NAME = "topic_name", FixRequest;
+    /// A required parameter is missing.
+    QUERY_MISSING = "query_missing", FixRequest;
+    /// Not a whole number.
+    QUERY_NUMBER = "query_number", FixRequest;
+    /// Not a duration.
+    QUERY_DURATION = "query_duration", FixRequest;
+    /// Not a time.
+    QUERY_TIME = "query_time", FixRequest;
+    /// An unknown `Content-Type`.
+    CONTENT_TYPE = "content_type", FixRequest;
+    /// A body of lines without a line.
+    RECORDS_MISSING = "records_missing", FixRequest;
+    /// `multipart/form-data` without a boundary.
+    MULTIPART_BOUNDARY = "multipart_boundary", FixRequest;
+    /// Not a multipart form, or a truncated one.
+    MULTIPART_INVALID = "multipart_invalid", FixRequest;
+    /// Other parts than `sizes` and `records`.
+    MULTIPART_PARTS = "multipart_parts", FixRequest;
+    /// The part `sizes` is not an array of sizes.
+    SIZES_INVALID = "sizes_invalid", FixRequest;
+    /// A topic's settings don't have their form.
+    SETTINGS_INVALID = "settings_invalid", FixRequest;
+    /// The body ended early.
+    BODY_CUT_OFF = "body_cut_off", FixRequest;
+    /// The response doesn't fit the buffers in the form asked for.
+    ANSWER_TOO_LARGE = "answer_too_large", FixRequest;
+    /// The store can't do what was asked for.
+    BAD_REQUEST = "bad_request", FixRequest;
+    /// An HTTP/1.1 request without exactly one valid `Host`.
+    HOST_MISSING = "host_missing", FixRequest;
+    /// No key, or a wrong one.
+    UNAUTHORIZED = "unauthorized", FixRequest, 401;
+    /// A web page sends a request to a broker that has no key.
+    ORIGIN_REFUSED = "origin_refused", FixRequest, 403;
+    /// A request to a broker without a key by a name that isn't this machine's own.
+    HOST_REFUSED = "host_refused", FixRequest, 403;
+    /// The topic doesn't exist.
+    TOPIC_NOT_FOUND = "topic_not_found", FixRequest, 404;
+    /// The record isn't written yet, or is deleted.
+    OFFSET_OUT_OF_BOUNDS = "offset_out_of_bounds", FixRequest, 404;
+    /// Unknown path.
+    PATH_NOT_FOUND = "path_not_found", FixRequest, 404;
+    /// The path has other methods.
+    METHOD_NOT_ALLOWED = "method_not_allowed", FixRequest, 405;
+    /// `Accept` names no known form.
+    NOT_ACCEPTABLE = "not_acceptable", FixRequest, 406;
+    /// The body arrives too slowly.
+    BODY_TOO_SLOW = "body_too_slow", TryAgain;
+    /// The body, or the batch made of it, is too large.
+    BODY_TOO_LARGE = "body_too_large", FixRequest, 413;
+    /// More records than a batch may have.
+    RECORDS_TOO_MANY = "records_too_many", FixRequest, 413;
+    /// More batches in one request than an object can hold.
+    APPEND_TOO_LARGE = "append_too_large", FixRequest, 413;
+    /// `Content-Encoding` is not supported.
+    CONTENT_ENCODING = "content_encoding", FixRequest, 415;
+    /// The store returned other bytes than were stored.
+    OBJECT_DAMAGED = "object_damaged", TellHuman;
+    /// The store failed for good.
+    STORE_FAILED = "store_failed", TellHuman;
+    /// The topic has stopped after an internal error.
+    TOPIC_FAILED = "topic_failed", TellHuman;
+    /// A producer's compressed data can't be decompressed.
+    UNPACK_FAILED = "unpack_failed", TellHuman;
+    /// All buffers are in use.
+    BUFFERS_EXHAUSTED = "buffers_exhausted", Wait;
+    /// Too many pending appends to this topic.
+    TOPIC_BUSY = "topic_busy", Wait;
+    /// Too many requests wait for records.
+    WAITS_TOO_MANY = "waits_too_many", Wait;
+    /// The store doesn't respond, or is full.
+    STORE_UNAVAILABLE = "store_unavailable", Wait;
+    /// The broker is shutting down.
+    SHUTTING_DOWN = "shutting_down", Wait;
+    /// The broker has its maximum number of topics.
+    TOPICS_TOO_MANY = "topics_too_many", TellHuman, 507;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// So a client that knows the status alone does the same as one that knows the code.
+    #[test]
+    fn a_status_tells_the_kind_of_every_code() {
+        for code in ALL {
+            assert_eq!(kind_of_status(code.status), code.kind, "{code:?}");
+        }
+        for error in [BatchError::Empty, BatchError::Limit { what: "records", found: 2, limit: 1 }] {
+            let code = Code::of_batch(&error);
+            assert_eq!(kind_of_status(code.status), code.kind, "{code:?}");
+        }
+    }
+
+    #[test]
+    fn names_are_unique() {
+        let names: std::collections::BTreeSet<&str> = ALL.iter().map(|code| code.name).collect();
+        assert_eq!(names.len(), ALL.len());
+    }
+}

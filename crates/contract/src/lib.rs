@@ -1,0 +1,48 @@
+//! The HTTP contract: shapes, names and codes that the broker's server and its clients share.
+//!
+//! Each part of the contract is written once, here. `docs/http.md` describes the API to its users and `openapi.json` to
+//! their tools; tests compare both with this crate.
+
+pub mod code;
+mod duration;
+pub mod header;
+mod media_type;
+pub mod path;
+mod record;
+mod topic;
+
+pub use code::Code;
+pub use duration::parse_duration;
+pub use media_type::MediaType;
+pub use rawline_batch::Kind;
+pub use record::{JsonRecord, timestamp};
+pub use topic::{Payload, Settings, TopicInfo, TopicList};
+
+use serde::{Deserialize, Serialize};
+
+/// The offsets that an append's records got: `first_offset..next_offset`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Appended {
+    /// Offset of the first record.
+    pub first_offset: u64,
+    /// Offset after the last record.
+    pub next_offset: u64,
+}
+
+/// The response to a search by time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OffsetFound {
+    /// The first offset at or after the time.
+    pub offset: u64,
+}
+
+/// The body of every error response.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ErrorBody<'a> {
+    /// Stable, for programs: the name of a [`Code`].
+    #[serde(borrow)]
+    pub code: std::borrow::Cow<'a, str>,
+    /// A sentence for people that says what to do. May change.
+    #[serde(borrow)]
+    pub error: std::borrow::Cow<'a, str>,
+}

@@ -1,0 +1,20 @@
+//! The paths of the API.
+
+/// Append and read records.
+pub const RECORDS: &str = "/records";
+/// Read one record.
+pub const RECORD: &str = "/record";
+/// One topic: its extent and its settings.
+pub const TOPIC: &str = "/topic";
+/// All topics.
+pub const TOPICS: &str = "/topics";
+/// Find an offset by time.
+pub const OFFSET: &str = "/offset";
+/// Whether the broker works.
+pub const HEALTH: &str = "/health";
+/// Metrics for Prometheus.
+pub const METRICS: &str = "/metrics";
+/// The API as an OpenAPI document.
+pub const OPENAPI: &str = "/openapi.json";
+/// A short overview of the API.
+pub const WELCOME: &str = "/";

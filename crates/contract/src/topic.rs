@@ -1,0 +1,104 @@
+//! Topics as the API describes them.
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+/// A topic.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TopicInfo {
+    /// Its name.
+    pub name: String,
+    /// Offset of the oldest record.
+    pub first_offset: u64,
+    /// Offset that the next record will get.
+    pub next_offset: u64,
+    /// Number of stored objects.
+    #[serde(default)]
+    pub objects: u64,
+    /// Size of the stored objects in bytes.
+    #[serde(default)]
+    pub bytes: u64,
+    /// Time of the newest commit, by the broker's clock; none in an empty topic.
+    #[serde(default)]
+    pub latest_commit_at: Option<Timestamp>,
+    /// What its records are.
+    #[serde(default)]
+    pub payload: Payload,
+}
+
+impl TopicInfo {
+    /// Number of records.
+    pub fn records(&self) -> u64 {
+        self.next_offset.saturating_sub(self.first_offset)
+    }
+}
+
+/// All topics.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TopicList {
+    /// By name.
+    pub topics: Vec<TopicInfo>,
+}
+
+/// What can be set for a topic.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Settings {
+    /// What its records are.
+    pub payload: Payload,
+}
+
+/// What a topic's records are, for programs that display them. The broker treats all records alike.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Payload {
+    /// Any bytes.
+    #[default]
+    Bytes,
+    /// Structured values.
+    Value,
+}
+
+impl std::fmt::Display for Payload {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Payload::Bytes => "bytes",
+            Payload::Value => "value",
+        })
+    }
+}
+
+impl std::str::FromStr for Payload {
+    type Err = String;
+
+    fn from_str(name: &str) -> Result<Self, Self::Err> {
+        match name {
+            "bytes" => Ok(Payload::Bytes),
+            "value" => Ok(Payload::Value),
+            _ => Err(format!("unknown payload {name:?}; use bytes or value")),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_topic_of_an_older_broker_has_defaults() {
+        let topic: TopicInfo = serde_json::from_str(r#"{"name":"t","first_offset":2,"next_offset":5}"#).unwrap();
+        assert_eq!((topic.records(), topic.bytes, topic.payload), (3, 0, Payload::Bytes));
+        assert_eq!(topic.latest_commit_at, None);
+    }
+
+    #[test]
+    fn a_payload_has_one_name_as_text_and_as_json() {
+        for payload in [Payload::Bytes, Payload::Value] {
+            assert_eq!(payload.to_string().parse(), Ok(payload));
+            assert_eq!(serde_json::to_string(&payload).unwrap(), format!("\"{payload}\""));
+        }
+        assert!("text".parse::<Payload>().is_err());
+        assert!(serde_json::from_str::<Settings>(r#"{"payload":"bytes","more":1}"#).is_err());
+    }
+}
