@@ -5,6 +5,7 @@ import re
 import signal
 import subprocess
 import sys
+import urllib.request
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -120,6 +121,10 @@ def client(broker: Broker) -> rawline.Client:
 
 
 @pytest.fixture
-def topic(request: pytest.FixtureRequest) -> str:
-    """A name that no other test has."""
-    return re.sub(r"[^A-Za-z0-9._-]+", "-", request.node.nodeid)
+def topic(request: pytest.FixtureRequest, broker: Broker) -> str:
+    """An empty topic of a name that no other test has."""
+    name = re.sub(r"[^A-Za-z0-9._-]+", "-", request.node.nodeid)
+    put = urllib.request.Request(f"{broker.url}/topic?topic-name={name}", b'{"payload":"bytes"}', method="PUT")
+    with urllib.request.urlopen(put) as response:
+        assert response.status == 200
+    return name

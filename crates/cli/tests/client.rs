@@ -8,8 +8,8 @@ mod support;
 use bytes::Bytes;
 use rawline_batch::{Builder, Codec, Limits};
 use rawline_client::{
-    Client, ClientConfig, ClientError, Consumer, ConsumerConfig, Fetched, Kind, Producer, ProducerConfig, ReadOptions,
-    RetryPolicy, Start,
+    Client, ClientConfig, ClientError, Consumer, ConsumerConfig, Fetched, Kind, Payload, Producer, ProducerConfig,
+    ReadOptions, RetryPolicy, Start,
 };
 use std::io::{Read, Write};
 use std::sync::Arc;
@@ -95,6 +95,7 @@ async fn records_are_appended_from_sizes_and_data() {
 async fn a_read_waits_for_what_is_not_there_yet() {
     let broker = support::broker(&[]);
     let client = client(&broker);
+    client.set_payload("t", Payload::Bytes).await.unwrap();
     let mut options = ReadOptions { wait: Duration::from_millis(20), ..ReadOptions::default() };
     let fetched = client.read("t", &options, Fetched::default()).await.unwrap();
     assert!(fetched.is_empty());
@@ -431,6 +432,9 @@ async fn a_consumer_begins_and_ends_where_it_is_told() {
 async fn a_consumer_that_was_not_waited_for_loses_nothing() {
     let broker = support::broker(&[]);
     let client = client(&broker);
+    let missing = Consumer::new(client.clone(), "t", ConsumerConfig::default()).await.unwrap_err();
+    assert_eq!((missing.code(), missing.kind()), (Some("topic_not_found"), Kind::FixRequest));
+    client.set_payload("t", Payload::Bytes).await.unwrap();
     let mut consumer = Consumer::new(client.clone(), "t", ConsumerConfig::default()).await.unwrap();
     for number in 0..5u64 {
         // Given up while it waits, each time somewhere else.

@@ -131,6 +131,7 @@ fn what_is_wrong_is_told() {
         assert_eq!(output.status.code(), Some(code), "{args:?}: {error}");
         assert!(error.contains(said), "{args:?}: {error}");
     };
+    broker.run(&["topic", "set", "nothing", "--payload", "bytes"], b"");
     let output = broker.rawline(&["measure", "nothing", "--storage"]).arg(storage.path()).output().unwrap();
     assert!(String::from_utf8_lossy(&output.stderr).contains("nothing is empty"), "{output:?}");
     fails(&["measure", "no/topic"], 1, "can't be a topic's name");

@@ -14,7 +14,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use tokio::net::TcpListener;
+use tokio::net::TcpSocket;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::watch;
 use tracing_subscriber::Layer;
@@ -136,7 +136,11 @@ pub async fn run(args: Args) -> Result<(), CommandError> {
     if args.api_keys.iter().any(String::is_empty) {
         return Err(CommandError::Usage("an --api-key is empty; give it a value, or leave it out".into()));
     }
-    http::check_listen(&args.listen, &api_keys, args.insecure).map_err(CommandError::Usage)?;
+    http::check_listen(&args.listen, &api_keys, args.insecure).map_err(|refused| {
+        CommandError::Usage(format!(
+            "{refused}; give it a key (--api-key KEY), or --insecure if everyone who reaches it may read and write"
+        ))
+    })?;
     check_debug_listen(&args)?;
     let limits = batch_limits(&args)?;
     let request_bytes_max = u64::from(limits.batch_bytes_max) * 2;
@@ -148,10 +152,12 @@ pub async fn run(args: Args) -> Result<(), CommandError> {
         create_topics: !args.no_create_topics,
         writer_id: rand::random(),
     };
-    let listener = bind(args.listen).await?;
+    let socket = bind(args.listen)?;
     let store = open_store(&args).await?;
     let clock = Arc::new(SystemClock);
     let broker = Broker::open(store, clock.clone(), config).await.map_err(failed)?;
+    // Only now, so that clients don't connect to a broker that can't respond yet.
+    let listener = socket.listen(LISTEN_BACKLOG).map_err(|error| cannot_listen(args.listen, &error))?;
     let pool = Pool::new(usize::try_from(args.memory).unwrap_or(usize::MAX));
     let address = listener.local_addr().map_err(failed)?;
     let (stop, stopped) = watch::channel(false);
@@ -220,7 +226,7 @@ fn check_debug_listen(args: &Args) -> Result<(), CommandError> {
 
 #[cfg(feature = "full")]
 async fn serve_profiles(address: SocketAddr) -> Result<(), CommandError> {
-    let listener = bind(address).await?;
+    let listener = bind(address)?.listen(LISTEN_BACKLOG).map_err(|error| cannot_listen(address, &error))?;
     eprintln!("rawline: profiles on http://{}/debug/pprof/", listener.local_addr().map_err(failed)?);
     tokio::spawn(http::debug::serve(listener));
     Ok(())
@@ -253,12 +259,24 @@ async fn open_store(args: &Args) -> Result<Arc<dyn Store>, CommandError> {
     Ok(Arc::new(store))
 }
 
-async fn bind(address: SocketAddr) -> Result<TcpListener, CommandError> {
-    TcpListener::bind(address).await.map_err(|error| {
-        CommandError::Failed(format!(
-            "can't listen on {address}: {error}; is a broker running there already? choose another with --listen"
-        ))
-    })
+/// Connections that wait to be accepted.
+const LISTEN_BACKLOG: u32 = 1024;
+
+/// Reserves an address without listening on it yet: fails early if another process has it.
+fn bind(address: SocketAddr) -> Result<TcpSocket, CommandError> {
+    let bound = || {
+        let socket = if address.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() }?;
+        socket.set_reuseaddr(true)?;
+        socket.bind(address)?;
+        Ok(socket)
+    };
+    bound().map_err(|error| cannot_listen(address, &error))
+}
+
+fn cannot_listen(address: SocketAddr, error: &std::io::Error) -> CommandError {
+    CommandError::Failed(format!(
+        "cannot listen on {address}: {error}; is a broker already running there? choose another address with --listen"
+    ))
 }
 
 /// What tells the broker to stop: ctrl-c and SIGTERM.

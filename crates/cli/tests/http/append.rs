@@ -268,7 +268,9 @@ fn what_is_larger_than_a_batch_may_be_is_refused() {
     let broker = Broker::start(&["--batch-bytes-max", "64KiB", "--batch-records-max", "100", "--memory", "1MiB"]);
     let target = "/records?topic-name=t";
     // By the head alone: no byte of the body is waited for.
-    let head = format!("POST {target} HTTP/1.1\r\nhost: x\r\ncontent-type: {RECORD}\r\ncontent-length: 131073\r\n\r\n");
+    let head = format!(
+        "POST {target} HTTP/1.1\r\nhost: localhost\r\ncontent-type: {RECORD}\r\ncontent-length: 131073\r\n\r\n"
+    );
     exchange(broker.address, head.as_bytes()).assert_error(413, "body_too_large");
     let large = vec![b'x'; 131_073];
     exchange(broker.address, &chunked(target, RECORD, &large, 5000)).assert_error(413, "body_too_large");
@@ -308,8 +310,35 @@ fn a_refused_upload_still_gets_its_answer() {
     }
 }
 
+/// Defect 15: any page of the web could fill the broker with topics by its images.
 #[test]
-fn topics_are_not_made_when_told_not_to() {
+fn only_appends_and_settings_create_topics() {
+    let broker = Broker::start(&[]);
+    for target in [
+        "/records?topic-name=t&offset=0",
+        "/records?topic-name=t&offset=0&timeout=1h",
+        "/record?topic-name=t&offset=0",
+        "/topic?topic-name=t",
+        "/offset?topic-name=t&time=2026-01-01T00:00:00Z",
+    ] {
+        broker.get(target).assert_error(404, "topic_not_found");
+        exchange(broker.address, &request("POST", "/records?topic-name=t", &[("content-type", "text/plain")], b"a"))
+            .assert_error(400, "content_type");
+    }
+    assert_eq!(broker.get("/topics").json(), json!({ "topics": [] }));
+    broker.create_topic("set");
+    broker.post("/records?topic-name=appended", RECORD, b"a").assert_status(201);
+    let names: Vec<String> = broker.get("/topics").json()["topics"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|topic| topic["name"].as_str().unwrap().to_owned())
+        .collect();
+    assert_eq!(names, ["appended", "set"]);
+}
+
+#[test]
+fn topics_are_not_created_when_that_is_configured() {
     let broker = Broker::start(&["--no-create-topics"]);
     for answer in [
         broker.post("/records?topic-name=t", RECORD, b"a"),

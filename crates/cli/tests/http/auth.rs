@@ -1,4 +1,4 @@
-//! Keys: needed everywhere but where nothing is told.
+//! Who may send requests: holders of a key, or without keys programs of this machine, but no web pages.
 
 use crate::broker::Broker;
 use crate::client::*;
@@ -48,9 +48,42 @@ fn keys_open_the_door_and_nothing_else_does() {
 }
 
 #[test]
-fn without_a_key_every_request_is_let_in() {
+fn without_keys_any_program_of_this_machine_may_send_requests() {
     let broker = Broker::start(&[]);
     let headers = [("authorization", "Bearer anything")];
     exchange(broker.address, &request("GET", "/topics", &headers, b"")).assert_status(200);
     broker.get("/topics").assert_status(200);
+}
+
+/// Defect 2: under DNS rebinding a page of the web reads from a broker without a key as from its own site.
+#[test]
+fn without_keys_web_pages_get_nothing() {
+    let broker = Broker::start(&[]);
+    broker.post("/records?topic-name=t", RECORD, b"secret").assert_status(201);
+    let port = broker.address.port();
+    let get = |target: &str, host: &str, more: &str| {
+        let bytes = format!("GET {target} HTTP/1.1\r\nhost: {host}\r\n{more}\r\n");
+        exchange(broker.address, bytes.as_bytes())
+    };
+    let targets =
+        ["/record?topic-name=t&offset=0", "/records?topic-name=t&offset=0", "/topics", "/metrics", "/nowhere"];
+    for target in targets {
+        get(target, &format!("evil.example:{port}"), "").assert_error(403, "host_refused");
+        get(target, "10.1.2.3", "").assert_error(403, "host_refused");
+        get(target, "localhost", "origin: https://evil.example\r\n").assert_error(403, "origin_refused");
+        get(target, "localhost", "sec-fetch-site: cross-site\r\n").assert_error(403, "origin_refused");
+        get(target, "localhost", "sec-fetch-site: same-site\r\n").assert_error(403, "origin_refused");
+    }
+    for host in ["localhost", "LOCALHOST:1", "127.0.0.1", &format!("127.0.0.1:{port}"), &format!("[::1]:{port}")] {
+        get("/topics", host, "").assert_status(200);
+        get("/topics", host, "sec-fetch-site: none\r\n").assert_status(200);
+    }
+    // A probe of an orchestrator uses any name.
+    get("/health", "pod.example", "").assert_status(200);
+
+    // A key shows that the client is no page of another site, and other machines use names of their own.
+    let keyed = Broker::start(&["--api-key", "k"]);
+    let bytes =
+        "GET /topics HTTP/1.1\r\nhost: broker.example\r\norigin: https://a.example\r\nauthorization: Bearer k\r\n\r\n";
+    exchange(keyed.address, bytes.as_bytes()).assert_status(200);
 }

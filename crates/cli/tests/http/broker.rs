@@ -39,6 +39,11 @@ impl Broker {
         exchange(self.address, &request("POST", target, &[("content-type", content_type)], body))
     }
 
+    /// Creates an empty topic.
+    pub fn create_topic(&self, name: &str) {
+        create_topic(self.address, name);
+    }
+
     /// Asks it to shut down.
     pub fn terminate(&self) {
         let process = rustix::process::Pid::from_raw(self.process.pid().cast_signed()).unwrap();
@@ -52,6 +57,12 @@ impl Broker {
     pub fn is_running(&mut self) -> bool {
         self.process.is_running()
     }
+}
+
+/// Creates an empty topic.
+pub fn create_topic(address: SocketAddr, name: &str) {
+    let head = format!("PUT /topic?topic-name={name} HTTP/1.1\r\nhost: localhost\r\ncontent-length: 19\r\n\r\n");
+    exchange(address, format!("{head}{{\"payload\":\"bytes\"}}").as_bytes()).assert_status(200);
 }
 
 /// `rawline serve` with these flags and nothing from the environment.

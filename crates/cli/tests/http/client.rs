@@ -140,7 +140,7 @@ impl Answer {
 
 /// A request's bytes.
 pub fn request(method: &str, target: &str, headers: &[(&str, &str)], body: &[u8]) -> Vec<u8> {
-    let mut bytes = format!("{method} {target} HTTP/1.1\r\nhost: broker\r\n").into_bytes();
+    let mut bytes = format!("{method} {target} HTTP/1.1\r\nhost: localhost\r\n").into_bytes();
     for (name, value) in headers {
         bytes.extend_from_slice(format!("{name}: {value}\r\n").as_bytes());
     }
@@ -155,7 +155,7 @@ pub fn request(method: &str, target: &str, headers: &[(&str, &str)], body: &[u8]
 /// The same with a body in chunks of this many bytes, and no length in the head.
 pub fn chunked(target: &str, content_type: &str, body: &[u8], chunk_bytes: usize) -> Vec<u8> {
     let mut bytes = format!(
-        "POST {target} HTTP/1.1\r\nhost: broker\r\ncontent-type: {content_type}\r\ntransfer-encoding: chunked\r\n\r\n"
+        "POST {target} HTTP/1.1\r\nhost: localhost\r\ncontent-type: {content_type}\r\ntransfer-encoding: chunked\r\n\r\n"
     )
     .into_bytes();
     for chunk in body.chunks(chunk_bytes) {

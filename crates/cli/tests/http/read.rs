@@ -207,6 +207,7 @@ fn queries_are_checked() {
 #[test]
 fn a_record_that_is_not_there_is_not_found() {
     let broker = Broker::start(&[]);
+    broker.create_topic("t");
     broker.get("/record?topic-name=t&offset=0").assert_error(404, "offset_out_of_bounds");
     broker.post("/records?topic-name=t", RECORD, b"a").assert_status(201);
     assert_eq!(broker.get("/record?topic-name=t&offset=0").body, b"a");
@@ -262,6 +263,7 @@ fn a_head_request_has_the_head_of_the_answer() {
 fn nothing_new_is_an_empty_answer_in_every_form() {
     let broker = Broker::start(&[]);
     broker.post("/records?topic-name=t", RECORD, b"a").assert_status(201);
+    broker.create_topic("empty");
     for (topic, offset, next) in [("t", 1, 1), ("t", 1000, 1), ("empty", 0, 0), ("empty", 7, 0)] {
         let target = format!("/records?topic-name={topic}&offset={offset}&timeout=10ms");
         let answer = broker.get(&target);

@@ -69,7 +69,10 @@ fn without_buffers_requests_are_told_to_wait() {
         answer.assert_error(503, "buffers_exhausted");
         assert_eq!(answer.header("retry-after"), Some("1"));
     }
-    // What needs no buffers is answered.
+    // So is a list of all topics, which can have megabytes.
+    let answer = exchange(broker.address, &request("GET", "/topics", &[], b""));
+    answer.assert_error(503, "buffers_exhausted");
+    // Requests that need no buffers get their responses.
     exchange(broker.address, &request("GET", "/topic?topic-name=t", &[], b"")).assert_status(200);
     exchange(broker.address, &request("GET", "/health", &[], b"")).assert_status(200);
 
@@ -153,5 +156,29 @@ fn a_reader_that_takes_nothing_is_cut_off_and_stands_in_nobodys_way() {
         connection.send(&read);
     }
     assert_eq!(exchange(broker.address, &read).body.len(), large.len() + 1);
+    broker.wait_for_buffers();
+}
+
+/// Defect 9: 40 clients at 1 KiB/s held all buffers, and 16 others got almost none.
+#[test]
+fn those_who_announce_much_and_send_little_hold_no_buffers() {
+    let config = patient();
+    let broker = InProcess::start(config.clone(), pool_bytes(&config));
+    let bytes = append(&large_batch());
+    let mut slow: Vec<Connection> = (0..40).map(|_| Connection::open(broker.address)).collect();
+    for connection in &mut slow {
+        connection.send(&bytes[..20 << 10]);
+    }
+    // One at a time, so that the buffers suffice; without waiting for them.
+    for _ in 0..20 {
+        exchange(broker.address, &bytes).assert_status(201);
+    }
+    for connection in &mut slow {
+        connection.send(&bytes[20 << 10..]);
+    }
+    // What they hold only now may be too much for all of them at once.
+    for connection in &mut slow {
+        assert!([201, 503].contains(&connection.receive().status));
+    }
     broker.wait_for_buffers();
 }

@@ -1,6 +1,6 @@
 //! Long polls: they wait, are woken, end in time, and don't outlive the broker.
 
-use crate::broker::{Broker, InProcess};
+use crate::broker::{Broker, InProcess, create_topic};
 use crate::client::*;
 use rawline_server::http::HttpConfig;
 use std::net::TcpStream;
@@ -14,6 +14,8 @@ fn poll(broker: &Broker, target: &str) -> Connection {
 #[test]
 fn an_append_wakes_those_who_wait_for_it() {
     let broker = Broker::start(&[]);
+    broker.create_topic("t");
+    broker.create_topic("other");
     let mut empty = poll(&broker, "/records?topic-name=t&offset=0&timeout=1h");
     let mut second = poll(&broker, "/records?topic-name=t&offset=1&timeout=1h");
     let mut other = poll(&broker, "/records?topic-name=other&offset=0&timeout=1h");
@@ -37,6 +39,7 @@ fn an_append_wakes_those_who_wait_for_it() {
 #[test]
 fn a_poll_ends_at_its_timeout() {
     let broker = Broker::start(&[]);
+    broker.create_topic("t");
     for timeout in ["0", "0s", "1ms", "0.05s", "1ms50us"] {
         let answer = broker.get(&format!("/records?topic-name=t&offset=0&timeout={timeout}"));
         assert_eq!((answer.status, answer.body.clone()), (206, multipart_answer(&answer, &[])), "{timeout}");
@@ -46,6 +49,7 @@ fn a_poll_ends_at_its_timeout() {
 #[test]
 fn sigterm_answers_what_is_under_way_and_ends_with_0() {
     let mut broker = Broker::start(&[]);
+    broker.create_topic("t");
     let mut polls: Vec<Connection> =
         (0..10).map(|_| poll(&broker, "/records?topic-name=t&offset=1&timeout=1h")).collect();
     let mut idle = Connection::open(broker.address);
@@ -76,9 +80,44 @@ fn sigterm_answers_what_is_under_way_and_ends_with_0() {
 #[test]
 fn those_who_wait_give_their_connection_back_when_they_leave() {
     let broker = InProcess::start(HttpConfig { connections_max: 2, ..HttpConfig::default() }, 1 << 27);
+    create_topic(broker.address, "t");
     for _ in 0..10 {
         let mut left = Connection::open(broker.address);
         left.send(&request("GET", "/records?topic-name=t&offset=0&timeout=1h", &[], b""));
     }
     exchange(broker.address, &request("GET", "/health", &[], b"")).assert_status(200);
+}
+
+/// Defect 8: one byte of a next request hid from the HTTP library that the client was gone.
+#[test]
+fn waiting_clients_that_leave_a_byte_behind_give_their_connection_back() {
+    let broker = InProcess::start(HttpConfig { connections_max: 2, ..HttpConfig::default() }, 1 << 27);
+    create_topic(broker.address, "t");
+    for _ in 0..3 {
+        let mut left = Connection::open(broker.address);
+        left.send(&request("GET", "/records?topic-name=t&offset=0&timeout=24h", &[], b""));
+        left.send(b"G");
+    }
+    exchange(broker.address, &request("GET", "/health", &[], b"")).assert_status(200);
+}
+
+#[test]
+fn some_connections_are_kept_for_requests_that_do_not_wait() {
+    let broker = InProcess::start(HttpConfig { connections_max: 3, ..HttpConfig::default() }, 1 << 27);
+    create_topic(broker.address, "t");
+    let poll = request("GET", "/records?topic-name=t&offset=0&timeout=1h", &[], b"");
+    let mut waiting: Vec<Connection> = (0..3).map(|_| Connection::open(broker.address)).collect();
+    for connection in &mut waiting {
+        connection.send(&poll);
+    }
+    // Two of the three may wait; the third, whichever it is, is told to come back.
+    let refused = loop {
+        let mut told =
+            waiting.iter_mut().filter_map(|connection| (!connection.is_silent()).then(|| connection.receive()));
+        if let Some(answer) = told.next() {
+            break answer;
+        }
+    };
+    refused.assert_error(503, "waits_too_many");
+    assert_eq!(refused.header("retry-after"), Some("1"));
 }

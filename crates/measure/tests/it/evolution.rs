@@ -112,7 +112,11 @@ fn from_topic(broker: &Broker, schemas: &Arc<SchemaStore>, calls: &Arc<AtomicU64
         calls.fetch_add(1, Ordering::Relaxed);
         let (client, schemas) = (client.clone(), schemas.clone());
         Box::pin(async move {
-            let end = client.topic("schemas").await.map_err(|error| error.to_string())?.next_offset;
+            let end = match client.topic("schemas").await {
+                Ok(topic) => topic.next_offset,
+                Err(error) if error.code() == Some("topic_not_found") => return Ok(()),
+                Err(error) => return Err(error.to_string()),
+            };
             let config = ConsumerConfig { end_offset: Some(end), ..ConsumerConfig::default() };
             let mut consumer = Consumer::new(client, "schemas", config).await.map_err(|error| error.to_string())?;
             while let Some(fetched) = consumer.next().await.map_err(|error| error.to_string())? {

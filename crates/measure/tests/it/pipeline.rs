@@ -12,7 +12,7 @@ use rawline_broker::store::Store;
 use rawline_broker::store::cache::Cache;
 use rawline_broker::store::disk::{DiskStore, Durability};
 use rawline_broker::store::s3::{S3Config, S3Store};
-use rawline_client::Start;
+use rawline_client::{Payload, Start};
 use rawline_measure::layout::{Commit, Counts, Current, DataFile, Layout, Tier};
 use rawline_measure::{Full, Kind, MeasureError, Options, Pipeline, Retention, Snapshot, Storage, Summary};
 use std::sync::Arc;
@@ -402,6 +402,7 @@ async fn where_to_begin_is_decided_once() {
     assert_eq!(rolled_up(&storage, "t").await, expected(&sent));
     // Another topic under the same name has not what was rolled up.
     let other = Broker::start().await;
+    other.client.set_payload("t", Payload::Bytes).await.unwrap();
     let error = Pipeline::open(other.options("t", &storage)).await.err().unwrap();
     assert!(matches!(error, MeasureError::OtherTopic { .. }), "{error}");
 }

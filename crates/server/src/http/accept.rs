@@ -1,49 +1,51 @@
-//! Which form of an answer a request accepts.
+//! The form of a response: the first in `Accept` that records can be returned in.
 
-use crate::http::append::BATCH;
 use crate::http::error::ApiError;
-use http::{HeaderMap, StatusCode, header};
+use http::{HeaderMap, header};
+use rawline_contract::{MediaType, code};
 
-/// The forms in which records are given out.
+/// The form in which a response returns records.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Form {
+pub(crate) enum ResponseForm {
     /// Batches as they are stored.
     Batch,
-    /// The original's: sizes and records. Also what a request gets that names no form.
+    /// Sizes and records: the form of the original API, and the default.
     Multipart,
-    /// A record a line.
+    /// One record per line.
     Lines,
     /// An array of objects.
     Json,
 }
 
-/// The first form of the `Accept` header that is known here.
-pub(crate) fn form(headers: &HeaderMap) -> Result<Form, ApiError> {
-    let mut is_any = true;
-    for value in headers.get_all(header::ACCEPT) {
-        is_any = false;
-        let value = value.to_str().map_err(|_| not_acceptable("it is not text"))?;
-        for media_range in value.split(',') {
-            let media_range = media_range.split(';').next().unwrap_or_default().trim();
-            match media_range.to_ascii_lowercase().as_str() {
-                BATCH => return Ok(Form::Batch),
-                "multipart/form-data" | "multipart/*" | "*/*" => return Ok(Form::Multipart),
-                "application/x-ndjson" | "application/jsonl" => return Ok(Form::Lines),
-                "application/json" | "application/*" => return Ok(Form::Json),
-                "" => is_any = true,
-                _ => {}
+impl ResponseForm {
+    /// The first form of the `Accept` header that is known.
+    pub fn of(headers: &HeaderMap) -> Result<ResponseForm, ApiError> {
+        let mut is_any = true;
+        for value in headers.get_all(header::ACCEPT) {
+            is_any = false;
+            let value = value.to_str().map_err(|_| not_acceptable("the header is not text"))?;
+            for media_range in value.split(',') {
+                match MediaType::parse_range(media_range) {
+                    Some(MediaType::Batch) => return Ok(ResponseForm::Batch),
+                    Some(MediaType::Multipart) => return Ok(ResponseForm::Multipart),
+                    Some(MediaType::Lines) => return Ok(ResponseForm::Lines),
+                    Some(MediaType::Json) => return Ok(ResponseForm::Json),
+                    // One record is a form of requests only; `GET /record` returns it without being asked.
+                    Some(MediaType::Record) => {}
+                    None => is_any |= media_range.trim().is_empty(),
+                }
             }
         }
+        if is_any { Ok(ResponseForm::Multipart) } else { Err(not_acceptable("it names no known form")) }
     }
-    if is_any { Ok(Form::Multipart) } else { Err(not_acceptable("it names none of the forms there are")) }
 }
 
 fn not_acceptable(why: &str) -> ApiError {
-    let message = format!(
-        "the Accept header can't be met: {why}; there are {BATCH}, multipart/form-data, application/x-ndjson and \
-         application/json"
-    );
-    ApiError::new(StatusCode::NOT_ACCEPTABLE, "not_acceptable", message)
+    let [batch, multipart, lines, json] =
+        [MediaType::Batch, MediaType::Multipart, MediaType::Lines, MediaType::Json].map(MediaType::name);
+    let message =
+        format!("can't respond as the Accept header asks: {why}; accept {batch}, {multipart}, {lines} or {json}");
+    ApiError::new(code::NOT_ACCEPTABLE, message)
 }
 
 #[cfg(test)]
@@ -55,13 +57,15 @@ mod tests {
         let of = |value: &'static str| {
             let mut headers = HeaderMap::new();
             headers.insert(header::ACCEPT, value.parse().unwrap());
-            form(&headers).ok()
+            ResponseForm::of(&headers).ok()
         };
-        assert_eq!(form(&HeaderMap::new()).ok(), Some(Form::Multipart));
-        assert_eq!(of("*/*"), Some(Form::Multipart));
-        assert_eq!(of("text/html, application/json;q=0.9"), Some(Form::Json));
-        assert_eq!(of("application/vnd.rawline.batch"), Some(Form::Batch));
-        assert_eq!(of("Application/X-NDJSON"), Some(Form::Lines));
+        assert_eq!(ResponseForm::of(&HeaderMap::new()).ok(), Some(ResponseForm::Multipart));
+        assert_eq!(of("*/*"), Some(ResponseForm::Multipart));
+        assert_eq!(of(""), Some(ResponseForm::Multipart));
+        assert_eq!(of("text/html, application/json;q=0.9"), Some(ResponseForm::Json));
+        assert_eq!(of("application/vnd.rawline.batch"), Some(ResponseForm::Batch));
+        assert_eq!(of("Application/X-NDJSON"), Some(ResponseForm::Lines));
         assert_eq!(of("text/html"), None);
+        assert_eq!(of("application/octet-stream"), None);
     }
 }

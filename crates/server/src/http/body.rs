@@ -1,69 +1,103 @@
-//! Receives a request's body into the pool's buffers, and gives up on clients that stall.
+//! Reads a request's body piece by piece, within the limits on its size and its pace.
 
 use crate::http::Api;
 use crate::http::error::ApiError;
 use crate::net::pace::Waits;
 use bytes::Bytes;
-use http::{Request, StatusCode, header};
+use http::{Request, header};
 use http_body::Body as _;
 use http_body_util::BodyExt;
 use hyper::body::Incoming;
+use rawline_contract::code;
+use std::collections::VecDeque;
 use tokio::time::{Instant, timeout_at};
+
+/// How much of a body must have arrived before buffers are reserved for all of it, in bytes: half a second at the
+/// minimum rate. Until then the body lies in the connection's own memory. Without this, a client that announces a large
+/// body and sends next to nothing of it would hold buffers that others need.
+const PROOF_BYTES: u64 = 32 << 10;
 
 /// A body as it arrives.
 pub(crate) struct BodyReader {
-    /// `None` when it is read whole or given up.
+    /// None once it has been read to its end.
     incoming: Option<Incoming>,
-    /// Whether the client waits for the head of an answer before it sends anything.
-    is_held_back: bool,
+    /// Whether the client sends the body only after the head of a response.
+    expects_continue: bool,
     waits: Waits,
     started: Instant,
+    /// Received and not yet returned.
+    first: VecDeque<Bytes>,
+    /// How many bytes were received.
     bytes: u64,
     bytes_max: u64,
+    /// Announced length, or the limit if there is none, until the whole body has been received.
+    expected: u64,
 }
 
 impl BodyReader {
-    /// Parts a request into its head and its body.
+    /// Splits a request into its head and its body.
     pub fn split(api: &Api, request: Request<Incoming>) -> (Request<()>, BodyReader) {
         let (head, incoming) = request.into_parts();
+        let expected = incoming.size_hint().upper().unwrap_or(api.config.request_bytes_max);
         let reader = BodyReader {
             incoming: Some(incoming),
-            is_held_back: head.headers.contains_key(header::EXPECT),
+            expects_continue: head.headers.contains_key(header::EXPECT),
             waits: api.config.waits,
             started: Instant::now(),
+            first: VecDeque::new(),
             bytes: 0,
             bytes_max: api.config.request_bytes_max,
+            expected,
         };
         (Request::from_parts(head, ()), reader)
     }
 
-    /// Refuses a body whose head says that it is too large, before a byte of it is read.
+    /// Refuses a body whose announced length is too large, before any of it is read.
     pub fn check_length(&self) -> Result<(), ApiError> {
         let announced = self.incoming.as_ref().map_or(0, |incoming| incoming.size_hint().lower());
         if announced > self.bytes_max { Err(ApiError::too_large(announced, self.bytes_max)) } else { Ok(()) }
     }
 
-    /// The most bytes that may come: the announced length, or else the limit.
-    pub fn bytes_expected(&self) -> u64 {
-        self.incoming.as_ref().and_then(|incoming| incoming.size_hint().upper()).unwrap_or(self.bytes_max)
+    /// Waits until enough of the body has arrived to reserve buffers for it, and returns its maximum length in bytes:
+    /// the announced length, or the limit if there is none.
+    pub async fn prove(&mut self) -> Result<u64, ApiError> {
+        assert!(self.first.is_empty(), "a body proves itself once");
+        while self.bytes < PROOF_BYTES.min(self.expected) {
+            match self.receive().await? {
+                Some(piece) => self.first.push_back(piece),
+                None => break,
+            }
+        }
+        assert!(self.bytes <= self.expected, "{} bytes of a body of {}", self.bytes, self.expected);
+        if self.incoming.as_ref().is_none_or(http_body::Body::is_end_stream) {
+            self.expected = self.bytes;
+        }
+        Ok(self.expected)
     }
 
-    /// The next bytes, as the socket gave them; `None` at the end.
+    /// The next bytes, as the socket returned them; none at the end.
     pub async fn next(&mut self) -> Result<Option<Bytes>, ApiError> {
+        match self.first.pop_front() {
+            Some(piece) => Ok(Some(piece)),
+            None => self.receive().await,
+        }
+    }
+
+    async fn receive(&mut self) -> Result<Option<Bytes>, ApiError> {
         let deadline = self.waits.body_deadline(self.started, self.bytes);
         while let Some(incoming) = &mut self.incoming {
             let frame = timeout_at(deadline, incoming.frame()).await.map_err(|_| {
-                let message = "the body came too slowly; send it faster, or in smaller requests";
-                ApiError::new(StatusCode::REQUEST_TIMEOUT, "body_too_slow", message)
+                let message = "the body arrives too slowly; send it faster, or in smaller requests";
+                ApiError::new(code::BODY_TOO_SLOW, message)
             })?;
             let Some(frame) = frame else {
                 self.incoming = None;
                 break;
             };
             let frame = frame.map_err(|error| {
-                ApiError::bad("body_cut_off", format!("the body did not arrive whole: {error}; send it again"))
+                ApiError::new(code::BODY_CUT_OFF, format!("the body was truncated: {error}; send it again"))
             })?;
-            // Trailers are no data.
+            // Trailers are not data.
             let Ok(bytes) = frame.into_data() else { continue };
             self.bytes += bytes.len() as u64;
             if self.bytes > self.bytes_max {
@@ -76,20 +110,14 @@ impl BodyReader {
 }
 
 impl Drop for BodyReader {
-    /// Reads on for a while what is left of a refused body. A connection closed while its client still sends is
-    /// reset, and most clients would then report the reset instead of the answer.
+    /// Reads and discards the rest of a refused body for a while. If the connection were closed while its client still
+    /// sends, it would be reset, and most clients would report the reset instead of the response.
     fn drop(&mut self) {
         let Some(mut incoming) = self.incoming.take() else { return };
-        if self.is_held_back || incoming.is_end_stream() {
+        if self.expects_continue || incoming.is_end_stream() {
             return;
         }
         let wait = self.waits.refused_body;
         tokio::spawn(tokio::time::timeout(wait, async move { while let Some(Ok(_)) = incoming.frame().await {} }));
     }
-}
-
-/// The media type of a request's body, without its parameters, in lower case.
-pub(crate) fn media_type<B>(request: &Request<B>) -> String {
-    let value = request.headers().get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
-    value.split(';').next().unwrap_or_default().trim().to_ascii_lowercase()
 }

@@ -1,6 +1,6 @@
-//! `--debug-listen`: a CPU profile of the running broker, in pprof's format or as a flame graph.
+//! CPU profiles of the running broker, in pprof's format or as flame graphs.
 //!
-//! On an address of its own, off by default: a profile tells more of a service than its users should know.
+//! They have a separate address and are off by default: a profile reveals more of a service than its users should know.
 
 use http_body_util::Full;
 use hyper::body::{Bytes, Incoming};
@@ -12,9 +12,9 @@ use std::convert::Infallible;
 use std::time::Duration;
 use tokio::net::TcpListener;
 
-/// Samples a second: prime, so that it does not beat with what runs every millisecond.
+/// Samples per second. A prime, so that samples don't coincide with what runs every millisecond.
 const SAMPLES_PER_SECOND: i32 = 197;
-/// Longest profile.
+/// Maximum duration of a profile.
 const SECONDS_MAX: u64 = 300;
 
 const HELP: &str = "GET /debug/pprof/profile?seconds=10     CPU profile in pprof's format: go tool pprof FILE\n\
@@ -62,12 +62,12 @@ async fn answer(request: Request<Incoming>) -> Response<Full<Bytes>> {
 
 type Encode = fn(pprof::Report) -> Result<Vec<u8>, pprof::Error>;
 
-/// The first sample of a process allocates, to read its libraries' tables, in the signal's handler. If the signal then
-/// found a thread in the allocator, both would wait for ever: so this thread takes it here, where it is not.
+/// Takes the first sample of the process on this thread, which isn't in the allocator now. That sample allocates in the
+/// signal's handler, to read the tables of the libraries; on a thread that is in the allocator it would wait forever.
 fn take_first_sample() {
-    // Of the timer nothing comes for a second.
+    // The timer itself doesn't fire for a second.
     if let Ok(_guard) = pprof::ProfilerGuardBuilder::default().frequency(1).build() {
-        // SAFETY: the signal has a handler, the guard's, and is done with when this returns.
+        // SAFETY: the guard has installed a handler for the signal, and it has run when this returns.
         unsafe { libc::raise(libc::SIGPROF) };
     }
 }
@@ -75,7 +75,7 @@ fn take_first_sample() {
 async fn profile(seconds: u64, encode: Encode) -> Result<Vec<u8>, pprof::Error> {
     let guard = pprof::ProfilerGuardBuilder::default().frequency(SAMPLES_PER_SECOND).build()?;
     tokio::time::sleep(Duration::from_secs(seconds)).await;
-    // Names are looked up in the binary, which takes a second where there is much.
+    // Looking up the names in the binary can take a second.
     tokio::task::block_in_place(|| {
         let report = guard.report().build()?;
         drop(guard);
@@ -85,7 +85,7 @@ async fn profile(seconds: u64, encode: Encode) -> Result<Vec<u8>, pprof::Error> 
 
 fn encode(report: pprof::Report) -> Result<Vec<u8>, pprof::Error> {
     let mut bytes = Vec::new();
-    // Writing to memory does not fail.
+    // Writing to memory can't fail.
     let _ = report.pprof()?.encode(&mut bytes);
     Ok(bytes)
 }

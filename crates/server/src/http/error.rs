@@ -1,158 +1,181 @@
-//! The one place that turns errors into answers: a status, a stable code, a sentence that says what to do.
+//! The one place that turns errors into responses: a status, a stable code, a sentence that says what to do.
 
-use crate::http::answer::{self, Answer};
-use http::{HeaderValue, StatusCode, header};
+use crate::http::response::{self, ApiResponse};
+use http::{HeaderName, HeaderValue, StatusCode, header};
 use rawline_batch::BatchError;
 use rawline_broker::pool::PoolError;
+use rawline_broker::store::StoreError;
 use rawline_broker::{AppendError, Kind, ReadError, TopicError};
-use serde::Serialize;
+use rawline_contract::{Code, ErrorBody, code};
 
-/// An error as its caller sees it.
-#[derive(Debug)]
+/// An error as a client receives it.
+#[derive(Debug, thiserror::Error)]
+#[error("{message}")]
 pub(crate) struct ApiError {
-    status: StatusCode,
-    code: &'static str,
+    code: Code,
     message: String,
-    header: Option<(header::HeaderName, HeaderValue)>,
-}
-
-/// `{"code": …, "error": …}`; the original's clients know the second.
-#[derive(Serialize)]
-struct Shape<'a> {
-    code: &'a str,
-    error: &'a str,
+    header: Option<(HeaderName, HeaderValue)>,
 }
 
 impl ApiError {
-    pub fn new(status: StatusCode, code: &'static str, message: impl Into<String>) -> Self {
-        ApiError { status, code, message: message.into(), header: None }
-    }
-
-    /// 400: the request is wrong.
-    pub fn bad(code: &'static str, message: impl Into<String>) -> Self {
-        ApiError::new(StatusCode::BAD_REQUEST, code, message)
+    /// An error with the status of its code. One whose kind is to wait says for how long.
+    pub fn new(code: Code, message: impl Into<String>) -> Self {
+        let retry_after = || (header::RETRY_AFTER, HeaderValue::from_static("1"));
+        ApiError { code, message: message.into(), header: (code.kind == Kind::Wait).then(retry_after) }
     }
 
     pub fn unauthorized() -> Self {
         let message = "invalid auth: send the broker's key as \"Authorization: Bearer KEY\"";
-        ApiError::new(StatusCode::UNAUTHORIZED, "unauthorized", message)
-            .with(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"))
+        ApiError::new(code::UNAUTHORIZED, message).with(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"))
     }
 
-    pub fn origin() -> Self {
-        let message =
-            "without a key the broker takes no requests from web pages; start it with --api-key, and send the key";
-        ApiError::new(StatusCode::FORBIDDEN, "origin_refused", message)
-    }
-
-    pub fn method(allowed: &'static str) -> Self {
-        let message = format!("this path answers {allowed} only");
-        ApiError::new(StatusCode::METHOD_NOT_ALLOWED, "method_not_allowed", message)
-            .with(header::ALLOW, HeaderValue::from_static(allowed))
+    pub fn method(allowed: &str) -> Self {
+        let error = ApiError::new(code::METHOD_NOT_ALLOWED, format!("the methods of this path are {allowed}"));
+        match HeaderValue::from_str(allowed) {
+            Ok(value) => error.with(header::ALLOW, value),
+            Err(_) => unreachable!("{allowed:?} is not a list of methods"),
+        }
     }
 
     pub fn path(path: &str) -> Self {
-        let message = format!("there is nothing at {path}; GET /openapi.json lists what there is");
-        ApiError::new(StatusCode::NOT_FOUND, "path_not_found", message)
+        let message = format!("the API has no path {path}; GET {} lists its paths", rawline_contract::path::OPENAPI);
+        ApiError::new(code::PATH_NOT_FOUND, message)
     }
 
     pub fn too_large(bytes: u64, limit: u64) -> Self {
-        let message = format!("the body has {bytes} bytes, this broker takes {limit} at once; send smaller batches");
-        ApiError::new(StatusCode::PAYLOAD_TOO_LARGE, "body_too_large", message)
+        let message = format!("the body has {bytes} bytes and this broker accepts {limit}; send smaller batches");
+        ApiError::new(code::BODY_TOO_LARGE, message)
     }
 
-    /// 503, with the time after which to try again.
-    fn wait(code: &'static str, message: impl Into<String>) -> Self {
-        ApiError::new(StatusCode::SERVICE_UNAVAILABLE, code, message)
-            .with(header::RETRY_AFTER, HeaderValue::from_static("1"))
-    }
-
-    fn with(mut self, name: header::HeaderName, value: HeaderValue) -> Self {
+    fn with(mut self, name: HeaderName, value: HeaderValue) -> Self {
         self.header = Some((name, value));
         self
     }
 
-    /// An error of this kind whose cause lies in the store.
-    fn of_kind(kind: Kind, message: String) -> Self {
-        match kind {
-            Kind::FixRequest => ApiError::bad("bad_request", message),
-            Kind::TryAgain | Kind::Wait => ApiError::wait("store_unavailable", message),
-            Kind::TellHuman => ApiError::new(StatusCode::INTERNAL_SERVER_ERROR, "store_failed", message),
+    pub fn into_response(self) -> ApiResponse {
+        let Ok(status) = StatusCode::from_u16(self.code.status) else {
+            unreachable!("{:?} is not a code with an HTTP status", self.code)
+        };
+        if status.is_server_error() {
+            tracing::warn!(code = self.code.name, "{}", self.message);
         }
-    }
-
-    pub fn into_answer(self) -> Answer {
-        if self.status.is_server_error() {
-            tracing::warn!(code = self.code, "{}", self.message);
-        }
-        let mut answer = answer::json(self.status, &Shape { code: self.code, error: &self.message });
+        let body = ErrorBody { code: self.code.name.into(), error: self.message.as_str().into() };
+        let mut response = response::json(status, &body);
         if let Some((name, value)) = self.header {
-            answer.headers_mut().insert(name, value);
+            response.headers_mut().insert(name, value);
         }
-        answer
+        response
     }
 }
 
-impl std::fmt::Display for ApiError {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(&self.message)
+impl From<StoreError> for ApiError {
+    /// Of a failure in the store nothing is known but its kind.
+    fn from(error: StoreError) -> Self {
+        let code = match error.kind {
+            Kind::FixRequest => code::BAD_REQUEST,
+            Kind::TryAgain | Kind::Wait => code::STORE_UNAVAILABLE,
+            Kind::TellHuman => code::STORE_FAILED,
+        };
+        ApiError::new(code, error.to_string())
     }
 }
-
-impl std::error::Error for ApiError {}
 
 impl From<BatchError> for ApiError {
     fn from(error: BatchError) -> Self {
-        let status = match &error {
-            BatchError::Limit { .. } => StatusCode::PAYLOAD_TOO_LARGE,
-            _ => StatusCode::BAD_REQUEST,
-        };
-        ApiError::new(status, error.code(), error.to_string())
+        ApiError::new(Code::of_batch(&error), error.to_string())
     }
 }
 
 impl From<TopicError> for ApiError {
     fn from(error: TopicError) -> Self {
-        let message = error.to_string();
-        match error {
-            TopicError::Name { .. } => ApiError::bad("topic_name", message),
-            TopicError::NotFound { .. } => ApiError::new(StatusCode::NOT_FOUND, "topic_not_found", message),
-            TopicError::TooMany { .. } => ApiError::new(StatusCode::INSUFFICIENT_STORAGE, "topics_too_many", message),
-            TopicError::Store(error) => ApiError::of_kind(error.kind, message),
-        }
+        let code = match error {
+            TopicError::Name { .. } => code::TOPIC_NAME,
+            TopicError::NotFound { .. } => code::TOPIC_NOT_FOUND,
+            TopicError::TooMany { .. } => code::TOPICS_TOO_MANY,
+            TopicError::Store(error) => return error.into(),
+        };
+        assert_eq!(code.kind, error.kind(), "{}", code.name);
+        ApiError::new(code, error.to_string())
     }
 }
 
 impl From<AppendError> for ApiError {
     fn from(error: AppendError) -> Self {
-        let message = error.to_string();
-        match error {
-            AppendError::TooLarge { .. } => ApiError::new(StatusCode::PAYLOAD_TOO_LARGE, "append_too_large", message),
-            AppendError::Busy => ApiError::wait("topic_busy", message),
-            AppendError::Closed => ApiError::wait("shutting_down", message),
-            AppendError::Failed { .. } => ApiError::new(StatusCode::INTERNAL_SERVER_ERROR, "topic_failed", message),
-            AppendError::Store(error) => ApiError::of_kind(error.kind, message),
-        }
+        let code = match error {
+            AppendError::TooLarge { .. } => code::APPEND_TOO_LARGE,
+            AppendError::Busy => code::TOPIC_BUSY,
+            AppendError::Closed => code::SHUTTING_DOWN,
+            AppendError::Failed { .. } => code::TOPIC_FAILED,
+            AppendError::Store(error) => return error.into(),
+        };
+        assert_eq!(code.kind, error.kind(), "{}", code.name);
+        ApiError::new(code, error.to_string())
     }
 }
 
 impl From<ReadError> for ApiError {
     fn from(error: ReadError) -> Self {
-        let message = error.to_string();
-        match error {
-            ReadError::Deleted { .. } => ApiError::new(StatusCode::NOT_FOUND, "offset_out_of_bounds", message),
-            ReadError::Damaged { .. } => ApiError::new(StatusCode::INTERNAL_SERVER_ERROR, "object_damaged", message),
-            ReadError::Store(error) => ApiError::of_kind(error.kind, message),
-        }
+        let code = match error {
+            ReadError::Deleted { .. } => code::OFFSET_OUT_OF_BOUNDS,
+            ReadError::Damaged { .. } => code::OBJECT_DAMAGED,
+            ReadError::Store(error) => return error.into(),
+        };
+        assert_eq!(code.kind, error.kind(), "{}", code.name);
+        ApiError::new(code, error.to_string())
     }
 }
 
 impl From<PoolError> for ApiError {
     fn from(error: PoolError) -> Self {
-        let message = error.to_string();
-        match error {
-            PoolError::Exhausted => ApiError::wait("buffers_exhausted", message),
-            PoolError::TooLarge { .. } => ApiError::new(StatusCode::PAYLOAD_TOO_LARGE, "body_too_large", message),
+        let code = match error {
+            PoolError::Exhausted => code::BUFFERS_EXHAUSTED,
+            PoolError::TooLarge { .. } => code::BODY_TOO_LARGE,
+        };
+        ApiError::new(code, error.to_string())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Clients decide by the status whether they retry.
+    #[test]
+    fn an_error_that_passes_says_when_to_retry() {
+        let response = ApiError::from(AppendError::Busy).into_response();
+        assert_eq!(response.status(), StatusCode::SERVICE_UNAVAILABLE);
+        assert_eq!(response.headers().get(header::RETRY_AFTER), Some(&HeaderValue::from_static("1")));
+        for (kind, status) in
+            [(Kind::FixRequest, 400), (Kind::TryAgain, 503), (Kind::Wait, 503), (Kind::TellHuman, 500)]
+        {
+            let error = StoreError { kind, message: "m".into() };
+            for response in [
+                ApiError::from(AppendError::Store(error.clone())).into_response(),
+                ApiError::from(ReadError::Store(error.clone())).into_response(),
+                ApiError::from(TopicError::Store(error)).into_response(),
+            ] {
+                assert_eq!(response.status().as_u16(), status, "{kind:?}");
+                assert_eq!(response.headers().contains_key(header::RETRY_AFTER), status == 503, "{kind:?}");
+            }
         }
+    }
+
+    /// The conversions assert that a code's kind is that of the error.
+    #[test]
+    fn every_error_of_the_broker_has_a_code_of_its_kind() {
+        let object = rawline_broker::object::ObjectError::Header;
+        let errors = [
+            ApiError::from(TopicError::Name { name: "/".into() }),
+            ApiError::from(TopicError::NotFound { name: "t".into() }),
+            ApiError::from(TopicError::TooMany { limit: 1 }),
+            ApiError::from(AppendError::TooLarge { bytes: 1, batches: 1 }),
+            ApiError::from(AppendError::Busy),
+            ApiError::from(AppendError::Closed),
+            ApiError::from(AppendError::Failed { topic: "t".into(), reason: "r".into() }),
+            ApiError::from(ReadError::Deleted { offset: 0, first_offset: 1 }),
+            ApiError::from(ReadError::Damaged { first_offset: 0, error: object }),
+        ];
+        let statuses = errors.map(|error| error.into_response().status().as_u16());
+        assert_eq!(statuses, [400, 404, 507, 413, 503, 503, 500, 404, 500]);
     }
 }

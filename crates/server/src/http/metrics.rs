@@ -1,13 +1,13 @@
-//! What the server counts, and `/metrics`, which shows it with the broker's numbers in Prometheus' text form.
+//! The metrics of the server, and `/metrics`, which returns them and the broker's in Prometheus' text format.
 
-use http::{Method, StatusCode};
+use http::StatusCode;
 use metrics::{Counter, counter, describe_counter, describe_gauge, describe_histogram, gauge, histogram};
 use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
 use rawline_broker::pool::Pool;
 use std::sync::OnceLock;
 use std::time::Duration;
 
-/// Bounds of time histograms in seconds: from a tenth of a lone append to a long poll.
+/// Bounds of time histograms in seconds: from a tenth of an append to a long poll.
 const SECONDS: &[f64] =
     &[0.0001, 0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0];
 
@@ -15,7 +15,7 @@ const SECONDS: &[f64] =
 const BYTES: &[f64] =
     &[256.0, 1024.0, 4096.0, 16384.0, 65536.0, 262144.0, 1048576.0, 4194304.0, 10485760.0, 67108864.0];
 
-/// A second of a busy broker's requests takes a megabyte until they are summed up.
+/// One second of requests to a busy broker takes a megabyte until it is summed up.
 const TIDY_EVERY: Duration = Duration::from_secs(1);
 
 pub(crate) struct HttpMetrics {
@@ -33,11 +33,11 @@ fn recorder() -> PrometheusHandle {
         let builder = PrometheusBuilder::new()
             .set_buckets_for_metric(Matcher::Suffix("_seconds".into()), SECONDS)
             .and_then(|builder| builder.set_buckets_for_metric(Matcher::Suffix("commit_bytes".into()), BYTES));
-        // Neither list of bounds is empty, which is all that can fail; without a recorder nothing is counted.
+        // This fails only for an empty list of bounds.
         let recorder = builder.unwrap_or_default().build_recorder();
         let handle = recorder.handle();
         if metrics::set_global_recorder(recorder).is_err() {
-            tracing::warn!("another recorder is there already; /metrics will be empty");
+            tracing::warn!("the process has another metrics recorder; /metrics will be empty");
         }
         describe();
         handle
@@ -45,7 +45,7 @@ fn recorder() -> PrometheusHandle {
     HANDLE.get_or_init(install).clone()
 }
 
-/// Installs the recorder, so that what is counted before the first request is not lost.
+/// Installs the recorder, so that nothing is lost that is counted before the first request.
 pub fn install() {
     recorder();
 }
@@ -53,17 +53,17 @@ pub fn install() {
 fn describe() {
     describe_counter!("rawline_append_records_total", "Records received in checked batches");
     describe_counter!("rawline_append_bytes_total", "Bytes received in checked batches");
-    describe_counter!("rawline_read_records_total", "Records given out");
-    describe_counter!("rawline_read_bytes_total", "Bytes of answers that give records out");
+    describe_counter!("rawline_read_records_total", "Records returned");
+    describe_counter!("rawline_read_bytes_total", "Bytes of responses that return records");
     describe_counter!("rawline_commit_records_total", "Records stored, by topic");
     describe_counter!("rawline_commit_bytes_total", "Bytes stored, by topic");
-    describe_counter!("rawline_commit_failures_total", "Commits that the store refused, by topic");
+    describe_counter!("rawline_commit_failures_total", "Commits that failed in the store, by topic");
     describe_histogram!("rawline_commit_bytes", "Size of an object in bytes");
-    describe_histogram!("rawline_commit_seconds", "From the first batch taken to the store's answer");
+    describe_histogram!("rawline_commit_seconds", "From the first batch of a commit to the store's response");
     describe_counter!("rawline_http_requests_total", "Requests, by verb and status");
-    describe_histogram!("rawline_http_request_seconds", "From a request's head to its answer's, by verb");
+    describe_histogram!("rawline_http_request_seconds", "From the head of a request to that of its response, by verb");
     describe_gauge!("rawline_pool_bytes", "Size of the buffer pool in bytes");
-    describe_gauge!("rawline_pool_free_bytes", "Bytes of the buffer pool that nobody has reserved");
+    describe_gauge!("rawline_pool_free_bytes", "Bytes of the buffer pool that are not reserved");
 }
 
 impl HttpMetrics {
@@ -83,17 +83,17 @@ impl HttpMetrics {
         self.bytes_in.increment(bytes);
     }
 
-    pub fn given(&self, records: u64, bytes: u64) {
+    pub fn returned(&self, records: u64, bytes: u64) {
         self.records_out.increment(records);
         self.bytes_out.increment(bytes);
     }
 
-    pub fn answered(&self, verb: &'static str, status: StatusCode, took: Duration) {
+    pub fn responded(&self, verb: &'static str, status: StatusCode, took: Duration) {
         counter!("rawline_http_requests_total", "verb" => verb, "status" => status_label(status)).increment(1);
         histogram!("rawline_http_request_seconds", "verb" => verb).record(took.as_secs_f64());
     }
 
-    /// Sums histograms up now and then, until aborted: between two requests for `/metrics` they keep every value.
+    /// Sums up histograms regularly, until aborted: otherwise they keep every value until the next `/metrics`.
     pub fn tidy(&self) -> tokio::task::AbortHandle {
         let handle = self.handle.clone();
         let tidying = tokio::spawn(async move {
@@ -110,17 +110,6 @@ impl HttpMetrics {
         gauge!("rawline_pool_free_bytes").set(pool.bytes_free() as f64);
         self.handle.run_upkeep();
         self.handle.render()
-    }
-}
-
-/// A request's verb as a label: a closed list, so that paths from outside make no series.
-pub(crate) fn verb(method: &Method, path: &str) -> &'static str {
-    match (path, method == Method::POST) {
-        ("/records", true) => "append",
-        ("/records", false) => "read",
-        ("/record", _) => "read_one",
-        ("/topic" | "/topics" | "/offset", _) => "topics",
-        _ => "other",
     }
 }
 

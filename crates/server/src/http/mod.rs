@@ -1,69 +1,80 @@
-//! The HTTP API over a broker: accepts connections, finds the verb, ends gracefully.
+//! The HTTP API over a broker: accepts connections, hands requests to their handlers, shuts down gracefully.
 //!
-//! One file a verb; `error.rs` alone turns errors into answers. `docs/http.md` describes the API for those who call it,
-//! `openapi.json` for their tools.
+//! `routes.rs` is the table of all routes, `error.rs` alone turns errors into responses, and names and shapes that
+//! clients share are in `rawline-contract`. `docs/http.md` describes the API to its users, `openapi.json` to their
+//! tools.
 
 mod accept;
-mod answer;
 mod append;
 mod auth;
 mod body;
+mod browser;
 #[cfg(feature = "profiling")]
 pub mod debug;
-mod edge;
+mod draft;
 mod error;
-mod form;
+mod long_poll;
 mod metrics;
+mod multipart;
+mod offsets;
 mod query;
 mod read;
+mod receive;
+mod render;
+mod response;
+mod routes;
+mod select;
 mod topics;
 
 pub use crate::net::pace::Waits;
-pub use answer::AnswerBody;
-pub use auth::{ApiKeys, check_listen};
-pub use form::request_buffers_max;
+pub use auth::{ApiKeys, ListenRefused, check_listen};
+pub use draft::request_buffers_max;
 pub use metrics::install as install_metrics;
-pub use query::parse_go_duration;
+pub use response::ResponseBody;
 
 use crate::http::body::BodyReader;
 use crate::http::error::ApiError;
+use crate::http::response::ApiResponse;
+use crate::http::routes::{Endpoint, LABEL_OTHER, Route};
 use crate::net::listen::Listener;
-use crate::net::{pace, sendfile};
-use answer::Answer;
-use http::{Method, Request};
+use crate::net::pace::Paced;
+use crate::net::peer::{Peer, SharedStream};
+use crate::net::sendfile::FileSender;
+use http::Request;
 use hyper::body::Incoming;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::GracefulShutdown;
 use rawline_broker::pool::Pool;
 use rawline_broker::{Broker, Clock};
+use rawline_contract::code;
 use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::net::TcpListener;
 use tokio::sync::{Semaphore, watch};
 
-/// What the API decides by setting.
+/// The settings of the API.
 #[derive(Debug, Clone)]
 pub struct HttpConfig {
-    /// Keys that requests may carry; empty for an open door.
+    /// The keys that requests may carry. If there are none, requests need no key.
     pub api_keys: ApiKeys,
-    /// Largest body in bytes.
+    /// Maximum size of a request's body in bytes.
     pub request_bytes_max: u64,
-    /// What a batch may be.
+    /// Limits of a batch.
     pub batch_limits: rawline_batch::Limits,
     /// How long a request waits for buffers before it gets 503.
     pub pool_wait: Duration,
-    /// How long clients are waited for.
+    /// Timeouts for clients.
     pub waits: Waits,
-    /// Connections at once; each may hold [`CONNECTION_BYTES`] beside the pool.
+    /// Maximum number of open connections; each may use [`CONNECTION_BYTES`] besides the pool.
     pub connections_max: usize,
-    /// How long requests under way may still take when the broker is told to stop.
+    /// How long requests in flight may still take after shutdown begins.
     pub shutdown_wait: Duration,
 }
 
 impl Default for HttpConfig {
-    /// No keys, and the limits that `rawline serve` has without flags.
+    /// No keys, and the limits that `rawline serve` has by default.
     fn default() -> Self {
         let batch_limits = rawline_batch::Limits::default();
         HttpConfig {
@@ -78,23 +89,35 @@ impl Default for HttpConfig {
     }
 }
 
-/// Bytes that a connection's own read buffer grows to.
+/// Maximum size of a connection's own read buffer in bytes. The beginning of a body that waits for buffers of the pool
+/// may lie in a second one.
 pub const CONNECTION_BYTES: usize = 128 << 10;
 
-/// What every verb needs.
+/// Compressed batches that are decompressed at once, each of at most `raw_bytes_max` bytes outside the pool.
+const UNPACKING_MAX: usize = 2;
+
+/// Responses of `/metrics` that clients have not read yet. Each can have some megabytes, which lie outside the pool so
+/// that metrics are available when the pool is exhausted.
+const METRICS_UNREAD_MAX: usize = 8;
+
+/// What the handlers of requests share.
 pub(crate) struct Api {
     pub broker: Arc<Broker>,
     pub pool: Arc<Pool>,
     pub clock: Arc<dyn Clock>,
     pub config: HttpConfig,
-    /// Turns true when the broker is told to stop, so that those who wait for data are answered.
+    /// Turns true when shutdown begins, so that waiting requests get their responses.
     pub stopping: watch::Receiver<bool>,
     pub metrics: metrics::HttpMetrics,
-    /// Compressed batches that are unpacked for a person, two at once, each of at most `raw_bytes_max`.
     pub unpacking: Semaphore,
+    /// Requests that may wait for records at once.
+    pub waits: Semaphore,
+    metrics_unread: Arc<Semaphore>,
+    /// Whether only this machine reaches the broker.
+    is_local: bool,
 }
 
-/// Serves the API until `stop` turns true; then answers what is under way and returns.
+/// Serves the API until `stop` turns true; then completes the requests in flight and returns.
 pub async fn serve(
     listener: TcpListener,
     broker: Arc<Broker>,
@@ -103,13 +126,24 @@ pub async fn serve(
     config: HttpConfig,
     stop: watch::Receiver<bool>,
 ) {
+    let is_local = listener.local_addr().is_ok_and(|address| address.ip().is_loopback());
     let listener = Listener::new(listener, config.connections_max);
     let graceful = GracefulShutdown::new();
     let shutdown_wait = config.shutdown_wait;
     let metrics = metrics::HttpMetrics::new();
     let tidying = metrics.tidy();
-    let api =
-        Arc::new(Api { broker, pool, clock, config, stopping: stop.clone(), metrics, unpacking: Semaphore::new(2) });
+    let api = Arc::new(Api {
+        broker,
+        pool,
+        clock,
+        stopping: stop.clone(),
+        metrics,
+        unpacking: Semaphore::new(UNPACKING_MAX),
+        waits: Semaphore::new(long_poll::waits_max(config.connections_max)),
+        metrics_unread: Arc::new(Semaphore::new(METRICS_UNREAD_MAX)),
+        is_local,
+        config,
+    });
     let mut stopped = stop;
     loop {
         let accepted = tokio::select! {
@@ -117,7 +151,9 @@ pub async fn serve(
             _ = stopped.wait_for(|&stop| stop) => break,
         };
         let Some((stream, permit)) = accepted else { continue };
-        let stream = pace::Paced::new(sendfile::FileSender::new(stream, api.broker.clone()), api.config.waits);
+        let stream = SharedStream::new(stream);
+        let peer = Peer::new(stream.clone());
+        let stream = Paced::new(FileSender::new(stream, api.broker.clone()), api.config.waits);
         let api = api.clone();
         let connection = hyper::server::conn::http1::Builder::new()
             .timer(TokioTimer::new())
@@ -126,8 +162,8 @@ pub async fn serve(
             .serve_connection(
                 TokioIo::new(stream),
                 service_fn(move |request| {
-                    let api = api.clone();
-                    async move { Ok::<_, Infallible>(answer(&api, request).await) }
+                    let (api, peer) = (api.clone(), peer.clone());
+                    async move { Ok::<_, Infallible>(respond(&api, &peer, request).await) }
                 }),
             );
         let connection = graceful.watch(connection);
@@ -141,53 +177,74 @@ pub async fn serve(
     drop(listener);
     tidying.abort();
     if tokio::time::timeout(shutdown_wait, graceful.shutdown()).await.is_err() {
-        tracing::warn!("some requests were still under way after {shutdown_wait:?}; ended them");
+        tracing::warn!("some requests were still in flight after {shutdown_wait:?}; closed their connections");
     }
 }
 
-/// One request's answer, counted.
-async fn answer(api: &Api, request: Request<Incoming>) -> Answer {
+/// The response to one request, counted.
+async fn respond(api: &Api, peer: &Peer, request: Request<Incoming>) -> ApiResponse {
     let started = tokio::time::Instant::now();
-    let verb = metrics::verb(request.method(), request.uri().path());
-    let answer = route(api, request).await.unwrap_or_else(|error| error.into_answer());
-    api.metrics.answered(verb, answer.status(), started.elapsed());
-    answer
-}
-
-async fn route(api: &Api, request: Request<Incoming>) -> Result<Answer, ApiError> {
-    let path = request.uri().path();
-    let method = request.method();
-    let get = method == Method::GET || method == Method::HEAD;
-    match path {
-        "/health" if get => return Ok(answer::text("ok\n")),
-        "/openapi.json" if get => return Ok(answer::json_text(include_str!("openapi.json"))),
-        "/" if get => return Ok(answer::text(WELCOME)),
-        _ => {}
-    }
-    let refused = match (path, api.config.api_keys.check(request.headers())) {
-        (_, Err(error)) => error,
-        ("/records", _) if method == Method::POST => return append::append(api, request).await,
-        ("/records", _) if get => return read::records(api, request).await,
-        ("/record", _) if get => return read::record(api, request).await,
-        ("/offset", _) if get => return topics::offset(api, request).await,
-        ("/topic", _) if get => return topics::topic(api, request).await,
-        ("/topic", _) if method == Method::PUT => return topics::set_topic(api, request).await,
-        ("/topics", _) if get => return Ok(topics::topics(api)),
-        ("/metrics", _) if get => return Ok(answer::metrics(api.metrics.render(&api.pool))),
-        ("/records", _) => ApiError::method("GET, HEAD, POST"),
-        ("/topic", _) => ApiError::method("GET, HEAD, PUT"),
-        ("/record" | "/offset" | "/topics" | "/metrics" | "/health" | "/openapi.json" | "/", _) => {
-            ApiError::method("GET, HEAD")
+    let route = routes::find(request.method(), request.uri().path());
+    let response = match admit(api, route, &request) {
+        Ok(endpoint) => handle(api, peer, endpoint, request).await,
+        Err(error) => {
+            drop(BodyReader::split(api, request));
+            Err(error)
         }
-        (path, _) => ApiError::path(path),
     };
-    drop(BodyReader::split(api, request));
-    Err(refused)
+    let response = response.unwrap_or_else(ApiError::into_response);
+    let label = route.map_or(LABEL_OTHER, |route| route.label);
+    api.metrics.responded(label, response.status(), started.elapsed());
+    response
 }
 
-const WELCOME: &str = concat!(
-    "rawline ",
-    env!("CARGO_PKG_VERSION"),
-    "\n\nPOST /records?topic-name=T  GET /records?topic-name=T&offset=0  GET /topics  GET /health  GET /metrics\n",
-    "The API: GET /openapi.json\n"
-);
+/// Refuses requests that are malformed, that may not be sent here, or that have no route.
+fn admit(api: &Api, route: Option<&Route>, request: &Request<Incoming>) -> Result<Endpoint, ApiError> {
+    browser::check_host_is_there(request)?;
+    if route.is_none_or(|route| route.needs_key) {
+        if api.config.api_keys.is_empty() {
+            browser::check(request, api.is_local)?;
+        } else {
+            api.config.api_keys.check(request.headers())?;
+        }
+    }
+    route.map(|route| route.endpoint).ok_or_else(|| routes::refusal(request.uri().path()))
+}
+
+async fn handle(
+    api: &Api,
+    peer: &Peer,
+    endpoint: Endpoint,
+    request: Request<Incoming>,
+) -> Result<ApiResponse, ApiError> {
+    match endpoint {
+        Endpoint::Append => append::append(api, request).await,
+        Endpoint::Read => read::records(api, peer, request).await,
+        Endpoint::ReadOne => read::record(api, request).await,
+        Endpoint::Topic => topics::topic(api, request).await,
+        Endpoint::SetTopic => topics::set_topic(api, request).await,
+        Endpoint::Topics => topics::topics(api).await,
+        Endpoint::Offset => topics::offset(api, request).await,
+        Endpoint::Metrics => render_metrics(api).await,
+        Endpoint::Health => Ok(response::text(health(api))),
+        Endpoint::OpenApi => Ok(response::json_document(include_str!("openapi.json"))),
+        Endpoint::Welcome => Ok(response::text(routes::welcome())),
+    }
+}
+
+async fn render_metrics(api: &Api) -> Result<ApiResponse, ApiError> {
+    let permit = tokio::time::timeout(api.config.pool_wait, api.metrics_unread.clone().acquire_owned()).await;
+    let Ok(Ok(permit)) = permit else {
+        let message = format!("{METRICS_UNREAD_MAX} clients have not read their metrics yet; retry");
+        return Err(ApiError::new(code::BUFFERS_EXHAUSTED, message));
+    };
+    Ok(response::metrics(api.metrics.render(&api.pool), permit))
+}
+
+/// `ok`, also if topics have failed: the others are served, and restarting the broker again and again would not help.
+fn health(api: &Api) -> String {
+    match api.broker.failed_topics().len() {
+        0 => "ok\n".to_owned(),
+        failed => format!("ok, but {failed} topics have failed: restart the broker; its log has the details\n"),
+    }
+}

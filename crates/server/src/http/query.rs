@@ -1,10 +1,11 @@
-//! A request's query: named values, numbers, times and Go durations, each with its error.
+//! A request's query: named values, numbers, times and durations, each with its error.
 
 use crate::http::error::ApiError;
+use rawline_contract::{code, parse_duration};
 use std::borrow::Cow;
 use std::time::Duration;
 
-/// The query of a request. A name that is given twice counts the first time.
+/// The query of a request. If a name occurs more than once, its first value counts.
 pub(crate) struct Query<'a>(&'a str);
 
 impl<'a> Query<'a> {
@@ -16,90 +17,47 @@ impl<'a> Query<'a> {
         form_urlencoded::parse(self.0.as_bytes()).find(|(key, _)| key == name).map(|(_, value)| value)
     }
 
-    /// The topic's name, which every request needs.
+    fn require(&self, name: &str, example: &str) -> Result<Cow<'a, str>, ApiError> {
+        self.find(name).ok_or_else(|| ApiError::new(code::QUERY_MISSING, format!("add {name}={example} to the query")))
+    }
+
+    /// The topic's name, which is required.
     pub fn topic(&self) -> Result<Cow<'a, str>, ApiError> {
         match self.find("topic-name") {
             Some(name) if !name.is_empty() => Ok(name),
-            _ => Err(ApiError::bad("topic_name_missing", "say which topic: ?topic-name=NAME")),
+            _ => Err(ApiError::new(code::TOPIC_NAME_MISSING, "name a topic: ?topic-name=NAME")),
         }
     }
 
-    /// A whole number, `default` if it is not given.
+    /// A whole number; `default` if the query has none. Without a default it is required.
     pub fn number(&self, name: &str, default: Option<u64>) -> Result<u64, ApiError> {
-        match (self.find(name), default) {
-            (Some(value), _) => value
-                .parse()
-                .map_err(|_| ApiError::bad("query_number", format!("{name}={value} is not a whole number from 0 on"))),
-            (None, Some(default)) => Ok(default),
-            (None, None) => Err(ApiError::bad("query_missing", format!("say {name}=NUMBER in the query"))),
-        }
-    }
-
-    /// A duration in Go's notation, `default` if it is not given.
-    pub fn duration(&self, name: &str, default: Duration) -> Result<Duration, ApiError> {
-        let Some(value) = self.find(name) else { return Ok(default) };
-        parse_go_duration(&value).ok_or_else(|| {
-            let message = format!("{name}={value} is not a duration of at most a day, such as 250ms, 5s or 1m30s");
-            ApiError::bad("query_duration", message)
+        let value = match (self.find(name), default) {
+            (None, Some(default)) => return Ok(default),
+            (Some(value), _) => value,
+            (None, None) => self.require(name, "NUMBER")?,
+        };
+        value.parse().map_err(|_| {
+            ApiError::new(code::QUERY_NUMBER, format!("{name}={value} is not a whole number of 0 or more"))
         })
     }
 
-    /// A point in time as RFC 3339, in microseconds since the Unix epoch.
+    /// A duration in Go's notation; `default` if the query has none.
+    pub fn duration(&self, name: &str, default: Duration) -> Result<Duration, ApiError> {
+        let Some(value) = self.find(name) else { return Ok(default) };
+        parse_duration(&value).ok_or_else(|| {
+            let message = format!("{name}={value} is not a duration of at most a day, such as 250ms, 5s or 1m30s");
+            ApiError::new(code::QUERY_DURATION, message)
+        })
+    }
+
+    /// A time as RFC 3339, in microseconds since the Unix epoch; required.
     pub fn time_us(&self, name: &str) -> Result<u64, ApiError> {
-        let value =
-            self.find(name).ok_or_else(|| ApiError::bad("query_missing", format!("say {name}=TIME in the query")))?;
+        let value = self.require(name, "TIME")?;
         let time: jiff::Timestamp = value.parse().map_err(|_| {
-            let message = format!("{name}={value} is not a time such as 2026-11-21T09:00:00Z (a + is sent as %2B)");
-            ApiError::bad("query_time", message)
+            let message = format!("{name}={value} is not a time such as 2026-11-21T09:00:00Z (send + as %2B)");
+            ApiError::new(code::QUERY_TIME, message)
         })?;
-        // Before the epoch there are no records.
+        // No record is older than the epoch.
         Ok(u64::try_from(time.as_microsecond()).unwrap_or(0))
-    }
-}
-
-/// Longest wait that is believed: a longer one is a mistake in its unit.
-const DURATION_MAX: Duration = Duration::from_secs(24 * 3600);
-
-/// Reads a duration as Go writes it: numbers with the units `ns`, `us`, `µs`, `ms`, `s`, `m`, `h`, one after the other,
-/// or a lone 0.
-pub fn parse_go_duration(text: &str) -> Option<Duration> {
-    if text == "0" {
-        return Some(Duration::ZERO);
-    }
-    let mut rest = text;
-    let mut seconds = 0f64;
-    while !rest.is_empty() {
-        let number = rest.find(|c: char| !c.is_ascii_digit() && c != '.')?;
-        let (value, behind) = rest.split_at_checked(number)?;
-        let unit_end = behind.find(|c: char| c.is_ascii_digit() || c == '.').unwrap_or(behind.len());
-        let (unit, behind) = behind.split_at_checked(unit_end)?;
-        let unit_seconds = match unit {
-            "ns" => 1e-9,
-            "us" | "µs" | "μs" => 1e-6,
-            "ms" => 1e-3,
-            "s" => 1.0,
-            "m" => 60.0,
-            "h" => 3600.0,
-            _ => return None,
-        };
-        seconds += value.parse::<f64>().ok()? * unit_seconds;
-        rest = behind;
-    }
-    let duration = Duration::try_from_secs_f64(seconds).ok()?;
-    (!text.is_empty() && duration <= DURATION_MAX).then_some(duration)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn go_durations() {
-        for (text, ms) in [("5s", 5000), ("250ms", 250), ("1m30s", 90_000), ("1.5s", 1500), ("0", 0), ("0s", 0)] {
-            assert_eq!(parse_go_duration(text), Some(Duration::from_millis(ms)), "{text}");
-        }
-        for wrong in ["", "5", "s", "-1s", "5 s", "1x", "1s5", "99999h", ".s", "1e3s", "…"] {
-            assert_eq!(parse_go_duration(wrong), None, "{wrong}");
-        }
     }
 }

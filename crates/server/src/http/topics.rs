@@ -1,88 +1,52 @@
-//! `GET /topic`, `PUT /topic`, `GET /topics`, `GET /offset`: what there is, what its records are, where a time lies.
+//! `GET /topic`, `PUT /topic`, `GET /topics` and `GET /offset`: what is known about topics, without their records.
 
 use crate::http::Api;
-use crate::http::answer::{self, Answer};
 use crate::http::body::BodyReader;
 use crate::http::error::ApiError;
 use crate::http::query::Query;
-use crate::http::read::rfc3339;
+use crate::http::render::{self, Buffer};
+use crate::http::response::{self, ApiResponse};
 use http::{Request, StatusCode};
 use hyper::body::Incoming;
-use rawline_broker::limits::SETTINGS_BYTES_MAX;
-use rawline_broker::{Topic, TopicError};
-use serde::{Deserialize, Serialize};
+use rawline_broker::Topic;
+use rawline_broker::limits::{SETTINGS_BYTES_MAX, TOPIC_NAME_BYTES_MAX};
+use rawline_broker::pool::Gathered;
+use rawline_contract::{MediaType, OffsetFound, Payload, Settings, TopicInfo, code, timestamp};
+use serde::ser::{Serialize, SerializeStruct, Serializer};
 use std::sync::Arc;
 
-#[derive(Serialize)]
-struct TopicShape {
-    name: String,
-    first_offset: u64,
-    next_offset: u64,
-    objects: u64,
-    bytes: u64,
-    latest_commit_at: Option<String>,
-    payload: Payload,
+/// Length of a topic in the list of all topics without its name: field names, five numbers of up to 20 digits, a time.
+const INFO_BYTES_MAX: u64 = 320;
+
+/// What the topic's records are. Settings that this version doesn't know, because a later one stored them, are ignored.
+pub(crate) fn payload(topic: &Topic) -> Payload {
+    let settings = topic.settings().and_then(|bytes| serde_json::from_slice::<Settings>(&bytes).ok());
+    settings.map(|settings| settings.payload).unwrap_or_default()
 }
 
-/// What a topic's records are, for those who show them; the broker treats all alike.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub(crate) enum Payload {
-    /// Any bytes.
-    #[default]
-    Bytes,
-    /// Structured values.
-    Value,
-}
-
-#[derive(Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Settings {
-    payload: Payload,
-}
-
-impl Payload {
-    /// As set for the topic. Settings of a later version that this one does not know count as none.
-    pub fn of(topic: &Topic) -> Payload {
-        let settings = topic.settings().and_then(|bytes| serde_json::from_slice::<Settings>(&bytes).ok());
-        settings.map(|settings| settings.payload).unwrap_or_default()
+fn info(topic: &Topic) -> TopicInfo {
+    let status = topic.status();
+    assert!(status.first_offset <= status.next_offset, "{status:?}");
+    TopicInfo {
+        name: status.name,
+        first_offset: status.first_offset,
+        next_offset: status.next_offset,
+        objects: status.objects,
+        bytes: status.bytes,
+        latest_commit_at: status.latest_commit_us.map(timestamp),
+        payload: payload(topic),
     }
-}
-
-impl From<&Arc<Topic>> for TopicShape {
-    fn from(topic: &Arc<Topic>) -> Self {
-        let status = topic.status();
-        TopicShape {
-            payload: Payload::of(topic),
-            name: status.name,
-            first_offset: status.first_offset,
-            next_offset: status.next_offset,
-            objects: status.objects,
-            bytes: status.bytes,
-            latest_commit_at: status.latest_commit_us.map(rfc3339),
-        }
-    }
-}
-
-#[derive(Serialize)]
-struct TopicsShape {
-    topics: Vec<TopicShape>,
-}
-
-#[derive(Serialize)]
-struct OffsetShape {
-    offset: u64,
 }
 
 /// One topic.
-pub(crate) async fn topic(api: &Api, request: Request<Incoming>) -> Result<Answer, ApiError> {
+pub(crate) async fn topic(api: &Api, request: Request<Incoming>) -> Result<ApiResponse, ApiError> {
     let name = Query::of(&request).topic()?.into_owned();
-    let topic = api.broker.topic_or_create(&name).await?;
-    Ok(answer::json(StatusCode::OK, &TopicShape::from(&topic)))
+    let topic = api.broker.topic(&name).await?;
+    Ok(response::json(StatusCode::OK, &info(&topic)))
 }
 
-/// Sets what a topic's records are.
-pub(crate) async fn set_topic(api: &Api, request: Request<Incoming>) -> Result<Answer, ApiError> {
+/// Sets what a topic's records are; creates the topic if it doesn't exist.
+pub(crate) async fn set_topic(api: &Api, request: Request<Incoming>) -> Result<ApiResponse, ApiError> {
     let (request, mut body) = BodyReader::split(api, request);
     let name = Query::of(&request).topic()?.into_owned();
     let mut text = Vec::new();
@@ -94,26 +58,49 @@ pub(crate) async fn set_topic(api: &Api, request: Request<Incoming>) -> Result<A
     }
     let settings: Settings = serde_json::from_slice(&text).map_err(|error| {
         let message = format!("send {{\"payload\": \"bytes\"}} or {{\"payload\": \"value\"}}: {error}");
-        ApiError::bad("settings_invalid", message)
+        ApiError::new(code::SETTINGS_INVALID, message)
     })?;
     let topic = api.broker.topic_or_create(&name).await?;
-    let stored = serde_json::to_vec(&settings).unwrap_or_default();
-    topic.set_settings(stored.into()).await.map_err(TopicError::from)?;
-    Ok(answer::json(StatusCode::OK, &TopicShape::from(&topic)))
+    let stored = match serde_json::to_vec(&settings) {
+        Ok(stored) => stored,
+        Err(error) => unreachable!("{settings:?} has no JSON form: {error}"),
+    };
+    topic.set_settings(stored.into()).await?;
+    Ok(response::json(StatusCode::OK, &info(&topic)))
 }
 
-/// All topics, by name.
-pub(crate) fn topics(api: &Api) -> Answer {
-    let topics = api.broker.topics().iter().map(TopicShape::from).collect();
-    answer::json(StatusCode::OK, &TopicsShape { topics })
+/// All topics, by name. Their list can have megabytes, so it lies in buffers of the pool.
+pub(crate) async fn topics(api: &Api) -> Result<ApiResponse, ApiError> {
+    let topics = Topics(api.broker.topics());
+    let bytes = topics.0.len() as u64 * (INFO_BYTES_MAX + TOPIC_NAME_BYTES_MAX as u64) + INFO_BYTES_MAX;
+    let mut text = Buffer(Gathered::new(render::reserve(api, bytes).await?));
+    serde_json::to_writer(&mut text, &topics).map_err(render::too_large)?;
+    Ok(response::pieces(StatusCode::OK, MediaType::Json.header_value(), text.0.freeze()))
+}
+
+/// Has the form of a [`rawline_contract::TopicList`], and makes one topic's part of it at a time.
+struct Topics(Vec<Arc<Topic>>);
+
+impl Serialize for Topics {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        struct Infos<'a>(&'a [Arc<Topic>]);
+        impl Serialize for Infos<'_> {
+            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.collect_seq(self.0.iter().map(|topic| info(topic)))
+            }
+        }
+        let mut list = serializer.serialize_struct("TopicList", 1)?;
+        list.serialize_field("topics", &Infos(&self.0))?;
+        list.end()
+    }
 }
 
 /// The first offset at or after a time.
-pub(crate) async fn offset(api: &Api, request: Request<Incoming>) -> Result<Answer, ApiError> {
+pub(crate) async fn offset(api: &Api, request: Request<Incoming>) -> Result<ApiResponse, ApiError> {
     let query = Query::of(&request);
     let name = query.topic()?.into_owned();
     let time_us = query.time_us("time")?;
-    let topic = api.broker.topic_or_create(&name).await?;
+    let topic = api.broker.topic(&name).await?;
     let offset = topic.offset_at(time_us).await?;
-    Ok(answer::json(StatusCode::OK, &OffsetShape { offset }))
+    Ok(response::json(StatusCode::OK, &OffsetFound { offset }))
 }

@@ -1,13 +1,13 @@
-//! Accepts connections, as many at once as the limit says.
+//! Accepts connections up to a maximum number of open ones.
 
-use rustix::net::sockopt::set_tcp_congestion;
+use rustix::net::sockopt;
 use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-/// Pause after a failed accept: file descriptors are exhausted until connections close.
+/// Pause after a failed accept: the process has no file descriptor left until a connection closes.
 const ACCEPT_RETRY_WAIT: Duration = Duration::from_millis(50);
 
 /// Accepts connections; each holds a permit until it closes.
@@ -17,15 +17,19 @@ pub struct Listener {
 }
 
 impl Listener {
-    /// Accepts from `listener`, at most `connections_max` at once.
+    /// Accepts from `listener`, with at most `connections_max` connections open.
     pub fn new(listener: TcpListener, connections_max: usize) -> Listener {
+        assert!(connections_max > 0, "a listener that never accepts");
+        if let Err(error) = keep_alive(&listener) {
+            tracing::warn!(%error, "cannot enable TCP keepalive: clients that vanish are noticed late");
+        }
         if listener.local_addr().is_ok_and(|address| address.ip().is_loopback()) {
             send_at_once(&listener);
         }
         Listener { listener, connections: Arc::new(Semaphore::new(connections_max)) }
     }
 
-    /// The next connection. `None` after a failure, which is logged.
+    /// The next connection; none after a failure, which is logged.
     pub async fn accept(&self) -> Option<(TcpStream, OwnedSemaphorePermit)> {
         let permit = self.connections.clone().acquire_owned().await.ok()?;
         match self.listener.accept().await {
@@ -42,18 +46,47 @@ impl Listener {
     }
 }
 
-/// A failure costs time, nothing else.
+/// Best effort: a failure only costs time.
 fn set_options(stream: &TcpStream) {
-    // The response to a lone append is smaller than a segment and must not wait for more.
+    // The response to an append is smaller than a TCP segment and must not wait for more data.
     let _ = stream.set_nodelay(true);
     if stream.peer_addr().is_ok_and(|peer| peer.ip().is_loopback()) {
         send_at_once(stream);
     }
 }
 
-/// Inside one machine there is no path to probe. A congestion control that paces (BBR) would spend a third of the
-/// broker's time on timers; Reno, which every kernel has, sends at once. A listener passes the choice on to the
-/// connections that it accepts, before pacing has begun.
+/// Within one machine there is no network path to probe. A congestion control that paces (BBR) would spend a third of
+/// the broker's time on timers; Reno, which every kernel has, sends at once. Accepted connections inherit the choice
+/// from the listener, before pacing begins.
 fn send_at_once(socket: impl AsFd) {
-    let _ = set_tcp_congestion(socket, "reno");
+    let _ = sockopt::set_tcp_congestion(socket, "reno");
+}
+
+/// The first probe of an idle connection, the time between probes, and how many may stay unanswered: a client whose
+/// machine or network is gone loses its connection after two minutes. Accepted connections inherit this.
+const KEEPALIVE_IDLE: Duration = Duration::from_secs(60);
+const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(20);
+const KEEPALIVE_PROBES: u32 = 3;
+
+fn keep_alive(socket: impl AsFd) -> rustix::io::Result<()> {
+    sockopt::set_tcp_keepidle(&socket, KEEPALIVE_IDLE)?;
+    sockopt::set_tcp_keepintvl(&socket, KEEPALIVE_INTERVAL)?;
+    sockopt::set_tcp_keepcnt(&socket, KEEPALIVE_PROBES)?;
+    sockopt::set_socket_keepalive(&socket, true)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn accepted_connections_are_probed_while_they_are_idle() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let listener = Listener::new(listener, 1);
+        let _client = TcpStream::connect(address).await.unwrap();
+        let (stream, _permit) = listener.accept().await.unwrap();
+        assert!(sockopt::socket_keepalive(&stream).unwrap());
+        assert_eq!(sockopt::tcp_keepidle(&stream).unwrap(), KEEPALIVE_IDLE);
+    }
 }

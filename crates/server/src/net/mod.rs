@@ -1,5 +1,6 @@
-//! Connections, whatever protocol they speak: their options, their pace, files sent without a copy.
+//! Connections, whatever protocol they speak.
 
 pub mod listen;
 pub mod pace;
-pub mod sendfile;
+pub(crate) mod peer;
+pub(crate) mod sendfile;

@@ -1,4 +1,4 @@
-//! How slow a client may be: the waits, and a connection that gives up on who takes an answer too slowly.
+//! Client timeouts, and a connection that drops clients that read too slowly.
 
 use std::future::Future;
 use std::io;
@@ -8,23 +8,23 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Instant, Sleep};
 
-/// The slowest that a body may come or an answer be taken, in bytes a second, once it has had its wait.
+/// Minimum rate at which a body must arrive or a response be read, in bytes per second, once the grace period is over.
 const RATE_MIN: u64 = 64 << 10;
 
-/// How long clients are waited for, so that none holds buffers or a connection for ever.
+/// Timeouts for clients, so that none holds buffers or a connection forever.
 #[derive(Debug, Clone, Copy)]
 pub struct Waits {
-    /// Until a request's head is whole; also how long a connection may be idle.
+    /// Until the head of a request is complete; also how long a connection may be idle.
     pub head: Duration,
-    /// The longest that no byte of a body may come.
+    /// Longest pause within a body.
     pub body_piece: Duration,
-    /// How long a body may take beside its bytes at 64 KiB a second.
+    /// Grace period of a body: it may take this long, and the time of its bytes at 64 KiB per second.
     pub body: Duration,
-    /// The longest that no byte of an answer may be taken.
+    /// Longest pause within the reading of a response.
     pub answer_piece: Duration,
-    /// How long the taking of an answer may take beside its bytes at 64 KiB a second.
+    /// Grace period of a response: reading it may take this long, and the time of its bytes at 64 KiB per second.
     pub answer: Duration,
-    /// How long the rest of a refused body is read and dropped, so that its sender gets to see the answer.
+    /// How long the rest of a refused body is read and discarded, so that its sender sees the response.
     pub refused_body: Duration,
 }
 
@@ -33,7 +33,8 @@ impl Default for Waits {
         Waits {
             head: Duration::from_secs(30),
             body_piece: Duration::from_secs(10),
-            body: Duration::from_secs(20),
+            // The minimum rate counts from the third second on: who is slower holds buffers that others need.
+            body: Duration::from_secs(2),
             answer_piece: Duration::from_secs(30),
             answer: Duration::from_secs(30),
             refused_body: Duration::from_secs(2),
@@ -42,14 +43,14 @@ impl Default for Waits {
 }
 
 impl Waits {
-    /// When the next piece of a body must be there, of which `bytes` have come since `started`.
+    /// When the next piece of a body must have arrived, if `bytes` have arrived since `started`.
     pub(crate) fn body_deadline(&self, started: Instant, bytes: u64) -> Instant {
         (Instant::now() + self.body_piece).min(started + self.body + earned(bytes))
     }
 
-    /// When the next piece of an answer must be taken, of which `bytes` have been since `started`. The system's own
-    /// buffers take some megabytes for a client that takes nothing; the first limit is for those.
-    fn answer_deadline(&self, started: Instant, bytes: u64) -> Instant {
+    /// When the next piece of a response must have been read, if `bytes` have been since `started`. The system's own
+    /// buffers accept some megabytes for a client that reads nothing; the first limit is for those.
+    fn response_deadline(&self, started: Instant, bytes: u64) -> Instant {
         (Instant::now() + self.answer_piece).min(started + self.answer + earned(bytes))
     }
 }
@@ -58,32 +59,32 @@ fn earned(bytes: u64) -> Duration {
     Duration::from_secs(bytes / RATE_MIN)
 }
 
-/// A connection whose writes fail when its client takes an answer too slowly, however small its steps are.
+/// A connection whose writes fail when its client reads a response too slowly, however small its steps are.
 pub(crate) struct Paced<S> {
     stream: S,
     waits: Waits,
-    /// Since when the answer at hand is being written, and how much of it has been.
-    answer: Option<(Instant, u64)>,
+    /// Since when the current response is being written, and how many of its bytes have been.
+    response: Option<(Instant, u64)>,
     /// Armed while the client's window is full.
     deadline: Option<Pin<Box<Sleep>>>,
 }
 
 impl<S> Paced<S> {
     pub fn new(stream: S, waits: Waits) -> Self {
-        Paced { stream, waits, answer: None, deadline: None }
+        Paced { stream, waits, response: None, deadline: None }
     }
 
     fn written(&mut self, context: &mut Context<'_>, result: Poll<io::Result<usize>>) -> Poll<io::Result<usize>> {
-        let (started, bytes) = self.answer.get_or_insert_with(|| (Instant::now(), 0));
+        let (started, bytes) = self.response.get_or_insert_with(|| (Instant::now(), 0));
         if let Poll::Ready(result) = result {
             *bytes += result.as_ref().map_or(0, |&count| count as u64);
             self.deadline = None;
             return Poll::Ready(result);
         }
-        let until = self.waits.answer_deadline(*started, *bytes);
+        let until = self.waits.response_deadline(*started, *bytes);
         let deadline = self.deadline.get_or_insert_with(|| Box::pin(tokio::time::sleep_until(until)));
         ready!(deadline.as_mut().poll(context));
-        Poll::Ready(Err(io::Error::new(io::ErrorKind::TimedOut, "the client takes its answer too slowly")))
+        Poll::Ready(Err(io::Error::new(io::ErrorKind::TimedOut, "the client reads its response too slowly")))
     }
 }
 
@@ -95,9 +96,9 @@ impl<S: AsyncRead + Unpin> AsyncRead for Paced<S> {
     ) -> Poll<io::Result<()>> {
         let before = buffer.filled().len();
         let result = Pin::new(&mut self.stream).poll_read(context, buffer);
-        // The HTTP library reads no further request while it writes an answer, so what comes begins a new exchange.
+        // The HTTP library reads no request while it writes a response, so these bytes begin a new exchange.
         if result.is_ready() && buffer.filled().len() > before {
-            self.answer = None;
+            self.response = None;
         }
         result
     }
@@ -136,9 +137,9 @@ mod tests {
     use super::*;
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
-    /// A client that takes a byte now and then is making progress, but not enough of it.
+    /// A client that reads a byte per second makes progress, but too little.
     #[tokio::test(start_paused = true)]
-    async fn a_trickling_reader_is_cut_off() {
+    async fn a_trickling_reader_is_dropped() {
         let (server, mut client) = tokio::io::duplex(1);
         let mut server = Paced::new(server, Waits::default());
         let started = Instant::now();
@@ -155,7 +156,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_reader_that_takes_nothing_is_cut_off() {
+    async fn a_reader_that_reads_nothing_is_dropped() {
         let (server, _client) = tokio::io::duplex(10 << 20);
         let mut server = Paced::new(server, Waits::default());
         let started = Instant::now();
@@ -177,7 +178,7 @@ mod tests {
             }
             bytes
         });
-        // Two minutes at the slowest rate.
+        // Two minutes at the minimum rate.
         server.write_all(&vec![0; 120 * (64 << 10)]).await.unwrap();
         drop(server);
         assert_eq!(reading.await.unwrap(), 120 * (64 << 10));

@@ -1,9 +1,10 @@
-//! A connection that hands stored bytes from the page cache to the socket by `sendfile`, without touching them.
+//! A connection that sends stored bytes from the page cache by `sendfile`, without copying them.
 //!
-//! The HTTP library writes what it is given by `writev`, which copies it into the socket's buffers. Where a piece lies
-//! in a mapped file this asks the kernel to take the file's pages instead: the same bytes, one copy less. Which file
-//! that is, the store tells by the piece's address.
+//! The HTTP library writes by `writev`, which copies into the socket's buffers. Where a piece lies in a mapped file,
+//! this asks the kernel to send the file's pages instead: the same bytes, one copy less. The store knows the file by
+//! the address of the piece.
 
+use crate::net::peer::SharedStream;
 use rawline_broker::Broker;
 use rawline_broker::store::FileRange;
 use rustix::net::{SendAncillaryBuffer, SendFlags};
@@ -15,16 +16,16 @@ use std::task::{Context, Poll, ready};
 use tokio::io::{AsyncRead, AsyncWrite, Interest, ReadBuf};
 use tokio::net::TcpStream;
 
-/// Shorter pieces are copied: a call of their own would cost more.
+/// Shorter pieces are copied: a separate system call would cost more.
 const SENDFILE_BYTES_MIN: usize = 32 << 10;
 
 pub(crate) struct FileSender {
-    stream: TcpStream,
+    stream: SharedStream,
     broker: Arc<Broker>,
 }
 
 impl FileSender {
-    pub fn new(stream: TcpStream, broker: Arc<Broker>) -> Self {
+    pub fn new(stream: SharedStream, broker: Arc<Broker>) -> Self {
         FileSender { stream, broker }
     }
 
@@ -32,15 +33,16 @@ impl FileSender {
         if piece.len() < SENDFILE_BYTES_MIN { None } else { self.broker.file_of(piece) }
     }
 
-    /// Calls `write` when the socket takes bytes, until it does something or fails.
+    /// Calls `write` whenever the socket is writable, until it writes or fails.
     fn poll_write_with(
         &self,
         context: &mut Context<'_>,
-        mut write: impl FnMut() -> io::Result<usize>,
+        mut write: impl FnMut(&TcpStream) -> io::Result<usize>,
     ) -> Poll<io::Result<usize>> {
+        let stream = self.stream.lock();
         loop {
-            ready!(self.stream.poll_write_ready(context))?;
-            match self.stream.try_io(Interest::WRITABLE, &mut write) {
+            ready!(stream.poll_write_ready(context))?;
+            match stream.try_io(Interest::WRITABLE, || write(&stream)) {
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
                 done => return Poll::Ready(done),
             }
@@ -49,31 +51,34 @@ impl FileSender {
 }
 
 impl AsyncWrite for FileSender {
-    fn poll_write(mut self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.stream).poll_write(context, bytes)
+    fn poll_write(self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        Pin::new(&mut *self.stream.lock()).poll_write(context, bytes)
     }
 
     fn poll_write_vectored(
-        mut self: Pin<&mut Self>,
+        self: Pin<&mut Self>,
         context: &mut Context<'_>,
         pieces: &[IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
         let in_file = pieces.iter().enumerate().find_map(|(i, piece)| Some((i, piece.len(), self.file_of(piece)?)));
         match in_file {
-            None => Pin::new(&mut self.stream).poll_write_vectored(context, pieces),
-            Some((0, length, FileRange { file, position })) => self.poll_write_with(context, || {
+            None => Pin::new(&mut *self.stream.lock()).poll_write_vectored(context, pieces),
+            Some((0, length, FileRange { file, position })) => self.poll_write_with(context, |stream| {
                 let mut position = position;
-                match rustix::fs::sendfile(self.stream.as_fd(), &*file, Some(&mut position), length)? {
-                    // Nobody shortens a file that is mapped; sending on would send other bytes than were promised.
+                match rustix::fs::sendfile(stream.as_fd(), &*file, Some(&mut position), length)? {
+                    // A mapped file is never shortened. What follows would be other bytes than those announced.
                     0 => Err(io::ErrorKind::UnexpectedEof.into()),
-                    sent => Ok(sent),
+                    sent => {
+                        assert!(sent <= length, "{sent} bytes sent of {length}");
+                        Ok(sent)
+                    }
                 }
             }),
-            // An answer's head travels in the same packet as the front of its body.
-            Some((in_front, ..)) => self.poll_write_with(context, || {
-                let front = pieces.get(..in_front).unwrap_or_default();
+            // The head of a response travels in the same packet as the beginning of its body.
+            Some((before, ..)) => self.poll_write_with(context, |stream| {
+                let front = pieces.split_at(before).0;
                 let none = &mut SendAncillaryBuffer::default();
-                Ok(rustix::net::sendmsg(self.stream.as_fd(), front, none, SendFlags::MORE | SendFlags::NOSIGNAL)?)
+                Ok(rustix::net::sendmsg(stream.as_fd(), front, none, SendFlags::MORE | SendFlags::NOSIGNAL)?)
             }),
         }
     }
@@ -82,21 +87,17 @@ impl AsyncWrite for FileSender {
         true
     }
 
-    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_flush(context)
+    fn poll_flush(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut *self.stream.lock()).poll_flush(context)
     }
 
-    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_shutdown(context)
+    fn poll_shutdown(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut *self.stream.lock()).poll_shutdown(context)
     }
 }
 
 impl AsyncRead for FileSender {
-    fn poll_read(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        buffer: &mut ReadBuf<'_>,
-    ) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_read(context, buffer)
+    fn poll_read(self: Pin<&mut Self>, context: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut *self.stream.lock()).poll_read(context, buffer)
     }
 }

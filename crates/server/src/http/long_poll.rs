@@ -1,0 +1,50 @@
+//! Waits for records on behalf of a read, as long as that harms no other client.
+
+use crate::http::Api;
+use crate::http::error::ApiError;
+use crate::net::peer::Peer;
+use futures_util::FutureExt;
+use rawline_broker::Topic;
+use rawline_contract::code;
+use std::pin::pin;
+use std::time::Duration;
+
+/// A wait is never longer. A client that wants to wait longer sends the next request; one that is gone without a trace
+/// is noticed then.
+pub(crate) const WAIT_MAX: Duration = Duration::from_secs(300);
+
+/// How many of the connections may hold a wait: an eighth of them, at least one, is left for other requests.
+pub(crate) fn waits_max(connections_max: usize) -> usize {
+    let reserved = (connections_max / 8).max(1);
+    connections_max.saturating_sub(reserved).max(1)
+}
+
+/// Waits until the record at `offset` exists, `wait` is over, the client is gone or the broker shuts down. In each case
+/// the caller returns what there is.
+pub(crate) async fn wait(api: &Api, peer: &Peer, topic: &Topic, offset: u64, wait: Duration) -> Result<(), ApiError> {
+    let mut arrival = pin!(topic.wait(offset, wait.min(WAIT_MAX)));
+    if (&mut arrival).now_or_never().is_some() {
+        return Ok(());
+    }
+    let _permit = api.waits.try_acquire().map_err(|_| {
+        let message = "too many requests wait for records; retry, with a shorter timeout or fewer connections";
+        ApiError::new(code::WAITS_TOO_MANY, message)
+    })?;
+    let mut stopping = api.stopping.clone();
+    tokio::select! {
+        () = arrival => {}
+        () = peer.gone() => {}
+        _ = stopping.wait_for(|&stop| stop) => {}
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn some_connections_are_left_for_requests_that_do_not_wait() {
+        assert_eq!([1, 2, 8, 9, 1024].map(waits_max), [1, 1, 7, 8, 896]);
+    }
+}

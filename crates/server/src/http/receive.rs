@@ -1,0 +1,67 @@
+//! Receives the body of an append, checking it as it arrives: batches, one record, or one record per line.
+
+use crate::http::Api;
+use crate::http::body::BodyReader;
+use crate::http::draft::BatchDraft;
+use crate::http::error::ApiError;
+use rawline_batch::Checker;
+use rawline_broker::limits::OBJECT_BATCHES_MAX;
+use rawline_broker::pool::Gathered;
+use rawline_broker::{AppendError, Received};
+use rawline_contract::code;
+
+/// Receives batches into buffers of the pool. Each piece is checked while it is in the processor's cache.
+pub(crate) async fn batches(api: &Api, mut body: BodyReader) -> Result<Received, ApiError> {
+    let expected = body.prove().await?;
+    let reservation = api.pool.reserve(expected, api.config.pool_wait).await?;
+    let mut gathered = Gathered::new(reservation);
+    let mut checker = Checker::new(api.config.batch_limits);
+    while let Some(piece) = body.next().await? {
+        checker.push(&piece)?;
+        let batches = checker.batches().len();
+        if batches > OBJECT_BATCHES_MAX {
+            // Now: later, the list of batches would take more memory than the batches themselves.
+            return Err(AppendError::TooLarge { bytes: gathered.bytes(), batches }.into());
+        }
+        // The HTTP library never hands on more than was announced, and the reader never more than the limit.
+        assert!(gathered.push(&piece), "{} and {} bytes of {expected}", gathered.bytes(), piece.len());
+    }
+    Ok(Received::new(gathered.freeze(), checker)?)
+}
+
+/// The body is one record.
+pub(crate) async fn record(api: &Api, mut body: BodyReader) -> Result<Received, ApiError> {
+    let mut draft = BatchDraft::new(api, body.prove().await?).await?;
+    while let Some(piece) = body.next().await? {
+        draft.push_data(&piece)?;
+    }
+    draft.push_size(draft.data_bytes() as u32)?;
+    draft.finish()
+}
+
+/// Every line of the body is a record; the last line needs no end.
+pub(crate) async fn lines(api: &Api, mut body: BodyReader) -> Result<Received, ApiError> {
+    let mut draft = BatchDraft::new(api, body.prove().await?).await?;
+    let mut line_bytes = 0u32;
+    let mut is_open = false;
+    while let Some(piece) = body.next().await? {
+        let mut rest = piece.as_ref();
+        while let Some(end) = memchr::memchr(b'\n', rest) {
+            let (line, line_end) = rest.split_at(end);
+            draft.push_data(line)?;
+            draft.push_size(line_bytes + line.len() as u32)?;
+            rest = line_end.split_at(1).1;
+            (line_bytes, is_open) = (0, false);
+        }
+        draft.push_data(rest)?;
+        line_bytes += rest.len() as u32;
+        is_open |= !rest.is_empty();
+    }
+    if is_open {
+        draft.push_size(line_bytes)?;
+    }
+    if draft.records() == 0 {
+        return Err(ApiError::new(code::RECORDS_MISSING, "the body is empty; send at least one line"));
+    }
+    draft.finish()
+}

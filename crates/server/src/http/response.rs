@@ -1,0 +1,122 @@
+//! Responses: their body, which hands stored bytes to the socket as they are, and their few shapes.
+
+use crate::http::offsets::OffsetsText;
+use bytes::Bytes;
+use http::{HeaderValue, Response, StatusCode, header};
+use http_body::{Body, Frame, SizeHint};
+use rawline_contract::MediaType;
+use std::collections::VecDeque;
+use std::convert::Infallible;
+use std::ops::Range;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use tokio::sync::OwnedSemaphorePermit;
+
+/// A response that is handed to the connection.
+pub type ApiResponse = Response<ResponseBody>;
+
+/// A body of known length in pieces, none of which is copied before `writev`.
+#[derive(Debug, Default)]
+pub struct ResponseBody {
+    pieces: VecDeque<Bytes>,
+    /// Follows the pieces.
+    offsets: Option<OffsetsText>,
+    /// What is left, in bytes: what was announced less what was sent.
+    bytes: u64,
+    /// Given back when the client has taken the response.
+    _permit: Option<OwnedSemaphorePermit>,
+}
+
+impl ResponseBody {
+    /// A body of these pieces, in order.
+    pub fn new(pieces: impl IntoIterator<Item = Bytes>) -> Self {
+        let pieces: VecDeque<Bytes> = pieces.into_iter().filter(|piece| !piece.is_empty()).collect();
+        let bytes = pieces.iter().map(|piece| piece.len() as u64).sum();
+        ResponseBody { pieces, bytes, offsets: None, _permit: None }
+    }
+
+    /// What is left of it, in bytes.
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+}
+
+impl Body for ResponseBody {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        let piece = match self.pieces.pop_front() {
+            Some(piece) => Some(piece),
+            None => self.offsets.as_mut().and_then(Iterator::next),
+        };
+        let Some(piece) = piece else {
+            assert_eq!(self.bytes, 0, "a body ends before its announced length");
+            return Poll::Ready(None);
+        };
+        let piece_bytes = piece.len() as u64;
+        assert!(piece_bytes <= self.bytes, "a piece of {piece_bytes} bytes where {} are left to send", self.bytes);
+        self.bytes -= piece_bytes;
+        Poll::Ready(Some(Ok(Frame::data(piece))))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.bytes == 0
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        SizeHint::with_exact(self.bytes)
+    }
+}
+
+/// A response of some pieces.
+pub fn pieces(status: StatusCode, content_type: HeaderValue, pieces: impl IntoIterator<Item = Bytes>) -> ApiResponse {
+    let mut response = Response::new(ResponseBody::new(pieces));
+    *response.status_mut() = status;
+    response.headers_mut().insert(header::CONTENT_TYPE, content_type);
+    response
+}
+
+/// A value as JSON. For small ones: it lies outside the pool.
+pub fn json(status: StatusCode, value: &impl serde::Serialize) -> ApiResponse {
+    match serde_json::to_vec(value) {
+        Ok(text) => pieces(status, MediaType::Json.header_value(), [Bytes::from(text)]),
+        Err(error) => unreachable!("a value of the API has no JSON form: {error}"),
+    }
+}
+
+/// 201, and the offset of each record of an append.
+pub fn offsets(offsets: Range<u64>) -> ApiResponse {
+    let text = OffsetsText::new(offsets);
+    let mut response = pieces(StatusCode::CREATED, MediaType::Json.header_value(), []);
+    let body = response.body_mut();
+    body.bytes = text.bytes();
+    body.offsets = Some(text);
+    response
+}
+
+/// 200 and a JSON document.
+pub fn json_document(text: &'static str) -> ApiResponse {
+    pieces(StatusCode::OK, MediaType::Json.header_value(), [Bytes::from_static(text.as_bytes())])
+}
+
+/// 200 and text.
+pub fn text(text: impl Into<String>) -> ApiResponse {
+    let content_type = HeaderValue::from_static("text/plain; charset=utf-8");
+    pieces(StatusCode::OK, content_type, [Bytes::from(text.into())])
+}
+
+/// 200 and metrics in Prometheus' text format; holds the permit until the client has taken them.
+pub fn metrics(text: String, permit: OwnedSemaphorePermit) -> ApiResponse {
+    let content_type = HeaderValue::from_static("text/plain; version=0.0.4; charset=utf-8");
+    let mut response = pieces(StatusCode::OK, content_type, [Bytes::from(text)]);
+    response.body_mut()._permit = Some(permit);
+    response
+}
+
+/// 204: no records within the time.
+pub fn no_content() -> ApiResponse {
+    let mut response = ApiResponse::default();
+    *response.status_mut() = StatusCode::NO_CONTENT;
+    response
+}

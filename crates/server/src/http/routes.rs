@@ -1,0 +1,148 @@
+//! The routes of the API: the one table from which methods, metrics' labels, the overview at `/` and 405 responses
+//! come.
+
+use crate::http::error::ApiError;
+use http::Method;
+use rawline_contract::path;
+
+/// A method on a path.
+#[derive(Debug)]
+pub(crate) struct Route {
+    pub method: Method,
+    pub path: &'static str,
+    /// A query of required parameters, for the overview.
+    pub example_query: &'static str,
+    pub endpoint: Endpoint,
+    /// The value of the label `verb` in metrics: a closed list, so that requests can't create series.
+    pub label: &'static str,
+    /// Whether a broker with keys requires one here.
+    pub needs_key: bool,
+}
+
+/// What handles a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Endpoint {
+    Append,
+    Read,
+    ReadOne,
+    Topic,
+    SetTopic,
+    Topics,
+    Offset,
+    Metrics,
+    Health,
+    OpenApi,
+    Welcome,
+}
+
+/// The label of requests that have no route.
+pub(crate) const LABEL_OTHER: &str = "other";
+
+const fn route(
+    method: Method,
+    path: &'static str,
+    example_query: &'static str,
+    endpoint: Endpoint,
+    label: &'static str,
+) -> Route {
+    Route { method, path, example_query, endpoint, label, needs_key: true }
+}
+
+/// A route that needs no key: it reveals nothing about topics.
+const fn open(path: &'static str, endpoint: Endpoint) -> Route {
+    Route { method: Method::GET, path, example_query: "", endpoint, label: LABEL_OTHER, needs_key: false }
+}
+
+/// The busiest first.
+pub(crate) static ROUTES: [Route; 11] = [
+    route(Method::POST, path::RECORDS, "topic-name=T", Endpoint::Append, "append"),
+    route(Method::GET, path::RECORDS, "topic-name=T&offset=0", Endpoint::Read, "read"),
+    route(Method::GET, path::RECORD, "topic-name=T&offset=0", Endpoint::ReadOne, "read_one"),
+    route(Method::GET, path::TOPIC, "topic-name=T", Endpoint::Topic, "topics"),
+    route(Method::PUT, path::TOPIC, "topic-name=T", Endpoint::SetTopic, "topics"),
+    route(Method::GET, path::TOPICS, "", Endpoint::Topics, "topics"),
+    route(Method::GET, path::OFFSET, "topic-name=T&time=2026-01-01T00:00:00Z", Endpoint::Offset, "topics"),
+    route(Method::GET, path::METRICS, "", Endpoint::Metrics, LABEL_OTHER),
+    open(path::HEALTH, Endpoint::Health),
+    open(path::OPENAPI, Endpoint::OpenApi),
+    open(path::WELCOME, Endpoint::Welcome),
+];
+
+/// The route of a request. `HEAD` has a route wherever `GET` has one.
+pub(crate) fn find(method: &Method, path: &str) -> Option<&'static Route> {
+    let method = if method == Method::HEAD { &Method::GET } else { method };
+    ROUTES.iter().find(|route| route.path == path && route.method == *method)
+}
+
+/// The error of a request that has no route.
+pub(crate) fn refusal(path: &str) -> ApiError {
+    let mut allowed: Vec<&str> = Vec::new();
+    for route in ROUTES.iter().filter(|route| route.path == path) {
+        allowed.push(route.method.as_str());
+        if route.method == Method::GET {
+            allowed.push(Method::HEAD.as_str());
+        }
+    }
+    if allowed.is_empty() {
+        return ApiError::path(path);
+    }
+    allowed.sort_unstable();
+    ApiError::method(&allowed.join(", "))
+}
+
+/// A short overview of the API.
+pub(crate) fn welcome() -> String {
+    let mut text = format!("rawline {}\n\n", env!("CARGO_PKG_VERSION"));
+    for Route { method, path, example_query, .. } in ROUTES.iter().filter(|route| route.path != path::WELCOME) {
+        let separator = if example_query.is_empty() { "" } else { "?" };
+        text.push_str(&format!("{:4} {path}{separator}{example_query}\n", method.as_str()));
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    type Operations = BTreeSet<(String, String)>;
+
+    fn operations() -> Operations {
+        ROUTES.iter().map(|route| (route.path.to_owned(), route.method.to_string())).collect()
+    }
+
+    #[test]
+    fn the_openapi_document_has_these_operations_and_no_others() {
+        let document: serde_json::Value = serde_json::from_str(include_str!("openapi.json")).unwrap();
+        let mut described = Operations::new();
+        for (path, operations) in document["paths"].as_object().unwrap() {
+            let methods = operations.as_object().unwrap().keys().filter(|key| *key != "parameters");
+            described.extend(methods.map(|method| (path.clone(), method.to_uppercase())));
+        }
+        assert_eq!(described, operations());
+    }
+
+    #[test]
+    fn the_page_of_the_api_has_these_operations_and_no_others() {
+        let page = include_str!("../../../../docs/http.md");
+        let (table, _) = page.split_once("## Keys").unwrap();
+        let described: Operations = table
+            .lines()
+            .filter_map(|line| line.strip_prefix("| `")?.split('`').next()?.split_once(' '))
+            .map(|(method, target)| (target.split('?').next().unwrap().to_owned(), method.to_owned()))
+            .collect();
+        assert_eq!(described, operations());
+    }
+
+    #[test]
+    fn only_what_reveals_nothing_needs_no_key() {
+        let open: Vec<&str> = ROUTES.iter().filter(|route| !route.needs_key).map(|route| route.path).collect();
+        assert_eq!(open, [path::HEALTH, path::OPENAPI, path::WELCOME]);
+    }
+
+    #[test]
+    fn head_is_routed_as_get() {
+        assert_eq!(find(&Method::HEAD, "/records").unwrap().endpoint, Endpoint::Read);
+        assert!(find(&Method::DELETE, "/records").is_none() && find(&Method::GET, "/records/").is_none());
+    }
+}

@@ -1,0 +1,224 @@
+//! Selects the records of a read, batch by batch, for responses in other forms than batches.
+//!
+//! What is noted of a batch doesn't grow with the number of its records: a list of a million positions would be larger
+//! than the batch itself, and it lies outside the pool.
+
+use crate::http::Api;
+use crate::http::error::ApiError;
+use bytes::Bytes;
+use rawline_batch::{Batch, BatchError, Codec, HEADER_BYTES, Header, Limits};
+use rawline_broker::{Piece, ReadAnswer};
+use rawline_contract::{MediaType, code};
+use std::ops::Range;
+use tokio::sync::SemaphorePermit;
+
+/// The pieces of a read as batches: slices get a header, everything else stays as stored.
+pub(crate) fn batches(read: ReadAnswer) -> Result<Vec<Bytes>, ApiError> {
+    let mut body = Vec::with_capacity(read.pieces.len());
+    for piece in read.pieces {
+        match piece {
+            Piece::Whole(bytes) => body.push(bytes),
+            Piece::Slice { batch, records } => {
+                let slice = parse(&batch)?.slice(records)?;
+                body.push(Bytes::copy_from_slice(&slice.header));
+                body.push(batch.slice(slice.sizes));
+                body.push(batch.slice(slice.data));
+                body.push(Bytes::from_static(slice.padding));
+            }
+        }
+    }
+    Ok(body)
+}
+
+/// What a response includes of a read.
+pub(crate) struct Wanted {
+    /// Offset of the first record.
+    pub offset: u64,
+    /// Maximum number of records; at least 1.
+    pub records_max: u64,
+    /// Maximum size of the records in bytes; the first one is always included.
+    pub bytes_max: u64,
+    /// The same for records out of compressed batches, which are decompressed into buffers.
+    pub unpacked_bytes_max: u64,
+}
+
+/// Selected records of one batch, at least one.
+pub(crate) struct Part {
+    /// The whole batch, as stored.
+    batch: Bytes,
+    header: Header,
+    /// Offset of the first selected record.
+    pub first_offset: u64,
+    /// The numbers of the selected records in the batch.
+    numbers: Range<u32>,
+    /// Where they lie in the batch's decompressed data.
+    range: Range<usize>,
+}
+
+/// Selects the wanted records.
+pub(crate) fn parts(read: ReadAnswer, wanted: &Wanted) -> Result<Vec<Part>, ApiError> {
+    let mut parts = Vec::new();
+    let mut offset = read.first_offset;
+    let mut left = Left {
+        records: wanted.records_max,
+        bytes: wanted.bytes_max,
+        unpacked: wanted.unpacked_bytes_max,
+        is_fresh: true,
+    };
+    for piece in read.pieces {
+        let (mut bytes, cut) = match piece {
+            Piece::Whole(bytes) => (bytes, None),
+            Piece::Slice { batch, records } => (batch, Some(records)),
+        };
+        while !bytes.is_empty() {
+            let batch = parse(&bytes)?;
+            let header = *batch.header();
+            let given = cut.clone().unwrap_or(0..header.records);
+            // `offset` is that of the first given record. Those before the wanted offset are skipped.
+            let skip = wanted.offset.saturating_sub(offset).min(given.len() as u64) as u32;
+            let (numbers, range) = left.take(&batch, given.start + skip..given.end);
+            let is_end = numbers.end < given.end;
+            let batch_bytes = batch.bytes().len();
+            if !numbers.is_empty() {
+                let first_offset = offset + u64::from(skip);
+                parts.push(Part { batch: bytes.slice(..batch_bytes), header, first_offset, numbers, range });
+            }
+            if is_end {
+                return Ok(parts);
+            }
+            offset += given.len() as u64;
+            bytes = bytes.slice(batch_bytes..);
+        }
+    }
+    let records: u64 = parts.iter().map(Part::records).sum();
+    assert!(records <= wanted.records_max, "{records} records of at most {}", wanted.records_max);
+    Ok(parts)
+}
+
+/// What can still be selected.
+struct Left {
+    records: u64,
+    bytes: u64,
+    unpacked: u64,
+    is_fresh: bool,
+}
+
+impl Left {
+    /// Takes as many of the records `numbers` as fit: their numbers, and where they lie in the data.
+    fn take(&mut self, batch: &Batch<'_>, numbers: Range<u32>) -> (Range<u32>, Range<usize>) {
+        let is_packed = batch.header().codec != Codec::None;
+        let (before, sizes) = batch.sizes().split_at(numbers.start as usize);
+        let start: usize = before.iter().map(|size| size.get() as usize).sum();
+        let (mut taken, mut end) = (numbers.start, start);
+        for size in sizes.iter().take(numbers.len()).map(|size| u64::from(size.get())) {
+            let fits = size <= self.bytes && (!is_packed || size <= self.unpacked);
+            if self.records == 0 || !fits && !self.is_fresh {
+                break;
+            }
+            self.records -= 1;
+            // The first record is taken even if it is larger than what is left.
+            self.bytes = self.bytes.saturating_sub(size);
+            self.unpacked = self.unpacked.saturating_sub(if is_packed { size } else { 0 });
+            self.is_fresh = false;
+            taken += 1;
+            end += size as usize;
+        }
+        (numbers.start..taken, start..end)
+    }
+}
+
+/// The decompressed data of a batch.
+pub(crate) struct Data<'a> {
+    bytes: Bytes,
+    /// At most two batches are decompressed at once, so that memory stays bounded.
+    _permit: Option<SemaphorePermit<'a>>,
+}
+
+impl Data<'_> {
+    /// The bytes of one or more records.
+    pub fn get(&self, range: &Range<usize>) -> &[u8] {
+        let Some(bytes) = self.bytes.get(range.clone()) else {
+            unreachable!("records at {range:?} of {} bytes, though the sizes were checked", self.bytes.len())
+        };
+        bytes
+    }
+}
+
+impl Part {
+    /// Number of selected records.
+    pub fn records(&self) -> u64 {
+        self.numbers.len() as u64
+    }
+
+    /// Size of the selected records in bytes.
+    pub fn bytes(&self) -> u64 {
+        self.range.len() as u64
+    }
+
+    /// When the producer made the batch, microseconds since the Unix epoch.
+    pub fn created_us(&self) -> u64 {
+        self.header.created_us
+    }
+
+    /// Whether the data is compressed.
+    pub fn is_packed(&self) -> bool {
+        self.header.codec != Codec::None
+    }
+
+    /// Where the selected records lie in the decompressed data, together.
+    pub fn range(&self) -> &Range<usize> {
+        &self.range
+    }
+
+    /// Where each selected record lies in the decompressed data.
+    pub fn ranges(&self) -> Result<impl Iterator<Item = Range<usize>>, ApiError> {
+        let (first, count) = (self.numbers.start as usize, self.numbers.len());
+        let sizes = parse(&self.batch)?.sizes().iter().skip(first).take(count);
+        let mut position = self.range.start;
+        Ok(sizes.map(move |size| {
+            let start = position;
+            position += size.get() as usize;
+            start..position
+        }))
+    }
+
+    /// The selected records back to back as stored, of a batch that isn't compressed.
+    pub fn stored(&self) -> Bytes {
+        assert!(!self.is_packed(), "records of a compressed batch are not stored one by one");
+        self.batch.slice(self.data_position() + self.range.start..self.data_position() + self.range.end)
+    }
+
+    /// The data of all records of the batch. That of a compressed batch is decompressed outside the pool: hold it
+    /// briefly, and reserve buffers before asking for it.
+    pub async fn data<'a>(&self, api: &'a Api) -> Result<Data<'a>, ApiError> {
+        if !self.is_packed() {
+            return Ok(Data { bytes: self.batch.slice(self.data_position()..), _permit: None });
+        }
+        let permit = api.unpacking.acquire().await.ok();
+        let batch = self.batch.clone();
+        let unpacked = tokio::task::spawn_blocking(move || {
+            let batch = parse(&batch)?;
+            let mut data = Vec::new();
+            rawline_batch::decompress_into(batch.header().codec, batch.data(), batch.header().raw_bytes, &mut data)?;
+            Ok::<_, BatchError>(Bytes::from(data))
+        });
+        let unpacked = unpacked.await.map_err(unpack_failed)?.map_err(unpack_failed)?;
+        assert_eq!(unpacked.len() as u64, u64::from(self.header.raw_bytes), "bytes of a decompressed batch");
+        Ok(Data { bytes: unpacked, _permit: permit })
+    }
+
+    fn data_position(&self) -> usize {
+        HEADER_BYTES + self.header.records as usize * 4
+    }
+}
+
+/// The error of data that the producer sent, not of the reader's request: the broker doesn't decompress what it stores.
+fn unpack_failed(error: impl std::fmt::Display) -> ApiError {
+    let batch = MediaType::Batch.name();
+    let message = format!("a batch can't be decompressed: {error}; accept {batch} to get it as it was sent");
+    ApiError::new(code::UNPACK_FAILED, message)
+}
+
+fn parse(batch: &[u8]) -> Result<Batch<'_>, BatchError> {
+    Batch::parse_prefix_trusted(batch, &Limits::FORMAT).map(|(batch, _)| batch)
+}

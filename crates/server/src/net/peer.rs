@@ -1,0 +1,87 @@
+//! Notices that the client of a connection is gone while no protocol reads from it.
+//!
+//! The HTTP library reads nothing while a request is being handled, beyond what it has buffered. A client that sends
+//! one byte of a next request and closes the connection would keep its place until the end of a long wait.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use futures_util::FutureExt;
+use tokio::io::Interest;
+use tokio::net::TcpStream;
+
+/// How often it is checked: a place is lost to a client that is gone for about this long.
+const CHECK_EVERY: Duration = Duration::from_secs(1);
+
+/// A socket that a connection and those who watch its client share. All of them belong to the connection's one task, so
+/// nobody ever waits for the lock.
+#[derive(Debug, Clone)]
+pub(crate) struct SharedStream(Arc<Mutex<TcpStream>>);
+
+impl SharedStream {
+    pub fn new(stream: TcpStream) -> Self {
+        SharedStream(Arc::new(Mutex::new(stream)))
+    }
+
+    pub fn lock(&self) -> MutexGuard<'_, TcpStream> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The client of a connection.
+#[derive(Debug, Clone)]
+pub(crate) struct Peer(SharedStream);
+
+impl Peer {
+    pub fn new(stream: SharedStream) -> Self {
+        Peer(stream)
+    }
+
+    /// Returns when the client has closed its side of the connection, or the connection is broken.
+    pub async fn gone(&self) {
+        while !self.is_gone() {
+            tokio::time::sleep(CHECK_EVERY).await;
+        }
+    }
+
+    fn is_gone(&self) -> bool {
+        // What the runtime knows already, without a system call. It doesn't count bytes that are not read yet.
+        match self.0.lock().ready(Interest::READABLE).now_or_never() {
+            Some(Ok(ready)) => ready.is_read_closed(),
+            Some(Err(_)) => true,
+            None => false,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tokio::io::AsyncWriteExt;
+    use tokio::net::TcpListener;
+
+    async fn connection() -> (Peer, TcpStream) {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let client = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
+        let (server, _) = listener.accept().await.unwrap();
+        (Peer::new(SharedStream::new(server)), client)
+    }
+
+    /// Defect 8: the unread byte hid the end from the HTTP library.
+    #[tokio::test]
+    async fn a_client_that_leaves_a_byte_behind_is_noticed() {
+        let (peer, mut client) = connection().await;
+        assert!(!peer.is_gone());
+        client.write_all(b"G").await.unwrap();
+        drop(client);
+        peer.gone().await;
+    }
+
+    #[tokio::test]
+    async fn a_client_that_sends_the_next_request_is_not_gone() {
+        let (peer, mut client) = connection().await;
+        client.write_all(b"GET /").await.unwrap();
+        peer.0.lock().readable().await.unwrap();
+        assert!(!peer.is_gone());
+    }
+}
