@@ -240,7 +240,7 @@ fn failures_have_their_exit_code_and_say_what_to_do() {
         (&url, &["produce", "t", "/", "--api-key", "right"], "", 1, "is a directory"),
         (&url, &["produce", "", "--api-key", "right"], "a\n", 1, "400"),
         (&url, &["produce", "t", "--api-key", "right", "--format", "length-prefixed"], "ab", 1, "record 1"),
-        (&url, &["produce", "t", "--codec", "gzip"], "", 2, "none, lz4 and zstd"),
+        (&url, &["produce", "t", "--codec", "gzip"], "", 2, "none, lz4 or zstd"),
         (&url, &["produce", "t", "--linger", "5"], "", 2, "5ms"),
         (&url, &["produce"], "", 2, "TOPIC"),
         (&url, &["produce", "t", "--batch-bytes", "0", "--api-key", "right"], "a\n", 2, "batch_bytes"),

@@ -96,6 +96,6 @@ fn a_certificate_that_is_not_trusted_is_refused_at_once() {
         let output = run(command, b"");
         let said = String::from_utf8_lossy(&output.stderr);
         assert_eq!(output.status.code(), Some(1), "{said}");
-        assert!(said.contains("no TLS with") && said.contains("SSL_CERT_FILE"), "{said}");
+        assert!(said.contains("no TLS connection to") && said.contains("SSL_CERT_FILE"), "{said}");
     }
 }
