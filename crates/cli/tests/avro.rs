@@ -177,3 +177,70 @@ fn what_does_not_fit_the_schema_is_told_with_its_line() {
     // What came before the bad line is there.
     assert_eq!(shell.lines(&["consume", "t", "--format=avro"]).len(), 1);
 }
+
+#[test]
+fn container_files_are_read_and_written() {
+    let shell = Shell::new();
+    let schema = shell.file("point.avsc", r#"{"type":"record","name":"P","fields":[{"name":"x","type":"int"}]}"#);
+    let lines: String = (0..50_000).map(|x| format!("{{\"x\":{x}}}\n")).collect();
+    shell.ok(&["produce", "points", "--format=avro", "--schema", text(&schema)], &lines);
+    let written = shell.run(&["consume", "points", "--format=avro", "--output=avro"], "");
+    assert!(written.status.success(), "{written:?}");
+    assert!(written.stdout.starts_with(b"Obj\x01"));
+    // Another library reads the same values.
+    let values: Vec<_> = apache_avro::Reader::new(&written.stdout[..]).unwrap().map(Result::unwrap).collect();
+    assert_eq!(values.len(), 50_000);
+    let file = shell.folder.path().join("points.avro");
+    std::fs::write(&file, &written.stdout).unwrap();
+
+    shell.ok(&["produce", "again", text(&file), "--format=avro"], "");
+    let again = shell.lines(&["consume", "again", "--format=avro"]);
+    assert_eq!(again.len(), 50_000);
+    assert_eq!(again[49_999], json!({"x": 49_999}));
+
+    let wider =
+        r#"{"type":"record","name":"P","fields":[{"name":"x","type":"long"},{"name":"y","type":"int","default":5}]}"#;
+    let wider = shell.file("wider.avsc", wider);
+    shell.ok(&["produce", "wider", text(&file), "--format=avro", "--schema", text(&wider)], "");
+    assert_eq!(shell.lines(&["consume", "wider", "--format=avro"])[7], json!({"x": 7, "y": 5}));
+
+    // A topic without records gives a file without values, if its schema is known.
+    shell.ok(&["produce", "none", "--format=avro", "--schema", text(&schema)], "");
+    let none = ["consume", "points", "--offset=latest", "--format=avro", "--output=avro"];
+    shell.fails(&none, "", 1, "give it with --schema");
+    let none = shell.run(&[&none[..], &["--schema", text(&schema)]].concat(), "");
+    assert_eq!(apache_avro::Reader::new(&none.stdout[..]).unwrap().count(), 0);
+
+    shell.fails(&["produce", "bad", "--format=avro", "--input=avro"], "x", 1, "not an Avro container file");
+    let cut = shell.folder.path().join("cut.avro");
+    std::fs::write(&cut, &written.stdout[..written.stdout.len() - 1]).unwrap();
+    shell.fails(&["produce", "bad", text(&cut), "--format=avro"], "", 1, "sync marker");
+    let set = ["produce", "bad", text(&file), "--format=avro", "--set=x=1"];
+    shell.fails(&set, "", 2, "--set, --column and --skip are for JSON and CSV");
+}
+
+/// Each level of the record holds the one below twice: its defaults would take 2^60 bytes, and took forever.
+#[test]
+fn a_hostile_schema_in_the_log_is_reported_and_skipped() {
+    let shell = Shell::new();
+    let mut hostile = r#"{"type":"record","name":"R0","fields":[{"name":"x","type":"int","default":1}]}"#.to_owned();
+    for level in 1..40 {
+        let first = format!(r#"{{"name":"a","type":{hostile},"default":{{}}}}"#);
+        let second = format!(r#"{{"name":"b","type":"R{}","default":{{}}}}"#, level - 1);
+        hostile = format!(r#"{{"type":"record","name":"R{level}","fields":[{first},{second}]}}"#);
+    }
+    shell.ok(&["produce", "_schemas"], &format!("{hostile}\nno schema\n"));
+    let schema = shell.file("point.avsc", r#"{"type":"record","name":"P","fields":[{"name":"x","type":"int"}]}"#);
+    let output = shell.run(&["produce", "points", "--format=avro", "--schema", text(&schema)], "{\"x\":1}\n");
+    assert!(output.status.success(), "{output:?}");
+    let output = shell.run(&["consume", "points", "--format=avro"], "");
+    assert_eq!(output.stdout, b"{\"x\":1}\n");
+    let error = String::from_utf8_lossy(&output.stderr).into_owned();
+    for skipped in ["skipped the record at offset 0 of _schemas", "skipped the record at offset 1 of _schemas"] {
+        assert!(error.contains(skipped), "{error}");
+    }
+    // Where no record names a schema, none is read.
+    shell.ok(&["produce", "bare", "--format=avro", "--framing=bare", "--schema", text(&schema)], "{\"x\":1}\n");
+    let bare = shell.run(&["consume", "bare", "--format=avro", "--framing=bare", "--schema", text(&schema)], "");
+    assert_eq!((bare.stdout, bare.stderr), (b"{\"x\":1}\n".to_vec(), Vec::new()));
+}

@@ -124,5 +124,79 @@ fn values_go_through_a_broker_and_keep_their_types() {
     done(&["produce", "lines", at[0], at[1]], b"no value\n");
     let none = rawline(&["consume", "lines", "--format", "value", at[0], at[1]], b"");
     assert_eq!(none.status.code(), Some(1));
-    assert!(String::from_utf8_lossy(&none.stderr).contains("the record at offset 0 is no structured value"));
+    assert!(String::from_utf8_lossy(&none.stderr).contains("the record at offset 0 isn't a structured value"));
+}
+
+/// The mapping that keeps types has a mistake: it isn't stored as a table with the keys `@data-type` and `data`.
+#[test]
+fn typed_json_with_a_mistake_is_refused_with_its_line() {
+    let broker = support::broker(&[]);
+    let url = broker.url();
+    let produce = ["produce", "events", "--format", "value", "--broker", url.as_str()];
+    for line in [
+        r#"{"@data-type":"address","data":"10.0.0.300"}"#,
+        r#"{"data":7,"@data-type":"cuont"}"#,
+        r#"{"@data-type":"count","data":7,"data":8}"#,
+        r#"{"@data-type":7}"#,
+    ] {
+        let output = rawline(&produce, format!("7\n{line}\n").as_bytes());
+        assert_eq!(output.status.code(), Some(1), "{line}");
+        let error = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(error.contains("line 2: "), "{line}: {error}");
+    }
+    // The name deeper inside, or as a text, is plain JSON's own.
+    let plain = "{\"text\":\"@data-type\",\"inner\":{\"@data-type\":1}}\n";
+    done(&["produce", "plain", "--format", "value", "--broker", url.as_str()], plain.as_bytes());
+    let shown = done(&["consume", "plain", "--format", "value", "--broker", url.as_str()], b"");
+    assert_eq!(String::from_utf8(shown).unwrap(), plain);
+}
+
+#[test]
+fn values_that_break_a_rule_are_refused_however_they_are_shown() {
+    let broker = support::broker(&[]);
+    let url = broker.url();
+    let vector = [14, 1, 0, 0, 0, 0, 0, 0, 0];
+    let count = [2, 0, 0, 0, 0, 0, 0, 0, 7];
+    let typed = done(&["value", "encode"], b"[[7]]\n");
+    let length = |bytes: &[u8]| [&(bytes.len() as u32).to_le_bytes()[..], bytes].concat();
+    // The tags and counts as the program itself writes them.
+    let nested = hex::decode(typed.trim_ascii()).unwrap();
+    let head = nested[..nested.len() - count.len()].len() / 2;
+    let level = nested[..head].to_vec();
+    assert_eq!(nested, [level.clone(), level.clone(), count.to_vec()].concat(), "{vector:?}");
+    let deep = [level.repeat(200_000), count.to_vec()].concat();
+    let set = |elements: [&str; 2]| {
+        let elements = elements.map(|text| format!(r#"{{"@data-type":"count","data":{text}}}"#)).join(",");
+        let line = format!(r#"{{"@data-type":"set","data":[{elements}]}}"#);
+        hex::decode(done(&["value", "encode", "--from", "json"], line.as_bytes()).trim_ascii()).unwrap()
+    };
+    let mut twice = set(["7", "8"]);
+    *twice.last_mut().unwrap() = 7;
+    for bytes in [&deep, &twice] {
+        for to in ["json", "plain", "hex"] {
+            let output = rawline(&["value", "decode", "--from", "binary", "--to", to], &length(bytes));
+            assert_eq!(output.status.code(), Some(1), "{to}");
+            assert!(output.stdout.is_empty(), "{to}");
+        }
+        done(&["produce", "bad", "--format", "length-prefixed", "--broker", url.as_str()], &length(bytes));
+    }
+    for format in ["value", "value-typed"] {
+        for offset in ["0", "1"] {
+            let at = ["--offset", offset, "--format", format, "--broker", url.as_str()];
+            let output = rawline(&[&["consume", "bad"], &at[..]].concat(), b"");
+            assert_eq!(output.status.code(), Some(1), "{format} {offset}");
+            let error = String::from_utf8_lossy(&output.stderr).into_owned();
+            assert!(error.contains(&format!("the record at offset {offset} isn't a structured value")), "{error}");
+        }
+    }
+}
+
+#[test]
+fn a_type_for_a_field_that_no_record_has_is_reported() {
+    let line = b"{\"a\":{\"b\":\"::1\"},\"x\":1}\n";
+    let output = rawline(&["value", "encode", "--as", "a.b=address", "--as", "typo=address"], line);
+    assert!(output.status.success());
+    let error = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(error.contains("no record has the field typo of --as typo=address"), "{error}");
+    assert!(!error.contains("a.b=address"), "{error}");
 }

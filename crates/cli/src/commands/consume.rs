@@ -7,7 +7,8 @@ use clap::ValueEnum;
 use jiff::Timestamp;
 use rawline_client::{Consumer, ConsumerConfig, Fetched, Record, RetryPolicy, Start};
 use rawline_contract::JsonRecord;
-use rawline_value::json::{plain, typed};
+use rawline_value::Decoder;
+use rawline_value::json::{WriteError, plain, typed};
 use std::fs::File;
 use std::io::Write;
 use std::os::fd::AsFd;
@@ -21,7 +22,9 @@ Examples:
   rawline consume dns --since 2026-11-21T09:00:00Z | wc -l
   rawline consume images --format length-prefixed        for records that hold newlines
   rawline consume events --format value                  structured values as JSON
-  rawline consume cpu --format avro                      Avro records as JSON";
+  rawline consume cpu --format avro                      Avro records as JSON
+  rawline consume cpu --format avro --output avro > cpu.avro
+                                                         Avro records as an Avro object container file";
 
 /// Written to stdout at once, in bytes: a pipe or a file takes it in one go.
 const WRITE_BYTES: usize = 1 << 20;
@@ -118,7 +121,7 @@ pub async fn run(args: Args) -> Result<(), CommandError> {
     }
     #[cfg(feature = "full")]
     let shower = match args.format {
-        Format::Avro => Some(Shower::new(&args.avro, Schemas::load(client.clone()).await?)?),
+        Format::Avro => Some(Shower::new(&args.avro, Schemas::new(client.clone()))?),
         _ => None,
     };
     let mut consumer = Consumer::new(client, &args.topic, config).await?;
@@ -132,7 +135,7 @@ pub async fn run(args: Args) -> Result<(), CommandError> {
         _ = tokio::signal::ctrl_c() => Ok(()),
     };
     // What came before a bad record is shown.
-    let flushed = if matches!(copied, Err(Stop::Enough)) { Ok(()) } else { output.flush() };
+    let flushed = if matches!(copied, Err(Stop::Enough)) { Ok(()) } else { output.finish() };
     match copied.and(flushed) {
         Err(Stop::Enough) => Ok(()),
         Err(Stop::Failed(error)) => Err(error),
@@ -179,6 +182,8 @@ struct Output {
     format: Format,
     stdout: File,
     gathered: Vec<u8>,
+    /// Checks values before they are shown.
+    decoder: Decoder,
     #[cfg(feature = "full")]
     shower: Option<Shower>,
 }
@@ -190,6 +195,7 @@ impl Output {
             format,
             stdout,
             gathered: Vec::with_capacity(WRITE_BYTES + (64 << 10)),
+            decoder: Decoder::default(),
             #[cfg(feature = "full")]
             shower: None,
         })
@@ -237,13 +243,14 @@ impl Output {
         &mut self,
         offset: u64,
         value: &[u8],
-        write: impl Fn(&[u8], &mut Vec<u8>) -> Result<(), rawline_value::json::WriteError>,
+        write: impl Fn(&[u8], &mut Vec<u8>) -> Result<(), WriteError>,
     ) -> Result<(), CommandError> {
         let begin = self.gathered.len();
-        write(value, &mut self.gathered).map_err(|error| {
+        let checked = self.decoder.decode(value).map(drop).map_err(WriteError::from);
+        checked.and_then(|()| write(value, &mut self.gathered)).map_err(|error| {
             self.gathered.truncate(begin);
             CommandError::Failed(format!(
-                "the record at offset {offset} is no structured value: {error}; read this topic with --format raw"
+                "the record at offset {offset} isn't a structured value: {error}; read this topic with --format raw"
             ))
         })?;
         self.gathered.push(b'\n');
@@ -256,7 +263,6 @@ impl Output {
             shower.show(record, &mut self.gathered).map_err(|error| {
                 CommandError::Failed(format!("the record at offset {offset} can't be shown as Avro: {error}"))
             })?;
-            self.gathered.push(b'\n');
         }
         Ok(())
     }
@@ -264,6 +270,15 @@ impl Output {
     #[cfg(not(feature = "full"))]
     fn write_avro(&mut self, _: u64, _: &[u8]) -> Result<(), CommandError> {
         Err(super::not_built("--format avro"))
+    }
+
+    /// Writes what is gathered, and what ends the output.
+    fn finish(&mut self) -> Result<(), Stop> {
+        #[cfg(feature = "full")]
+        if let Some(shower) = &mut self.shower {
+            shower.finish(&mut self.gathered).map_err(CommandError::Failed)?;
+        }
+        self.flush()
     }
 
     fn flush(&mut self) -> Result<(), Stop> {

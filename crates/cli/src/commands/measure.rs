@@ -118,7 +118,8 @@ pub async fn run(args: Args) -> Result<(), CommandError> {
     // Report a broker that is unreachable at once.
     args.broker.client_without_retries()?.topic(&args.topic).await?;
     let storage = args.rollups.open_or_create()?;
-    let schemas = Schemas::load(client.clone()).await?;
+    // Read when a record names one that is unknown.
+    let schemas = Schemas::new(client.clone());
     let store = schemas.store().clone();
     if args.framing != FramingArg::SingleObject {
         let schema = read_schema(&args.schema)?;

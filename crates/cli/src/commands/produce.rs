@@ -1,8 +1,8 @@
 //! `rawline produce`: appends records from a file or stdin to a topic.
 
 #[cfg(feature = "full")]
-use super::avro::{EncodeArgs, Encoder, Schemas};
-use super::value::value_of_json;
+use super::avro::{EncodeArgs, Encoder, FileRecords, Schemas};
+use super::value::{FieldTypes, value_of_json};
 use super::{BrokerArgs, CommandError, parse_bytes, parse_duration};
 use clap::ValueEnum;
 use indicatif::{ProgressBar, ProgressStyle};
@@ -23,7 +23,8 @@ Examples:
   rawline produce dns dns.json --format value --as id.orig_h=address --as ts=timestamp
                                                    structured values, with types that JSON lacks
   rawline produce cpu cpu.csv --format avro --schema measurement --column logtime=timestamp
-                  --set metric=cpu --set tags.host=a1       Avro records from CSV or JSON";
+                  --set metric=cpu --set tags.host=a1       Avro records from CSV or JSON
+  rawline produce cpu cpu.avro --format avro       the values of an Avro object container file";
 
 /// Read at once, in bytes; a record that is longer is gathered from several reads.
 const READ_BYTES: usize = 1 << 20;
@@ -83,7 +84,7 @@ enum Format {
     LengthPrefixed,
     /// A line of JSON, which becomes a structured value
     Value,
-    /// A line of JSON or CSV, which becomes an Avro record
+    /// A line of JSON or CSV, or a value of an Avro object container file, which becomes an Avro record
     Avro,
 }
 
@@ -91,9 +92,12 @@ enum Format {
 enum Convert {
     Nothing,
     /// A line of JSON becomes a value, with these types for fields.
-    Value(Vec<FieldHint>),
+    Value(FieldTypes),
     #[cfg(feature = "full")]
     Avro(Box<Encoder>),
+    /// The values of a container file become records.
+    #[cfg(feature = "full")]
+    AvroFile(Box<EncodeArgs>),
 }
 
 impl Convert {
@@ -102,6 +106,8 @@ impl Convert {
         match (self, format) {
             #[cfg(feature = "full")]
             (Convert::Avro(encoder), _) if encoder.has_quotes() => Cut::QuotedLines,
+            #[cfg(feature = "full")]
+            (Convert::AvroFile(_), _) => Cut::File,
             (_, Format::File) => Cut::File,
             (_, Format::LengthPrefixed) => Cut::LengthPrefixed,
             _ => Cut::Lines,
@@ -118,6 +124,8 @@ impl Convert {
             Convert::Value(types) => value_of_json(line, types, out).map(Some),
             #[cfg(feature = "full")]
             Convert::Avro(encoder) => encoder.encode(line, out),
+            #[cfg(feature = "full")]
+            Convert::AvroFile(_) => unreachable!("a container file has no lines"),
         }
     }
 }
@@ -130,6 +138,8 @@ pub async fn run(args: Args) -> Result<(), CommandError> {
         return Err(error.into());
     }
     let convert = convert(&args, &client).await?;
+    #[cfg(feature = "full")]
+    let schemas = Schemas::new(client.clone());
     let (input, name, bytes) = open(&args).await?;
     let started = Instant::now();
     let record_bytes_max = u64::from(client.config().limits.batch_bytes_max.min(client.config().limits.raw_bytes_max));
@@ -142,14 +152,25 @@ pub async fn run(args: Args) -> Result<(), CommandError> {
     };
     let producer = Producer::new(client, &args.topic, config)?;
     let cut = convert.cut(args.format);
-    let mut sending =
-        Sending { producer: &producer, name, bar: progress_bar(bytes), sent: Sent::default(), lines: 0, convert };
+    let mut sending = Sending {
+        producer: &producer,
+        name,
+        bar: progress_bar(bytes),
+        sent: Sent::default(),
+        lines: 0,
+        convert,
+        #[cfg(feature = "full")]
+        schemas,
+    };
     let read = tokio::select! {
-        read = send_all(input, Cutter::new(cut, record_bytes_max), &mut sending) => read,
+        read = sending.send(input, Cutter::new(cut, record_bytes_max)) => read,
         _ = tokio::signal::ctrl_c() => Err(CommandError::Failed("interrupted".to_owned())),
     };
-    let Sending { bar, sent, .. } = sending;
+    let Sending { bar, sent, convert, .. } = sending;
     bar.finish_and_clear();
+    if let Convert::Value(types) = &convert {
+        types.report_unused();
+    }
     // What was read before a failure is still appended, and told.
     let closed = tokio::select! {
         closed = producer.close() => closed,
@@ -169,10 +190,13 @@ async fn convert(args: &Args, client: &Client) -> Result<Convert, CommandError> 
     if args.format != Format::Avro {
         return Ok(convert_value(args));
     }
+    if FileRecords::are_given(&args.avro, args.file.as_deref()) {
+        return Ok(Convert::AvroFile(Box::new(args.avro.clone())));
+    }
     let encoder = Encoder::new(&args.avro, args.file.as_deref())?;
     if encoder.names_its_schema() {
         // Before the first record, so that nobody reads one whose schema is not there.
-        Schemas::load(client.clone()).await?.register(encoder.schema()).await?;
+        Schemas::new(client.clone()).register(encoder.schema()).await?;
     }
     Ok(Convert::Avro(Box::new(encoder)))
 }
@@ -187,7 +211,7 @@ async fn convert(args: &Args, _: &Client) -> Result<Convert, CommandError> {
 
 fn convert_value(args: &Args) -> Convert {
     match args.format {
-        Format::Value => Convert::Value(args.types.clone()),
+        Format::Value => Convert::Value(FieldTypes::new(args.types.clone())),
         _ => Convert::Nothing,
     }
 }
@@ -226,6 +250,53 @@ struct Sending<'a> {
     /// Records and lines that were taken from the input.
     lines: u64,
     convert: Convert,
+    #[cfg(feature = "full")]
+    schemas: Schemas,
+}
+
+impl Sending<'_> {
+    /// Sends all records of the input.
+    async fn send(&mut self, input: Box<dyn AsyncRead + Send + Unpin>, cutter: Cutter) -> Result<(), CommandError> {
+        #[cfg(feature = "full")]
+        if let Convert::AvroFile(args) = &self.convert {
+            let args = args.clone();
+            return self.send_file(input, &args).await;
+        }
+        send_all(input, cutter, self).await
+    }
+
+    /// Sends the values of an Avro container file.
+    #[cfg(feature = "full")]
+    async fn send_file(
+        &mut self,
+        mut input: Box<dyn AsyncRead + Send + Unpin>,
+        args: &EncodeArgs,
+    ) -> Result<(), CommandError> {
+        let mut file = Vec::new();
+        let read = input.read_to_end(&mut file).await;
+        read.map_err(|error| CommandError::Failed(format!("can't read {}: {error}", self.name)))?;
+        let mut records = FileRecords::open(args, &file)?;
+        if records.names_its_schema() {
+            self.schemas.register(records.schema()).await?;
+        }
+        loop {
+            let block = records.next_block().map_err(|reason| format!("{}: {reason}", self.name));
+            let Some(block) = block.map_err(CommandError::Failed)? else { return Ok(()) };
+            for record in block {
+                self.lines += 1;
+                self.send_record(record).await?;
+            }
+        }
+    }
+
+    async fn send_record(&mut self, record: &[u8]) -> Result<(), CommandError> {
+        let receipt = self.producer.send(record).await?;
+        self.sent.records += 1;
+        self.sent.bytes += record.len() as u64;
+        self.sent.first.get_or_insert_with(|| receipt.clone());
+        self.sent.last = Some(receipt);
+        Ok(())
+    }
 }
 
 /// What was handed to the producer.
@@ -258,12 +329,7 @@ async fn send_all(
                     None => continue,
                 }
             }
-            let receipt = sending.producer.send(record).await?;
-            let sent = &mut sending.sent;
-            sent.records += 1;
-            sent.bytes += record.len() as u64;
-            sent.first.get_or_insert_with(|| receipt.clone());
-            sent.last = Some(receipt);
+            sending.send_record(record).await?;
         }
         if ended {
             return Ok(());

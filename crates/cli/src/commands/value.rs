@@ -4,7 +4,7 @@ use super::{CommandError, stdout_failed};
 use clap::{Subcommand, ValueEnum};
 use rawline_value::json::hinted::HintedError;
 use rawline_value::json::{hinted, plain, typed};
-use rawline_value::{FieldHint, Hint};
+use rawline_value::{Decoder, FieldHint, Hint};
 use std::io::{BufRead, BufReader, BufWriter, ErrorKind, Read, Write};
 use std::path::{Path, PathBuf};
 
@@ -93,16 +93,47 @@ fn types_help() -> String {
     )
 }
 
-/// A JSON line as a value: with "@data-type" at its top in the mapping that loses nothing, else in the plain one.
-///
-/// `types` are for plain objects.
-pub fn value_of_json(line: &[u8], types: &[FieldHint], out: &mut Vec<u8>) -> Result<(), String> {
-    let is_typed = memchr::memmem::find(line, b"\"@data-type\"").is_some();
-    if is_typed && typed::read(line, out).is_ok() {
-        return Ok(());
+/// The types asked for fields of plain objects, and which of them named a field so far.
+pub struct FieldTypes {
+    hints: Vec<FieldHint>,
+    seen: Vec<bool>,
+    /// Objects that were read.
+    objects: u64,
+}
+
+impl FieldTypes {
+    pub fn new(hints: Vec<FieldHint>) -> FieldTypes {
+        FieldTypes { seen: vec![false; hints.len()], hints, objects: 0 }
     }
-    out.clear();
-    read_json(line, Mapping::Plain, types, out)
+
+    /// Appends the value of a plain line.
+    fn read(&mut self, line: &[u8], out: &mut Vec<u8>) -> Result<(), HintedError> {
+        if self.hints.is_empty() {
+            return Ok(plain::read(line, out)?);
+        }
+        hinted::read_noting(line, &self.hints, &mut self.seen, out)?;
+        self.objects += 1;
+        Ok(())
+    }
+
+    /// Warns on stderr of types whose field was in no record: most likely a typing error.
+    pub fn report_unused(&self) {
+        for (hint, _) in self.hints.iter().zip(&self.seen).filter(|(_, seen)| self.objects > 0 && !**seen) {
+            let FieldHint { field, hint } = hint;
+            eprintln!("rawline: no record has the field {field} of --as {field}={hint}; a nested one is written a.b");
+        }
+    }
+}
+
+/// A JSON line as a value: an object with "@data-type" at its top in the mapping that loses nothing, anything else in the
+/// plain one, with these types for its fields.
+pub fn value_of_json(line: &[u8], types: &mut FieldTypes, out: &mut Vec<u8>) -> Result<(), String> {
+    let names_type = memchr::memmem::find(line, b"\"@data-type\"").is_some();
+    let read = match names_type && typed::is_typed(line) {
+        true => typed::read(line, out).map_err(HintedError::from),
+        false => types.read(line, out),
+    };
+    read.map_err(|error| error.to_string())
 }
 
 /// Reads, turns and writes until the inputs end.
@@ -114,8 +145,12 @@ pub async fn run(args: Args) -> Result<(), CommandError> {
                 each_input(&files, |input, name| decode(input, name, from, to, &mut out))
             }
             Command::Encode { from, to, types, files } => {
-                let read = |line: &[u8], value: &mut Vec<u8>| read_json(line, from, &types, value);
-                each_input(&files, |input, name| encode(input, name, read, to, &mut out))
+                let mut types = FieldTypes::new(types);
+                let bad = each_input(&files, |input, name| {
+                    encode(input, name, |line, value| read_json(line, from, &mut types, value), to, &mut out)
+                });
+                types.report_unused();
+                bad
             }
         }?;
         out.flush().map_err(Stop::Output)?;
@@ -157,27 +192,25 @@ fn each_input(
 
 fn decode(input: &mut dyn BufRead, name: &str, from: Bytes, to: Shown, out: &mut impl Write) -> Result<u64, Stop> {
     let mut shown = Vec::new();
+    let mut decoder = Decoder::default();
     each_value(input, name, from, |bytes| {
         shown.clear();
+        // What breaks a rule of the format must not pass for a value, however it is shown.
+        decoder.decode(bytes).map_err(|error| Bad::Value(error.to_string()))?;
         match to {
             Shown::Json => typed::write(bytes, &mut shown).map_err(|error| Bad::Value(error.to_string()))?,
             Shown::Plain => plain::write(bytes, &mut shown).map_err(|error| Bad::Value(error.to_string()))?,
-            Shown::Hex => {
-                // What is not a value must not pass for one.
-                typed::write(bytes, &mut std::io::sink()).map_err(|error| Bad::Value(error.to_string()))?;
-                shown.extend_from_slice(hex::encode(bytes).as_bytes());
-            }
+            Shown::Hex => shown.extend_from_slice(hex::encode(bytes).as_bytes()),
         }
         shown.push(b'\n');
         out.write_all(&shown).map_err(Bad::Output)
     })
 }
 
-fn read_json(line: &[u8], from: Mapping, types: &[FieldHint], value: &mut Vec<u8>) -> Result<(), String> {
+fn read_json(line: &[u8], from: Mapping, types: &mut FieldTypes, value: &mut Vec<u8>) -> Result<(), String> {
     let read = match from {
         Mapping::Json => typed::read(line, value).map_err(HintedError::from),
-        Mapping::Plain if types.is_empty() => plain::read(line, value).map_err(HintedError::from),
-        Mapping::Plain => hinted::read(line, types, value),
+        Mapping::Plain => types.read(line, value),
     };
     read.map_err(|error| error.to_string())
 }
@@ -185,7 +218,7 @@ fn read_json(line: &[u8], from: Mapping, types: &[FieldHint], value: &mut Vec<u8
 fn encode(
     input: &mut dyn BufRead,
     name: &str,
-    read: impl Fn(&[u8], &mut Vec<u8>) -> Result<(), String>,
+    mut read: impl FnMut(&[u8], &mut Vec<u8>) -> Result<(), String>,
     to: Bytes,
     out: &mut impl Write,
 ) -> Result<u64, Stop> {

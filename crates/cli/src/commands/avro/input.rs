@@ -1,11 +1,11 @@
-//! Lines of JSON or CSV into Avro records of one schema.
+//! Lines of JSON or CSV, or the values of a container file, into Avro records of one schema.
 
 use super::schemas::read_schema;
 use crate::commands::CommandError;
 use csv_core::ReadRecordResult;
 use jiff::Timestamp;
 use jiff::civil::DateTime;
-use rawline_avro::{Framing, Kind, Logical, Schema, Type, TypeId, WriterId};
+use rawline_avro::{ContainerReader, Framing, Kind, Limits, Logical, RowBuffer, Schema, Type, TypeId, WriterId};
 use serde_json::{Map, Number, Value as Json};
 use std::path::Path;
 use std::str::FromStr;
@@ -15,11 +15,12 @@ use std::sync::Arc;
 #[derive(Debug, Clone, clap::Args)]
 #[command(next_help_heading = "With --format avro")]
 pub struct EncodeArgs {
-    /// The records' schema: its file, or `measurement` for {metric, tags, logtime, value}
+    /// The records' schema: its file, or `measurement` for {metric, tags, logtime, value} [default: that of a container
+    /// file]
     #[arg(long, value_name = "FILE|measurement")]
     pub schema: Option<String>,
 
-    /// What the lines are [default: csv for a file whose name ends in .csv, json else]
+    /// What the input is [default: csv or avro for a file whose name ends in .csv or .avro, else json]
     #[arg(long, value_enum, value_name = "KIND")]
     pub input: Option<Input>,
 
@@ -41,13 +42,88 @@ pub struct EncodeArgs {
     pub framing: FramingArg,
 }
 
-/// What the lines are.
+/// What the input is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub enum Input {
-    /// A JSON object a line
+    /// A JSON object per line
     Json,
     /// Comma-separated values; the first line names the columns
     Csv,
+    /// An Avro object container file, read into memory
+    Avro,
+}
+
+impl Input {
+    /// What `--input` says, or else the file's name.
+    fn of(args: &EncodeArgs, file: Option<&Path>) -> Input {
+        let ends_in = |end: &str| file.and_then(Path::extension).is_some_and(|found| found.eq_ignore_ascii_case(end));
+        match args.input {
+            Some(input) => input,
+            None if ends_in("csv") => Input::Csv,
+            None if ends_in("avro") => Input::Avro,
+            None => Input::Json,
+        }
+    }
+}
+
+/// The values of a container file as records, a block at a time.
+pub struct FileRecords<'f> {
+    file: ContainerReader<'f>,
+    schema: Arc<Schema>,
+    writer: WriterId,
+    row: RowBuffer,
+    data: Vec<u8>,
+    /// Where each record of `data` ends.
+    ends: Vec<usize>,
+}
+
+impl<'f> FileRecords<'f> {
+    /// Whether the input is a container file.
+    pub fn are_given(args: &EncodeArgs, file: Option<&Path>) -> bool {
+        Input::of(args, file) == Input::Avro
+    }
+
+    /// Reads the file's head. The records have the schema that `args` names, or else the file's.
+    pub fn open(args: &EncodeArgs, file: &'f [u8]) -> Result<FileRecords<'f>, CommandError> {
+        if !(args.constants.is_empty() && args.columns.is_empty() && args.skipped.is_empty()) {
+            let message = "--set, --column and --skip are for JSON and CSV; give the records' schema with --schema";
+            return Err(CommandError::Usage(message.to_owned()));
+        }
+        let reader = args.schema.as_deref().map(read_schema).transpose()?;
+        let file = ContainerReader::open(file, reader.as_ref(), Limits::DEFAULT)
+            .map_err(|error| CommandError::Failed(error.to_string()))?;
+        let schema = file.plan().reader().clone();
+        let writer = args.framing.writer(&schema);
+        Ok(FileRecords { file, schema, writer, row: RowBuffer::new(), data: Vec::new(), ends: Vec::new() })
+    }
+
+    /// The records' schema.
+    pub fn schema(&self) -> &Arc<Schema> {
+        &self.schema
+    }
+
+    /// Whether readers find the schema by what precedes each record.
+    pub fn names_its_schema(&self) -> bool {
+        matches!(self.writer, WriterId::Fingerprint(_))
+    }
+
+    /// The records of the next block; nothing at the file's end.
+    pub fn next_block(&mut self) -> Result<Option<impl Iterator<Item = &[u8]>>, String> {
+        let FileRecords { file, writer, row, data, ends, .. } = self;
+        data.clear();
+        ends.clear();
+        let read = file.for_each_of_block(row, |row| {
+            writer.write(data);
+            row.datum().encode(data);
+            ends.push(data.len());
+        });
+        if !read.map_err(|error| error.to_string())? {
+            return Ok(None);
+        }
+        let (data, ends) = (&*data, &*ends);
+        let begins = [0].into_iter().chain(ends.iter().copied());
+        Ok(Some(begins.zip(ends).map(move |(begin, end)| data.get(begin..*end).unwrap_or_default())))
+    }
 }
 
 /// A field and what it is given.
@@ -142,8 +218,7 @@ impl Encoder {
             return Err(CommandError::Usage("--format avro needs --schema, a file or `measurement`".to_owned()));
         };
         let schema = read_schema(schema)?;
-        let is_csv = file.and_then(Path::extension).is_some_and(|end| end.eq_ignore_ascii_case("csv"));
-        let input = args.input.unwrap_or(if is_csv { Input::Csv } else { Input::Json });
+        let input = Input::of(args, file);
         let mut constants = Map::new();
         for Assignment { field, value } in &args.constants {
             let (path, type_id) = find(&schema, field).map_err(CommandError::Usage)?;
@@ -185,6 +260,7 @@ impl Encoder {
     pub fn encode(&mut self, line: &[u8], out: &mut Vec<u8>) -> Result<Option<()>, String> {
         let fields = match self.input {
             Input::Json => self.fields_of_json(line)?,
+            Input::Avro => unreachable!("a container file has no lines"),
             Input::Csv => match self.fields_of_csv(line)? {
                 Some(fields) => fields,
                 None => return Ok(None),

@@ -1,10 +1,10 @@
-//! Avro on the command line: lines of JSON or CSV into records, records into JSON, schemas from files and from the log.
+//! Avro on the command line: JSON, CSV and container files to records and back, schemas.
 
 mod input;
 mod schemas;
 mod show;
 
-pub use input::{EncodeArgs, Encoder, FramingArg};
+pub use input::{EncodeArgs, Encoder, FileRecords, FramingArg};
 pub use schemas::{Schemas, read_schema};
 pub use show::{DecodeArgs, Shower};
 

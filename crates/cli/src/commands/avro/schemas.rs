@@ -32,11 +32,9 @@ pub struct Schemas {
 }
 
 impl Schemas {
-    /// Reads those there are.
-    pub async fn load(client: Client) -> Result<Schemas, CommandError> {
-        let mut schemas = Schemas { client, next_offset: 0, store: Arc::default() };
-        schemas.refresh().await?;
-        Ok(schemas)
+    /// The schemas of this broker's log; none is read before [`Schemas::refresh`].
+    pub fn new(client: Client) -> Schemas {
+        Schemas { client, next_offset: 0, store: Arc::default() }
     }
 
     /// Those that were read.
@@ -49,13 +47,16 @@ impl Schemas {
         self.store.schema(id).is_ok()
     }
 
-    /// Reads those that have come since.
+    /// Reads those that were appended since the last call. A record that isn't a schema is reported on stderr and skipped.
     pub async fn refresh(&mut self) -> Result<(), CommandError> {
         let end = match self.client.topic(SCHEMAS_TOPIC).await {
             Ok(topic) => topic.next_offset,
             Err(ClientError::Refused { status: 404, .. }) => return Ok(()),
             Err(error) => return Err(error.into()),
         };
+        if end == self.next_offset {
+            return Ok(());
+        }
         let config = ConsumerConfig {
             start: Start::Offset(self.next_offset),
             end_offset: Some(end),
@@ -65,10 +66,8 @@ impl Schemas {
         while let Some(fetched) = consumer.next().await? {
             let mut records = fetched.records();
             while let Some(record) = records.next_record()? {
-                // What is no schema is somebody else's, and one that is there already nothing new.
-                let schema = std::str::from_utf8(record.bytes).ok().and_then(|text| Schema::parse(text).ok());
-                if let Some(schema) = schema {
-                    let _ = self.store.add(&Arc::new(schema));
+                if let Err(reason) = self.add(record.bytes) {
+                    eprintln!("rawline: skipped the record at offset {} of {SCHEMAS_TOPIC}: {reason}", record.offset);
                 }
             }
         }
@@ -76,8 +75,17 @@ impl Schemas {
         Ok(())
     }
 
+    fn add(&self, json: &[u8]) -> Result<(), String> {
+        let text = std::str::from_utf8(json).map_err(|_| "not an Avro schema: its bytes are not UTF-8".to_owned())?;
+        let schema = Schema::parse(text).map_err(|error| error.to_string())?;
+        // One that is there already is nothing new.
+        let _ = self.store.add(&Arc::new(schema));
+        Ok(())
+    }
+
     /// Appends the schema, unless it is there. That two do so at once does no harm.
     pub async fn register(&mut self, schema: &Arc<Schema>) -> Result<(), CommandError> {
+        self.refresh().await?;
         if self.has(WriterId::Fingerprint(schema.fingerprint())) {
             return Ok(());
         }
