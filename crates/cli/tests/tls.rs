@@ -16,7 +16,7 @@ use tokio_rustls::rustls::ServerConfig;
 use tokio_rustls::rustls::crypto::ring;
 use tokio_rustls::rustls::pki_types::PrivatePkcs8KeyDer;
 
-/// Ends TLS in front of a broker until it is dropped, with a certificate for `localhost` of an authority of its own.
+/// Terminates TLS for a broker until it is dropped, with a certificate for `localhost` of its own authority.
 struct Proxy {
     port: u16,
     authority: PathBuf,

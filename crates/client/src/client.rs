@@ -329,7 +329,7 @@ impl Exchange {
             .ok_or_else(|| self.not_a_brokers(format!("the header {name} is missing or not a number")))
     }
 
-    /// Announced length of the body in bytes; zero if there is none.
+    /// Announced length of the body in bytes; zero if none was announced.
     pub(crate) fn announced_bytes(&self) -> u64 {
         self.announced_bytes.unwrap_or(0)
     }

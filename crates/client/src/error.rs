@@ -57,7 +57,7 @@ pub enum ClientError {
     Refused {
         /// The HTTP status.
         status: u16,
-        /// The broker's code for the error, such as `topic_not_found`; the text of the status if there is none.
+        /// The broker's code for the error, such as `topic_not_found`; without one, the text of the status.
         code: String,
         /// The broker's message.
         message: String,

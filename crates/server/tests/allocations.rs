@@ -1,8 +1,8 @@
 //! Invariant 6: what a request costs the broker does not depend on its number of records.
 //!
 //! The broker runs in this process under an allocator that counts; the client is a plain socket whose buffers are made
-//! before the count begins. The same number of bytes is sent as 10 and as 100,000 records. Responses in other forms than
-//! batches return 65,536 of these.
+//! before the count begins. The same number of bytes is sent as 10 and as 100,000 records. Responses in other forms
+//! than batches return 65,536 of these.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing)] // A test.
 

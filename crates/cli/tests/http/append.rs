@@ -259,7 +259,7 @@ fn wrong_batches_are_refused_each_with_its_code() {
     assert_eq!(
         broker.get("/topic?topic-name=t").json()["next_offset"],
         0,
-        "a good batch in front of a bad one is not stored"
+        "a good batch before a bad one is not stored"
     );
 }
 

@@ -155,7 +155,8 @@ pub fn request(method: &str, target: &str, headers: &[(&str, &str)], body: &[u8]
 /// The same with a body in chunks of this many bytes, and no length in the head.
 pub fn chunked(target: &str, content_type: &str, body: &[u8], chunk_bytes: usize) -> Vec<u8> {
     let mut bytes = format!(
-        "POST {target} HTTP/1.1\r\nhost: localhost\r\ncontent-type: {content_type}\r\ntransfer-encoding: chunked\r\n\r\n"
+        "POST {target} HTTP/1.1\r\nhost: localhost\r\ncontent-type: {content_type}\r\n\
+         transfer-encoding: chunked\r\n\r\n"
     )
     .into_bytes();
     for chunk in body.chunks(chunk_bytes) {
@@ -201,8 +202,10 @@ pub fn multipart_answer(answer: &Answer, records: &[Vec<u8>]) -> Vec<u8> {
     }
     let sizes: Vec<String> = records.iter().map(|record| record.len().to_string()).collect();
     let mut body = format!(
-        "--{boundary}\r\nContent-Disposition: form-data; name=\"sizes\"\r\nContent-Type: application/json\r\n\r\n[{}]\r\n\
-         --{boundary}\r\nContent-Disposition: form-data; name=\"records\"\r\nContent-Type: application/octet-stream\r\n\r\n",
+        "--{boundary}\r\nContent-Disposition: form-data; name=\"sizes\"\r\n\
+         Content-Type: application/json\r\n\r\n[{}]\r\n\
+         --{boundary}\r\nContent-Disposition: form-data; name=\"records\"\r\n\
+         Content-Type: application/octet-stream\r\n\r\n",
         sizes.join(",")
     )
     .into_bytes();

@@ -211,10 +211,10 @@ fn the_examples_of_the_page_print_what_it_says() {
 fn fits(line: &str, pattern: &str) -> bool {
     let Some((start, mut rest)) = pattern.split_once('…') else { return line == pattern };
     let Some(mut line) = line.strip_prefix(start) else { return false };
-    while let Some((middle, behind)) = rest.split_once('…') {
+    while let Some((middle, after)) = rest.split_once('…') {
         let Some(at) = line.find(middle) else { return false };
         line = &line[at + middle.len()..];
-        rest = behind;
+        rest = after;
     }
     line.ends_with(rest)
 }

@@ -101,7 +101,8 @@ fn a_body_of_two_lengths_is_taken_once() {
     // Read as 5 bytes, what follows would be a request of its own; read in chunks, it is all there is.
     let bytes = format!(
         "POST /records?topic-name=t HTTP/1.1\r\nhost: localhost\r\ncontent-type: {RECORD}\r\ncontent-length: 5\r\n\
-         transfer-encoding: chunked\r\n\r\n0\r\n\r\nGET /record?topic-name=t&offset=0 HTTP/1.1\r\nhost: localhost\r\n\r\n"
+         transfer-encoding: chunked\r\n\r\n0\r\n\r\n\
+         GET /record?topic-name=t&offset=0 HTTP/1.1\r\nhost: localhost\r\n\r\n"
     );
     let mut connection = Connection::open(broker.address);
     connection.send(bytes.as_bytes());

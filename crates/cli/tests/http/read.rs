@@ -67,11 +67,11 @@ fn whole_batches_are_verbatim_and_the_ends_are_slices() {
     let answer = broker.get_as("/records?topic-name=t&offset=5&max-records=30", BATCH);
     assert_eq!(answer.number("rawline-next-offset"), 50);
     assert_eq!(records_of(&answer.body), &all[5..35]);
-    let (head, behind) = Batch::parse_prefix(&answer.body, &Limits::FORMAT).unwrap();
+    let (head, rest) = Batch::parse_prefix(&answer.body, &Limits::FORMAT).unwrap();
     let whole = [&batches[1][..], &batches[2]].concat();
     assert!(head.header().slice && head.header().records == 5);
-    assert_eq!(&behind[..whole.len()], whole);
-    let tail = Batch::parse(&behind[whole.len()..], &Limits::FORMAT).unwrap();
+    assert_eq!(&rest[..whole.len()], whole);
+    let tail = Batch::parse(&rest[whole.len()..], &Limits::FORMAT).unwrap();
     assert!(tail.header().slice && tail.header().records == 5);
     let answer = broker.get_as("/records?topic-name=t&offset=10&max-records=20", BATCH);
     assert_eq!(answer.body, whole);

@@ -1,4 +1,4 @@
-//! Slow and stalled clients: what they hold comes back, and others are told to wait.
+//! Slow and stalled clients: their buffers are released, and others get 503 in the meantime.
 
 use crate::broker::{InProcess, batch, pause, records};
 use crate::client::*;
@@ -8,7 +8,7 @@ use std::time::Duration;
 
 const HOUR: Duration = Duration::from_secs(3600);
 
-/// Batches of 64 KiB, so that a few requests use up all buffers, and clients that are waited for for ever.
+/// Batches of 64 KiB, so that a few requests use up all buffers, and no timeouts for clients.
 fn patient() -> HttpConfig {
     let batch_limits = Limits { batch_bytes_max: 64 << 10, records_max: 1000, raw_bytes_max: 128 << 10 };
     HttpConfig {
@@ -56,7 +56,7 @@ fn stalled_uploads(broker: &InProcess) -> Vec<Connection> {
 }
 
 #[test]
-fn without_buffers_requests_are_told_to_wait() {
+fn without_buffers_requests_get_503() {
     let config = patient();
     let broker = InProcess::start(config.clone(), pool_bytes(&config));
     let mut stalled = stalled_uploads(&broker);

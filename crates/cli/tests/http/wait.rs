@@ -110,7 +110,7 @@ fn some_connections_are_kept_for_requests_that_do_not_wait() {
     for connection in &mut waiting {
         connection.send(&poll);
     }
-    // Two of the three may wait; the third, whichever it is, is told to come back.
+    // Two of the three may wait; the third, whichever it is, gets 503.
     let refused = loop {
         let mut told =
             waiting.iter_mut().filter_map(|connection| (!connection.is_silent()).then(|| connection.receive()));

@@ -30,7 +30,7 @@ pub(crate) struct BodyReader {
     /// How many bytes were received.
     bytes: u64,
     bytes_max: u64,
-    /// Announced length, or the limit if there is none, until the whole body has been received.
+    /// Announced length, or the limit without one, until the whole body has been received.
     expected: u64,
 }
 
@@ -59,7 +59,7 @@ impl BodyReader {
     }
 
     /// Waits until enough of the body has arrived to reserve buffers for it, and returns its maximum length in bytes:
-    /// the announced length, or the limit if there is none.
+    /// the announced length, or the limit without one.
     pub async fn prove(&mut self) -> Result<u64, ApiError> {
         assert!(self.first.is_empty(), "a body proves itself once");
         while self.bytes < PROOF_BYTES.min(self.expected) {

@@ -40,8 +40,8 @@ pub(crate) fn check<B>(request: &Request<B>, needs_loopback_name: bool) -> Resul
     if [host, authority].into_iter().flatten().all(is_loopback) {
         return Ok(());
     }
-    let message = "a broker without an API key accepts only requests for localhost, 127.0.0.1 or [::1]; send the request \
-                   to one of these, or configure a key";
+    let message = "a broker without an API key accepts only requests for localhost, 127.0.0.1 or [::1]; send the \
+                   request to one of these, or configure a key";
     Err(ApiError::new(code::HOST_REFUSED, message))
 }
 
