@@ -20,7 +20,8 @@ async def follow(client: rawline.AsyncClient, start: int) -> None:
 
 async def main() -> None:
     async with rawline.AsyncClient() as client:
-        start = (await client.topic("ticks")).next_offset
+        # Creates the topic if it does not exist.
+        start = (await client.set_payload("ticks", "bytes")).next_offset
         await asyncio.gather(follow(client, start), produce(client))
 
 

@@ -187,7 +187,8 @@ impl Table {
 /// Messages of one schema to columns. See `lib/rawline/_rawline.pyi`.
 #[pyclass(frozen, module = "rawline._rawline")]
 struct AvroDecoder {
-    decoder: Mutex<ColumnDecoder>,
+    /// The error is for schemas that have no columns, such as recursive ones: their messages are decoded one by one.
+    decoder: Result<Mutex<ColumnDecoder>, String>,
     plan: Arc<Plan>,
     framing: Framing,
     writer: WriterId,
@@ -219,14 +220,18 @@ impl AvroDecoder {
             }
             other => return Err(config_error(format!("strings={other:?}; there are utf8, view and dictionary"))),
         };
-        let decoder = ColumnDecoder::new(plan.clone(), strings).map_err(avro_error)?;
-        Ok(AvroDecoder { decoder: Mutex::new(decoder), plan, framing, writer: id })
+        let decoder = match ColumnDecoder::new(plan.clone(), strings) {
+            Ok(decoder) => Ok(Mutex::new(decoder)),
+            Err(error) => Err(format!("{error}; decode_one decodes it to Python objects")),
+        };
+        Ok(AvroDecoder { decoder, plan, framing, writer: id })
     }
 
     /// All messages as a table.
     fn decode(&self, py: Python<'_>, messages: &Bound<'_, PyAny>, skip: bool) -> PyResult<Table> {
+        let decoder = self.decoder.as_ref().map_err(avro_error)?;
         let chunks = all_messages(py, messages)?;
-        py.detach(|| self.decode_all(&chunks)).checked(skip)
+        py.detach(|| self.decode_all(decoder, &chunks)).checked(skip)
     }
 
     /// One message as JSON.
@@ -247,8 +252,8 @@ impl AvroDecoder {
 const OTHER_SCHEMA: &str = "its frame names another schema; give the decoder the one that wrote it";
 
 impl AvroDecoder {
-    fn decode_all(&self, chunks: &[Chunk]) -> Table {
-        let mut decoder = self.decoder.lock().unwrap_or_else(PoisonError::into_inner);
+    fn decode_all(&self, decoder: &Mutex<ColumnDecoder>, chunks: &[Chunk]) -> Table {
+        let mut decoder = decoder.lock().unwrap_or_else(PoisonError::into_inner);
         let mut batches = Vec::new();
         let (mut faulty, mut dropped, mut faults) = (0, 0, Vec::new());
         let mut fault = |number: usize, why: String| {

@@ -8,7 +8,7 @@ use crate::received::{Placed, Stored};
 use pyo3::exceptions::{PyIndexError, PyOverflowError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::{PyBytes, PyCapsule, PyList, PySlice, PyTuple};
+use pyo3::types::{PyBytes, PyCapsule, PyList, PySlice, PyTuple, PyType};
 use rawline_batch::{Builder, Codec, Header, Limits};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -28,6 +28,9 @@ pub struct Batch {
     /// A memoryview of all data, of which the records are slices.
     data: PyOnceLock<Py<PyAny>>,
 }
+
+/// The arguments of `rawline.batch._restore`.
+type Pickled<'py> = (Bound<'py, PyBytes>, u64, usize, usize);
 
 impl Batch {
     pub fn new((offset, stored): Placed) -> Batch {
@@ -226,6 +229,14 @@ impl Batch {
         PyList::new(py, records)
     }
 
+    /// Pickles the whole batch as received, with the range of these records in it.
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, Pickled<'py>)> {
+        static RESTORE: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+        let restore = RESTORE.import(py, "rawline.batch", "_restore")?.clone();
+        let (start, end) = self.places();
+        Ok((restore, (PyBytes::new(py, self.stored.bytes().1), self.offset, start, end)))
+    }
+
     /// The records as an Arrow array of binary over the same memory.
     #[pyo3(signature = (requested_schema=None))]
     fn __arrow_c_array__<'py>(
@@ -376,6 +387,10 @@ impl Batches {
             all.as_any().call_method1("extend", (batch.get().to_list(py)?,))?;
         }
         Ok(all)
+    }
+
+    fn __reduce__<'py>(&self, py: Python<'py>) -> (Bound<'py, PyType>, (Bound<'py, PyTuple>,)) {
+        (py.get_type::<Batches>(), (self.batches.bind(py).clone(),))
     }
 
     /// One table for each batch.

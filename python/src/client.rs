@@ -270,6 +270,7 @@ impl ClientCore {
         bytes_max: &Bound<'_, PyAny>,
         wait: f64,
         retry_for: f64,
+        wait_for_topic: bool,
     ) -> PyResult<ConsumerCore> {
         let start = match start {
             "earliest" => Start::Earliest,
@@ -289,7 +290,7 @@ impl ClientCore {
             wait: seconds("wait", wait)?,
             retries: retries(retry_for)?,
         };
-        Ok(ConsumerCore::new(self.client()?, topic, config, self.pool.clone()))
+        Ok(ConsumerCore::new(self.client()?, topic, config, wait_for_topic, self.pool.clone()))
     }
 }
 

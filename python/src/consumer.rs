@@ -15,7 +15,14 @@ use std::collections::VecDeque;
 use std::pin::pin;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 use tokio::sync::Notify;
+
+/// The first wait for a topic that doesn't exist yet; each further one is twice as long.
+const TOPIC_WAIT_MIN: Duration = Duration::from_millis(50);
+
+/// The longest such wait: a consumer reads a new topic at most a second after its creation.
+const TOPIC_WAIT_MAX: Duration = Duration::from_secs(1);
 
 /// Follows a topic. See `lib/rawline/consumer.py`.
 #[pyclass(frozen, module = "rawline._rawline")]
@@ -30,6 +37,7 @@ struct Shared {
     client: Client,
     topic: String,
     config: ConsumerConfig,
+    wait_for_topic: bool,
     pool: Arc<BufferPool>,
     state: tokio::sync::Mutex<State>,
     /// What came and was not taken yet.
@@ -75,16 +83,30 @@ impl Shared {
             return Ok(true);
         }
         if matches!(*state, State::New) {
-            *state = self.begin(self.config.start).await?;
+            *state = match self.begin(self.config.start).await {
+                // Every record of a topic that is created later comes after any start.
+                Err(error) if self.awaits_topic(&error) => self.begin(Start::Offset(0)).await?,
+                begun => begun?,
+            };
         }
         let State::Open(consumer) = &mut *state else { return Ok(false) };
         let asked = consumer.offset();
         let end = self.config.end_offset.unwrap_or(u64::MAX);
-        let Some(fetched) = consumer.next().await? else {
-            self.ended.store(true, Ordering::Release);
-            return Ok(false);
+        let mut topic_wait = TOPIC_WAIT_MIN;
+        let fetched = loop {
+            match consumer.next().await {
+                Ok(Some(fetched)) => break std::mem::replace(fetched, self.pool.take()),
+                Ok(None) => {
+                    self.ended.store(true, Ordering::Release);
+                    return Ok(false);
+                }
+                Err(error) if self.awaits_topic(&error) => {
+                    tokio::time::sleep(topic_wait).await;
+                    topic_wait = TOPIC_WAIT_MAX.min(2 * topic_wait);
+                }
+                Err(error) => return Err(error),
+            }
         };
-        let fetched = std::mem::replace(fetched, self.pool.take());
         let came_to = consumer.offset();
         let (came, damaged_at) = match stored_batches(fetched, self.pool.clone()) {
             Ok(came) => came,
@@ -103,6 +125,11 @@ impl Shared {
             None => {}
         }
         Ok(true)
+    }
+
+    /// Whether the error is a missing topic, which this consumer waits for.
+    fn awaits_topic(&self, error: &ClientError) -> bool {
+        self.wait_for_topic && error.code() == Some("topic_not_found")
     }
 
     async fn begin(&self, start: Start) -> Result<State, ClientError> {
@@ -203,11 +230,18 @@ impl ConsumerCore {
 }
 
 impl ConsumerCore {
-    pub fn new(client: Client, topic: String, config: ConsumerConfig, pool: Arc<BufferPool>) -> ConsumerCore {
+    pub fn new(
+        client: Client,
+        topic: String,
+        config: ConsumerConfig,
+        wait_for_topic: bool,
+        pool: Arc<BufferPool>,
+    ) -> ConsumerCore {
         let shared = Shared {
             client,
             topic,
             config,
+            wait_for_topic,
             pool,
             state: tokio::sync::Mutex::new(State::New),
             waiting: Mutex::default(),

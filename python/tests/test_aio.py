@@ -52,7 +52,7 @@ def test_everything_is_awaited(broker: Broker, topic: str) -> None:
 def test_the_loop_goes_on_meanwhile(broker: Broker, topic: str) -> None:
     async def main() -> None:
         client = rawline.AsyncClient(broker.url)
-        consumers = [client.consumer(topic, "earliest") for _ in range(50)]
+        consumers = [client.consumer(topic, wait_for_topic=True) for _ in range(50)]
         polls = [asyncio.ensure_future(consumer.poll()) for consumer in consumers]
         await asyncio.sleep(0.05)
         assert not any(poll.done() for poll in polls)
@@ -66,7 +66,7 @@ def test_the_loop_goes_on_meanwhile(broker: Broker, topic: str) -> None:
 def test_a_cancelled_wait_loses_nothing(broker: Broker, topic: str) -> None:
     async def main() -> None:
         client = rawline.AsyncClient(broker.url)
-        consumer = client.consumer(topic)
+        consumer = client.consumer(topic, wait_for_topic=True)
         with pytest.raises(asyncio.TimeoutError):
             await asyncio.wait_for(consumer.poll(), 0.05)
         assert await consumer.poll(timeout=0.05) is None
@@ -79,7 +79,8 @@ def test_a_cancelled_wait_loses_nothing(broker: Broker, topic: str) -> None:
 
 def test_what_came_while_a_wait_was_cancelled_comes_again(broker: Broker, topic: str) -> None:
     async def main() -> None:
-        client, consumer = rawline.AsyncClient(broker.url), rawline.AsyncClient(broker.url).consumer(topic)
+        client = rawline.AsyncClient(broker.url)
+        consumer = client.consumer(topic)
         await client.append(topic, [b"first"])
         poll = asyncio.ensure_future(consumer.poll())
         await asyncio.sleep(0)
@@ -115,7 +116,7 @@ def test_an_async_for_that_is_left_within_a_batch_goes_on_there(broker: Broker, 
 
 def test_closing_ends_another_tasks_wait(broker: Broker, topic: str) -> None:
     async def main() -> None:
-        consumer = rawline.AsyncClient(broker.url).consumer(topic, "latest")
+        consumer = rawline.AsyncClient(broker.url).consumer(topic, "latest", wait_for_topic=True)
 
         async def follow() -> list[rawline.Batch]:
             return [batch async for batch in consumer]
@@ -189,7 +190,7 @@ def test_a_loop_that_was_closed_meanwhile_is_left_alone(broker: Broker, topic: s
 
     async def begin() -> None:
         # Nothing keeps the task: the loop is closed while it waits.
-        asyncio.ensure_future(client.consumer(topic, "latest").poll(timeout=0.05))  # noqa: RUF006
+        asyncio.ensure_future(client.consumer(topic, wait_for_topic=True).poll(timeout=0.05))  # noqa: RUF006
         await asyncio.sleep(0.01)
 
     run(begin())
@@ -237,3 +238,14 @@ def test_the_sync_client_works_inside_a_running_loop(broker: Broker, topic: str)
         assert client.consumer(topic, end=2).take(2).to_list() == [b"a", b"b"]
 
     run(cell())
+
+
+def test_a_missing_topic_is_an_error_unless_waited_for(start_broker: Callable[..., Broker]) -> None:
+    async def main() -> None:
+        client = rawline.AsyncClient(start_broker("--no-create-topics").url)
+        with pytest.raises(rawline.RefusedError) as refused:
+            await client.consumer("typo").poll()
+        assert refused.value.code == "topic_not_found"
+        assert await client.consumer("typo", wait_for_topic=True).poll(timeout=0.2) is None
+
+    run(main())

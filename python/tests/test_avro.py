@@ -145,3 +145,19 @@ def test_schemas_are_equal_by_their_canonical_form() -> None:
     spaced = avro.Schema(json.dumps(json.loads(SCHEMA.json), indent=4))
     assert spaced == SCHEMA and hash(spaced) == hash(SCHEMA) and spaced.fingerprint == SCHEMA.fingerprint
     assert SCHEMA.fingerprint == int.from_bytes(GOLDEN["single-object"][2:10], "little")
+
+
+def test_recursive_schemas_have_no_columns_and_are_decoded_one_by_one() -> None:
+    tree = {
+        "type": "record",
+        "name": "Tree",
+        "fields": [{"name": "value", "type": "long"}, {"name": "children", "type": {"type": "array", "items": "Tree"}}],
+    }
+    leaf = {"value": 2, "children": []}
+    written = avro.Encoder(tree).encode({"value": 1, "children": [leaf, leaf]})
+    decoder = avro.Decoder(tree)
+    assert decoder.decode_one(written) == {"value": 1, "children": [leaf, leaf]}
+    with pytest.raises(rawline.AvroError, match=r"Tree contains itself.*leave the field out.*decode_one"):
+        decoder.decode([written])
+    flat = {"type": "record", "name": "Tree", "fields": [{"name": "value", "type": "long"}]}
+    assert pyarrow.table(avro.Decoder(tree, reader=flat).decode([written])).to_pylist() == [{"value": 1}]

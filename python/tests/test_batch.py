@@ -1,13 +1,16 @@
 """The golden bytes of vectors/batch, read and written; batches as sequences."""
 
+import copy
 import json
+import pickle
 import random
 
 import pytest
 from conftest import VECTORS
 
 import rawline
-from rawline import Batch, BatchError, Limits, build_batch, parse_batch, parse_batches
+from rawline import Batch, BatchError, Batches, Limits, build_batch, parse_batch, parse_batches
+from rawline.batch import Codec
 
 CASES = json.loads((VECTORS / "batch/batches.json").read_text())["cases"]
 FORMAT = (1 << 32) - 1
@@ -117,3 +120,17 @@ def test_damaged_batches_are_refused_and_never_crash() -> None:
         if bad != good:
             with pytest.raises(rawline.RawlineError):
                 parse_batch(bytes(bad[: random.randrange(len(bad) + 1)]))
+
+
+@pytest.mark.parametrize("codec", ["none", "lz4", "zstd"])
+def test_batches_are_pickled(codec: Codec) -> None:
+    records = [b"record %d" % number for number in range(100)]
+    batch, *_ = parse_batches(build_batch(records, codec), first_offset=1000)
+    for given in (batch, batch[20:30], batch[5:5]):
+        restored = pickle.loads(pickle.dumps(given))
+        assert fields_of(restored) == fields_of(given)
+        assert (restored.first_offset, restored.next_offset) == (given.first_offset, given.next_offset)
+        assert copy.deepcopy(given).to_list() == given.to_list()
+    batches = Batches([batch[:40], batch[40:]])
+    restored_batches = pickle.loads(pickle.dumps(batches))
+    assert restored_batches.to_list() == records and restored_batches.next_offset == 1100

@@ -119,6 +119,7 @@ def test_batch_by_batch_and_all_at_once_give_the_same(client: rawline.Client, to
 
 
 def test_a_reader_waits_for_what_comes(client: rawline.Client, topic: str) -> None:
+    client.set_payload(topic, "bytes")
     came: list[bytes] = []
     reader = threading.Thread(target=lambda: came.extend(client.read(topic, 0, wait=30).to_list()))
     reader.start()
@@ -185,14 +186,14 @@ def test_a_broker_that_does_not_answer_is_given_up(start_broker: Callable[..., B
 def test_ctrl_c_ends_a_wait(client: rawline.Client, topic: str) -> None:
     threading.Timer(0.1, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
     with pytest.raises(KeyboardInterrupt):
-        client.consumer(topic, "latest").poll(timeout=30)
+        client.consumer(topic, wait_for_topic=True).poll(timeout=30)
 
 
 def test_other_threads_run_while_one_waits(client: rawline.Client, topic: str) -> None:
     counted = 0
 
     def poll() -> None:
-        client.consumer(topic, "latest").poll(timeout=0.3)
+        client.consumer(topic, wait_for_topic=True).poll(timeout=0.3)
 
     waiter = threading.Thread(target=poll)
     waiter.start()

@@ -5,12 +5,14 @@ import os
 import signal
 import threading
 from collections.abc import Callable
+from datetime import datetime, timezone
 from itertools import islice
 
 import pytest
 from conftest import VECTORS, Broker
 
 import rawline
+from rawline.consumer import Start
 
 
 def append_batches_of_five(client: rawline.Client, topic: str, batches: int) -> list[bytes]:
@@ -131,3 +133,26 @@ def test_records_and_arrays_outlive_all_that_made_them(broker: Broker, topic: st
     for _ in range(5):
         other.read(topic, 0)
     assert view == b"b" * 1000 and array.to_pylist() == table["record"].to_pylist() == [b"a" * 1000, b"b" * 1000]
+
+
+def test_a_topic_that_does_not_exist_is_an_error_unless_waited_for(start_broker: Callable[..., Broker]) -> None:
+    client = rawline.Client(start_broker("--no-create-topics").url)
+    for start in ("earliest", "latest", 0, datetime.now(timezone.utc)):
+        with pytest.raises(rawline.RefusedError) as refused:
+            client.consumer("typo", start).poll()
+        assert refused.value.code == "topic_not_found"
+        assert client.consumer("typo", start, wait_for_topic=True).poll(timeout=0.2) is None
+
+
+@pytest.mark.parametrize("start", ["earliest", "latest", 0])
+def test_a_consumer_that_waits_for_its_topic_reads_it_from_its_first_record(
+    start_broker: Callable[..., Broker], start: Start
+) -> None:
+    broker = start_broker("--no-create-topics")
+    consumer = rawline.Client(broker.url).consumer("later", start, wait_for_topic=True)
+    assert consumer.poll(timeout=0.2) is None
+    broker.kill()
+    broker.flags = ()
+    broker.start()
+    rawline.Client(broker.url).append("later", ["a", "b"])
+    assert consumer.take(2, timeout=60).to_list() == [b"a", b"b"]

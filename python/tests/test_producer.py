@@ -31,6 +31,7 @@ def test_receipts_give_the_offsets(client: rawline.Client, topic: str) -> None:
 
 
 def test_a_failed_block_sends_nothing_more(client: rawline.Client, topic: str) -> None:
+    client.set_payload(topic, "bytes")
     with pytest.raises(ZeroDivisionError), client.producer(topic, linger=60) as producer:  # noqa: PT012 - a block's exit
         producer.send(b"x")
         raise ZeroDivisionError
@@ -166,6 +167,7 @@ def test_many_threads_share_a_producer(client: rawline.Client, topic: str) -> No
 
 
 def test_slips_are_refused(client: rawline.Client, topic: str) -> None:
+    client.set_payload(topic, "bytes")
     with client.producer(topic) as producer:
         for one in (b"x", "x", bytearray(b"x"), memoryview(b"x")):
             with pytest.raises(TypeError, match="put it in a list"):

@@ -68,6 +68,7 @@ class Batch:
         """The whole batch as it came, for `Client.append_batches`."""
     def to_list(self) -> list[bytes]:
         """Copies of the records."""
+    def __reduce__(self) -> tuple[Any, ...]: ...
     def __arrow_c_array__(self, requested_schema: object | None = None) -> tuple[object, object]:
         """The records as an Arrow array of binary over the same memory."""
     def __arrow_c_schema__(self) -> object:
@@ -106,6 +107,7 @@ class Batches:
         """Offset behind the last record: where to read on; none if there is no record."""
     def to_list(self) -> list[bytes]:
         """Copies of the records."""
+    def __reduce__(self) -> tuple[Any, ...]: ...
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
         """One table for each batch."""
     def __arrow_c_schema__(self) -> object:
@@ -197,6 +199,7 @@ class ClientCore:
         bytes_max: int,
         wait: float,
         retry_for: float,
+        wait_for_topic: bool,
     ) -> ConsumerCore: ...
 
 def build_batch(

@@ -58,7 +58,7 @@ class AsyncClient:
         await self._core.health(True)
 
     async def topic(self, topic: str) -> TopicInfo:
-        """One topic; it comes into being if the broker lets it."""
+        """One topic. Raises `RefusedError` with the code `topic_not_found` if it doesn't exist."""
         return topic_info(await self._core.topic(True, topic))
 
     async def topics(self) -> list[TopicInfo]:
@@ -66,7 +66,7 @@ class AsyncClient:
         return [topic_info(topic) for topic in await self._core.topics(True)]
 
     async def set_payload(self, topic: str, payload: Payload) -> TopicInfo:
-        """Says what a topic's records are, for those who show them."""
+        """Sets what a topic's records are, for programs that show them. Creates the topic if the broker allows that."""
         return topic_info(await self._core.set_payload(True, topic, payload))
 
     async def offset_at(self, topic: str, moment: datetime) -> int:
@@ -129,9 +129,11 @@ class AsyncClient:
         bytes_max: int = 4 << 20,
         wait: float = 20.0,
         retry_for: float = 30.0,
+        wait_for_topic: bool = False,
     ) -> "AsyncConsumer":
         """A consumer of a topic; see `Client.consumer`."""
-        return AsyncConsumer(self._core.consumer(topic, *start_of(start), end, bytes_max, wait, retry_for))
+        core = self._core.consumer(topic, *start_of(start), end, bytes_max, wait, retry_for, wait_for_topic)
+        return AsyncConsumer(core)
 
 
 class AsyncProducer:

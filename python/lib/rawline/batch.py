@@ -57,6 +57,14 @@ def parse_batch(data: BytesLike, limits: Limits = FORMAT) -> Batch:
     return batch
 
 
+def _restore(data: bytes, first_offset: int, start: int, end: int) -> Batch:
+    """The records `start` to `end` of a pickled batch, whose first record has `first_offset`."""
+    batch, _ = _rawline.parse_batch(
+        data, 0, first_offset, FORMAT.batch_bytes_max, FORMAT.records_max, FORMAT.raw_bytes_max
+    )
+    return batch[start:end]
+
+
 def parse_batches(data: BytesLike, limits: Limits = FORMAT, first_offset: int = 0) -> Iterator[Batch]:
     """The batches that lie back to back in these bytes, one after the other.
 

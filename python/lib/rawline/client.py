@@ -118,7 +118,7 @@ class Client:
         self._core.health(False)
 
     def topic(self, topic: str) -> TopicInfo:
-        """One topic; it comes into being if the broker lets it."""
+        """One topic. Raises `RefusedError` with the code `topic_not_found` if it doesn't exist."""
         return topic_info(self._core.topic(False, topic))
 
     def topics(self) -> list[TopicInfo]:
@@ -126,7 +126,7 @@ class Client:
         return [topic_info(topic) for topic in self._core.topics(False)]
 
     def set_payload(self, topic: str, payload: Payload) -> TopicInfo:
-        """Says what a topic's records are, for those who show them."""
+        """Sets what a topic's records are, for programs that show them. Creates the topic if the broker allows that."""
         return topic_info(self._core.set_payload(False, topic, payload))
 
     def offset_at(self, topic: str, moment: datetime) -> int:
@@ -204,15 +204,19 @@ class Client:
         bytes_max: int = 4 << 20,
         wait: float = 20.0,
         retry_for: float = 30.0,
+        wait_for_topic: bool = False,
     ) -> Consumer:
         """A consumer of a topic, from `start` (`"earliest"`, `"latest"`, an offset, a time) up to before `end`.
 
         - `end`: none follows the topic for ever
         - `bytes_max`: most bytes of one read; two are held at a time
         - `wait`: seconds that the broker holds a read open when there is nothing to give
-        - `retry_for`: seconds that a failing read is tried again
+        - `retry_for`: seconds that a failing read is retried
+        - `wait_for_topic`: wait for a topic that doesn't exist yet; by default that is a `RefusedError` with the code
+          `topic_not_found`. A consumer that waits starts at the topic's first record, unless `start` is an offset
         """
-        return Consumer(self._core.consumer(topic, *start_of(start), end, bytes_max, wait, retry_for))
+        core = self._core.consumer(topic, *start_of(start), end, bytes_max, wait, retry_for, wait_for_topic)
+        return Consumer(core)
 
 
 __all__ = ["Appended", "Client", "Payload", "TopicInfo"]

@@ -180,7 +180,8 @@ _TYPES: dict[Any, str] = {
 def _defaults(fields: type[Any]) -> dict[str, Any]:
     """A class's fields in their order, with what they are if nothing is given."""
     if issubclass(fields, tuple) and hasattr(fields, "_field_defaults"):
-        return {name: fields._field_defaults.get(name) for name in getattr(fields, "_fields")}  # noqa: B009 - not a field of every tuple
+        names = getattr(fields, "_fields")  # noqa: B009 - mypy knows no such attribute of tuples
+        return {name: fields._field_defaults.get(name) for name in names}
     if not dataclasses.is_dataclass(fields):
         raise TypeError(f"{fields.__name__} is neither a NamedTuple nor a dataclass; give names and types")
     found = {}

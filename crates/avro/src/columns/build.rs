@@ -157,8 +157,7 @@ impl<'a> Builder<'a> {
                 if self.within.contains(&id) {
                     let reason = format!(
                         "{} contains itself, and Arrow has no type for that; leave the field out of the reader's \
-                         schema, \
-                         or read by rows",
+                         schema, or decode messages one by one",
                         record.name.full
                     );
                     return Err(self.refuse(at, &reason));
