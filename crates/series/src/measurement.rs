@@ -227,7 +227,8 @@ fn look_up<'m>(
             rows += 1;
         }
     }
-    let (Some(series), Some(time_ms), Some(value)) = (series.get(..rows), time_ms.get(..rows), value.get(..rows)) else {
+    let (Some(series), Some(time_ms), Some(value)) = (series.get(..rows), time_ms.get(..rows), value.get(..rows))
+    else {
         unreachable!("{rows} rows of a block of {BLOCK} messages")
     };
     out.series.extend_from_slice(series);

@@ -76,7 +76,10 @@ async fn start() -> Server {
         // The shell waits for the end of its standard input, which comes with this process' end, however that ends.
         let mut process = Command::new("sh")
             .arg("-c")
-            .arg(r#""$0" --port "$1" --quiet posix "$2/buckets" >&2 & server=$!; read _; kill $server; wait $server; rm -rf "$2""#)
+            .arg(concat!(
+                r#""$0" --port "$1" --quiet posix "$2/buckets" >&2 & server=$!; read _; "#,
+                r#"kill $server; wait $server; rm -rf "$2""#
+            ))
             .arg(&program)
             .arg(address.to_string())
             .arg(&dir)

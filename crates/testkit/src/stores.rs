@@ -14,7 +14,7 @@ use tempfile::TempDir;
 /// Segments this short take a few objects of a test.
 pub const SEGMENT_BYTES: u64 = 4096;
 
-/// Few enough that a cache of the S3 store has to let go of some.
+/// Few enough that a cache of the S3 store has to evict some.
 const S3_CACHE_BYTES: u64 = 256 << 10;
 
 /// Where one kind of store keeps its objects for the time of a test.

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 const COLUMNS_MAX: usize = 120;
+const DATA: [&str; 4] = ["r#\"", "{\"", "[\"", "\"["];
 const BLOB_BYTES_MAX: u64 = 200_000;
 
 /// Files over [`BLOB_BYTES_MAX`], each with its reason.
@@ -108,7 +109,9 @@ fn lines_of_code_are_narrow() {
         }
         for (number, line) in text.lines().enumerate() {
             let columns = line.chars().count();
-            if columns > COLUMNS_MAX {
+            // Schemas and values inside of tests are data, which a line break would change.
+            let is_data = file.contains("/tests/") && DATA.iter().any(|start| line.contains(start));
+            if columns > COLUMNS_MAX && !is_data {
                 wide.push(format!("{file}:{}: {columns} columns", number + 1));
             }
         }

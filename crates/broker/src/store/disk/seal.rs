@@ -220,7 +220,8 @@ fn tiles(first_offset: u64, entries: &[Entry]) -> Option<(u64, u64)> {
 
 fn checksum(raw: &RawHeader, entries: &[u8]) -> u32 {
     let mut crc = Crc32c::new();
-    crc.update(raw.as_bytes().get(..CRC_POSITION).unwrap_or_default());
+    let (covered, _) = raw.as_bytes().split_at(CRC_POSITION);
+    crc.update(covered);
     crc.update(entries);
     crc.value()
 }

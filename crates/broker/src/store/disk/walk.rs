@@ -170,7 +170,7 @@ impl<'a> Walk<'a> {
     }
 
     fn rest(&self) -> &'a [u8] {
-        self.mapping.get(self.position..).unwrap_or_default()
+        from(self.mapping, self.position)
     }
 
     /// Goes from object to object, past damage to the next one that is ours. Returns why it stopped before the end of
@@ -219,7 +219,7 @@ impl<'a> Walk<'a> {
             self.steps.push(Step { entry, confirmed_next_offset, damage: None });
             self.offset = header.next_offset();
             // All of it: its batches are verified next.
-            populate(rest.get(..header.object_bytes as usize).unwrap_or_default())?;
+            populate(rest.get(..header.object_bytes as usize).unwrap_or(rest))?;
             self.position += header.object_bytes as usize;
         }
     }
@@ -247,7 +247,8 @@ impl<'a> Walk<'a> {
             let start = range.start.next_multiple_of(OBJECT_ALIGNMENT).max(first);
             for chunk in (start..range.end.min(self.data_end)).step_by(SEARCH_STEP_BYTES) {
                 let end = (chunk + SEARCH_STEP_BYTES).min(range.end);
-                populate(self.mapping.get(chunk..end).unwrap_or_default())?;
+                let rest = from(self.mapping, chunk);
+                populate(rest.get(..end - chunk).unwrap_or(rest))?;
                 for position in (chunk..end).step_by(OBJECT_ALIGNMENT) {
                     if self.is_next(position, writer)? {
                         return Ok(Some(position));
@@ -260,7 +261,7 @@ impl<'a> Walk<'a> {
 
     /// Whether a later object of the segment's writer begins at `position`.
     fn is_next(&mut self, position: usize, writer: Writer) -> io::Result<bool> {
-        let rest = self.mapping.get(position..).unwrap_or_default();
+        let rest = from(self.mapping, position);
         let Some(place) = object::place(rest) else { return Ok(false) };
         // Records may hold anything, other objects too: compare before computing a checksum.
         if !writer.may_be(place.writer_id) || place.first_offset <= self.offset {
@@ -408,6 +409,11 @@ fn index_at(rest: &[u8]) -> io::Result<Result<Header, ObjectError>> {
     }
     populate(rest.get(..header.index_bytes()).unwrap_or_default())?;
     Ok(ObjectIndex::parse(rest).map(|index| index.header))
+}
+
+/// The bytes from `position` on: none if an object claims to end after the file does.
+fn from(mapping: &[u8], position: usize) -> &[u8] {
+    mapping.split_at_checked(position).map_or(&[], |(_, rest)| rest)
 }
 
 /// The parts of a file that are not holes. Blocks that were allocated and never written are holes too.
