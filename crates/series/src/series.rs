@@ -115,8 +115,8 @@ impl SeriesTable {
         })
     }
 
-    /// Refuses new encodings of metric and tags that are longer than this many bytes. Without a limit, a few series with
-    /// long texts take the memory of all others. Series that [`intern`](Self::intern) adds have no limit.
+    /// Refuses new encodings of metric and tags that are longer than this many bytes. Without a limit, a few series
+    /// with long texts take the memory of all others. Series that [`intern`](Self::intern) adds have no limit.
     pub fn with_encoded_bytes_max(self, encoded_bytes_max: usize) -> Self {
         Self { encoded_bytes_max, ..self }
     }
