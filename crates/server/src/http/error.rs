@@ -148,7 +148,7 @@ mod tests {
         for (kind, status) in
             [(Kind::FixRequest, 400), (Kind::TryAgain, 503), (Kind::Wait, 503), (Kind::TellHuman, 500)]
         {
-            let error = StoreError { kind, message: "m".into() };
+            let error = StoreError::new(kind, "m");
             for response in [
                 ApiError::from(AppendError::Store(error.clone())).into_response(),
                 ApiError::from(ReadError::Store(error.clone())).into_response(),
