@@ -10,6 +10,7 @@
 //! (system calls). It runs on one of tokio's blocking threads, as everything that blocks does.
 
 mod active;
+mod durability;
 mod log;
 mod open_files;
 mod recover;
@@ -36,20 +37,12 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError, RwLock};
 use tokio::sync::Semaphore;
 
-/// What a confirmed commit survives.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Durability {
-    /// A crash of the machine: the commit is confirmed after `fdatasync`.
-    #[default]
-    Fsync,
-    /// A crash of the broker only: the commit is confirmed when its bytes are in the page cache.
-    PageCache,
-}
+pub use durability::Durability;
 
 /// Settings of a directory.
 #[derive(Debug, Clone, Copy)]
 pub struct Options {
-    /// What a confirmed commit survives.
+    /// When a commit is confirmed.
     pub durability: Durability,
     /// Length of a segment in bytes, at most `u32::MAX`. A longer object gets its own segment.
     pub segment_bytes: u64,
