@@ -1,4 +1,4 @@
-//! The system's allocator, and how much it was asked for while somebody wanted to know.
+//! The system's allocator, with a count of the bytes allocated while a function runs.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -15,22 +15,22 @@ fn count(bytes: usize) {
     }
 }
 
-// SAFETY: hands every call on to the system's allocator unchanged; counting touches no memory of the caller's.
+// SAFETY: forwards every call to the system's allocator unchanged; counting touches no memory of the caller.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         count(layout.size());
-        // SAFETY: the caller's promise is the system allocator's condition.
+        // SAFETY: the caller's guarantees are those that the system's allocator requires.
         unsafe { System.alloc(layout) }
     }
 
-    // The default implementation would write zeros over fresh pages, and so make a large pool resident at start.
+    // The default implementation writes zeros to fresh pages, which makes a large pool resident at start.
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
         count(layout.size());
         // SAFETY: as above.
         unsafe { System.alloc_zeroed(layout) }
     }
 
-    // The default implementation would copy where the system can grow in place.
+    // The default implementation copies where the system can grow in place.
     unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, new_size: usize) -> *mut u8 {
         count(new_size.saturating_sub(layout.size()));
         // SAFETY: as above.
@@ -43,7 +43,7 @@ unsafe impl GlobalAlloc for Counting {
     }
 }
 
-/// Bytes that `run` allocates, in all threads.
+/// Number of bytes that are allocated while `run` runs, in all threads.
 pub fn bytes_of(run: impl FnOnce()) -> u64 {
     let before = BYTES.load(Ordering::Relaxed);
     COUNTS.store(true, Ordering::Relaxed);

@@ -1,6 +1,8 @@
-//! Appends batches from several workers, each awaiting one answer at a time, and checks the offsets answered.
+//! Appends batches from several workers, one request in flight per worker, and checks the returned offsets.
 
-use super::report::{new_histogram, progress, record};
+use super::data::{Workload, check_value};
+use super::report::progress;
+use super::statistics::{new_histogram, record};
 use super::target::failed;
 use crate::BenchError;
 use bytes::Bytes;
@@ -13,13 +15,13 @@ use tokio::task::JoinSet;
 
 /// What to append.
 pub struct Appends {
-    /// Shown beside the progress bar.
+    /// Label of the progress bar.
     pub what: String,
     /// The topic.
     pub topic: String,
     /// Number of batches.
     pub batches: u64,
-    /// Requests on their way at once.
+    /// Number of requests in flight.
     pub workers: u32,
     /// Sizes of every batch's records in bytes.
     pub sizes: Vec<u32>,
@@ -27,40 +29,40 @@ pub struct Appends {
     pub data: Box<dyn Fn(u64) -> Bytes + Send + Sync>,
 }
 
-/// Where a batch lies, by the broker's answer.
+/// Where a batch is stored, by the broker's response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Answered {
+pub struct Appended {
     /// The batch's number among those sent.
     pub number: u64,
     /// Offset of its first record.
     pub first_offset: u64,
-    /// Offset behind its last record.
+    /// Offset after its last record.
     pub next_offset: u64,
 }
 
-/// Appends everything. Workers take the next batch's number from one counter, as those of the original's benchmark take
+/// Appends every batch. Workers take the next batch's number from one counter, as those of Seb's benchmark take
 /// it from one channel.
-pub async fn append_all(client: &Client, appends: Appends) -> Result<(Vec<Answered>, Histogram<u64>), BenchError> {
+pub async fn append_all(client: &Client, appends: Appends) -> Result<(Vec<Appended>, Histogram<u64>), BenchError> {
     let bar = progress(appends.what.clone(), appends.batches);
     let appends = Arc::new(appends);
     let next = Arc::new(AtomicU64::new(0));
-    // Dropped when the benchmark is interrupted, and then its tasks end too.
+    // Dropping it, when the benchmark is interrupted, ends its tasks.
     let mut workers = JoinSet::new();
     for _ in 0..appends.workers {
         let (client, appends, next, bar) = (client.clone(), appends.clone(), next.clone(), bar.clone());
         workers.spawn(async move {
-            let mut answered = Vec::with_capacity((appends.batches / u64::from(appends.workers.max(1))) as usize * 2);
+            let mut appended = Vec::with_capacity((appends.batches / u64::from(appends.workers.max(1))) as usize * 2);
             let mut latency = new_histogram();
             loop {
                 let number = next.fetch_add(1, Ordering::Relaxed);
                 if number >= appends.batches {
-                    return Ok((answered, latency));
+                    return Ok((appended, latency));
                 }
                 let data = (appends.data)(number);
                 let sent = Instant::now();
                 let place = client.append_records(&appends.topic, &appends.sizes, data).await?;
                 record(&mut latency, sent.elapsed());
-                answered.push(Answered { number, first_offset: place.first_offset, next_offset: place.next_offset });
+                appended.push(Appended { number, first_offset: place.first_offset, next_offset: place.next_offset });
                 bar.inc(1);
             }
         });
@@ -69,31 +71,40 @@ pub async fn append_all(client: &Client, appends: Appends) -> Result<(Vec<Answer
     let mut latency = new_histogram();
     while let Some(worker) = workers.join_next().await {
         let worker = worker.map_err(|error| BenchError::Failed(format!("a worker stopped: {error}")))?;
-        let (answered, times) = worker.map_err(|error| failed("an append", error))?;
-        all.extend(answered);
+        let (appended, times) = worker.map_err(|error| failed("an append", error))?;
+        all.extend(appended);
         latency += times;
     }
     bar.finish_and_clear();
+    assert_eq!(all.len() as u64, appends.batches, "each batch is appended once");
+    assert_eq!(latency.len(), appends.batches, "each append has one latency");
     Ok((all, latency))
 }
 
-/// Puts the answers in the order of their offsets. Fails if two overlap, if there is a gap, or if one does not hold a
-/// whole batch: a broker that answers so has lost records.
-pub fn check_dense(answered: &mut [Answered], records_per_batch: u64) -> Result<(), BenchError> {
-    answered.sort_unstable_by_key(|answer| answer.first_offset);
+/// Sorts the batches by offset. Fails if two overlap, if there is a gap, or if one isn't whole: such a broker has lost
+/// records.
+pub fn check_dense(appended: &mut [Appended], records_per_batch: u64) -> Result<(), BenchError> {
+    appended.sort_unstable_by_key(|batch| batch.first_offset);
     let mut expected = 0;
-    for answer in answered {
-        if answer.first_offset != expected || answer.next_offset != expected + records_per_batch {
+    for batch in appended {
+        if batch.first_offset != expected || batch.next_offset != expected + records_per_batch {
             return Err(BenchError::Failed(format!(
-                "the broker answered offsets {}..{} where {expected}..{} were due: it loses or repeats records",
-                answer.first_offset,
-                answer.next_offset,
+                "the broker returned offsets {}..{} instead of {expected}..{}: it loses or repeats records",
+                batch.first_offset,
+                batch.next_offset,
                 expected + records_per_batch
             )));
         }
-        expected = answer.next_offset;
+        expected = batch.next_offset;
     }
     Ok(())
+}
+
+/// Sum of the check values of these batches of the workload: of what was sent, by the offsets that the broker returned.
+pub fn check_value_of(appended: &[Appended], workload: &Workload) -> u64 {
+    appended
+        .iter()
+        .fold(0, |sum: u64, batch| sum.wrapping_add(check_value(batch.first_offset, workload.data_crc(batch.number))))
 }
 
 #[cfg(test)]
@@ -102,16 +113,16 @@ mod tests {
 
     #[test]
     fn offsets_must_be_dense() {
-        let answer = |number, first_offset, next_offset| Answered { number, first_offset, next_offset };
-        let mut good = [answer(0, 10, 20), answer(1, 0, 10), answer(2, 20, 30)];
+        let batch = |number, first_offset, next_offset| Appended { number, first_offset, next_offset };
+        let mut good = [batch(0, 10, 20), batch(1, 0, 10), batch(2, 20, 30)];
         check_dense(&mut good, 10).unwrap();
-        assert_eq!(good.map(|answer| answer.number), [1, 0, 2]);
+        assert_eq!(good.map(|batch| batch.number), [1, 0, 2]);
         for mut bad in [
-            vec![answer(0, 10, 20)],
-            vec![answer(0, 0, 10), answer(1, 0, 10)],
-            vec![answer(0, 0, 10), answer(1, 20, 30)],
-            vec![answer(0, 0, 11)],
-            vec![answer(0, 0, 10), answer(1, 9, 19)],
+            vec![batch(0, 10, 20)],
+            vec![batch(0, 0, 10), batch(1, 0, 10)],
+            vec![batch(0, 0, 10), batch(1, 20, 30)],
+            vec![batch(0, 0, 11)],
+            vec![batch(0, 0, 10), batch(1, 9, 19)],
         ] {
             assert!(check_dense(&mut bad, 10).is_err(), "{bad:?}");
         }

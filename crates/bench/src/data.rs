@@ -1,36 +1,40 @@
-//! The records that a benchmark sends: random bytes of a seed, so that no disk or store can compress them.
+//! The records that a benchmark sends: random bytes from a seed, which no disk or store can compress.
 
 use bytes::Bytes;
 use rawline_batch::crc32c;
 
-/// Different batches that are sent in turn. More would only measure how fast this process reads its own memory, which a
-/// producer that has just made its records does not do.
+/// Number of different batches, sent in turn. More would only measure how fast this process reads its own memory, which
+/// a producer that has just made its records doesn't do.
 const DISTINCT: u64 = 16;
 
-/// Length of the number in front of a stamped record.
+/// Length of the number at the start of a stamped record.
 const STAMP_BYTES: usize = size_of::<u64>();
 
-/// Batches of equal size, made before anything is timed, as in the original's benchmark: what a producer does with
-/// records that it has is measured (header, sizes, checksum, sending), how it came by them is not.
+/// Batches of equal size, made before anything is timed, as in Seb's benchmark: what a producer does with its
+/// records is measured (header, sizes, checksum, sending); making the records is not.
 pub struct Workload {
     sizes: Vec<u32>,
     record_bytes: usize,
     batches: Vec<Bytes>,
+    crcs: Vec<u32>,
 }
 
 impl Workload {
     /// Makes the batches of a seed; the same seed gives the same bytes.
     pub fn new(seed: u64, records_per_batch: u32, record_bytes: u32) -> Workload {
+        assert!(records_per_batch > 0 && record_bytes > 0, "{records_per_batch} records of {record_bytes} bytes");
         let mut random = fastrand::Rng::with_seed(seed);
         let bytes = records_per_batch as usize * record_bytes as usize;
-        let batches = (0..DISTINCT)
+        let batches: Vec<Bytes> = (0..DISTINCT)
             .map(|_| {
                 let mut data = vec![0; bytes];
                 random.fill(&mut data);
                 Bytes::from(data)
             })
             .collect();
-        Workload { sizes: vec![record_bytes; records_per_batch as usize], record_bytes: record_bytes as usize, batches }
+        let crcs = batches.iter().map(|data| crc32c(data)).collect();
+        let sizes = vec![record_bytes; records_per_batch as usize];
+        Workload { sizes, record_bytes: record_bytes as usize, batches, crcs }
     }
 
     /// The sizes of every batch's records.
@@ -38,23 +42,22 @@ impl Workload {
         &self.sizes
     }
 
-    /// Records in a batch.
+    /// Number of records in a batch.
     pub fn records_per_batch(&self) -> u64 {
         self.sizes.len() as u64
     }
 
-    /// Data of the batch that is sent as number `number`, without a copy.
+    /// Data of batch `number`, without a copy.
     pub fn data(&self, number: u64) -> Bytes {
         self.batch(number).clone()
     }
 
-    /// CRC32C of the data of each batch that there is; number `n` sends the one at `n` modulo their count.
-    pub fn data_crcs(&self) -> Vec<u32> {
-        self.batches.iter().map(|data| crc32c(data)).collect()
+    /// CRC32C of the data of batch `number`.
+    pub fn data_crc(&self, number: u64) -> u32 {
+        self.crcs.get((number % DISTINCT) as usize).copied().unwrap_or_default()
     }
 
-    /// The same data with each record's place among all records sent written over its first bytes, so that no two
-    /// records are alike.
+    /// The same data with each record's number, among all records sent, in its first bytes: no two records are alike.
     pub fn stamped_data(&self, number: u64) -> Bytes {
         let mut data = self.batch(number).to_vec();
         for (record, place) in data.chunks_exact_mut(self.record_bytes).zip(number * self.records_per_batch()..) {
@@ -65,12 +68,12 @@ impl Workload {
         Bytes::from(data)
     }
 
-    /// Whether `record` begins as the stamped record of this place does.
+    /// Whether `record` has the stamp of record number `place`.
     pub fn has_stamp(&self, record: &[u8], place: u64) -> bool {
         record.len() == self.record_bytes && record.iter().zip(place.to_le_bytes()).all(|(byte, stamp)| *byte == stamp)
     }
 
-    /// Whether `record` is the stamped record of this place, byte for byte.
+    /// Whether `record` is the stamped record number `place`, byte for byte.
     pub fn is_stamped_record(&self, record: &[u8], place: u64) -> bool {
         let start =
             (place % self.records_per_batch()) as usize * self.record_bytes + STAMP_BYTES.min(self.record_bytes);
@@ -86,8 +89,8 @@ impl Workload {
     }
 }
 
-/// What one batch adds to a run's check value. It binds the bytes to the offset at which the broker says they lie; the
-/// values of all batches are summed, in whatever order they were answered.
+/// What one batch adds to a run's check value. It binds the bytes to the offset that the broker returned. The values of
+/// all batches are summed, so their order doesn't matter.
 pub fn check_value(first_offset: u64, data_crc: u32) -> u64 {
     mix(mix(first_offset) ^ u64::from(data_crc))
 }
@@ -110,11 +113,12 @@ mod tests {
         assert_eq!(one.data(3), same.data(3));
         assert_ne!(one.data(3), other.data(3));
         assert_ne!(one.data(3), one.data(4));
-        assert_eq!(one.data_crcs()[3], crc32c(&one.data(3)));
+        assert_eq!(one.data_crc(3), crc32c(&one.data(3)));
+        assert_eq!(one.data_crc(3 + DISTINCT), one.data_crc(3));
     }
 
     #[test]
-    fn a_stamped_record_is_known_by_its_place_and_its_bytes() {
+    fn a_stamped_record_is_recognized_by_its_number_and_its_bytes() {
         for record_bytes in [1, 7, 8, 9, 100] {
             let workload = Workload::new(1, 4, record_bytes);
             let data = workload.stamped_data(5);
@@ -131,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn the_check_value_depends_on_bytes_and_place() {
+    fn the_check_value_depends_on_bytes_and_offset() {
         let values = [check_value(0, 1), check_value(1, 0), check_value(1, 1), check_value(1 << 32, 0)];
         for (i, value) in values.iter().enumerate() {
             assert!(!values[i + 1..].contains(value));

@@ -1,34 +1,39 @@
-//! What a figure holds for: which build of Rawline, which machine, which filesystem.
+//! What a benchmark runs in: the build of Rawline, the machine, the process's environment.
+
+// The one place of this crate that reads the process's environment.
+#![allow(clippy::disallowed_methods)]
 
 use procfs::{CpuInfo, Current, LoadAverage, Meminfo, process::Process};
 use serde::Serialize;
-use std::path::Path;
+use std::ffi::OsString;
+use std::io;
+use std::path::{Path, PathBuf};
 
-/// Printed in front of every benchmark: a number without it is not a number. What the system does not tell is empty
-/// or 0.
+/// Printed before every benchmark: a number without its commit, machine and command is not a number. What the system
+/// doesn't report is empty or 0.
 #[derive(Debug, Clone, Serialize)]
 pub struct Environment {
     /// Version of Rawline.
     pub version: &'static str,
-    /// Git commit that the binary was built from, `+dirty` if files were changed.
+    /// Git commit of the binary, with `+dirty` if files were changed; `unknown` outside a repository.
     pub commit: &'static str,
-    /// Compiler, and cargo's name for the profile.
+    /// Compiler, and Cargo's name of the build profile.
     pub rustc: String,
-    /// The processor's name.
+    /// Model of the CPU.
     pub cpu_model: String,
-    /// Threads that can run at once.
+    /// Number of threads that can run in parallel.
     pub cores: usize,
     /// Operating system's name and release.
     pub kernel: String,
-    /// How the system paces TCP; it paces connections to the machine itself, too.
+    /// Congestion control of TCP; it applies to loopback connections too.
     pub tcp_congestion_control: String,
-    /// Memory of the machine.
+    /// Memory of the machine in bytes.
     pub memory_bytes: u64,
-    /// Memory that could be had without swapping when the benchmark began.
+    /// Memory available without swapping when the benchmark began, in bytes.
     pub memory_available_bytes: u64,
-    /// Threads running or waiting over the last minute when the benchmark began: what else the machine was doing.
+    /// Load average of the last minute when the benchmark began: what else the machine was doing.
     pub load_average: f32,
-    /// Folder that the local broker's folder or the disk test's file is created in.
+    /// Directory in which the local broker's directory or the file of the disk test is created.
     pub storage: Option<String>,
     /// Type and device of the filesystem that holds it.
     pub filesystem: Option<String>,
@@ -37,7 +42,7 @@ pub struct Environment {
 }
 
 impl Environment {
-    /// Looks around. `storage` is the folder whose filesystem matters, if one does.
+    /// Reads it. `storage` is the directory whose filesystem matters, if one does.
     pub fn read(storage: Option<&Path>) -> Environment {
         let memory = Meminfo::current().ok();
         let kernel = rustix::system::uname();
@@ -63,14 +68,14 @@ impl Environment {
         }
     }
 
-    /// For a person, a line a fact.
+    /// Human-readable: one line per fact.
     pub fn lines(&self) -> Vec<(&'static str, String)> {
         let mut lines = vec![
             ("command", self.command.join(" ")),
             ("rawline", format!("{} commit {}", self.version, self.commit)),
             ("rustc", self.rustc.clone()),
             ("cpu", format!("{}, {} cores", self.cpu_model, self.cores)),
-            ("kernel", format!("{}, TCP paced by {}", self.kernel, self.tcp_congestion_control)),
+            ("kernel", format!("{}, TCP congestion control {}", self.kernel, self.tcp_congestion_control)),
             (
                 "memory",
                 format!(
@@ -82,19 +87,35 @@ impl Environment {
             ("load average", format!("{:.2} (1 minute, at start)", self.load_average)),
         ];
         if let Some(storage) = &self.storage {
-            let filesystem = self.filesystem.as_deref().unwrap_or("not known");
+            let filesystem = self.filesystem.as_deref().unwrap_or("unknown");
             lines.push(("storage", format!("{storage} ({filesystem})")));
         }
         lines
     }
 }
 
-/// Threads that can run at once.
+/// Number of threads that can run in parallel.
 pub fn cores() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }
 
-/// Type and device of the filesystem mounted closest above `path`.
+/// The program of this process: a benchmark starts it as its broker or its producer.
+pub fn program() -> io::Result<PathBuf> {
+    std::env::current_exe()
+}
+
+/// The system's directory for temporary files.
+pub fn temporary_directory() -> PathBuf {
+    std::env::temp_dir()
+}
+
+/// The variables that would change the settings of a broker started by this process: those of the user's own broker.
+pub fn broker_settings() -> Vec<OsString> {
+    let names = std::env::vars_os().map(|(name, _)| name);
+    names.filter(|name| name.to_string_lossy().starts_with("RAWLINE_")).collect()
+}
+
+/// Type and device of the filesystem that holds `path`.
 fn filesystem(path: &Path) -> Option<String> {
     let path = path.canonicalize().ok()?;
     let mounts = Process::myself().and_then(|process| process.mountinfo()).ok()?;

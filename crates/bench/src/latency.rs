@@ -1,186 +1,196 @@
-//! `rawline bench latency`: appends lone records at a fixed rate and measures how long each answer takes.
+//! `rawline bench latency`: appends single records at a fixed rate and measures the time to each acknowledgement.
 
-use super::append::{Answered, check_dense};
-use super::data::{Workload, check_value};
+use super::append::{Appended, check_dense, check_value_of};
+use super::args::RunArgs;
+use super::data::Workload;
+use super::history::{MainFigures, Measured};
 use super::read_back::read_back;
-use super::report::{Latency, Moved, Report, Run, Runs, Spread, Stopwatch, new_histogram, progress, record};
-use super::target::{Target, TargetArgs, failed};
+use super::report::{Report, progress};
+use super::runs::{Moved, Run, Runs, Stopwatch};
+use super::statistics::{Latency, Spread, new_histogram, record};
+use super::target::{Target, failed};
 use super::{blocking, topic_name};
 use crate::BenchError;
 use hdrhistogram::Histogram;
 use indicatif::ProgressBar;
 use rawline_client::{Client, ClientConfig};
 use serde::Serialize;
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-/// A sleeping thread wakes up late by about this much; the rest of the wait is spent awake.
+/// A sleeping thread wakes up late by about this much; it spends the rest of the wait spinning.
 const SLEEP_LATE: Duration = Duration::from_micros(120);
 
-/// Append lone records at a fixed rate, whatever the answers take
+/// Measure append latency: single records at a fixed rate, however long the responses take
 ///
-/// Times count from the moment at which a record was due to be sent, so that a broker that stops for a while can't hide
-/// the requests that would have been sent meanwhile. The service time, from the actual send, is printed beside it.
+/// Response times count from the moment at which a record was due to be sent, so that a broker that stalls can't hide
+/// the requests that would have been sent in the meantime. Service times, from the actual send, are printed too.
 #[derive(Debug, Clone, clap::Args, Serialize)]
 #[command(after_help = "Examples:
   rawline bench latency
-  rawline bench latency --rate 500 --seconds 30 --durability page-cache --json latency.json")]
+  rawline bench latency --rate 500 --seconds 30 --durability page-cache --json latency.json
+  rawline bench latency --runs 3 --append history.jsonl")]
 pub struct Args {
-    /// Records a second
-    #[arg(long, default_value_t = 500, value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
-    pub rate: u64,
+    /// Number of records per second
+    #[arg(long, value_name = "N", default_value_t = 500, value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
+    rate: u64,
 
-    /// Length of a run
-    #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..))]
-    pub seconds: u64,
+    /// Length of a run in seconds
+    #[arg(long, value_name = "SECONDS", default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..))]
+    seconds: u64,
 
-    /// Bytes of each record
+    /// Size of a record in bytes
     #[arg(long, value_name = "BYTES", default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..))]
-    pub record_size: u32,
+    record_size: u32,
 
-    /// Number of runs that count
-    #[arg(short, long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
-    pub runs: u32,
+    /// Number of sending threads, each with its own connection; with several, a record is sent while earlier ones wait
+    #[arg(short, long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..))]
+    workers: u32,
 
-    /// Threads that send, each on a connection of its own; more than one lets a record be sent while an earlier one
-    /// still waits for its answer
-    #[arg(short, long, default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..))]
-    pub workers: u32,
-
-    /// Length of the run before those that count
+    /// Length of the run before the measured ones, in seconds
     #[arg(long, value_name = "SECONDS", default_value_t = 1)]
-    pub warmup_seconds: u64,
+    warmup_seconds: u64,
 
-    /// The records' bytes follow from it
-    #[arg(long, default_value_t = 1)]
-    pub seed: u64,
-
-    /// Write the same figures to this file as JSON
-    #[arg(long, value_name = "FILE")]
-    pub json: Option<PathBuf>,
-
-    /// Which broker, with which settings.
     #[command(flatten)]
     #[serde(flatten)]
-    pub target: TargetArgs,
+    run: RunArgs,
 }
 
-/// What `--json` holds beside the runs, whose `latency_us` counts from the due time.
+/// Contents of `--json` in addition to the runs, whose `latency_us` counts from the due time.
 #[derive(Debug, Serialize)]
 struct Figures {
     #[serde(flatten)]
     runs: Runs,
-    /// Time from the actual send to the answer, of all runs that count.
+    /// Time from the actual send to the response, of all measured runs.
     service_us: Latency,
-    /// How late requests were sent: the benchmark's own share of the difference.
+    /// How late requests were sent: the part of the difference that the benchmark itself causes.
     send_lag_us: Latency,
-    /// Records a second that were reached.
+    /// Records per second that were reached.
     rate_reached: Spread,
-    /// CPU time of the client for one append, its waiting awake included, in microseconds.
+    /// CPU time of the client per append, spinning included, in microseconds.
     client_cpu_us_per_append: f64,
-    /// CPU time of the broker for one append, in microseconds.
+    /// CPU time of the broker per append, in microseconds.
     broker_cpu_us_per_append: Option<f64>,
 }
 
 /// Runs the benchmark.
 pub async fn run(args: Args) -> Result<(), BenchError> {
-    let report = Report::begin("latency", args.target.storage_folder().as_deref(), &args)?;
-    let target = args.target.start().await?;
+    let RunArgs { output, target, .. } = &args.run;
+    let report = Report::begin("latency", target.storage_directory().as_deref(), &args, output)?;
+    let target = target.start().await?;
     match measure(&args, &target).await {
-        Ok(figures) => report.finish(&figures, args.json.as_deref()),
+        Ok(figures) => report.finish(&figures),
         Err(error) => Err(target.explain(error)),
     }
 }
 
 async fn measure(args: &Args, target: &Target) -> Result<Figures, BenchError> {
-    let workload = Arc::new(Workload::new(args.seed, 1, args.record_size));
+    let workload = Arc::new(Workload::new(args.run.seed, 1, args.record_size));
     let mut runs = Vec::new();
     let mut times = Times::new();
     let mut rates = Vec::new();
     let warmup_runs = u32::from(args.warmup_seconds > 0);
-    for number in 1..=warmup_runs + args.runs {
+    for number in 1..=warmup_runs + args.run.runs {
         let warmup = number <= warmup_runs;
-        let count = args.rate * if warmup { args.warmup_seconds } else { args.seconds };
-        let topic = topic_name("latency", number);
-        let plan = Plan {
-            config: target.client.config().clone(),
-            topic: topic.clone(),
-            count,
-            interval: Duration::from_secs_f64(1.0 / args.rate as f64),
-            workers: args.workers,
-            workload: workload.clone(),
-            bar: progress(format!("run {number}/{}", warmup_runs + args.runs), count),
-        };
-
-        let stopwatch = Stopwatch::start(target.meter());
-        let (mut answered, run_times) = blocking(move || send_all(plan)).await?;
-        let elapsed = stopwatch.stop();
-
-        check_dense(&mut answered, 1)?;
-        let crcs = workload.data_crcs();
-        let sent = answered.iter().fold(0u64, |sum, answer| {
-            let crc = crcs.get((answer.number % crcs.len() as u64) as usize).copied().unwrap_or_default();
-            sum.wrapping_add(check_value(answer.first_offset, crc))
-        });
-        let found = read_back(&target.client, &topic, count, 1).await?;
-        if found != sent {
-            return Err(BenchError::Failed(format!(
-                "the broker's bytes are not those that were sent: check value {found:016x}, expected {sent:016x}"
-            )));
-        }
-        let moved =
-            Moved { requests: count, batches: count, records: count, bytes: count * u64::from(args.record_size) };
-        let shown = if warmup { number } else { number - warmup_runs };
-        let run = Run::new(shown, warmup, moved, elapsed, &run_times.response, found);
-        println!(
-            "{:<8} {count} appends in {:.3} s",
-            if warmup { "warm-up".to_owned() } else { format!("run {shown}") },
-            run.seconds
-        );
-        Latency::of(&run_times.response).print("from the due time");
-        Latency::of(&run_times.service).print("from the send");
-        runs.push(run);
+        let (run, run_times) = run_once(args, target, &workload, number, warmup_runs).await?;
         if !warmup {
             times.add(&run_times)?;
-            rates.push(count as f64 / run_times.length.as_secs_f64());
+            rates.push(run.records as f64 / run_times.length.as_secs_f64());
         }
+        runs.push(run);
     }
-    let counted = || runs.iter().filter(|run| !run.warmup);
-    let appends = counted().map(|run| run.requests).sum::<u64>() as f64;
-    let client_cpu = counted().map(|run| run.client_cpu_seconds).sum::<f64>();
-    let broker_cpu = counted().map(|run| run.broker_cpu_seconds).sum::<Option<f64>>();
-    let rate_reached = Spread::of(rates.into_iter()).unwrap_or_default();
-    let figures = Figures {
-        service_us: Latency::of(&times.service),
-        send_lag_us: Latency::of(&times.lag),
-        rate_reached,
-        client_cpu_us_per_append: client_cpu / appends * 1e6,
-        broker_cpu_us_per_append: broker_cpu.map(|seconds| seconds / appends * 1e6),
-        runs: Runs::new(runs, &times.response),
-    };
+    let figures = Figures::new(runs, &times, &rates);
     figures.print();
     Ok(figures)
 }
 
+async fn run_once(
+    args: &Args,
+    target: &Target,
+    workload: &Arc<Workload>,
+    number: u32,
+    warmup_runs: u32,
+) -> Result<(Run, Times), BenchError> {
+    let warmup = number <= warmup_runs;
+    let count = args.rate * if warmup { args.warmup_seconds } else { args.seconds };
+    let topic = topic_name("latency", number);
+    let plan = Plan {
+        config: target.client.config().clone(),
+        topic: topic.clone(),
+        count,
+        interval: Duration::from_secs_f64(1.0 / args.rate as f64),
+        workers: args.workers,
+        workload: workload.clone(),
+        bar: progress(format!("run {number}/{}", warmup_runs + args.run.runs), count),
+    };
+
+    let stopwatch = Stopwatch::start(target.meter());
+    let (mut appended, times) = blocking(move || send_all(plan)).await?;
+    let elapsed = stopwatch.stop();
+
+    check_dense(&mut appended, 1)?;
+    let sent = check_value_of(&appended, workload);
+    let found = read_back(&target.client, &topic, count, 1, sent).await?;
+    let moved = Moved { requests: count, batches: count, records: count, bytes: count * u64::from(args.record_size) };
+    let shown = if warmup { number } else { number - warmup_runs };
+    let run = Run::new(shown, warmup, moved, elapsed, &times.response, found);
+    let name = if warmup { "warm-up".to_owned() } else { format!("run {shown}") };
+    println!("{name:<8} {count} appends in {:.3} s", run.seconds);
+    Latency::of(&times.response).print("from the due time");
+    Latency::of(&times.service).print("from the send");
+    Ok((run, times))
+}
+
 impl Figures {
+    fn new(runs: Vec<Run>, times: &Times, rates: &[f64]) -> Figures {
+        let measured = || runs.iter().filter(|run| !run.warmup);
+        let appends = measured().map(|run| run.requests).sum::<u64>() as f64;
+        let client_cpu = measured().map(|run| run.client_cpu_seconds).sum::<f64>();
+        let broker_cpu = measured().map(|run| run.broker_cpu_seconds).sum::<Option<f64>>();
+        Figures {
+            service_us: Latency::of(&times.service),
+            send_lag_us: Latency::of(&times.lag),
+            rate_reached: Spread::of(rates.iter().copied()).unwrap_or_default(),
+            client_cpu_us_per_append: client_cpu / appends * 1e6,
+            broker_cpu_us_per_append: broker_cpu.map(|seconds| seconds / appends * 1e6),
+            runs: Runs::new(runs, &times.response),
+        }
+    }
+
     fn print(&self) {
         let summary = &self.runs.summary;
         println!("\n{} runs", summary.runs);
-        println!("  {:<22} {:.1} (least {:.1})", "records/s", self.rate_reached.avg, self.rate_reached.min);
+        println!("  {:<22} {:.1} (minimum {:.1})", "records/s", self.rate_reached.avg, self.rate_reached.min);
         summary.latency_us.print("from the due time");
         self.service_us.print("from the send");
         self.send_lag_us.print("sent late by");
-        println!("  {:<22} {:.0} us, waiting awake included", "client CPU an append", self.client_cpu_us_per_append);
+        println!("  {:<22} {:.0} us, spinning included", "client CPU per append", self.client_cpu_us_per_append);
         if let Some(broker) = self.broker_cpu_us_per_append {
-            println!("  {:<22} {broker:.0} us", "broker CPU an append");
+            println!("  {:<22} {broker:.0} us", "broker CPU per append");
         }
         println!("  {:<22} {:.1} MB", "peak RSS, client", summary.client_peak_rss_bytes as f64 / 1e6);
         if let (Some(peak), Some(own)) = (summary.broker_peak_rss_bytes, summary.broker_anonymous_bytes) {
             let (peak, own) = (peak as f64 / 1e6, own as f64 / 1e6);
-            println!("  {:<22} {peak:.1} MB with mapped files, {own:.1} MB its own", "peak RSS, broker");
+            println!("  {:<22} {peak:.1} MB with mapped files, {own:.1} MB anonymous", "peak RSS, broker");
         }
+    }
+}
+
+impl Measured for Figures {
+    fn figures(&self) -> MainFigures {
+        let mut figures = MainFigures::default();
+        figures.add("records_per_second", self.rate_reached.avg);
+        self.runs.summary.latency_us.add_to(&mut figures, "");
+        self.service_us.add_to(&mut figures, "service_");
+        self.send_lag_us.add_to(&mut figures, "send_lag_");
+        figures.add("client_cpu_us_per_append", self.client_cpu_us_per_append);
+        figures.add_some("broker_cpu_us_per_append", self.broker_cpu_us_per_append);
+        let summary = &self.runs.summary;
+        figures.add("client_peak_rss_bytes", summary.client_peak_rss_bytes as f64);
+        figures.add_some("broker_peak_rss_bytes", summary.broker_peak_rss_bytes.map(|bytes| bytes as f64));
+        figures.add_some("broker_anonymous_bytes", summary.broker_anonymous_bytes.map(|bytes| bytes as f64));
+        figures
     }
 }
 
@@ -200,7 +210,7 @@ struct Times {
     response: Histogram<u64>,
     service: Histogram<u64>,
     lag: Histogram<u64>,
-    /// From the first due time to the last answer.
+    /// From the first due time to the last response.
     length: Duration,
 }
 
@@ -214,45 +224,46 @@ impl Times {
         for (mine, theirs) in
             [(&mut self.response, &other.response), (&mut self.service, &other.service), (&mut self.lag, &other.lag)]
         {
-            mine.add(theirs).map_err(|error| BenchError::Failed(format!("times can't be added up: {error}")))?;
+            mine.add(theirs).map_err(|error| BenchError::Failed(format!("can't add up the latencies: {error}")))?;
         }
         Ok(())
     }
 }
 
-/// Sends every record when it is due. Each sender is a thread with a runtime and a connection of its own: it then wakes
-/// up at the due time itself, and no queue of another thread's is measured.
-fn send_all(plan: Plan) -> Result<(Vec<Answered>, Times), BenchError> {
+/// Sends every record when it is due. Each sender is a thread with its own runtime and connection: it wakes up at the
+/// due time itself, and no other thread's queue is measured.
+fn send_all(plan: Plan) -> Result<(Vec<Appended>, Times), BenchError> {
     let next = AtomicU64::new(0);
-    // Connections are made before the first record is due.
+    // Connections are opened before the first record is due.
     let start = Instant::now() + Duration::from_millis(100);
-    let (mut answered, mut times) = (Vec::new(), Times::new());
+    let (mut appended, mut times) = (Vec::new(), Times::new());
     let senders = std::thread::scope(|scope| {
         let senders: Vec<_> = (0..plan.workers).map(|_| scope.spawn(|| send(&plan, &next, start))).collect();
         senders.into_iter().map(|sender| sender.join()).collect::<Vec<_>>()
     });
     for sender in senders {
-        let (mut answers, more) =
+        let (mut batches, more) =
             sender.map_err(|_| BenchError::Failed("a sender stopped; please report this".to_owned()))??;
-        answered.append(&mut answers);
+        appended.append(&mut batches);
         times.add(&more)?;
     }
     plan.bar.finish_and_clear();
-    Ok((answered, times))
+    assert_eq!(appended.len() as u64, plan.count, "each record is appended once");
+    Ok((appended, times))
 }
 
-fn send(plan: &Plan, next: &AtomicU64, start: Instant) -> Result<(Vec<Answered>, Times), BenchError> {
+fn send(plan: &Plan, next: &AtomicU64, start: Instant) -> Result<(Vec<Appended>, Times), BenchError> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
         .map_err(|error| BenchError::Failed(format!("can't start a runtime: {error}")))?;
-    let client = Client::new(plan.config.clone()).map_err(|error| failed("the client", error))?;
-    runtime.block_on(client.health()).map_err(|error| failed("asking for the broker's health", error))?;
-    let (mut answered, mut times) = (Vec::new(), Times::new());
+    let client = Client::new(plan.config.clone()).map_err(|error| failed("starting the client", error))?;
+    runtime.block_on(client.health()).map_err(|error| failed("the health check", error))?;
+    let (mut appended, mut times) = (Vec::new(), Times::new());
     loop {
         let number = next.fetch_add(1, Ordering::Relaxed);
         if number >= plan.count {
-            return Ok((answered, times));
+            return Ok((appended, times));
         }
         let due = start + plan.interval.mul_f64(number as f64);
         wait_until(due);
@@ -266,12 +277,12 @@ fn send(plan: &Plan, next: &AtomicU64, start: Instant) -> Result<(Vec<Answered>,
         record(&mut times.service, done - sent);
         record(&mut times.lag, sent - due);
         times.length = done - start;
-        answered.push(Answered { number, first_offset: place.first_offset, next_offset: place.next_offset });
+        appended.push(Appended { number, first_offset: place.first_offset, next_offset: place.next_offset });
         plan.bar.inc(1);
     }
 }
 
-/// Waits for a moment, to the microsecond.
+/// Waits until then, exact to a microsecond.
 #[allow(clippy::disallowed_methods)] // This thread runs nothing else, and tokio's timer knows only milliseconds.
 fn wait_until(due: Instant) {
     let left = due.saturating_duration_since(Instant::now());

@@ -1,17 +1,22 @@
-//! `rawline bench`: measures this broker, or one elsewhere, and the machine it runs on.
+//! `rawline bench`: measures a broker, the codecs, and the machine they run on.
 
 mod allocated;
 mod append;
+mod args;
 mod data;
 mod environment;
 mod error;
+mod history;
 mod latency;
 mod limits;
 mod local_broker;
+mod loopback;
 mod measurements;
 mod read;
 mod read_back;
 mod report;
+mod runs;
+mod statistics;
 mod target;
 mod usage;
 mod values;
@@ -23,8 +28,19 @@ pub use error::BenchError;
 use rawline_broker::{Clock, SystemClock};
 use tokio::signal::unix::{SignalKind, signal};
 
-/// Measure a broker and the machine it runs on
+const EXAMPLES: &str = "\
+Examples:
+  rawline bench limits                          what this machine achieves without a broker
+  rawline bench write --runs 3                  appends to a local broker, started for the benchmark
+  rawline bench read --runs 3 --with-limit      reads, compared with plain sendfile
+  rawline bench latency --append history.jsonl  one more line in a file of results
+
+Every benchmark prints its commit, machine and settings first. --json writes every figure of \
+one run to a file; --append adds one line per run to a file and never changes what is there.";
+
+/// Measure a broker, the codecs and this machine
 #[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
 pub struct Args {
     #[command(subcommand)]
     command: Command,
@@ -38,15 +54,15 @@ enum Command {
     Limits(limits::Args),
     Measurements(measurements::Args),
     Values(values::Args),
-    /// The process of `bench values` that produces
+    /// Produce the events of `bench values`: its child process
     #[command(hide = true)]
     ValuesProducer(values::ProducerArgs),
 }
 
-/// Runs the benchmark. When it is interrupted, what it started is stopped and what it stored locally is removed.
+/// Runs the benchmark. When it is interrupted, the local broker is stopped and its directory removed.
 pub async fn run(args: Args) -> Result<(), BenchError> {
-    // From here on a signal must not end the process by itself, since that would leave the broker and its folder.
-    let listen = |kind| signal(kind).map_err(|error| BenchError::Failed(format!("can't listen for signals: {error}")));
+    // A signal must not end the process by itself: that would leave the broker and its directory.
+    let listen = |kind| signal(kind).map_err(|error| BenchError::Failed(format!("can't handle signals: {error}")));
     let (mut interrupt, mut terminate) = (listen(SignalKind::interrupt())?, listen(SignalKind::terminate())?);
     let bench = async {
         match args.command {
@@ -62,11 +78,11 @@ pub async fn run(args: Args) -> Result<(), BenchError> {
     tokio::select! {
         done = bench => done,
         _ = interrupt.recv() => Err(BenchError::Failed("interrupted".to_owned())),
-        _ = terminate.recv() => Err(BenchError::Failed("told to end".to_owned())),
+        _ = terminate.recv() => Err(BenchError::Failed("terminated".to_owned())),
     }
 }
 
-/// Runs what blocks on a thread of its own.
+/// Runs blocking work on a thread for blocking work.
 async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, BenchError> + Send + 'static,
 ) -> Result<T, BenchError> {
@@ -75,12 +91,12 @@ async fn blocking<T: Send + 'static>(
         .map_err(|error| BenchError::Failed(format!("the benchmark stopped: {error}; please report this")))?
 }
 
-/// Two for each core, as the original has it.
+/// 2 per core, as in Seb's benchmark.
 fn default_workers() -> u32 {
     u32::try_from(environment::cores() * 2).unwrap_or(u32::MAX)
 }
 
-/// A topic that no other run has used, here or on a remote broker.
+/// A topic that no other run uses, on a local or a remote broker.
 fn topic_name(bench: &str, run: u32) -> String {
     format!("bench-{bench}-{:x}-{}-{run}", SystemClock.now_us(), std::process::id())
 }

@@ -1,104 +1,74 @@
-//! `rawline bench read`: reads records at random offsets from several workers and measures how fast they come.
+//! `rawline bench read`: reads records at random offsets from several workers and measures throughput and latency.
 
 use super::append::{Appends, append_all, check_dense};
+use super::args::BatchArgs;
 use super::data::{Workload, check_value};
-use super::limits::{LoopbackMethod, SentFile};
-use super::report::{Moved, Report, Run, Runs, Stopwatch, new_histogram, progress, record};
-use super::target::{Target, TargetArgs, failed};
-use super::{blocking, default_workers, topic_name};
+use super::loopback::{LoopbackFigure, LoopbackMethod, SentFile};
+use super::report::{Report, progress};
+use super::runs::{Moved, Run, Runs, Stopwatch};
+use super::statistics::{new_histogram, record};
+use super::target::{Target, failed};
+use super::{blocking, environment, topic_name};
 use crate::BenchError;
 use hdrhistogram::Histogram;
 use rawline_batch::crc32c;
 use rawline_client::{Client, Fetched, ReadOptions};
 use serde::Serialize;
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 use tokio::task::JoinSet;
 
-/// The same connections for the limit whatever the workers, as `bench limits` has them.
+/// Number of connections of --with-limit, whatever the workers: that of `bench limits`.
 const LIMIT_CONNECTIONS: usize = 16;
 
-/// Read records at random offsets from several workers
+/// Measure reads: records at random offsets, one request in flight per worker
 ///
-/// Fills a topic, which is not timed, then reads from it. Of each answer the client checks the batches' checksums, the
-/// offsets, the number and sizes of the records, the first and last record of each batch, and one record byte for byte.
+/// Appends --batches batches to a topic, which is not timed, then reads from it. The client checks each response: the
+/// checksums of the batches, the offsets, the number and sizes of the records, the first and last record of each batch,
+/// and one record byte for byte.
 #[derive(Debug, Clone, clap::Args, Serialize)]
 #[command(after_help = "Examples:
-  rawline bench read --local-broker=true -r 5 -w 16 --batches=4096 --record-size=1024 --records-per-batch=256 \\
-      --records-per-request=1024 --requests 20000
-  rawline bench read -r 5 -w 16 --with-limit --json read.json
+  rawline bench read --runs 5 --workers 16 --records-per-batch 256 --requests 20000
+  rawline bench read --runs 5 --workers 16 --with-limit --json read.json
+  rawline bench read --runs 3 --append history.jsonl
   rawline bench read --local-broker=false --topic-name some-topic")]
 pub struct Args {
-    /// Number of runs that count
-    #[arg(short, long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
-    pub runs: u32,
+    /// Number of requests per run
+    #[arg(long, value_name = "N", default_value_t = 10_000, value_parser = clap::value_parser!(u64).range(1..))]
+    requests: u64,
 
-    /// Number of workers [default: two for each core]
-    #[arg(short, long, default_value_t = default_workers(), hide_default_value = true,
-          value_parser = clap::value_parser!(u32).range(1..))]
-    pub workers: u32,
+    /// Number of records per request
+    #[arg(long, value_name = "N", default_value_t = 1024, value_parser = clap::value_parser!(u64).range(1..))]
+    records_per_request: u64,
 
-    /// Batches to fill the topic with
-    #[arg(long, default_value_t = 4096, value_parser = clap::value_parser!(u64).range(1..))]
-    pub batches: u64,
-
-    /// Records in each of them
-    #[arg(short = 'b', long, default_value_t = 1024, value_parser = clap::value_parser!(u32).range(1..))]
-    pub records_per_batch: u32,
-
-    /// Bytes of each record
-    #[arg(long, value_name = "BYTES", default_value_t = 1024, value_parser = clap::value_parser!(u32).range(1..))]
-    pub record_size: u32,
-
-    /// Requests in each run
-    #[arg(long, default_value_t = 10_000, value_parser = clap::value_parser!(u64).range(1..))]
-    pub requests: u64,
-
-    /// Records that each request asks for
-    #[arg(long, default_value_t = 1024, value_parser = clap::value_parser!(u64).range(1..))]
-    pub records_per_request: u64,
-
-    /// Topic to read. On a remote broker it must exist; it is then not filled, and what is in its records is not known,
-    /// so only checksums, offsets and counts are checked [default: a new one]
+    /// Topic to read. A topic of a remote broker must exist; it is not filled, and since its records are unknown, only
+    /// checksums, offsets and counts are checked [default: a new one]
     #[arg(long, value_name = "TOPIC")]
-    pub topic_name: Option<String>,
+    topic_name: Option<String>,
 
-    /// Before each run, measure what plain sendfile moves from the page cache to 16 connections, and print the ratio
+    /// Before each run, measure plain sendfile from the page cache to 16 connections, and print the ratio
     #[arg(long)]
-    pub with_limit: bool,
+    with_limit: bool,
 
-    /// Runs before those that count: memory that nobody has used for a while is slow on virtual machines
-    #[arg(long, default_value_t = 1)]
-    pub warmup_runs: u32,
+    /// Ignored; RUST_LOG sets the log level. Accepted for the command lines of Seb's benchmark
+    #[arg(long, value_name = "LEVEL", hide = true)]
+    log_level: Option<i32>,
 
-    /// The records' bytes and the offsets follow from it
-    #[arg(long, default_value_t = 1)]
-    pub seed: u64,
-
-    /// Taken for the sake of the original's command lines; RAWLINE_LOG decides what is logged
-    #[arg(long, value_name = "LEVEL")]
-    pub log_level: Option<i32>,
-
-    /// Write the same figures to this file as JSON
-    #[arg(long, value_name = "FILE")]
-    pub json: Option<PathBuf>,
-
-    /// Which broker, with which settings.
     #[command(flatten)]
     #[serde(flatten)]
-    pub target: TargetArgs,
+    batch: BatchArgs,
 }
 
 /// Runs the benchmark.
 pub async fn run(args: Args) -> Result<(), BenchError> {
-    let report = Report::begin("read", args.target.storage_folder().as_deref(), &args)?;
-    let target = args.target.start().await?;
+    let common = &args.batch.run;
+    let report = Report::begin("read", common.target.storage_directory().as_deref(), &args, &common.output)?;
+    let target = common.target.start().await?;
     match measure(&args, &target).await {
         Ok(runs) => {
             runs.print();
-            report.finish(&runs, args.json.as_deref())
+            report.finish(&runs)
         }
         Err(error) => Err(target.explain(error)),
     }
@@ -106,33 +76,30 @@ pub async fn run(args: Args) -> Result<(), BenchError> {
 
 async fn measure(args: &Args, target: &Target) -> Result<Runs, BenchError> {
     let topic = match &args.topic_name {
-        Some(name) if !args.target.local_broker => existing(target, name).await?,
+        Some(name) if !args.batch.run.target.local_broker => existing(target, name).await?,
         _ => fill(args, target).await?,
     };
     let topic = Arc::new(topic);
-    let limit = if args.with_limit { Some(limit_file(args).await?) } else { None };
+    let limit_file = if args.with_limit { Some(limit_file(args).await?) } else { None };
     let mut runs = Vec::new();
     let mut latency = new_histogram();
-    for number in 1..=args.warmup_runs + args.runs {
-        let warmup = number <= args.warmup_runs;
+    let BatchArgs { workers, warmup_runs, .. } = args.batch;
+    for number in 1..=args.batch.all_runs() {
+        let warmup = number <= warmup_runs;
         let requests = Arc::new(requests(args, topic.records, number));
-        let limit = match &limit {
-            Some(file) => {
-                let file = file.clone();
-                let bytes = args.requests * args.records_per_request * u64::from(args.record_size);
-                let sent = blocking(move || Ok(file.send(LoopbackMethod::Sendfile, LIMIT_CONNECTIONS, bytes))).await?;
-                Some(sent.map_err(|error| BenchError::Failed(format!("plain sendfile failed: {error}")))?)
-            }
+        let limit = match &limit_file {
+            Some(file) => Some(limit(args, file).await?),
             None => None,
         };
-        let what = format!("run {number}/{}", args.warmup_runs + args.runs);
+        let what = format!("run {number}/{}", args.batch.all_runs());
 
         let stopwatch = Stopwatch::start(target.meter());
-        let (moved, check, times) = read_all(&target.client, &topic, requests, args.workers, what).await?;
+        let (moved, check, times) = read_all(&target.client, &topic, requests, workers, what).await?;
         let elapsed = stopwatch.stop();
 
-        let shown = if warmup { number } else { number - args.warmup_runs };
-        let run = Run::new(shown, warmup, moved, elapsed, &times, check).beside(limit);
+        assert_eq!(moved.requests, args.requests, "each request is sent once");
+        let shown = if warmup { number } else { number - warmup_runs };
+        let run = Run::new(shown, warmup, moved, elapsed, &times, check).with_limit(limit);
         run.print();
         runs.push(run);
         if !warmup {
@@ -142,22 +109,30 @@ async fn measure(args: &Args, target: &Target) -> Result<Runs, BenchError> {
     Ok(Runs::new(runs, &latency))
 }
 
-/// What is read from.
+/// What plain sendfile moves of as many bytes as a run requests.
+async fn limit(args: &Args, file: &Arc<SentFile>) -> Result<LoopbackFigure, BenchError> {
+    let file = file.clone();
+    let bytes = args.requests * args.records_per_request * u64::from(args.batch.record_size);
+    let sent = blocking(move || Ok(file.send(LoopbackMethod::Sendfile, LIMIT_CONNECTIONS, bytes))).await?;
+    sent.map_err(|error| BenchError::Failed(format!("plain sendfile failed: {error}")))
+}
+
+/// The topic that is read.
 struct Topic {
     name: String,
     records: u64,
-    /// What must come back; not known of a topic that was there before.
+    /// Its records; unknown of a topic that existed before.
     contents: Option<Contents>,
 }
 
 struct Contents {
     workload: Arc<Workload>,
-    /// Of each batch in the topic, which one it was among those sent.
+    /// For each batch of the topic, its number among those sent.
     numbers: Vec<u64>,
 }
 
 impl Contents {
-    /// The place, among all records sent, of the record at an offset.
+    /// The number, among all records sent, of the record at an offset.
     fn place(&self, offset: u64) -> Option<u64> {
         let records_per_batch = self.workload.records_per_batch();
         let number = self.numbers.get(usize::try_from(offset / records_per_batch).ok()?)?;
@@ -166,10 +141,10 @@ impl Contents {
 }
 
 async fn existing(target: &Target, name: &str) -> Result<Topic, BenchError> {
-    let info = target.client.topic(name).await.map_err(|error| failed("looking at the topic", error))?;
+    let info = target.client.topic(name).await.map_err(|error| failed("reading the topic's state", error))?;
     if info.first_offset != 0 || info.next_offset < 2 {
         return Err(BenchError::Failed(format!(
-            "topic {name} holds records {}..{}; give --topic-name one that begins at 0 and has at least two",
+            "topic {name} holds records {}..{}; give --topic-name a topic that begins at offset 0 and has at least 2",
             info.first_offset, info.next_offset
         )));
     }
@@ -178,48 +153,52 @@ async fn existing(target: &Target, name: &str) -> Result<Topic, BenchError> {
 
 async fn fill(args: &Args, target: &Target) -> Result<Topic, BenchError> {
     let name = args.topic_name.clone().unwrap_or_else(|| topic_name("read", 1));
-    let workload = Arc::new(Workload::new(args.seed, args.records_per_batch, args.record_size));
+    let BatchArgs { workers, batches, records_per_batch, record_size, .. } = args.batch;
+    let workload = Arc::new(Workload::new(args.batch.run.seed, records_per_batch, record_size));
     let sent = workload.clone();
     let began = Instant::now();
-    let (mut answered, _) = append_all(
+    let (mut appended, _) = append_all(
         &target.client,
         Appends {
             what: "filling the topic".to_owned(),
             topic: name.clone(),
-            batches: args.batches,
-            workers: args.workers,
+            batches,
+            workers,
             sizes: workload.sizes().to_vec(),
             data: Box::new(move |number| sent.stamped_data(number)),
         },
     )
     .await?;
-    check_dense(&mut answered, workload.records_per_batch())?;
-    let records = args.batches * workload.records_per_batch();
+    check_dense(&mut appended, workload.records_per_batch())?;
+    let records = batches * workload.records_per_batch();
     if records < 2 {
-        return Err(BenchError::Usage("one record is too few to read from; raise --batches".to_owned()));
+        return Err(BenchError::Usage("reads need a topic of at least 2 records; raise --batches".to_owned()));
     }
     println!("filled topic {name} with {records} records in {:.2} s\n", began.elapsed().as_secs_f64());
-    let numbers = answered.iter().map(|answer| answer.number).collect();
+    let numbers = appended.iter().map(|batch| batch.number).collect();
     Ok(Topic { name, records, contents: Some(Contents { workload, numbers }) })
 }
 
-/// A file as long as the topic's records, so that both lie as far from the processor's caches.
+/// A file as long as the topic's records, so that both fit the CPU's caches equally badly.
 async fn limit_file(args: &Args) -> Result<Arc<SentFile>, BenchError> {
-    let folder = args.target.storage_folder().unwrap_or_else(std::env::temp_dir);
-    let bytes = args.batches * u64::from(args.records_per_batch) * u64::from(args.record_size);
+    let parent = args.batch.run.target.storage_directory().unwrap_or_else(environment::temporary_directory);
+    let BatchArgs { batches, records_per_batch, record_size, .. } = args.batch;
+    let bytes = batches * u64::from(records_per_batch) * u64::from(record_size);
     blocking(move || {
-        let folder = super::local_broker::new_folder(&folder)?;
-        SentFile::create(folder.path(), bytes).map(Arc::new).map_err(|error| {
-            BenchError::Failed(format!("can't write the file for --with-limit: {error}; is there room on the disk?"))
+        let directory = super::local_broker::new_directory(&parent)?;
+        SentFile::create(directory.path(), bytes).map(Arc::new).map_err(|error| {
+            BenchError::Failed(format!(
+                "can't write the file for --with-limit: {error}; free some space, or use another disk with --storage"
+            ))
         })
     })
     .await
 }
 
-/// Offset and number of records of each request, as the original's benchmark draws them: any offset but the last
-/// record's, and fewer records than asked for where the topic ends.
+/// Offset and number of records of each request, as Seb's benchmark draws them: any offset except the last
+/// record's, and fewer records where the topic ends.
 fn requests(args: &Args, records: u64, run: u32) -> Vec<(u64, u64)> {
-    let mut random = fastrand::Rng::with_seed(args.seed ^ (u64::from(run) << 32));
+    let mut random = fastrand::Rng::with_seed(args.batch.run.seed ^ (u64::from(run) << 32));
     (0..args.requests)
         .map(|_| {
             let offset = random.u64(0..records - 1);
@@ -252,9 +231,9 @@ async fn read_all(
                 let sent = Instant::now();
                 fetched = client.read(&topic.name, &options, fetched).await.map_err(|error| failed("a read", error))?;
                 record(&mut latency, sent.elapsed());
-                let (bytes, value) = check_answer(&topic, &fetched, offset, records_max).map_err(|what| {
+                let (bytes, value) = check_response(&topic, &fetched, offset, records_max).map_err(|what| {
                     BenchError::Failed(format!(
-                        "asked for {records_max} records at offset {offset}, the broker's answer is wrong: {what}"
+                        "requested {records_max} records at offset {offset}, but the response is wrong: {what}"
                     ))
                 })?;
                 check = check.wrapping_add(value);
@@ -278,15 +257,15 @@ async fn read_all(
     Ok((moved, check, latency))
 }
 
-/// Gives the answer's bytes of records and its check value, or what is wrong with it. The batches' checksums have been
-/// checked by the client already, so bytes that are where they should be need not be looked at one by one.
-fn check_answer(topic: &Topic, fetched: &Fetched, offset: u64, count: u64) -> Result<(u64, u64), String> {
+/// Returns the bytes of the response's records and its check value, or what is wrong with it. The client has checked
+/// the batches' checksums already, so not every byte is compared again.
+fn check_response(topic: &Topic, fetched: &Fetched, offset: u64, count: u64) -> Result<(u64, u64), String> {
     if (fetched.first_offset(), fetched.next_offset()) != (offset, offset + count) {
         return Err(format!("it holds records {}..{}", fetched.first_offset(), fetched.next_offset()));
     }
     let mut bytes = 0;
     let mut check = 0;
-    // Another record of each answer, and the same one in each run of a seed.
+    // One record of each response; the same one in each run of a seed.
     let chosen = offset + (offset.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) % count;
     for (first_offset, batch) in fetched.batches() {
         let records = u64::from(batch.header().records);

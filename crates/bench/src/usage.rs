@@ -4,13 +4,13 @@ use procfs::process::Process;
 use serde::Serialize;
 use std::time::Duration;
 
-/// A process whose use is measured: the benchmark's own, or the local broker's.
+/// Measures one process: the benchmark's, or the local broker's.
 pub struct Meter {
     process: Process,
 }
 
 impl Meter {
-    /// Measures the process with this id. `None` where /proc is not to be had, or the process is gone.
+    /// Measures the process with this id. `None` without /proc, or if the process has exited.
     pub fn of(pid: u32) -> Option<Meter> {
         Process::new(i32::try_from(pid).ok()?).ok().map(|process| Meter { process })
     }
@@ -20,13 +20,13 @@ impl Meter {
         Process::myself().ok().map(|process| Meter { process })
     }
 
-    /// CPU time used so far, user and system, all threads, to the kernel's tick of 10 ms.
+    /// CPU time so far, user and system, of all threads; in ticks of the kernel, 10 ms.
     pub fn cpu(&self) -> Duration {
         let ticks = self.process.stat().map_or(0, |stat| stat.utime + stat.stime);
         Duration::from_secs_f64(ticks as f64 / procfs::ticks_per_second() as f64)
     }
 
-    /// Memory at this moment and its peak.
+    /// Memory now, and its maximum.
     pub fn memory(&self) -> Memory {
         const KIB: u64 = 1024;
         self.process.status().map_or(Memory::default(), |status| Memory {
@@ -39,14 +39,14 @@ impl Meter {
 /// Memory of a process in bytes.
 #[derive(Debug, Clone, Copy, Default, Serialize)]
 pub struct Memory {
-    /// Most that was resident since the process began. Pages of the page cache that it has mapped count, so a broker
-    /// that serves from mappings shows the stored files here too, which the kernel can take back at any time.
+    /// Maximum resident memory since the process began. Mapped pages of the page cache count, so a broker that serves
+    /// from mappings shows the stored files here too; the kernel can reclaim them at any time.
     pub peak_rss_bytes: u64,
-    /// Resident now and not backed by a file: what only the process itself can give back.
+    /// Resident memory without a file: only the process itself can release it.
     pub anonymous_bytes: u64,
 }
 
-/// CPU time of this process so far, all threads, to the nanosecond.
+/// CPU time of this process so far, of all threads; in nanoseconds.
 pub fn own_cpu() -> Duration {
     let time = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
     Duration::new(time.tv_sec.unsigned_abs(), u32::try_from(time.tv_nsec).unwrap_or(0))

@@ -1,14 +1,14 @@
-//! Three sets of measurement messages, the same for the same seed: the article's one message, ten thousand series of which
-//! few are frequent, and a million that are all equally frequent.
+//! Three sets of measurement messages, the same for the same seed: the article's one message, 10,000 series that are
+//! Zipf-distributed, and 1,000,000 equally frequent ones.
 
 use fastrand::Rng;
 
 /// Messages, one after the other in memory.
 pub struct Messages {
     data: Vec<u8>,
-    /// Where each begins and ends. They may repeat.
+    /// Where each message begins and ends. Places may repeat.
     places: Vec<(u32, u32)>,
-    /// Series among them.
+    /// Number of series.
     pub series: u32,
 }
 
@@ -21,14 +21,14 @@ impl Messages {
         self.places.iter().map(|(begin, end)| u64::from(end - begin)).sum()
     }
 
-    /// The messages from `first` on, at most `count`.
+    /// Up to `count` messages, starting at number `first`.
     pub fn range(&self, first: usize, count: usize) -> impl Iterator<Item = &[u8]> {
         let end = self.places.len().min(first + count);
         let places = self.places.get(first..end).unwrap_or_default();
         places.iter().map(|&(begin, end)| self.data.get(begin as usize..end as usize).unwrap_or_default())
     }
 
-    /// One message that Agoda's benchmark of its decoder uses: 81 bytes, five tags, always the same.
+    /// The message of Agoda's benchmark of its decoder, repeated: 81 bytes, five tags.
     pub fn article(count: usize) -> Self {
         let mut data = Vec::new();
         text(&mut data, "metric.name");
@@ -58,7 +58,7 @@ impl Messages {
         })
     }
 
-    /// Messages of `series` series with five tags each, all equally probable; no cache helps.
+    /// Messages of `series` series with five tags each, all equally probable, so that caches don't help.
     pub fn uniform(series: u32, count: usize, seed: u64) -> Self {
         Self::drawn(series, count, seed, |random| random.u32(..series))
     }
@@ -76,7 +76,7 @@ impl Messages {
             identity(&mut data, ranks.get(rank).copied().unwrap_or_default(), seed);
             time_ms += random.i64(0..20);
             long(&mut data, time_ms - random.i64(0..60_000));
-            // One to six bytes, each length as often as the others.
+            // One to six bytes, each length equally often.
             let bits = random.u32(1..41);
             long(&mut data, random.i64(0..1 << bits));
             places.push((begin, data.len() as u32));
@@ -98,8 +98,8 @@ const METRICS: [&str; 8] = [
 const CENTERS: [&str; 4] = ["sgp", "hkg", "ams", "ash"];
 const SERVICES: [&str; 6] = ["search", "booking-api", "pricing", "content", "payment-gw", "mobile-bff"];
 
-/// Metric and tags of series `n`. The tags' order is one of 120, as hash maps have it, and the same for each message of
-/// a series.
+/// Metric and tags of series `n`. The order of the tags is one of 120, as in a hash map, and the same for each message
+/// of a series.
 fn identity(data: &mut Vec<u8>, n: u32, seed: u64) {
     let of = |all: &'static [&'static str], part: u32| all.get(part as usize % all.len()).copied().unwrap_or_default();
     let center = of(&CENTERS, n / 8);

@@ -1,11 +1,13 @@
-//! `rawline bench measurements`: messages a second of each stage of the article's table, of ours, and of other decoders.
+//! `rawline bench measurements`: throughput of each stage of the article's table, of Rawline's decoder, and of others.
 
 mod data;
 mod others;
 mod stages;
 
 use super::allocated;
+use super::args::OutputArgs;
 use super::blocking;
+use super::history::{MainFigures, Measured};
 use super::report::{Report, progress};
 use crate::BenchError;
 use data::Messages;
@@ -13,60 +15,61 @@ use indicatif::ProgressBar;
 use others::Other;
 use serde::Serialize;
 use stages::{STAGES, Shared, Stage, Worker};
-use std::path::PathBuf;
 use std::sync::Barrier;
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Decode measurements in every way that the article on them tells of, in ours, and with other libraries
+/// Measure decoders of measurements: those of the article on them, Rawline's, and other libraries
 ///
-/// Three sets of messages: `article`, the one message of 81 bytes that the article measured with; `zipf`, of 10,000
-/// series with five tags, few of which are frequent; `uniform`, of 1,000,000 series, equally frequent. The stages are the
-/// article's, each giving what its stage gives: records of strings (1, 2), of ids from an interner (3a, 3b, 4); and ours
-/// (5): columns of series ids, times and values. The other libraries are compared by what they give, over the first two sets.
+/// Three sets of messages: `article`, the one message of 81 bytes of the article's benchmark; `zipf`, 10,000 series
+/// with five tags, Zipf-distributed; `uniform`, 1,000,000 series, equally frequent. Stages 1 to 4 are the article's,
+/// each with the output of its original: records of strings (1, 2), records of ids from an interner (3a, 3b, 4). Stage
+/// 5 is Rawline's: columns of series ids, times and values. Other libraries decode the first two sets.
 #[derive(Debug, Clone, clap::Args, Serialize)]
 #[command(after_help = "Examples:
   rawline bench measurements
-  rawline bench measurements --set article --stage 5 --rounds 21 --json measurements.json")]
+  rawline bench measurements --set article --stage 5 --rounds 21 --json measurements.json
+  rawline bench measurements --append history.jsonl")]
 pub struct Args {
-    /// Only this set; may be given several times
+    /// Only this set; repeatable [default: all]
     #[arg(long, value_enum, value_name = "SET")]
-    pub set: Vec<Set>,
+    set: Vec<Set>,
 
-    /// Only stages and libraries whose names begin so
-    #[arg(long, value_name = "NAME", default_value = "")]
-    pub stage: String,
+    /// Only stages and libraries whose names begin with this
+    #[arg(long, value_name = "PREFIX", default_value = "", hide_default_value = true)]
+    stage: String,
 
-    /// Threads that share one interner or table, beside one alone
-    #[arg(long, default_value_t = 4, value_parser = clap::value_parser!(u32).range(2..=64))]
-    pub threads: u32,
+    /// Number of threads that share one interner or table, compared with one thread alone
+    #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u32).range(2..=64))]
+    threads: u32,
 
-    /// Turns of each stage; the median counts
-    #[arg(long, default_value_t = 7, value_parser = clap::value_parser!(u32).range(1..))]
-    pub rounds: u32,
+    /// Number of turns of each stage; the figure is their median
+    #[arg(long, value_name = "N", default_value_t = 7, value_parser = clap::value_parser!(u32).range(1..))]
+    rounds: u32,
 
-    /// Length of a turn
+    /// Length of a turn in milliseconds
     #[arg(long, value_name = "MS", default_value_t = 100, value_parser = clap::value_parser!(u64).range(1..))]
-    pub round_ms: u64,
+    round_ms: u64,
 
-    /// Series, messages and times follow from it
-    #[arg(long, default_value_t = 42)]
-    pub seed: u64,
+    /// Seed of the series, messages and times
+    #[arg(long, value_name = "N", default_value_t = 42)]
+    seed: u64,
 
-    /// Write the same figures to this file as JSON
-    #[arg(long, value_name = "FILE")]
-    pub json: Option<PathBuf>,
+    /// Where the figures go.
+    #[command(flatten)]
+    #[serde(flatten)]
+    output: OutputArgs,
 }
 
 /// A set of messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Set {
-    /// One message of 81 bytes, over and over.
+    /// One message of 81 bytes, repeated
     Article,
-    /// 10,000 series, each as frequent as its rank says.
+    /// 10,000 series, Zipf-distributed
     Zipf,
-    /// 1,000,000 series, equally frequent.
+    /// 1,000,000 series, equally frequent
     Uniform,
 }
 
@@ -88,7 +91,7 @@ impl Set {
     }
 }
 
-/// What `--json` holds.
+/// Contents of `--json`.
 #[derive(Debug, Default, Serialize)]
 struct Figures {
     sets: Vec<SetFigures>,
@@ -108,18 +111,18 @@ struct SetFigures {
 #[derive(Debug, Serialize)]
 struct Row {
     name: &'static str,
-    /// Million messages a second of one thread.
+    /// Million messages per second of one thread.
     one_thread: f64,
-    /// Of all threads together, if they were run.
+    /// Million messages per second of all threads together, if they were run.
     all_threads: Option<f64>,
-    /// Bytes allocated for each message after warm-up.
+    /// Bytes allocated per message after warm-up.
     allocated_bytes: f64,
-    /// Sum of the values that were decoded.
+    /// Sum of the decoded values.
     check: f64,
 }
 
-/// The original's figures, million records a second on one thread and on four: Agoda's AvroDeserialize, commit ab858a0, OpenJDK
-/// 17, on a quiet virtual machine with 4 cores (AMD EPYC).
+/// The article's decoders in million records per second, on 1 thread and on 4: Agoda's AvroDeserialize, commit ab858a0,
+/// OpenJDK 17, on an idle virtual machine with 4 cores (AMD EPYC).
 const ORIGINAL: [(&str, [f64; 2]); 5] = [
     ("1  Avro library", [2.46, 8.16]),
     ("2  hand-written", [3.81, 15.05]),
@@ -130,10 +133,25 @@ const ORIGINAL: [(&str, [f64; 2]); 5] = [
 
 /// Runs the benchmark.
 pub async fn run(args: Args) -> Result<(), BenchError> {
-    let report = Report::begin("measurements", None, &args)?;
-    let json = args.json.clone();
+    let report = Report::begin("measurements", None, &args, &args.output)?;
     let figures = blocking(move || measure(&args)).await?;
-    report.finish(&figures, json.as_deref())
+    report.finish(&figures)
+}
+
+impl Measured for Figures {
+    fn figures(&self) -> MainFigures {
+        let mut figures = MainFigures::default();
+        for set in &self.sets {
+            for row in set.stages.iter().chain(&set.others) {
+                let name = format!("{} {}", set.set.name(), row.name);
+                let all_threads = row.all_threads.map(|millions| millions * 1e6);
+                figures.add(&format!("{name} messages per second"), row.one_thread * 1e6);
+                figures.add_some(&format!("{name} all threads messages per second"), all_threads);
+                figures.add(&format!("{name} allocated bytes per message"), row.allocated_bytes);
+            }
+        }
+        figures
+    }
 }
 
 fn measure(args: &Args) -> Result<Figures, BenchError> {
@@ -151,7 +169,7 @@ fn measure_set(args: &Args, set: Set) -> Result<SetFigures, BenchError> {
     let messages = set.messages(args.seed);
     let message_bytes = messages.bytes() as f64 / messages.len() as f64;
     println!(
-        "{}: {} messages of {message_bytes:.0} bytes, {} series; million messages a second",
+        "{}: {} messages of {message_bytes:.0} bytes, {} series; million messages per second",
         set.name(),
         messages.len(),
         messages.series
@@ -159,7 +177,7 @@ fn measure_set(args: &Args, set: Set) -> Result<SetFigures, BenchError> {
     let threads = format!("{} threads", args.threads);
     println!("{:<36} {:>9} {threads:>10} {:>6} {:>11}   the original, JVM", "", "1 thread", "ratio", "B/message");
     let chosen: Vec<Stage> = STAGES.into_iter().filter(|stage| stage.name().starts_with(&args.stage)).collect();
-    // They keep no table, so a million series are to them what ten thousand are.
+    // The others keep no table, so a million series are the same to them as ten thousand.
     let others_in_turn = others::ALL.into_iter().filter(|_| set != Set::Uniform);
     let other: Vec<Other> = others_in_turn.filter(|other| other.name().starts_with(&args.stage)).collect();
     let bar = progress(set.name().to_owned(), (chosen.len() + other.len()) as u64);
@@ -201,8 +219,9 @@ fn stage_row(args: &Args, stage: Stage, messages: &Messages) -> Result<Row, Box<
     let all_threads = Some(median(args, stage, messages, &shared, args.threads as usize));
     let mut worker = Worker::new(stage, &shared)?;
     worker.run(messages);
-    let mut check = 0.0;
-    let bytes = allocated::bytes_of(|| check = worker.run(messages).1);
+    let (mut good, mut check) = (0, 0.0);
+    let bytes = allocated::bytes_of(|| (good, check) = worker.run(messages));
+    check_all_decoded(stage.name(), good, messages)?;
     let allocated_bytes = bytes as f64 / messages.len() as f64;
     Ok(Row { name: stage.name(), one_thread, all_threads, allocated_bytes, check })
 }
@@ -215,9 +234,9 @@ fn median(args: &Args, stage: Stage, messages: &Messages, shared: &Shared, threa
             .map(|thread| {
                 let barrier = &barrier;
                 scope.spawn(move || {
-                    // Made here, so that no two threads' workers share a cache line.
+                    // Created here, so that the workers of two threads don't share a cache line.
                     let mut worker = Worker::new(stage, shared).ok();
-                    // Threads begin at different places, as readers of different partitions do.
+                    // Threads begin at different messages, as readers of different partitions do.
                     let mut at = messages.len() / threads * thread;
                     if let Some(worker) = &mut worker {
                         worker.run(messages);
@@ -237,15 +256,19 @@ fn median(args: &Args, stage: Stage, messages: &Messages, shared: &Shared, threa
 fn other_row(args: &Args, other: Other, messages: &Messages) -> Result<Row, Box<dyn std::error::Error>> {
     let mut reader = other.reader(messages.series, args.seed)?;
     let (good, check) = reader.run(messages);
-    if good != messages.len() as u64 {
-        return Err(format!("{} decoded {good} of {} messages", other.name(), messages.len()).into());
-    }
+    check_all_decoded(other.name(), good, messages)?;
     let rates = (0..args.rounds).map(|_| rate(args, || reader.run(messages).0)).collect();
     let bytes = allocated::bytes_of(|| {
         reader.run(messages);
     });
     let allocated_bytes = bytes as f64 / messages.len() as f64;
     Ok(Row { name: other.name(), one_thread: middle(rates), all_threads: None, allocated_bytes, check })
+}
+
+/// Fails unless every message was decoded: a figure of fewer would be wrong.
+fn check_all_decoded(name: &str, good: u64, messages: &Messages) -> Result<(), String> {
+    let all = messages.len() as u64;
+    if good == all { Ok(()) } else { Err(format!("{name} decoded {good} of {all} messages")) }
 }
 
 fn rate(args: &Args, mut run: impl FnMut() -> u64) -> f64 {

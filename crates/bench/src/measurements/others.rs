@@ -1,4 +1,4 @@
-//! Other decoders of Rust, and ours to the same outputs.
+//! Other decoders in Rust, and Rawline's with the same outputs.
 
 use super::data::Messages;
 use super::stages::{BATCH_MESSAGES, Measurement, SCHEMA, each};
@@ -10,7 +10,7 @@ use arrow_array::types::Int64Type;
 use arrow_avro::reader::{Decoder, DecoderMode, ReaderBuilder};
 use arrow_avro::schema::{AvroSchema, FingerprintAlgorithm, SchemaStore};
 use rawline_avro::{ColumnDecoder, Limits, Plan, RowBuffer, Schema, StringAs};
-use rawline_series::{Interner, InternerLimits, SeriesLimits};
+use rawline_series::{Interner, SeriesLimits};
 use serde::Deserialize;
 use serde::de::{Deserializer, MapAccess, Visitor};
 use std::error::Error;
@@ -18,10 +18,10 @@ use std::fmt;
 use std::hint::black_box;
 use std::sync::Arc;
 
-/// Rows of one Arrow batch.
+/// Number of rows in an Arrow batch.
 const ROWS: usize = 1024;
 
-/// A decoder and what it gives.
+/// A decoder and its output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Other {
     ApacheValue,
@@ -38,7 +38,7 @@ pub enum Other {
     OwnDictionary,
 }
 
-/// Those that give the same stand together.
+/// Decoders with the same output are adjacent.
 pub const ALL: [Other; 12] = [
     Other::ApacheValue,
     Other::RowVisited,
@@ -56,7 +56,7 @@ pub const ALL: [Other; 12] = [
 
 /// A struct that borrows its strings.
 #[derive(Debug, Deserialize)]
-#[allow(dead_code, reason = "what is read is mostly not looked at")]
+#[allow(dead_code, reason = "most fields are decoded and not read")]
 struct Pairs<'a> {
     metric: &'a str,
     #[serde(borrow, deserialize_with = "pairs")]
@@ -83,10 +83,10 @@ fn pairs<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<(&'de str, &'
     deserializer.deserialize_map(Entries)
 }
 
-/// Decodes a batch; gives how many messages were good and the sum of their values.
+/// Decodes a batch. Returns the number of good messages and the sum of their values.
 type Decode = Box<dyn FnMut(&mut dyn Iterator<Item = &[u8]>) -> (u64, f64)>;
 
-/// A decoder with what it keeps.
+/// A decoder with its state.
 pub struct Reader {
     decode: Decode,
     batch: usize,
@@ -105,7 +105,7 @@ impl Reader {
 }
 
 impl Other {
-    /// Whose, and what it gives.
+    /// Its library and its output.
     pub fn name(self) -> &'static str {
         match self {
             Other::ApacheValue => "apache-avro, its Value",
@@ -123,120 +123,130 @@ impl Other {
         }
     }
 
-    /// A decoder for messages of so many series.
+    /// A decoder for messages of this many series.
     pub fn reader(self, series: u32, seed: u64) -> Result<Reader, Box<dyn Error>> {
-        let schema = Arc::new(Schema::parse(SCHEMA)?);
-        let plan = Plan::same(&schema, Limits::default())?;
-        let columns = |strings| -> Result<Decode, Box<dyn Error>> {
-            let mut decoder = ColumnDecoder::new(Arc::new(Plan::same(&schema, Limits::default())?), strings)?;
-            Ok(Box::new(move |messages| {
-                let rows = decoder.append_batch(messages).rows;
-                (rows, sum_of(&decoder.finish()))
-            }))
-        };
-        let decode: Decode = match self {
-            Other::ApacheValue => {
-                let reader = apache()?;
-                Box::new(move |messages| {
-                    each(messages, |mut message| match reader.read_value(&mut message) {
-                        Ok(Value::Record(fields)) => match black_box(fields).last() {
-                            Some((_, Value::Long(value))) => Some(*value),
-                            _ => None,
-                        },
-                        _ => None,
-                    })
-                })
-            }
-            Other::ApacheStruct => {
-                let reader = apache()?;
-                Box::new(move |messages| {
-                    each(messages, |mut message| {
-                        reader.read_deser::<Measurement>(&mut message).ok().map(|read| black_box(read).value)
-                    })
-                })
-            }
-            Other::FastStruct => {
-                let schema: serde_avro_fast::Schema = SCHEMA.parse()?;
-                Box::new(move |messages| {
-                    each(messages, |message| {
-                        let read = serde_avro_fast::from_datum_slice::<Measurement>(message, &schema);
-                        read.ok().map(|read| black_box(read).value)
-                    })
-                })
-            }
-            Other::FastPairs => {
-                let schema: serde_avro_fast::Schema = SCHEMA.parse()?;
-                Box::new(move |messages| {
-                    each(messages, |message| {
-                        let read = serde_avro_fast::from_datum_slice::<Pairs<'_>>(message, &schema);
-                        read.ok().map(|read| black_box(read).value)
-                    })
-                })
-            }
-            Other::RowVisited => {
-                let mut buffer = RowBuffer::new();
-                Box::new(move |messages| {
-                    each(messages, |message| {
-                        let row = plan.row(&mut buffer, message).ok()?;
-                        black_box(row.at(0)?.as_str()?);
-                        for (key, value) in row.at(1)?.entries() {
-                            black_box((key, value.as_str()?));
-                        }
-                        black_box(row.at(2)?.as_long()?);
-                        row.at(3)?.as_long()
-                    })
-                })
-            }
-            Other::OwnStruct => {
-                let mut buffer = RowBuffer::new();
-                Box::new(move |messages| {
-                    each(messages, |message| {
-                        plan.read::<Measurement>(&mut buffer, message).ok().map(|read| black_box(read).value)
-                    })
-                })
-            }
-            Other::OwnPairs => {
-                let mut buffer = RowBuffer::new();
-                Box::new(move |messages| {
-                    each(messages, |message| {
-                        plan.read::<Pairs<'_>>(&mut buffer, message).ok().map(|read| black_box(read).value)
-                    })
-                })
-            }
-            Other::ArrowUtf8 | Other::ArrowView => {
-                let mut decoder = arrow(self == Other::ArrowView)?;
-                Box::new(move |messages| {
-                    for message in messages {
-                        if decoder.decode(message).ok() != Some(message.len()) {
-                            return (0, 0.0);
-                        }
-                    }
-                    match decoder.flush() {
-                        Ok(Some(batch)) => (batch.num_rows() as u64, sum_of(&batch)),
-                        _ => (0, 0.0),
-                    }
-                })
-            }
-            Other::OwnUtf8 => columns(StringAs::Utf8)?,
-            Other::OwnView => columns(StringAs::Utf8View)?,
+        let (decode, batch) = match self {
+            Other::ApacheValue => (apache_value()?, BATCH_MESSAGES),
+            Other::RowVisited => (row_visited()?, BATCH_MESSAGES),
+            Other::ApacheStruct => (apache_struct()?, BATCH_MESSAGES),
+            Other::FastStruct => (fast_struct()?, BATCH_MESSAGES),
+            Other::OwnStruct => (own_struct()?, BATCH_MESSAGES),
+            Other::FastPairs => (fast_pairs()?, BATCH_MESSAGES),
+            Other::OwnPairs => (own_pairs()?, BATCH_MESSAGES),
+            Other::ArrowUtf8 => (arrow_columns(false)?, ROWS),
+            Other::ArrowView => (arrow_columns(true)?, ROWS),
+            Other::OwnUtf8 => (own_columns(StringAs::Utf8)?, ROWS),
+            Other::OwnView => (own_columns(StringAs::Utf8View)?, ROWS),
             Other::OwnDictionary => {
-                let InternerLimits { strings_max, bytes_max } = SeriesLimits::for_series(series.max(1000)).strings;
-                columns(StringAs::Dictionary(Arc::new(Interner::new(
-                    InternerLimits { strings_max, bytes_max },
-                    seed,
-                )?)))?
+                let limits = SeriesLimits::for_series(series.max(1000)).strings;
+                (own_columns(StringAs::Dictionary(Arc::new(Interner::new(limits, seed)?)))?, ROWS)
             }
         };
-        let is_columns = matches!(
-            self,
-            Other::ArrowUtf8 | Other::ArrowView | Other::OwnUtf8 | Other::OwnView | Other::OwnDictionary
-        );
-        Ok(Reader { decode, batch: if is_columns { ROWS } else { BATCH_MESSAGES } })
+        Ok(Reader { decode, batch })
     }
 }
 
+/// Rawline's plan that reads a message as its schema says.
+fn plan() -> Result<Plan, Box<dyn Error>> {
+    Ok(Plan::same(&Arc::new(Schema::parse(SCHEMA)?), Limits::default())?)
+}
+
+fn apache_value() -> Result<Decode, Box<dyn Error>> {
+    let reader = apache()?;
+    Ok(Box::new(move |messages| {
+        each(messages, |mut message| match reader.read_value(&mut message) {
+            Ok(Value::Record(fields)) => match black_box(fields).last() {
+                Some((_, Value::Long(value))) => Some(*value),
+                _ => None,
+            },
+            _ => None,
+        })
+    }))
+}
+
+fn apache_struct() -> Result<Decode, Box<dyn Error>> {
+    let reader = apache()?;
+    Ok(Box::new(move |messages| {
+        each(messages, |mut message| {
+            reader.read_deser::<Measurement>(&mut message).ok().map(|read| black_box(read).value)
+        })
+    }))
+}
+
+fn fast_struct() -> Result<Decode, Box<dyn Error>> {
+    let schema: serde_avro_fast::Schema = SCHEMA.parse()?;
+    Ok(Box::new(move |messages| {
+        each(messages, |message| {
+            let read = serde_avro_fast::from_datum_slice::<Measurement>(message, &schema);
+            read.ok().map(|read| black_box(read).value)
+        })
+    }))
+}
+
+fn fast_pairs() -> Result<Decode, Box<dyn Error>> {
+    let schema: serde_avro_fast::Schema = SCHEMA.parse()?;
+    Ok(Box::new(move |messages| {
+        each(messages, |message| {
+            let read = serde_avro_fast::from_datum_slice::<Pairs<'_>>(message, &schema);
+            read.ok().map(|read| black_box(read).value)
+        })
+    }))
+}
+
+fn row_visited() -> Result<Decode, Box<dyn Error>> {
+    let (plan, mut buffer) = (plan()?, RowBuffer::new());
+    Ok(Box::new(move |messages| {
+        each(messages, |message| {
+            let row = plan.row(&mut buffer, message).ok()?;
+            black_box(row.at(0)?.as_str()?);
+            for (key, value) in row.at(1)?.entries() {
+                black_box((key, value.as_str()?));
+            }
+            black_box(row.at(2)?.as_long()?);
+            row.at(3)?.as_long()
+        })
+    }))
+}
+
+fn own_struct() -> Result<Decode, Box<dyn Error>> {
+    let (plan, mut buffer) = (plan()?, RowBuffer::new());
+    Ok(Box::new(move |messages| {
+        each(messages, |message| plan.read::<Measurement>(&mut buffer, message).ok().map(|read| black_box(read).value))
+    }))
+}
+
+fn own_pairs() -> Result<Decode, Box<dyn Error>> {
+    let (plan, mut buffer) = (plan()?, RowBuffer::new());
+    Ok(Box::new(move |messages| {
+        each(messages, |message| plan.read::<Pairs<'_>>(&mut buffer, message).ok().map(|read| black_box(read).value))
+    }))
+}
+
+fn own_columns(strings: StringAs) -> Result<Decode, Box<dyn Error>> {
+    let mut decoder = ColumnDecoder::new(Arc::new(plan()?), strings)?;
+    Ok(Box::new(move |messages| {
+        let rows = decoder.append_batch(messages).rows;
+        (rows, sum_of(&decoder.finish()))
+    }))
+}
+
+fn arrow_columns(view: bool) -> Result<Decode, Box<dyn Error>> {
+    let mut decoder = arrow(view)?;
+    Ok(Box::new(move |messages| {
+        for message in messages {
+            if decoder.decode(message).ok() != Some(message.len()) {
+                return (0, 0.0);
+            }
+        }
+        match decoder.flush() {
+            Ok(Some(batch)) => (batch.num_rows() as u64, sum_of(&batch)),
+            _ => (0, 0.0),
+        }
+    }))
+}
+
 fn apache() -> Result<GenericDatumReader<'static>, Box<dyn Error>> {
-    // It lives as long as the process, as the reader borrows it.
+    // The reader borrows the schema, so it lives as long as the process.
     let schema = Box::leak(Box::new(apache_avro::Schema::parse_str(SCHEMA)?));
     Ok(GenericDatumReader::builder(schema).build()?)
 }

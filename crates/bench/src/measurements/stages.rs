@@ -1,8 +1,8 @@
-//! The decoders of the article's table, each giving what the original's stage gives, and ours.
+//! The decoders of the article's table, each with the output of its original, and Rawline's.
 //!
-//! Source of the original: Agoda, AvroDeserialize, commit ab858a0.
+//! Source of the originals: Agoda, AvroDeserialize, commit ab858a0.
 
-#![allow(dead_code, reason = "records are built as the original builds them, and mostly not looked at")]
+#![allow(dead_code, reason = "records are built as the originals build them; most fields are not read")]
 
 use std::collections::HashMap;
 use std::hint::black_box;
@@ -19,7 +19,7 @@ use serde::Deserialize;
 
 use super::data::Messages;
 
-/// Messages handed to a decoder at once, as a fetched batch would be.
+/// Number of messages passed to a decoder at once, like a fetched batch.
 pub const BATCH_MESSAGES: usize = 4096;
 
 pub const SCHEMA: &str = r#"{"type": "record", "name": "Measurement", "fields": [
@@ -61,7 +61,7 @@ impl Stage {
     }
 }
 
-/// What all threads of a run share.
+/// State that all threads of a run share.
 pub struct Shared {
     schema: Schema,
     interner: Interner,
@@ -83,7 +83,7 @@ fn interner(limits: InternerLimits) -> Result<Interner, LimitsError> {
     Interner::new(limits, 1)
 }
 
-/// A stage in one thread: what it keeps from message to message.
+/// State that a stage keeps in one thread from message to message.
 pub enum Worker<'s> {
     Library(GenericDatumReader<'s>),
     HandWritten,
@@ -93,7 +93,7 @@ pub enum Worker<'s> {
     Series(Box<MeasurementDecoder>, Columns),
 }
 
-/// What stage 1 and 2 give.
+/// Output of stages 1 and 2.
 #[derive(Debug, Deserialize)]
 pub struct Measurement {
     pub metric: String,
@@ -102,7 +102,7 @@ pub struct Measurement {
     pub value: i64,
 }
 
-/// What stage 3a gives.
+/// Output of stage 3a.
 pub struct MeasurementV1 {
     pub metric: u32,
     pub tags: HashMap<u32, u32>,
@@ -110,7 +110,7 @@ pub struct MeasurementV1 {
     pub value: i64,
 }
 
-/// What stages 3b and 4 give: keys and values in turn, sorted by key.
+/// Output of stages 3b and 4: keys and values alternate, sorted by key.
 pub struct MeasurementV2 {
     pub metric: u32,
     pub tags: Box<[u32]>,
@@ -134,7 +134,7 @@ impl<'s> Worker<'s> {
         })
     }
 
-    /// Decodes all messages; answers how many are good and the sum of their values.
+    /// Decodes all messages. Returns the number of good ones and the sum of their values.
     pub fn run(&mut self, messages: &Messages) -> (u64, f64) {
         let mut at = 0;
         let mut sum = (0, 0.0);
@@ -146,7 +146,7 @@ impl<'s> Worker<'s> {
         sum
     }
 
-    /// Decodes a batch from `at` on, and moves it on; answers how many are good.
+    /// Decodes a batch starting at message `at`, and advances `at`. Returns the number of good messages.
     pub fn run_batch(&mut self, messages: &Messages, at: &mut usize) -> u64 {
         let (good, _) = self.batch(messages.range(*at, BATCH_MESSAGES));
         *at += BATCH_MESSAGES;
@@ -184,7 +184,7 @@ impl<'s> Worker<'s> {
     }
 }
 
-/// How many messages were read, and the sum of their values.
+/// Number of messages that were read, and the sum of their values.
 pub fn each<'m>(messages: impl Iterator<Item = &'m [u8]>, mut read: impl FnMut(&'m [u8]) -> Option<i64>) -> (u64, f64) {
     messages.fold((0, 0.0), |(good, sum), message| match read(message) {
         Some(value) => (good + 1, sum + value as f64),
@@ -227,7 +227,7 @@ fn hand_written(message: &[u8]) -> Result<Measurement, Failed> {
     Ok(Measurement { metric, tags, logtime, value })
 }
 
-/// The original's first interner: one for each thread, without a limit.
+/// The interner of stage 3: one per thread, unlimited.
 #[derive(Debug, Default)]
 pub struct OwnInterner {
     ids: HashMap<Box<[u8]>, u32>,
@@ -275,7 +275,7 @@ fn into_array(message: &[u8], mut intern: impl FnMut(&[u8]) -> Result<u32, Faile
         if count == 0 {
             break;
         }
-        // Each tag takes at least two bytes, so a count that lies reserves no more than the message's length.
+        // Each tag takes at least two bytes, so a wrong count reserves no more than the message's length.
         tags.reserve_exact((count as usize).min(cursor.rest().len() / 2) * 2);
         for _ in 0..count {
             let key = intern(cursor.bytes()?)?;

@@ -1,4 +1,4 @@
-//! The stream in formats of others: simd-json and sonic-rs, MessagePack and CBOR.
+//! The stream of events in other formats and libraries: simd-json, sonic-rs, MessagePack and CBOR.
 
 use super::dns::Dns;
 use super::race::Race;
@@ -9,7 +9,7 @@ use ciborium::Value as Cbor;
 use simd_json::{Buffers, StaticNode};
 use sonic_rs::{JsonContainerTrait, JsonValueTrait};
 
-/// The events' bytes in each.
+/// The events' bytes in each format.
 pub struct Others<'a> {
     events: &'a [Dns],
     json: &'a [Vec<u8>],
@@ -58,7 +58,7 @@ impl<'a> Others<'a> {
         let mut buffers = Buffers::default();
         ten_fields.add("simd-json, borrowed text", move || {
             each(json, |json| {
-                // It writes into what it reads, so what was received is lost or is copied.
+                // It overwrites its input, so a reader that keeps the input has to copy it.
                 copy.clone_from(json);
                 simd_json::serde::from_slice_with_buffers(&mut copy, &mut buffers)
                     .map_or(0, |fields: AsText<'_>| fields.sum())
@@ -71,7 +71,7 @@ impl<'a> Others<'a> {
             each(message_pack, |bytes| rmp_serde::from_slice(bytes).map_or(0, |fields: Typed<'_>| fields.sum()))
         });
         ten_fields.add("CBOR (ciborium)", move || {
-            // It borrows nothing from what it reads.
+            // It borrows nothing from its input.
             each(cbor, |bytes| ciborium::from_reader(bytes.as_slice()).map_or(0, |fields: Owned| fields.sum()))
         });
 

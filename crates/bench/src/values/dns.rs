@@ -1,4 +1,4 @@
-//! A stream of Zeek's DNS events: made up from a seed, or read from a log that Zeek wrote as JSON.
+//! A stream of Zeek's DNS events: generated from a seed, or read from a log that Zeek wrote as JSON.
 
 use crate::BenchError;
 use rawline_value::{Address, EnumName, ListBuilder, Port, Protocol, TableBuilder, TimespanNs, TimestampNs, zeek};
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::path::Path;
 
-/// The fields of Zeek's `DNS::Info`, as a line of `dns.log` has them.
+/// The fields of Zeek's `DNS::Info`, as in a line of `dns.log`.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[allow(missing_docs, reason = "the names are Zeek's")]
 pub struct Dns {
@@ -89,7 +89,7 @@ impl Dns {
         });
     }
 
-    /// The event with the fields' names beside their values: a table, its keys ascending.
+    /// The event with the names of its fields: a table with ascending keys.
     pub fn put_table(&self, out: &mut Vec<u8>) {
         zeek::put_event(out, &self.path, Some(self.write_ts), |arguments| {
             let mut table = arguments.table();
@@ -123,7 +123,7 @@ impl Dns {
     }
 }
 
-/// Nothing becomes a none.
+/// `None` becomes a none value.
 struct Maybe<T>(Option<T>);
 
 impl<T: rawline_value::Put> rawline_value::Put for Maybe<T> {
@@ -161,12 +161,13 @@ pub fn read(path: &Path, count: usize) -> Result<(Vec<Dns>, Vec<Vec<u8>>), Bench
         events.push(serde_json::from_slice(line).map_err(|error| {
             let path = path.display();
             let number = index + 1;
-            BenchError::Failed(format!("{path}, line {number}: {error}; --events takes Zeek's dns.log as JSON"))
+            BenchError::Failed(format!("{path}, line {number}: {error}; give --events a dns.log of Zeek as JSON"))
         })?);
         jsons.push(line.to_vec());
     }
     if events.is_empty() {
-        return Err(BenchError::Failed(format!("{} holds no lines", path.display())));
+        let path = path.display();
+        return Err(BenchError::Failed(format!("{path} has no lines; give --events a dns.log of Zeek as JSON")));
     }
     Ok((events, jsons))
 }

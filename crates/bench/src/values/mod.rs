@@ -1,4 +1,4 @@
-//! `rawline bench values`: what structured values cost, beside JSON, MessagePack, CBOR and Zeek Broker's own figures.
+//! `rawline bench values`: the cost of structured values compared with JSON, MessagePack, CBOR and Zeek Broker.
 
 mod compare;
 mod dns;
@@ -11,7 +11,9 @@ mod visit;
 
 pub use end_to_end::{ProducerArgs, produce};
 
+use super::args::OutputArgs;
 use super::blocking;
+use super::history::{MainFigures, Measured};
 use super::report::{Report, progress};
 use super::target::TargetArgs;
 use crate::BenchError;
@@ -21,57 +23,58 @@ use serde::Serialize;
 use std::path::PathBuf;
 use stream::Stream;
 
-/// Build, read and convert structured values, beside other formats
+/// Measure structured values: building, reading and converting, compared with other formats
 ///
-/// Four parts: the two small values of Zeek Broker's own benchmark, beside its figures; a stream of DNS events, beside
-/// JSON (and, in a binary built with `--features compare`, simd-json, sonic-rs, MessagePack and CBOR); and the same
-/// events through a broker, built by one process and visited by another. Times are CPU time of one thread, the
-/// contenders taking turns.
+/// Three parts: the two small values of Zeek Broker's own benchmark, with its figures; a stream of DNS events, compared
+/// with JSON (serde_json, simd-json, sonic-rs), MessagePack and CBOR; and events through a broker, built by one process
+/// and visited by another. The first two measure CPU time of one thread, and the contenders take turns.
 #[derive(Debug, Clone, clap::Args, Serialize)]
 #[command(after_help = "Examples:
   rawline bench values
   rawline bench values --events dns.log --count 53615 --json values.json
-  rawline bench values --end-to-end-events 0           without a broker")]
+  rawline bench values --end-to-end-events 0           without a broker
+  rawline bench values --append history.jsonl")]
 pub struct Args {
-    /// A dns.log that Zeek wrote as JSON; made up if none is given
+    /// File of DNS events: a dns.log that Zeek wrote as JSON [default: generated events]
     #[arg(long, value_name = "FILE")]
-    pub events: Option<PathBuf>,
+    events: Option<PathBuf>,
 
-    /// Events in the stream: so many that they do not stay in the processor's nearest cache
-    #[arg(long, default_value_t = 2000, value_parser = clap::value_parser!(u32).range(1..))]
-    pub count: u32,
+    /// Number of events in the stream; enough that they don't stay in the CPU's L1 cache
+    #[arg(long, value_name = "N", default_value_t = 2000, value_parser = clap::value_parser!(u32).range(1..))]
+    count: u32,
 
-    /// Turns of each contender; the median counts
-    #[arg(long, default_value_t = 31, value_parser = clap::value_parser!(u32).range(1..))]
-    pub rounds: u32,
+    /// Number of turns of each contender; the figure is their median
+    #[arg(long, value_name = "N", default_value_t = 31, value_parser = clap::value_parser!(u32).range(1..))]
+    rounds: u32,
 
-    /// Events of one run through a broker; 0 leaves that out
-    #[arg(long, default_value_t = 4_000_000)]
-    pub end_to_end_events: u64,
+    /// Number of events per run through a broker; 0 skips that part
+    #[arg(long, value_name = "N", default_value_t = 4_000_000)]
+    end_to_end_events: u64,
 
-    /// Runs through a broker that count
-    #[arg(short, long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..))]
-    pub runs: u32,
+    /// Number of measured runs through a broker
+    #[arg(short, long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..))]
+    runs: u32,
 
-    /// The events made up follow from it
-    #[arg(long, default_value_t = 1)]
-    pub seed: u64,
+    /// Seed of the generated events
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    seed: u64,
 
-    /// Write the same figures to this file as JSON
-    #[arg(long, value_name = "FILE")]
-    pub json: Option<PathBuf>,
+    /// Where the figures go.
+    #[command(flatten)]
+    #[serde(flatten)]
+    output: OutputArgs,
 
     /// Which broker, with which settings.
     #[command(flatten)]
     #[serde(flatten)]
-    pub target: TargetArgs,
+    target: TargetArgs,
 }
 
-/// What `--json` holds.
+/// Contents of `--json`.
 #[derive(Debug, Serialize)]
 struct Figures {
     calibration: Vec<Time>,
-    /// How much slower this machine is than the one of the original's figures, by serde_json: encode and decode.
+    /// How much slower this machine is than the one of Zeek Broker's figures, by serde_json: encode and decode.
     slowness: [f64; 2],
     small: Vec<Time>,
     stream: stream::Figures,
@@ -80,7 +83,7 @@ struct Figures {
 
 /// Runs the benchmark.
 pub async fn run(args: Args) -> Result<(), BenchError> {
-    let report = Report::begin("values", args.target.storage_folder().as_deref(), &args)?;
+    let report = Report::begin("values", args.target.storage_directory().as_deref(), &args, &args.output)?;
     let (events, json) = match &args.events {
         Some(path) => dns::read(path, args.count as usize)?,
         None => dns::generate(args.seed, args.count as usize),
@@ -103,7 +106,7 @@ pub async fn run(args: Args) -> Result<(), BenchError> {
     if args.end_to_end_events > 0 {
         let target = args.target.start().await?;
         println!(
-            "\nend to end: one process builds and appends, a broker stores ({:?}), one process reads and visits every field",
+            "\nend to end: one process builds and appends, a broker stores ({}), one process visits every field",
             args.target.durability
         );
         for events in [Events::Event1, Events::Dns] {
@@ -111,7 +114,32 @@ pub async fn run(args: Args) -> Result<(), BenchError> {
             end_to_end.push(measured.map_err(|error| target.explain(error))?);
         }
     }
-    report.finish(&Figures { calibration, slowness, small, stream, end_to_end }, args.json.as_deref())
+    report.finish(&Figures { calibration, slowness, small, stream, end_to_end })
+}
+
+impl Measured for Figures {
+    fn figures(&self) -> MainFigures {
+        let mut figures = MainFigures::default();
+        let races = [
+            ("calibration", &self.calibration),
+            ("small", &self.small),
+            ("encode", &self.stream.encode),
+            ("ten_fields", &self.stream.ten_fields),
+            ("every_field", &self.stream.every_field),
+        ];
+        for (race, times) in races {
+            for time in times {
+                figures.add(&format!("{race} {} ns", time.name), time.median_ns);
+            }
+        }
+        for size in &self.stream.sizes {
+            figures.add(&format!("stream {} bytes", size.name), size.bytes as f64);
+        }
+        for part in &self.end_to_end {
+            figures.add(&format!("end to end {} events per second", part.events.name()), part.events_per_second.avg);
+        }
+        figures
+    }
 }
 
 fn slowness(calibration: &[Time]) -> [f64; 2] {
@@ -124,16 +152,16 @@ fn print_small(calibration: &[Time], slowness: [f64; 2], small: &[Time]) {
     let [encode, decode] = slowness;
     for (time, slowness) in calibration.iter().zip(slowness) {
         println!(
-            "{:<32} {:>9.1} ns   {slowness:.2} of the machine of the original's figures",
+            "{:<32} {:>9.1} ns   {slowness:.2} x the time on the machine of Zeek Broker's figures",
             time.name, time.median_ns
         );
     }
     println!(
         "\n{:<32} {:>9} {:>17} {:>12} {:>7}",
-        "small values, ns", "median", "[min to max]", "the original", "ratio"
+        "small values, ns", "median", "[min to max]", "Zeek Broker", "ratio"
     );
     for (time, (_, original)) in small.iter().zip(small::ORIGINAL_NS) {
-        // What writes is compared by what writes, what reads by what reads.
+        // Writing is scaled by serde_json's writing, reading by its reading.
         let slowness = if time.name.contains("build") || time.name.contains("encode") { encode } else { decode };
         println!(
             "{:<32} {:>9.1} {:>17} {original:>12.1} {:>7.1}",
@@ -143,11 +171,11 @@ fn print_small(calibration: &[Time], slowness: [f64; 2], small: &[Time]) {
             original * slowness / time.median_ns
         );
     }
-    println!("ratio: how many times faster than the original, both as on this machine");
+    println!("ratio: how many times faster than Zeek Broker, its figures scaled to this machine");
 }
 
 fn print_stream(stream: &stream::Figures, count: usize) {
-    println!("\n{:<36} {:>12} {:>12}", format!("{count} DNS events, size"), "bytes", "an event");
+    println!("\n{:<36} {:>12} {:>12}", format!("{count} DNS events, size"), "bytes", "per event");
     for size in &stream.sizes {
         println!("{:<36} {:>12} {:>12.1}", size.name, size.bytes, size.bytes as f64 / count as f64);
     }
@@ -156,7 +184,7 @@ fn print_stream(stream: &stream::Figures, count: usize) {
     print_race("decode and visit every field", &stream.every_field);
 }
 
-/// The first contender is what the others are compared with.
+/// Ratios are to the first contender.
 fn print_race(what: &str, times: &[Time]) {
     let first = times.first().map_or(f64::NAN, |time| time.median_ns);
     println!("\n{what:<36} {:>9} {:>20} {:>7}  check", "ns/event", "[min to max]", "ratio");

@@ -1,14 +1,14 @@
-//! Times several ways to do one thing: they take turns, so that what else the machine does meets all of them alike.
+//! Times several ways to do the same work. They take turns, so that other load on the machine affects all alike.
 
 use indicatif::ProgressBar;
 use rustix::time::{ClockId, clock_gettime};
 use serde::Serialize;
 use std::hint::black_box;
 
-/// How long one turn of one contender should take.
+/// Minimum length of one turn of one contender, about.
 const TURN_NS: f64 = 2e6;
 
-/// One way to do the thing.
+/// One way to do the work.
 struct Contender<'a> {
     name: &'static str,
     work: Box<dyn FnMut() -> u64 + 'a>,
@@ -20,37 +20,37 @@ struct Contender<'a> {
 /// The contenders.
 pub struct Race<'a> {
     contenders: Vec<Contender<'a>>,
-    /// Operations that one call of a contender stands for.
+    /// Number of operations in one call of a contender.
     scale: f64,
 }
 
-/// How long an operation takes, CPU time of the thread that does it.
+/// CPU time of one operation, of the thread that does it.
 #[derive(Debug, Clone, Serialize)]
 pub struct Time {
-    /// Which contender.
+    /// Name of the contender.
     pub name: &'static str,
-    /// Median of its turns, in nanoseconds.
+    /// Median of its turns in nanoseconds.
     pub median_ns: f64,
-    /// Its best turn.
+    /// Its fastest turn.
     pub min_ns: f64,
-    /// Its worst turn.
+    /// Its slowest turn.
     pub max_ns: f64,
-    /// What the work itself gave: the same for contenders that did the same.
+    /// Result of the work: equal for contenders that did the same.
     pub check: u64,
 }
 
 impl<'a> Race<'a> {
-    /// A race in which one call of a contender is this many operations.
+    /// A race in which one call of a contender does this many operations.
     pub fn new(operations_per_call: usize) -> Race<'a> {
         Race { contenders: Vec::new(), scale: operations_per_call.max(1) as f64 }
     }
 
-    /// One more contender. Its result, the same at every call, is checked and printed.
+    /// Adds a contender. Its result must be the same at every call.
     pub fn add(&mut self, name: &'static str, work: impl FnMut() -> u64 + 'a) {
         self.contenders.push(Contender { name, work: Box::new(work), turns_ns: Vec::new(), operations: 1, check: 0 });
     }
 
-    /// Everyone takes `rounds` turns, after some that warm up and find out how much fits into one.
+    /// Each contender takes `rounds` turns, after some that warm up and find the number of calls that fit into one.
     pub fn run(mut self, rounds: u32, bar: &ProgressBar) -> Vec<Time> {
         for contender in &mut self.contenders {
             contender.check = (contender.work)();
@@ -72,7 +72,7 @@ impl<'a> Race<'a> {
 }
 
 impl Contender<'_> {
-    /// Nanoseconds a call.
+    /// Nanoseconds per call.
     fn turn(&mut self) -> f64 {
         let start = thread_ns();
         for _ in 0..self.operations {

@@ -1,4 +1,4 @@
-//! The two small values of Zeek Broker's own micro benchmark, and a message that tells how fast this machine is.
+//! The two small values of Zeek Broker's own micro benchmark, with a message that calibrates this machine.
 
 use super::race::{Race, Time};
 use indicatif::ProgressBar;
@@ -8,8 +8,8 @@ use std::hint::black_box;
 
 const TOPIC: &[u8] = b"/foo/bar";
 
-/// What Zeek Broker takes for the same, in nanoseconds on a machine where serde_json takes [`CALIBRATION_NS`] for
-/// PingPong: commit f125adfc, its unmodified benchmark, median of five processes.
+/// Zeek Broker's times for the same work, in nanoseconds, on a machine where serde_json takes [`CALIBRATION_NS`] for
+/// PingPong: commit f125adfc, its unmodified benchmark, median of 5 processes.
 pub const ORIGINAL_NS: [(&str, f64); 10] = [
     ("event_1 build", 89.2),
     ("event_1 view", 92.3),
@@ -23,7 +23,7 @@ pub const ORIGINAL_NS: [(&str, f64); 10] = [
     ("table_1 tree decode", 197.7),
 ];
 
-/// serde_json on PingPong where the original was measured: encode and decode.
+/// serde_json on PingPong where Zeek Broker was measured: encode and decode.
 pub const CALIBRATION_NS: [f64; 2] = [250.4, 540.5];
 
 /// The message of the published comparison of wire formats.
@@ -83,7 +83,7 @@ fn race(names: [&'static str; 5], bytes: &[u8], build: fn(&mut Vec<u8>), rounds:
     let mut decoder = Decoder::new(limits);
     let mut enveloper = Decoder::new(limits);
     let mut race = Race::new(1);
-    // The original's rows reserve a buffer of 512 bytes for each value, so these do too.
+    // Zeek Broker's benchmark reserves a buffer of 512 bytes for each value, so these do too.
     race.add(name_build, || {
         let mut out = Vec::with_capacity(512);
         build(black_box(&mut out));

@@ -7,7 +7,7 @@ use std::borrow::Cow;
 use std::fmt;
 use std::hint::black_box;
 
-/// A text that is borrowed wherever the format has it as it is.
+/// A string, borrowed where the format holds it unescaped.
 #[derive(Debug, Serialize)]
 pub struct Text<'a>(Cow<'a, str>);
 
@@ -30,7 +30,7 @@ impl<'de: 'a, 'a> Deserialize<'de> for Text<'a> {
     }
 }
 
-/// The fields by their names; what stands for a text, a time, an address and a port is the reader's choice.
+/// The fields by name; the types of strings, times, addresses and ports are the reader's choice.
 #[derive(Debug, Deserialize)]
 pub struct Ten<S, T, A, P> {
     ts: T,
@@ -49,16 +49,16 @@ pub struct Ten<S, T, A, P> {
     rcode_name: Option<S>,
 }
 
-/// Times and addresses left as text: the least that a reader of JSON can do.
+/// Times and addresses left as text: the minimum that a reader of JSON can do.
 pub type AsText<'a> = Ten<Text<'a>, Text<'a>, Text<'a>, u16>;
 
-/// Times and addresses as such, texts borrowed.
+/// Times and addresses parsed, strings borrowed.
 pub type Typed<'a> = Ten<Text<'a>, TimestampNs, Address, u16>;
 
-/// Times and addresses as such, nothing borrowed.
+/// Times and addresses parsed, nothing borrowed.
 pub type Owned = Ten<String, TimestampNs, Address, u16>;
 
-/// A whole event whose argument is a table of the named fields.
+/// A whole event whose argument is a table of named fields.
 #[derive(Debug, Deserialize)]
 pub struct TableEvent<'a>(
     IgnoredAny,
@@ -104,7 +104,7 @@ impl AsRef<str> for Text<'_> {
     }
 }
 
-/// What has a port's number.
+/// A type that has a port number.
 pub trait PortNumber {
     /// The number.
     fn port_number(&self) -> u16;

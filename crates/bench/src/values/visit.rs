@@ -1,4 +1,4 @@
-//! Every field of a value, in each representation that a reader without a schema gets.
+//! Visits every field of a value, in each representation that a reader without a schema gets.
 
 use rawline_value::{Address, Kind, Port, Subnet, Variant};
 use serde_json::Value as Json;
@@ -27,7 +27,7 @@ pub fn view(value: &Variant<'_>) -> u64 {
     }
 }
 
-/// A number over every field of a tree of JSON.
+/// A number over every field of a JSON tree.
 pub fn json(value: &Json) -> u64 {
     match value {
         Json::Null => 0,
@@ -42,7 +42,7 @@ pub fn json(value: &Json) -> u64 {
     }
 }
 
-/// A text counts with its first byte, so that it has to be looked at, and with its length.
+/// A string counts with its first byte, so that it has to be read, and its length.
 pub fn text(bytes: &[u8]) -> u64 {
     u64::from(bytes.first().copied().unwrap_or_default()) + bytes.len() as u64
 }
