@@ -236,7 +236,8 @@ fn a_message_that_is_no_record_is_the_column_value() {
 
 #[test]
 fn what_columns_ask_of_their_schema() {
-    let of = r#"{"type":"record","name":"R","fields":[{"name":"a","type":"long"},{"name":"b","type":["null","string"],"default":null},
+    let of = r#"{"type":"record","name":"R","fields":[{"name":"a","type":"long"},{"name":"b","type":["null",
+        "string"],"default":null},
         {"name":"c","type":{"type":"enum","name":"E","symbols":["X","Y"]},"default":"Y"}]}"#;
     let encoder = ColumnEncoder::new(schema(of));
     let mut out = Encoded::default();
@@ -273,7 +274,8 @@ fn what_columns_ask_of_their_schema() {
 #[test]
 fn defaults_and_promotions_reach_columns() {
     let writer = r#"{"type":"record","name":"R","fields":[{"name":"a","type":"int"},{"name":"gone","type":"string"}]}"#;
-    let reader = r#"{"type":"record","name":"R","fields":[{"name":"new","type":"string","default":"longer than twelve bytes"},
+    let reader = r#"{"type":"record","name":"R","fields":[{"name":"new","type":"string",
+        "default":"longer than twelve bytes"},
         {"name":"b","aliases":["a"],"type":["null","double"]}]}"#;
     for strings in every_way() {
         let mut decoder = ColumnDecoder::new(Arc::new(plan(writer, reader)), strings).unwrap();

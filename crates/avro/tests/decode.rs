@@ -124,7 +124,8 @@ fn a_list_is_as_deep_as_the_limit() {
 fn paths_name_elements_of_shared_types() {
     let point = r#"{"type":"record","name":"P","fields":[{"name":"x","type":"boolean"}]}"#;
     let both = format!(
-        r#"{{"type":"record","name":"R","fields":[{{"name":"a","type":{point}}},{{"name":"b","type":{{"type":"array","items":"P"}}}},
+        r#"{{"type":"record","name":"R","fields":[{{"name":"a","type":{point}}},{{"name":"b",
+            "type":{{"type":"array","items":"P"}}}},
         {{"name":"c","type":{{"type":"map","values":["null","P"]}}}}]}}"#
     );
     let plan = plan(&both, &both);
@@ -140,7 +141,8 @@ fn paths_name_elements_of_shared_types() {
 fn every_type() {
     let all = r#"{"type":"record","name":"R","fields":[{"name":"a","type":"null"},{"name":"b","type":"boolean"},
         {"name":"c","type":"int"},{"name":"d","type":"float"},{"name":"e","type":"double"},{"name":"f","type":"bytes"},
-        {"name":"g","type":{"type":"enum","name":"E","symbols":["X","Y"]}},{"name":"h","type":{"type":"fixed","name":"F","size":2}},
+        {"name":"g","type":{"type":"enum","name":"E","symbols":["X","Y"]}},{"name":"h","type":{"type":"fixed",
+            "name":"F","size":2}},
         {"name":"i","type":["string","F","E"]}]}"#;
     let text = r#"{"a":null,"b":true,"c":-2147483648,"d":1.5,"e":"NaN","f":"ÿ\u0000","g":"Y","h":"ab","i":"Y"}"#;
     assert_eq!(support::pass(all, all, text), text);

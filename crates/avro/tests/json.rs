@@ -117,7 +117,8 @@ fn unions_take_the_branch_that_fits() {
     for i in 0..12 {
         let field = format!(r#"[{{"name":"x","type":{deep}}}]"#);
         deep = format!(
-            r#"["null",{{"type":"record","name":"R{i}","fields":{field}}},{{"type":"record","name":"S{i}","fields":[{{"name":"x","type":"{}"}}]}}]"#,
+            r#"["null",{{"type":"record","name":"R{i}","fields":{field}}},{{"type":"record","name":"S{i}",
+                "fields":[{{"name":"x","type":"{}"}}]}}]"#,
             if i == 0 { "int".to_owned() } else { format!("R{}", i - 1) }
         );
     }
@@ -128,7 +129,8 @@ fn unions_take_the_branch_that_fits() {
 #[test]
 fn errors_name_field_and_what_was_expected() {
     let json = r#"{"type":"record","name":"R","fields":[{"name":"items","type":{"type":"array","items":
-        {"type":"record","name":"I","fields":[{"name":"price","type":"int"},{"name":"tags","type":{"type":"map","values":"string"},"default":{}}]}}}]}"#;
+        {"type":"record","name":"I","fields":[{"name":"price","type":"int"},{"name":"tags","type":{"type":"map",
+            "values":"string"},"default":{}}]}}}]}"#;
     let cases = [
         (
             r#"{"items":[{"price":1},{"price":3000000000}]}"#,

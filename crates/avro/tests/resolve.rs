@@ -19,12 +19,23 @@ fn refuse(writer: &str, reader: &str) -> String {
 fn three_versions_of_one_schema_each_read_with_each() {
     // The second adds a unit and drops the host; the third renames, reorders, promotes and nests.
     let versions = [
-        record("M", r#"{"name":"metric","type":"string"},{"name":"host","type":"string","default":"?"},{"name":"value","type":"int"}"#),
-        record("M", r#"{"name":"metric","type":"string"},{"name":"value","type":"long"},{"name":"unit","type":["null","string"],"default":null}"#),
+        record(
+            "M",
+            r#"{"name":"metric","type":"string"},{"name":"host","type":"string","default":"?"},
+            {"name":"value","type":"int"}"#,
+        ),
+        record(
+            "M",
+            r#"{"name":"metric","type":"string"},{"name":"value","type":"long"},{"name":"unit",
+            "type":["null","string"],"default":null}"#,
+        ),
         record(
             "N",
-            r#"{"name":"amount","type":"double","aliases":["value"]},{"name":"unit","type":["string","null"],"default":"none"},
-            {"name":"metric","type":"bytes"},{"name":"at","type":{"type":"record","name":"P","fields":[{"name":"x","type":"int"},{"name":"y","type":{"type":"array","items":"string"}}]},"default":{"x":7,"y":["a","b"]}}"#,
+            r#"{"name":"amount","type":"double","aliases":["value"]},{"name":"unit","type":["string","null"],
+                "default":"none"},
+            {"name":"metric","type":"bytes"},{"name":"at","type":{"type":"record","name":"P","fields":[{"name":"x",
+                "type":"int"},{"name":"y","type":{"type":"array","items":"string"}}]},"default":{"x":7,"y":["a",
+                "b"]}}"#,
         )
         .replace(r#""name":"N""#, r#""name":"N","aliases":["M"]"#),
     ];
@@ -128,12 +139,16 @@ fn enums_and_fixed() {
 fn removed_fields_of_every_type_are_passed_over() {
     let writer = record(
         "R",
-        r#"{"name":"a","type":"boolean"},{"name":"b","type":{"type":"map","values":{"type":"array","items":"double"}}},{"name":"k","type":"int"},
-        {"name":"c","type":["null",{"type":"record","name":"L","fields":[{"name":"s","type":"string"},{"name":"n","type":["null","L"]}]}]},
-        {"name":"d","type":{"type":"fixed","name":"F","size":3}},{"name":"e","type":{"type":"enum","name":"E","symbols":["X"]}},{"name":"m","type":"L"}"#,
+        r#"{"name":"a","type":"boolean"},{"name":"b","type":{"type":"map","values":{"type":"array",
+            "items":"double"}}},{"name":"k","type":"int"},
+        {"name":"c","type":["null",{"type":"record","name":"L","fields":[{"name":"s","type":"string"},{"name":"n",
+            "type":["null","L"]}]}]},
+        {"name":"d","type":{"type":"fixed","name":"F","size":3}},{"name":"e","type":{"type":"enum","name":"E",
+            "symbols":["X"]}},{"name":"m","type":"L"}"#,
     );
     let reader = record("R", r#"{"name":"k","type":"int"}"#);
-    let value = r#"{"a":true,"b":{"x":[1,2,3],"y":[]},"k":42,"c":{"s":"a","n":{"s":"b","n":null}},"d":"abc","e":"X","m":{"s":"z","n":null}}"#;
+    let value = r#"{"a":true,"b":{"x":[1,2,3],"y":[]},"k":42,"c":{"s":"a","n":{"s":"b","n":null}},
+        "d":"abc","e":"X","m":{"s":"z","n":null}}"#;
     assert_eq!(pass(&writer, &reader, value), r#"{"k":42}"#);
     let mut message = Vec::new();
     schema(&writer).encode_json(value, &mut message).unwrap();
@@ -166,14 +181,20 @@ fn blocks_are_passed_over_by_their_size() {
 fn recursive_types_evolve() {
     let writer = record(
         "T",
-        r#"{"name":"v","type":"int"},{"name":"gone","type":"string"},{"name":"kids","type":{"type":"array","items":"T"}}"#,
+        r#"{"name":"v","type":"int"},{"name":"gone","type":"string"},{"name":"kids","type":{"type":"array",
+            "items":"T"}}"#,
     );
     let reader = record(
         "T",
-        r#"{"name":"kids","type":{"type":"array","items":"T"}},{"name":"v","type":"long"},{"name":"new","type":["null","T"],"default":null}"#,
+        r#"{"name":"kids","type":{"type":"array","items":"T"}},{"name":"v","type":"long"},{"name":"new",
+            "type":["null","T"],"default":null}"#,
     );
-    let value = r#"{"v":1,"gone":"x","kids":[{"v":2,"gone":"","kids":[{"v":3,"gone":"","kids":[]}]},{"v":4,"gone":"","kids":[]}]}"#;
-    let wanted = r#"{"kids":[{"kids":[{"kids":[],"v":3,"new":null}],"v":2,"new":null},{"kids":[],"v":4,"new":null}],"v":1,"new":null}"#;
+    let value = r#"{"v":1,"gone":"x","kids":[
+        {"v":2,"gone":"","kids":[{"v":3,"gone":"","kids":[]}]},{"v":4,"gone":"","kids":[]}]}"#;
+    let wanted = concat!(
+        r#"{"kids":[{"kids":[{"kids":[],"v":3,"new":null}],"v":2,"new":null},"#,
+        r#"{"kids":[],"v":4,"new":null}],"v":1,"new":null}"#
+    );
     assert_eq!(pass(&writer, &reader, value), wanted);
 }
 
@@ -181,11 +202,13 @@ fn recursive_types_evolve() {
 fn what_does_not_fit_names_the_field() {
     let writer = record(
         "R",
-        r#"{"name":"a","type":{"type":"array","items":{"type":"record","name":"I","fields":[{"name":"p","type":"string"}]}}}"#,
+        r#"{"name":"a","type":{"type":"array","items":{"type":"record","name":"I","fields":[{"name":"p",
+            "type":"string"}]}}}"#,
     );
     let reader = record(
         "R",
-        r#"{"name":"a","type":{"type":"array","items":{"type":"record","name":"I","fields":[{"name":"p","type":"int"}]}}}"#,
+        r#"{"name":"a","type":{"type":"array","items":{"type":"record","name":"I","fields":[{"name":"p",
+            "type":"int"}]}}}"#,
     );
     assert_eq!(refuse(&writer, &reader), "field a[].p: the writer's string can't be read as int");
     let reader = record("R", r#"{"name":"a","type":{"type":"array","items":"int"}},{"name":"b","type":"int"}"#);

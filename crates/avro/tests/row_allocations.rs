@@ -17,7 +17,8 @@ static COUNTING: Counting = Counting;
 #[test]
 fn rows_of_several_plans_share_one_buffer() {
     let reader = r#"{"type":"record","name":"Measurement","fields":[{"name":"value","type":["null","double"]},
-        {"name":"unit","type":"string","default":"none"},{"name":"tags","type":{"type":"map","values":["string","null"]}}]}"#;
+        {"name":"unit","type":"string","default":"none"},{"name":"tags","type":{"type":"map","values":["string",
+            "null"]}}]}"#;
     let plans = [plan(MEASUREMENT, MEASUREMENT), plan(MEASUREMENT, reader)];
     let message = measurement();
     let mut buffer = RowBuffer::new();

@@ -49,7 +49,8 @@ const DRAWING: &str = r#"{"type":"record","name":"Drawing","fields":[
     {"name":"colour","type":{"type":"enum","name":"Colour","symbols":["Green","Red"]}},
     {"name":"shapes","type":{"type":"array","items":[
         {"type":"record","name":"Circle","fields":[{"name":"radius","type":"double"}]},
-        {"type":"record","name":"Square","fields":[{"name":"name","type":["null","string"]},{"name":"side","type":"double"}]}]}},
+        {"type":"record","name":"Square","fields":[{"name":"name","type":["null","string"]},{"name":"side",
+            "type":"double"}]}]}},
     {"name":"parent","type":["null","Drawing"]},
     {"name":"pair","type":{"type":"array","items":"int"}},
     {"name":"note","type":"string","default":"none"}]}"#;
@@ -72,7 +73,8 @@ fn a_measurement_borrows_its_texts() {
 #[test]
 fn fields_are_found_by_name() {
     let swapped: Swapped = Swapped { value: 2.0, metric: "m".to_owned() };
-    let json = r#"{"type":"record","name":"S","fields":[{"name":"metric","type":"string"},{"name":"other","type":"int","default":9},{"name":"value","type":"double"}]}"#;
+    let json = r#"{"type":"record","name":"S","fields":[{"name":"metric","type":"string"},{"name":"other",
+        "type":"int","default":9},{"name":"value","type":"double"}]}"#;
     let mut written = Vec::new();
     schema(json).encode(&swapped, &mut written).unwrap();
     assert_eq!(support::json(&plan(json, json), &written).unwrap(), r#"{"metric":"m","other":9,"value":2.0}"#);

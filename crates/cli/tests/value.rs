@@ -21,9 +21,14 @@ fn done(arguments: &[&str], input: &[u8]) -> Vec<u8> {
     output.stdout
 }
 
-const EVENTS: &str = r#"{"uid":"C1","ts":"2018-03-24T17:15:20.865716Z","host":"10.47.1.100","port":53,"proto":"udp","rtt":0.25,"answers":["b","a","b"],"ttl":[2.5],"none":null}
-{"uid":"C2","ts":"2018-03-24T17:15:21Z","host":"2620:df::3","port":80,"proto":"tcp","rtt":1,"answers":[],"ttl":[],"none":null}
-"#;
+const EVENTS: &str = concat!(
+    r#"{"uid":"C1","ts":"2018-03-24T17:15:20.865716Z","host":"10.47.1.100","port":53,"proto":"udp","rtt":0.25,"#,
+    r#""answers":["b","a","b"],"ttl":[2.5],"none":null}"#,
+    "\n",
+    r#"{"uid":"C2","ts":"2018-03-24T17:15:21Z","host":"2620:df::3","port":80,"proto":"tcp","rtt":1,"answers":[],"#,
+    r#""ttl":[],"none":null}"#,
+    "\n"
+);
 
 const TYPES: &[&str] = &[
     "--as",

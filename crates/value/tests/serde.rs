@@ -66,7 +66,8 @@ fn a_record_becomes_a_vector_of_its_types() {
     assert_eq!(
         plain::to_string(&bytes).unwrap(),
         concat!(
-            r#"["CHhAvVGS1DHFjwGM9","10.0.0.1","53/udp","10.0.0.0/8","2022-04-10T07:00:00.123456789Z",null,"Conn::LOG","#,
+            r#"["CHhAvVGS1DHFjwGM9","10.0.0.1","53/udp","10.0.0.0/8","2022-04-10T07:00:00.123456789Z","#,
+            r#"null,"Conn::LOG","#,
             r#""Open",[1,2,3],{"a":1,"b":-2},[true,"-inf",[7]],[-1,null]]"#
         )
     );

@@ -42,12 +42,17 @@ pub fn decode(input: &[u8]) {
 
 const SCHEMAS: [&str; 5] = [
     include_str!("../../../../vectors/avro/measurement.avsc"),
-    r#"{"type":"record","name":"Measurement","fields":[{"name":"value","type":"double"},{"name":"tags","type":{"type":"map","values":["null","string","long"]}},
+    r#"{"type":"record","name":"Measurement","fields":[{"name":"value","type":"double"},{"name":"tags",
+        "type":{"type":"map","values":["null","string","long"]}},
         {"name":"new","type":{"type":"array","items":"Measurement"},"default":[]}]}"#,
-    r#"{"type":"record","name":"Measurement","fields":[{"name":"value","type":["long","string"]},{"name":"tags","type":{"type":"map","values":"bytes"}},
-        {"name":"new","type":{"type":"array","items":"Measurement"},"default":[]},{"name":"e","type":{"type":"enum","name":"E","symbols":["A","B"]},"default":"B"}]}"#,
-    r#"{"type":"array","items":["null",{"type":"fixed","name":"F","size":3},{"type":"map","values":{"type":"int","logicalType":"date"}}]}"#,
-    r#"[{"type":"array","items":"null"},{"type":"bytes","logicalType":"decimal","precision":10,"scale":2},{"type":"long","logicalType":"timestamp-millis"},"boolean","float"]"#,
+    r#"{"type":"record","name":"Measurement","fields":[{"name":"value","type":["long","string"]},{"name":"tags",
+        "type":{"type":"map","values":"bytes"}},
+        {"name":"new","type":{"type":"array","items":"Measurement"},"default":[]},{"name":"e",
+            "type":{"type":"enum","name":"E","symbols":["A","B"]},"default":"B"}]}"#,
+    r#"{"type":"array","items":["null",{"type":"fixed","name":"F","size":3},{"type":"map","values":{"type":"int",
+        "logicalType":"date"}}]}"#,
+    r#"[{"type":"array","items":"null"},{"type":"bytes","logicalType":"decimal","precision":10,"scale":2},
+        {"type":"long","logicalType":"timestamp-millis"},"boolean","float"]"#,
 ];
 
 /// A random schema, a random message of it, some of its bytes changed: `apache-avro` reads the same.

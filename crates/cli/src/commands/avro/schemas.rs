@@ -1,4 +1,5 @@
-//! Where schemas are: files, and a topic of the log, a record each, in which readers find a record's by its fingerprint.
+//! Where schemas are: files, and a topic of the log, a record each, in which readers find a record's by its
+//! fingerprint.
 
 use super::MEASUREMENT_SCHEMA;
 use crate::commands::CommandError;
@@ -47,7 +48,8 @@ impl Schemas {
         self.store.schema(id).is_ok()
     }
 
-    /// Reads those that were appended since the last call. A record that isn't a schema is reported on stderr and skipped.
+    /// Reads those that were appended since the last call. A record that isn't a schema is reported on stderr and
+    /// skipped.
     pub async fn refresh(&mut self) -> Result<(), CommandError> {
         let end = match self.client.topic(SCHEMAS_TOPIC).await {
             Ok(topic) => topic.next_offset,

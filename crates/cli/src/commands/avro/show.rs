@@ -33,8 +33,8 @@ pub struct DecodeArgs {
 pub enum Output {
     /// A line of JSON for each record
     Json,
-    /// An Avro object container file, compressed with deflate, which every Avro library reads. Its schema is --schema, or
-    /// the one that wrote the first record
+    /// An Avro object container file, compressed with deflate, which every Avro library reads. Its schema is --schema,
+    /// or the one that wrote the first record
     Avro,
 }
 
@@ -117,7 +117,8 @@ impl Shower {
         }
     }
 
-    /// Appends the file's head. Its schema is the one that `record` is read as, and from now on all records are read as it.
+    /// Appends the file's head. Its schema is the one that `record` is read as, and from now on all records are read
+    /// as it.
     fn begin_file(&mut self, record: &[u8], out: &mut Vec<u8>) -> Result<(), String> {
         let (plan, _) = self.reader.open(record).map_err(|error| error.to_string())?;
         let schema = plan.reader().clone();
