@@ -73,9 +73,9 @@ def in_threads(workers: int, count: int, work: Any) -> tuple[list[Any], float]:
 def check_dense(answered: list[tuple[int, int, int]], records: int) -> None:
     """The answers' offsets have no gap and no overlap."""
     expected = 0
-    for _, first, behind in sorted(answered, key=lambda answer: answer[1]):
-        assert (first, behind) == (expected, expected + records), "the broker loses or repeats records"
-        expected = behind
+    for _, first, next_offset in sorted(answered, key=lambda answer: answer[1]):
+        assert (first, next_offset) == (expected, expected + records), "the broker loses or repeats records"
+        expected = next_offset
 
 
 def append_all(
@@ -131,11 +131,11 @@ def read(client: rawline.Client, arguments: argparse.Namespace) -> Any:
         assert (answer.first_offset, answer.next_offset) == (offset, offset + count), "other records than asked for"
         chosen = offset + (offset * 0x9E3779B97F4A7C15 & (1 << 64) - 1 >> 32) % count
         for batch in answer:
-            first, behind, data = batch.first_offset, batch.next_offset, batch.data
+            first, next_offset, data = batch.first_offset, batch.next_offset, batch.data
             assert bytes(batch.sizes) == sizes[: 4 * len(batch)], "a size is wrong"
             assert stamp(data, 0)[0] == place(first), "another record"
-            assert stamp(data, len(data) - record_size)[0] == place(behind - 1), "another record"
-            if first <= chosen < behind:
+            assert stamp(data, len(data) - record_size)[0] == place(next_offset - 1), "another record"
+            if first <= chosen < next_offset:
                 at = place(chosen)
                 start = at % records * record_size
                 body = workload.batches[at // records % DISTINCT][start + 8 : start + record_size]

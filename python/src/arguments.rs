@@ -5,7 +5,7 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use std::time::Duration;
 
-/// As good as for ever, and what a clock can still add.
+/// Practically forever, yet small enough to add to any clock's time.
 const SECONDS_MAX: f64 = 1e9;
 
 /// A whole number of the type's range, from 0 on. What counts as one in Python does here, such as numpy's integers.

@@ -21,7 +21,7 @@ const SCHEMA: &CStr = c"arrow_schema";
 const ARRAY: &CStr = c"arrow_array";
 const STREAM: &CStr = c"arrow_array_stream";
 
-/// Arrow's refusals.
+/// Arrow's errors.
 pub fn arrow_error(error: ArrowError) -> PyErr {
     config_error(format!("Arrow refuses it: {error}"))
 }
@@ -81,8 +81,8 @@ pub fn requested_type(asked: &Bound<'_, PyAny>) -> PyResult<DataType> {
     DataType::try_from(asked).map_err(arrow_error)
 }
 
-/// The columns of [`table`]. The records' type is the one asked for if they can be had as that; other columns, and other
-/// types, are left to the caller's casts.
+/// The columns of [`table`]. The records have the requested type if it is one of bytes or text. The
+/// caller casts other columns, and other types.
 pub fn table_schema(asked: Option<&DataType>) -> SchemaRef {
     let time = DataType::Timestamp(TimeUnit::Microsecond, Some("UTC".into()));
     let record = match asked {

@@ -42,7 +42,7 @@ impl AvroSchema {
         Ok(AvroSchema { schema: Arc::new(Schema::parse(json).map_err(avro_error)?) })
     }
 
-    /// The schema as it was given.
+    /// The schema's JSON, unchanged.
     #[getter]
     fn json(&self) -> &str {
         self.schema.json()
@@ -93,12 +93,12 @@ pub fn each_message(chunks: &[Chunk]) -> impl Iterator<Item = &[u8]> {
     chunks.iter().flat_map(|chunk| (0..chunk.len()).map(move |message| chunk.record(message)))
 }
 
-/// A seed that nobody outside can know.
+/// An unpredictable seed.
 pub fn random_seed() -> u64 {
     std::hash::RandomState::new().build_hasher().finish()
 }
 
-/// Columns: `polars.DataFrame(table)`, `pyarrow.table(table)` and DuckDB take them without a copy.
+/// Columns: `polars.DataFrame(table)`, `pyarrow.table(table)` and DuckDB read them without a copy.
 #[pyclass(frozen, module = "rawline.avro")]
 pub struct Table {
     schema: SchemaRef,
@@ -119,7 +119,7 @@ impl Table {
         self
     }
 
-    /// Errs if messages were left out and the caller wants none to be.
+    /// Fails if messages were left out, unless the caller allows that.
     pub fn checked(self, skip: bool) -> PyResult<Table> {
         if skip || self.faulty + self.dropped == 0 {
             return Ok(self);
@@ -144,19 +144,19 @@ impl Table {
         self.schema.fields().iter().map(|field| field.name().clone()).collect()
     }
 
-    /// Messages that were left out because their bytes are wrong.
+    /// Number of messages left out because their bytes are invalid.
     #[getter]
     fn faulty(&self) -> u64 {
         self.faulty
     }
 
-    /// Messages that were left out because the table of strings or series had no room.
+    /// Number of messages left out because the table of strings or series is full.
     #[getter]
     fn dropped(&self) -> u64 {
         self.dropped
     }
 
-    /// The first few of them: which, and why.
+    /// The first few of these messages, each with its error.
     #[getter]
     fn faults(&self) -> Vec<String> {
         self.faults.clone()
@@ -305,8 +305,8 @@ impl AvroEncoder {
         Ok(AvroEncoder { schema: schema.schema.clone(), writer })
     }
 
-    /// A message of an object. Errs too if it takes more than the objects' own types to tell what is meant, such as which
-    /// of a union's records a dict is.
+    /// An object as a message. Also fails if the objects' own types are ambiguous, such as a dict for a union of
+    /// several records.
     fn encode<'py>(&self, py: Python<'py>, value: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyBytes>> {
         let mut out = Vec::new();
         self.writer.write(&mut out);

@@ -139,13 +139,13 @@ impl Batch {
         self.first_offset_value()
     }
 
-    /// Offset behind the last of these records.
+    /// Offset after the last of these records.
     #[getter]
     fn next_offset(&self) -> u64 {
         self.first_offset_value() + self.records() as u64
     }
 
-    /// How the batch came: `none`, `lz4` or `zstd`.
+    /// Compression of the batch as received: `none`, `lz4` or `zstd`.
     #[getter]
     fn codec(&self) -> String {
         self.stored.header().codec.to_string()
@@ -157,7 +157,7 @@ impl Batch {
         self.stored.header().created_us
     }
 
-    /// Who made it; 0 is nobody in particular.
+    /// Id of the producer that made the batch; 0 if it has none.
     #[getter]
     fn producer_id(&self) -> u64 {
         self.stored.header().producer_id
@@ -169,31 +169,31 @@ impl Batch {
         self.stored.header().sequence
     }
 
-    /// The batch's checksum, which was found right.
+    /// The batch's checksum, which is verified.
     #[getter]
     fn crc32c(&self) -> u32 {
         self.stored.header().crc32c
     }
 
-    /// Whether the batch was cut out of another.
+    /// Whether the batch is a slice of another.
     #[getter]
     fn is_slice(&self) -> bool {
         self.stored.header().slice
     }
 
-    /// Length of the whole batch as it came.
+    /// Length of the whole batch as received, in bytes.
     #[getter]
     fn batch_bytes(&self) -> u64 {
         self.stored.header().batch_bytes()
     }
 
-    /// Length of the batch's data as it came.
+    /// Length of the batch's data as received, in bytes.
     #[getter]
     fn data_bytes(&self) -> u32 {
         self.stored.header().data_bytes
     }
 
-    /// Length of all of the batch's records, uncompressed.
+    /// Length of all of the batch's records, uncompressed, in bytes.
     #[getter]
     fn raw_bytes(&self) -> u32 {
         self.stored.header().raw_bytes
@@ -216,7 +216,7 @@ impl Batch {
         memoryview(py, owner, sizes.get(start * 4..end * 4).unwrap_or_default())
     }
 
-    /// The whole batch as it came, for `Client.append_batches`.
+    /// The whole batch as received, for `Client.append_batches`.
     #[getter]
     fn wire<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let (owner, bytes) = self.stored.bytes();
@@ -257,7 +257,7 @@ impl Batch {
     }
 }
 
-/// Goes through the records of a batch.
+/// Iterates over the records of a batch.
 #[pyclass(frozen, module = "rawline._rawline")]
 pub struct BatchIterator {
     batch: Py<Batch>,
@@ -301,7 +301,7 @@ impl BatchIterator {
     }
 }
 
-/// Batches in a row: a sequence, and an Arrow stream with the columns `offset`, `time` and `record`.
+/// Consecutive batches: a sequence, and an Arrow stream with the columns `offset`, `time` and `record`.
 ///
 /// `polars.DataFrame(batches)`, `pyarrow.table(batches)` and DuckDB's `FROM batches` read it without copying records.
 #[pyclass(frozen, sequence, module = "rawline")]
@@ -368,13 +368,13 @@ impl Batches {
         self.records
     }
 
-    /// Offset of the first record; none if there is no record.
+    /// Offset of the first record; none without records.
     #[getter]
     fn first_offset(&self, py: Python<'_>) -> Option<u64> {
         self.each(py).next().map(|batch| batch.get().first_offset_value())
     }
 
-    /// Offset behind the last record: where to read on; none if there is no record.
+    /// Offset after the last record, where the next read starts; none without records.
     #[getter]
     fn next_offset(&self, py: Python<'_>) -> Option<u64> {
         self.each(py).last().map(|batch| batch.get().next_offset())

@@ -1,4 +1,4 @@
-//! A client behind `rawline.Client` and `rawline.AsyncClient`. Each method waits, or gives an asyncio future.
+//! The native part of `rawline.Client` and `rawline.AsyncClient`. Each method waits, or returns an asyncio future.
 
 use crate::arguments::{seconds, whole, whole_option};
 use crate::batch::{Batch, Batches};
@@ -219,7 +219,7 @@ impl ClientCore {
         let pool = self.pool.clone();
         let future = async move {
             let fetched = client.read(&topic, &options, pool.take()).await?;
-            // What is damaged behind others is told by the next read.
+            // The next read reports a damaged batch that follows intact ones.
             Ok(stored_batches(fetched, pool)?.0)
         };
         finish(py, asynchronous, First::Spawn, future, move |py, batches: Result<_, ClientError>| {

@@ -1,7 +1,7 @@
-//! A consumer behind `rawline.Consumer` and `rawline.AsyncConsumer`.
+//! The native part of `rawline.Consumer` and `rawline.AsyncConsumer`.
 //!
-//! Waiting and taking are two steps: [`ConsumerCore::fetch`] puts what comes where [`ConsumerCore::take`] and its like find
-//! it. A wait may so be cancelled or interrupted at any time, and nothing that came is lost.
+//! Waiting and taking are two steps: [`ConsumerCore::fetch`] queues received batches, [`ConsumerCore::take`] and its
+//! variants dequeue them. So a wait may be cancelled or interrupted at any time without a loss.
 
 use crate::arguments::seconds_option;
 use crate::batch::{Batch, BatchIterator, Batches};
@@ -28,7 +28,7 @@ const TOPIC_WAIT_MAX: Duration = Duration::from_secs(1);
 #[pyclass(frozen, module = "rawline._rawline")]
 pub struct ConsumerCore {
     shared: Arc<Shared>,
-    /// The batch that is being given record by record.
+    /// The batch that is iterated record by record.
     reading: Mutex<Option<Py<BatchIterator>>>,
     process: Process,
 }
@@ -40,16 +40,16 @@ struct Shared {
     wait_for_topic: bool,
     pool: Arc<BufferPool>,
     state: tokio::sync::Mutex<State>,
-    /// What came and was not taken yet.
+    /// Batches received but not taken yet.
     waiting: Mutex<VecDeque<Batch>>,
     closed: AtomicBool,
-    /// Told when it is closed.
+    /// Notified when the consumer is closed.
     closing: Notify,
     ended: AtomicBool,
 }
 
 enum State {
-    /// Where to begin is not known yet.
+    /// The first offset is not known yet.
     New,
     Open(Box<Consumer>),
     Closed,
@@ -60,8 +60,7 @@ impl Shared {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits until there is something to take; false at the end, and when it is closed meanwhile. May be dropped while it
-    /// waits: nothing is lost.
+    /// Waits until a batch can be taken; false at the end and on close. Cancel safe.
     async fn fetch(&self) -> Result<bool, ClientError> {
         let mut closing = pin!(self.closing.notified());
         closing.as_mut().enable();
@@ -111,7 +110,7 @@ impl Shared {
         let (came, damaged_at) = match stored_batches(fetched, self.pool.clone()) {
             Ok(came) => came,
             Err(error) => {
-                // As after any error, it goes on where it was.
+                // As after any error, the next call continues at the same offset.
                 *state = self.begin(Start::Offset(asked)).await?;
                 return Err(error.into());
             }
@@ -119,7 +118,7 @@ impl Shared {
         let came = came.into_iter().map(|placed| Batch::new(placed).within(asked, end));
         self.waiting().extend(came.filter(|batch| batch.records() > 0));
         match damaged_at {
-            // What is damaged is asked for again, and told of then.
+            // The damaged batch is read again, and reported then.
             Some(damaged_at) => *state = self.begin(Start::Offset(damaged_at)).await?,
             None if came_to >= end => self.ended.store(true, Ordering::Release),
             None => {}
@@ -138,7 +137,7 @@ impl Shared {
         Ok(State::Open(Box::new(consumer)))
     }
 
-    /// Ends the read that is on its way; whoever still waits for it does so in turn.
+    /// Ends the read in flight. A thread that still holds the state ends it itself.
     fn end_if_closed(&self) {
         if !self.closed.load(Ordering::Acquire) {
             return;
@@ -152,7 +151,7 @@ impl Shared {
 
 #[pymethods]
 impl ConsumerCore {
-    /// Waits until there is something to take; false at the end, and when the time has run out.
+    /// Waits until a batch can be taken; false at the end and after a timeout.
     #[pyo3(signature = (asynchronous, timeout=None))]
     fn fetch(&self, py: Python<'_>, asynchronous: bool, timeout: Option<f64>) -> PyResult<Py<PyAny>> {
         self.check()?;
@@ -167,7 +166,7 @@ impl ConsumerCore {
         })
     }
 
-    /// All batches that are there; none if there is none.
+    /// All queued batches, if any.
     fn take(&self, py: Python<'_>) -> PyResult<Option<Batches>> {
         self.check()?;
         let rest = self.take_rest();
@@ -176,13 +175,13 @@ impl ConsumerCore {
         Ok(Some(batches).filter(|batches| batches.records_count() > 0))
     }
 
-    /// The first batch that is there.
+    /// The first queued batch.
     fn take_one(&self) -> PyResult<Option<Batch>> {
         self.check()?;
         Ok(self.take_rest().or_else(|| self.shared.waiting().pop_front()))
     }
 
-    /// The records of the first batch that is there; the same iterator as before while it has any left.
+    /// The records of the first queued batch; the same iterator as before while it has any left.
     fn take_records(&self, py: Python<'_>) -> PyResult<Option<Py<BatchIterator>>> {
         self.check()?;
         let mut reading = self.reading();
@@ -213,14 +212,14 @@ impl ConsumerCore {
         self.shared.closed.load(Ordering::Acquire)
     }
 
-    /// Whether the end that was given has been reached, and everything before it was taken.
+    /// Whether every record before the end offset has been taken.
     #[getter]
     fn ended(&self) -> bool {
         let has_rest = self.reading().as_ref().is_some_and(|iterator| iterator.get().has_rest());
         !has_rest && self.shared.waiting().is_empty() && self.shared.ended.load(Ordering::Acquire)
     }
 
-    /// Ends the read that is on its way, and the waits for it.
+    /// Ends the read in flight, and the calls that wait for it.
     fn close(&self) {
         self.shared.closed.store(true, Ordering::Release);
         self.shared.closing.notify_waiters();

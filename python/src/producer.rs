@@ -1,4 +1,4 @@
-//! A producer behind `rawline.Producer` and `rawline.AsyncProducer`.
+//! The native part of `rawline.Producer` and `rawline.AsyncProducer`.
 
 use crate::arguments::seconds_option;
 use crate::buffer::Held;
@@ -23,9 +23,9 @@ pub struct ProducerCore {
 
 enum Stage {
     Open(Arc<Producer>),
-    /// Takes no more records; what it has is being sent, or can't be.
+    /// Accepts no more records; sends the buffered ones, or has failed.
     Closing(Arc<Producer>),
-    /// All was stored, or given up.
+    /// All records are stored or dropped.
     Closed,
 }
 
@@ -213,7 +213,7 @@ fn flushed(
     })
 }
 
-/// Bounds a future's time; none if it ran out.
+/// Limits a future's time; none after the timeout.
 pub async fn within<T>(timeout: Option<Duration>, future: impl Future<Output = T>) -> Option<T> {
     match timeout {
         Some(timeout) => tokio::time::timeout(timeout, future).await.ok(),
@@ -221,7 +221,7 @@ pub async fn within<T>(timeout: Option<Duration>, future: impl Future<Output = T
     }
 }
 
-/// Told when a record is stored. May be dropped.
+/// The acknowledgement of a record, which may be dropped.
 #[pyclass(frozen, module = "rawline")]
 pub struct Receipt {
     receipt: rawline_client::Receipt,
@@ -237,8 +237,8 @@ impl Receipt {
         self.process.check()?;
         let timeout = seconds_option("timeout", timeout)?;
         let receipt = self.receipt.clone();
-        finish(py, asynchronous, First::Look, within(timeout, async move { receipt.offset().await }), |py, told| {
-            match told {
+        finish(py, asynchronous, First::Look, within(timeout, async move { receipt.offset().await }), |py, stored| {
+            match stored {
                 Some(offset) => Ok(offset.map_err(client_error)?.into_pyobject(py)?.into_any().unbind()),
                 None => {
                     Err(wait_timeout("the record is not stored yet; wait longer, or see whether the broker keeps up"))
@@ -250,7 +250,7 @@ impl Receipt {
 
 #[pymethods]
 impl Receipt {
-    /// Waits until the record is stored and gives its offset. Raises `WaitTimeoutError` after `timeout` seconds.
+    /// Waits until the record is stored; returns its offset. Raises `WaitTimeoutError` after `timeout` seconds.
     #[pyo3(signature = (timeout=None))]
     fn offset(&self, py: Python<'_>, timeout: Option<f64>) -> PyResult<Py<PyAny>> {
         self.finish(py, false, timeout)

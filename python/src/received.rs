@@ -1,4 +1,4 @@
-//! Batches where they were received: whose memory they lie in, and where in it their records are.
+//! Received batches: the memory that holds them, and the positions of their records in it.
 
 use crate::buffer::{Held, Owner};
 use arrow_buffer::Buffer;
@@ -7,10 +7,10 @@ use rawline_client::Fetched;
 use std::ptr::NonNull;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-/// Memory of answers that is kept for the next ones, in bytes: fresh memory costs a page fault each 4 KiB.
+/// Maximum size of the idle buffers in bytes. They are reused, since new memory costs a page fault each 4 KiB.
 const IDLE_BYTES_MAX: usize = 64 << 20;
 
-/// Buffers of answers that nobody looks at any more.
+/// Buffers of responses without remaining references.
 #[derive(Debug, Default)]
 pub struct BufferPool {
     idle: Mutex<(Vec<Fetched>, usize)>,
@@ -35,7 +35,7 @@ impl BufferPool {
     }
 }
 
-/// An answer's bytes; they go back to the pool with the last view of them.
+/// A response's bytes; they return to the pool with the last view of them.
 #[derive(Debug)]
 pub struct Received {
     fetched: Fetched,
@@ -80,15 +80,15 @@ pub struct Stored {
     header: Header,
     /// The data of a compressed batch.
     unpacked: Option<Arc<Vec<u8>>>,
-    /// Where each record begins in the data, and where the last one ends; made when first asked for.
+    /// Where each record begins in the data, and where the last one ends; computed on first use.
     offsets: OnceLock<Buffer>,
 }
 
 /// A batch and the offset of its first record.
 pub type Placed = (u64, Arc<Stored>);
 
-/// The batches of an answer, unpacked, up to the first one that can't be; and that one's first offset. Errs if that is
-/// the very first.
+/// The decompressed batches of a response up to the first damaged one, and the first offset of that one. Fails if the
+/// very first batch is damaged.
 pub fn stored_batches(fetched: Fetched, pool: Arc<BufferPool>) -> Result<(Vec<Placed>, Option<u64>), BatchError> {
     let received = Arc::new(Received { fetched, pool });
     let mut position = 0;
@@ -133,7 +133,7 @@ impl Stored {
         &self.header
     }
 
-    /// The whole batch as it came, with what keeps it alive.
+    /// The whole batch as received, with what keeps it alive.
     pub fn bytes(&self) -> (Owner, &[u8]) {
         let bytes = self.source.bytes().get(self.position..self.end()).unwrap_or_default();
         (self.source.owner(), bytes)

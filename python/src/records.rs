@@ -1,4 +1,4 @@
-//! Records as Python gives them, ready to be sent without the GIL: bytes-like objects, or Arrow arrays of bytes or text.
+//! Records from Python, which can be sent without the GIL: bytes-like objects, or Arrow arrays of bytes or text.
 
 use crate::arrow;
 use crate::buffer::Held;
@@ -10,7 +10,8 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyByteArray, PyBytes, PyDict, PyIterator, PyMemoryView, PyString};
 
-/// Records taken from an iterable at once: enough to make the GIL's release cheap, few enough that a generator is heard.
+/// Maximum number of records taken from an iterable at once: enough to make the GIL's release cheap, and few
+/// enough that a slow generator's records are sent soon.
 const CHUNK_RECORDS: usize = 1024;
 const CHUNK_BYTES: usize = 1 << 20;
 
@@ -27,8 +28,8 @@ pub enum Chunk {
 }
 
 impl Source {
-    /// Records of an Arrow array or of any iterable; a single bytes-like object, or a dict, whose keys would be sent, is
-    /// most likely a slip, and refused.
+    /// Records of an Arrow array or of any iterable. A single bytes-like object and a dict are refused: most likely
+    /// they are mistakes, and a dict's keys would be sent.
     pub fn new(records: &Bound<'_, PyAny>) -> PyResult<Source> {
         let one = records.is_instance_of::<PyBytes>()
             || records.is_instance_of::<PyString>()

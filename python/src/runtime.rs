@@ -1,6 +1,6 @@
-//! One tokio runtime for the process: how Python's threads wait for it, and how asyncio's loops do.
+//! One tokio runtime for the process: how Python's threads and asyncio's loops wait for it.
 //!
-//! Waiting releases the GIL, and looks after signals every [`SIGNALS_EVERY`], so that Ctrl-C ends any wait.
+//! Waiting releases the GIL and checks for signals every [`SIGNALS_EVERY`], so that Ctrl-C ends any wait.
 
 use crate::error::config_error;
 use pyo3::exceptions::PyRuntimeError;
@@ -51,7 +51,7 @@ pub fn after_fork() {
     FORKS.fetch_add(1, Ordering::AcqRel);
 }
 
-/// How many calls of [`attached`] are under way.
+/// How many calls of [`attached`] are running.
 static INSIDE: AtomicUsize = AtomicUsize::new(0);
 
 /// Whether the interpreter is about to end.
@@ -59,8 +59,8 @@ static ENDING: AtomicBool = AtomicBool::new(false);
 
 /// Takes the GIL in a thread of the runtime; none when the interpreter is ending.
 ///
-/// The interpreter ends any thread that wants the GIL back after it began to end, wherever that thread is in Python's own
-/// code; and a thread that so ends below Rust's frames takes the process with it. So it waits for them first.
+/// The interpreter ends any thread that wants the GIL back after it began to end, wherever that thread is in Python's
+/// own code. A thread that ends below Rust's frames aborts the process. So the exit waits for these threads first.
 pub fn attached<T>(inside: impl FnOnce(Python<'_>) -> T) -> Option<T> {
     INSIDE.fetch_add(1, Ordering::SeqCst);
     let done = if ENDING.load(Ordering::SeqCst) { None } else { Python::try_attach(inside) };
@@ -90,7 +90,7 @@ impl Process {
         Process(FORKS.load(Ordering::Acquire))
     }
 
-    /// Errs in a process that was forked off since.
+    /// Fails in a process that was forked since.
     pub fn check(self) -> PyResult<()> {
         if self.0 == FORKS.load(Ordering::Acquire) {
             return Ok(());
@@ -200,17 +200,17 @@ pub fn to_asyncio<'py, T: Send + 'static>(
         }
         Looked::Pending(future) => future,
     };
-    let (loop_, told) = (running.unbind(), promise.clone().unbind());
+    let (loop_, waiting) = (running.unbind(), promise.clone().unbind());
     let task: JoinHandle<()> = runtime.spawn(async move {
         let value = future.await;
-        // Nobody is left to be told when the interpreter has ended.
-        let _told = attached(|py| {
+        // Nothing waits for the result once the interpreter has ended.
+        let _completed = attached(|py| {
             let (value, error) = match convert(py, value) {
                 Ok(value) => (value, py.None()),
                 Err(error) => (py.None(), error.into_value(py).into_any()),
             };
             // A loop that was closed meanwhile refuses; then nobody waits.
-            let _scheduled = loop_.call_method1(py, "call_soon_threadsafe", (complete, told, value, error));
+            let _scheduled = loop_.call_method1(py, "call_soon_threadsafe", (complete, waiting, value, error));
         });
     });
     promise.call_method1("add_done_callback", (Canceller { task: task.abort_handle() },))?;

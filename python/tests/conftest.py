@@ -85,7 +85,7 @@ class Broker:
             self.kill()
 
     def run_example(self, path: Path, folder: Path, *arguments: str) -> str:
-        """What a script prints that is told where the broker is."""
+        """Output of a script that gets the broker's address."""
         environment = {**os.environ, "RAWLINE_BROKER": self.url, "MPLBACKEND": "Agg"}
         command = [sys.executable, "-W", "error", path, *arguments]
         done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=120)

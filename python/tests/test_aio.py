@@ -223,7 +223,7 @@ asyncio.run(main())
 """
 
 
-def test_the_interpreter_ends_cleanly_while_a_loop_is_told(broker: Broker, tmp_path: Path) -> None:
+def test_the_interpreter_ends_cleanly_while_a_loop_gets_results(broker: Broker, tmp_path: Path) -> None:
     script = tmp_path / "script.py"
     script.write_text(ENDS_WHILE_A_LOOP_IS_TOLD)
     assert broker.run_example(script, tmp_path) == "healthy\n"

@@ -1,4 +1,4 @@
-"""Wrong arguments are told in words, objects say what they are, and help() says what the stubs say."""
+"""Errors name wrong arguments, objects say what they are, and help() says what the stubs say."""
 
 import ast
 import inspect
@@ -65,7 +65,7 @@ def test_what_counts_as_a_number_or_a_time_is_taken(client: rawline.Client, topi
     # Nothing is older than 1970.
     assert client.offset_at(topic, datetime(1960, 1, 1, tzinfo=timezone.utc)) == 0
     assert client.consumer(topic, datetime(1960, 1, 1, tzinfo=timezone.utc), end=10).take(10).records == 10
-    # Longer than a clock can count is for ever.
+    # Longer than a clock can count is forever.
     with client.producer(topic, linger=1e18) as producer:
         producer.send(b"x", timeout=float("inf"))
     assert client.topic(topic).records == 11

@@ -1,4 +1,4 @@
-"""Client and consumer against a real broker: appends, reads, topics, errors, time-outs."""
+"""Client and consumer against a real broker: appends, reads, topics, errors, timeouts."""
 
 import array
 import os

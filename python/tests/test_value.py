@@ -252,7 +252,7 @@ def test_one_field_is_read_without_the_others() -> None:
     for missing in [("nothing",), ("query", "x"), (0,), ("answers", 1000), ("answers", "x")]:
         assert value.field(*missing)(data) is None
     assert value.field()(data) == table
-    # What is behind the field is not looked at, what is in front of it is.
+    # Bytes after the field are not read, those before it are.
     assert value.field("answers", 999)(data[:-20]) == "a"
     for end in range(len(value.encode({"a": 1, "b": "text"})) - 5):
         with pytest.raises(ValueFormatError):

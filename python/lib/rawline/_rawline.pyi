@@ -29,34 +29,34 @@ class Batch:
         """Offset of the first of these records."""
     @property
     def next_offset(self) -> int:
-        """Offset behind the last of these records."""
+        """Offset after the last of these records."""
     @property
     def created_us(self) -> int:
         """When the producer made the batch: microseconds since 1970, by its clock."""
     @property
     def codec(self) -> Literal["none", "lz4", "zstd"]:
-        """How the batch came: `none`, `lz4` or `zstd`."""
+        """Compression of the batch as received: `none`, `lz4` or `zstd`."""
     @property
     def producer_id(self) -> int:
-        """Who made it; 0 is nobody in particular."""
+        """Id of the producer that made the batch; 0 if it has none."""
     @property
     def sequence(self) -> int:
         """The producer's own number for the batch's first record."""
     @property
     def crc32c(self) -> int:
-        """The batch's checksum, which was found right."""
+        """The batch's checksum, which is verified."""
     @property
     def is_slice(self) -> bool:
-        """Whether the batch was cut out of another."""
+        """Whether the batch is a slice of another."""
     @property
     def batch_bytes(self) -> int:
-        """Length of the whole batch as it came."""
+        """Length of the whole batch as received, in bytes."""
     @property
     def data_bytes(self) -> int:
-        """Length of the batch's data as it came."""
+        """Length of the batch's data as received, in bytes."""
     @property
     def raw_bytes(self) -> int:
-        """Length of all of the batch's records, uncompressed."""
+        """Length of all of the batch's records, uncompressed, in bytes."""
     @property
     def data(self) -> memoryview:
         """These records back to back, uncompressed."""
@@ -65,7 +65,7 @@ class Batch:
         """These records' lengths, u32 little-endian: `numpy.frombuffer(batch.sizes, "<u4")`."""
     @property
     def wire(self) -> memoryview:
-        """The whole batch as it came, for `Client.append_batches`."""
+        """The whole batch as received, for `Client.append_batches`."""
     def to_list(self) -> list[bytes]:
         """Copies of the records."""
     def __reduce__(self) -> tuple[Any, ...]: ...
@@ -76,14 +76,14 @@ class Batch:
 
 @final
 class BatchIterator:
-    """Goes through the records of a batch."""
+    """Iterates over the records of a batch."""
 
     def __iter__(self) -> Iterator[memoryview]: ...
     def __next__(self) -> memoryview: ...
 
 @final
 class Batches:
-    """Batches in a row: a sequence, and an Arrow stream with the columns `offset`, `time` and `record`.
+    """Consecutive batches: a sequence, and an Arrow stream with the columns `offset`, `time` and `record`.
 
     `polars.DataFrame(batches)`, `pyarrow.table(batches)` and DuckDB's `FROM batches` read it without copying records.
     """
@@ -101,10 +101,10 @@ class Batches:
         """Number of records."""
     @property
     def first_offset(self) -> int | None:
-        """Offset of the first record; none if there is no record."""
+        """Offset of the first record; none without records."""
     @property
     def next_offset(self) -> int | None:
-        """Offset behind the last record: where to read on; none if there is no record."""
+        """Offset after the last record, where the next read starts; none without records."""
     def to_list(self) -> list[bytes]:
         """Copies of the records."""
     def __reduce__(self) -> tuple[Any, ...]: ...
@@ -115,10 +115,10 @@ class Batches:
 
 @final
 class Receipt:
-    """Told when a record is stored. May be dropped."""
+    """The acknowledgement of a record, which may be dropped."""
 
     def offset(self, timeout: float | None = None) -> int:
-        """Waits until the record is stored and gives its offset. Raises `WaitTimeoutError` after `timeout` seconds."""
+        """Waits until the record is stored; returns its offset. Raises `WaitTimeoutError` after `timeout` seconds."""
     def __await__(self) -> Generator[Any, None, int]:
         """The same for asyncio."""
 
@@ -221,7 +221,7 @@ class Address:
         """The 16 bytes; an IPv4 address is mapped into IPv6."""
     @property
     def ip(self) -> IPv4Address | IPv6Address:
-        """The same of the standard library."""
+        """The same as a class of the standard library."""
     def __hash__(self) -> int: ...
     def __eq__(self, value: object, /) -> bool: ...
     def __ne__(self, value: object, /) -> bool: ...
@@ -247,7 +247,7 @@ class Subnet:
         """The prefix's length in the address's own family; none where the bytes hold an impossible one."""
     @property
     def network(self) -> IPv4Network | IPv6Network:
-        """The same of the standard library."""
+        """The same as a class of the standard library."""
     def __hash__(self) -> int: ...
     def __eq__(self, value: object, /) -> bool: ...
     def __ne__(self, value: object, /) -> bool: ...
@@ -286,7 +286,7 @@ class Timestamp:
     def ns(self) -> int:
         """Nanoseconds since 1970-01-01T00:00:00Z."""
     def datetime(self) -> datetime:
-        """The same with microseconds, in UTC; what is finer is cut off."""
+        """The same with microseconds, in UTC; truncated."""
     def __int__(self) -> int: ...
     def __hash__(self) -> int: ...
     def __eq__(self, value: object, /) -> bool: ...
@@ -306,7 +306,7 @@ class Timespan:
     def ns(self) -> int:
         """Nanoseconds."""
     def timedelta(self) -> timedelta:
-        """The same with microseconds; what is finer is cut off."""
+        """The same with microseconds; truncated."""
     def __int__(self) -> int: ...
     def __hash__(self) -> int: ...
     def __eq__(self, value: object, /) -> bool: ...
@@ -378,7 +378,7 @@ def field(*path: str | int) -> Callable[[Buffer], Any]:
     """
 
 def to_json(data: Buffer, typed: bool = False) -> str:
-    """A value's bytes as JSON: for people, or with `typed` as JSON that keeps the types."""
+    """A value's bytes as JSON: human-readable, or with `typed` as JSON that keeps the types."""
 
 def from_json(text: str | Buffer, typed: bool = False) -> bytes:
     """The bytes of the value that a JSON text is."""
@@ -390,7 +390,7 @@ class Schema:
     def __new__(cls, json: str) -> Self: ...
     @property
     def json(self) -> str:
-        """The schema as it was given."""
+        """The schema's JSON, unchanged."""
     @property
     def canonical(self) -> str:
         """Its parsing canonical form."""
@@ -403,7 +403,7 @@ class Schema:
 
 @final
 class Table:
-    """Columns: `polars.DataFrame(table)`, `pyarrow.table(table)` and DuckDB take them without a copy."""
+    """Columns: `polars.DataFrame(table)`, `pyarrow.table(table)` and DuckDB read them without a copy."""
 
     def __len__(self) -> int:
         """Number of rows."""
@@ -412,13 +412,13 @@ class Table:
         """The columns' names."""
     @property
     def faulty(self) -> int:
-        """Messages that were left out because their bytes are wrong."""
+        """Number of messages left out because their bytes are invalid."""
     @property
     def dropped(self) -> int:
-        """Messages that were left out because the table of strings or series had no room."""
+        """Number of messages left out because the table of strings or series is full."""
     @property
     def faults(self) -> list[str]:
-        """The first few of them: which, and why."""
+        """The first few of these messages, each with its error."""
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
         """The columns, as one or more batches."""
     def __arrow_c_schema__(self) -> object:

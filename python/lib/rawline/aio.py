@@ -1,4 +1,4 @@
-"""The same client, producer and consumer for asyncio: what waits there is awaited here."""
+"""The client, producer and consumer for asyncio: calls that wait are awaited."""
 
 import asyncio
 import time
@@ -16,7 +16,7 @@ from rawline.types import BytesLike, Records
 
 
 def _complete(promise: "asyncio.Future[Any]", value: Any, error: BaseException | None) -> None:
-    """Called in the loop's thread when the native half has an answer."""
+    """Called in the loop's thread when the native half has a result."""
     if promise.done():
         return
     if error is None:
@@ -51,10 +51,10 @@ class AsyncClient:
         await self.close()
 
     async def close(self) -> None:
-        """There for symmetry: connections close when the client and all that it made are gone."""
+        """Does nothing: connections close when the client, its producers and its consumers are dropped."""
 
     async def health(self) -> None:
-        """Returns if the broker answers and is well."""
+        """Returns if the broker responds and is healthy."""
         await self._core.health(True)
 
     async def topic(self, topic: str) -> TopicInfo:
@@ -70,7 +70,7 @@ class AsyncClient:
         return topic_info(await self._core.set_payload(True, topic, payload))
 
     async def offset_at(self, topic: str, moment: datetime) -> int:
-        """Offset of the first record appended at or after a time; the topic's next offset if there is none."""
+        """Offset of the first record appended at or after a time; without one, the topic's next offset."""
         return int(await self._core.offset_at(True, topic, time_us(moment)))
 
     async def append(self, topic: str, records: Records, *, codec: Codec = "none") -> Appended:
@@ -78,7 +78,7 @@ class AsyncClient:
         return Appended(*await self._core.append(True, topic, records, codec, time.time_ns() // 1000))
 
     async def append_records(self, topic: str, sizes: BytesLike, data: BytesLike) -> Appended:
-        """Appends records that lie back to back; see `Client.append_records`."""
+        """Appends records stored back to back; see `Client.append_records`."""
         return Appended(*await self._core.append_records(True, topic, sizes, data))
 
     async def append_batches(self, topic: str, batches: BytesLike) -> Appended:
@@ -88,7 +88,7 @@ class AsyncClient:
     async def read(
         self, topic: str, offset: int, *, records_max: int = 0, bytes_max: int = 0, wait: float = 0.0
     ) -> Batches:
-        """Reads what there is from `offset` on; see `Client.read`."""
+        """Reads available records from `offset` on; see `Client.read`."""
         batches: Batches = await self._core.read(True, topic, offset, records_max, bytes_max, wait)
         return batches
 
@@ -137,10 +137,10 @@ class AsyncClient:
 
 
 class AsyncProducer:
-    """As `rawline.Producer`. For time-outs use `asyncio.timeout` or `asyncio.wait_for`.
+    """As `rawline.Producer`. For timeouts use `asyncio.timeout` or `asyncio.wait_for`.
 
-    Tasks that wait for room in the buffer at the same time are let in in any order. A `send` that is cancelled may have
-    taken its record in; a `close` that is cancelled can be called again, and sending goes on meanwhile.
+    Tasks that wait for room in the buffer continue in any order. A cancelled `send` may have buffered its record. A
+    cancelled `close` can be called again; sending continues meanwhile.
     """
 
     def __init__(self, core: ProducerCore) -> None:
@@ -164,21 +164,21 @@ class AsyncProducer:
         return f"<rawline.AsyncProducer of {self._core.topic!r}{', closed' if self._core.closed else ''}>"
 
     async def send(self, record: BytesLike | str) -> Receipt:
-        """Takes a record in; waits while the buffer is full. `await receipt` gives its offset once it is stored."""
+        """Buffers a record; waits while the buffer is full. `await receipt` returns its offset once it is stored."""
         receipt = self._core.try_send(record)
         if receipt is None:
             receipt = await self._core.send_async(record)
         return receipt
 
     async def send_many(self, records: Records) -> Receipt | None:
-        """Takes records in, as `Producer.send_many`; the loop goes on between any thousand of them."""
+        """Buffers records, as `Producer.send_many`; other tasks run after each thousand of them."""
         source, last = RecordSource(records), None
         while (sent := self._core.send_chunk_async(source)) is not None:
             last = await sent
         return last
 
     async def flush(self) -> None:
-        """Returns when every record taken in so far is stored."""
+        """Returns when every record sent so far is stored."""
         await self._core.flush(True)
 
     async def close(self) -> None:
@@ -187,7 +187,7 @@ class AsyncProducer:
 
 
 class AsyncConsumer:
-    """As `rawline.Consumer`, for `async for`. A call that is cancelled loses nothing: the next one has what came."""
+    """As `rawline.Consumer`, for `async for`. A cancelled call loses nothing: the next one returns its batches."""
 
     def __init__(self, core: ConsumerCore) -> None:
         self._core = core
@@ -220,7 +220,7 @@ class AsyncConsumer:
                 yield record
 
     async def poll(self, timeout: float | None = None) -> Batches | None:
-        """All batches that come next; none at `end`, or if nothing came within `timeout` seconds."""
+        """The next batches; none at `end`, or if no batch is received within `timeout` seconds."""
         deadline = Deadline(timeout)
         while (batches := self._core.take()) is None:
             if not await self._core.fetch(True, deadline.left()):
@@ -242,11 +242,11 @@ class AsyncConsumer:
 
     @property
     def ended(self) -> bool:
-        """Whether everything before `end` was handed out."""
+        """Whether everything before `end` was returned."""
         return self._core.ended
 
     async def close(self) -> None:
-        """Ends the read that is on its way. Another task that waits for it finds the end; later calls raise."""
+        """Ends the read in flight. A task that waits for it sees the end of the topic; later calls raise."""
         self._core.close()
 
 

@@ -26,8 +26,8 @@ class Decoder:
 
     - `reader`: the schema to read them as, by Avro's rules of resolution
     - `framing`: what stands before a message: `"single-object"` (a fingerprint), `"registry:N"` or `"bare"`
-    - `strings`: what becomes of strings: `"utf8"`, `"view"` (Arrow's string views) or `"dictionary"` (ids)
-    - `strings_max`, `strings_bytes_max`: room for different strings, with `"dictionary"`; it is fixed
+    - `strings`: how strings are decoded: `"utf8"`, `"view"` (Arrow's string views) or `"dictionary"` (ids)
+    - `strings_max`, `strings_bytes_max`: capacity for distinct strings, with `"dictionary"`
     """
 
     def __init__(
@@ -46,7 +46,7 @@ class Decoder:
     def decode(self, messages: Messages, *, errors: Literal["raise", "skip"] = "raise") -> Table:
         """Messages (batches, an Arrow array, or any iterable) as columns. Releases the GIL.
 
-        Raises `AvroError` if one is bad, or leaves it out: then the table's `faulty` and `faults` tell.
+        Raises `AvroError` if one is bad, or leaves it out and counts it in the table's `faulty` and `faults`.
         """
         return self._core.decode(messages, errors == "skip")
 

@@ -15,7 +15,7 @@ Codec = Literal["none", "lz4", "zstd"]
 
 @dataclass(frozen=True)
 class Limits:
-    """What a reader accepts at most of one batch."""
+    """Maximum sizes of a batch that a reader accepts."""
 
     batch_bytes_max: int = 32 << 20
     """Length of a whole batch, in bytes."""
@@ -26,7 +26,7 @@ class Limits:
 
 
 FORMAT = Limits((1 << 32) - 1, (1 << 32) - 1, (1 << 32) - 1)
-"""What the format itself allows."""
+"""The limits of the format itself."""
 
 
 def build_batch(
@@ -38,7 +38,7 @@ def build_batch(
     sequence: int = 0,
     is_slice: bool = False,
 ) -> bytes:
-    """The bytes of one batch of these records. Data that its codec would not make shorter is stored as it is.
+    """The bytes of one batch of these records. Data that the codec doesn't shorten is stored uncompressed.
 
     `created_us` is in microseconds since 1970, by default now. Raises `BatchError` if there is no record.
     """
@@ -52,7 +52,7 @@ def parse_batch(data: BytesLike, limits: Limits = FORMAT) -> Batch:
     batch, end = _rawline.parse_batch(data, 0, 0, limits.batch_bytes_max, limits.records_max, limits.raw_bytes_max)
     length = memoryview(data).nbytes
     if end != length:
-        message = f"{length - end} bytes follow the end of the batch; send nothing behind it"
+        message = f"{length - end} bytes follow the end of the batch; send one batch alone"
         raise BatchError(message, "fix_request", "batch_trailing_bytes")
     return batch
 
@@ -66,7 +66,7 @@ def _restore(data: bytes, first_offset: int, start: int, end: int) -> Batch:
 
 
 def parse_batches(data: BytesLike, limits: Limits = FORMAT, first_offset: int = 0) -> Iterator[Batch]:
-    """The batches that lie back to back in these bytes, one after the other.
+    """The batches stored back to back in these bytes.
 
     Raises `BatchError` where one is damaged, after those before it; no bytes are an error too.
     """

@@ -1,4 +1,4 @@
-"""A broker's address and its requests one by one: append, read, what topics there are."""
+"""A client of one broker and its single requests: append, read, list topics."""
 
 import os
 import time
@@ -14,7 +14,7 @@ from rawline.producer import Producer
 from rawline.types import BytesLike, Records
 
 BROKER = "http://127.0.0.1:51313"
-"""Where a broker listens unless it is told otherwise."""
+"""The address that a broker listens on by default."""
 
 Payload = Literal["bytes", "value"]
 
@@ -22,7 +22,7 @@ EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 
 
 class Appended(NamedTuple):
-    """Where appended records lie: `first_offset` up to just before `next_offset`."""
+    """Offsets of appended records: from `first_offset` up to, but without, `next_offset`."""
 
     first_offset: int
     next_offset: int
@@ -33,26 +33,26 @@ class TopicInfo(NamedTuple):
 
     name: str
     first_offset: int
-    """Offset of the oldest record that is still there."""
+    """Offset of the oldest retained record."""
     next_offset: int
-    """Offset that the next record will get."""
+    """Offset that the next record gets."""
     bytes: int
-    """Length of what is stored."""
+    """Total size of the stored objects."""
     objects: int
     """Number of stored objects."""
     latest_commit_at: datetime | None
     """When the newest records were committed, by the broker's clock."""
     payload: str
-    """What the records are, for those who show them."""
+    """What the records are, for programs that show them."""
 
     @property
     def records(self) -> int:
-        """Number of records that are there."""
+        """Number of retained records."""
         return self.next_offset - self.first_offset
 
 
 def topic_info(topic: tuple[Any, ...]) -> TopicInfo:
-    """What the native half says of a topic."""
+    """The native half's description of a topic."""
     name, first_offset, next_offset, length, objects, committed_ns, payload = topic
     committed = None if committed_ns is None else EPOCH + timedelta(microseconds=committed_ns // 1000)
     return TopicInfo(name, first_offset, next_offset, length, objects, committed, payload)
@@ -79,11 +79,11 @@ def core(
 class Client:
     """Sends requests to one broker. Cheap to keep, safe to share between threads; connects with the first request.
 
-    - `broker`: its address, `https` where TLS is spoken; by default what `RAWLINE_BROKER` says, else
+    - `broker`: its address, `https` for TLS; by default the value of `RAWLINE_BROKER`, else
       `http://127.0.0.1:51313`
-    - `api_key`: the key that it was started with; by default what `RAWLINE_API_KEY` says
-    - `connect_timeout`, `request_timeout`: seconds for a connection, and for a request beside what a read asks to wait
-    - `retry_for`: seconds that failed look-ups and reads are tried again; appends are not
+    - `api_key`: the key that the broker was started with; by default the value of `RAWLINE_API_KEY`
+    - `connect_timeout`, `request_timeout`: seconds for a connection, and for a request in addition to a read's `wait`
+    - `retry_for`: seconds that failed lookups and reads are retried; appends are not
 
     Waiting releases the GIL and ends with Ctrl-C. After a fork, make a new one in the child.
     """
@@ -111,10 +111,10 @@ class Client:
         self.close()
 
     def close(self) -> None:
-        """There for symmetry: connections close when the client and all that it made are gone."""
+        """Does nothing: connections close when the client, its producers and its consumers are dropped."""
 
     def health(self) -> None:
-        """Returns if the broker answers and is well."""
+        """Returns if the broker responds and is healthy."""
         self._core.health(False)
 
     def topic(self, topic: str) -> TopicInfo:
@@ -130,18 +130,18 @@ class Client:
         return topic_info(self._core.set_payload(False, topic, payload))
 
     def offset_at(self, topic: str, moment: datetime) -> int:
-        """Offset of the first record appended at or after a time; the topic's next offset if there is none."""
+        """Offset of the first record appended at or after a time; without one, the topic's next offset."""
         return int(self._core.offset_at(False, topic, time_us(moment)))
 
     def append(self, topic: str, records: Records, *, codec: Codec = "none") -> Appended:
         """Appends records as one batch: bytes-like objects, or an Arrow array of bytes or text. All or none is stored.
 
-        Not tried again by itself: after a `BrokenError` or `RequestTimeoutError` they may have been stored.
+        Never retried: after a `BrokenError` or `RequestTimeoutError` the records may be stored.
         """
         return Appended(*self._core.append(False, topic, records, codec, time.time_ns() // 1000))
 
     def append_records(self, topic: str, sizes: BytesLike, data: BytesLike) -> Appended:
-        """Appends records that lie back to back in `data` as one batch, without copying them.
+        """Appends records stored back to back in `data` as one batch, without copying them.
 
         `sizes` has the records' lengths in bytes as `array.array("I")` or numpy's uint32.
         """
@@ -152,9 +152,9 @@ class Client:
         return Appended(*self._core.append_batches(False, topic, batches))
 
     def read(self, topic: str, offset: int, *, records_max: int = 0, bytes_max: int = 0, wait: float = 0.0) -> Batches:
-        """Reads what there is from `offset` on, at most so much (0: as the broker likes); waits up to `wait` seconds.
+        """Reads records from `offset` on, up to the maxima (0: the broker's); waits up to `wait` seconds for the first.
 
-        Of compressed batches more records than `records_max` may come. Empty if nothing came in time.
+        Compressed batches may exceed `records_max`, since they are not cut. Empty after a timeout.
         """
         batches: Batches = self._core.read(False, topic, offset, records_max, bytes_max, wait)
         return batches
@@ -176,10 +176,10 @@ class Client:
 
         - `linger`: seconds that a batch which is not full waits for further records
         - `batch_bytes`, `batch_records_max`: when a batch is full
-        - `buffer_bytes`: most bytes of records held; `send` waits while there is no room
-        - `request_bytes_max`: most bytes of one request
-        - `in_flight_max`: requests on their way at once; with more than 1 they can overtake each other
-        - `retry_for`: seconds that a failing request is tried again before the producer stops
+        - `buffer_bytes`: maximum bytes of buffered records; `send` waits while the buffer is full
+        - `request_bytes_max`: maximum bytes of one request
+        - `in_flight_max`: maximum number of requests in flight; with more than 1 they can be reordered
+        - `retry_for`: seconds that a failing request is retried before the producer stops
         """
         return Producer(
             self._core.producer(
@@ -208,9 +208,9 @@ class Client:
     ) -> Consumer:
         """A consumer of a topic, from `start` (`"earliest"`, `"latest"`, an offset, a time) up to before `end`.
 
-        - `end`: none follows the topic for ever
-        - `bytes_max`: most bytes of one read; two are held at a time
-        - `wait`: seconds that the broker holds a read open when there is nothing to give
+        - `end`: None follows the topic forever
+        - `bytes_max`: maximum bytes of one read; two reads are held at a time
+        - `wait`: seconds that the broker holds a read open while there is no record
         - `retry_for`: seconds that a failing read is retried
         - `wait_for_topic`: wait for a topic that doesn't exist yet; by default that is a `RefusedError` with the code
           `topic_not_found`. A consumer that waits starts at the topic's first record, unless `start` is an offset

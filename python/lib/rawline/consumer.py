@@ -1,4 +1,4 @@
-"""Follows a topic: while the caller works on what came, the next read is already on its way."""
+"""Follows a topic: while the caller processes batches, the next read is already in flight."""
 
 import time
 from collections.abc import Iterator
@@ -28,7 +28,7 @@ def start_of(start: Start) -> tuple[str, int]:
 
 
 class Deadline:
-    """What is left of a time-out."""
+    """The remaining time of a timeout."""
 
     def __init__(self, timeout: float | None) -> None:
         self._end = None if timeout is None else time.monotonic() + timeout
@@ -50,8 +50,8 @@ def state_of(core: ConsumerCore) -> str:
 class Consumer:
     """Reads a topic from front to back. Made by `Client.consumer`; for one thread at a time.
 
-    Iterating gives one `Batch` after the other, for ever or up to `end`. A batch's records are views of the bytes
-    received; the memory is used again when no view of it is left. After an error it goes on where it was.
+    Iterating gives one `Batch` after the other, forever or up to `end`. A batch's records are views of the bytes
+    received; the memory is reused when no view of it is left. After an error the next call continues there.
     """
 
     def __init__(self, core: ConsumerCore) -> None:
@@ -76,7 +76,7 @@ class Consumer:
         return f"<rawline.Consumer of {self._core.topic!r}{state_of(self._core)}>"
 
     def records(self) -> Iterator[memoryview]:
-        """The records one by one. Whoever leaves off within a batch goes on there with the next call of any kind."""
+        """The records one by one. If the loop is left within a batch, the next call of any kind continues there."""
         while True:
             while (records := self._core.take_records()) is None:
                 if not self._core.fetch(False):
@@ -84,7 +84,7 @@ class Consumer:
             yield from records
 
     def poll(self, timeout: float | None = None) -> Batches | None:
-        """All batches that come next, at least one; none at `end`, or if nothing came within `timeout` seconds."""
+        """The next batches, at least one; none at `end`, or if no batch is received within `timeout` seconds."""
         deadline = Deadline(timeout)
         while (batches := self._core.take()) is None:
             if not self._core.fetch(False, deadline.left()):
@@ -92,9 +92,9 @@ class Consumer:
         return batches
 
     def take(self, records: int, timeout: float | None = None) -> Batches:
-        """Batches with at least so many records; fewer at `end`, or if `timeout` seconds ran out.
+        """Batches with at least `records` records; fewer at `end` or after `timeout` seconds.
 
-        After an error or Ctrl-C, what had come is still there for the next call.
+        After an error or Ctrl-C, the next call returns the batches received so far.
         """
         deadline = Deadline(timeout)
         batches: list[Batch] = []
@@ -109,11 +109,11 @@ class Consumer:
 
     @property
     def ended(self) -> bool:
-        """Whether everything before `end` was handed out."""
+        """Whether everything before `end` was returned."""
         return self._core.ended
 
     def close(self) -> None:
-        """Ends the read that is on its way. Another thread that waits for it finds the end; later calls raise."""
+        """Ends the read in flight. A thread that waits for it sees the end of the topic; later calls raise."""
         self._core.close()
 
 

@@ -10,9 +10,9 @@ class RawlineError(Exception):
 
     `kind` is what a program can do about it:
 
-    - `"fix_request"`: it is wrong; the same again gives the same error
-    - `"try_again"`: it may work if done again
-    - `"wait"`: it will work when something has been freed or has recovered
+    - `"fix_request"`: it is wrong; a retry gives the same error
+    - `"try_again"`: a retry may succeed
+    - `"wait"`: a retry succeeds once something has been freed or has recovered
     - `"tell_human"`: only a person can help
     """
 
@@ -21,7 +21,7 @@ class RawlineError(Exception):
     code: str | None
     """The broker's or the format's stable name for it, such as `topic_not_found` or `batch_crc`, if it has one."""
     status: int | None
-    """The HTTP status, if the broker answered with an error."""
+    """The HTTP status, if the broker responded with an error."""
     retry_after: float | None
     """Seconds that the broker asked to wait before the next try."""
 
@@ -44,35 +44,35 @@ class RawlineError(Exception):
 
 
 class ConfigError(RawlineError, ValueError):
-    """A setting or an argument that can't be."""
+    """An invalid setting or argument."""
 
 
 class ConnectError(RawlineError, ConnectionError):
-    """No connection to the broker came about."""
+    """The connection to the broker failed."""
 
 
 class TlsError(RawlineError, ConnectionError):
-    """The broker is not who it should be, or speaks no TLS."""
+    """The broker's certificate is not trusted, or it doesn't support TLS."""
 
 
 class BrokenError(RawlineError, ConnectionError):
-    """The connection broke before the answer was there; the request may have been carried out."""
+    """The connection broke before the response was received; the request may have been carried out."""
 
 
 class RequestTimeoutError(RawlineError, TimeoutError):
-    """The broker did not answer within `request_timeout`; the request may have been carried out."""
+    """The broker did not respond within `request_timeout`; the request may have been carried out."""
 
 
 class WaitTimeoutError(RawlineError, TimeoutError):
-    """The `timeout` of a call ran out: what was waited for may still come."""
+    """A call timed out: the awaited event may still happen."""
 
 
 class RefusedError(RawlineError):
-    """The broker answered with an error; `code` and `status` say which."""
+    """The broker responded with an error, given by `code` and `status`."""
 
 
 class AnswerError(RawlineError):
-    """The answer is not one that a broker gives."""
+    """The response is not one of a broker."""
 
 
 class BatchError(RawlineError, ValueError):
@@ -80,7 +80,7 @@ class BatchError(RawlineError, ValueError):
 
 
 class StoppedError(RawlineError):
-    """The producer stopped after an earlier failure; what has no offset was not stored."""
+    """The producer stopped after an earlier failure; records without an offset were not stored."""
 
 
 class ValueFormatError(RawlineError, ValueError):

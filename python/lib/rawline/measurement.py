@@ -16,7 +16,7 @@ class Reader:
 
     - `schemas`: the writers' schemas; by default `SCHEMA`. With `framing="registry"` a dict by number
     - `framing`: `"single-object"`, `"registry"` or `"bare"`
-    - `series_max`: room for so many series, which is fixed; about 500 bytes each, touched as it fills
+    - `series_max`: maximum number of series; about 500 bytes each, of virtual memory until used
     """
 
     def __init__(
@@ -40,7 +40,7 @@ class Reader:
     def decode(self, messages: Messages, *, errors: Literal["raise", "skip"] = "raise") -> Table:
         """Messages as a table of `series` (id), `metric` (dictionary), `time` (ms, UTC) and `value`. Releases the GIL.
 
-        Raises `AvroError` if one is bad, or leaves it out: then the table's `faulty` and `faults` tell.
+        Raises `AvroError` if one is bad, or leaves it out and counts it in the table's `faulty` and `faults`.
         """
         return self._core.decode(messages, errors == "skip")
 

@@ -69,7 +69,7 @@ class Count(int):
 
 
 class Integer(int):
-    """A whole number that is surely an integer, though it be 0 or above."""
+    """A whole number that is surely an integer, even from 0 on."""
 
     __slots__ = ()
 
@@ -88,9 +88,9 @@ class Record(Generic[_T]):
     - `form="vector"`: a vector of all fields in this order, as records are in Zeek; what is missing is none
 
     - `order="names"`: a table's keys in ascending order, as `encode` writes them
-    - `order="fields"`: in the order of `fields`, keys that have no type behind them. Every reader takes either. To read
-      one field costs what lies in front of it, so name first what readers want alone, and last what grows. The order is
-      that of the outermost table; a vector always has it
+    - `order="fields"`: in the order of `fields`, then keys without a type. Readers accept both orders. Reading one
+      field skips those before it, so name fields that are read alone first, and growing ones last. The order applies
+      to the outermost table; a vector always has it
 
     >>> dns = Record({"host": "address", "port": "port@proto", "proto": "enum"})
     >>> decode(dns.encode({"host": "10.0.0.1", "port": 53, "proto": "udp"}))
@@ -216,12 +216,12 @@ def _by_attributes(encode: Callable[[Any], bytes], names: list[str]) -> Callable
 
 
 def _datetime_of(ns: int) -> datetime:
-    """The time with microseconds; what is finer is cut off."""
+    """The time with microseconds; truncated."""
     return _EPOCH + timedelta(microseconds=ns // 1000)
 
 
 def _timedelta_of(ns: int) -> timedelta:
-    """The duration with microseconds; what is finer is cut off."""
+    """The duration with microseconds; truncated."""
     return timedelta(microseconds=ns // 1000)
 
 

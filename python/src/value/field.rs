@@ -1,4 +1,4 @@
-//! One field of a value, by name or place, without looking at the others: they are passed over, not read.
+//! One field of a value, by name or place, without decoding the others, which are skipped.
 
 use crate::buffer::Held;
 use crate::error::value_error;
@@ -9,7 +9,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString, PyTuple};
 use std::ffi::CStr;
 
-/// One step of the way to a field.
+/// One step of the path to a field.
 enum Step {
     /// A key of a table, as its tag, size and bytes.
     Key(Box<[u8]>),
@@ -17,7 +17,7 @@ enum Step {
     Index(usize),
 }
 
-/// The way to a field.
+/// The path to a field.
 #[pyclass(frozen, module = "rawline._rawline")]
 pub struct FieldPath {
     steps: Vec<Step>,
@@ -118,7 +118,7 @@ pub fn field<'py>(py: Python<'py>, path: &Bound<'py, PyTuple>) -> PyResult<Bound
         ml_flags: ffi::METH_O,
         ml_doc: DOC.as_ptr(),
     });
-    // SAFETY: the method lives for ever; the function that comes back is owned, and holds the path.
+    // SAFETY: the method lives forever; the returned function is owned, and holds the path.
     unsafe {
         let method = (&raw const METHOD.0).cast_mut();
         Bound::from_owned_ptr_or_err(py, ffi::PyCFunction_NewEx(method, path.as_ptr(), std::ptr::null_mut()))

@@ -56,7 +56,7 @@ impl Method {
 
     /// The function, which holds `owner` and gets it at each call.
     fn bind<'py>(&'static self, py: Python<'py>, owner: *mut ffi::PyObject) -> PyResult<Bound<'py, PyAny>> {
-        // SAFETY: the method lives for ever; the function that comes back is owned.
+        // SAFETY: the method lives forever; the returned function is owned.
         unsafe {
             let made = ffi::PyCFunction_NewEx((&raw const self.0).cast_mut(), owner, std::ptr::null_mut());
             Bound::from_owned_ptr_or_err(py, made)
@@ -101,7 +101,7 @@ fn decode<'py>(py: Python<'py>, data: &Bound<'py, PyAny>, exact: bool) -> PyResu
     }
 }
 
-/// Errs unless the bytes are exactly one value.
+/// Fails unless the bytes are exactly one value.
 #[pyfunction]
 fn check(py: Python<'_>, data: &Bound<'_, PyAny>) -> PyResult<()> {
     let held = Held::new(data)?;
@@ -129,7 +129,7 @@ fn from_json<'py>(py: Python<'py>, text: &Bound<'py, PyAny>, typed: bool) -> PyR
     Ok(PyBytes::new(py, &bytes))
 }
 
-/// Fields and their types, behind `rawline.value.Record`.
+/// Fields and their types: the native part of `rawline.value.Record`.
 #[pyclass(frozen, module = "rawline._rawline")]
 struct RecordCore {
     fields: Fields,
@@ -141,7 +141,7 @@ struct RecordCore {
 #[pymethods]
 impl RecordCore {
     /// `fields` are names and types; `form` is `table` or `vector`, `order` that of a table: `names` or `fields`.
-    /// `of_class` is a subclass of `tuple` with so many elements, whose fields are left out where they are none, but for
+    /// `of_class` is a subclass of `tuple` with as many elements. Its fields are left out where they are none, except
     /// those of `kept`.
     #[new]
     fn new(
@@ -203,7 +203,7 @@ unsafe extern "C" fn encode_record(owner: *mut ffi::PyObject, record: *mut ffi::
     })
 }
 
-/// Errs unless the object is the class's, which is a tuple's, and has so many elements.
+/// Fails unless the object is an instance of the class, which is a tuple's, with this many elements.
 #[inline]
 fn is_instance(object: Borrowed<'_, '_, PyAny>, class: &Bound<'_, PyType>, elements: usize) -> PyResult<()> {
     // SAFETY: with the GIL held, the object is alive; its size is asked for once it is known to be a tuple.

@@ -1,4 +1,4 @@
-//! The bytes of a value as they are written: a vector, and where its next byte goes, which each writer hands to the next.
+//! The buffer that a value is written to: a vector, and the position of its next byte, which writers pass on.
 //!
 //! That place is kept in a register. In memory, each piece would wait for the length that the one before it left, and
 //! there are three pieces to a field: a small dict took a third longer. Short pieces are copied as one or two words.
@@ -11,14 +11,14 @@ pub const BLOCK_BYTES: usize = 32;
 
 /// Where the next byte of an [`Out`] goes. There is one at a time, since it is given away to be written at.
 ///
-/// All SAFETY comments below rest on this: it comes from the `Out` that it is given back to, it lies within the vector's
-/// memory, and every byte in front of it is written.
+/// All SAFETY comments below depend on this: it returns to the `Out` that it comes from, it lies within the vector's
+/// memory, and every byte before it is written.
 #[must_use]
 pub struct End(NonNull<u8>);
 
 pub struct Out {
     bytes: Vec<u8>,
-    /// Behind the vector's memory.
+    /// The end of the vector's memory.
     limit: *mut u8,
 }
 

@@ -16,7 +16,7 @@ const TAG_SET: u8 = 12;
 const TAG_TABLE: u8 = 13;
 const TAG_VECTOR: u8 = 14;
 
-/// Bytes behind the tag of the types that always take the same.
+/// Number of bytes after the tag, for the types of constant size.
 const FIXED_BYTES: [Option<usize>; 11] =
     [Some(0), Some(1), Some(8), Some(8), Some(8), None, Some(16), Some(17), Some(3), Some(8), Some(8)];
 
@@ -184,8 +184,8 @@ fn string(py: Python<'_>, text: &[u8]) -> Result<*mut ffi::PyObject, Fault> {
 
 /// The object that exactly these bytes stand for.
 ///
-/// Read at once, with every check that a decoder makes but for some rare ones; where the reader is not sure, the decoder
-/// is asked, which also knows better what is wrong. A check in front of each value took a fifth of the time.
+/// Decodes at once, with all but some rare checks of a decoder. In doubt it calls the decoder, which also reports more
+/// precise errors. A check before each value took a fifth of the time.
 pub fn decode<'py>(py: Python<'py>, bytes: &[u8], exact: bool) -> PyResult<Bound<'py, PyAny>> {
     if bytes.len() > Limits::default().bytes_max as usize {
         check(bytes)?;

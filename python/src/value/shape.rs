@@ -9,7 +9,7 @@ use pyo3::ffi;
 use rawline_value::{Hint, Kind};
 use std::rc::Rc;
 
-/// Enough for a program's record types; a dict that is used as a map has a shape of its own each time and passes through.
+/// Enough for a program's record types. A dict that is used as a map has a new shape each time, which is soon evicted.
 const SHAPES_MAX: usize = 32;
 
 /// One field of what is written.
@@ -142,7 +142,7 @@ pub enum Form {
     /// A table in the format's order.
     #[default]
     Table,
-    /// A table of the fields in their order, and behind them of other keys in the format's.
+    /// A table of the fields in their order, and after them of other keys in the format's.
     TableOfFields,
     /// A vector of the fields.
     Vector,

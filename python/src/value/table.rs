@@ -110,7 +110,7 @@ impl Writer<'_, '_> {
         Ok(self.scratch.out.append(end, correct).0)
     }
 
-    /// A key, as it is in front of its value.
+    /// A key, as written before its value.
     #[inline(always)]
     fn head(&mut self, entry: &Entry, end: End) -> End {
         if entry.head_long.is_empty() {

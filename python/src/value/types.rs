@@ -131,7 +131,7 @@ pub fn subnet_of(bytes: &[u8; 17]) -> rawline_value::Subnet {
     rawline_value::Subnet::from_raw(rawline_value::Address::from_octets(octets), prefix_bits.unwrap_or_default())
 }
 
-/// The protocol of a name, unknown if there is none.
+/// The protocol with this name, or unknown.
 pub fn protocol_of(name: &[u8]) -> Option<Protocol> {
     match name {
         b"unknown_transport" | b"" => Some(Protocol::Unknown),
@@ -257,7 +257,7 @@ impl Timespan {
     }
 }
 
-/// The classes that values are told by, as pointers that live as long as the interpreter.
+/// The classes that identify values' types, as pointers that live as long as the interpreter.
 pub struct Types {
     pub address: *mut pyo3::ffi::PyObject,
     pub subnet: *mut pyo3::ffi::PyObject,

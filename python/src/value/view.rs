@@ -46,7 +46,7 @@ impl View {
         self.bytes().first().copied().unwrap_or_default()
     }
 
-    /// A part of this value, from its first byte up to behind it.
+    /// A part of this value, by its byte range.
     fn part(&self, start: usize, end: usize) -> View {
         View { held: self.held.clone(), start: self.start + start, end: self.start + end }
     }

@@ -1,7 +1,7 @@
 //! Python's objects into a value's bytes.
 //!
-//! Objects are told apart by their type's address, and read by the calls of the stable ABI that cost least. As long as
-//! no Python code runs, nothing that a container borrows can go away, so no reference is counted. Where an object needs
+//! Objects are distinguished by their type's address, and read by the cheapest calls of the stable ABI. As long as no
+//! Python code runs, nothing that a container borrows can go away, so no reference is counted. Where an object needs
 //! Python code (a set, `ipaddress`, `datetime`, a dataclass), writing begins again in a mode that counts them.
 
 use crate::error::value_error;
@@ -21,8 +21,8 @@ const DEPTH_MAX: usize = 128;
 #[derive(Default)]
 pub struct Scratch {
     pub out: Out,
-    /// Of the dicts that are being written, the inner ones behind the outer ones. What is behind `pairs_used` is of
-    /// dicts from before, and never looked at.
+    /// Pairs of the dicts that are being written, the inner ones after the outer ones. Those from `pairs_used` on are
+    /// left over from earlier dicts, and never read.
     pub pairs: Vec<Pair>,
     pub pairs_used: usize,
     pub shapes: Shapes,
@@ -78,7 +78,7 @@ pub fn encode<T>(
         scratch.pairs_used = 0;
         let end = scratch.out.begin();
         let mut writer = Writer { py, scratch: &mut scratch, types, fields, owned, stop: Stop::NeedsPython };
-        // PyO3 is told that the GIL is held where references are given back: it was not asked when Python called.
+        // PyO3 has to know that the GIL is held where references are released: Python's call bypassed it.
         let written = match owned {
             true => Python::attach(|_| writer.root(object, end)),
             false => writer.root(object, end),
