@@ -42,6 +42,8 @@ unpack_capnp() {
   mkdir -p "$tools/debs"
   (
     cd "$tools/debs"
+    # A fresh machine has no list of packages yet.
+    apt-cache show capnproto >/dev/null 2>&1 || apt-get update -qq
     libraries=$(apt-cache depends capnproto | sed -n 's/.*Depends: \(libcapnp-.*\)/\1/p')
     # shellcheck disable=SC2086
     [ -n "$libraries" ] && apt-get download -qq -o APT::Sandbox::User=root capnproto $libraries || exit 1
@@ -60,7 +62,8 @@ install_tools() {
     failed "the Cap'n Proto compiler is missing: apt-get install capnproto, or your system's equivalent"
 }
 
-capnp() {
+# Not named capnp: `command -v capnp` would find the function.
+run_capnp() {
   if [ -x "$tools/capnp/usr/bin/capnp" ]; then
     LD_LIBRARY_PATH=$(dirname "$(find "$tools/capnp" -name 'libcapnpc-*.so' | head -n 1)") \
       PATH="$tools/capnp/usr/bin:$PATH" command capnp "$@"
@@ -86,8 +89,8 @@ sed -i.before "s/FLATBUFFERS_[0-9_]*()/$flatbuffers_java_mark()/" "$out"/java/io
 rm "$out"/java/io/rawline/lab/flat/*.before
 
 cd "$here"
-capnp compile -o- cases.capnp >"$out/cases.capnp.request"
-capnp compile -ocapnp cases.capnp >"$out/cases.capnp.layout"
+run_capnp compile -o- cases.capnp >"$out/cases.capnp.request"
+run_capnp compile -ocapnp cases.capnp >"$out/cases.capnp.layout"
 python3 "$here/capnp_java.py" io.rawline.lab.capnp Cases <"$out/cases.capnp.layout" \
   >"$out/java/io/rawline/lab/capnp/Cases.java"
 
