@@ -1,28 +1,27 @@
-//! The binary `rawline`: reads the command line, puts the parts together, turns failures into exit codes.
+//! The binary `rawline`: reads the command line, runs the command, turns failures into exit codes.
 
 mod commands;
+mod environment;
 
 use clap::{Parser, Subcommand};
-use commands::{consume, produce, serve, topic, topics, value};
-#[cfg(feature = "full")]
-use commands::{measure, query, series};
-#[cfg(feature = "full")]
-use rawline_bench as bench;
+use commands::{consume, full, produce, serve, topic, topics, value};
 use std::process::ExitCode;
-
-/// So that `bench measurements` can tell what a decoder allocates.
-#[cfg(feature = "full")]
-#[global_allocator]
-static ALLOCATOR: bench::Counting = bench::Counting;
 
 const EXAMPLES: &str = "\
 Examples:
-  rawline serve                            a broker on ./rawline-data, for this machine only
-  seq 1000 | rawline produce numbers       append records, a line each
-  rawline consume numbers --follow         read them, and those that come
-  rawline topics                           what there is
+  # Run a broker on ./rawline-data, for this machine only
+  rawline serve
 
-Exit codes: 0 done, 1 a request or file failed, 2 wrong usage.";
+  # Append records, one per line
+  seq 1000 | rawline produce numbers
+
+  # Read them, and wait for new ones
+  rawline consume numbers --follow
+
+  # List topics
+  rawline topics
+
+Exit codes: 0 success, 1 a request, file or broker failed, 2 wrong usage.";
 
 #[derive(Debug, Parser)]
 #[command(
@@ -44,22 +43,8 @@ enum Command {
     Topics(topics::Args),
     Topic(topic::Args),
     Value(value::Args),
-    #[cfg(feature = "full")]
-    Measure(measure::Args),
-    #[cfg(feature = "full")]
-    Series(series::Args),
-    #[cfg(feature = "full")]
-    Query(query::Args),
-    #[cfg(feature = "full")]
-    Bench(bench::Args),
-    /// Roll up and query measurements, benchmark: in a binary built by `make full`
-    #[cfg(not(feature = "full"))]
-    #[command(name = "measure", aliases = ["series", "query", "bench"])]
-    NotBuilt {
-        /// The arguments of that command
-        #[arg(trailing_var_arg = true, allow_hyphen_values = true, hide = true)]
-        arguments: Vec<std::ffi::OsString>,
-    },
+    #[command(flatten)]
+    Full(full::Command),
 }
 
 fn main() -> ExitCode {
@@ -67,7 +52,7 @@ fn main() -> ExitCode {
     let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
         Ok(runtime) => runtime,
         Err(error) => {
-            eprintln!("rawline: can't start its threads: {error}");
+            eprintln!("rawline: can't start its threads: {error}; raise the limit on processes with `ulimit -u`");
             return ExitCode::from(1);
         }
     };
@@ -79,19 +64,10 @@ fn main() -> ExitCode {
             Command::Topics(args) => topics::run(args).await,
             Command::Topic(args) => topic::run(args).await,
             Command::Value(args) => value::run(args).await,
-            #[cfg(feature = "full")]
-            Command::Measure(args) => measure::run(args).await,
-            #[cfg(feature = "full")]
-            Command::Series(args) => series::run(args).await,
-            #[cfg(feature = "full")]
-            Command::Query(args) => query::run(args).await,
-            #[cfg(feature = "full")]
-            Command::Bench(args) => Ok(bench::run(args).await?),
-            #[cfg(not(feature = "full"))]
-            Command::NotBuilt { .. } => Err(commands::not_built("measurements and benchmarks")),
+            Command::Full(command) => command.run().await,
         }
     });
-    // A stdin read that never ends must not keep the process.
+    // A pending read of stdin must not keep the process alive.
     runtime.shutdown_background();
     match done {
         Ok(()) => ExitCode::SUCCESS,

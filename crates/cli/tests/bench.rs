@@ -1,4 +1,4 @@
-//! The benchmarks run, say what they measured, leave nothing behind, and fail on a broker that is wrong.
+//! The benchmarks report what they measured, remove their files, and fail on a broker with errors.
 
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)] // Tests.
 
@@ -127,7 +127,7 @@ fn read_reports_what_it_moved_and_compares_with_sendfile() {
     check_runs(&figures, 2, 0);
     let run = &figures["runs"][0];
     assert_eq!(run["requests"], 60);
-    // 255 records can be asked for, and a request near the end asks for fewer than 100.
+    // The topic has 255 records to request, and a request near its end has fewer than 100.
     let records = run["records"].as_u64().unwrap();
     assert!((60..6000).contains(&records), "{records}");
     assert_eq!(run["bytes"].as_u64().unwrap(), records * 64);
@@ -285,22 +285,22 @@ fn interrupting_removes_everything() {
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
 }
 
-/// What is wrong with the broker behind the proxy.
+/// What the proxy makes the broker do wrong.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Wrong {
     Nothing,
-    /// Appends are answered, never stored.
+    /// Appends are acknowledged, never stored.
     Swallows,
-    /// Every append is answered with the offsets of the first.
+    /// Every append gets the offsets of the first.
     RepeatsOffsets,
-    /// Reads give the records before those asked for, and claim that they are the right ones.
+    /// Reads return the records before the requested ones, under the requested offsets.
     ReadsElsewhere,
 }
 
 #[test]
 fn a_broker_that_is_wrong_never_passes() {
     let folder = TempDir::new().unwrap();
-    let behind = support::broker(&["--durability", "page-cache"]);
+    let broker = support::broker(&["--durability", "page-cache"]);
     let write = ["write", "--batches=10", "-b", "8", "--record-size=32", "-w", "2", "--warmup-runs=0"];
     let read = ["read", "--batches=10", "-b", "8", "--record-size=32", "-w", "2", "--requests=20", "--warmup-runs=0"];
     let latency = ["latency", "--rate=1000", "--seconds=1", "--record-size=32", "--warmup-seconds=0"];
@@ -316,7 +316,7 @@ fn a_broker_that_is_wrong_never_passes() {
         (Wrong::ReadsElsewhere, &read, "is another one"),
         (Wrong::ReadsElsewhere, &latency, "not those that were sent"),
     ] {
-        let url = proxy(behind.address, wrong);
+        let url = proxy(broker.address, wrong);
         let remote = ["--local-broker=false", "--remote-broker-address", &url];
         let output = bench(folder.path(), &[args, &remote].concat());
         let said = String::from_utf8_lossy(&output.stderr);
@@ -326,8 +326,8 @@ fn a_broker_that_is_wrong_never_passes() {
     }
 }
 
-/// Stands in front of a broker and does one thing wrongly; gives its URL. It lives until the tests end.
-fn proxy(behind: SocketAddr, wrong: Wrong) -> String {
+/// A proxy of a broker that does one thing wrong; returns its URL. It lives until the tests end.
+fn proxy(address: SocketAddr, wrong: Wrong) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
     let swallowed = Arc::new(AtomicU64::new(0));
@@ -337,7 +337,7 @@ fn proxy(behind: SocketAddr, wrong: Wrong) -> String {
             let (swallowed, first_answer) = (swallowed.clone(), first_answer.clone());
             std::thread::spawn(move || {
                 let mut client = client.unwrap();
-                let mut broker = TcpStream::connect(behind).unwrap();
+                let mut broker = TcpStream::connect(address).unwrap();
                 for stream in [&client, &broker] {
                     stream.set_nodelay(true).unwrap();
                 }
@@ -348,7 +348,7 @@ fn proxy(behind: SocketAddr, wrong: Wrong) -> String {
                     let asked = head.split_once("&offset=").and_then(|(_, rest)| {
                         rest.split(|end: char| !end.is_ascii_digit()).next()?.parse::<u64>().ok()
                     });
-                    // The record before the one asked for, where there is one.
+                    // The record before the requested one, if there is one.
                     let elsewhere = asked.filter(|&asked| wrong == Wrong::ReadsElsewhere && asked > 0);
                     if let Some(asked) = elsewhere {
                         head = head.replace(&format!("&offset={asked}"), &format!("&offset={}", asked - 1));

@@ -6,6 +6,7 @@
 mod support;
 
 use std::io::{BufRead, BufReader, Read, Write};
+use std::os::unix::fs::PermissionsExt;
 use std::process::Stdio;
 use support::{rawline, run};
 
@@ -240,7 +241,7 @@ fn failures_have_their_exit_code_and_say_what_to_do() {
         (&url, &["produce", "t", "/", "--api-key", "right"], "", 1, "is a directory"),
         (&url, &["produce", "", "--api-key", "right"], "a\n", 1, "400"),
         (&url, &["produce", "t", "--api-key", "right", "--format", "length-prefixed"], "ab", 1, "record 1"),
-        (&url, &["produce", "t", "--codec", "gzip"], "", 2, "none, lz4 or zstd"),
+        (&url, &["produce", "t", "--codec", "gzip"], "", 2, "none, lz4, zstd"),
         (&url, &["produce", "t", "--linger", "5"], "", 2, "5ms"),
         (&url, &["produce"], "", 2, "TOPIC"),
         (&url, &["produce", "t", "--batch-bytes", "0", "--api-key", "right"], "a\n", 2, "batch_bytes"),
@@ -278,11 +279,107 @@ fn what_was_read_before_a_bad_record_is_appended() {
 }
 
 #[test]
-fn every_help_has_examples() {
-    for command in ["produce", "consume", "topics", "topic", "serve"] {
-        let output = run(rawline("http://x", &[command, "--help"]), b"");
+fn a_failure_before_the_first_record_does_not_claim_an_empty_input() {
+    let broker = support::broker(&[]);
+    for (format, input) in [("length-prefixed", &b"ab"[..]), ("value", b"{\n")] {
+        let output = run(broker.rawline(&["produce", "t", "--format", format]), input);
+        let stderr = said(&output);
+        assert_eq!(output.status.code(), Some(1), "{stderr}");
+        assert!(!stderr.contains("empty") && !stderr.contains("appended"), "{format}: {stderr}");
+        assert_eq!(stderr.lines().count(), 1, "{format}: {stderr}");
+    }
+}
+
+#[test]
+fn batches_are_compressed_as_asked() {
+    let broker = support::broker(&[]);
+    let input = b"the same line again and again\n".repeat(10_000);
+    let bytes = |topic: &str, flags: &[&str]| {
+        broker.run(&[&["produce", topic], flags].concat(), &input);
+        let topic = broker.run(&["topic", topic, "--json"], b"").stdout;
+        serde_json::from_slice::<serde_json::Value>(&topic).unwrap()["bytes"].as_u64().unwrap()
+    };
+    let plain = bytes("plain", &[]);
+    for flags in [["--compression", "lz4"], ["--compression", "zstd"], ["--codec", "zstd"]] {
+        let compressed = bytes(flags.concat().trim_start_matches('-'), &flags);
+        assert!(compressed < plain / 5, "{flags:?}: {compressed} of {plain}");
+    }
+    assert_eq!(bytes("none", &["--compression", "none"]), plain);
+}
+
+#[test]
+fn a_missing_topic_is_an_error_that_says_how_to_list_topics() {
+    let broker = support::broker(&["--no-create-topics"]);
+    for args in [&["consume", "typo"][..], &["consume", "typo", "--follow"], &["topic", "typo"]] {
+        let output = run(broker.rawline(args), b"");
+        let stderr = said(&output);
+        assert_eq!(output.status.code(), Some(1), "{args:?}: {stderr}");
+        assert!(stderr.contains("typo") && stderr.contains("`rawline topics`"), "{args:?}: {stderr}");
+    }
+}
+
+#[test]
+fn storage_that_cannot_be_opened_is_an_error_with_its_flag() {
+    for (flags, flag) in [
+        (&["--storage", "/dev/null/data"][..], "--storage /dev/null/data"),
+        (&["--storage", "s3://bucket/prefix", "--cache-dir", "/dev/null/cache"], "--cache-dir"),
+        (&["--storage", "ftp://bucket"], "--storage"),
+    ] {
+        let args = [&["serve", "--listen", "127.0.0.1:0"], flags].concat();
+        let output = run(rawline("http://x", &args), b"");
+        assert!(!output.status.success(), "{flags:?}");
+        assert!(said(&output).contains(flag), "{flags:?}: {}", said(&output));
+    }
+}
+
+#[test]
+fn the_broker_raises_its_limit_on_open_files() {
+    let directory = tempfile::tempdir().unwrap();
+    let program = directory.path().join("rawline");
+    let script = format!("#!/bin/sh\nulimit -S -n 256\nexec {} \"$@\"\n", support::RAWLINE);
+    std::fs::write(&program, script).unwrap();
+    std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let broker = support::Broker::start(program.to_str().unwrap(), &[]);
+    let limits = std::fs::read_to_string(format!("/proc/{}/limits", broker.pid())).unwrap();
+    let (_, line) = limits.split_once("Max open files").unwrap();
+    let [soft, hard] = [0, 1].map(|column| line.split_whitespace().nth(column).unwrap());
+    assert_ne!(soft, "256", "{limits}");
+    assert_eq!(soft, hard, "{limits}");
+}
+
+#[test]
+fn every_help_has_examples_and_reads_as_text() {
+    let mut commands = vec![
+        &["produce"][..],
+        &["consume"],
+        &["topics"],
+        &["topic"],
+        &["serve"],
+        &["value"],
+        &["value", "encode"],
+        &["value", "decode"],
+    ];
+    if cfg!(feature = "full") {
+        commands.extend([
+            &["bench"][..],
+            &["bench", "write"],
+            &["bench", "read"],
+            &["bench", "latency"],
+            &["bench", "limits"],
+        ]);
+        commands.extend([&["bench", "values"][..], &["bench", "measurements"]]);
+    }
+    for command in commands {
+        let output = run(rawline("http://x", &[command, &["--help"]].concat()), b"");
         let help = String::from_utf8(output.stdout).unwrap();
-        assert!(help.contains("Examples:") && help.contains(&format!("rawline {command}")), "{help}");
+        assert!(output.status.success() && help.contains("Examples:"), "{help}");
+        assert!(help.contains(&format!("rawline {}", command[0])), "{help}");
+        // Each description begins with a capital letter: a verb or a noun.
+        let descriptions = help.lines().filter_map(|line| line.strip_prefix("          "));
+        for description in descriptions.filter(|line| !line.starts_with([' ', '[', '-'])).take(1) {
+            assert!(description.starts_with(|sign: char| sign.is_uppercase()), "{description}");
+        }
+        assert!(!help.contains("Most "), "a maximum is called a maximum: {help}");
     }
 }
 
@@ -304,7 +401,7 @@ fn produce_and_consume_outlive_the_brokers_restart() {
     let mut sent = 0;
     let mut seen = 0;
     for _ in 0..3 {
-        // Enough to be on its way when the broker is killed.
+        // Enough to be in flight when the broker is killed.
         for _ in 0..20_000 {
             writeln!(input, "{sent}").unwrap();
             sent += 1;

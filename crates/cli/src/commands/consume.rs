@@ -1,11 +1,10 @@
 //! `rawline consume`: reads records from a topic to stdout.
 
-#[cfg(feature = "full")]
-use super::avro::{DecodeArgs, Schemas, Shower};
+use super::full::{self, DecodeArgs, Shower};
 use super::{BrokerArgs, CommandError, parse_bytes, parse_duration, stdout_failed};
 use clap::ValueEnum;
 use jiff::Timestamp;
-use rawline_client::{Consumer, ConsumerConfig, Fetched, Record, RetryPolicy, Start};
+use rawline_client::{Client, Consumer, ConsumerConfig, Fetched, Record, RetryPolicy, Start, TopicInfo};
 use rawline_contract::JsonRecord;
 use rawline_value::Decoder;
 use rawline_value::json::{WriteError, plain, typed};
@@ -16,98 +15,109 @@ use std::time::Duration;
 
 const EXAMPLES: &str = "\
 Examples:
-  rawline consume dns                                    all records there are, each followed by a newline
-  rawline consume dns --offset latest --follow           what comes from now on, until ctrl-c
-  rawline consume dns --offset 1000 --max-records 10 --format json
-  rawline consume dns --since 2026-11-21T09:00:00Z | wc -l
-  rawline consume images --format length-prefixed        for records that hold newlines
-  rawline consume events --format value                  structured values as JSON
-  rawline consume cpu --format avro                      Avro records as JSON
-  rawline consume cpu --format avro --output avro > cpu.avro
-                                                         Avro records as an Avro object container file";
+  # Write all records, one per line
+  rawline consume dns
 
-/// Written to stdout at once, in bytes: a pipe or a file takes it in one go.
+  # Wait for new records, until ctrl-c
+  rawline consume dns --offset latest --follow
+
+  # Write 10 records with their offsets and times
+  rawline consume dns --offset 1000 --max-records 10 --format json
+
+  # Count the records since a time
+  rawline consume dns --since 2026-11-21T09:00:00Z | wc -l
+
+  # Write records that contain newlines
+  rawline consume images --format length-prefixed
+
+  # Write structured values, or Avro records, as JSON
+  rawline consume events --format value
+  rawline consume cpu --format avro
+
+  # Write an Avro object container file
+  rawline consume cpu --format avro --output avro > cpu.avro";
+
+/// Size of one write to stdout in bytes.
 const WRITE_BYTES: usize = 1 << 20;
 
 /// Read records from a topic to stdout
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// The topic's name
+    /// Topic to read
     #[arg(value_name = "TOPIC")]
     topic: String,
 
     #[command(flatten)]
     broker: BrokerArgs,
 
-    /// First record: its offset, or earliest, or latest for what comes from now on
-    #[arg(long, value_name = "N|earliest|latest", default_value = "earliest", value_parser = parse_start, allow_hyphen_values = true)]
+    /// Offset of the first record; earliest is the oldest record, latest the next one to be appended
+    #[arg(long, value_name = "N|earliest|latest", default_value = "earliest", value_parser = parse_start,
+          allow_hyphen_values = true)]
     offset: Start,
 
-    /// First record: the first that was appended at or after this time (RFC 3339)
+    /// Start at the first record appended at or after this time (RFC 3339)
     #[arg(long, value_name = "TIME", conflicts_with = "offset")]
     since: Option<Timestamp>,
 
-    /// End after so many records
+    /// Maximum number of records to read [default: unlimited]
     #[arg(long, value_name = "N")]
     max_records: Option<u64>,
 
-    /// Go on with records that are yet to come, instead of ending where the topic ends now
+    /// Wait for new records instead of stopping at the topic's current end
     #[arg(long, short)]
     follow: bool,
 
-    /// How records are written
-    #[arg(long, value_enum, env = "RAWLINE_CONSUME_FORMAT", default_value_t = Format::Raw)]
-    format: Format,
+    /// Format of the output
+    #[arg(long, value_enum, env = "RAWLINE_CONSUME_FORMAT", default_value_t = OutputFormat::Raw)]
+    format: OutputFormat,
 
-    #[cfg(feature = "full")]
-    #[command(flatten)]
-    avro: DecodeArgs,
-
-    /// Most bytes of one request
-    #[arg(long, value_name = "BYTES", env = "RAWLINE_CONSUME_BYTES", default_value = "4MiB", value_parser = parse_bytes)]
+    /// Maximum size of one response in bytes
+    #[arg(long, value_name = "BYTES", env = "RAWLINE_CONSUME_BYTES", default_value = "4MiB",
+          value_parser = parse_bytes)]
     read_bytes: u64,
 
-    /// How long a request that fails is tried again
+    /// Time for which failed requests are retried
     #[arg(long, value_name = "TIME", env = "RAWLINE_RETRY_FOR", default_value = "30s", value_parser = parse_duration)]
     retry_for: Duration,
+
+    #[command(flatten)]
+    avro: DecodeArgs,
 }
 
-/// How records are written.
+/// Format of the output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Format {
-    /// The record and a newline
+enum OutputFormat {
+    /// Each record and a newline
     Raw,
-    /// One JSON object a line: offset, time, and record, or record_base64 if it is not UTF-8
+    /// A JSON object per line: offset, time, and record, or record_base64 if it isn't UTF-8
     Json,
-    /// The record's length (u32, little-endian) and the record
+    /// Each record after its length (u32, little-endian)
     LengthPrefixed,
-    /// Structured values as a line of plain JSON each: addresses and times as text
+    /// Structured values as plain JSON, one per line: addresses and times as text
     Value,
-    /// Structured values as a line of JSON each that keeps every type ("@data-type")
+    /// Structured values as JSON with the type of every value ("@data-type"), one per line
     ValueTyped,
-    /// Avro records as a line of JSON each
+    /// Avro records as JSON, one per line
     Avro,
 }
 
 /// Writes the records to stdout.
 pub async fn run(args: Args) -> Result<(), CommandError> {
     let client = args.broker.client_without_retries()?;
-    // Where the topic ends now; also tells at once if there is no broker.
+    // A broker that isn't running, or a topic that doesn't exist, is an error at once, with --follow too.
     let topic = client.topic(&args.topic).await?;
-    let start = match (args.since, args.offset) {
-        (Some(since), _) => client.offset_at(&args.topic, since.into()).await?,
-        (None, Start::Offset(offset)) => offset,
-        (None, Start::Latest) => topic.next_offset,
-        (None, _) => topic.first_offset,
-    };
+    let start = start(&args, &client, &topic).await?;
     if start > topic.next_offset && !args.follow {
-        eprintln!("rawline: {} ends before offset {start}, at {}", args.topic, topic.next_offset);
+        eprintln!(
+            "rawline: {} has no records from offset {start}; its next offset is {}",
+            args.topic, topic.next_offset
+        );
         return Ok(());
     }
-    let now_end = (!args.follow).then_some(topic.next_offset);
-    let wanted_end = args.max_records.map(|count| start.saturating_add(count));
-    let end_offset = [now_end, wanted_end].into_iter().flatten().min();
+    let current_end = (!args.follow).then_some(topic.next_offset);
+    let requested_end = args.max_records.map(|count| start.saturating_add(count));
+    let end_offset = [current_end, requested_end].into_iter().flatten().min();
     let config = ConsumerConfig {
         start: Start::Offset(start),
         end_offset,
@@ -115,26 +125,19 @@ pub async fn run(args: Args) -> Result<(), CommandError> {
         retries: RetryPolicy::lasting(args.retry_for),
         ..ConsumerConfig::default()
     };
-    #[cfg(not(feature = "full"))]
-    if args.format == Format::Avro {
-        return Err(super::not_built("--format avro"));
-    }
-    #[cfg(feature = "full")]
     let shower = match args.format {
-        Format::Avro => Some(Shower::new(&args.avro, Schemas::new(client.clone()))?),
+        OutputFormat::Avro => Some(full::shower(&args.avro, &client).await?),
         _ => None,
     };
     let mut consumer = Consumer::new(client, &args.topic, config).await?;
-    let mut output = Output::new(args.format).map_err(|error| stdout_failed(&error))?;
-    #[cfg(feature = "full")]
-    output.show_by(shower);
+    let mut output = Output::new(args.format, shower).map_err(|error| stdout_failed(&error))?;
     let end_offset = end_offset.unwrap_or(u64::MAX);
     let copied = tokio::select! {
         copied = copy(&mut consumer, &mut output, end_offset) => copied,
         // Between two records: what was gathered is still written.
         _ = tokio::signal::ctrl_c() => Ok(()),
     };
-    // What came before a bad record is shown.
+    // Records before a bad one are written.
     let flushed = if matches!(copied, Err(Stop::Enough)) { Ok(()) } else { output.finish() };
     match copied.and(flushed) {
         Err(Stop::Enough) => Ok(()),
@@ -143,9 +146,19 @@ pub async fn run(args: Args) -> Result<(), CommandError> {
     }
 }
 
-/// Why the copying ends before the topic does.
+/// Offset of the first record to write.
+async fn start(args: &Args, client: &Client, topic: &TopicInfo) -> Result<u64, CommandError> {
+    Ok(match (args.since, args.offset) {
+        (Some(since), _) => client.offset_at(&args.topic, since.into()).await?,
+        (None, Start::Offset(offset)) => offset,
+        (None, Start::Latest) => topic.next_offset,
+        (None, _) => topic.first_offset,
+    })
+}
+
+/// Why copying stops before the end of the topic.
 enum Stop {
-    /// Nobody reads the output any more, such as after `| head`.
+    /// The reader of stdout has closed it, as `| head` does.
     Enough,
     Failed(CommandError),
 }
@@ -158,7 +171,7 @@ impl<E: Into<CommandError>> From<E> for Stop {
 
 async fn copy(consumer: &mut Consumer, output: &mut Output, end_offset: u64) -> Result<(), Stop> {
     loop {
-        // What was gathered is written while nothing else is there to do, and at the end.
+        // What was gathered is written when there is nothing else to do, and at the end.
         let fetched = tokio::select! {
             biased;
             fetched = consumer.next() => fetched?,
@@ -169,7 +182,6 @@ async fn copy(consumer: &mut Consumer, output: &mut Output, end_offset: u64) -> 
             }
         };
         let Some(fetched) = fetched else { return Ok(()) };
-        #[cfg(feature = "full")]
         if let Some(shower) = &mut output.shower {
             shower.meet(fetched).await?;
         }
@@ -177,33 +189,21 @@ async fn copy(consumer: &mut Consumer, output: &mut Output, end_offset: u64) -> 
     }
 }
 
-/// Stdout without the standard library's line buffer, and what is gathered for it.
+/// Stdout without the standard library's line buffer, with its own buffer.
 struct Output {
-    format: Format,
+    format: OutputFormat,
     stdout: File,
     gathered: Vec<u8>,
     /// Checks values before they are shown.
     decoder: Decoder,
-    #[cfg(feature = "full")]
     shower: Option<Shower>,
 }
 
 impl Output {
-    fn new(format: Format) -> std::io::Result<Self> {
+    fn new(format: OutputFormat, shower: Option<Shower>) -> std::io::Result<Self> {
         let stdout = File::from(std::io::stdout().as_fd().try_clone_to_owned()?);
-        Ok(Output {
-            format,
-            stdout,
-            gathered: Vec::with_capacity(WRITE_BYTES + (64 << 10)),
-            decoder: Decoder::default(),
-            #[cfg(feature = "full")]
-            shower: None,
-        })
-    }
-
-    #[cfg(feature = "full")]
-    fn show_by(&mut self, shower: Option<Shower>) {
-        self.shower = shower;
+        let gathered = Vec::with_capacity(WRITE_BYTES + (64 << 10));
+        Ok(Output { format, stdout, gathered, decoder: Decoder::default(), shower })
     }
 
     fn has_gathered(&self) -> bool {
@@ -220,18 +220,18 @@ impl Output {
                 return Ok(());
             }
             match self.format {
-                Format::Raw => {
+                OutputFormat::Raw => {
                     self.gathered.extend_from_slice(bytes);
                     self.gathered.push(b'\n');
                 }
-                Format::LengthPrefixed => {
+                OutputFormat::LengthPrefixed => {
                     self.gathered.extend_from_slice(&(bytes.len() as u32).to_le_bytes());
                     self.gathered.extend_from_slice(bytes);
                 }
-                Format::Value => self.write_value(offset, bytes, plain::write)?,
-                Format::ValueTyped => self.write_value(offset, bytes, typed::write)?,
-                Format::Avro => self.write_avro(offset, bytes)?,
-                Format::Json => write_json(&mut self.gathered, offset, time.of(created_us), bytes)?,
+                OutputFormat::Value => self.write_value(offset, bytes, plain::write)?,
+                OutputFormat::ValueTyped => self.write_value(offset, bytes, typed::write)?,
+                OutputFormat::Avro => self.write_avro(offset, bytes)?,
+                OutputFormat::Json => write_json(&mut self.gathered, offset, time.of(created_us), bytes)?,
             }
             if self.gathered.len() >= WRITE_BYTES {
                 flush(&mut self.stdout, &mut self.gathered)?;
@@ -250,31 +250,24 @@ impl Output {
         checked.and_then(|()| write(value, &mut self.gathered)).map_err(|error| {
             self.gathered.truncate(begin);
             CommandError::Failed(format!(
-                "the record at offset {offset} isn't a structured value: {error}; read this topic with --format raw"
+                "the record at offset {offset} isn't a structured value: {error}; use --format raw"
             ))
         })?;
         self.gathered.push(b'\n');
         Ok(())
     }
 
-    #[cfg(feature = "full")]
     fn write_avro(&mut self, offset: u64, record: &[u8]) -> Result<(), CommandError> {
         if let Some(shower) = &mut self.shower {
             shower.show(record, &mut self.gathered).map_err(|error| {
-                CommandError::Failed(format!("the record at offset {offset} can't be shown as Avro: {error}"))
+                CommandError::Failed(format!("can't decode the record at offset {offset} as Avro: {error}"))
             })?;
         }
         Ok(())
     }
 
-    #[cfg(not(feature = "full"))]
-    fn write_avro(&mut self, _: u64, _: &[u8]) -> Result<(), CommandError> {
-        Err(super::not_built("--format avro"))
-    }
-
-    /// Writes what is gathered, and what ends the output.
+    /// Writes what is gathered, and the end of the output.
     fn finish(&mut self) -> Result<(), Stop> {
-        #[cfg(feature = "full")]
         if let Some(shower) = &mut self.shower {
             shower.finish(&mut self.gathered).map_err(CommandError::Failed)?;
         }
@@ -296,7 +289,7 @@ fn flush(stdout: &mut File, gathered: &mut Vec<u8>) -> Result<(), Stop> {
     }
 }
 
-/// The time of a batch as text; the records of a batch share it.
+/// Time of a batch as text; all records of a batch have the same time.
 #[derive(Default)]
 struct BatchTime {
     created_us: Option<u64>,
@@ -320,7 +313,7 @@ fn write_json(out: &mut Vec<u8>, offset: u64, time: &str, record: &[u8]) -> Resu
     Ok(())
 }
 
-/// Where to begin: an offset, or a word.
+/// Reads where to start: an offset, earliest or latest.
 pub fn parse_start(text: &str) -> Result<Start, String> {
     match text {
         "earliest" => Ok(Start::Earliest),

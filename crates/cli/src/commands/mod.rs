@@ -1,10 +1,17 @@
-//! The commands of `rawline`, one file each, and what they share: where the broker is, how a failure ends.
+//! The commands of `rawline`, one file each, with what they share: the broker's address, errors, units.
 
 #[cfg(feature = "full")]
 pub mod avro;
 pub mod consume;
+mod explain;
+#[cfg(feature = "full")]
+pub mod full;
+mod log;
 #[cfg(feature = "full")]
 pub mod measure;
+#[cfg(not(feature = "full"))]
+pub mod not_built;
+mod open_files;
 pub mod produce;
 #[cfg(feature = "full")]
 pub mod query;
@@ -13,21 +20,25 @@ pub mod rollups;
 #[cfg(feature = "full")]
 pub mod series;
 pub mod serve;
+mod split;
 pub mod topic;
 pub mod topics;
 pub mod value;
 
-use clap::Args;
-use rawline_client::{Client, ClientConfig, ClientError, RetryPolicy};
+#[cfg(not(feature = "full"))]
+pub use not_built as full;
 
-/// Where the broker is; the same for every command that talks to one.
+use clap::Args;
+use rawline_client::{Client, ClientConfig, RetryPolicy};
+
+/// The broker's address and key; the same for every command that talks to a broker.
 #[derive(Debug, Clone, Args)]
 pub struct BrokerArgs {
-    /// The broker's address
+    /// Address of the broker
     #[arg(long, value_name = "URL", env = "RAWLINE_BROKER", default_value = "http://127.0.0.1:51313")]
     pub broker: String,
 
-    /// The key that the broker was started with, if any
+    /// API key of the broker, if it has one
     #[arg(long, value_name = "KEY", env = "RAWLINE_API_KEY", hide_env_values = true)]
     pub api_key: Option<String>,
 }
@@ -40,56 +51,31 @@ impl BrokerArgs {
         Ok(Client::new(config)?)
     }
 
-    /// As [`BrokerArgs::client`], for a command that somebody waits for: a failure is told at once.
+    /// As [`BrokerArgs::client`], for interactive commands: a failure is reported without retries.
     pub fn client_without_retries(&self) -> Result<Client, CommandError> {
         Ok(self.client()?.with_retries(RetryPolicy::NONE))
     }
 }
 
-/// How a command fails: what to tell on stderr, and the exit code.
+/// Why a command failed: the message for stderr, and the exit code.
 #[derive(Debug, thiserror::Error)]
 pub enum CommandError {
     /// A request, a file or the broker failed: exit code 1.
     #[error("{0}")]
     Failed(String),
-    /// The command was used wrongly in a way clap can't see: exit code 2.
+    /// The command was used wrongly in a way that clap can't detect: exit code 2.
     #[error("{0}")]
     Usage(String),
 }
 
-impl From<ClientError> for CommandError {
-    fn from(error: ClientError) -> Self {
-        match error {
-            ClientError::Config { .. } => CommandError::Usage(error.to_string()),
-            _ => CommandError::Failed(error.to_string()),
-        }
-    }
-}
-
-#[cfg(feature = "full")]
-impl From<rawline_bench::BenchError> for CommandError {
-    fn from(error: rawline_bench::BenchError) -> Self {
-        match error {
-            rawline_bench::BenchError::Usage(message) => CommandError::Usage(message),
-            rawline_bench::BenchError::Failed(message) => CommandError::Failed(message),
-        }
-    }
-}
-
 impl CommandError {
-    /// The process' exit code.
+    /// The process's exit code.
     pub fn exit_code(&self) -> u8 {
         match self {
             CommandError::Failed(_) => 1,
             CommandError::Usage(_) => 2,
         }
     }
-}
-
-/// A part that this binary was built without.
-#[cfg(not(feature = "full"))]
-pub fn not_built(what: &str) -> CommandError {
-    CommandError::Usage(format!("this rawline was built without {what}; `make full` builds one that has it"))
 }
 
 /// Reads a number of bytes with an optional unit: 1048576, 512KiB, 10MiB, 2GiB, or KB, MB, GB of 1000.
@@ -105,18 +91,19 @@ pub fn parse_bytes(text: &str) -> Result<u64, String> {
         "KB" | "kB" => 1_000,
         "MB" => 1_000_000,
         "GB" => 1_000_000_000,
-        _ => return Err(format!("{unit:?} is no unit of bytes; there are KiB, MiB, GiB, KB, MB and GB")),
+        _ => return Err(format!("unknown unit {unit:?}; use KiB, MiB, GiB, TiB, KB, MB or GB")),
     };
-    let number: u64 = number.parse().map_err(|_| "give a number of bytes, such as 512MiB".to_string())?;
+    let number: u64 = number.parse().map_err(|_| "give a number of bytes, such as 1048576 or 512MiB".to_owned())?;
     number.checked_mul(factor).ok_or_else(|| format!("{text} is too large"))
 }
 
-/// Reads a time with its unit: 250us, 5ms, 1s.
+/// Reads a duration with its unit: 250us, 5ms, 1s.
 pub fn parse_duration(text: &str) -> Result<std::time::Duration, String> {
-    rawline_contract::parse_duration(text).ok_or_else(|| format!("{text:?} is no time such as 0s, 5ms or 1s"))
+    rawline_contract::parse_duration(text)
+        .ok_or_else(|| format!("{text:?} is not a duration; give a number with a unit, such as 0s, 5ms or 1s"))
 }
 
-/// Prints to stdout; a reader that has seen enough, such as `head`, is no failure.
+/// Prints to stdout. A reader that has closed it, as `head` does, is not a failure.
 fn print(text: &str) -> Result<(), CommandError> {
     use std::io::Write;
     match std::io::stdout().lock().write_all(text.as_bytes()) {
@@ -126,5 +113,22 @@ fn print(text: &str) -> Result<(), CommandError> {
 }
 
 fn stdout_failed(error: &std::io::Error) -> CommandError {
-    CommandError::Failed(format!("can't write to the output: {error}"))
+    CommandError::Failed(format!("can't write to stdout: {error}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn units_of_bytes_are_binary_or_decimal() {
+        for (text, bytes) in
+            [("0", 0), ("17B", 17), ("512KiB", 512 << 10), ("10 MiB", 10 << 20), ("2GB", 2_000_000_000)]
+        {
+            assert_eq!(parse_bytes(text), Ok(bytes), "{text}");
+        }
+        for wrong in ["", "MiB", "1.5GiB", "-1", "1 parsec", "99999999TiB"] {
+            assert!(parse_bytes(wrong).is_err(), "{wrong}");
+        }
+    }
 }

@@ -1,90 +1,106 @@
 //! `rawline produce`: appends records from a file or stdin to a topic.
 
-#[cfg(feature = "full")]
-use super::avro::{EncodeArgs, Encoder, FileRecords, Schemas};
+use super::full::{self, EncodeArgs, Encoder};
+use super::split::{READ_BYTES, RecordEnd, Splitter};
 use super::value::{FieldTypes, value_of_json};
 use super::{BrokerArgs, CommandError, parse_bytes, parse_duration};
 use clap::ValueEnum;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use indicatif::{ProgressBar, ProgressStyle};
 use rawline_client::{Client, ClientError, Codec, Producer, ProducerConfig, Receipt, RetryPolicy};
 use rawline_value::FieldHint;
 use std::io::IsTerminal;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use tokio::io::{AsyncRead, AsyncReadExt};
 
 const EXAMPLES: &str = "\
 Examples:
-  rawline produce dns dns.json                     a record a line
-  zcat dns.json.gz | rawline produce dns           from a pipe
-  tail -F app.log | rawline produce logs           as the lines come
-  rawline produce images cat.png --format file     the whole file as one record
-  rawline produce dns dns.json --codec zstd        compressed, also on the broker's disk
-  rawline produce dns dns.json --format value --as id.orig_h=address --as ts=timestamp
-                                                   structured values, with types that JSON lacks
-  rawline produce cpu cpu.csv --format avro --schema measurement --column logtime=timestamp
-                  --set metric=cpu --set tags.host=a1       Avro records from CSV or JSON
-  rawline produce cpu cpu.avro --format avro       the values of an Avro object container file";
+  # Append each line of a file, of a pipe, of a log that grows
+  rawline produce dns dns.json
+  zcat dns.json.gz | rawline produce dns
+  tail -F app.log | rawline produce logs
 
-/// Read at once, in bytes; a record that is longer is gathered from several reads.
-const READ_BYTES: usize = 1 << 20;
+  # Append a whole file as one record
+  rawline produce images cat.png --format file
+
+  # Compress batches: on the network and in the storage
+  rawline produce dns dns.json --compression zstd
+
+  # Append structured values, with types that JSON lacks
+  rawline produce dns dns.json --format value --as id.orig_h=address --as ts=timestamp
+
+  # Append Avro records from CSV or JSON
+  rawline produce cpu cpu.csv --format avro --schema measurement --column logtime=timestamp \\
+      --set metric=cpu --set tags.host=a1
+
+  # Append the values of an Avro object container file
+  rawline produce cpu cpu.avro --format avro";
 
 /// Append records from a file or stdin to a topic
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// The topic's name
+    /// Topic to append to; created if it doesn't exist
     #[arg(value_name = "TOPIC")]
     topic: String,
 
-    /// Where the records are; - or nothing reads stdin
+    /// File with the records; stdin if it is - or missing
     #[arg(value_name = "FILE")]
     file: Option<PathBuf>,
 
     #[command(flatten)]
     broker: BrokerArgs,
 
-    /// What a record is
-    #[arg(long, value_enum, env = "RAWLINE_PRODUCE_FORMAT", default_value_t = Format::Lines)]
-    format: Format,
+    /// Format of the input
+    #[arg(long, value_enum, env = "RAWLINE_PRODUCE_FORMAT", default_value_t = InputFormat::Lines)]
+    format: InputFormat,
 
-    /// With --format value, a type for a field: see `rawline value encode --help`; may be given many times
+    /// With --format value: type of a field, see `rawline value encode --help`; repeatable
     #[arg(long = "as", value_name = "FIELD=TYPE")]
     types: Vec<FieldHint>,
 
-    #[cfg(feature = "full")]
-    #[command(flatten)]
-    avro: EncodeArgs,
-
-    /// A batch is sent when it has this much
-    #[arg(long, value_name = "BYTES", env = "RAWLINE_PRODUCE_BATCH_BYTES", default_value = "1MiB", value_parser = parse_bytes)]
+    /// Size in bytes at which a batch is sent
+    #[arg(long, value_name = "BYTES", env = "RAWLINE_PRODUCE_BATCH_BYTES", default_value = "1MiB",
+          value_parser = parse_bytes)]
     batch_bytes: u64,
 
-    /// How long a batch that is not full waits for more records
+    /// Maximum time that a record waits for others to fill its batch
     #[arg(long, value_name = "TIME", env = "RAWLINE_LINGER", default_value = "5ms", value_parser = parse_duration)]
     linger: Duration,
 
-    /// How batches are compressed: none, lz4 or zstd
-    #[arg(long, value_name = "CODEC", env = "RAWLINE_CODEC", default_value_t = Codec::None)]
-    codec: Codec,
+    /// Compression of batches
+    #[arg(long, visible_alias = "codec", value_name = "CODEC", env = "RAWLINE_CODEC", default_value = "none",
+          value_parser = codec())]
+    compression: Codec,
 
-    /// How long a request that fails is tried again
+    /// Time for which failed requests are retried
     #[arg(long, value_name = "TIME", env = "RAWLINE_RETRY_FOR", default_value = "30s", value_parser = parse_duration)]
     retry_for: Duration,
+
+    #[command(flatten)]
+    avro: EncodeArgs,
 }
 
-/// What a record is.
+/// The names of the codecs.
+const CODECS: [&str; 3] = ["none", "lz4", "zstd"];
+
+fn codec() -> impl TypedValueParser<Value = Codec> {
+    PossibleValuesParser::new(CODECS).try_map(|name| name.parse())
+}
+
+/// Format of the input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Format {
-    /// A line without its newline; the last one need not have one
+enum InputFormat {
+    /// Each line is a record, without its newline
     Lines,
-    /// The whole file
+    /// The whole file is one record
     File,
-    /// As many bytes as the u32 (little-endian) in front of it says
+    /// Each record follows its length (u32, little-endian)
     LengthPrefixed,
-    /// A line of JSON, which becomes a structured value
+    /// Each line is JSON and becomes a structured value
     Value,
-    /// A line of JSON or CSV, or a value of an Avro object container file, which becomes an Avro record
+    /// Each line of JSON or CSV, or each value of an Avro object container file, becomes an Avro record
     Avro,
 }
 
@@ -93,28 +109,29 @@ enum Convert {
     Nothing,
     /// A line of JSON becomes a value, with these types for fields.
     Value(FieldTypes),
-    #[cfg(feature = "full")]
     Avro(Box<Encoder>),
-    /// The values of a container file become records.
-    #[cfg(feature = "full")]
-    AvroFile(Box<EncodeArgs>),
 }
 
 impl Convert {
-    /// How the input is cut.
-    fn cut(&self, format: Format) -> Cut {
-        match (self, format) {
-            #[cfg(feature = "full")]
-            (Convert::Avro(encoder), _) if encoder.has_quotes() => Cut::QuotedLines,
-            #[cfg(feature = "full")]
-            (Convert::AvroFile(_), _) => Cut::File,
-            (_, Format::File) => Cut::File,
-            (_, Format::LengthPrefixed) => Cut::LengthPrefixed,
-            _ => Cut::Lines,
+    fn new(args: &Args, encoder: Option<Encoder>) -> Convert {
+        match (args.format, encoder) {
+            (_, Some(encoder)) => Convert::Avro(Box::new(encoder)),
+            (InputFormat::Value, None) => Convert::Value(FieldTypes::new(args.types.clone())),
+            _ => Convert::Nothing,
         }
     }
 
-    /// Appends to `out` what the line becomes. Nothing, if it becomes no record.
+    /// Where the input's records end.
+    fn record_end(&self, format: InputFormat) -> RecordEnd {
+        match (self, format) {
+            (Convert::Avro(encoder), _) if encoder.has_quotes() => RecordEnd::UnquotedNewline,
+            (_, InputFormat::File) => RecordEnd::EndOfInput,
+            (_, InputFormat::LengthPrefixed) => RecordEnd::LengthPrefix,
+            _ => RecordEnd::Newline,
+        }
+    }
+
+    /// Appends to `out` the record that the line becomes. `None` if it becomes no record.
     fn apply(&mut self, line: &[u8], out: &mut Vec<u8>) -> Result<Option<()>, String> {
         if line.trim_ascii().is_empty() {
             return Ok(None);
@@ -122,48 +139,39 @@ impl Convert {
         match self {
             Convert::Nothing => Ok(None),
             Convert::Value(types) => value_of_json(line, types, out).map(Some),
-            #[cfg(feature = "full")]
             Convert::Avro(encoder) => encoder.encode(line, out),
-            #[cfg(feature = "full")]
-            Convert::AvroFile(_) => unreachable!("a container file has no lines"),
         }
     }
 }
 
-/// Appends the records and says on stderr what it did.
+/// Appends the records and reports the result on stderr.
 pub async fn run(args: Args) -> Result<(), CommandError> {
     let client = args.broker.client()?;
-    // No broker at all is told at once; one that goes away later is waited for.
+    // A broker that isn't running is an error at once; one that goes away later is waited for.
     if let Err(error @ ClientError::Connect { .. }) = client.with_retries(RetryPolicy::NONE).health().await {
         return Err(error.into());
     }
-    let convert = convert(&args, &client).await?;
-    #[cfg(feature = "full")]
-    let schemas = Schemas::new(client.clone());
-    let (input, name, bytes) = open(&args).await?;
+    let is_container = args.format == InputFormat::Avro && full::is_container(&args.avro, args.file.as_deref());
+    let encoder = match args.format {
+        InputFormat::Avro if !is_container => Some(full::encoder(&args.avro, args.file.as_deref(), &client).await?),
+        _ => None,
+    };
+    let convert = Convert::new(&args, encoder);
+    let input = Input::open(args.file.as_deref()).await?;
     let started = Instant::now();
-    let record_bytes_max = u64::from(client.config().limits.batch_bytes_max.min(client.config().limits.raw_bytes_max));
-    let config = ProducerConfig {
-        batch_bytes: usize::try_from(args.batch_bytes).unwrap_or(usize::MAX),
-        linger: args.linger,
-        codec: args.codec,
-        retries: RetryPolicy::lasting(args.retry_for),
-        ..ProducerConfig::default()
-    };
-    let producer = Producer::new(client, &args.topic, config)?;
-    let cut = convert.cut(args.format);
-    let mut sending = Sending {
-        producer: &producer,
-        name,
-        bar: progress_bar(bytes),
-        sent: Sent::default(),
-        lines: 0,
-        convert,
-        #[cfg(feature = "full")]
-        schemas,
-    };
+    let limits = &client.config().limits;
+    let record_bytes_max = u64::from(limits.batch_bytes_max.min(limits.raw_bytes_max));
+    let splitter = Splitter::new(convert.record_end(args.format), record_bytes_max);
+    let producer = Producer::new(client.clone(), &args.topic, producer_config(&args))?;
+    let bar = progress_bar(input.bytes);
+    let mut sending = Sending { producer: &producer, name: input.name, bar, sent: Sent::default(), lines: 0, convert };
     let read = tokio::select! {
-        read = sending.send(input, Cutter::new(cut, record_bytes_max)) => read,
+        read = async {
+            match is_container {
+                true => sending.send_container(input.reader, &args.avro, &client).await,
+                false => sending.send_all(input.reader, splitter).await,
+            }
+        } => read,
         _ = tokio::signal::ctrl_c() => Err(CommandError::Failed("interrupted".to_owned())),
     };
     let Sending { bar, sent, convert, .. } = sending;
@@ -171,135 +179,78 @@ pub async fn run(args: Args) -> Result<(), CommandError> {
     if let Convert::Value(types) = &convert {
         types.report_unused();
     }
-    // What was read before a failure is still appended, and told.
+    // Records that were read before a failure are appended and reported.
     let closed = tokio::select! {
         closed = producer.close() => closed,
         _ = tokio::signal::ctrl_c() => {
-            let message = "interrupted while the last records were sent; read the topic's end to see which are there";
+            let message = "interrupted with records in flight; `rawline topic TOPIC` shows the topic's next offset";
             return Err(CommandError::Failed(message.to_owned()));
         }
     };
-    if closed.is_ok() {
+    if closed.is_ok() && (read.is_ok() || sent.records > 0) {
         eprintln!("rawline: {}", summary(&args.topic, &sent, started.elapsed()).await?);
     }
     read.and(closed.map_err(CommandError::from))
 }
 
-#[cfg(feature = "full")]
-async fn convert(args: &Args, client: &Client) -> Result<Convert, CommandError> {
-    if args.format != Format::Avro {
-        return Ok(convert_value(args));
-    }
-    if FileRecords::are_given(&args.avro, args.file.as_deref()) {
-        return Ok(Convert::AvroFile(Box::new(args.avro.clone())));
-    }
-    let encoder = Encoder::new(&args.avro, args.file.as_deref())?;
-    if encoder.names_its_schema() {
-        // Before the first record, so that nobody reads one whose schema is not there.
-        Schemas::new(client.clone()).register(encoder.schema()).await?;
-    }
-    Ok(Convert::Avro(Box::new(encoder)))
-}
-
-#[cfg(not(feature = "full"))]
-async fn convert(args: &Args, _: &Client) -> Result<Convert, CommandError> {
-    match args.format {
-        Format::Avro => Err(super::not_built("--format avro")),
-        _ => Ok(convert_value(args)),
+fn producer_config(args: &Args) -> ProducerConfig {
+    ProducerConfig {
+        batch_bytes: usize::try_from(args.batch_bytes).unwrap_or(usize::MAX),
+        linger: args.linger,
+        codec: args.compression,
+        retries: RetryPolicy::lasting(args.retry_for),
+        ..ProducerConfig::default()
     }
 }
 
-fn convert_value(args: &Args) -> Convert {
-    match args.format {
-        Format::Value => Convert::Value(FieldTypes::new(args.types.clone())),
-        _ => Convert::Nothing,
+/// Where records are read from.
+struct Input {
+    reader: Box<dyn AsyncRead + Send + Unpin>,
+    /// Its name in messages.
+    name: String,
+    /// Its length in bytes, if it is known.
+    bytes: Option<u64>,
+}
+
+impl Input {
+    async fn open(file: Option<&Path>) -> Result<Input, CommandError> {
+        let Some(path) = file.filter(|path| path.as_os_str() != "-") else {
+            return Ok(Input { reader: Box::new(tokio::io::stdin()), name: "stdin".to_owned(), bytes: None });
+        };
+        let name = path.display().to_string();
+        let failed = |error: std::io::Error| CommandError::Failed(format!("can't read {name}: {error}"));
+        let mut file = tokio::fs::File::open(path).await.map_err(failed)?;
+        file.set_max_buf_size(READ_BYTES);
+        let metadata = file.metadata().await.map_err(failed)?;
+        if metadata.is_dir() {
+            return Err(CommandError::Failed(format!("{name} is a directory; give a file")));
+        }
+        let bytes = metadata.is_file().then_some(metadata.len());
+        Ok(Input { reader: Box::new(file), name, bytes })
     }
 }
 
-/// The input, its name for messages, and its length in bytes if it is known.
-async fn open(args: &Args) -> Result<(Box<dyn AsyncRead + Send + Unpin>, String, Option<u64>), CommandError> {
-    let Some(path) = args.file.as_ref().filter(|path| path.as_os_str() != "-") else {
-        return Ok((Box::new(tokio::io::stdin()), "stdin".to_owned(), None));
-    };
-    let name = path.display().to_string();
-    let failed = |error: std::io::Error| CommandError::Failed(format!("can't read {name}: {error}"));
-    let mut file = tokio::fs::File::open(path).await.map_err(failed)?;
-    file.set_max_buf_size(READ_BYTES);
-    let metadata = file.metadata().await.map_err(failed)?;
-    if metadata.is_dir() {
-        return Err(CommandError::Failed(format!("{name} is a directory; give a file")));
-    }
-    let bytes = metadata.is_file().then_some(metadata.len());
-    Ok((Box::new(file), name, bytes))
-}
-
-/// A bar over the file's bytes; nothing where the length is unknown or nobody looks.
+/// A progress bar over the file's bytes; hidden if the length is unknown or stderr isn't a terminal.
 fn progress_bar(bytes: Option<u64>) -> ProgressBar {
     let Some(bytes) = bytes.filter(|_| std::io::stderr().is_terminal()) else { return ProgressBar::hidden() };
-    let template = "{bar:40} {binary_bytes} of {binary_total_bytes}, {binary_bytes_per_sec}, {eta} to go";
+    let template = "{bar:40} {binary_bytes} of {binary_total_bytes}, {binary_bytes_per_sec}, {eta} left";
     let style = ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar());
     ProgressBar::new(bytes).with_style(style)
 }
 
+/// Sends the records of one input.
 struct Sending<'a> {
     producer: &'a Producer,
-    /// The input's.
+    /// The input's name.
     name: String,
     bar: ProgressBar,
     sent: Sent,
-    /// Records and lines that were taken from the input.
+    /// Number of records, or of lines to convert, that were taken from the input.
     lines: u64,
     convert: Convert,
-    #[cfg(feature = "full")]
-    schemas: Schemas,
 }
 
-impl Sending<'_> {
-    /// Sends all records of the input.
-    async fn send(&mut self, input: Box<dyn AsyncRead + Send + Unpin>, cutter: Cutter) -> Result<(), CommandError> {
-        #[cfg(feature = "full")]
-        if let Convert::AvroFile(args) = &self.convert {
-            let args = args.clone();
-            return self.send_file(input, &args).await;
-        }
-        send_all(input, cutter, self).await
-    }
-
-    /// Sends the values of an Avro container file.
-    #[cfg(feature = "full")]
-    async fn send_file(
-        &mut self,
-        mut input: Box<dyn AsyncRead + Send + Unpin>,
-        args: &EncodeArgs,
-    ) -> Result<(), CommandError> {
-        let mut file = Vec::new();
-        let read = input.read_to_end(&mut file).await;
-        read.map_err(|error| CommandError::Failed(format!("can't read {}: {error}", self.name)))?;
-        let mut records = FileRecords::open(args, &file)?;
-        if records.names_its_schema() {
-            self.schemas.register(records.schema()).await?;
-        }
-        loop {
-            let block = records.next_block().map_err(|reason| format!("{}: {reason}", self.name));
-            let Some(block) = block.map_err(CommandError::Failed)? else { return Ok(()) };
-            for record in block {
-                self.lines += 1;
-                self.send_record(record).await?;
-            }
-        }
-    }
-
-    async fn send_record(&mut self, record: &[u8]) -> Result<(), CommandError> {
-        let receipt = self.producer.send(record).await?;
-        self.sent.records += 1;
-        self.sent.bytes += record.len() as u64;
-        self.sent.first.get_or_insert_with(|| receipt.clone());
-        self.sent.last = Some(receipt);
-        Ok(())
-    }
-}
-
-/// What was handed to the producer.
+/// What was passed to the producer.
 #[derive(Default)]
 struct Sent {
     records: u64,
@@ -309,44 +260,77 @@ struct Sent {
     last: Option<Receipt>,
 }
 
-async fn send_all(
-    mut input: Box<dyn AsyncRead + Send + Unpin>,
-    mut cutter: Cutter,
-    sending: &mut Sending<'_>,
-) -> Result<(), CommandError> {
-    let mut value = Vec::new();
-    loop {
-        let buffer = cutter.room();
-        let read = input.read_buf(buffer).await;
-        let read = read.map_err(|error| CommandError::Failed(format!("can't read {}: {error}", sending.name)))?;
-        let ended = read == 0;
-        while let Some(mut record) = cutter.next(ended).map_err(|reason| after_last(sending, &reason))? {
-            sending.lines += 1;
-            if !matches!(sending.convert, Convert::Nothing) {
-                value.clear();
-                match sending.convert.apply(record, &mut value).map_err(|reason| too_bad(sending, &reason))? {
-                    Some(()) => record = &value,
-                    None => continue,
-                }
-            }
-            sending.send_record(record).await?;
-        }
-        if ended {
-            return Ok(());
-        }
-        sending.bar.inc(read as u64);
+impl Sent {
+    /// Passes a record to the producer.
+    async fn send(&mut self, producer: &Producer, record: &[u8]) -> Result<(), CommandError> {
+        let receipt = producer.send(record).await?;
+        self.records += 1;
+        self.bytes += record.len() as u64;
+        self.first.get_or_insert_with(|| receipt.clone());
+        self.last = Some(receipt);
+        Ok(())
     }
 }
 
-/// The record that was taken last is bad.
-fn too_bad(sending: &Sending<'_>, reason: &str) -> CommandError {
-    let unit = if matches!(sending.convert, Convert::Nothing) { "record" } else { "line" };
-    CommandError::Failed(format!("{}, {unit} {}: {reason}", sending.name, sending.lines))
-}
+impl Sending<'_> {
+    async fn send_all(
+        &mut self,
+        mut input: Box<dyn AsyncRead + Send + Unpin>,
+        mut splitter: Splitter,
+    ) -> Result<(), CommandError> {
+        let mut converted = Vec::new();
+        loop {
+            let read = input.read_buf(splitter.buffer()).await;
+            let read = read.map_err(|error| CommandError::Failed(format!("can't read {}: {error}", self.name)))?;
+            let ended = read == 0;
+            while let Some(mut record) = splitter.next(ended).map_err(|reason| self.bad_next(&reason))? {
+                self.lines += 1;
+                if !matches!(self.convert, Convert::Nothing) {
+                    converted.clear();
+                    match self.convert.apply(record, &mut converted).map_err(|reason| self.bad_line(&reason))? {
+                        Some(()) => record = &converted,
+                        None => continue,
+                    }
+                }
+                self.sent.send(self.producer, record).await?;
+            }
+            if ended {
+                return Ok(());
+            }
+            self.bar.inc(read as u64);
+        }
+    }
 
-/// The record behind the one that was taken last is bad.
-fn after_last(sending: &Sending<'_>, reason: &str) -> CommandError {
-    CommandError::Failed(format!("{}, record {}: {reason}", sending.name, sending.lines + 1))
+    /// Sends the values of an Avro object container file.
+    async fn send_container(
+        &mut self,
+        mut input: Box<dyn AsyncRead + Send + Unpin>,
+        args: &EncodeArgs,
+        client: &Client,
+    ) -> Result<(), CommandError> {
+        let mut file = Vec::new();
+        let read = input.read_to_end(&mut file).await;
+        read.map_err(|error| CommandError::Failed(format!("can't read {}: {error}", self.name)))?;
+        let mut records = full::container(args, &file, client).await?;
+        loop {
+            let block = records.next_block().map_err(|reason| format!("{}: {reason}", self.name));
+            let Some(block) = block.map_err(CommandError::Failed)? else { return Ok(()) };
+            for record in block {
+                self.lines += 1;
+                self.sent.send(self.producer, record).await?;
+            }
+        }
+    }
+
+    /// The line taken last can't be converted.
+    fn bad_line(&self, reason: &str) -> CommandError {
+        CommandError::Failed(format!("{}, line {}: {reason}", self.name, self.lines))
+    }
+
+    /// The record after the one taken last can't be read.
+    fn bad_next(&self, reason: &str) -> CommandError {
+        CommandError::Failed(format!("{}, record {}: {reason}", self.name, self.lines + 1))
+    }
 }
 
 async fn summary(topic: &str, sent: &Sent, took: Duration) -> Result<String, CommandError> {
@@ -366,194 +350,15 @@ async fn summary(topic: &str, sent: &Sent, took: Duration) -> Result<String, Com
     ))
 }
 
-/// Where records end.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Cut {
-    Lines,
-    /// At newlines that are not between quotes.
-    #[cfg_attr(not(feature = "full"), allow(dead_code, reason = "only CSV has quotes"))]
-    QuotedLines,
-    File,
-    LengthPrefixed,
-}
-
-/// Cuts what was read into records. Holds the front of a record whose end is still to come.
-struct Cutter {
-    cut: Cut,
-    record_bytes_max: u64,
-    held: Vec<u8>,
-    /// Where the next record begins in `held`.
-    start: usize,
-    /// Up to where there is known to be no newline, so that a long line is searched once.
-    searched: usize,
-    /// Whether what was searched ends between quotes.
-    in_quotes: bool,
-}
-
-impl Cutter {
-    fn new(cut: Cut, record_bytes_max: u64) -> Self {
-        Cutter {
-            cut,
-            record_bytes_max,
-            held: Vec::with_capacity(2 * READ_BYTES),
-            start: 0,
-            searched: 0,
-            in_quotes: false,
-        }
-    }
-
-    /// Where to read to, behind what is held. What was handed out is forgotten.
-    fn room(&mut self) -> &mut Vec<u8> {
-        self.held.drain(..self.start);
-        self.searched -= self.start;
-        self.start = 0;
-        self.held.reserve(READ_BYTES);
-        &mut self.held
-    }
-
-    /// The next record that is whole; none until more is read, or, if the input has `ended`, at its end.
-    fn next(&mut self, ended: bool) -> Result<Option<&[u8]>, String> {
-        let line_end = self.line_end();
-        let rest = self.held.get(self.start..).unwrap_or_default();
-        // Where the record lies in `rest`, and how much of it is then done with.
-        let (record, taken) = match self.cut {
-            Cut::Lines | Cut::QuotedLines => match line_end {
-                Some(bytes) => (0..bytes, bytes + 1),
-                None if ended && !rest.is_empty() => (0..rest.len(), rest.len()),
-                None => {
-                    self.searched = self.held.len();
-                    return self.wait_for_more();
-                }
-            },
-            Cut::File if ended && !rest.is_empty() => (0..rest.len(), rest.len()),
-            Cut::File => return self.wait_for_more(),
-            Cut::LengthPrefixed => match rest.split_first_chunk::<4>() {
-                Some((length, body)) => {
-                    let length = u32::from_le_bytes(*length) as usize;
-                    self.check(length as u64)?;
-                    if body.len() < length {
-                        if ended {
-                            return Err(format!("the input ends after {} of {length} bytes", body.len()));
-                        }
-                        return Ok(None);
-                    }
-                    (4..4 + length, 4 + length)
-                }
-                None if ended && !rest.is_empty() => {
-                    return Err("the input ends inside a record's length".to_owned());
-                }
-                None => return Ok(None),
-            },
-        };
-        self.check(record.len() as u64)?;
-        let start = self.start;
-        self.start += taken;
-        self.searched = self.start;
-        self.in_quotes = false;
-        Ok(self.held.get(start + record.start..start + record.end))
-    }
-
-    /// Length of the line that begins at `start`, if its newline is there.
-    fn line_end(&mut self) -> Option<usize> {
-        let rest = self.held.get(self.searched..).unwrap_or_default();
-        if self.cut == Cut::File || self.cut == Cut::LengthPrefixed {
-            return None;
-        }
-        if self.cut == Cut::Lines {
-            return memchr::memchr(b'\n', rest).map(|at| self.searched - self.start + at);
-        }
-        for at in memchr::memchr2_iter(b'\n', b'"', rest) {
-            match rest.get(at) {
-                Some(b'"') => self.in_quotes = !self.in_quotes,
-                _ if self.in_quotes => {}
-                _ => return Some(self.searched - self.start + at),
-            }
-        }
-        None
-    }
-
-    /// Before a record's end is known, what there is of it already counts.
-    fn wait_for_more(&self) -> Result<Option<&[u8]>, String> {
-        self.check((self.held.len() - self.start) as u64)?;
-        Ok(None)
-    }
-
-    fn check(&self, bytes: u64) -> Result<(), String> {
-        let limit = self.record_bytes_max;
-        if bytes > limit {
-            return Err(format!("longer than {limit} bytes, which no batch can hold; make the records smaller"));
-        }
-        Ok(())
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// Cuts `input`, handed over in pieces of `step` bytes.
-    fn pieces(cut: Cut, input: &[u8], step: usize, limit: u64) -> Result<Vec<Vec<u8>>, String> {
-        let mut cutter = Cutter::new(cut, limit);
-        let mut records = Vec::new();
-        for piece in input.chunks(step).chain([&[][..]]) {
-            cutter.room().extend_from_slice(piece);
-            while let Some(record) = cutter.next(piece.is_empty())? {
-                records.push(record.to_vec());
-            }
-        }
-        Ok(records)
-    }
-
     #[test]
-    fn lines_lose_their_newline_and_nothing_else() {
-        for step in 1..20 {
-            let lines = |input: &[u8]| pieces(Cut::Lines, input, step, 100).unwrap();
-            assert_eq!(lines(b"a\n\nb\r\n\xff\x00"), [b"a".to_vec(), vec![], b"b\r".to_vec(), vec![0xff, 0]]);
-            assert_eq!(lines(b"a\n"), [b"a"]);
-            assert_eq!(lines(b"\n"), [b""]);
-            assert!(lines(b"").is_empty());
+    fn every_codec_of_a_batch_can_be_chosen() {
+        for codec in [Codec::None, Codec::Lz4, Codec::Zstd] {
+            let parsed = CODECS.into_iter().map(|name| name.parse::<Codec>()).filter(|parsed| *parsed == Ok(codec));
+            assert_eq!(parsed.count(), 1, "{codec}");
         }
-    }
-
-    #[test]
-    fn newlines_in_quotes_end_no_line() {
-        for step in 1..20 {
-            let lines = |input: &[u8]| pieces(Cut::QuotedLines, input, step, 100).unwrap();
-            assert_eq!(lines(b"a,\"b\nc\"\nd"), [&b"a,\"b\nc\""[..], b"d"]);
-            assert_eq!(lines(b"\"x\"\"\n\"\n\n"), [&b"\"x\"\"\n\""[..], b""]);
-        }
-    }
-
-    #[test]
-    fn a_file_is_one_record_unless_it_is_empty() {
-        assert_eq!(pieces(Cut::File, b"a\nb\n", 1, 100).unwrap(), [b"a\nb\n"]);
-        assert!(pieces(Cut::File, b"", 1, 100).unwrap().is_empty());
-    }
-
-    #[test]
-    fn prefixed_records_are_cut_by_their_lengths() {
-        let mut input = Vec::new();
-        let records = [b"one".to_vec(), vec![], vec![b'\n'; 300]];
-        for record in &records {
-            input.extend_from_slice(&(record.len() as u32).to_le_bytes());
-            input.extend_from_slice(record);
-        }
-        for step in [1, 3, 4, 5, 100, 1000] {
-            assert_eq!(pieces(Cut::LengthPrefixed, &input, step, 1000).unwrap(), records);
-            for end in [1, 3, 5, 8, 20, input.len() - 1] {
-                assert!(pieces(Cut::LengthPrefixed, &input[..end], step, 1000).is_err(), "{end}");
-            }
-        }
-    }
-
-    #[test]
-    fn a_record_that_no_batch_holds_is_refused_before_it_is_all_there() {
-        let long = vec![b'x'; 1000];
-        for cut in [Cut::Lines, Cut::File] {
-            let mut cutter = Cutter::new(cut, 99);
-            cutter.room().extend_from_slice(&long);
-            assert!(cutter.next(false).is_err());
-        }
-        assert!(pieces(Cut::LengthPrefixed, &100u32.to_le_bytes(), 4, 99).is_err());
     }
 }

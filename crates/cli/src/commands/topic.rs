@@ -1,24 +1,30 @@
-//! `rawline topic`: shows one topic, or sets what its records are.
+//! `rawline topic`: shows a topic, or sets the type of its records.
 
 use super::{BrokerArgs, CommandError, print};
 use clap::Subcommand;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use indicatif::BinaryBytes;
 use rawline_client::Payload;
 
 const EXAMPLES: &str = "\
 Examples:
+  # Show offsets, size and time of the newest commit
   rawline topic dns
-  rawline topic dns --json | jq .next_offset
-  rawline topic set dns --payload value        GET /records shows its records as JSON";
 
-/// Show one topic, or set what its records are
+  # Print the next offset
+  rawline topic dns --json | jq .next_offset
+
+  # Declare that the records are structured values: GET /records shows them as JSON
+  rawline topic set dns --payload value";
+
+/// Show a topic, or set the type of its records
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES, args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
 pub struct Args {
     #[command(subcommand)]
     command: Option<Command>,
 
-    /// The topic's name
+    /// Topic to show
     #[arg(value_name = "TOPIC", required = true)]
     topic: Option<String>,
 
@@ -32,19 +38,23 @@ pub struct Args {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Set what a topic's records are, for those who show them; the broker treats all alike
+    /// Set the type of a topic's records, for programs that show them; the broker doesn't interpret records
     Set {
-        /// The topic's name
+        /// Topic to change
         #[arg(value_name = "TOPIC")]
         topic: String,
 
-        /// bytes, or value for structured values
-        #[arg(long, value_name = "PAYLOAD")]
+        /// Type of the records: any bytes, or structured values
+        #[arg(long, value_name = "TYPE", value_parser = payload())]
         payload: Payload,
 
         #[command(flatten)]
         broker: BrokerArgs,
     },
+}
+
+fn payload() -> impl TypedValueParser<Value = Payload> {
+    PossibleValuesParser::new(["bytes", "value"]).try_map(|name| name.parse())
 }
 
 /// Prints the topic's offsets, size and time.
@@ -53,7 +63,7 @@ pub async fn run(args: Args) -> Result<(), CommandError> {
         Some(Command::Set { topic, payload, broker }) => {
             broker.client_without_retries()?.set_payload(&topic, payload).await?
         }
-        // clap asks for the name where there is no command.
+        // Without a subcommand, clap requires the name.
         None => args.broker.client_without_retries()?.topic(&args.topic.unwrap_or_default()).await?,
     };
     if args.json {

@@ -1,4 +1,4 @@
-//! `rawline topics`: lists the broker's topics.
+//! `rawline topics`: lists the topics of the broker.
 
 use super::{BrokerArgs, CommandError, print};
 use indicatif::BinaryBytes;
@@ -7,10 +7,13 @@ use std::fmt::Write;
 
 const EXAMPLES: &str = "\
 Examples:
+  # List topics with their offsets and sizes
   rawline topics
+
+  # Print their names
   rawline topics --json | jq -r '.[].name'";
 
-/// List the topics
+/// List topics
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
@@ -22,7 +25,7 @@ pub struct Args {
     json: bool,
 }
 
-/// Prints every topic's offsets, size and time.
+/// Prints the offsets, size and time of every topic.
 pub async fn run(args: Args) -> Result<(), CommandError> {
     let topics = args.broker.client_without_retries()?.topics().await?;
     if args.json {
@@ -30,7 +33,7 @@ pub async fn run(args: Args) -> Result<(), CommandError> {
         return print(&(json + "\n"));
     }
     if topics.is_empty() {
-        eprintln!("rawline: no topics yet; the first `rawline produce TOPIC` makes one");
+        eprintln!("rawline: no topics yet; `rawline produce TOPIC` creates one");
         return Ok(());
     }
     print(&table(&topics))
@@ -61,7 +64,7 @@ fn table(topics: &[TopicInfo]) -> String {
 
 fn row(topic: &TopicInfo) -> [String; 6] {
     [
-        // A name is the producers' choice: nothing in it may move a terminal's cursor.
+        // Producers choose the name: escapes keep it from controlling the terminal.
         topic.name.escape_debug().to_string(),
         topic.records().to_string(),
         topic.first_offset.to_string(),

@@ -1,4 +1,4 @@
-//! `rawline value`: turns structured values into JSON and back, without a broker.
+//! `rawline value`: converts structured values to JSON and back, without a broker.
 
 use super::{CommandError, stdout_failed};
 use clap::{Subcommand, ValueEnum};
@@ -10,15 +10,23 @@ use std::path::{Path, PathBuf};
 
 const EXAMPLES: &str = "\
 Examples:
-  echo '{\"user\": 7}' | rawline value encode                      a line of hex
-  echo 02000000000000002a | rawline value decode --to plain       42
-  rawline value encode --from plain --to binary events.json > events.bin
-  rawline value decode --from binary --to json events.bin          the mapping that loses nothing
+  # Convert JSON to values, as hex digits
+  echo '{\"user\": 7}' | rawline value encode
 
-JSON comes in two mappings: plain (addresses and times as text, counts as numbers) and json (each value with its
-\"@data-type\", as Zeek Broker writes it). A bad line is told on stderr, the others are done; the exit code is then 1.";
+  # Convert a value to plain JSON: prints 42
+  echo 02000000000000002a | rawline value decode --to plain
 
-/// Turn structured values into JSON and back
+  # Convert JSON to values with types that JSON lacks
+  rawline value encode --as id.orig_h=address --as ts=timestamp --to binary events.json > events.bin
+
+  # Convert values to JSON that keeps every type
+  rawline value decode --from binary --to json events.bin
+
+JSON has two mappings: plain (addresses and times as text, counts as numbers) and json (each \
+value with its \"@data-type\", as Zeek Broker writes it). Bad lines are reported on stderr and \
+skipped; the exit code is then 1.";
+
+/// Convert structured values to JSON and back
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
@@ -28,76 +36,78 @@ pub struct Args {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Bytes of values to JSON, a value a line
+    /// Convert values to JSON, one per line
+    #[command(after_help = EXAMPLES)]
     Decode {
-        /// How the values come: a line of hex each, or their bytes, each behind its length (u32, little-endian)
-        #[arg(long, value_enum, default_value_t = Bytes::Hex)]
-        from: Bytes,
-        /// How they are written
-        #[arg(long, value_enum, default_value_t = Shown::Json)]
-        to: Shown,
-        /// Where the values are; - or nothing reads stdin
+        /// Format of the input
+        #[arg(long, value_enum, default_value_t = BytesFormat::Hex)]
+        from: BytesFormat,
+        /// Format of the output
+        #[arg(long, value_enum, default_value_t = TextFormat::Json)]
+        to: TextFormat,
+        /// Files with values; stdin if it is - or missing
         #[arg(value_name = "FILE")]
         files: Vec<PathBuf>,
     },
-    /// JSON, a value a line, to bytes of values
+    /// Convert JSON, one value per line, to values
+    #[command(after_help = EXAMPLES)]
     Encode {
-        /// Which mapping the lines are in
-        #[arg(long, value_enum, default_value_t = Mapping::Plain)]
-        from: Mapping,
-        /// How the values are written: a line of hex each, or their bytes, each behind its length (u32, little-endian)
-        #[arg(long, value_enum, default_value_t = Bytes::Hex)]
-        to: Bytes,
+        /// Mapping of the JSON
+        #[arg(long, value_enum, default_value_t = JsonMapping::Plain)]
+        from: JsonMapping,
+        /// Format of the output
+        #[arg(long, value_enum, default_value_t = BytesFormat::Hex)]
+        to: BytesFormat,
         #[arg(long = "as", value_name = "FIELD=TYPE", help = types_help())]
         types: Vec<FieldHint>,
-        /// Where the lines are; - or nothing reads stdin
+        /// Files with JSON; stdin if it is - or missing
         #[arg(value_name = "FILE")]
         files: Vec<PathBuf>,
     },
 }
 
-/// How bytes of values are written.
+/// How the bytes of values are read or written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Bytes {
-    /// A line of hex digits
+enum BytesFormat {
+    /// A line of hex digits per value
     Hex,
-    /// The length (u32, little-endian) and the bytes; what `produce` and `consume` call length-prefixed
+    /// Each value after its length (u32, little-endian), as in `produce --format length-prefixed`
     Binary,
 }
 
 /// A mapping of values to JSON.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Mapping {
-    /// Each value with its "@data-type"; loses nothing
+enum JsonMapping {
+    /// Each value with its "@data-type": keeps every type
     Json,
-    /// For people
+    /// Human-readable
     Plain,
 }
 
 /// How values are shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Shown {
-    /// A line of hex digits
+enum TextFormat {
+    /// A line of hex digits per value
     Hex,
-    /// Each value with its "@data-type"; loses nothing
+    /// Each value with its "@data-type": keeps every type
     Json,
-    /// For people
+    /// Human-readable
     Plain,
 }
 
 fn types_help() -> String {
     format!(
-        "A type for a field of plain objects: {}; port@FIELD has its protocol in that field, a number of a time is in \
-         seconds; may be given many times",
+        "Type of a field of plain objects: {}. port@FIELD reads the protocol from that field; a number as a time is in \
+         seconds; repeatable",
         Hint::names()
     )
 }
 
-/// The types asked for fields of plain objects, and which of them named a field so far.
+/// The types given for fields of plain objects, and which of them have named a field so far.
 pub struct FieldTypes {
     hints: Vec<FieldHint>,
     seen: Vec<bool>,
-    /// Objects that were read.
+    /// Number of objects that were read.
     objects: u64,
 }
 
@@ -136,7 +146,7 @@ pub fn value_of_json(line: &[u8], types: &mut FieldTypes, out: &mut Vec<u8>) -> 
     read.map_err(|error| error.to_string())
 }
 
-/// Reads, turns and writes until the inputs end.
+/// Converts every input.
 pub async fn run(args: Args) -> Result<(), CommandError> {
     let worked = tokio::task::spawn_blocking(move || {
         let mut out = BufWriter::with_capacity(1 << 20, std::io::stdout().lock());
@@ -165,13 +175,13 @@ pub async fn run(args: Args) -> Result<(), CommandError> {
     }
 }
 
-/// Why the work ends before its inputs do.
+/// Why the work stops before the end of the inputs.
 enum Stop {
     Input(String),
     Output(std::io::Error),
 }
 
-/// Works through the inputs, or stdin if there is none; gives the number of bad values.
+/// Runs `work` on each input, or on stdin without files. Returns the number of bad values.
 fn each_input(
     files: &[PathBuf],
     mut work: impl FnMut(&mut dyn BufRead, &str) -> Result<u64, Stop>,
@@ -190,27 +200,33 @@ fn each_input(
     Ok(bad)
 }
 
-fn decode(input: &mut dyn BufRead, name: &str, from: Bytes, to: Shown, out: &mut impl Write) -> Result<u64, Stop> {
+fn decode(
+    input: &mut dyn BufRead,
+    name: &str,
+    from: BytesFormat,
+    to: TextFormat,
+    out: &mut impl Write,
+) -> Result<u64, Stop> {
     let mut shown = Vec::new();
     let mut decoder = Decoder::default();
     each_value(input, name, from, |bytes| {
         shown.clear();
-        // What breaks a rule of the format must not pass for a value, however it is shown.
+        // Bytes that break a rule of the format are an error, however they are shown.
         decoder.decode(bytes).map_err(|error| Bad::Value(error.to_string()))?;
         match to {
-            Shown::Json => typed::write(bytes, &mut shown).map_err(|error| Bad::Value(error.to_string()))?,
-            Shown::Plain => plain::write(bytes, &mut shown).map_err(|error| Bad::Value(error.to_string()))?,
-            Shown::Hex => shown.extend_from_slice(hex::encode(bytes).as_bytes()),
+            TextFormat::Json => typed::write(bytes, &mut shown).map_err(|error| Bad::Value(error.to_string()))?,
+            TextFormat::Plain => plain::write(bytes, &mut shown).map_err(|error| Bad::Value(error.to_string()))?,
+            TextFormat::Hex => shown.extend_from_slice(hex::encode(bytes).as_bytes()),
         }
         shown.push(b'\n');
         out.write_all(&shown).map_err(Bad::Output)
     })
 }
 
-fn read_json(line: &[u8], from: Mapping, types: &mut FieldTypes, value: &mut Vec<u8>) -> Result<(), String> {
+fn read_json(line: &[u8], from: JsonMapping, types: &mut FieldTypes, value: &mut Vec<u8>) -> Result<(), String> {
     let read = match from {
-        Mapping::Json => typed::read(line, value).map_err(HintedError::from),
-        Mapping::Plain => types.read(line, value),
+        JsonMapping::Json => typed::read(line, value).map_err(HintedError::from),
+        JsonMapping::Plain => types.read(line, value),
     };
     read.map_err(|error| error.to_string())
 }
@@ -219,7 +235,7 @@ fn encode(
     input: &mut dyn BufRead,
     name: &str,
     mut read: impl FnMut(&[u8], &mut Vec<u8>) -> Result<(), String>,
-    to: Bytes,
+    to: BytesFormat,
     out: &mut impl Write,
 ) -> Result<u64, Stop> {
     let mut value = Vec::new();
@@ -227,9 +243,10 @@ fn encode(
         value.clear();
         read(line, &mut value).map_err(Bad::Value)?;
         match to {
-            Bytes::Hex => writeln!(out, "{}", hex::encode(&value)).map_err(Bad::Output),
-            Bytes::Binary => {
-                let length = u32::try_from(value.len()).map_err(|_| Bad::Value("longer than 4 GiB".to_owned()))?;
+            BytesFormat::Hex => writeln!(out, "{}", hex::encode(&value)).map_err(Bad::Output),
+            BytesFormat::Binary => {
+                let length =
+                    u32::try_from(value.len()).map_err(|_| Bad::Value("longer than 4 GiB; use --to hex".to_owned()))?;
                 out.write_all(&length.to_le_bytes()).and_then(|()| out.write_all(&value)).map_err(Bad::Output)
             }
         }
@@ -241,14 +258,14 @@ enum Bad {
     Output(std::io::Error),
 }
 
-/// Hands on the bytes of one value after the other; gives the number of bad ones.
+/// Runs `work` on the bytes of each value. Returns the number of bad ones.
 fn each_value(
     input: &mut dyn BufRead,
     name: &str,
-    from: Bytes,
+    from: BytesFormat,
     mut work: impl FnMut(&[u8]) -> Result<(), Bad>,
 ) -> Result<u64, Stop> {
-    if from == Bytes::Hex {
+    if from == BytesFormat::Hex {
         return each_line(input, name, |line| {
             let digits: Vec<u8> = line.iter().copied().filter(|byte| !byte.is_ascii_whitespace()).collect();
             let bytes = hex::decode(digits).map_err(|error| Bad::Value(format!("not hex: {error}")))?;
@@ -266,7 +283,7 @@ fn each_value(
         input.read_exact(&mut length).map_err(failed)?;
         let length = u64::from(u32::from_le_bytes(length));
         bytes.clear();
-        // As many bytes as there are, whatever the length claims.
+        // A wrong length allocates no more than the input has.
         let have = input.take(length).read_to_end(&mut bytes).map_err(failed)?;
         if (have as u64) < length {
             return Err(Stop::Input(format!("{name}, value {number}: the input ends after {have} of {length} bytes")));
@@ -276,7 +293,7 @@ fn each_value(
     Ok(bad)
 }
 
-/// Hands on one line after the other, without empty ones; gives the number of bad ones.
+/// Runs `work` on each line that is not empty. Returns the number of bad ones.
 fn each_line(input: &mut dyn BufRead, name: &str, mut work: impl FnMut(&[u8]) -> Result<(), Bad>) -> Result<u64, Stop> {
     let mut bad = 0;
     let mut line = Vec::new();
@@ -303,5 +320,30 @@ fn tell(worked: Result<(), Bad>, name: &str, unit: &str, number: u64) -> Result<
             Ok(1)
         }
         Err(Bad::Output(error)) => Err(Stop::Output(error)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn typed_json_with_a_mistake_is_an_error_and_not_a_table() {
+        let read = |line: &str| {
+            let mut out = Vec::new();
+            value_of_json(line.as_bytes(), &mut FieldTypes::new(Vec::new()), &mut out).map(|()| out)
+        };
+        assert_eq!(read(r#"{"@data-type":"count","data":42}"#).unwrap(), read("42").unwrap());
+        for wrong in [
+            r#"{"@data-type":"count","data":"x"}"#,
+            r#"{"@data-type":"colour","data":1}"#,
+            r#"{"@data-type":"vector","data":[{"@data-type":"count"}]}"#,
+            r#"{"data":1,"@data-type":17}"#,
+        ] {
+            assert!(read(wrong).is_err(), "{wrong}");
+        }
+        // The text elsewhere does not make a line typed.
+        assert!(read(r#"{"text":"\"@data-type\""}"#).is_ok());
+        assert!(read(r#"{"inner":{"@data-type":"count","data":"x"}}"#).is_ok());
     }
 }

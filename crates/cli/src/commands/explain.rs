@@ -1,0 +1,36 @@
+//! Errors of the libraries as messages of the command line: a library gives the reason, this names the flag.
+
+use super::CommandError;
+use rawline_broker::store::StoreError;
+use rawline_client::ClientError;
+use std::path::Path;
+
+impl From<ClientError> for CommandError {
+    fn from(error: ClientError) -> Self {
+        let advice = match &error {
+            ClientError::Config { .. } => return CommandError::Usage(error.to_string()),
+            ClientError::Connect { .. } => "or give another address with --broker or RAWLINE_BROKER",
+            ClientError::Refused { status: 401, .. } => "give the key with --api-key or RAWLINE_API_KEY",
+            ClientError::Refused { code, .. } if code == "topic_not_found" => "`rawline topics` lists the topics",
+            _ => return CommandError::Failed(error.to_string()),
+        };
+        CommandError::Failed(format!("{error}; {advice}"))
+    }
+}
+
+/// The storage can't be opened.
+pub fn storage(error: &StoreError, storage: &str) -> CommandError {
+    with_advice(error, "--storage", &format!("check --storage {storage}"))
+}
+
+/// The cache of S3 objects can't be opened.
+pub fn cache(error: &StoreError, directory: &Path) -> CommandError {
+    let advice = format!("free some space in {}, or use another directory with --cache-dir", directory.display());
+    with_advice(error, "--cache-dir", &advice)
+}
+
+/// Adds the advice, unless the error names the flag itself.
+fn with_advice(error: &StoreError, flag: &str, advice: &str) -> CommandError {
+    let message = error.to_string();
+    CommandError::Failed(if message.contains(flag) { message } else { format!("{message}; {advice}") })
+}

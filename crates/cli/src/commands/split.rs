@@ -1,0 +1,202 @@
+//! Splits an input into records: lines, length-prefixed records, or the whole file.
+
+use std::ops::Range;
+
+/// Size of one read in bytes; a longer record is gathered from several reads.
+pub const READ_BYTES: usize = 1 << 20;
+
+/// Where a record ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RecordEnd {
+    /// At each newline.
+    Newline,
+    /// At each newline that is not between double quotes.
+    UnquotedNewline,
+    /// At the end of the input.
+    EndOfInput,
+    /// After as many bytes as the u32 (little-endian) before the record says.
+    LengthPrefix,
+}
+
+/// Splits the bytes read so far into records. Keeps the beginning of a record whose end was not read yet.
+pub struct Splitter {
+    record_end: RecordEnd,
+    record_bytes_max: u64,
+    held: Vec<u8>,
+    /// Position of the next record in `held`.
+    start: usize,
+    /// Position in `held` up to which there is no newline after `start`, so that a long line is searched once.
+    searched: usize,
+    /// Whether `searched` is between quotes.
+    in_quotes: bool,
+}
+
+impl Splitter {
+    /// Records end at `record_end`; longer ones than `record_bytes_max` are refused.
+    pub fn new(record_end: RecordEnd, record_bytes_max: u64) -> Self {
+        Splitter {
+            record_end,
+            record_bytes_max,
+            held: Vec::with_capacity(2 * READ_BYTES),
+            start: 0,
+            searched: 0,
+            in_quotes: false,
+        }
+    }
+
+    /// The buffer to read to. Forgets the records that were returned.
+    pub fn buffer(&mut self) -> &mut Vec<u8> {
+        self.held.drain(..self.start);
+        self.searched -= self.start;
+        self.start = 0;
+        self.held.reserve(READ_BYTES);
+        &mut self.held
+    }
+
+    /// The next whole record. `None` until more is read, or, if the input has `ended`, after the last record.
+    pub fn next(&mut self, ended: bool) -> Result<Option<&[u8]>, String> {
+        let line_end = self.line_end();
+        let rest = self.held.get(self.start..).unwrap_or_default();
+        // Where the record is in `rest`, and how many bytes of `rest` it takes with its newline or length.
+        let (record, taken): (Range<usize>, usize) = match self.record_end {
+            RecordEnd::Newline | RecordEnd::UnquotedNewline => match line_end {
+                Some(bytes) => (0..bytes, bytes + 1),
+                None if ended && !rest.is_empty() => (0..rest.len(), rest.len()),
+                None => {
+                    self.searched = self.held.len();
+                    return self.wait_for_more();
+                }
+            },
+            RecordEnd::EndOfInput if ended && !rest.is_empty() => (0..rest.len(), rest.len()),
+            RecordEnd::EndOfInput => return self.wait_for_more(),
+            RecordEnd::LengthPrefix => match rest.split_first_chunk::<4>() {
+                Some((length, body)) => {
+                    let length = u32::from_le_bytes(*length) as usize;
+                    self.check(length as u64)?;
+                    if body.len() < length {
+                        if ended {
+                            return Err(format!("the input ends after {} of {length} bytes", body.len()));
+                        }
+                        return Ok(None);
+                    }
+                    (4..4 + length, 4 + length)
+                }
+                None if ended && !rest.is_empty() => {
+                    return Err("the input ends inside a record's length".to_owned());
+                }
+                None => return Ok(None),
+            },
+        };
+        self.check(record.len() as u64)?;
+        let start = self.start;
+        self.start += taken;
+        self.searched = self.start;
+        self.in_quotes = false;
+        Ok(self.held.get(start + record.start..start + record.end))
+    }
+
+    /// Length of the line that begins at `start`, if its newline was read.
+    fn line_end(&mut self) -> Option<usize> {
+        let rest = self.held.get(self.searched..).unwrap_or_default();
+        match self.record_end {
+            RecordEnd::EndOfInput | RecordEnd::LengthPrefix => return None,
+            RecordEnd::Newline => return memchr::memchr(b'\n', rest).map(|at| self.searched - self.start + at),
+            RecordEnd::UnquotedNewline => {}
+        }
+        for at in memchr::memchr2_iter(b'\n', b'"', rest) {
+            match rest.get(at) {
+                Some(b'"') => self.in_quotes = !self.in_quotes,
+                _ if self.in_quotes => {}
+                _ => return Some(self.searched - self.start + at),
+            }
+        }
+        None
+    }
+
+    /// A record that is already too long is refused before its end is read.
+    fn wait_for_more(&self) -> Result<Option<&[u8]>, String> {
+        self.check((self.held.len() - self.start) as u64)?;
+        Ok(None)
+    }
+
+    fn check(&self, bytes: u64) -> Result<(), String> {
+        let limit = self.record_bytes_max;
+        if bytes > limit {
+            return Err(format!(
+                "longer than {limit} bytes, the maximum size of a record; split it into smaller records"
+            ));
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Splits `input`, read in pieces of `step` bytes.
+    fn pieces(record_end: RecordEnd, input: &[u8], step: usize, limit: u64) -> Result<Vec<Vec<u8>>, String> {
+        let mut splitter = Splitter::new(record_end, limit);
+        let mut records = Vec::new();
+        for piece in input.chunks(step).chain([&[][..]]) {
+            splitter.buffer().extend_from_slice(piece);
+            while let Some(record) = splitter.next(piece.is_empty())? {
+                records.push(record.to_vec());
+            }
+        }
+        Ok(records)
+    }
+
+    #[test]
+    fn lines_lose_their_newline_and_nothing_else() {
+        for step in 1..20 {
+            let lines = |input: &[u8]| pieces(RecordEnd::Newline, input, step, 100).unwrap();
+            assert_eq!(lines(b"a\n\nb\r\n\xff\x00"), [b"a".to_vec(), vec![], b"b\r".to_vec(), vec![0xff, 0]]);
+            assert_eq!(lines(b"a\n"), [b"a"]);
+            assert_eq!(lines(b"\n"), [b""]);
+            assert!(lines(b"").is_empty());
+        }
+    }
+
+    #[test]
+    fn a_newline_in_quotes_does_not_end_a_line() {
+        for step in 1..20 {
+            let lines = |input: &[u8]| pieces(RecordEnd::UnquotedNewline, input, step, 100).unwrap();
+            assert_eq!(lines(b"a,\"b\nc\"\nd"), [&b"a,\"b\nc\""[..], b"d"]);
+            assert_eq!(lines(b"\"x\"\"\n\"\n\n"), [&b"\"x\"\"\n\""[..], b""]);
+        }
+    }
+
+    #[test]
+    fn a_file_is_one_record_unless_it_is_empty() {
+        assert_eq!(pieces(RecordEnd::EndOfInput, b"a\nb\n", 1, 100).unwrap(), [b"a\nb\n"]);
+        assert!(pieces(RecordEnd::EndOfInput, b"", 1, 100).unwrap().is_empty());
+    }
+
+    #[test]
+    fn prefixed_records_are_split_by_their_lengths() {
+        let mut input = Vec::new();
+        let records = [b"one".to_vec(), vec![], vec![b'\n'; 300]];
+        for record in &records {
+            input.extend_from_slice(&(record.len() as u32).to_le_bytes());
+            input.extend_from_slice(record);
+        }
+        for step in [1, 3, 4, 5, 100, 1000] {
+            assert_eq!(pieces(RecordEnd::LengthPrefix, &input, step, 1000).unwrap(), records);
+            for end in [1, 3, 5, 8, 20, input.len() - 1] {
+                assert!(pieces(RecordEnd::LengthPrefix, &input[..end], step, 1000).is_err(), "{end}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_record_that_no_batch_holds_is_refused_before_its_end_is_read() {
+        let long = vec![b'x'; 1000];
+        for record_end in [RecordEnd::Newline, RecordEnd::EndOfInput] {
+            let mut splitter = Splitter::new(record_end, 99);
+            splitter.buffer().extend_from_slice(&long);
+            assert!(splitter.next(false).is_err());
+        }
+        assert!(pieces(RecordEnd::LengthPrefix, &100u32.to_le_bytes(), 4, 99).is_err());
+    }
+}
