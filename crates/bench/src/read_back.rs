@@ -24,12 +24,16 @@ pub async fn read_back(
     records_per_batch: u64,
     sent: u64,
 ) -> Result<u64, BenchError> {
-    let info = client.topic(topic).await.map_err(|error| failed("reading the topic's state", error))?;
-    if info.next_offset != batches * records_per_batch {
+    let records = batches * records_per_batch;
+    let next_offset = match client.topic(topic).await {
+        Ok(info) => info.next_offset,
+        // Only an append creates a topic.
+        Err(error) if error.code() == Some("topic_not_found") => 0,
+        Err(error) => return Err(failed("reading the topic's state", error)),
+    };
+    if next_offset != records {
         return Err(BenchError::Failed(format!(
-            "the broker lost records: {} were acknowledged, but the topic's next offset is {}",
-            batches * records_per_batch,
-            info.next_offset
+            "the broker lost records: {records} were acknowledged, but the topic's next offset is {next_offset}"
         )));
     }
     let bar = progress("reading back".to_owned(), batches);

@@ -300,7 +300,7 @@ enum Wrong {
 #[test]
 fn a_broker_that_is_wrong_never_passes() {
     let folder = TempDir::new().unwrap();
-    let broker = support::broker(&["--durability", "page-cache"]);
+    let broker = support::Broker::start(RAWLINE, &[]);
     let write = ["write", "--batches=10", "-b", "8", "--record-size=32", "-w", "2", "--warmup-runs=0"];
     let read = ["read", "--batches=10", "-b", "8", "--record-size=32", "-w", "2", "--requests=20", "--warmup-runs=0"];
     let latency = ["latency", "--rate=1000", "--seconds=1", "--record-size=32", "--warmup-seconds=0"];

@@ -304,7 +304,9 @@ fn batches_are_compressed_as_asked() {
         let compressed = bytes(flags.concat().trim_start_matches('-'), &flags);
         assert!(compressed < plain / 5, "{flags:?}: {compressed} of {plain}");
     }
-    assert_eq!(bytes("none", &["--compression", "none"]), plain);
+    // The lines may be split into another number of batches, each with its header.
+    let none = bytes("none", &["--compression", "none"]);
+    assert!(none.abs_diff(plain) < plain / 10, "{none} and {plain}");
 }
 
 #[test]
