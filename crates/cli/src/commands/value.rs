@@ -135,8 +135,8 @@ impl FieldTypes {
     }
 }
 
-/// A JSON line as a value: an object with "@data-type" at its top in the mapping that loses nothing, anything else in the
-/// plain one, with these types for its fields.
+/// Reads a line of JSON as a value: an object with "@data-type" in the mapping that keeps every type, anything else in
+/// the plain one, with these types for its fields.
 pub fn value_of_json(line: &[u8], types: &mut FieldTypes, out: &mut Vec<u8>) -> Result<(), String> {
     let names_type = memchr::memmem::find(line, b"\"@data-type\"").is_some();
     let read = match names_type && typed::is_typed(line) {

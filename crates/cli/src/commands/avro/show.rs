@@ -88,7 +88,7 @@ impl Shower {
         while let Some(record) = records.next_record()? {
             let Ok((id @ WriterId::Fingerprint(_), _)) = self.framing.open(record.bytes) else { continue };
             if last != Some(id) && !self.schemas.has(id) {
-                // One that is not there either is told when its record is shown.
+                // A schema that is still missing is an error when its record is shown.
                 return self.schemas.refresh().await;
             }
             last = Some(id);
