@@ -103,6 +103,7 @@ impl ProducerCore {
     }
 
     #[pyo3(signature = (records, timeout=None))]
+    #[expect(clippy::disallowed_methods, reason = "Python's timeouts are times of the world outside")]
     fn send_many(&self, py: Python<'_>, records: &Bound<'_, PyAny>, timeout: Option<f64>) -> PyResult<Option<Receipt>> {
         let producer = self.open()?;
         let timeout = seconds_option("timeout", timeout)?;

@@ -41,6 +41,7 @@ fn changed_messages_are_read_as_apache_avro_reads_them() {
 }
 
 fn random() -> Rng {
+    #[allow(clippy::disallowed_methods)] // A test's settings come from the environment.
     let seed = std::env::var("RAWLINE_SEED").ok().map_or(1, |seed| seed.parse().unwrap());
     println!("RAWLINE_SEED={seed}");
     Rng::with_seed(seed)

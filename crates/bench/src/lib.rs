@@ -1,5 +1,7 @@
 //! `rawline bench`: measures a broker, the codecs, and the machine they run on.
 
+#![allow(clippy::disallowed_methods)] // Benchmarks measure the world outside.
+
 mod allocated;
 mod append;
 mod args;

@@ -1,5 +1,7 @@
 //! The binary `rawline`: reads the command line, runs the command, turns failures into exit codes.
 
+#![allow(clippy::disallowed_methods)] // The command line is where time, randomness and settings come from.
+
 mod commands;
 mod environment;
 

@@ -46,6 +46,7 @@ impl Drop for Broker {
 
 fn run(script: &str, folder: &Path, broker: &Broker) -> String {
     let bin = Path::new(env!("CARGO_BIN_EXE_rawline")).parent().unwrap().display().to_string();
+    #[allow(clippy::disallowed_methods)] // The shell of a reader.
     let path = format!("{bin}:{}", std::env::var("PATH").unwrap());
     let output = Command::new("bash")
         .args(["-euo", "pipefail", "-c", script])

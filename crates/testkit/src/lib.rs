@@ -2,6 +2,7 @@
 //!
 //! Only tests depend on it, so that its helpers may fail the test.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+#![allow(clippy::disallowed_methods)] // Tests start real processes.
 #![allow(missing_docs)] // Names of helpers in tests speak for themselves.
 
 pub mod allocator;

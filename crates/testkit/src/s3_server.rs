@@ -112,6 +112,7 @@ async fn is_ready(address: SocketAddr) -> bool {
         && answer.starts_with(b"HTTP/1.1 403")
 }
 
+#[allow(clippy::disallowed_methods)] // A test's settings come from the environment.
 fn program() -> PathBuf {
     let default = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../.tools/bin/versitygw");
     let program = std::env::var_os("RAWLINE_S3_SERVER").map_or(default, PathBuf::from);

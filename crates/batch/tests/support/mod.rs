@@ -52,6 +52,7 @@ pub fn records(bytes: &[u8]) -> Vec<Vec<u8>> {
 }
 
 /// A seed for a run: from `RAWLINE_SEED` if that is set, so that a failed run can be had again. Print it.
+#[allow(clippy::disallowed_methods)] // A test's settings come from the environment.
 pub fn seed() -> u64 {
     let seed = match std::env::var("RAWLINE_SEED") {
         Ok(seed) => seed.parse().unwrap(),

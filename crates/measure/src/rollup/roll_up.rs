@@ -43,6 +43,10 @@ pub(crate) fn roll_up(mut chunk: Chunk, threads: usize) -> Result<RolledUp, Parq
         }
     };
     let mut done = Vec::with_capacity(parts_count);
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "runs on a thread that may block; the result doesn't depend on the order"
+    )]
     std::thread::scope(|scope| {
         let helpers: Vec<_> = (1..threads.min(parts_count)).map(|_| scope.spawn(work)).collect();
         done.extend(work()?);

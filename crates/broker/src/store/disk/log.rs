@@ -16,8 +16,9 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, SystemTime};
 use tokio::sync::Semaphore;
+use tokio::time::Instant;
 
 /// Delay before a full segment is sealed if commits are not synced: its sync would push the disk's work into the
 /// middle of a burst of writes, so the kernel gets time to write it in the background. After a crash the next start

@@ -224,6 +224,10 @@ impl Inner {
             };
         let threads = std::thread::available_parallelism().map_or(1, usize::from);
         let share = names.len().div_ceil(threads).max(1);
+        #[expect(
+            clippy::disallowed_methods,
+            reason = "runs on a thread that may block; the result doesn't depend on the order"
+        )]
         std::thread::scope(|scope| {
             let worker = |names: &[String]| names.iter().filter(|name| has_objects(name)).cloned().collect::<Vec<_>>();
             let workers: Vec<_> = names.chunks(share).map(|names| scope.spawn(move || worker(names))).collect();

@@ -292,6 +292,10 @@ impl<'a> Walk<'a> {
                 step.damage = object::verify(object).err().map(|error| error.to_string());
             }
         };
+        #[expect(
+            clippy::disallowed_methods,
+            reason = "runs on a thread that may block; the result doesn't depend on the order"
+        )]
         std::thread::scope(|scope| {
             let workers: Vec<_> =
                 self.steps.chunks_mut(share).map(|steps| scope.spawn(move || verify(steps))).collect();
