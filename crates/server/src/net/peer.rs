@@ -81,7 +81,7 @@ mod tests {
     async fn a_client_that_sends_the_next_request_is_not_gone() {
         let (peer, mut client) = connection().await;
         client.write_all(b"GET /").await.unwrap();
-        peer.0.lock().readable().await.unwrap();
+        std::future::poll_fn(|context| peer.0.lock().poll_read_ready(context)).await.unwrap();
         assert!(!peer.is_gone());
     }
 }
