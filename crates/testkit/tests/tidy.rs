@@ -108,6 +108,8 @@ fn lines_of_code_are_narrow() {
             continue;
         }
         for (number, line) in text.lines().enumerate() {
+            // A linter's directive has to stand on the line that it concerns.
+            let line = line.split("  # type: ").next().unwrap_or(line).split("  # noqa").next().unwrap_or(line);
             let columns = line.chars().count();
             // Schemas and values inside of tests are data, which a line break would change.
             let is_data = file.contains("/tests/") && DATA.iter().any(|start| line.contains(start));
