@@ -16,10 +16,10 @@ FEATURES := $(shell cat target/.features 2>/dev/null)
 .PHONY: lab lab-quick lab-test lab-mine lab-report lab-build lab-generate
 
 help: ## Show this list
-	@echo "Times are from a fresh clone on 2 cores, with what a target depends on."
+	@echo "Times are rough, from a fresh clone on 2 cores."
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-13s %s\n", $$1, $$2}'
 
-run: release ## Build and run a broker on a local directory, .rawline/data (HELP_RELEASE)
+run: release ## Build and run a broker on a local directory, .rawline/data (4 min)
 	@mkdir -p $(DATA)
 	@echo
 	@echo "  Try in a second shell:  alias rawline=$(CURDIR)/target/release/rawline"
@@ -28,10 +28,10 @@ run: release ## Build and run a broker on a local directory, .rawline/data (HELP
 	@echo
 	@exec target/release/rawline serve --storage $(DATA)
 
-release: ## Build the binary: target/release/rawline (HELP_RELEASE)
+release: ## Build the binary: target/release/rawline (4 min)
 	$(CARGO) build --release --locked --bin rawline $(addprefix --features ,$(FEATURES))
 
-full: ## Build the binary with measurements, Avro, benchmarks and profiles (HELP_FULL)
+full: ## Build the binary with measurements, Avro, benchmarks and profiles (8 min)
 	@mkdir -p target && echo full > target/.features
 	$(MAKE) release
 
@@ -45,7 +45,7 @@ $(TOOLS)/cargo-deny:
 	$(CARGO) install cargo-deny --version $(CARGO_DENY_VERSION) --locked --debug --no-default-features \
 		--root $(CURDIR)/.tools --target-dir target/tools
 
-test: test-rust test-python test-java ## Test the broker and its clients in Rust, Python and Java, with a real S3 server (HELP_TEST)
+test: test-rust test-python test-java ## Test the broker and its clients in Rust, Python and Java, with a real S3 server (10 min)
 
 test-rust: tools
 	$(CARGO) test --workspace --locked --features full
@@ -67,7 +67,7 @@ test-java: target/debug/rawline
 	@command -v mvn >/dev/null || { echo "the Java client is built with Maven: install Maven 3.8 and Java 17 or newer, then run make again"; exit 1; }
 	$(MAVEN) -f java/pom.xml install
 
-check: check-rust check-python check-java check-lab ## Formatters, linters, licenses of dependencies (HELP_CHECK)
+check: check-rust check-python check-java check-lab ## Formatters, linters, licenses of dependencies (6 min)
 
 check-rust: $(TOOLS)/cargo-deny ## Rust: rustfmt, clippy, licenses and sources of dependencies
 	$(CARGO) fmt --all --check

@@ -338,6 +338,7 @@ async fn an_empty_topic_has_no_commits_and_goes_on_when_something_comes() {
     let broker = Broker::start().await;
     let storage = memory();
     let sent = measurements(8, 300, 10);
+    broker.client.set_payload("t", Payload::Bytes).await.unwrap();
     let summary = run(broker.options("t", &storage)).await.unwrap();
     assert_eq!((summary.commits, summary.offset), (0, 0));
     for part in sent.chunks(100) {
@@ -351,6 +352,7 @@ async fn an_empty_topic_has_no_commits_and_goes_on_when_something_comes() {
 #[tokio::test(flavor = "multi_thread")]
 async fn followed_a_topic_is_committed_as_it_grows_and_when_told_to_stop() {
     let broker = Broker::start().await;
+    broker.client.set_payload("t", Payload::Bytes).await.unwrap();
     let sent = measurements(9, 900, 10);
     let storage = memory();
     let options = Options { follow: true, flush_after: Duration::from_millis(20), ..broker.options("t", &storage) };
