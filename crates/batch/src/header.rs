@@ -184,6 +184,14 @@ impl Header {
         zerocopy::transmute!(raw)
     }
 
+    /// The checksum of this header, without its last field, and of the bytes after it.
+    pub(crate) fn front_crc(&self, after: &[u8]) -> u32 {
+        let mut crc = crate::Crc32c::new();
+        crc.update(self.encode().split_at(CRC_POSITION).0);
+        crc.update(after);
+        crc.value()
+    }
+
     /// Computes the checksum over this header and the pieces after it (sizes, data; the padding is added here), puts it
     /// in place and returns the finished bytes.
     pub fn seal<'a>(mut self, pieces: impl IntoIterator<Item = &'a [u8]>) -> [u8; HEADER_BYTES] {

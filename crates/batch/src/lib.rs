@@ -85,3 +85,60 @@ impl Default for Crc32c {
 pub fn crc32c(bytes: &[u8]) -> u32 {
     crc_fast::crc32_iscsi(bytes)
 }
+
+/// CRC32C of two pieces, the second of which is `second_bytes` bytes long, from that of each.
+///
+/// Zeros after the first piece multiply its checksum, a polynomial modulo the generator, by x to the power of their
+/// number of bits. The library's own function squares 32 x 32 matrices for it, which takes as long as reading 100 kB.
+fn crc32c_concat(first: u32, second: u32, second_bytes: usize) -> u32 {
+    let (mut crc, mut bytes, mut power) = (first, second_bytes, 0);
+    while bytes != 0 {
+        if bytes & 1 == 1 {
+            let Some(&zeros) = ZEROS.get(power) else { unreachable!("2^{power} bytes in a batch") };
+            crc = multiply(crc, zeros);
+        }
+        bytes >>= 1;
+        power += 1;
+    }
+    crc ^ second
+}
+
+/// x^(8 * 2^n) modulo the generator: what 2^n zero bytes multiply a checksum by. A batch has at most 2^32 bytes.
+const ZEROS: [u32; 33] = {
+    let mut zeros = [0; 33];
+    // The coefficient of x^n is bit 31 - n.
+    let (mut power, mut n) = (1 << (31 - 8), 0);
+    while n < zeros.len() {
+        zeros[n] = power;
+        power = multiply(power, power);
+        n += 1;
+    }
+    zeros
+};
+
+/// The product of two polynomials over GF(2), the coefficient of x^n in bit 31 - n, modulo Castagnoli's.
+const fn multiply(a: u32, mut b: u32) -> u32 {
+    const GENERATOR: u32 = 0x82f6_3b78;
+    let (mut product, mut n) = (0, 0);
+    while n < 32 {
+        // Without branches, which a checksum's bits would make unpredictable.
+        product ^= b & 0u32.wrapping_sub(a >> (31 - n) & 1);
+        b = b >> 1 ^ GENERATOR & 0u32.wrapping_sub(b & 1);
+        n += 1;
+    }
+    product
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn checksums_of_pieces_make_that_of_the_whole() {
+        let bytes: Vec<u8> = (0..70_000u32).map(|n| (n.wrapping_mul(n) >> 7) as u8).collect();
+        for at in [0, 1, 2, 63, 64, 65, 4_095, 65_535, 65_536, 69_999, 70_000] {
+            let (first, second) = bytes.split_at(at);
+            assert_eq!(crc32c_concat(crc32c(first), crc32c(second), second.len()), crc32c(&bytes), "cut at {at}");
+        }
+    }
+}

@@ -4,7 +4,7 @@ use crate::limits::READ_BYTES_MAX;
 use crate::object::{BatchEntry, ObjectError};
 use crate::read::ReadRequest;
 use bytes::Bytes;
-use rawline_batch::{Batch, Codec, HEADER_BYTES as BATCH_HEADER_BYTES, Limits};
+use rawline_batch::{Batch, Codec, HEADER_BYTES as BATCH_HEADER_BYTES, Limits, Slice};
 use std::ops::Range;
 
 /// How much one read may still return. The limits are soft: at least one record is returned, and a compressed batch is
@@ -58,9 +58,8 @@ impl Budget {
         count
     }
 
-    /// Takes records of one batch, number `number` of its object, from record `from` on. Returns their numbers: an
-    /// empty range if the next doesn't fit. A compressed batch is taken whole. The batch's checksum is verified if only
-    /// a part of it is taken, or if `verify` is set.
+    /// Takes records of one batch, number `number` of its object, from record `from` on. A compressed batch is taken
+    /// whole. The batch's checksum is verified if only a part of it is taken, or if `verify` is set.
     pub fn take(
         &mut self,
         batch: impl Fn() -> Bytes,
@@ -68,7 +67,7 @@ impl Budget {
         number: usize,
         from: u32,
         verify: bool,
-    ) -> Result<Range<u32>, ObjectError> {
+    ) -> Result<Taken, ObjectError> {
         assert!(from < entry.records(), "record {from} of a batch of {}", entry.records());
         let batch_bytes = entry.range().end - entry.range().start;
         let is_wanted_whole =
@@ -78,23 +77,23 @@ impl Budget {
                 entry.verify(number, &batch())?;
             }
             self.charge(entry.records(), data_bytes(entry), batch_bytes);
-            return Ok(0..entry.records());
+            return Ok(Taken::Whole);
         }
         let batch = batch();
         let parsed = Batch::parse_prefix_trusted(&batch, &Limits::FORMAT);
         let (batch, _) = parsed.map_err(|error| ObjectError::Batch { number: number as u32, error })?;
         let is_compressed = batch.header().codec != Codec::None;
-        if verify || !is_compressed {
+        if verify && is_compressed {
             entry.verify(number, batch.bytes())?;
         }
         let Some(sizes) = batch.sizes().get(from as usize..) else { return Err(ObjectError::Header) };
         if is_compressed {
             if !self.is_fresh && data_bytes(entry) > self.bytes_left() {
                 self.end();
-                return Ok(0..0);
+                return Ok(Taken::Nothing);
             }
             self.charge(sizes.len() as u32, data_bytes(entry), batch_bytes);
-            return Ok(0..entry.records());
+            return Ok(Taken::Whole);
         }
         let (mut count, mut bytes) = (0u32, 0u64);
         for size in sizes {
@@ -107,11 +106,19 @@ impl Budget {
             bytes += size;
         }
         let is_cut = (count as usize) < sizes.len();
+        let taken = if count == 0 {
+            Taken::Nothing
+        } else if from == 0 && !is_cut {
+            entry.verify(number, batch.bytes())?;
+            Taken::Whole
+        } else {
+            Taken::Slice { records: from..from + count, slice: entry.slice(number, &batch, from..from + count)? }
+        };
         self.charge(count, bytes, bytes + u64::from(count) * 4);
         if is_cut {
             self.end();
         }
-        Ok(from..from + count)
+        Ok(taken)
     }
 
     fn charge(&mut self, records: u32, bytes: u64, response_bytes: u64) {
@@ -120,6 +127,17 @@ impl Budget {
         self.response_bytes = self.response_bytes.saturating_sub(response_bytes);
         self.is_fresh &= records == 0;
     }
+}
+
+/// What is taken of a batch.
+#[derive(Debug, PartialEq)]
+pub(crate) enum Taken {
+    /// Nothing: the next record doesn't fit.
+    Nothing,
+    /// The batch as it is stored.
+    Whole,
+    /// Some records of an uncompressed batch.
+    Slice { records: Range<u32>, slice: Slice },
 }
 
 /// Size of a batch's data with its padding, in bytes.

@@ -23,7 +23,8 @@
 
 use crate::limits::{OBJECT_BATCHES_MAX, OBJECT_BYTES_MAX};
 use bytes::Bytes;
-use rawline_batch::{Batch, BatchError, BatchMeta, Crc32c, HEADER_BYTES as BATCH_HEADER_BYTES, Limits};
+use rawline_batch::{Batch, BatchError, BatchMeta, Crc32c, HEADER_BYTES as BATCH_HEADER_BYTES, Limits, Slice};
+use std::ops::Range;
 use thiserror::Error;
 use zerocopy::little_endian::{U32, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
@@ -96,7 +97,17 @@ impl BatchEntry {
     /// Checks that `bytes` are the batch that this entry describes, number `number` of its object, and intact.
     pub fn verify(&self, number: usize, bytes: &[u8]) -> Result<(), ObjectError> {
         let batch = Batch::parse(bytes, &Limits::FORMAT);
-        let batch = batch.map_err(|error| ObjectError::Batch { number: number as u32, error })?;
+        self.describes(&batch.map_err(|error| ObjectError::Batch { number: number as u32, error })?)
+    }
+
+    /// Verifies that `batch` is the one that this entry describes, number `number` of its object, and cuts records out.
+    pub fn slice(&self, number: usize, batch: &Batch<'_>, records: Range<u32>) -> Result<Slice, ObjectError> {
+        let slice = batch.slice(records).map_err(|error| ObjectError::Batch { number: number as u32, error })?;
+        self.describes(batch)?;
+        Ok(slice)
+    }
+
+    fn describes(&self, batch: &Batch<'_>) -> Result<(), ObjectError> {
         let is_described = batch.header().crc32c == self.crc32c() && batch.header().records == self.records();
         if is_described { Ok(()) } else { Err(ObjectError::Header) }
     }

@@ -1,7 +1,7 @@
 //! Read by offset: whole batches as they are stored, slices at the ends, waiting for data that isn't there yet.
 
 use crate::Kind;
-use crate::budget::Budget;
+use crate::budget::{Budget, Taken};
 use crate::index::Found;
 use crate::limits::{
     INDEX_BYTES_GUESS, PREFETCH_OBJECTS_MAX, READ_GATHER_MAX, READ_OBJECTS_MAX, READ_OBJECTS_PER_YIELD,
@@ -10,6 +10,7 @@ use crate::object::{self, BatchEntry, HEADER_BYTES, Header, ObjectError, ObjectI
 use crate::store::StoreError;
 use crate::topic::Topic;
 use bytes::Bytes;
+use rawline_batch::Slice;
 use std::ops::Range;
 use std::time::Duration;
 use thiserror::Error;
@@ -56,6 +57,8 @@ pub enum Piece {
         batch: Bytes,
         /// The records' numbers in it.
         records: Range<u32>,
+        /// They as a batch.
+        slice: Slice,
     },
 }
 
@@ -310,8 +313,9 @@ fn take<'a>(
         position = batch.end;
         let from = record.saturating_sub(entry.record_first());
         let taken = budget.take(|| bytes.slice(batch.clone()), entry, number, from, verify);
-        let cut = match taken {
-            Ok(cut) => cut,
+        let taken = match taken {
+            Ok(Taken::Nothing) => break,
+            Ok(taken) => taken,
             Err(error) if is_first => return Err(damaged(found, error)),
             Err(_) => {
                 // The read that begins at this batch reports the damage.
@@ -319,19 +323,20 @@ fn take<'a>(
                 break;
             }
         };
-        if cut.is_empty() {
-            break;
-        }
+        let cut = match &taken {
+            Taken::Slice { records, .. } => records.clone(),
+            _ => 0..entry.records(),
+        };
         if answer.pieces.is_empty() && whole.is_empty() {
             answer.first_offset = found.at.first_offset + u64::from(entry.record_first() + cut.start);
         }
         is_first = false;
         answer.end_offset = found.at.first_offset + u64::from(entry.record_first() + cut.end);
-        if cut == (0..entry.records()) {
-            whole = if whole.is_empty() { batch } else { whole.start..batch.end };
-        } else {
+        if let Taken::Slice { records, slice } = taken {
             push_whole(answer, bytes, &mut whole);
-            answer.pieces.push(Piece::Slice { batch: bytes.slice(batch), records: cut });
+            answer.pieces.push(Piece::Slice { batch: bytes.slice(batch), records, slice });
+        } else {
+            whole = if whole.is_empty() { batch } else { whole.start..batch.end };
         }
         if budget.is_used_up() {
             break;

@@ -91,12 +91,10 @@ fn body(answer: &ReadAnswer) -> Vec<u8> {
     for piece in &answer.pieces {
         match piece {
             Piece::Whole(bytes) => body.extend_from_slice(bytes),
-            Piece::Slice { batch, records } => {
-                let parsed = rawline_batch::Batch::parse(batch, &Limits::FORMAT).unwrap();
-                let slice = parsed.slice(records.clone()).unwrap();
+            Piece::Slice { batch, slice, .. } => {
                 body.extend_from_slice(&slice.header);
-                body.extend_from_slice(&batch[slice.sizes]);
-                body.extend_from_slice(&batch[slice.data]);
+                body.extend_from_slice(&batch[slice.sizes.clone()]);
+                body.extend_from_slice(&batch[slice.data.clone()]);
                 body.extend_from_slice(slice.padding);
             }
         }

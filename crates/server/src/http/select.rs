@@ -13,13 +13,12 @@ use std::ops::Range;
 use tokio::sync::SemaphorePermit;
 
 /// The pieces of a read as batches: slices get a header, everything else stays as stored.
-pub(crate) fn batches(read: ReadAnswer) -> Result<Vec<Bytes>, ApiError> {
+pub(crate) fn batches(read: ReadAnswer) -> Vec<Bytes> {
     let mut body = Vec::with_capacity(read.pieces.len());
     for piece in read.pieces {
         match piece {
             Piece::Whole(bytes) => body.push(bytes),
-            Piece::Slice { batch, records } => {
-                let slice = parse(&batch)?.slice(records)?;
+            Piece::Slice { batch, slice, .. } => {
                 body.push(Bytes::copy_from_slice(&slice.header));
                 body.push(batch.slice(slice.sizes));
                 body.push(batch.slice(slice.data));
@@ -27,7 +26,7 @@ pub(crate) fn batches(read: ReadAnswer) -> Result<Vec<Bytes>, ApiError> {
             }
         }
     }
-    Ok(body)
+    body
 }
 
 /// What a response includes of a read.
@@ -68,7 +67,7 @@ pub(crate) fn parts(read: ReadAnswer, wanted: &Wanted) -> Result<Vec<Part>, ApiE
     for piece in read.pieces {
         let (mut bytes, cut) = match piece {
             Piece::Whole(bytes) => (bytes, None),
-            Piece::Slice { batch, records } => (batch, Some(records)),
+            Piece::Slice { batch, records, .. } => (batch, Some(records)),
         };
         while !bytes.is_empty() {
             let batch = parse(&bytes)?;
