@@ -72,7 +72,7 @@ for language in rust java_ python; do
 done
 
 step "report"
-report sizes
+if [ "$1" = full ]; then report sizes; else report sizes --quick; fi
 whole=yes
 if [ "$1" = full ]; then
   report page

@@ -60,6 +60,11 @@ class Format(typing.Protocol):
     def read(self, change: str, writer: str, reader: str, data: bytes) -> Fields: ...
 
 
+def stem(change: str, side: str) -> str:
+    """The name of a schema's file."""
+    return "".join(letter if letter.isalnum() else "_" for letter in f"{change}_{side}")
+
+
 def run(format: Format) -> None:
     """Every change in both directions; fails at the end if an outcome was not the expected one."""
     unexpected = []

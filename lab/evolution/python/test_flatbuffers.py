@@ -26,7 +26,7 @@ KINDS = ["LAMP", "DESK", "CHAIR"]
 
 
 def stem(change, side):
-    return "".join(letter if letter.isalnum() else "_" for letter in f"fbs_{change}_{side}")
+    return "fbs_" + evolution.stem(change, side)
 
 
 def source(change, side):

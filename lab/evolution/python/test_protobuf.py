@@ -26,15 +26,11 @@ PROTO2 = ("field added, with a default", "optional made required")
 KINDS = {"LAMP": 0, "DESK": 1, "CHAIR": 2}
 
 
-def stem(change, side):
-    return "".join(letter if letter.isalnum() else "_" for letter in f"{change}_{side}")
-
-
 def source(change, side):
     syntax, label = ("proto2", "optional ") if change in PROTO2 else ("proto3", "")
     fields = SCHEMAS[change][side == "new"]
     # A package a schema: all of them are loaded into one process.
-    lines = [f'syntax = "{syntax}";', f"package {stem(change, side)};", "message Message {"]
+    lines = [f'syntax = "{syntax}";', f"package {evolution.stem(change, side)};", "message Message {"]
     return "\n".join([*lines, f"{label}int64 id = 1;", fields, f"{label}string name = 2;", "}"])
 
 
@@ -44,12 +40,12 @@ def messages(tmp_path_factory):
     directory = tmp_path_factory.mktemp("proto")
     keys = [(change, side) for change in SCHEMAS for side in ("old", "new")]
     for key in keys:
-        (directory / f"{stem(*key)}.proto").write_text(source(*key))
-    files = [f"{stem(*key)}.proto" for key in keys]
+        (directory / f"{evolution.stem(*key)}.proto").write_text(source(*key))
+    files = [f"{evolution.stem(*key)}.proto" for key in keys]
     command = [sys.executable, "-m", "grpc_tools.protoc", f"-I{directory}", f"--python_out={directory}", *files]
     subprocess.run(command, check=True, cwd=directory)
     sys.path.insert(0, str(directory))
-    yield {key: importlib.import_module(f"{stem(*key)}_pb2").Message for key in keys}
+    yield {key: importlib.import_module(f"{evolution.stem(*key)}_pb2").Message for key in keys}
     sys.path.remove(str(directory))
 
 

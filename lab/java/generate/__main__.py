@@ -3,8 +3,7 @@
     PYTHONPATH=lab/python python3 lab/java/generate OUT
 
 lab/schemas/generate.sh runs it. There is one generator for the cases' messages, and one for each format whose code
-depends
-on the fields; what a format does with any message is in lab/java/src.
+depends on the fields; what a format does with any message is in lab/java/src.
 """
 
 import sys

@@ -2,7 +2,7 @@
 
 from lab.case import Case, Field, Record
 from getters import Style, read_check, read_plain
-from java import Source, kind, plain, record_of, records, switch, title
+from java import Source, kind, plain, record_of, records, switch, title, write_fields
 
 CASES = "io.rawline.lab.capnp.Cases"
 
@@ -69,26 +69,23 @@ def generate(cases: list[Case]) -> dict[str, str]:
 
 def _write(source: Source, top: Record, record: Record) -> None:
     source.add("", f"static void write{record.name}({plain(top, record)} m, {CASES}.{record.name}.Builder b) {{")
-    for field in record.fields:
-        inner, name, value = record_of(field), title(field.name), f"m.{field.name}"
-        if field.optional:
-            source.add(f"if ({value} != null) {{")
-        match kind(field):
-            case "record":
-                source.add(f"write{inner.name}({value}, b.init{name}());")
-            case "list record":
-                builders = f"org.capnproto.StructList.Builder<{CASES}.{inner.name}.Builder>"
-                source.add(f"{builders} to = b.init{name}({value}.size());",
-                    f"for (int i = 0; i < {value}.size(); i++) {{")
-                source.add(f"write{inner.name}({value}.get(i), to.get(i));", "}")
-            case "list string" | "map":
-                source.add(f"write({value}, b.init{name}({value}.size()));")
-            case "list i32" | "list f64":
-                source.add(f"write({value}, b.init{name}({value}.length));")
-            case "f64" if field.optional:
-                source.add(f"b.get{name}().setSome({value});")
-            case _:
-                source.add(f"b.set{name}({value});")
-        if field.optional:
-            source.add("}")
+    write_fields(source, record, _statements)
     source.add("}")
+
+
+def _statements(field: Field, value: str) -> list[str]:
+    inner, name = record_of(field), title(field.name)
+    match kind(field):
+        case "record":
+            return [f"write{inner.name}({value}, b.init{name}());"]
+        case "list record":
+            builders = f"org.capnproto.StructList.Builder<{CASES}.{inner.name}.Builder>"
+            return [f"{builders} to = b.init{name}({value}.size());", f"for (int i = 0; i < {value}.size(); i++) {{",
+                f"write{inner.name}({value}.get(i), to.get(i));", "}"]
+        case "list string" | "map":
+            return [f"write({value}, b.init{name}({value}.size()));"]
+        case "list i32" | "list f64":
+            return [f"write({value}, b.init{name}({value}.length));"]
+        case "f64" if field.optional:
+            return [f"b.get{name}().setSome({value});"]
+    return [f"b.set{name}({value});"]

@@ -2,7 +2,7 @@
 
 from lab.case import Case, Field, Record
 from getters import Style, read_check, read_plain
-from java import Source, camel, kind, plain, record_of, records, switch, title
+from java import Source, camel, if_present, kind, plain, record_of, records, switch, title
 
 FLAT = "io.rawline.lab.flat"
 
@@ -95,9 +95,8 @@ def _write(source: Source, top: Record, record: Record) -> None:
     # Field by field, because the function that writes them all can't leave a scalar out.
     source.add(f"{of}.start{record.name}(builder);")
     for field in record.fields:
-        add = f"{of}.add{title(field.name)}(builder, {values[field.name]});"
-        is_left_out = field.optional and field.name not in offsets
-        source.add(*([f"if (m.{field.name} != null) {{", add, "}"] if is_left_out else [add]))
+        add = [f"{of}.add{title(field.name)}(builder, {values[field.name]});"]
+        source.add(*(add if field.name in offsets else if_present(field, add)))
     source.add(f"return {of}.end{record.name}(builder);", "}")
 
 

@@ -1,5 +1,7 @@
 """What the generators share: Java's names for a case's records and fields, and indented lines of source."""
 
+from collections.abc import Callable
+
 from lab.case import Field, Record
 
 MESSAGE = "io.rawline.lab.message"
@@ -66,6 +68,17 @@ class Source:
     def text(self) -> str:
         assert self.depth == 0, f"{self.depth} braces are open at the end of the file"
         return "\n".join(self.lines) + "\n"
+
+
+def write_fields(source: Source, record: Record, write: Callable[[Field, str], list[str]]) -> None:
+    """Statements that write the fields of the object `m`, optional ones if present. `write` gives those of one field,
+    from the field and its value."""
+    for field in record.fields:
+        source.add(*if_present(field, write(field, f"m.{field.name}")))
+
+
+def if_present(field: Field, statements: list[str]) -> list[str]:
+    return [f"if (m.{field.name} != null) {{", *statements, "}"] if field.optional else statements
 
 
 def total(parts: list[str]) -> str:

@@ -1,7 +1,9 @@
 """The cases' fields in MessagePack, written and read as maps of names with the core library."""
 
+from functools import partial
+
 from lab.case import Case, Field, Record
-from java import Source, kind, plain, record_of, records, switch
+from java import Source, kind, plain, record_of, records, switch, write_fields
 
 WRITE = {
     "i64": "out.packLong({});", "i32": "out.packInt({});", "f64": "out.packDouble({});", "bool": "out.packBoolean({});",
@@ -45,25 +47,18 @@ def _write(source: Source, top: Record, record: Record) -> None:
     optional = [field for field in record.fields if field.optional]
     present = "".join(f" + (m.{field.name} == null ? 0 : 1)" for field in optional)
     source.add(f"out.packMapHeader({len(record.fields) - len(optional)}{present});")
-    for field in record.fields:
-        if field.optional:
-            source.add(f"if (m.{field.name} != null) {{")
-        source.add(f'out.packString("{field.name}");')
-        _write_value(source, top, field)
-        if field.optional:
-            source.add("}")
+    write_fields(source, record, partial(_statements, top))
     source.add("}")
 
 
-def _write_value(source: Source, top: Record, field: Field) -> None:
-    value, inner = f"m.{field.name}", record_of(field)
+def _statements(top: Record, field: Field, value: str) -> list[str]:
+    name, inner = f'out.packString("{field.name}");', record_of(field)
     if kind(field) == "record":
-        source.add(f"write{inner.name}({value}, out);")
-    elif kind(field) == "list record":
-        source.add(f"out.packArrayHeader({value}.size());", f"for ({plain(top, inner)} element : {value}) {{")
-        source.add(f"write{inner.name}(element, out);", "}")
-    else:
-        source.add(WRITE.get(kind(field), "write({}, out);").format(value))
+        return [name, f"write{inner.name}({value}, out);"]
+    if kind(field) == "list record":
+        return [name, f"out.packArrayHeader({value}.size());", f"for ({plain(top, inner)} element : {value}) {{",
+            f"write{inner.name}(element, out);", "}"]
+    return [name, WRITE.get(kind(field), "write({}, out);").format(value)]
 
 
 def _read(source: Source, top: Record, record: Record) -> None:

@@ -1,8 +1,10 @@
 """Protobuf's messages of plain objects and back, and how an application reads them."""
 
+from functools import partial
+
 from lab.case import Case, Field, Record
 from getters import Style, read_check, read_plain
-from java import Source, kind, plain, record_of, records, switch, title
+from java import Source, kind, plain, record_of, records, switch, title, write_fields
 
 PROTO = "io.rawline.lab.proto"
 
@@ -67,25 +69,23 @@ def generate(cases: list[Case]) -> dict[str, str]:
 
 def _fill(source: Source, style: Getters, record: Record) -> None:
     source.add("", f"static void fill{record.name}({style.of(record)}.Builder b, {plain(style.top, record)} m) {{")
-    for field in record.fields:
-        inner, name, value = record_of(field), title(field.name), f"m.{field.name}"
-        if field.optional:
-            source.add(f"if ({value} != null) {{")
-        match kind(field):
-            case "record":
-                source.add(f"fill{inner.name}(b.get{name}Builder(), {value});")
-            case "list record":
-                source.add(f"for ({plain(style.top, inner)} element : {value}) {{")
-                source.add(f"fill{inner.name}(b.add{name}Builder(), element);", "}")
-            case "list string":
-                source.add(f"b.addAll{name}({value});")
-            case "list i32" | "list f64":
-                element = "int" if kind(field) == "list i32" else "double"
-                source.add(f"for ({element} element : {value}) {{", f"b.add{name}(element);", "}")
-            case "map":
-                source.add(f"b.putAll{name}({value});")
-            case _:
-                source.add(f"b.set{name}({value});")
-        if field.optional:
-            source.add("}")
+    write_fields(source, record, partial(_statements, style.top))
     source.add("}")
+
+
+def _statements(top: Record, field: Field, value: str) -> list[str]:
+    inner, name = record_of(field), title(field.name)
+    match kind(field):
+        case "record":
+            return [f"fill{inner.name}(b.get{name}Builder(), {value});"]
+        case "list record":
+            return [f"for ({plain(top, inner)} element : {value}) {{",
+                f"fill{inner.name}(b.add{name}Builder(), element);", "}"]
+        case "list string":
+            return [f"b.addAll{name}({value});"]
+        case "list i32" | "list f64":
+            element = "int" if kind(field) == "list i32" else "double"
+            return [f"for ({element} element : {value}) {{", f"b.add{name}(element);", "}"]
+        case "map":
+            return [f"b.putAll{name}({value});"]
+    return [f"b.set{name}({value});"]

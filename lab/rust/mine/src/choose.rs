@@ -54,8 +54,7 @@ pub fn sentence(standings: &[Standing]) -> Option<String> {
             compared("fastest", fastest, best.ns / fastest.ns)
         ));
     }
-    let describes_itself =
-        |standing: &&Standing| formats::of(&standing.row.format).is_some_and(|format| format.self_describing);
+    let describes_itself = |standing: &&Standing| formats::is_self_describing(&standing.row.format);
     if !describes_itself(&best) {
         let other =
             standings.iter().filter(describes_itself).min_by(|one, other| one.product().total_cmp(&other.product()));

@@ -157,18 +157,14 @@ fn run(args: &Args) -> Result<(), LabError> {
 fn schema_files(args: &Args) -> Result<SchemaFiles, LabError> {
     let mut files = SchemaFiles { message: args.message.clone(), ..SchemaFiles::default() };
     for path in &args.schemas {
+        let wrong = |why: &str| LabError::Schema(format!("{}: {why}", path.display()));
         let place = match path.extension().and_then(|extension| extension.to_str()) {
             Some("avsc") => &mut files.avro,
             Some("proto") => &mut files.proto,
-            _ => {
-                return Err(LabError::Schema(format!(
-                    "{}: a schema's file name must end in .avsc or .proto",
-                    path.display()
-                )));
-            }
+            _ => return Err(wrong("a schema's file name must end in .avsc or .proto")),
         };
         if place.replace(path.clone()).is_some() {
-            return Err(LabError::Schema(format!("{}: a schema of this kind was already given", path.display())));
+            return Err(wrong("a schema of this kind was already given"));
         }
     }
     if files.message.is_some() && files.proto.is_none() {

@@ -191,18 +191,10 @@ impl Outcome {
     /// The page.
     pub fn page(&self, case: &str, subject: &Subject<'_>) -> String {
         let check = |row: &Row, ok: bool, error: &str| {
-            let party =
-                Party { language: row.language.clone(), library: row.library.clone(), variant: row.variant.clone() };
-            Check {
-                writer: party.clone(),
-                reader: party,
-                format: row.format.clone(),
-                case: case.to_owned(),
-                size: "base".to_owned(),
-                ok,
-                error: error.to_owned(),
-                run: String::new(),
-            }
+            let Row { language, format, library, variant } = row.clone();
+            let party = Party { language, library, variant };
+            let (case, size, error) = (case.to_owned(), "base".to_owned(), error.to_owned());
+            Check { writer: party.clone(), reader: party, format, case, size, ok, error, run: String::new() }
         };
         let mut checks: Vec<Check> = self.rows.iter().map(|measured| check(&measured.row, true, "")).collect();
         checks.extend(self.refused.iter().map(|(row, why)| check(row, false, why)));

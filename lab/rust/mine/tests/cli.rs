@@ -29,8 +29,8 @@ fn written(folder: &Path, name: &str, text: &str) -> PathBuf {
 fn orders(count: usize) -> String {
     let order = |i: usize| {
         let mut order = json!({
-            "id": i, "host.name": format!("10.0.0.{}", i % 200), "customer": {"name": format!("name \
-             {i}"), "age": i % 90},
+            "id": i, "host.name": format!("10.0.0.{}", i % 200),
+            "customer": {"name": format!("name {i}"), "age": i % 90},
             "lines": [{"sku": format!("s{i}"), "price": 0.5 + i as f64}, {"sku": "t", "price": 2, "note": "gift"}],
             "matrix": [[1, 2], [], [i]], "paid": i.is_multiple_of(2),
                 "either": if i.is_multiple_of(3) { json!(i) } else { json!("text") },
@@ -52,32 +52,14 @@ fn every_format_is_measured_on_any_json() {
     let sample = written(folder.path(), "orders.jsonl", &orders(300));
     let page = folder.path().join("page.html");
     let figures = folder.path().join("figures.jsonl");
-    let output = run(&[
-        "--sample",
-        sample.to_str().unwrap(),
-        "--field",
-        "customer.name",
-        "--as",
-        "host.name=address",
-        "--output",
-        page.to_str().unwrap(),
-        "--json",
-        figures.to_str().unwrap(),
-    ]);
+    let [sample, page, figures] = [&sample, &page, &figures].map(|path| path.to_str().unwrap());
+    let mut arguments = vec!["--sample", sample, "--output", page, "--json", figures];
+    arguments.extend(["--field", "customer.name", "--as", "host.name=address"]);
+    let output = run(&arguments);
     assert!(output.status.success(), "{}", told(&output));
     let table = shown(&output);
-    for library in [
-        "serde_json",
-        "sonic-rs",
-        "rmp-serde",
-        "ciborium",
-        "minicbor-serde",
-        "rawline-avro",
-        "apache-avro",
-        "prost-reflect",
-        "rawline-value, typed",
-        "values, list",
-    ] {
+    let libraries = "serde_json sonic-rs rmp-serde ciborium minicbor-serde rawline-avro apache-avro prost-reflect";
+    for library in libraries.split(' ').chain(["rawline-value, typed", "values, list"]) {
         assert!(table.contains(library), "{library} is missing:\n{table}");
     }
     assert!(!table.contains("without figures"), "{table}");
@@ -85,7 +67,7 @@ fn every_format_is_measured_on_any_json() {
     assert!(table.contains("50 of 300 messages were measured"), "{table}");
 
     let lines: Vec<Value> =
-        fs::read_to_string(&figures).unwrap().lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        fs::read_to_string(figures).unwrap().lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let operations = |library: &str| lines.iter().filter(|line| line["library"] == library).count();
     assert_eq!(operations("serde_json"), 4, "encode, decode, field and size");
     assert!(lines.iter().filter(|line| line["operation"] != "size").all(|line| {
@@ -98,7 +80,7 @@ fn every_format_is_measured_on_any_json() {
     assert!(of("serde_json")["bytes"].as_f64() > of("rawline-avro")["bytes"].as_f64());
     assert_ne!(of("serde_json")["version"], "");
 
-    let page = fs::read_to_string(&page).unwrap();
+    let page = fs::read_to_string(page).unwrap();
     assert!(page.contains("I would choose") && page.contains("message Message {") && page.contains("host_name"));
 }
 

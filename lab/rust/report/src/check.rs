@@ -1,8 +1,9 @@
 //! One line of `conformance.jsonl`, and which rows may be shown because of them.
 
 use crate::figure::Row;
+use crate::formats;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Whether a reader found the case's messages in what a writer wrote.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -95,12 +96,24 @@ impl Conformance {
         conformance
     }
 
+    /// The checked pairs of the writer's and the reader's language.
+    pub fn pairs(&self) -> BTreeSet<(&String, &String)> {
+        self.matrix.keys().map(|(writer, reader, _)| (writer, reader)).collect()
+    }
+
+    /// The checked formats, in the order in which they are shown.
+    pub fn formats(&self) -> Vec<&String> {
+        let formats: BTreeSet<&String> = self.matrix.keys().map(|(_, _, format)| format).collect();
+        let mut formats: Vec<&String> = formats.into_iter().collect();
+        formats.sort_by_key(|format| formats::place(format));
+        formats
+    }
+
     /// Why the row must not be shown in the case; None if it may.
     pub fn refusal(&self, row: &Row, case: &str) -> Option<String> {
         match self.standings.get(&(row.clone(), case.to_owned())) {
-            None => Some("not checked: it read no file".to_owned()),
             Some(Standing { failed: Some(why), .. }) => Some(why.clone()),
-            Some(Standing { read: 0, .. }) => Some("not checked: it read no file".to_owned()),
+            None | Some(Standing { read: 0, .. }) => Some("not checked: it read no file".to_owned()),
             Some(_) => None,
         }
     }

@@ -37,31 +37,22 @@ impl Evolution {
         let mut table = Evolution { changes, ..Evolution::default() };
         let mut notes: Vec<(String, String, Vec<String>)> = Vec::new();
         for outcome in &file.outcomes {
-            let column = match table.changes.iter().position(|known| *known == outcome.change) {
-                Some(column) => column,
-                None => return Err(format!("{:?} isn't among its changes", outcome.change)),
+            let Some(column) = table.changes.iter().position(|known| *known == outcome.change) else {
+                return Err(format!("{:?} isn't among its changes", outcome.change));
             };
-            let place = match table.rows.iter().position(|(known, _)| *known == outcome.format) {
-                Some(place) => place,
-                None => {
-                    table.rows.push((outcome.format.clone(), vec![String::new(); table.changes.len()]));
-                    table.rows.len() - 1
-                }
-            };
-            let cell = table.rows.get_mut(place).and_then(|(_, cells)| cells.get_mut(column));
+            if !table.rows.iter().any(|(known, _)| *known == outcome.format) {
+                table.rows.push((outcome.format.clone(), vec![String::new(); table.changes.len()]));
+            }
+            let row = table.rows.iter_mut().find(|(known, _)| *known == outcome.format);
+            let cell = row.and_then(|(_, cells)| cells.get_mut(column));
             if let Some(cell) = cell {
                 *cell = joined(cell, outcome);
             }
             if !outcome.note.is_empty() {
                 match notes.iter_mut().find(|(format, note, _)| *format == outcome.format && *note == outcome.note) {
-                    Some((_, _, changes)) => {
-                        if !changes.contains(&outcome.change) {
-                            changes.push(outcome.change.clone());
-                        }
-                    }
-                    None => {
-                        notes.push((outcome.format.clone(), outcome.note.clone(), vec![outcome.change.clone()]));
-                    }
+                    Some((_, _, changes)) if changes.contains(&outcome.change) => {}
+                    Some((_, _, changes)) => changes.push(outcome.change.clone()),
+                    None => notes.push((outcome.format.clone(), outcome.note.clone(), vec![outcome.change.clone()])),
                 }
             }
         }
@@ -132,10 +123,10 @@ mod tests {
             "meanings": {"same": "nothing is lost"},
             "changes": [{"change": "field added", "what": "…"}, {"change": "widened", "what": "…"}],
             "outcomes": [
-                {"format": "sbe", "change": "field added", "direction": "new bytes, old \
-                 schema", "outcome": "same", "note": "at the end"},
-                {"format": "sbe", "change": "field added", "direction": "old bytes, new \
-                 schema", "outcome": "default", "note": "at the end"},
+                {"format": "sbe", "change": "field added", "direction": "new bytes, old schema",
+                 "outcome": "same", "note": "at the end"},
+                {"format": "sbe", "change": "field added", "direction": "old bytes, new schema",
+                 "outcome": "default", "note": "at the end"},
                 {"format": "json", "change": "widened", "direction": "new bytes, old schema", "outcome": "error"},
             ],
         }))

@@ -71,42 +71,31 @@ pub enum Operation {
 
 impl Operation {
     /// All of them, in the order in which they are shown.
-    pub const ALL: [Operation; 8] = [
-        Operation::Encode,
-        Operation::Decode,
-        Operation::Field,
-        Operation::Fields,
-        Operation::Bytes,
-        Operation::BytesZstd,
-        Operation::BytesZstdDictionary,
-        Operation::BytesZstdBatch,
-    ];
+    pub const ALL: [Operation; 8] = {
+        use Operation::{Bytes, BytesZstd, BytesZstdBatch, BytesZstdDictionary, Decode, Encode, Field, Fields};
+        [Encode, Decode, Field, Fields, Bytes, BytesZstd, BytesZstdDictionary, BytesZstdBatch]
+    };
 
     /// The name in files and addresses.
     pub fn key(self) -> &'static str {
-        match self {
-            Operation::Encode => "encode",
-            Operation::Decode => "decode",
-            Operation::Field => "field",
-            Operation::Fields => "fields",
-            Operation::Bytes => "bytes",
-            Operation::BytesZstd => "bytes-zstd",
-            Operation::BytesZstdDictionary => "bytes-zstd-dictionary",
-            Operation::BytesZstdBatch => "bytes-zstd-batch",
-        }
+        self.names().0
     }
 
     /// The human-readable name.
     pub fn title(self) -> &'static str {
+        self.names().1
+    }
+
+    fn names(self) -> (&'static str, &'static str) {
         match self {
-            Operation::Encode => "encode",
-            Operation::Decode => "decode",
-            Operation::Field => "read one field",
-            Operation::Fields => "read every field",
-            Operation::Bytes => "bytes a message",
-            Operation::BytesZstd => "bytes, each by zstd",
-            Operation::BytesZstdDictionary => "bytes, each by zstd with a dictionary",
-            Operation::BytesZstdBatch => "bytes, all together by zstd",
+            Operation::Encode => ("encode", "encode"),
+            Operation::Decode => ("decode", "decode"),
+            Operation::Field => ("field", "read one field"),
+            Operation::Fields => ("fields", "read every field"),
+            Operation::Bytes => ("bytes", "bytes a message"),
+            Operation::BytesZstd => ("bytes-zstd", "bytes, each by zstd"),
+            Operation::BytesZstdDictionary => ("bytes-zstd-dictionary", "bytes, each by zstd with a dictionary"),
+            Operation::BytesZstdBatch => ("bytes-zstd-batch", "bytes, all together by zstd"),
         }
     }
 
@@ -205,11 +194,8 @@ pub fn figures_of(line: &Line) -> Result<Vec<Figure>, String> {
                 None => {}
             }
         }
-        return if figures.is_empty() {
-            Err("its operation is size, and it has no bytes".to_owned())
-        } else {
-            Ok(figures)
-        };
+        let measured = (!figures.is_empty()).then_some(figures);
+        return measured.ok_or_else(|| "its operation is size, and it has no bytes".to_owned());
     }
     let operation = Operation::of_key(&line.operation)
         .filter(|operation| operation.is_time())

@@ -60,6 +60,11 @@ pub fn of(key: &str) -> Option<&'static Format> {
     FORMATS.iter().find(|format| format.key == key)
 }
 
+/// Whether its messages can be read without a schema.
+pub fn is_self_describing(key: &str) -> bool {
+    of(key).is_some_and(|format| format.self_describing)
+}
+
 /// Its name.
 pub fn name(key: &str) -> &str {
     of(key).map_or(key, |format| format.name)

@@ -35,7 +35,11 @@ struct Args {
 #[derive(Debug, Subcommand)]
 enum Command {
     /// Measure the bytes in out/wire, and append size lines to out/results.jsonl
-    Sizes,
+    Sizes {
+        /// Only the messages that a quick run times: training a dictionary for each of the others takes a minute
+        #[arg(long)]
+        quick: bool,
+    },
     /// Write the page
     Page {
         /// The page to write [default: LAB/out/report.html]
@@ -77,7 +81,7 @@ fn main() -> ExitCode {
 
 fn run(args: &Args) -> Result<(), String> {
     match &args.command {
-        Command::Sizes => write_sizes(&args.lab),
+        Command::Sizes { quick } => write_sizes(&args.lab, *quick),
         Command::Page { output, runs } => {
             let report = report(&args.lab, runs)?;
             let path = output.clone().unwrap_or_else(|| args.lab.join("out/report.html"));
@@ -147,8 +151,7 @@ fn report(lab: &Path, runs: &[String]) -> Result<Report, String> {
     report.title = "Wire formats in Rust, Java and Python".to_owned();
     report.words = vec![
         "The time that each library takes to write a message, read all of it, and read one field of it; and the size \
-         of its \
-         bytes. Select messages, size and operation; hide languages and formats."
+         of its bytes. Select messages, size and operation; hide languages and formats."
             .to_owned(),
     ];
     report.evolution = Evolution::read(&lab.join("evolution/expected.json"))?;
@@ -158,12 +161,12 @@ fn report(lab: &Path, runs: &[String]) -> Result<Report, String> {
     Ok(report)
 }
 
-fn write_sizes(lab: &Path) -> Result<(), String> {
+fn write_sizes(lab: &Path, quick: bool) -> Result<(), String> {
     let wire = lab.join("out/wire");
     let environment = |name: &str| std::env::var(name).unwrap_or_default();
     let time = jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
-    let (lines, bad) =
-        sizes::of_folder(&wire, &sizes::blank(&environment("LAB_RUN"), &environment("LAB_COMMIT"), &time))?;
+    let blank = sizes::blank(&environment("LAB_RUN"), &environment("LAB_COMMIT"), &time, quick);
+    let (lines, bad) = sizes::of_folder(&wire, &blank)?;
     for bad in &bad {
         eprintln!("lab-report: {bad}; skipped");
     }

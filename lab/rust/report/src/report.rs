@@ -161,31 +161,24 @@ impl Report {
     }
 
     fn add_source(&mut self, line: &Line) {
-        let known = self.sources.iter_mut().find(|source| {
+        let is_its = |source: &Source| {
             source.run == line.run && source.language == line.language && source.harness == line.harness
-        });
-        let source = match known {
-            Some(source) => source,
-            None if line.operation == "size" => return,
-            None => {
-                self.sources.push(Source {
-                    run: line.run.clone(),
-                    language: line.language.clone(),
-                    commit: line.commit.clone(),
-                    time: line.time.clone(),
-                    runtime: line.runtime.clone(),
-                    harness: line.harness.clone(),
-                    machine: line.machine.clone(),
-                    quick: line.quick,
-                    versions: BTreeSet::new(),
-                });
-                match self.sources.last_mut() {
-                    Some(source) => source,
-                    None => return,
-                }
-            }
         };
-        if !line.version.is_empty() {
+        if !self.sources.iter().any(is_its) && line.operation != "size" {
+            self.sources.push(Source {
+                run: line.run.clone(),
+                language: line.language.clone(),
+                commit: line.commit.clone(),
+                time: line.time.clone(),
+                runtime: line.runtime.clone(),
+                harness: line.harness.clone(),
+                machine: line.machine.clone(),
+                quick: line.quick,
+                versions: BTreeSet::new(),
+            });
+        }
+        let source = self.sources.iter_mut().find(|source| is_its(source));
+        if let (Some(source), false) = (source, line.version.is_empty()) {
             source.versions.insert((line.library.clone(), line.version.clone()));
         }
     }

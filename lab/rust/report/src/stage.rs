@@ -53,19 +53,20 @@ fn setting_title(setting: &Setting) -> String {
     title
 }
 
+/// The panel of each language that has one. `draw` gets the language and its title.
+fn panels(report: &Report, draw: impl Fn(&str, &str) -> Option<Drawing>) -> Vec<(String, Drawing)> {
+    let panel = |language: String| draw(&language, &text::language(&language)).map(|drawing| (language, drawing));
+    report.languages().into_iter().filter_map(panel).collect()
+}
+
 /// Bars of each row in a setting.
 pub fn bars(report: &Report, setting: &Setting) -> Chart {
     let is_time = setting.operation.is_time();
     let scale = Scale::fit(report.of(setting).flat_map(|figure| [figure.low, figure.high]));
-    let panels = report
-        .languages()
-        .into_iter()
-        .filter_map(|language| {
-            let figures: Vec<&Figure> = report.of(setting).filter(|figure| figure.row.language == language).collect();
-            let title = text::language(&language);
-            (!figures.is_empty()).then(|| (language, Bars { title: &title, figures: &figures, scale, is_time }.draw()))
-        })
-        .collect();
+    let panels = panels(report, |language, title| {
+        let figures: Vec<&Figure> = report.of(setting).filter(|figure| figure.row.language == language).collect();
+        (!figures.is_empty()).then(|| Bars { title, figures: &figures, scale, is_time }.draw())
+    });
     Chart { name: setting_name(setting), title: setting_title(setting), panels }
 }
 
@@ -84,19 +85,12 @@ pub fn growth(report: &Report, case: &str, operation: Operation) -> Option<Chart
     }
     let across = Scale::logarithmic(sizes.iter().copied())?;
     let up = Scale::logarithmic(report.figures.iter().filter(of_growth).flat_map(|figure| [figure.low, figure.high]))?;
-    let panels = report
-        .languages()
-        .into_iter()
-        .filter_map(|language| {
-            let figures: Vec<&Figure> =
-                report.figures.iter().filter(of_growth).filter(|figure| figure.row.language == language).collect();
-            let title = text::language(&language);
-            (!figures.is_empty()).then(|| {
-                let lines = Lines { title: &title, figures: &figures, across, up, is_time: operation.is_time() };
-                (language, lines.draw())
-            })
-        })
-        .collect();
+    let panels = panels(report, |language, title| {
+        let figures: Vec<&Figure> =
+            report.figures.iter().filter(of_growth).filter(|figure| figure.row.language == language).collect();
+        let lines = Lines { title, figures: &figures, across, up, is_time: operation.is_time() };
+        (!figures.is_empty()).then(|| lines.draw())
+    });
     let name = format!("{case}-growth-{}", operation.key());
     Some(Chart { name, title: format!("{}, {} over the message's size", text::case(case), operation.title()), panels })
 }
@@ -109,16 +103,11 @@ pub fn scatter(report: &Report, setting: &Setting) -> Option<Chart> {
         .collect();
     let across = Scale::logarithmic(points.iter().map(|(_, bytes)| *bytes))?;
     let up = Scale::logarithmic(points.iter().map(|(figure, _)| figure.value))?;
-    let panels = report
-        .languages()
-        .into_iter()
-        .filter_map(|language| {
-            let points: Vec<(&Figure, f64)> =
-                points.iter().filter(|(figure, _)| figure.row.language == language).copied().collect();
-            let title = text::language(&language);
-            (!points.is_empty()).then(|| (language, Scatter { title: &title, points: &points, across, up }.draw()))
-        })
-        .collect();
+    let panels = panels(report, |language, title| {
+        let points: Vec<(&Figure, f64)> =
+            points.iter().filter(|(figure, _)| figure.row.language == language).copied().collect();
+        (!points.is_empty()).then(|| Scatter { title, points: &points, across, up }.draw())
+    });
     let name = format!("scatter-{}", setting_name(setting));
     Some(Chart { name, title: format!("{}: bytes against time", setting_title(setting)), panels })
 }

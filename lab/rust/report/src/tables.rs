@@ -38,13 +38,14 @@ fn setting(case: &str, size: &str, operation: Operation) -> Setting {
     Setting { case, size, messages, operation, threads: 1 }
 }
 
-/// A Markdown table; columns but the first `texts` are numbers.
-fn markdown(head: &[&str], texts: usize, rows: &[Vec<String>]) -> String {
+/// A Markdown table with the head `"format | bytes"`; columns but the first `texts` are numbers.
+fn markdown(head: &str, texts: usize, rows: &[Vec<String>]) -> String {
     if rows.is_empty() {
         return "Not measured yet.\n".to_owned();
     }
-    let rule: Vec<&str> = (0..head.len()).map(|column| if column < texts { "---" } else { "---:" }).collect();
-    let mut table = format!("| {} |\n|{}|\n", head.join(" | "), rule.join("|"));
+    let columns = head.split(" | ").enumerate();
+    let rule: Vec<&str> = columns.map(|(column, _)| if column < texts { "---" } else { "---:" }).collect();
+    let mut table = format!("| {head} |\n|{}|\n", rule.join("|"));
     for row in rows {
         table.push_str(&format!("| {} |\n", row.join(" | ")));
     }
@@ -147,23 +148,11 @@ fn next_to_article(case: &str, report: &Report, article: &Article) -> String {
         cells.extend(theirs(row));
         rows.push(cells);
     }
-    let head = [
-        "format",
-        "library",
-        "bytes",
-        "encode/ms",
-        "decode/ms",
-        "B allocated",
-        "published: bytes",
-        "ser/ms",
-        "de/ms",
-        "B allocated",
-    ];
-    let mut tables = markdown(&head, 2, &rows);
+    let ours = "format | library | bytes | encode/ms | decode/ms | B allocated";
+    let mut tables = markdown(&format!("{ours} | published: bytes | ser/ms | de/ms | B allocated"), 2, &rows);
     if !others.is_empty() {
         // It published nothing for these.
-        let head = head.get(..6).unwrap_or(&head);
-        let table = markdown(head, 2, &others);
+        let table = markdown(ours, 2, &others);
         tables.push_str(&format!("\n<details><summary>The same in Rust and Python</summary>\n\n{table}\n</details>\n"));
     }
     tables
@@ -185,19 +174,8 @@ fn of_case(case: &str, report: &Report) -> String {
             cells
         })
         .collect();
-    let head = [
-        "format",
-        "library",
-        "bytes",
-        "zstd",
-        "zstd batch",
-        "encode",
-        "decode",
-        "one field",
-        "every field",
-        "B allocated",
-    ];
-    markdown(&head, 2, &rows)
+    let head = "format | library | bytes | zstd | zstd batch | encode | decode | one field | every field | B allocated";
+    markdown(head, 2, &rows)
 }
 
 /// One operation over the sizes.
@@ -212,9 +190,7 @@ fn growth(case: &str, operation: Operation, report: &Report) -> String {
         .into_iter()
         .collect();
     sizes.sort_by(|one, other| size_place(one).total_cmp(&size_place(other)));
-    let names: Vec<String> = sizes.iter().map(|size| text::size(size)).collect();
-    let mut head = vec!["format", "library"];
-    head.extend(names.iter().map(String::as_str));
+    let head: String = sizes.iter().map(|size| format!(" | {}", text::size(size))).collect();
     let rows: Vec<Vec<String>> = rows_of(report, case)
         .iter()
         .filter_map(|row| {
@@ -229,7 +205,11 @@ fn growth(case: &str, operation: Operation, report: &Report) -> String {
             })
         })
         .collect();
-    if sizes.is_empty() { "Not measured yet.\n".to_owned() } else { markdown(&head, 2, &rows) }
+    if sizes.is_empty() {
+        "Not measured yet.\n".to_owned()
+    } else {
+        markdown(&format!("format | library{head}"), 2, &rows)
+    }
 }
 
 /// For each case (or for one), language and operation: the fastest rows that do the whole work, and the fastest of
@@ -244,17 +224,13 @@ fn best(wanted: Option<&str>, report: &Report) -> String {
         for operation in [Operation::Encode, Operation::Decode, Operation::Field, Operation::Fields] {
             let setting = setting(case, "base", operation);
             for language in report.languages() {
-                let of_language = || {
-                    report
-                        .of(&setting)
-                        .filter(|figure| figure.row.language == language && figure.row.caveat(operation).is_none())
-                };
-                let all: Vec<&Figure> = of_language().collect();
+                let is_compared =
+                    |figure: &&Figure| figure.row.language == language && figure.row.caveat(operation).is_none();
+                let all: Vec<&Figure> = report.of(&setting).filter(is_compared).collect();
                 if all.is_empty() {
                     continue;
                 }
-                let describes_itself =
-                    |figure: &&&Figure| formats::of(&figure.row.format).is_some_and(|format| format.self_describing);
+                let describes_itself = |figure: &&&Figure| formats::is_self_describing(&figure.row.format);
                 let self_describing: Vec<&Figure> = all.iter().filter(describes_itself).copied().collect();
                 rows.push(vec![
                     text::case(case),
@@ -266,7 +242,7 @@ fn best(wanted: Option<&str>, report: &Report) -> String {
             }
         }
     }
-    markdown(&["messages", "operation", "language", "fastest", "fastest that needs no schema"], 5, &rows)
+    markdown("messages | operation | language | fastest | fastest that needs no schema", 5, &rows)
 }
 
 /// The fastest of these figures, which are in the order of their values, and those that the measurement can't tell from
@@ -289,17 +265,16 @@ fn fastest(figures: &[&Figure]) -> String {
 /// For each format that needs no schema its best row in each operation, and the ratio to the best of them.
 fn self_describing(case: &str, report: &Report) -> String {
     let operations = [Operation::Bytes, Operation::Encode, Operation::Decode, Operation::Field];
-    let describes_itself = |key: &str| formats::of(key).is_some_and(|format| format.self_describing);
     let mut rows = Vec::new();
     for language in report.languages() {
         let best = |operation, format: Option<&str>| {
             report
                 .of(&setting(case, "base", operation))
-                .filter(|figure| figure.row.language == language && describes_itself(&figure.row.format))
+                .filter(|figure| figure.row.language == language && formats::is_self_describing(&figure.row.format))
                 .filter(|figure| figure.row.caveat(operation).is_none())
                 .find(|figure| format.is_none_or(|format| figure.row.format == format))
         };
-        for format in report.formats().iter().filter(|format| describes_itself(format)) {
+        for format in report.formats().iter().filter(|format| formats::is_self_describing(format)) {
             let cells = operations.map(|operation| match (best(operation, Some(format)), best(operation, None)) {
                 (Some(figure), Some(least)) => {
                     let amount = text::amount(figure.value, operation.is_time());
@@ -314,22 +289,18 @@ fn self_describing(case: &str, report: &Report) -> String {
             }
         }
     }
-    markdown(&["language", "format", "bytes", "encode", "decode", "one field"], 2, &rows)
+    markdown("language | format | bytes | encode | decode | one field", 2, &rows)
 }
 
 fn conformance(report: &Report) -> String {
     let matrix = &report.conformance.matrix;
-    let pairs: BTreeSet<(&String, &String)> = matrix.keys().map(|(writer, reader, _)| (writer, reader)).collect();
-    let mut formats: Vec<&String> =
-        matrix.keys().map(|(_, _, format)| format).collect::<BTreeSet<_>>().into_iter().collect();
-    formats.sort_by_key(|format| formats::place(format));
-    let names: Vec<String> = pairs
-        .iter()
-        .map(|(writer, reader)| format!("{} → {}", text::language(writer), text::language(reader)))
-        .collect();
-    let mut head = vec!["format"];
-    head.extend(names.iter().map(String::as_str));
-    let rows: Vec<Vec<String>> = formats
+    let pairs = report.conformance.pairs();
+    let name =
+        |(writer, reader): &(&String, &String)| format!(" | {} → {}", text::language(writer), text::language(reader));
+    let head: String = pairs.iter().map(name).collect();
+    let rows: Vec<Vec<String>> = report
+        .conformance
+        .formats()
         .iter()
         .map(|format| {
             let mut cells = vec![cell(formats::name(format))];
@@ -343,7 +314,7 @@ fn conformance(report: &Report) -> String {
             cells
         })
         .collect();
-    if rows.is_empty() { "Not checked yet.\n".to_owned() } else { markdown(&head, 1, &rows) }
+    if rows.is_empty() { "Not checked yet.\n".to_owned() } else { markdown(&format!("format{head}"), 1, &rows) }
 }
 
 fn refused(report: &Report) -> String {
@@ -360,13 +331,12 @@ fn refused(report: &Report) -> String {
             cells
         })
         .collect();
-    markdown(&["format", "library", "messages", "why"], 4, &rows)
+    markdown("format | library | messages | why", 4, &rows)
 }
 
 fn evolution(report: &Report) -> String {
     let Some(evolution) = &report.evolution else { return "Not tested yet.\n".to_owned() };
-    let mut head = vec!["format"];
-    head.extend(evolution.changes.iter().map(String::as_str));
+    let head = format!("format | {}", evolution.changes.join(" | "));
     let rows: Vec<Vec<String>> = evolution
         .rows
         .iter()
@@ -376,7 +346,7 @@ fn evolution(report: &Report) -> String {
             row
         })
         .collect();
-    let mut table = markdown(&head, head.len(), &rows);
+    let mut table = markdown(&head, 1 + evolution.changes.len(), &rows);
     table.push('\n');
     for (word, meaning) in &evolution.meanings {
         table.push_str(&format!("- **{}**: {}\n", cell(word), cell(meaning.as_str().unwrap_or_default())));
@@ -406,7 +376,7 @@ fn machine(report: &Report) -> String {
             ]
         })
         .collect();
-    markdown(&["language", "run", "machine", "runtime and harness", "versions"], 5, &rows)
+    markdown("language | run | machine | runtime and harness | versions", 5, &rows)
 }
 
 /// The picture of that name, as [`stage`] names its charts.

@@ -5,12 +5,13 @@
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Output};
+use tempfile::TempDir;
 
 fn line(run: &str, quick: bool, language: &str, format: &str, library: &str, operation: &str, ns: f64) -> String {
     let time = if run == "old" { "2026-01-01T00:00:00Z" } else { "2026-02-01T00:00:00Z" };
     serde_json::json!({
-        "run": run, "commit": "abc", "time": time, "machine": {"cpu": "a \
-         processor", "cores": 4, "os": "linux", "memory_gb": 8},
+        "run": run, "commit": "abc", "time": time,
+        "machine": {"cpu": "a processor", "cores": 4, "os": "linux", "memory_gb": 8},
         "language": language, "runtime": "r", "harness": "h", "format": format, "library": library, "version": "1.0",
         "variant": "", "case": "pingpong", "size": "base", "messages": "varied", "operation": operation, "threads": 1,
         "ns": ns, "ns_low": ns * 0.98, "ns_high": ns * 1.02, "confidence": 0.95, "alloc_bytes": 64, "quick": quick,
@@ -29,7 +30,9 @@ fn check(language: &str, format: &str, library: &str, ok: bool) -> String {
 }
 
 /// A laboratory of four rows: one passes, one fails, one is not checked, one is of an older run.
-fn laboratory(folder: &Path) {
+fn laboratory() -> TempDir {
+    let laboratory = tempfile::tempdir().unwrap();
+    let folder = laboratory.path();
     fs::create_dir_all(folder.join("out")).unwrap();
     let results = [
         line("old", false, "java", "json", "jackson-databind", "decode", 9_000_000.0),
@@ -50,6 +53,7 @@ fn laboratory(folder: &Path) {
             "decode_per_ms": [1177, 25], "encode_alloc_bytes": 904, "decode_alloc_bytes": 1920}]}"#,
     )
     .unwrap();
+    laboratory
 }
 
 fn run(lab: &Path, arguments: &[&str]) -> Output {
@@ -62,8 +66,7 @@ fn told(output: &Output) -> String {
 
 #[test]
 fn the_page_shows_the_newest_run_and_only_what_was_checked() {
-    let folder = tempfile::tempdir().unwrap();
-    laboratory(folder.path());
+    let folder = laboratory();
     let output = run(folder.path(), &["page"]);
     assert!(output.status.success(), "{}", told(&output));
     assert!(told(&output).contains("results.jsonl, line 6 is skipped"), "{}", told(&output));
@@ -81,8 +84,7 @@ fn the_page_shows_the_newest_run_and_only_what_was_checked() {
 
 #[test]
 fn the_documentation_gets_tables_and_the_charts_it_shows() {
-    let folder = tempfile::tempdir().unwrap();
-    laboratory(folder.path());
+    let folder = laboratory();
     let document = folder.path().join("formats.md");
     let text = "# Formats\n\n<!-- lab:table pingpong -->\n<!-- /lab:table \
      -->\n\n![c](formats/pingpong-base-decode.svg)\n\
@@ -102,8 +104,7 @@ fn the_documentation_gets_tables_and_the_charts_it_shows() {
 
 #[test]
 fn a_run_can_be_named_and_an_unknown_one_is_told() {
-    let folder = tempfile::tempdir().unwrap();
-    laboratory(folder.path());
+    let folder = laboratory();
     assert!(run(folder.path(), &["page", "--run", "old"]).status.success());
     let page = fs::read_to_string(folder.path().join("out/report.html")).unwrap();
     assert!(page.contains("9.00 ms") && !page.contains("800 ns"));
@@ -114,8 +115,7 @@ fn a_run_can_be_named_and_an_unknown_one_is_told() {
 
 #[test]
 fn a_run_that_was_broken_off_is_shown_only_where_it_is_named() {
-    let folder = tempfile::tempdir().unwrap();
-    laboratory(folder.path());
+    let folder = laboratory();
     // Sizes are written last: the old run has come to its end, the new one has not.
     let results = folder.path().join("out/results.jsonl");
     let size =
@@ -161,12 +161,18 @@ fn sizes_are_of_the_bytes_that_were_written() {
     assert_eq!((line["library"].as_str(), line["variant"].as_str()), (Some("some-json"), Some("reused buffers")));
     assert!(line["bytes_zstd"].as_f64().unwrap() < 50.0);
     assert!(line["bytes_zstd_batch"].as_f64().unwrap() < line["bytes_zstd"].as_f64().unwrap());
+    fs::write(wire.join("json.order.base.bin"), &file).unwrap();
+    fs::remove_file(folder.path().join("out/results.jsonl")).unwrap();
+    let output = run(folder.path(), &["sizes", "--quick"]);
+    assert!(output.status.success() && output.stderr.is_empty(), "{}", told(&output));
+    let lines = fs::read_to_string(folder.path().join("out/results.jsonl")).unwrap();
+    let line: serde_json::Value = serde_json::from_str(lines.trim()).unwrap();
+    assert_eq!((line["case"].as_str(), line["quick"].as_bool()), (Some("pingpong"), Some(true)));
 }
 
 #[test]
 fn two_passes_under_one_run_id_are_reported() {
-    let folder = tempfile::tempdir().unwrap();
-    laboratory(folder.path());
+    let folder = laboratory();
     let results = folder.path().join("out/results.jsonl");
     let mut text = fs::read_to_string(&results).unwrap();
     text.push_str(&format!("\n{}\n", line("new", false, "java", "json", "jackson-databind", "encode", 400.0)));
@@ -182,8 +188,7 @@ fn two_passes_under_one_run_id_are_reported() {
 
 #[test]
 fn rows_whose_intervals_overlap_are_all_the_fastest() {
-    let folder = tempfile::tempdir().unwrap();
-    laboratory(folder.path());
+    let folder = laboratory();
     let mut results = vec![line("new", false, "java", "json", "jackson-databind", "decode", 800.0)];
     results.push(line("new", false, "java", "cbor", "close-cbor", "decode", 820.0));
     results.push(line("new", false, "java", "msgpack", "far-msgpack", "decode", 990.0));

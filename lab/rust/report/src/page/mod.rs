@@ -133,11 +133,10 @@ fn data(report: &Report, settings: &[Setting], charts: Map<String, Value>) -> Va
             })
         })
         .collect();
-    let describes_itself = |key: &str| formats::of(key).is_some_and(|format| format.self_describing);
     let names: Vec<Value> = report
         .formats()
         .iter()
-        .map(|key| json!([key, formats::name(key), formats::class(key), describes_itself(key)]))
+        .map(|key| json!([key, formats::name(key), formats::class(key), formats::is_self_describing(key)]))
         .collect();
     let languages: Vec<Value> = report.languages().iter().map(|key| json!([key, text::language(key)])).collect();
     json!({ "settings": settings, "formats": names, "languages": languages, "figures": figures, "charts": charts })

@@ -1,6 +1,6 @@
 //! The page's parts other than charts: filters, conformance, evolution, provenance, how to read the figures.
 
-use crate::figure::Operation;
+use crate::figure::{Operation, Setting};
 use crate::formats;
 use crate::report::{Report, case_place, size_place};
 use crate::text::{self, escape};
@@ -9,13 +9,9 @@ use std::collections::BTreeSet;
 /// The filters.
 pub fn filters(report: &Report) -> String {
     let settings = report.settings();
-    let distinct = |of: &dyn Fn(usize) -> Option<String>| -> Vec<String> {
-        let all: BTreeSet<String> = (0..settings.len()).filter_map(of).collect();
+    let of = |part: fn(&Setting) -> String| -> Vec<String> {
+        let all: BTreeSet<String> = settings.iter().map(part).collect();
         all.into_iter().collect()
-    };
-    let of = |part: fn(&crate::figure::Setting) -> String| {
-        let settings = &settings;
-        distinct(&move |index| settings.get(index).map(part))
     };
     let mut cases = of(|setting| setting.case.clone());
     cases.sort_by_key(|case| case_place(case));
@@ -38,14 +34,8 @@ pub fn filters(report: &Report) -> String {
     html.push_str(&select("case", "Messages", &named(cases, text::case)));
     html.push_str(&select("size", "Size as JSON", &named(sizes, text::size)));
     html.push_str(&select("operation", "Operation", &operations));
-    html.push_str(&select(
-        "messages",
-        "Messages are",
-        &named(messages, |key| match key {
-            "one" => "one, again and again".to_owned(),
-            other => other.to_owned(),
-        }),
-    ));
+    let repeated = |key: &str| if key == "one" { "one, again and again" } else { key }.to_owned();
+    html.push_str(&select("messages", "Messages are", &named(messages, repeated)));
     html.push_str(&select("threads", "Threads", &named(threads, str::to_owned)));
     html.push_str("</fieldset>");
     let languages = report.languages();
@@ -118,20 +108,16 @@ fn conformance(report: &Report) -> String {
     }
     let mut html =
         "<section><h2>Conformance</h2><p>What one language wrote, another read to equal values, before anything was \
-         timed: \
-                    floats bit by bit, absent fields absent. Passed checks.</p>"
+         timed: floats bit by bit, absent fields absent. Passed checks.</p>"
             .to_owned();
-    let pairs: BTreeSet<(&String, &String)> = matrix.keys().map(|(writer, reader, _)| (writer, reader)).collect();
-    let mut formats: Vec<&String> =
-        matrix.keys().map(|(_, _, format)| format).collect::<BTreeSet<_>>().into_iter().collect();
-    formats.sort_by_key(|format| formats::place(format));
+    let pairs = report.conformance.pairs();
     html.push_str("<div class=\"wide\"><table><thead><tr><th scope=\"col\">format</th>");
     for (writer, reader) in &pairs {
         let (writer, reader) = (text::language(writer), text::language(reader));
         html.push_str(&format!("<th scope=\"col\">{} → {}</th>", escape(&writer), escape(&reader)));
     }
     html.push_str("</tr></thead><tbody>");
-    for format in formats {
+    for format in report.conformance.formats() {
         html.push_str(&format!("<tr><th scope=\"row\">{}</th>", escape(formats::name(format))));
         for (writer, reader) in &pairs {
             let key = ((*writer).clone(), (*reader).clone(), format.clone());
@@ -182,8 +168,7 @@ fn evolution(report: &Report) -> String {
         }
         html.push_str("</tr>");
     }
-    html.push_str("</tbody></table></div>");
-    html.push_str("<dl>");
+    html.push_str("</tbody></table></div><dl>");
     for (word, meaning) in &evolution.meanings {
         let meaning = meaning.as_str().unwrap_or_default();
         html.push_str(&format!("<dt>{}</dt><dd>{}</dd>", escape(word), escape(meaning)));
@@ -192,8 +177,7 @@ fn evolution(report: &Report) -> String {
     for (format, notes) in &evolution.notes {
         html.push_str(&format!("<li><b>{}</b>: {}</li>", escape(formats::name(format)), escape(&notes.join("; "))));
     }
-    html.push_str("</ul></details>");
-    html.push_str("</section>");
+    html.push_str("</ul></details></section>");
     html
 }
 
@@ -222,11 +206,9 @@ fn how_to_read(report: &Report) -> String {
         "An interval covers only the noise within one run. Another run, machine or version can differ by more: ignore \
          differences below 15 %.",
         "If the largest amount is more than 12 times the smallest, scales are logarithmic: an equal distance is an \
-         equal \
-         factor, and bars are pale because their length means nothing. Otherwise they begin at zero.",
+         equal factor, and bars are pale because their length means nothing. Otherwise they begin at zero.",
         "Compare within a language first. Across languages, a figure depends on the language's strings, lists and \
-         memory \
-         as much as on the format.",
+         memory as much as on the format.",
         "Decode creates a message with its own memory. Formats with views are at their best at reading fields, which \
          needs no such message.",
         "A row with † does less work than the others, or other work: its bar's tooltip and the table say which. It is \
@@ -240,10 +222,7 @@ fn how_to_read(report: &Report) -> String {
             "Allocated bytes are all that an operation requests; in Python they are the maximum that it holds at once \
              (“held”) of what Python's own allocators provide.",
         );
-        points.push(
-            "A row without a passed conformance check, or with a failed one, is listed with its error, \
-         without figures.",
-        );
+        points.push("A row that passed no conformance check, or failed one, is listed with its error, without figures.");
     }
     let points: String = points.iter().map(|point| format!("<li>{}</li>", escape(point))).collect();
     format!("<section><h2>How to read this</h2><ul>{points}</ul></section>")

@@ -37,12 +37,10 @@ impl Bars<'_> {
             let x = self.x(tick);
             grid.push_str(&format!("M{x:.1} {:.0}V{height:.0}", HEAD - 6.0));
             let label = text::tick(tick, self.is_time);
-            let anchor = if x < 20.0 {
-                ""
-            } else if x > PANEL_WIDTH - 20.0 {
-                " end"
-            } else {
-                " middle"
+            let anchor = match x {
+                x if x < 20.0 => "",
+                x if x > PANEL_WIDTH - 20.0 => " end",
+                _ => " middle",
             };
             body.push_str(&format!("<text class=\"quiet{anchor}\" x=\"{x:.1}\" y=\"30\">{label}</text>"));
         }

@@ -17,30 +17,27 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 @SuppressWarnings({"unchecked", "rawtypes"})
 class JdkTest {
-    private static final Map<String, String[]> SCHEMAS = Map.of(
-            "field added, with a default", sides("", "public int grade = 5;"),
-            "field added, without a default", sides("", "public int grade;"),
-            "field removed", sides("public int count;", ""),
-            "field renamed", sides("public int count;", "public int quantity;"),
-            "i32 widened to i64", sides("public int count;", "public long count;"),
-            "i32 widened to i64, value beyond i32", sides("public int count;", "public long count;"),
-            "i64 changed to f64", sides("public long count;", "public double count;"),
-            "fields reordered", sides("public int width; public int height;", "public int height; public int width;"),
-            "optional made required", sides("public Integer note;", "public Integer note;"),
-            "enum symbol added", sides("public Kind kind;", "public Kind kind;"));
+    private static final Map<String, List<String>> SCHEMAS = Map.of(
+            "field added, with a default", List.of("", "public int grade = 5;"),
+            "field added, without a default", List.of("", "public int grade;"),
+            "field removed", List.of("public int count;", ""),
+            "field renamed", List.of("public int count;", "public int quantity;"),
+            "i32 widened to i64", List.of("public int count;", "public long count;"),
+            "i32 widened to i64, value beyond i32", List.of("public int count;", "public long count;"),
+            "i64 changed to f64", List.of("public long count;", "public double count;"),
+            "fields reordered", List.of("public int width; public int height;", "public int height; public int width;"),
+            "optional made required", List.of("public Integer note;", "public Integer note;"),
+            "enum symbol added", List.of("public Kind kind;", "public Kind kind;"));
 
     @TempDir
     Path folder;
-
-    private static String[] sides(String oldFields, String newFields) {
-        return new String[] {oldFields, newFields};
-    }
 
     /** The JDK's serialization of classes that declare the same serialVersionUID. */
     private final class Jdk implements Outcomes.Format {
@@ -109,7 +106,7 @@ class JdkTest {
             String key = change.name() + byNew;
             if (!loaders.containsKey(key)) {
                 Path sources = Files.createDirectories(folder.resolve("jdk" + loaders.size() + version.length()));
-                String fields = SCHEMAS.get(change.name())[byNew ? 1 : 0];
+                String fields = SCHEMAS.get(change.name()).get(byNew ? 1 : 0);
                 Files.writeString(sources.resolve("Kind.java"),
                         "public enum Kind { LAMP, DESK" + (byNew ? ", CHAIR }" : " }"));
                 Files.writeString(

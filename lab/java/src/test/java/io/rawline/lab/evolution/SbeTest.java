@@ -32,25 +32,21 @@ class SbeTest {
 
     private static final Map<String, List<List<Field>>> SCHEMAS = Map.of(
             "field added, with a default",
-                    sides(List.of(), List.of(new Field("grade", "optionalInt", "sinceVersion=\"1\""))),
+                    List.of(List.of(), List.of(new Field("grade", "optionalInt", "sinceVersion=\"1\""))),
             "field added, without a default",
-                    sides(List.of(), List.of(new Field("grade", "int32", "sinceVersion=\"1\""))),
-            "field removed", sides(List.of(COUNT), List.of(new Field("count", "int32", "deprecated=\"1\""))),
-            "field renamed", sides(List.of(COUNT), List.of(new Field("quantity", "int32", ""))),
-            "i32 widened to i64", sides(List.of(COUNT), List.of(WIDE)),
-            "i32 widened to i64, value beyond i32", sides(List.of(COUNT), List.of(WIDE)),
-            "i64 changed to f64", sides(List.of(WIDE), List.of(new Field("count", "double", ""))),
-            "fields reordered", sides(List.of(WIDTH, HEIGHT), List.of(HEIGHT, WIDTH)),
+                    List.of(List.of(), List.of(new Field("grade", "int32", "sinceVersion=\"1\""))),
+            "field removed", List.of(List.of(COUNT), List.of(new Field("count", "int32", "deprecated=\"1\""))),
+            "field renamed", List.of(List.of(COUNT), List.of(new Field("quantity", "int32", ""))),
+            "i32 widened to i64", List.of(List.of(COUNT), List.of(WIDE)),
+            "i32 widened to i64, value beyond i32", List.of(List.of(COUNT), List.of(WIDE)),
+            "i64 changed to f64", List.of(List.of(WIDE), List.of(new Field("count", "double", ""))),
+            "fields reordered", List.of(List.of(WIDTH, HEIGHT), List.of(HEIGHT, WIDTH)),
             "optional made required",
-                    sides(List.of(new Field("note", "optionalInt", "")), List.of(new Field("note", "int32", ""))),
-            "enum symbol added", sides(List.of(KIND), List.of(KIND)));
+                    List.of(List.of(new Field("note", "optionalInt", "")), List.of(new Field("note", "int32", ""))),
+            "enum symbol added", List.of(List.of(KIND), List.of(KIND)));
 
     @TempDir
     Path folder;
-
-    private static List<List<Field>> sides(List<Field> oldFields, List<Field> newFields) {
-        return List.of(oldFields, newFields);
-    }
 
     /** SBE with its tool's classes, which check no bounds but the buffer's. */
     private final class Sbe implements Outcomes.Format {
