@@ -222,7 +222,8 @@ fn how_to_read(report: &Report) -> String {
             "Allocated bytes are all that an operation requests; in Python they are the maximum that it holds at once \
              (“held”) of what Python's own allocators provide.",
         );
-        points.push("A row that passed no conformance check, or failed one, is listed with its error, without figures.");
+        points
+            .push("A row that passed no conformance check, or failed one, is listed with its error, without figures.");
     }
     let points: String = points.iter().map(|point| format!("<li>{}</li>", escape(point))).collect();
     format!("<section><h2>How to read this</h2><ul>{points}</ul></section>")
