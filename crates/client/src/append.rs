@@ -1,8 +1,9 @@
 //! Appends batches to a topic.
 
 use crate::body::Pieces;
-use crate::client::{Call, query_value};
-use crate::{Client, ClientError, clock};
+use crate::call::{Call, query_value};
+use crate::limits::ALIGNMENT;
+use crate::{Client, ClientError};
 use bytes::Bytes;
 use http::Method;
 use http::header::CONTENT_TYPE;
@@ -24,8 +25,18 @@ impl Client {
     ///
     /// Not retried automatically, as [`Client::append`].
     pub async fn append_records(&self, topic: &str, sizes: &[u32], data: Bytes) -> Result<Appended, ClientError> {
-        let sealed = seal(sizes, &data, clock::now_us(), &self.config().limits)?;
-        self.append(topic, vec![Bytes::from(sealed.front), data, Bytes::from_static(sealed.padding)]).await
+        let sealed = seal(sizes, &data, self.environment().now_us(), &self.config().limits)?;
+        let body = Pieces::new(vec![Bytes::from(sealed.front), data, Bytes::from_static(sealed.padding)]);
+        let (bytes, records) = (body.bytes_left(), sizes.len() as u64);
+        assert!(
+            bytes.is_multiple_of(ALIGNMENT as u64),
+            "a batch of {records} records has {bytes} bytes, which are not aligned"
+        );
+        let appended = self.append_body(topic, body).await?;
+        if appended.next_offset - appended.first_offset != records {
+            return Err(self.not_a_brokers(format!("{appended:?} for an append of {records} records")));
+        }
+        Ok(appended)
     }
 
     pub(crate) async fn append_body(&self, topic: &str, body: Pieces) -> Result<Appended, ClientError> {

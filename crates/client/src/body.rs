@@ -39,12 +39,15 @@ impl Body for Pieces {
             assert_eq!(self.bytes_left, 0, "a body ends before its announced length");
             return Poll::Ready(None);
         };
+        assert!(!piece.is_empty(), "an empty piece, which ends a chunked body, with {} bytes to send", self.bytes_left);
         assert!(piece.len() as u64 <= self.bytes_left, "{} bytes to send of {}", piece.len(), self.bytes_left);
         self.bytes_left -= piece.len() as u64;
         Poll::Ready(Some(Ok(Frame::data(piece))))
     }
 
     fn is_end_stream(&self) -> bool {
+        let pieces = self.pieces.len();
+        assert_eq!(self.bytes_left == 0, pieces == 0, "{pieces} pieces hold {} bytes to send", self.bytes_left);
         self.bytes_left == 0
     }
 

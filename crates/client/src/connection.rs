@@ -10,6 +10,7 @@
 //! machine.
 
 use crate::body::Pieces;
+use crate::limits::HEAD_BYTES;
 use crate::stream::{Stream, Tls};
 use bytes::Bytes;
 use http::{Request, Response};
@@ -21,9 +22,6 @@ use std::future::{Future, poll_fn};
 use std::pin::{Pin, pin};
 use std::task::{Context, Poll};
 use tokio::net::{TcpSocket, TcpStream};
-
-/// Size of hyper's receive buffer in bytes: enough for the head of a response and a short body. Long bodies bypass it.
-const HEAD_BYTES: usize = 16 << 10;
 
 pub(crate) struct Connection {
     sender: http1::SendRequest<Pieces>,

@@ -2,8 +2,9 @@
 
 use crate::client::Client;
 use crate::fetched::Fetched;
+use crate::limits::CONSUMER_READ_BYTES;
 use crate::read::ReadOptions;
-use crate::{ClientError, RetryPolicy};
+use crate::{ClientError, RetryPolicy, tasks};
 use std::time::{Duration, SystemTime};
 use tokio::task::JoinHandle;
 
@@ -42,7 +43,7 @@ impl Default for ConsumerConfig {
         ConsumerConfig {
             start: Start::Earliest,
             end_offset: None,
-            bytes_max: 4 << 20,
+            bytes_max: CONSUMER_READ_BYTES,
             wait: Duration::from_secs(20),
             retries: RetryPolicy::default(),
         }
@@ -97,10 +98,13 @@ impl Consumer {
                 return Ok(None);
             }
             let fetched = self.arrival().await?;
+            let (asked, next) = (fetched.offset_asked(), fetched.next_offset());
+            assert_eq!(asked, self.offset, "the read in flight began at another offset than the consumer is at");
             if fetched.is_empty() {
                 continue;
             }
-            self.offset = fetched.next_offset();
+            assert!(next > asked, "records up to {next} for a read at {asked}");
+            self.offset = next;
             let free = std::mem::replace(&mut self.current, fetched);
             if self.config.end_offset.is_none_or(|end| self.offset < end) {
                 self.in_flight = Some(self.start_read(free));
@@ -110,11 +114,9 @@ impl Consumer {
     }
 
     async fn arrival(&mut self) -> Result<Fetched, ClientError> {
-        if self.in_flight.is_none() {
-            self.in_flight = Some(self.start_read(Fetched::default()));
-        }
-        let Some(read) = &mut self.in_flight else { return Ok(Fetched::default()) };
-        let fetched = read.await;
+        // It stays in flight if the caller drops this future.
+        let read = self.in_flight.take().unwrap_or_else(|| self.start_read(Fetched::default()));
+        let fetched = self.in_flight.insert(read).await;
         self.in_flight = None;
         // A read is neither aborted nor panics while its consumer lives, unless the runtime shuts down.
         fetched.unwrap_or_else(|ended| Err(ClientError::Stopped { reason: ended.to_string() }))
@@ -122,10 +124,13 @@ impl Consumer {
 
     fn start_read(&self, buffer: Fetched) -> JoinHandle<Result<Fetched, ClientError>> {
         let (client, topic) = (self.client.clone(), self.topic.clone());
-        let records_max = self.config.end_offset.map_or(0, |end| end.saturating_sub(self.offset));
+        let records_max = self.config.end_offset.map_or(0, |end| {
+            assert!(self.offset < end, "a read at {} of a consumer that ends at {end}", self.offset);
+            end - self.offset
+        });
         let options =
             ReadOptions { offset: self.offset, records_max, bytes_max: self.config.bytes_max, wait: self.config.wait };
-        tokio::spawn(async move { client.read(&topic, &options, buffer).await })
+        tasks::spawn(async move { client.read(&topic, &options, buffer).await })
     }
 }
 

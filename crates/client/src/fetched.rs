@@ -12,6 +12,7 @@ pub struct Fetched {
     unpacked: Vec<u8>,
     offset_asked: u64,
     first_offset: u64,
+    next_offset: u64,
     topic_next_offset: u64,
 }
 
@@ -44,8 +45,7 @@ impl Fetched {
 
     /// Offset after the last received record: where the next read begins.
     pub fn next_offset(&self) -> u64 {
-        let records: u64 = self.batches.iter().map(|meta| u64::from(meta.records)).sum();
-        (self.first_offset + records).max(self.offset_asked)
+        self.next_offset
     }
 
     /// The topic's next offset at the time of the response.
@@ -55,7 +55,12 @@ impl Fetched {
 
     /// Number of records from the requested offset on.
     pub fn records_count(&self) -> u64 {
-        self.next_offset() - self.offset_asked.max(self.first_offset)
+        self.next_offset - self.offset_asked
+    }
+
+    /// The offset that was requested.
+    pub(crate) fn offset_asked(&self) -> u64 {
+        self.offset_asked
     }
 
     /// The batches as they were received, each with the offset of its first record. The first may begin before the
@@ -78,6 +83,7 @@ impl Fetched {
             unpacked: &mut self.unpacked,
             offset_asked: self.offset_asked,
             offset_next_batch: self.first_offset,
+            next_offset: self.next_offset,
             current: None,
         }
     }
@@ -87,6 +93,7 @@ impl Fetched {
         self.batches.clear();
         self.offset_asked = offset_asked;
         self.first_offset = offset_asked;
+        self.next_offset = offset_asked;
         self.topic_next_offset = offset_asked;
     }
 
@@ -95,22 +102,35 @@ impl Fetched {
         &mut self.buffer
     }
 
+    /// The buffer holds `batches`, whose first record is at `first_offset`. The caller has checked that they reach the
+    /// requested offset.
     pub(crate) fn end(&mut self, first_offset: u64, topic_next_offset: u64, batches: Vec<BatchMeta>) {
-        let bytes: u64 = batches.iter().map(|meta| u64::from(meta.bytes)).sum();
+        let (mut bytes, mut next_offset) = (0, first_offset);
+        for meta in &batches {
+            assert_eq!(meta.position, bytes, "the batch at offset {next_offset} doesn't follow the one before it");
+            bytes += u64::from(meta.bytes);
+            next_offset += u64::from(meta.records);
+        }
         assert_eq!(bytes, self.buffer.len() as u64, "bytes in {} checked batches and in the buffer", batches.len());
+        let asked = self.offset_asked;
+        assert!(first_offset <= asked && asked <= next_offset, "{first_offset}..{next_offset} for offset {asked}");
         self.first_offset = first_offset;
+        self.next_offset = next_offset;
         self.topic_next_offset = topic_next_offset;
         self.batches = batches;
     }
 
     pub(crate) fn end_empty(&mut self, topic_next_offset: u64) {
+        assert!(self.buffer.is_empty(), "{} bytes were received of a read without records", self.buffer.len());
         self.topic_next_offset = topic_next_offset;
     }
 }
 
 /// The batch that `meta` describes. It was checked when it was received, so it is always there.
 fn batch<'a>(buffer: &'a [u8], meta: &BatchMeta) -> Batch<'a> {
-    let bytes = usize::try_from(meta.position).ok().and_then(|position| buffer.get(position..)).unwrap_or_default();
+    let Some(bytes) = usize::try_from(meta.position).ok().and_then(|position| buffer.get(position..)) else {
+        unreachable!("{meta:?} is not in {} received bytes", buffer.len())
+    };
     match Batch::parse_prefix_trusted(bytes, &Limits::FORMAT) {
         Ok((batch, _)) => {
             assert_eq!(batch.header().records, meta.records, "records of the batch at {}", meta.position);
@@ -129,6 +149,8 @@ pub struct FetchedRecords<'a> {
     unpacked: &'a mut Vec<u8>,
     offset_asked: u64,
     offset_next_batch: u64,
+    /// Offset after the last record of all batches.
+    next_offset: u64,
     current: Option<Current<'a>>,
 }
 
@@ -169,6 +191,7 @@ impl FetchedRecords<'_> {
                 current.position += size.get() as usize;
                 current.record += 1;
                 current.offset += 1;
+                debug_assert!(current.offset <= self.offset_next_batch, "{offset} is in the next batch");
                 if offset < self.offset_asked {
                     continue;
                 }
@@ -189,7 +212,11 @@ impl FetchedRecords<'_> {
     }
 
     fn next_batch(&mut self) -> Result<bool, ClientError> {
+        if let Some(Current { offset, .. }) = self.current {
+            assert_eq!(offset, self.offset_next_batch, "a batch ends and the next one begins");
+        }
         let Some(meta) = self.batches.next() else {
+            assert_eq!(self.offset_next_batch, self.next_offset, "the last batch ends at another offset than the read");
             self.current = None;
             return Ok(false);
         };
@@ -201,8 +228,10 @@ impl FetchedRecords<'_> {
         let wanted = self.offset_next_batch > self.offset_asked;
         if wanted && header.codec != Codec::None {
             decompress_into(header.codec, batch.data(), header.raw_bytes, self.unpacked)?;
+            let bytes = self.unpacked.len();
+            assert_eq!(bytes, header.raw_bytes as usize, "the batch at offset {offset} unpacks to {bytes} bytes");
         }
-        let record = if wanted { 0 } else { header.records as usize };
+        let (record, offset) = if wanted { (0, offset) } else { (header.records as usize, self.offset_next_batch) };
         self.current = Some(Current { batch, record, position: 0, offset });
         Ok(true)
     }

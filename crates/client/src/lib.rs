@@ -9,21 +9,29 @@
 
 mod append;
 mod body;
+mod call;
 mod client;
-mod clock;
+mod config;
 mod connection;
 mod consumer;
+mod environment;
 mod error;
+mod exchange;
 mod fetched;
+mod limits;
 mod pool;
 mod producer;
 mod read;
+mod refusal;
 mod retry;
 mod stream;
+mod tasks;
 mod topic;
 
-pub use client::{Client, ClientConfig};
+pub use client::Client;
+pub use config::ClientConfig;
 pub use consumer::{Consumer, ConsumerConfig, Start};
+pub use environment::{Environment, SystemEnvironment};
 pub use error::ClientError;
 pub use fetched::{Fetched, FetchedRecords, Record};
 pub use producer::{Producer, ProducerConfig, Receipt};

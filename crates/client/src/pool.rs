@@ -1,14 +1,11 @@
 //! The idle connections of a client; the most recently used one is reused first.
 
 use crate::connection::Connection;
+use crate::limits::CONNECTION_UNUSED_MAX;
+use crate::tasks;
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
-use std::time::Duration;
 use tokio::time::Instant;
-
-/// How long connections beyond the maximum stay open for a next request. If every request of many tasks opened one, the
-/// system would soon run out of ports: it keeps that of a closed connection for a minute.
-const BEYOND_UNUSED_MAX: Duration = Duration::from_secs(1);
 
 /// Idle connections. The lock is held for a push or a pop only.
 pub(crate) struct Pool {
@@ -45,18 +42,23 @@ impl Pool {
             return;
         }
         let mut idle = self.lock();
-        idle.connections.push_back((connection, Instant::now()));
+        let now = Instant::now();
+        if let Some((_, newest)) = idle.connections.back() {
+            assert!(*newest <= now, "a connection was returned {:?} in the future", *newest - now);
+        }
+        idle.connections.push_back((connection, now));
         if idle.connections.len() > self.idle_max && !idle.is_trimmed {
             idle.is_trimmed = true;
-            tokio::spawn(trim(Arc::downgrade(self)));
+            tasks::spawn(trim(Arc::downgrade(self)));
         }
     }
 
     /// Closes connections beyond the maximum that were unused for long. False once there are no others.
     fn trim(&self) -> bool {
         let mut idle = self.lock();
+        assert!(idle.is_trimmed, "two tasks close {} idle connections", idle.connections.len());
         let now = Instant::now();
-        let is_unused = |(_, since): &mut (Connection, Instant)| now.duration_since(*since) >= BEYOND_UNUSED_MAX;
+        let is_unused = |(_, since): &mut (Connection, Instant)| now.duration_since(*since) >= CONNECTION_UNUSED_MAX;
         while idle.connections.len() > self.idle_max && idle.connections.pop_front_if(is_unused).is_some() {}
         idle.is_trimmed = idle.connections.len() > self.idle_max;
         idle.is_trimmed
@@ -69,7 +71,7 @@ impl Pool {
 
 async fn trim(pool: Weak<Pool>) {
     loop {
-        tokio::time::sleep(BEYOND_UNUSED_MAX).await;
+        tokio::time::sleep(CONNECTION_UNUSED_MAX).await;
         if !pool.upgrade().is_some_and(|pool| pool.trim()) {
             return;
         }

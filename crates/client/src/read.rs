@@ -1,6 +1,6 @@
 //! Reads batches from a topic into one buffer, checked while they arrive.
 
-use crate::client::{Call, query_value};
+use crate::call::{Call, query_value};
 use crate::fetched::Fetched;
 use crate::{Client, ClientError};
 use http::StatusCode;
@@ -37,7 +37,7 @@ impl Client {
     /// checksum of every batch has been checked.
     pub async fn read(&self, topic: &str, options: &ReadOptions, mut buffer: Fetched) -> Result<Fetched, ClientError> {
         let call = call(topic, options);
-        let mut attempts = self.retries().begin();
+        let mut attempts = self.attempts();
         loop {
             match self.within(options.wait, self.read_once(&call, options, &mut buffer)).await {
                 Ok(()) => return Ok(buffer),
@@ -77,12 +77,18 @@ impl Client {
             assert!(received <= buffer.len(), "{} bytes where {received} were received", buffer.len());
             checker.push(buffer.split_at(received).1)?;
         }
-        fetched.end(first_offset, next_offset, checker.finish()?);
+        let (received, held) = (exchange.received_bytes(), fetched.bytes());
+        assert_eq!(received, held, "{held} bytes of a response of {received} are in the buffer");
+        let batches = checker.finish()?;
+        let records = batches.iter().map(|batch| u64::from(batch.records)).sum();
         // Records that begin after the requested offset would be a gap that nobody sees.
-        if first_offset > options.offset || fetched.next_offset() <= options.offset {
-            let reason = format!("records {first_offset}..{} for offset {}", fetched.next_offset(), options.offset);
+        let end_offset = first_offset.checked_add(records);
+        if first_offset > options.offset || end_offset.is_none_or(|end| end <= options.offset) {
+            let end_offset = first_offset.saturating_add(records);
+            let reason = format!("records {first_offset}..{end_offset} for offset {}", options.offset);
             return Err(exchange.not_a_brokers(reason));
         }
+        fetched.end(first_offset, next_offset, batches);
         Ok(())
     }
 }

@@ -1,6 +1,9 @@
 //! Retries transient failures with exponential backoff and jitter, for a limited time.
 
 use crate::ClientError;
+use crate::environment::Environment;
+use crate::limits::{RETRY_FOR, RETRY_WAIT_MAX, RETRY_WAIT_MIN};
+use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::Instant;
 
@@ -26,28 +29,24 @@ impl RetryPolicy {
     }
 
     /// Starts to count failures.
-    pub(crate) fn begin(self) -> Attempts {
-        Attempts { policy: self, wait: self.wait_min, first_failure_at: None }
+    pub(crate) fn begin(self, environment: Arc<dyn Environment>) -> Attempts {
+        Attempts { policy: self, wait: self.wait_min, first_failure_at: None, environment }
     }
 }
 
 impl Default for RetryPolicy {
-    /// Waits of 50 ms to 2 s, for 30 s: by then a broker that was restarted is back, and many clients have spread out.
+    /// Waits of 50 ms to 2 s, for 30 s.
     fn default() -> Self {
-        RetryPolicy {
-            wait_min: Duration::from_millis(50),
-            wait_max: Duration::from_secs(2),
-            give_up_after: Duration::from_secs(30),
-        }
+        RetryPolicy { wait_min: RETRY_WAIT_MIN, wait_max: RETRY_WAIT_MAX, give_up_after: RETRY_FOR }
     }
 }
 
 /// The failures of one request so far.
-#[derive(Debug)]
 pub(crate) struct Attempts {
     policy: RetryPolicy,
     wait: Duration,
     first_failure_at: Option<Instant>,
+    environment: Arc<dyn Environment>,
 }
 
 impl Attempts {
@@ -63,9 +62,12 @@ impl Attempts {
             return None;
         }
         let first_failure_at = *self.first_failure_at.get_or_insert(now);
-        let left = self.policy.give_up_after.checked_sub(now.duration_since(first_failure_at))?;
+        assert!(first_failure_at <= now, "the first failure is {:?} in the future", first_failure_at - now);
+        let left = self.policy.give_up_after.checked_sub(now - first_failure_at)?;
+        let fraction = self.environment.fraction();
+        assert!((0.0..1.0).contains(&fraction), "{fraction} is no part of a wait");
         // Half the wait to all of it, at random, so that clients that failed together don't retry together.
-        let wait = self.wait.mul_f64(0.5 + fastrand::f64() / 2.0).max(error.retry_after().unwrap_or_default());
+        let wait = self.wait.mul_f64(0.5 + fraction / 2.0).max(error.retry_after().unwrap_or_default());
         self.wait = self.wait.saturating_mul(2).min(self.policy.wait_max);
         (wait <= left).then_some(wait)
     }
@@ -74,6 +76,23 @@ impl Attempts {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Chance that always takes the same side.
+    struct Fixed(f64);
+
+    impl Environment for Fixed {
+        fn now_us(&self) -> u64 {
+            0
+        }
+
+        fn fraction(&self) -> f64 {
+            self.0
+        }
+    }
+
+    fn begin(policy: RetryPolicy) -> Attempts {
+        policy.begin(Arc::new(Fixed(0.5)))
+    }
 
     fn broken() -> ClientError {
         ClientError::Broken { broker: "b".into(), reason: "r".into() }
@@ -91,7 +110,7 @@ mod tests {
             wait_max: Duration::from_millis(400),
             give_up_after: Duration::from_secs(2),
         };
-        let mut attempts = policy.begin();
+        let mut attempts = begin(policy);
         let mut now = Instant::now();
         let start = now;
         let mut waits = Vec::new();
@@ -99,14 +118,24 @@ mod tests {
             now += wait;
             waits.push(wait.as_millis() as u64);
         }
-        assert!((50..=100).contains(&waits[0]) && (100..=200).contains(&waits[1]), "{waits:?}");
-        assert!(waits[2..].iter().all(|wait| (200..=400).contains(wait)), "{waits:?}");
-        assert!(now - start <= policy.give_up_after && now - start >= Duration::from_millis(1600), "{waits:?}");
+        // Three quarters of each wait: half of it and half of the other half.
+        assert_eq!(waits, [75, 150, 300, 300, 300, 300, 300]);
+        assert_eq!(now - start, Duration::from_millis(1725), "the next one would end after {:?}", policy.give_up_after);
+    }
+
+    #[test]
+    fn a_wait_is_half_of_it_to_all_of_it_at_random() {
+        let policy = RetryPolicy { wait_min: Duration::from_millis(100), ..RetryPolicy::default() };
+        for (fraction, wait_ms) in [(0.0, 50), (0.5, 75), (0.998, 99)] {
+            let mut attempts = policy.begin(Arc::new(Fixed(fraction)));
+            let wait = attempts.wait_after(&broken(), Instant::now()).unwrap();
+            assert_eq!(wait.as_micros() / 1000, wait_ms, "{fraction}");
+        }
     }
 
     #[test]
     fn the_brokers_own_wait_is_kept() {
-        let mut attempts = RetryPolicy::default().begin();
+        let mut attempts = begin(RetryPolicy::default());
         let wait = attempts.wait_after(&busy(3), Instant::now()).unwrap();
         assert_eq!(wait, Duration::from_secs(3));
         // A wait that would exceed the limit isn't begun.
@@ -116,7 +145,7 @@ mod tests {
     #[test]
     fn errors_that_no_retry_helps_are_returned_at_once() {
         let wrong = ClientError::Refused { status: 400, code: "c".into(), message: "m".into(), retry_after: None };
-        assert_eq!(RetryPolicy::default().begin().wait_after(&wrong, Instant::now()), None);
-        assert_eq!(RetryPolicy::NONE.begin().wait_after(&broken(), Instant::now()), None);
+        assert_eq!(begin(RetryPolicy::default()).wait_after(&wrong, Instant::now()), None);
+        assert_eq!(begin(RetryPolicy::NONE).wait_after(&broken(), Instant::now()), None);
     }
 }

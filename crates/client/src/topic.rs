@@ -1,7 +1,7 @@
 //! Describes topics and changes their settings.
 
 use crate::body::Pieces;
-use crate::client::{Call, query_value};
+use crate::call::{Call, query_value};
 use crate::{Client, ClientError};
 use bytes::Bytes;
 use http::Method;

@@ -1,0 +1,44 @@
+//! One request to the broker, and how a value is written in its query.
+
+use crate::body::Pieces;
+use http::Method;
+use http::header::{HeaderName, HeaderValue};
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+
+/// All characters of a query value except those that RFC 3986 never escapes.
+const QUERY_VALUE: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
+
+/// The parts of a request, so that it can be sent more than once.
+pub(crate) struct Call {
+    pub(crate) method: Method,
+    /// Path and query.
+    pub(crate) target: String,
+    pub(crate) headers: Vec<(HeaderName, HeaderValue)>,
+    pub(crate) body: Pieces,
+}
+
+impl Call {
+    pub(crate) fn get(target: String) -> Self {
+        Call { method: Method::GET, target, headers: Vec::new(), body: Pieces::default() }
+    }
+
+    pub(crate) fn header(mut self, name: HeaderName, value: HeaderValue) -> Self {
+        self.headers.push((name, value));
+        self
+    }
+}
+
+/// A topic's name or another text as a value in a query.
+pub(crate) fn query_value(text: &str) -> impl std::fmt::Display + '_ {
+    utf8_percent_encode(text, QUERY_VALUE)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn query_values_are_escaped() {
+        assert_eq!(query_value("a b&c=d/ü-._~").to_string(), "a%20b%26c%3Dd%2F%C3%BC-._~");
+    }
+}

@@ -1,0 +1,74 @@
+//! Every limit and default of the client, each with its reason. How they relate is asserted at the end, at compile time.
+
+use std::time::Duration;
+
+/// Maximum time to open a connection: a broker that is up accepts within a round trip, even on the other side of the
+/// world.
+pub(crate) const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// Maximum time of a request, besides the time that a read lets the broker wait: a commit to S3 takes a fraction of it.
+pub(crate) const REQUEST_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// Maximum number of idle connections: as many requests of one process are rarely in flight.
+pub(crate) const CONNECTIONS_IDLE_MAX: usize = 64;
+
+/// How long connections beyond the maximum stay open for a next request. If every request of many tasks opened one, the
+/// system would soon run out of ports: it keeps that of a closed connection for a minute.
+pub(crate) const CONNECTION_UNUSED_MAX: Duration = Duration::from_secs(1);
+
+/// Maximum size of the response to a read in bytes: twice the broker's limit, so that one batch beyond that limit still
+/// passes.
+pub(crate) const READ_RESPONSE_BYTES_MAX: u64 = 128 << 20;
+
+/// Maximum size of a response without batches in bytes: the list of about 100,000 topics.
+pub(crate) const TEXT_BYTES_MAX: u64 = 32 << 20;
+
+/// Maximum size of the message of a refused request in bytes.
+pub(crate) const REFUSAL_BYTES_MAX: u64 = 64 << 10;
+
+/// Size of hyper's receive buffer in bytes: enough for the head of a response and a short body. Long bodies bypass it.
+pub(crate) const HEAD_BYTES: usize = 16 << 10;
+
+/// Size of the pieces in which a long body is received, in bytes: a piece's checksum is computed while it is in the
+/// second-level cache.
+pub(crate) const PIECE_BYTES: usize = 128 << 10;
+
+/// Size of the records at which a producer completes a batch, in bytes: the cost of a request is then negligible.
+pub(crate) const BATCH_BYTES: usize = 1 << 20;
+
+/// Batches end on a multiple of this many bytes; see `docs/format.md`.
+pub(crate) const ALIGNMENT: usize = 8;
+
+/// Maximum number of records in a producer's batch: what a broker accepts by default.
+pub(crate) const BATCH_RECORDS_MAX: u32 = 1 << 20;
+
+/// How long an incomplete batch waits for more records.
+pub(crate) const LINGER: Duration = Duration::from_millis(5);
+
+/// Maximum size of the records that a producer holds, in bytes.
+pub(crate) const BUFFER_BYTES: usize = 32 << 20;
+
+/// Maximum size of a producer's request in bytes: about what a broker gathers for one commit.
+pub(crate) const REQUEST_BYTES_MAX: usize = 8 << 20;
+
+/// Maximum size of one read of a consumer in bytes. Two are held in memory.
+pub(crate) const CONSUMER_READ_BYTES: u64 = 4 << 20;
+
+/// The first wait before a retry.
+pub(crate) const RETRY_WAIT_MIN: Duration = Duration::from_millis(50);
+
+/// The longest wait before a retry.
+pub(crate) const RETRY_WAIT_MAX: Duration = Duration::from_secs(2);
+
+/// How long a request is retried: by then a broker that was restarted is back, and many clients have spread out.
+pub(crate) const RETRY_FOR: Duration = Duration::from_secs(30);
+
+const _: () = assert!(HEAD_BYTES < PIECE_BYTES, "hyper has received less of a body than what is left when it leaves");
+const _: () = assert!(REFUSAL_BYTES_MAX < TEXT_BYTES_MAX, "an error's message is shorter than other texts");
+const _: () = assert!(BATCH_BYTES <= BUFFER_BYTES / 4, "batches are gathered while others are in flight");
+const _: () = assert!(REQUEST_BYTES_MAX <= BUFFER_BYTES / 2, "the next request is gathered while one is in flight");
+const _: () = assert!(BATCH_BYTES + BATCH_RECORDS_MAX as usize * 4 < REQUEST_BYTES_MAX, "a full batch fits a request");
+const _: () = assert!(CONSUMER_READ_BYTES <= READ_RESPONSE_BYTES_MAX / 4, "a read fits, with a compressed batch more");
+const _: () = assert!(RETRY_WAIT_MIN.as_millis() * 2 <= RETRY_WAIT_MAX.as_millis(), "waits grow");
+const _: () = assert!(RETRY_WAIT_MAX.as_millis() * 4 <= RETRY_FOR.as_millis(), "several attempts are made");
+const _: () = assert!(CONNECT_TIMEOUT.as_millis() < REQUEST_TIMEOUT.as_millis(), "a slow connect is reported as such");

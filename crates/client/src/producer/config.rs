@@ -1,0 +1,64 @@
+//! The settings of a producer.
+
+use crate::limits::{BATCH_BYTES, BATCH_RECORDS_MAX, BUFFER_BYTES, LINGER, REQUEST_BYTES_MAX};
+use crate::{ClientError, RetryPolicy};
+use rawline_batch::{Codec, Limits};
+use std::time::Duration;
+
+/// The settings of a producer.
+#[derive(Debug, Clone)]
+pub struct ProducerConfig {
+    /// Size of the records at which a batch is complete, before compression, in bytes. A larger record gets its own
+    /// batch.
+    pub batch_bytes: usize,
+    /// Maximum number of records in a batch.
+    pub batch_records_max: u32,
+    /// How long an incomplete batch waits for more records while nothing else is in flight.
+    pub linger: Duration,
+    /// Maximum size of the records held in memory, gathered or in flight, in bytes. [`Producer::send`](crate::Producer::send) waits while
+    /// there is no room.
+    pub buffer_bytes: usize,
+    /// Maximum size of one request in bytes, in batches as sent. A larger batch is sent alone.
+    pub request_bytes_max: usize,
+    /// Maximum number of requests in flight. 1 keeps the order of the records; with more, requests can overtake each
+    /// other.
+    pub in_flight_max: usize,
+    /// Compression of the batches' data. A batch that would grow is sent uncompressed.
+    pub codec: Codec,
+    /// How failed requests are retried before the producer stops. Retries keep the order; see [`Producer`](crate::Producer) for
+    /// duplicates.
+    pub retries: RetryPolicy,
+}
+
+impl Default for ProducerConfig {
+    fn default() -> Self {
+        ProducerConfig {
+            batch_bytes: BATCH_BYTES,
+            batch_records_max: BATCH_RECORDS_MAX,
+            linger: LINGER,
+            buffer_bytes: BUFFER_BYTES,
+            request_bytes_max: REQUEST_BYTES_MAX,
+            in_flight_max: 1,
+            codec: Codec::None,
+            retries: RetryPolicy::default(),
+        }
+    }
+}
+
+impl ProducerConfig {
+    /// Whether a producer can work with these settings, towards a broker with these limits.
+    pub(super) fn check(&self, limits: &Limits) -> Result<(), ClientError> {
+        let wrong = |reason: &str| Err(ClientError::Config { reason: reason.to_owned() });
+        if self.batch_bytes == 0 || self.buffer_bytes == 0 || self.in_flight_max == 0 {
+            return wrong("batch_bytes, buffer_bytes and in_flight_max must be at least 1");
+        }
+        if self.batch_records_max == 0 || self.batch_records_max > limits.records_max {
+            return wrong(&format!("batch_records_max must be 1 to {}", limits.records_max));
+        }
+        let limit = limits.raw_bytes_max.min(limits.batch_bytes_max);
+        if self.batch_bytes as u64 > u64::from(limit) {
+            return wrong(&format!("batch_bytes must be at most {limit}, the maximum size of a batch"));
+        }
+        Ok(())
+    }
+}

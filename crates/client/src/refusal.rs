@@ -1,0 +1,39 @@
+//! What a broker says when it refuses a request.
+
+use http::StatusCode;
+use http::header::{CONTENT_TYPE, HeaderMap, RETRY_AFTER};
+use rawline_contract::ErrorBody;
+use std::time::Duration;
+
+/// How long the broker asks to wait before the next attempt.
+pub(crate) fn retry_after(headers: &HeaderMap) -> Option<Duration> {
+    headers.get(RETRY_AFTER)?.to_str().ok()?.trim().parse().ok().map(Duration::from_secs)
+}
+
+/// The broker's code and message, or the status in words if there are none.
+pub(crate) fn refusal(status: StatusCode, headers: &HeaderMap, text: &[u8]) -> (String, String) {
+    if let Ok(ErrorBody { code, error }) = serde_json::from_slice(text) {
+        return (code.into_owned(), error.into_owned());
+    }
+    let reason = status.canonical_reason().unwrap_or("unknown status");
+    let is_plain = headers.get(CONTENT_TYPE).is_none_or(|value| value.as_bytes().starts_with(b"text/plain"));
+    let message = match std::str::from_utf8(text) {
+        Ok(words) if is_plain && !words.trim().is_empty() && words.len() <= 500 => words.trim().to_owned(),
+        _ => reason.to_owned(),
+    };
+    (reason.to_lowercase().replace(' ', "_"), message)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn refusals_without_a_brokers_message_still_have_one() {
+        let (code, message) = refusal(StatusCode::BAD_GATEWAY, &HeaderMap::new(), b"");
+        assert_eq!((code.as_str(), message.as_str()), ("bad_gateway", "Bad Gateway"));
+        let text = br#"{"code":"topic_not_found","error":"make it first"}"#;
+        let (code, message) = refusal(StatusCode::NOT_FOUND, &HeaderMap::new(), text);
+        assert_eq!((code.as_str(), message.as_str()), ("topic_not_found", "make it first"));
+    }
+}
