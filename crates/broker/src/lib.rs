@@ -16,6 +16,7 @@ pub mod object;
 pub mod pool;
 mod read;
 pub mod store;
+mod tasks;
 mod topic;
 
 pub use append::{AppendError, Appended, Received};

@@ -8,6 +8,7 @@ use crate::limits::{
 };
 use crate::object::{self, BatchEntry, HEADER_BYTES, Header, ObjectError, ObjectIndex};
 use crate::store::StoreError;
+use crate::tasks;
 use crate::topic::Topic;
 use bytes::Bytes;
 use rawline_batch::Slice;
@@ -276,7 +277,7 @@ impl Topic {
         let checked = if found.at.bytes <= VERIFY_INLINE_BYTES_MAX {
             object::verify(&bytes)
         } else {
-            let check = tokio::task::spawn_blocking(move || object::verify(&bytes));
+            let check = tasks::spawn_blocking(move || object::verify(&bytes));
             check.await.map_err(|error| StoreError::wait(format!("a check was aborted ({error}); retry")))?
         };
         let header = match checked {

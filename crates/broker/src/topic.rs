@@ -5,7 +5,7 @@ use crate::commit::Appender;
 use crate::index::TopicIndex;
 use crate::limits::{APPEND_QUEUE_MAX, SETTINGS_BYTES_MAX, TOPIC_NAME_BYTES_MAX};
 use crate::store::{Store, StoreError};
-use crate::{Clock, Config, Kind};
+use crate::{Clock, Config, Kind, tasks};
 use bytes::Bytes;
 use futures_util::FutureExt;
 use std::any::Any;
@@ -132,7 +132,7 @@ impl Topic {
         let appender = Appender::new(name.clone(), store.clone(), clock, config, index.clone(), sender);
         let (state, state_now) = watch::channel(TaskState::Running);
         let topic = name.clone();
-        tokio::spawn(async move {
+        tasks::spawn(async move {
             let ended = AssertUnwindSafe(appender.run(waiting)).catch_unwind().await;
             state.send_replace(match ended {
                 Ok(()) => TaskState::Ended,

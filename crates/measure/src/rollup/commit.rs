@@ -95,6 +95,7 @@ impl Committer {
             Ok::<_, ParquetError>((series_file(&table, new)?, rolled_up))
         };
         let broke_off = |error: &dyn std::fmt::Display| MeasureError::BrokeOff { reason: error.to_string() };
+        #[expect(clippy::disallowed_methods, reason = "writing Parquet would stall a worker")]
         let done = tokio::task::spawn_blocking(work).await.map_err(|error| broke_off(&error))?;
         let (series, rolled_up) = done.map_err(|error| broke_off(&error))?;
         self.store_files(&offsets, mark, series, rolled_up).await

@@ -131,6 +131,7 @@ impl Pipeline {
         }
         let (items_in, mut items) = mpsc::channel(READS_AHEAD);
         let (stopping, stopped) = watch::channel(false);
+        #[expect(clippy::disallowed_methods, reason = "records are fetched while others are decoded")]
         let _fetching = AbortOnDrop(tokio::spawn(self.fetch.run(free_buffers, items_in, stopped)));
         let workers = Arc::new(Workers {
             topic: self.options.topic.clone(),
@@ -170,6 +171,7 @@ impl Pipeline {
                 item = items.recv(), if wants_more => match item {
                     Some(Item::Records(fetched, wanted)) => {
                         let end_offset = wanted.end;
+                        #[expect(clippy::disallowed_methods, reason = "records are decoded in parallel")]
                         let decoding = tokio::spawn(workers.clone().decode(fetched, wanted));
                         run.queue.push_back(Next::Decoded(decoding, end_offset));
                     }

@@ -47,6 +47,7 @@ impl Workers {
     }
 
     async fn decode_blocking(self: Arc<Self>, fetched: Fetched, wanted: Range<u64>) -> Result<Decoded, MeasureError> {
+        #[expect(clippy::disallowed_methods, reason = "decoding would stall a worker")]
         let decoding = tokio::task::spawn_blocking(move || self.decode_once(fetched, &wanted));
         decoding.await.map_err(|error| MeasureError::BrokeOff { reason: error.to_string() })
     }

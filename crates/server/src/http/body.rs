@@ -118,6 +118,7 @@ impl Drop for BodyReader {
             return;
         }
         let wait = self.waits.refused_body;
+        #[expect(clippy::disallowed_methods, reason = "the request ends before the rest of its body")]
         tokio::spawn(tokio::time::timeout(wait, async move { while let Some(Ok(_)) = incoming.frame().await {} }));
     }
 }

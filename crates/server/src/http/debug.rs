@@ -28,6 +28,7 @@ pub async fn serve(listener: TcpListener) {
             tokio::time::sleep(Duration::from_millis(50)).await;
             continue;
         };
+        #[expect(clippy::disallowed_methods, reason = "a task for each connection")]
         tokio::spawn(async move {
             let service = service_fn(|request| async move { Ok::<_, Infallible>(answer(request).await) });
             let served = hyper::server::conn::http1::Builder::new().serve_connection(TokioIo::new(stream), service);

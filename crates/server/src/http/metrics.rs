@@ -96,6 +96,7 @@ impl HttpMetrics {
     /// Sums up histograms regularly, until aborted: otherwise they keep every value until the next `/metrics`.
     pub fn tidy(&self) -> tokio::task::AbortHandle {
         let handle = self.handle.clone();
+        #[expect(clippy::disallowed_methods, reason = "runs as long as the server")]
         let tidying = tokio::spawn(async move {
             loop {
                 tokio::time::sleep(TIDY_EVERY).await;

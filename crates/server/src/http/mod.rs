@@ -167,6 +167,7 @@ pub async fn serve(
                 }),
             );
         let connection = graceful.watch(connection);
+        #[expect(clippy::disallowed_methods, reason = "a task for each connection")]
         tokio::spawn(async move {
             if let Err(error) = connection.await {
                 tracing::debug!(%error, "connection ended");

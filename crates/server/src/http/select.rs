@@ -195,6 +195,7 @@ impl Part {
         }
         let permit = api.unpacking.acquire().await.ok();
         let batch = self.batch.clone();
+        #[expect(clippy::disallowed_methods, reason = "decompression would stall a worker")]
         let unpacked = tokio::task::spawn_blocking(move || {
             let batch = parse(&batch)?;
             let mut data = Vec::new();

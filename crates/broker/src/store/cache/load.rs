@@ -5,13 +5,13 @@ use super::flight::Landing;
 use super::{CacheError, CopyName, Inner, Landed, Mapped, Reserved, Sink, aborted, unusable};
 use crate::limits::{CACHE_MEMORY_BYTES_MAX, CACHE_PIECES_QUEUED_MAX};
 use crate::store::{Setting, StoreError};
+use crate::tasks::{self, spawn_blocking};
 use bytes::Bytes;
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 use tokio::sync::{OwnedSemaphorePermit, mpsc};
-use tokio::task::spawn_blocking;
 use tokio::time::timeout;
 
 /// How long a read waits for memory when the disk is full.
@@ -41,7 +41,7 @@ impl Inner {
     ) where
         F: Future<Output = Result<(), StoreError>> + Send,
     {
-        tokio::spawn(async move {
+        tasks::spawn(async move {
             let landed = self.load(&name, bytes, fetch).await;
             landing.land(landed.map(Some));
             drop(guard);

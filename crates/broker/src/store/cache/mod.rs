@@ -14,6 +14,7 @@ use super::lock::DirLock;
 use super::{FileRange, ObjectAt, Setting, StoreError};
 use crate::limits::{CACHE_MAPPINGS_MAX, CACHE_MEMORY_BYTES_MAX};
 use crate::object::ObjectError;
+use crate::tasks::spawn_blocking;
 use bytes::Bytes;
 use files::Files;
 use flight::{Flights, Joined};
@@ -29,7 +30,6 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use thiserror::Error;
 use tokio::sync::{Semaphore, mpsc};
-use tokio::task::spawn_blocking;
 use tokio::time::Instant;
 
 /// A directory of copies, owned by one process. Cloning gives another handle of the same cache.

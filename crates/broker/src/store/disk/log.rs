@@ -11,6 +11,7 @@ use crate::Kind;
 use crate::limits::{CONFIRM_LATER_BYTES_MIN, RECOVERY_RETRY};
 use crate::object::Object;
 use crate::store::{CommitError, Listed, ObjectAt, StoreError};
+use crate::tasks;
 use bytes::Bytes;
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -289,14 +290,14 @@ impl Log {
     fn seal_later(&self, seal: impl FnOnce() + Send + 'static) {
         if self.durability() == Durability::Fsync {
             // All of it is synced; only the index is new.
-            tokio::task::spawn_blocking(seal);
+            tasks::spawn_blocking(seal);
             return;
         }
         let turn = self.shared.sealing.clone();
-        tokio::spawn(async move {
+        tasks::spawn(async move {
             tokio::time::sleep(SEAL_DELAY).await;
             let _turn = turn.acquire().await;
-            let _ = tokio::task::spawn_blocking(seal).await;
+            let _ = tasks::spawn_blocking(seal).await;
         });
     }
 

@@ -25,6 +25,7 @@ use super::{Begun, CommitError, Listed, Location, ObjectAt, SETTINGS_NAME, Store
 use crate::Kind;
 use crate::limits::SEGMENT_BYTES;
 use crate::object::Object;
+use crate::tasks;
 use bytes::Bytes;
 use futures_util::future::BoxFuture;
 use log::{Log, Shared};
@@ -100,7 +101,7 @@ impl DiskStore {
         E: From<StoreError> + Send + 'static,
     {
         let inner = self.inner.clone();
-        let done = tokio::task::spawn_blocking(move || work(&inner)).await;
+        let done = tasks::spawn_blocking(move || work(&inner)).await;
         done.unwrap_or_else(|error| Err(broke_off(&error).into()))
     }
 }
@@ -133,7 +134,7 @@ impl Store for DiskStore {
             if written.is_published() {
                 return Ok(Begun::done(location));
             }
-            let confirming = tokio::task::spawn_blocking(move || log.confirm(&written));
+            let confirming = tasks::spawn_blocking(move || log.confirm(&written));
             let confirmed = async { confirming.await.unwrap_or_else(|error| Err(broke_off(&error))) };
             Ok(Begun { location, confirmed: Box::pin(confirmed) })
         })
