@@ -23,8 +23,13 @@ impl Received {
     /// Ends the check of the bytes in `parts`; `checker` has seen exactly these, in order.
     pub fn new(parts: Vec<Bytes>, checker: Checker) -> Result<Received, BatchError> {
         let batches = checker.finish()?;
-        let bytes = batches.iter().map(|batch| u64::from(batch.bytes)).sum();
-        let records = batches.iter().map(|batch| u64::from(batch.records)).sum();
+        let (mut bytes, mut records) = (0, 0);
+        for batch in &batches {
+            assert_eq!(batch.position, bytes, "a batch doesn't follow the {records} records before it");
+            bytes += u64::from(batch.bytes);
+            records += u64::from(batch.records);
+        }
+        assert!(records >= batches.len() as u64, "{records} records in {} batches", batches.len());
         let parts_bytes: u64 = parts.iter().map(|part| part.len() as u64).sum();
         assert_eq!(bytes, parts_bytes, "the checker has seen other bytes than these parts");
         Ok(Received { parts, batches, bytes, records })
@@ -111,6 +116,7 @@ impl Topic {
         if received.batches.len() > OBJECT_BATCHES_MAX || received.bytes() > self.object_bytes_max {
             return Err(AppendError::TooLarge { bytes: received.bytes(), batches: received.batches.len() });
         }
+        let records = received.records;
         let (answer, answered) = oneshot::channel();
         match self.inbox.try_send(Append { received, answer }) {
             Err(mpsc::error::TrySendError::Full(_)) => return Err(AppendError::Busy),
@@ -118,7 +124,14 @@ impl Topic {
             Ok(()) => {}
         }
         match answered.await {
-            Ok(appended) => appended,
+            Ok(Ok(appended)) => {
+                let acknowledged = appended.next_offset - appended.first_offset;
+                assert_eq!(acknowledged, records, "{appended:?} for an append of {records} records");
+                let visible = *self.next_offset.borrow();
+                assert!(appended.next_offset <= visible, "{appended:?} is acknowledged, readers see up to {visible}");
+                Ok(appended)
+            }
+            Ok(Err(error)) => Err(error),
             Err(_) => Err(self.why_ended().await),
         }
     }

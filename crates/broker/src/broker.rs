@@ -40,7 +40,7 @@ impl Config {
     /// Maximum size of the batches in one object: a nearly full commit and one more request.
     pub(crate) fn object_bytes_max(&self) -> u64 {
         // An eighth is left for the index; `limits.rs` asserts that the largest one fits.
-        (self.commit_bytes + self.request_bytes_max).min(OBJECT_BYTES_MAX / 8 * 7)
+        self.commit_bytes.saturating_add(self.request_bytes_max).min(OBJECT_BYTES_MAX / 8 * 7)
     }
 }
 
@@ -158,7 +158,9 @@ impl Broker {
             if topics.len() >= TOPICS_MAX && !topics.contains_key(name) {
                 return Err(TopicError::TooMany { limit: TOPICS_MAX });
             }
-            topics.entry(name.to_owned()).or_default().clone()
+            let slot = topics.entry(name.to_owned()).or_default().clone();
+            assert!(topics.len() <= TOPICS_MAX, "{} topics of at most {TOPICS_MAX}", topics.len());
+            slot
         };
         let task = self.tasks.0.clone();
         let open = || Topic::open(name.to_owned(), self.store.clone(), self.clock.clone(), &self.config, task);

@@ -48,9 +48,12 @@ impl Budget {
         let mut bytes = 0;
         let mut count = 0;
         for entry in entries {
-            let records = u64::from(entry.record_first().saturating_sub(record));
-            if count > 0 && (records >= self.records || bytes >= self.bytes_left()) {
-                break;
+            if count > 0 {
+                let first = entry.record_first();
+                assert!(record < first, "record {record} is wanted of a batch after the one that holds {first}");
+                if u64::from(first - record) >= self.records || bytes >= self.bytes_left() {
+                    break;
+                }
             }
             bytes += data_bytes(entry);
             count += 1;
@@ -105,6 +108,8 @@ impl Budget {
             count += 1;
             bytes += size;
         }
+        let is_soft = self.is_fresh && count == 1;
+        assert!(is_soft || bytes <= self.bytes_left(), "{bytes} bytes are taken of {} left", self.bytes_left());
         let is_cut = (count as usize) < sizes.len();
         let taken = if count == 0 {
             Taken::Nothing
@@ -112,7 +117,10 @@ impl Budget {
             entry.verify(number, batch.bytes())?;
             Taken::Whole
         } else {
-            Taken::Slice { records: from..from + count, slice: entry.slice(number, &batch, from..from + count)? }
+            let slice = entry.slice(number, &batch, from..from + count)?;
+            assert_eq!(slice.data.len() as u64, bytes, "bytes of the records {from} to {} of a batch", from + count);
+            assert_eq!(slice.sizes.len(), count as usize * 4, "sizes of {count} records from {from} on");
+            Taken::Slice { records: from..from + count, slice }
         };
         self.charge(count, bytes, bytes + u64::from(count) * 4);
         if is_cut {

@@ -76,6 +76,8 @@ impl Appender {
             let index = index.read().unwrap_or_else(PoisonError::into_inner);
             (index.next_offset(), index.appended_us().unwrap_or(0))
         };
+        let visible = *next_offset.borrow();
+        assert_eq!(visible, end_offset, "topic {name}: readers see another end than the index has");
         Appender {
             name,
             store,
@@ -107,16 +109,25 @@ impl Appender {
                     Err(mpsc::error::TryRecvError::Disconnected) => self.log.close(),
                 }
             }
+            assert_eq!(confirming.len(), self.log.confirming(), "commits that the store and the log are confirming");
             let mut wait_until = None;
             match self.log.next(self.epoch.elapsed()) {
                 Step::Store { first_offset } => {
+                    assert!(storing.is_none() && looking.is_none(), "the commit at {first_offset} overtakes another");
                     let object = self.build(first_offset);
                     let (header, started) = (object.header, Instant::now());
                     storing = Some(Storing { header, started, begun: store.begin(&name, object) });
                 }
-                Step::CatchUp { from } => looking = Some(Box::pin(look(&*store, &name, from))),
+                Step::CatchUp { from } => {
+                    assert!(storing.is_none() && looking.is_none(), "two steps at offset {from} at once");
+                    looking = Some(Box::pin(look(&*store, &name, from)));
+                }
                 Step::Wait { until } => wait_until = until,
-                Step::Done => break,
+                Step::Done => {
+                    let is_idle = storing.is_none() && looking.is_none() && self.batches.is_empty();
+                    assert!(is_idle, "topic {name} ends while {} batches are being stored", self.batches.len());
+                    break;
+                }
             }
             tokio::select! {
                 biased;
@@ -170,7 +181,10 @@ impl Appender {
             commit: self.commit,
             confirmed_next_offset: Some(*self.next_offset.borrow()),
         };
-        Object::build(stamp, self.batches.iter().copied(), &self.parts)
+        let object = Object::build(stamp, self.batches.iter().copied(), &self.parts);
+        let records: u64 = self.log.storing().map(|append| append.received.records()).sum();
+        assert_eq!(u64::from(object.header.records), records, "records of the object and of its appends");
+        object
     }
 
     /// The store needs the newest commit's batches no longer; the pool does.
@@ -283,7 +297,10 @@ impl Appender {
 
     /// Makes a stored commit's records visible and responds to its callers.
     fn acknowledge(&mut self, commit: Commit<Append>, object_bytes: u64, took: Duration) {
-        let visible = (*self.next_offset.borrow()).max(commit.next_offset());
+        let next_offset = commit.next_offset();
+        let indexed = self.index.read().unwrap_or_else(PoisonError::into_inner).next_offset();
+        assert!(next_offset <= indexed, "acknowledging records up to {next_offset} of {indexed} in the index");
+        let visible = (*self.next_offset.borrow()).max(next_offset);
         self.next_offset.send_replace(visible);
         self.metrics.committed(commit.records(), object_bytes, took);
         for (append, appended) in commit.into_appended() {

@@ -132,6 +132,7 @@ impl TopicIndex {
     pub fn at(&self, position: usize) -> Option<Found> {
         let entry = self.entries.get(position)?;
         let next_offset = self.entries.get(position + 1).map_or(self.next_offset, |next| next.first_offset);
+        assert!(entry.first_offset < next_offset, "an object at {} to {next_offset}", entry.first_offset);
         let at = ObjectAt { first_offset: entry.first_offset, location: entry.location, bytes: u64::from(entry.bytes) };
         Some(Found { at, next_offset, verified: entry.verified })
     }

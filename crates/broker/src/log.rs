@@ -193,7 +193,14 @@ impl<A> Log<A> {
             size.records > 0 && (1..=OBJECT_BATCHES_MAX).contains(&size.batches),
             "{size:?} can't be part of an object"
         );
-        self.group.push(append, size, now, self.limits.object_bytes_max);
+        let bytes_max = self.limits.object_bytes_max;
+        assert!(size.bytes > 0 && size.bytes <= bytes_max, "{size:?}: an object has at most {bytes_max} bytes");
+        self.group.push(append, size, now, bytes_max);
+    }
+
+    /// Number of commits that were begun and are not confirmed.
+    pub fn confirming(&self) -> usize {
+        self.confirming.len()
     }
 
     /// No more appends will arrive: what is pending is stored without waiting for more.

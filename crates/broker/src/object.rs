@@ -38,6 +38,9 @@ pub const MAGIC: [u8; 4] = *b"RAWO";
 const VERSION: u8 = 1;
 const CRC_POSITION: usize = 60;
 
+/// Every object's length is a multiple of this: its header, its entries and its batches are.
+pub(crate) const OBJECT_ALIGNMENT: usize = 8;
+
 #[derive(FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned, Clone, Copy)]
 #[repr(C)]
 struct RawHeader {
@@ -57,6 +60,8 @@ struct RawHeader {
 
 const _: () = assert!(size_of::<RawHeader>() == HEADER_BYTES);
 const _: () = assert!(std::mem::offset_of!(RawHeader, crc32c) == CRC_POSITION);
+const _: () = assert!(CRC_POSITION + 4 == HEADER_BYTES, "the checksum covers the header up to itself");
+const _: () = assert!(HEADER_BYTES.is_multiple_of(OBJECT_ALIGNMENT) && ENTRY_BYTES.is_multiple_of(OBJECT_ALIGNMENT));
 
 /// One batch of an object.
 #[derive(FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned, Clone, Copy, Debug)]
@@ -309,10 +314,15 @@ impl Object {
                 zero: U32::new(0),
             };
             index.extend_from_slice(entry.as_bytes());
+            assert!(batch.records > 0, "a batch without records at byte {position} of an object");
             records += batch.records;
             position += u64::from(batch.bytes);
         }
+        assert_eq!(index.len(), index_bytes(count), "the index of {count} batches");
         assert!(position <= OBJECT_BYTES_MAX, "an object of {position} bytes");
+        assert!(position.is_multiple_of(OBJECT_ALIGNMENT as u64), "an object of {position} bytes is not aligned");
+        let next_offset = stamp.first_offset.checked_add(u64::from(records));
+        assert!(next_offset.is_some(), "{records} records from offset {} on", stamp.first_offset);
         let mut header = Header {
             first_offset: stamp.first_offset,
             records,

@@ -138,6 +138,8 @@ impl Topic {
                 Err(_) => break,
             }
         }
+        let (end, next) = (answer.end_offset, answer.next_offset);
+        assert!(answer.pieces.is_empty() || end <= next, "records up to {end} of a topic that ends at {next}");
         Ok(answer)
     }
 
@@ -195,7 +197,7 @@ impl Topic {
                 (None, None) => return Ok(0),
             }
         };
-        let bytes = self.store.get(&self.name, found.at, 0..HEADER_BYTES as u64).await?;
+        let bytes = self.get(&found, 0..found.at.bytes.min(HEADER_BYTES as u64)).await?;
         let header = Header::parse(&bytes).map_err(|error| damaged(&found, error))?;
         self.index_mut().set_appended_us(found.at.first_offset, header.appended_us);
         Ok(header.appended_us)
@@ -252,8 +254,10 @@ impl Topic {
             unreachable!("no batch was chosen of {}", entries.len())
         };
         let range = one.range().start..last.range().end;
-        let bytes = self.store.get(&self.name, found.at, range.clone()).await?;
-        assert_eq!(bytes.len() as u64, range.end - range.start, "the store returned other bytes than {range:?}");
+        if range.is_empty() || range.end > found.at.bytes {
+            return Err(damaged(found, ObjectError::Header));
+        }
+        let bytes = self.get(found, range).await?;
         let numbered = (first..).zip(taken);
         take(found, record, numbered, &bytes, verify, budget, answer)
     }
@@ -261,19 +265,28 @@ impl Topic {
     /// The bytes of an object's index, or more.
     async fn index_of(&self, found: &Found) -> Result<Bytes, ReadError> {
         let guess = found.at.bytes.min(INDEX_BYTES_GUESS);
-        let front = self.store.get(&self.name, found.at, 0..guess).await?;
+        let front = self.get(found, 0..guess).await?;
         let header = Header::parse(&front).map_err(|error| damaged(found, error))?;
         if header.index_bytes() <= front.len() {
             return Ok(front);
         }
         let index_bytes = (header.index_bytes() as u64).min(found.at.bytes);
-        Ok(self.store.get(&self.name, found.at, 0..index_bytes).await?)
+        Ok(self.get(found, 0..index_bytes).await?)
+    }
+
+    /// Bytes of an object from the store.
+    async fn get(&self, found: &Found, range: Range<u64>) -> Result<Bytes, StoreError> {
+        assert!(range.start < range.end && range.end <= found.at.bytes, "bytes {range:?} of {:?}", found.at);
+        let bytes_wanted = range.end - range.start;
+        let bytes = self.store.get(&self.name, found.at, range).await?;
+        assert_eq!(bytes.len() as u64, bytes_wanted, "the store returned other bytes of {:?}", found.at);
+        Ok(bytes)
     }
 
     /// Checks an object's checksums, once in this process' life. If its index is intact and one of its batches is not,
     /// returns that batch's number: those before it can be read.
     async fn verify(&self, found: &Found) -> Result<Option<(usize, ObjectError)>, ReadError> {
-        let bytes = self.store.get(&self.name, found.at, 0..found.at.bytes).await?;
+        let bytes = self.get(found, 0..found.at.bytes).await?;
         let checked = if found.at.bytes <= VERIFY_INLINE_BYTES_MAX {
             object::verify(&bytes)
         } else {
@@ -312,7 +325,9 @@ fn take<'a>(
     for (number, entry) in entries {
         let batch = position..position + (entry.range().end - entry.range().start) as usize;
         position = batch.end;
-        let from = record.saturating_sub(entry.record_first());
+        let first = entry.record_first();
+        assert_eq!(is_first, record >= first, "record {record} is wanted, batch {number} begins at {first}");
+        let from = if is_first { record - first } else { 0 };
         let taken = budget.take(|| bytes.slice(batch.clone()), entry, number, from, verify);
         let taken = match taken {
             Ok(Taken::Nothing) => break,
@@ -328,11 +343,18 @@ fn take<'a>(
             Taken::Slice { records, .. } => records.clone(),
             _ => 0..entry.records(),
         };
+        let begins = found.at.first_offset + u64::from(first + cut.start);
+        let ends = found.at.first_offset + u64::from(first + cut.end);
+        let end_offset = answer.end_offset;
         if answer.pieces.is_empty() && whole.is_empty() {
-            answer.first_offset = found.at.first_offset + u64::from(entry.record_first() + cut.start);
+            assert!(begins <= end_offset, "records from {begins} on for offset {end_offset}");
+            answer.first_offset = begins;
+        } else {
+            assert_eq!(begins, end_offset, "a gap in a response after batch {number} of an object");
         }
+        assert!(ends > end_offset, "records up to {ends} after {end_offset}");
         is_first = false;
-        answer.end_offset = found.at.first_offset + u64::from(entry.record_first() + cut.end);
+        answer.end_offset = ends;
         if let Taken::Slice { records, slice } = taken {
             push_whole(answer, bytes, &mut whole);
             answer.pieces.push(Piece::Slice { batch: bytes.slice(batch), records, slice });

@@ -31,8 +31,18 @@ impl Mappings {
     pub fn share(self: &Arc<Self>, mmap: Mmap, file: impl Into<Arc<File>>) -> Bytes {
         let mapped = Mapped { length: mmap.len(), file: file.into() };
         let address = mmap.as_ptr().addr();
-        let other = self.by_address.write().unwrap_or_else(PoisonError::into_inner).insert(address, mapped);
+        let end = address + mapped.length;
+        let mut by_address = self.by_address.write().unwrap_or_else(PoisonError::into_inner);
+        if let Some((start, before)) = by_address.range(..address).next_back() {
+            let before_end = start + before.length;
+            assert!(before_end <= address, "mappings {start:#x}..{before_end:#x} and {address:#x} overlap");
+        }
+        if let Some((after, _)) = by_address.range(address + 1..).next() {
+            assert!(end <= *after, "mappings {address:#x}..{end:#x} and {after:#x} overlap");
+        }
+        let other = by_address.insert(address, mapped);
         assert!(other.is_none(), "two mappings begin at {address:#x}");
+        drop(by_address);
         Bytes::from_owner(Shared { mmap, mappings: self.clone() })
     }
 
@@ -65,7 +75,8 @@ impl Drop for Shared {
     /// Removes the mapping from the list; it is unmapped after this, and another may get its address.
     fn drop(&mut self) {
         let address = self.mmap.as_ptr().addr();
-        self.mappings.by_address.write().unwrap_or_else(PoisonError::into_inner).remove(&address);
+        let removed = self.mappings.by_address.write().unwrap_or_else(PoisonError::into_inner).remove(&address);
+        debug_assert!(removed.is_some(), "the mapping at {address:#x} was not listed");
     }
 }
 

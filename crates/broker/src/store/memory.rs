@@ -55,6 +55,10 @@ impl Store for MemoryStore {
         let stored = Stored { header: object.header, bytes: bytes.freeze() };
         let mut topics = self.topics();
         let objects = topics.entry(topic.to_owned()).or_default();
+        if let Some((before, stored)) = objects.range(..first_offset).next_back() {
+            let end = stored.header.next_offset();
+            assert!(end <= first_offset, "an object at {first_offset} overlaps {before}..{end}");
+        }
         let committed = match objects.entry(first_offset) {
             std::collections::btree_map::Entry::Occupied(_) => Err(CommitError::Exists),
             std::collections::btree_map::Entry::Vacant(vacant) => {

@@ -77,6 +77,11 @@ impl Files {
 
     /// Begins a file for a copy.
     pub fn draft(&self, name: &CopyName) -> io::Result<Draft> {
+        debug_assert_eq!(
+            self.path(name).file_name().and_then(|file| parse_name(file.to_str()?)),
+            Some((name.first_offset, name.tag)),
+            "a copy that no later process finds"
+        );
         let number = self.writes.fetch_add(1, Ordering::Relaxed);
         let path = self.path(name).with_extension(format!("{number}.tmp"));
         let topic = self.objects.join(&name.topic);
@@ -88,11 +93,12 @@ impl Files {
             })?;
         }
         let file = File::options().read(true).write(true).create(true).truncate(true).open(&path)?;
-        Ok(Draft { file, path })
+        Ok(Draft { file, path, bytes: 0 })
     }
 
-    /// Gives a whole file its name.
-    pub fn keep(&self, draft: Draft, name: &CopyName) -> io::Result<()> {
+    /// Gives a file its name, which holds a whole object of `bytes` bytes.
+    pub fn keep(&self, draft: Draft, name: &CopyName, bytes: u64) -> io::Result<()> {
+        assert_eq!(draft.bytes, bytes, "bytes of the copy {name:?}, written and of its object");
         draft.rename(&self.path(name))
     }
 
@@ -140,6 +146,8 @@ impl Files {
 pub(super) struct Draft {
     file: File,
     path: PathBuf,
+    /// Number of bytes written.
+    bytes: u64,
 }
 
 impl Draft {
@@ -149,7 +157,9 @@ impl Draft {
     }
 
     pub fn write(&mut self, piece: &[u8]) -> io::Result<()> {
-        self.file.write_all(piece)
+        self.file.write_all(piece)?;
+        self.bytes += piece.len() as u64;
+        Ok(())
     }
 
     pub fn write_all_vectored(&mut self, parts: &[Bytes]) -> io::Result<()> {
@@ -159,7 +169,10 @@ impl Draft {
         while !left.is_empty() {
             match self.file.write_vectored(left) {
                 Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
-                Ok(written) => io::IoSlice::advance_slices(&mut left, written),
+                Ok(written) => {
+                    self.bytes += written as u64;
+                    io::IoSlice::advance_slices(&mut left, written);
+                }
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) => return Err(error),
             }
@@ -214,7 +227,7 @@ mod tests {
         let name = CopyName { topic: "t".to_owned(), first_offset: 0, tag: 1 };
         let mut draft = files.draft(&name).unwrap();
         draft.write(&[7; 100_000]).unwrap();
-        files.keep(draft, &name).unwrap();
+        files.keep(draft, &name, 100_000).unwrap();
         let whole = files.open(&name).unwrap();
         assert!(files.is_whole(&whole));
         files.touch(&whole).unwrap();

@@ -139,7 +139,7 @@ impl Inner {
                 inner.state().oversized = Some((name, Mapped::new(&whole)));
                 return Ok(whole);
             };
-            inner.files.keep(draft, &name).map_err(disk)?;
+            inner.files.keep(draft, &name, bytes).map_err(disk)?;
             reserved.admit(&name, true);
             inner.list_mapped(&name, &whole);
             inner.logged_failing.store(false, Ordering::Relaxed);
@@ -192,6 +192,7 @@ impl Inner {
     }
 
     async fn reserve_memory(&self, bytes: u32) -> Result<OwnedSemaphorePermit, StoreError> {
+        assert!(u64::from(bytes) <= CACHE_MEMORY_BYTES_MAX, "{bytes} bytes would wait forever");
         // Objects in memory that no request uses make room for this one.
         while self.memory.available_permits() < bytes as usize && self.state().in_memory.pop_lru().is_some() {}
         match timeout(MEMORY_WAIT, self.memory.clone().acquire_many_owned(bytes)).await {

@@ -98,6 +98,14 @@ struct State {
     in_memory: LruCache<CopyName, Mapped>,
 }
 
+impl State {
+    /// A mapping that no copy belongs to would keep the disk's space of a file that was deleted.
+    fn check(&self) {
+        let (mapped, copies) = (self.mapped.len(), self.room.copies());
+        assert!(mapped <= copies, "{mapped} mappings of {copies} copies");
+    }
+}
+
 #[derive(Clone)]
 struct Mapped {
     whole: Bytes,
@@ -311,7 +319,7 @@ impl Inner {
         let write = || {
             let mut draft = self.files.draft(name)?;
             draft.write_all_vectored(parts)?;
-            self.files.keep(draft, name)
+            self.files.keep(draft, name, bytes)
         };
         match write() {
             Ok(()) => {
@@ -337,6 +345,7 @@ impl Inner {
         if state.room.set_verified(name) {
             state.mapped.put(name.clone(), Mapped::new(whole));
         }
+        state.check();
     }
 
     /// Reserves room for a copy, evicting those that were not used for longest; false if there is too little. Blocks.
@@ -357,6 +366,7 @@ impl Inner {
         let mut state = self.state();
         let (done, evicted) = change(&mut state.room);
         evicted.iter().for_each(|name| drop(state.mapped.pop(name)));
+        state.check();
         (done, evicted)
     }
 
@@ -394,6 +404,7 @@ impl Reserved {
     /// Lists a copy in this room.
     fn admit(mut self, name: &CopyName, verified: bool) {
         let bytes = std::mem::take(&mut self.bytes);
+        assert!(bytes > 0, "the copy {name:?} takes no room");
         self.inner.state().room.admit(name.clone(), Copied { bytes, verified });
     }
 }

@@ -37,6 +37,11 @@ impl<K: Hash + Eq + Clone> Room<K> {
         self.copies_bytes + self.reserved_bytes
     }
 
+    /// Number of copies.
+    pub fn copies(&self) -> usize {
+        self.copies.len()
+    }
+
     pub fn bytes_max(&self) -> u64 {
         self.bytes_max
     }
@@ -55,6 +60,10 @@ impl<K: Hash + Eq + Clone> Room<K> {
         if has_room {
             self.reserved_bytes += bytes;
         }
+        assert!(
+            has_room || self.copies.is_empty() || bytes > self.bytes_max,
+            "no room for {bytes} bytes next to copies"
+        );
         (has_room, evicted)
     }
 
@@ -79,7 +88,8 @@ impl<K: Hash + Eq + Clone> Room<K> {
         let target = self.copies_bytes.saturating_sub(bytes);
         let mut evicted = Vec::new();
         while self.copies_bytes > target {
-            evicted.extend(self.evict_one());
+            let Some(key) = self.evict_one() else { unreachable!("{} bytes in no copy", self.copies_bytes) };
+            evicted.push(key);
         }
         evicted
     }

@@ -5,9 +5,8 @@ use super::open_files::OpenFiles;
 use super::seal::{Entry, Seal};
 use super::segment::Segment;
 use super::sys::{sync, write_at};
-use super::walk::OBJECT_ALIGNMENT;
 use crate::limits::{SEGMENT_STEP_BYTES_MAX, SEGMENT_STEP_BYTES_MIN};
-use crate::object::Object;
+use crate::object::{OBJECT_ALIGNMENT, Object};
 use crate::store::StoreError;
 use rustix::fs::FallocateFlags;
 use rustix::io::Errno;
@@ -112,6 +111,8 @@ impl Active {
     /// thread.
     pub(super) fn finish(self, next_offset: u64) -> impl FnOnce() + Send + 'static {
         assert_eq!(self.segment.bytes(), self.written(), "a segment ends with objects that are not confirmed");
+        let end_offset = self.entries.last().map_or(self.segment.first_offset, Entry::next_offset);
+        assert_eq!(next_offset, end_offset, "the next segment would not follow {}", self.segment.path.display());
         let Active { segment, writer_id, entries, .. } = self;
         segment.set_entries(Some(entries.clone()));
         let seal = Seal {
@@ -153,6 +154,8 @@ impl Active {
             Err(Errno::OPNOTSUPP | Errno::NOSYS) => self.capacity,
             allocated => allocated?,
         };
+        let (allocated, capacity) = (self.allocated, self.capacity);
+        assert!(bytes <= allocated && allocated <= capacity, "allocated {allocated} of {capacity} bytes for {bytes}");
         self.step = (self.step * 2).min(SEGMENT_STEP_BYTES_MAX);
         Ok(())
     }

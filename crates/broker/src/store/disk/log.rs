@@ -118,6 +118,7 @@ impl Log {
             let entries = entries.iter().filter(is_visible);
             listed.extend(entries.map(|entry| entry.listed(*first_offset)));
         }
+        debug_assert!(listed.is_sorted_by_key(|object| object.first_offset), "{}: {listed:?}", self.dir.display());
         Ok(listed)
     }
 
@@ -175,7 +176,9 @@ impl Log {
         if written.is_published() {
             return Ok(());
         }
-        written.sync().map_err(|error| {
+        let synced = written.sync();
+        assert!(synced.is_err() || written.is_published(), "{}: synced, but no reader sees it", self.dir.display());
+        synced.map_err(|error| {
             // After a failed sync the kernel takes the pages for clean: what a later sync confirms may not be there.
             let failed = StoreError::human(format!(
                 "{error}; nothing more is written to this topic until the broker is restarted, because what the disk \
@@ -227,7 +230,7 @@ impl Log {
     /// restart its end says which offset comes next.
     pub(super) fn delete_before(&self, offset: u64) -> Result<u64, StoreError> {
         let mut guard = self.state();
-        self.recovered(&mut guard)?;
+        let writer = self.recovered(&mut guard)?;
         loop {
             let front: Vec<_> =
                 self.segments().iter().take(2).map(|(&first, segment)| (first, segment.clone())).collect();
@@ -239,8 +242,11 @@ impl Log {
             if !can_go {
                 return Ok(first_offset);
             }
+            let is_active = writer.active.as_ref().is_some_and(|active| Arc::ptr_eq(active.segment(), segment));
+            assert!(!is_active, "deleting {}, which takes the commits", segment.path.display());
             segment.remove()?;
-            self.segments_mut().remove(&first_offset);
+            let removed = self.segments_mut().remove(&first_offset);
+            assert!(removed.is_some(), "{} was not listed", segment.path.display());
             if self.durability() == Durability::Fsync {
                 // One at a time: if a later one vanished before an earlier one, a crash would leave a gap.
                 sync_dir(&self.dir)?;
@@ -267,6 +273,7 @@ impl Log {
                 self.create_active(next_offset, object)?
             }
         };
+        assert!(active.takes(object), "{} has no room for {:?}", active.segment().path.display(), object.header);
         Ok(self.recovered(state)?.active.insert(active))
     }
 
@@ -348,10 +355,12 @@ impl Log {
                 }
             }
         }
-        state.writer.as_mut().ok_or_else(|| StoreError::human("a topic is not recovered; please report it"))
+        let Some(writer) = state.writer.as_mut() else { unreachable!("{} has no writer", self.dir.display()) };
+        Ok(writer)
     }
 
     fn take_over(&self, state: &mut State, recovered: recover::Recovered) {
+        assert!(state.writer.is_none(), "{} is recovered twice", self.dir.display());
         *self.segments_mut() = recovered.segments;
         state.writer = Some(Writer { active: None, next_offset: recovered.next_offset });
         if let Some(damage) = recovered.damage {

@@ -45,8 +45,10 @@ pub(super) fn recover(dir: &Path, durability: Durability, files: &Arc<OpenFiles>
     let damage = found.iter().find_map(Found::refusal);
     let mut recovered = Recovered { segments: BTreeMap::new(), next_offset, damage };
     for found in found {
-        let first_offset = found.seal.first_offset;
+        let Seal { first_offset, next_offset, .. } = found.seal;
         if let Some(segment) = found.settle(dir, durability, files)? {
+            let end = recovered.next_offset;
+            assert!(next_offset <= end, "the segment {first_offset}..{next_offset} of a topic that ends at {end}");
             recovered.segments.insert(first_offset, Arc::new(segment));
         }
     }
@@ -148,6 +150,8 @@ impl Found {
         let known = walk::Known { first_offset, next_segment, is_synced };
         let walked = if length == 0 { Ok(Walked::empty(first_offset)) } else { walk::walk(&file, length, known) };
         let Walked { seal, damage, torn } = walked.map_err(|error| io_error("read", &path, &error))?;
+        assert_eq!(seal.first_offset, first_offset, "{} was walked from another offset on", path.display());
+        assert!(seal.segment_bytes <= length, "{}: objects up to {} of {length}", path.display(), seal.segment_bytes);
         let accepted = !damage.is_empty() && path.with_extension(ACCEPT).exists();
         Ok(Found { path, seal, sealed: false, damage, accepted, torn })
     }
@@ -200,6 +204,7 @@ impl Found {
             if must_stay {
                 return Ok(None);
             }
+            assert_eq!(segment_bytes, 0, "{} has objects and would be moved away", self.path.display());
             let moved = match (&self.torn, self.damage.is_empty()) {
                 (None, true) => std::fs::remove_file(&self.path),
                 // Never deleted: only a person can tell whether somebody misses it.

@@ -49,6 +49,7 @@ struct RawHeader {
 
 const _: () = assert!(size_of::<RawHeader>() == HEADER_BYTES);
 const _: () = assert!(std::mem::offset_of!(RawHeader, crc32c) == CRC_POSITION);
+const _: () = assert!(CRC_POSITION + 4 == HEADER_BYTES, "the checksum covers the header up to itself");
 
 /// One object of a segment.
 #[derive(FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned, Clone, Copy, Debug, PartialEq, Eq)]

@@ -48,6 +48,10 @@ impl Segment {
         files: &Arc<OpenFiles>,
     ) -> Segment {
         assert!(bytes > 0, "the segment at offset {first_offset} has no object");
+        if let Some(last) = entries.as_ref().and_then(|entries| entries.last()) {
+            let end = last.range().end as u64;
+            assert_eq!(end, bytes, "the last object of the segment at offset {first_offset} ends elsewhere");
+        }
         let segment = Segment::new(dir, first_offset, bytes, false, files);
         segment.bytes.store(bytes, Ordering::Release);
         segment.set_entries(entries);
@@ -107,15 +111,23 @@ impl Segment {
 
     /// The bytes `range` of the file if none of them has to be fetched from the disk. Never blocks.
     pub(super) fn resident(&self, range: Range<usize>) -> Option<Bytes> {
+        self.check(&range);
         let slice = self.slot.look(|open| open.mapping.slice(range))?;
         is_resident(&slice).then_some(slice)
     }
 
     /// The bytes `range` of the file, fetched from the disk if need be. Blocks.
     pub(super) fn fetch(&self, range: Range<usize>) -> Result<Bytes, StoreError> {
+        self.check(&range);
         let slice = self.open()?.mapping.slice(range);
         populate(&slice).map_err(|error| io_error("read", &self.path, &error))?;
         Ok(slice)
+    }
+
+    /// Bytes that are not published may be written again, or cut off.
+    fn check(&self, range: &Range<usize>) {
+        let bytes = self.bytes();
+        assert!(range.end as u64 <= bytes, "{}: {range:?} of {bytes} bytes that readers see", self.path.display());
     }
 
     /// The segment's file, opened if need be. Costs no system call while it is open.

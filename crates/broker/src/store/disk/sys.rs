@@ -19,6 +19,7 @@ const PAGES_PER_CALL: usize = 1024;
 
 /// Maps the first `bytes` bytes of a segment; not 0.
 pub(super) fn map(file: &File, bytes: u64) -> io::Result<Mmap> {
+    assert!(bytes > 0, "an empty mapping, whose address others may have");
     let length = usize::try_from(bytes).map_err(io::Error::other)?;
     // SAFETY: the directory's lock keeps other brokers away, and this one changes a segment's bytes only after
     // `Segment::bytes`, while slices are made only below it: bytes that are borrowed do not change. The file is cut
@@ -76,6 +77,7 @@ fn pages(slice: &[u8]) -> Option<Range<usize>> {
 /// Writes the pieces one after the other, with as few calls as the kernel allows.
 pub(super) fn write_at(file: &File, parts: &[Bytes], mut position: u64) -> io::Result<()> {
     let mut slices: Vec<IoSlice<'_>> = parts.iter().map(|part| IoSlice::new(part)).collect();
+    let end = position + slices.iter().map(|slice| slice.len() as u64).sum::<u64>();
     let mut left = slices.as_mut_slice();
     // Empty pieces at the front would make a write of nothing look like a full disk.
     IoSlice::advance_slices(&mut left, 0);
@@ -91,6 +93,7 @@ pub(super) fn write_at(file: &File, parts: &[Bytes], mut position: u64) -> io::R
             Err(error) => return Err(error.into()),
         }
     }
+    assert_eq!(position, end, "{} pieces were written up to another position", parts.len());
     Ok(())
 }
 

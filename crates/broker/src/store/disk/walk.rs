@@ -8,7 +8,7 @@
 use super::seal::{Entry, Seal};
 use super::sys::{map, populate};
 use crate::limits::CONFIRM_LATER_BYTES_MIN;
-use crate::object::{self, HEADER_BYTES, Header, ObjectError, ObjectIndex};
+use crate::object::{self, HEADER_BYTES, Header, OBJECT_ALIGNMENT, ObjectError, ObjectIndex};
 use memmap2::{Advice, Mmap};
 use rustix::fs::SeekFrom;
 use rustix::io::Errno;
@@ -18,9 +18,6 @@ use std::ops::Range;
 
 /// Fewer bytes than this are verified on one thread: starting another costs as much.
 const VERIFY_BYTES_PER_THREAD: usize = 8 << 20;
-
-/// Every object's length is a multiple of this: its header, its entries and its batches are.
-pub(super) const OBJECT_ALIGNMENT: usize = 8;
 
 /// A disk writes at least this much or nothing.
 const SECTOR_BYTES: usize = 512;
@@ -148,7 +145,7 @@ impl<'a> Walk<'a> {
     fn new(mapping: &'a Mmap, known: Known, data: Vec<Range<usize>>) -> io::Result<Walk<'a>> {
         let mut data_end = 0;
         for range in data.iter().rev() {
-            let bytes = mapping.get(range.clone()).unwrap_or_default();
+            let bytes = part(mapping, range.clone());
             populate(bytes)?;
             if let Some(last) = bytes.iter().rposition(|&byte| byte != 0) {
                 data_end = range.start + last + 1;
@@ -184,6 +181,7 @@ impl<'a> Walk<'a> {
             let entry =
                 next.and_then(|next| Entry::damaged(self.offset, next.first_offset, appended_us, range.clone()));
             let Some(entry) = entry else { return Ok(Some(why)) };
+            assert!(entry.next_offset() > self.offset, "{entry:?} is no progress from offset {}", self.offset);
             self.position = range.end;
             self.offset = entry.next_offset();
             self.steps.push(Step { entry, confirmed_next_offset: 0, damage: Some(why) });
@@ -219,7 +217,7 @@ impl<'a> Walk<'a> {
             self.steps.push(Step { entry, confirmed_next_offset, damage: None });
             self.offset = header.next_offset();
             // All of it: its batches are verified next.
-            populate(rest.get(..header.object_bytes as usize).unwrap_or(rest))?;
+            populate(part(rest, 0..header.object_bytes as usize))?;
             self.position += header.object_bytes as usize;
         }
     }
@@ -248,7 +246,7 @@ impl<'a> Walk<'a> {
             for chunk in (start..range.end.min(self.data_end)).step_by(SEARCH_STEP_BYTES) {
                 let end = (chunk + SEARCH_STEP_BYTES).min(range.end);
                 let rest = from(self.mapping, chunk);
-                populate(rest.get(..end - chunk).unwrap_or(rest))?;
+                populate(part(rest, 0..end - chunk))?;
                 for position in (chunk..end).step_by(OBJECT_ALIGNMENT) {
                     if self.is_next(position, writer)? {
                         return Ok(Some(position));
@@ -288,8 +286,7 @@ impl<'a> Walk<'a> {
         let mapping = self.mapping;
         let verify = |steps: &mut [Step]| {
             for step in steps.iter_mut().filter(|step| step.damage.is_none()) {
-                let object = mapping.get(step.entry.range()).unwrap_or_default();
-                step.damage = object::verify(object).err().map(|error| error.to_string());
+                step.damage = object::verify(part(mapping, step.entry.range())).err().map(|error| error.to_string());
             }
         };
         #[expect(
@@ -319,7 +316,7 @@ impl<'a> Walk<'a> {
             let mut steps = self.steps.split_off(cut).into_iter();
             torn = steps.next().map(|step| Torn {
                 position: step.entry.range().start as u64,
-                why: step.damage.unwrap_or_default(),
+                why: step.damage.unwrap_or_else(|| unreachable!("{:?} is torn, but not damaged", step.entry)),
                 whole_objects_after: steps.filter(|step| step.damage.is_none()).count(),
             });
         } else if let Some(why) = stopped {
@@ -333,8 +330,12 @@ impl<'a> Walk<'a> {
                 torn = Some(Torn { position: self.position as u64, why, whole_objects_after: 0 });
             }
         }
-        let damage = self.steps.iter().filter_map(Step::damage).chain(damaged_end).collect();
-        Walked { seal: self.seal(), damage, torn }
+        let damage: Vec<_> = self.steps.iter().filter_map(Step::damage).chain(damaged_end).collect();
+        let seal = self.seal();
+        if let Some(torn) = &torn {
+            assert_eq!(torn.position, seal.segment_bytes, "the log ends elsewhere than where it is torn");
+        }
+        Walked { seal, damage, torn }
     }
 
     /// The damage at the end of the data: a step if the next segment says how many records are lost.
@@ -379,6 +380,11 @@ impl<'a> Walk<'a> {
     }
 
     fn seal(&self) -> Seal {
+        for (one, next) in self.steps.iter().zip(self.steps.iter().skip(1)) {
+            let (one, next) = (one.entry, next.entry);
+            assert_eq!(one.next_offset(), next.first_offset(), "records between {one:?} and {next:?}");
+            assert_eq!(one.range().end, next.range().start, "bytes between {one:?} and {next:?}");
+        }
         let last = self.steps.last().map(|step| step.entry);
         Seal {
             first_offset: self.known.first_offset,
@@ -411,8 +417,13 @@ fn index_at(rest: &[u8]) -> io::Result<Result<Header, ObjectError>> {
     if have < need {
         return Ok(Err(ObjectError::Truncated { have, need }));
     }
-    populate(rest.get(..header.index_bytes()).unwrap_or_default())?;
+    populate(part(rest, 0..header.index_bytes()))?;
     Ok(ObjectIndex::parse(rest).map(|index| index.header))
+}
+
+/// Bytes that are known to be there.
+fn part(bytes: &[u8], range: Range<usize>) -> &[u8] {
+    bytes.get(range.clone()).unwrap_or_else(|| unreachable!("bytes {range:?} of {}", bytes.len()))
 }
 
 /// The bytes from `position` on: none if an object claims to end after the file does.
@@ -427,6 +438,7 @@ fn data_ranges(file: &File, length: usize) -> Vec<Range<usize>> {
     let mut position = 0;
     loop {
         let data = match rustix::fs::seek(file, SeekFrom::Data(position)) {
+            Ok(data) if data >= length as u64 => return ranges,
             Ok(data) => data,
             Err(Errno::NXIO) => return ranges,
             // A file system without it: everything may be data.
