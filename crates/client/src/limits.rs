@@ -1,4 +1,4 @@
-//! Every limit and default of the client, each with its reason. How they relate is asserted at the end, at compile time.
+//! Every limit and default of the client, each with its reason. Their relations are asserted at the end.
 
 use std::time::Duration;
 

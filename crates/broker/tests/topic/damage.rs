@@ -1,6 +1,6 @@
 //! Damage is never served, and hides nothing that lies before it; a read takes its share of time and no more.
 
-use crate::{append_some, batch, open, open_with, received, record, records, request};
+use crate::support::{append_some, batch, open, open_with, received, record, records, request};
 use bytes::Bytes;
 use rawline_batch::Codec;
 use rawline_broker::limits::{READ_GATHER_MAX, READ_OBJECTS_MAX};

@@ -1,6 +1,6 @@
 //! A topic whose task panics stops; the process, the other topics and its readers go on.
 
-use crate::{append_some, batch, open, received, record, records, request};
+use crate::support::{append_some, batch, open, received, record, records, request};
 use rawline_batch::Codec;
 use rawline_broker::store::memory::MemoryStore;
 use rawline_broker::{AppendError, Broker, Kind, ReadRequest, Topic};

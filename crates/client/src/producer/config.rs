@@ -15,8 +15,8 @@ pub struct ProducerConfig {
     pub batch_records_max: u32,
     /// How long an incomplete batch waits for more records while nothing else is in flight.
     pub linger: Duration,
-    /// Maximum size of the records held in memory, gathered or in flight, in bytes. [`Producer::send`](crate::Producer::send) waits while
-    /// there is no room.
+    /// Maximum size of the records held in memory, gathered or in flight, in bytes.
+    /// [`Producer::send`](crate::Producer::send) waits while there is no room.
     pub buffer_bytes: usize,
     /// Maximum size of one request in bytes, in batches as sent. A larger batch is sent alone.
     pub request_bytes_max: usize,
@@ -25,8 +25,8 @@ pub struct ProducerConfig {
     pub in_flight_max: usize,
     /// Compression of the batches' data. A batch that would grow is sent uncompressed.
     pub codec: Codec,
-    /// How failed requests are retried before the producer stops. Retries keep the order; see [`Producer`](crate::Producer) for
-    /// duplicates.
+    /// How failed requests are retried before the producer stops. Retries keep the order; see
+    /// [`Producer`](crate::Producer) for duplicates.
     pub retries: RetryPolicy,
 }
 

@@ -5,8 +5,8 @@
 //!         (full, or lingered long enough)   (of all sealed batches)
 //! ```
 //!
-//! Callers and the one sending task share a [`State`](state::State) under a lock, which is held while a record is copied (or a batch
-//! is compressed) and never across an await.
+//! Callers and the one sending task share a [`State`](state::State) under a lock, which is held while a record is
+//! copied (or a batch is compressed) and never across an await.
 
 mod config;
 mod open;

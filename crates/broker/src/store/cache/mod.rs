@@ -8,7 +8,9 @@
 mod files;
 mod flight;
 mod load;
+mod reserved;
 mod room;
+mod state;
 
 use super::lock::DirLock;
 use super::{FileRange, ObjectAt, Setting, StoreError};
@@ -19,7 +21,9 @@ use bytes::Bytes;
 use files::Files;
 use flight::{Flights, Joined};
 use lru::LruCache;
-use room::{Copied, Room};
+use reserved::Reserved;
+use room::Room;
+use state::{Mapped, State, WARM_FOR};
 use std::fs;
 use std::io;
 use std::num::NonZeroUsize;
@@ -27,7 +31,6 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
 use thiserror::Error;
 use tokio::sync::{Semaphore, mpsc};
 use tokio::time::Instant;
@@ -87,40 +90,6 @@ struct Inner {
     logged_failing: AtomicBool,
     _lock: DirLock,
 }
-
-struct State {
-    room: Room<CopyName>,
-    /// Copies that are mapped, the one used last first: a process may have only so many mappings.
-    mapped: LruCache<CopyName, Mapped>,
-    /// The last object that is larger than the cache; its file is already unlinked.
-    oversized: Option<(CopyName, Mapped)>,
-    /// Objects that are in memory because the disk is full, the one used last first.
-    in_memory: LruCache<CopyName, Mapped>,
-}
-
-impl State {
-    /// A mapping that no copy belongs to would keep the disk's space of a file that was deleted.
-    fn check(&self) {
-        let (mapped, copies) = (self.mapped.len(), self.room.copies());
-        assert!(mapped <= copies, "{mapped} mappings of {copies} copies");
-    }
-}
-
-#[derive(Clone)]
-struct Mapped {
-    whole: Bytes,
-    /// Until when its pages are believed to be in memory.
-    warm_until: Instant,
-}
-
-impl Mapped {
-    fn new(whole: &Bytes) -> Mapped {
-        Mapped { whole: whole.clone(), warm_until: Instant::now() + WARM_FOR }
-    }
-}
-
-/// Pages that were read are assumed to stay in memory this long. Then they are read again, where blocking is allowed.
-const WARM_FOR: Duration = Duration::from_secs(10);
 
 /// How often a read looks for an object whose copies vanish.
 const LOOKS_MAX: usize = 4;
@@ -386,34 +355,6 @@ impl Inner {
             self.files.unlink(name);
         }
         was_held || was_listed
-    }
-}
-
-/// Room reserved in the cache; given back unless a copy has taken it.
-struct Reserved {
-    inner: Arc<Inner>,
-    bytes: u64,
-}
-
-impl Reserved {
-    /// Reserves room; `None` if there is too little. Blocks.
-    fn new(inner: &Arc<Inner>, bytes: u64) -> Option<Reserved> {
-        inner.make_room(bytes).then(|| Reserved { inner: inner.clone(), bytes })
-    }
-
-    /// Lists a copy in this room.
-    fn admit(mut self, name: &CopyName, verified: bool) {
-        let bytes = std::mem::take(&mut self.bytes);
-        assert!(bytes > 0, "the copy {name:?} takes no room");
-        self.inner.state().room.admit(name.clone(), Copied { bytes, verified });
-    }
-}
-
-impl Drop for Reserved {
-    fn drop(&mut self) {
-        if self.bytes > 0 {
-            self.inner.state().room.release(self.bytes);
-        }
     }
 }
 

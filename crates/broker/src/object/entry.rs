@@ -1,0 +1,77 @@
+//! One entry of an object's index: where a batch is, and what it must be.
+
+use super::{ENTRY_BYTES, ObjectError};
+use rawline_batch::{Batch, BatchMeta, Limits, Slice};
+use std::ops::Range;
+use zerocopy::little_endian::U32;
+use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
+
+/// One batch of an object.
+#[derive(FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned, Clone, Copy, Debug)]
+#[repr(C)]
+pub struct BatchEntry {
+    record_first: U32,
+    records: U32,
+    position: U32,
+    bytes: U32,
+    crc32c: U32,
+    zero: U32,
+}
+
+const _: () = assert!(size_of::<BatchEntry>() == ENTRY_BYTES);
+
+impl BatchEntry {
+    /// The entry of a batch that begins at `position` of its object, with the object's record number `record_first`.
+    pub(super) fn new(batch: &BatchMeta, record_first: u32, position: u64) -> BatchEntry {
+        assert!(batch.records > 0, "a batch without records at byte {position} of an object");
+        let end = position + u64::from(batch.bytes);
+        assert!(end <= u64::from(u32::MAX), "a batch that ends at byte {end} of an object");
+        BatchEntry {
+            record_first: U32::new(record_first),
+            records: U32::new(batch.records),
+            position: U32::new(position as u32),
+            bytes: U32::new(batch.bytes),
+            crc32c: U32::new(batch.crc32c),
+            zero: U32::new(0),
+        }
+    }
+
+    /// The batch's first record, counted from the object's first.
+    pub fn record_first(&self) -> u32 {
+        self.record_first.get()
+    }
+
+    /// Number of records in the batch.
+    pub fn records(&self) -> u32 {
+        self.records.get()
+    }
+
+    /// The batch's byte range in the object.
+    pub fn range(&self) -> std::ops::Range<u64> {
+        let position = u64::from(self.position.get());
+        position..position + u64::from(self.bytes.get())
+    }
+
+    /// The batch's checksum.
+    pub fn crc32c(&self) -> u32 {
+        self.crc32c.get()
+    }
+
+    /// Checks that `bytes` are the batch that this entry describes, number `number` of its object, and intact.
+    pub fn verify(&self, number: usize, bytes: &[u8]) -> Result<(), ObjectError> {
+        let batch = Batch::parse(bytes, &Limits::FORMAT);
+        self.describes(&batch.map_err(|error| ObjectError::Batch { number: number as u32, error })?)
+    }
+
+    /// Verifies that `batch` is the one that this entry describes, number `number` of its object, and cuts records out.
+    pub fn slice(&self, number: usize, batch: &Batch<'_>, records: Range<u32>) -> Result<Slice, ObjectError> {
+        let slice = batch.slice(records).map_err(|error| ObjectError::Batch { number: number as u32, error })?;
+        self.describes(batch)?;
+        Ok(slice)
+    }
+
+    fn describes(&self, batch: &Batch<'_>) -> Result<(), ObjectError> {
+        let is_described = batch.header().crc32c == self.crc32c() && batch.header().records == self.records();
+        if is_described { Ok(()) } else { Err(ObjectError::Header) }
+    }
+}

@@ -1,0 +1,155 @@
+//! Read by offset: every range, limits, waiting, times, what is deleted.
+
+use crate::support::{SECOND_US, append_some, batch, body, open, received, record, records, request};
+use rawline_batch::Codec;
+use rawline_broker::{Broker, Clock, Config, ReadError, ReadRequest};
+use rawline_testkit::stores::places;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+#[tokio::test]
+async fn what_was_appended_is_read_back_verbatim() {
+    for place in places().await {
+        let broker = open(place.open().await).await;
+        let topic = broker.topic_or_create("t").await.unwrap();
+        let mut sent = append_some(&topic, 0, 100, 7, Codec::None).await;
+        sent.extend(append_some(&topic, 100, 150, 25, Codec::Zstd).await);
+        sent.extend(append_some(&topic, 150, 200, 10, Codec::Lz4).await);
+        let answer = topic.read(&request(0, 0, 0)).await.unwrap();
+        assert_eq!(body(&answer), sent.concat(), "{}", place.name);
+        assert_eq!((answer.first_offset, answer.end_offset, answer.next_offset), (0, 200, 200));
+    }
+}
+
+#[tokio::test]
+async fn every_range_can_be_read() {
+    for place in places().await {
+        let broker = open(place.open().await).await;
+        let topic = broker.topic_or_create("t").await.unwrap();
+        append_some(&topic, 0, 40, 6, Codec::None).await;
+        for offset in 0..=40 {
+            for records_max in 1..=41 {
+                let answer = topic.read(&request(offset, records_max, 0)).await.unwrap();
+                let expected: Vec<_> = (offset..(offset + records_max).min(40)).map(record).collect();
+                assert_eq!(records(&answer), expected, "{}: {records_max} from {offset}", place.name);
+                assert_eq!(answer.first_offset, offset);
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn bytes_are_limited_softly() {
+    for place in places().await {
+        let broker = open(place.open().await).await;
+        let topic = broker.topic_or_create("t").await.unwrap();
+        // Ten bytes a record, four records a batch.
+        for _ in 0..5 {
+            let ten = vec![vec![b'r'; 10]; 4];
+            topic.append(received(&batch(&ten, Codec::None))).await.unwrap();
+        }
+        for (bytes_max, expected) in [(1, 1), (10, 1), (19, 1), (20, 2), (39, 3), (45, 4), (65, 6), (1000, 20)] {
+            let answer = topic.read(&request(0, 0, bytes_max)).await.unwrap();
+            assert_eq!(records(&answer).len(), expected, "{}: {bytes_max}", place.name);
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_compressed_batch_comes_whole() {
+    for place in places().await {
+        let broker = open(place.open().await).await;
+        let topic = broker.topic_or_create("t").await.unwrap();
+        let sent = append_some(&topic, 0, 60, 20, Codec::Zstd).await;
+        let answer = topic.read(&request(25, 1, 1)).await.unwrap();
+        assert_eq!((answer.first_offset, answer.end_offset), (20, 40), "{}", place.name);
+        assert_eq!(body(&answer), sent[1]);
+        // Softly: the second does not come when the first has used the bytes up.
+        let one = (sent[0].len() - 64 - 20 * 4) as u64;
+        assert_eq!(topic.read(&request(0, 0, one)).await.unwrap().end_offset, 20);
+    }
+}
+
+#[tokio::test]
+async fn a_read_waits_for_its_record() {
+    for place in places().await {
+        let broker = open(place.open().await).await;
+        let topic = broker.topic_or_create("t").await.unwrap();
+        let short = ReadRequest { wait: Duration::from_millis(20), ..request(0, 0, 0) };
+        let answer = topic.read(&short).await.unwrap();
+        assert!(answer.pieces.is_empty() && answer.next_offset == 0, "{}", place.name);
+
+        let long = ReadRequest { wait: Duration::from_secs(60), ..request(1, 0, 0) };
+        let reader = tokio::spawn({
+            let topic = topic.clone();
+            async move { topic.read(&long).await.unwrap() }
+        });
+        append_some(&topic, 0, 1, 1, Codec::None).await;
+        tokio::task::yield_now().await;
+        assert!(!reader.is_finished(), "offset 0 is not offset 1");
+        append_some(&topic, 1, 2, 1, Codec::None).await;
+        assert_eq!(records(&reader.await.unwrap()), [record(1)], "{}", place.name);
+    }
+}
+
+#[tokio::test]
+async fn a_time_finds_its_offset() {
+    for place in places().await {
+        {
+            let broker = open(place.open().await).await;
+            // One object a request, at the seconds 1, 2, 3, …
+            append_some(&broker.topic_or_create("t").await.unwrap(), 0, 50, 5, Codec::None).await;
+            broker.close().await;
+        }
+        let broker = open(place.open().await).await;
+        let topic = broker.topic_or_create("t").await.unwrap();
+        for (time_us, offset) in [
+            (0, 0),
+            (SECOND_US, 0),
+            (SECOND_US + 1, 5),
+            (2 * SECOND_US, 5),
+            (10 * SECOND_US, 45),
+            (10 * SECOND_US + 1, 50),
+            (u64::MAX, 50),
+        ] {
+            assert_eq!(topic.offset_at(time_us).await.unwrap(), offset, "{}: {time_us}", place.name);
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_clock_that_goes_back_does_not_reorder_times() {
+    struct Back(AtomicU64);
+    impl Clock for Back {
+        fn now_us(&self) -> u64 {
+            self.0.fetch_sub(SECOND_US, Ordering::SeqCst)
+        }
+    }
+    for place in places().await {
+        let clock = Arc::new(Back(AtomicU64::new(100 * SECOND_US)));
+        let broker = Broker::open(place.open().await, clock, Config::new(1)).await.unwrap();
+        let topic = broker.topic_or_create("t").await.unwrap();
+        append_some(&topic, 0, 10, 1, Codec::None).await;
+        assert_eq!(topic.status().latest_commit_us, Some(100 * SECOND_US), "{}", place.name);
+        assert_eq!(topic.offset_at(100 * SECOND_US).await.unwrap(), 0);
+        assert_eq!(topic.offset_at(100 * SECOND_US + 1).await.unwrap(), 10);
+    }
+}
+
+#[tokio::test]
+async fn what_is_deleted_says_so() {
+    for place in places().await {
+        let broker = open(place.open().await).await;
+        let topic = broker.topic_or_create("t").await.unwrap();
+        // Several of the test's short segments.
+        append_some(&topic, 0, 600, 10, Codec::None).await;
+        let first_offset = topic.delete_before(400).await.unwrap();
+        assert!(first_offset > 0 && first_offset <= 400, "{}: {first_offset}", place.name);
+        assert_eq!(topic.status().first_offset, first_offset);
+        let below = topic.read(&request(first_offset - 1, 1, 0)).await;
+        assert!(matches!(below, Err(ReadError::Deleted { .. })), "{}: {below:?}", place.name);
+        let answer = topic.read(&request(first_offset, 0, 0)).await.unwrap();
+        assert_eq!(records(&answer), (first_offset..600).map(record).collect::<Vec<_>>(), "{}", place.name);
+    }
+}

@@ -1,0 +1,105 @@
+//! What the tests of topics share: brokers, batches, requests, and the records of an answer.
+
+use bytes::Bytes;
+use rawline_batch::{Batches, Builder, Checker, Codec, Limits};
+use rawline_broker::store::Store;
+use rawline_broker::{Broker, Clock, Config, Piece, ReadAnswer, ReadRequest, Received, Topic};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+/// A clock that goes on by a second each time it is asked.
+#[derive(Default)]
+pub(crate) struct Seconds(AtomicU64);
+
+pub(crate) const SECOND_US: u64 = 1_000_000;
+
+impl Clock for Seconds {
+    fn now_us(&self) -> u64 {
+        (self.0.fetch_add(1, Ordering::SeqCst) + 1) * SECOND_US
+    }
+}
+
+pub(crate) async fn open(store: Arc<dyn Store>) -> Broker {
+    open_with(store, Config::new(1)).await
+}
+
+pub(crate) async fn open_with(store: Arc<dyn Store>, config: Config) -> Broker {
+    Broker::open(store, Arc::new(Seconds::default()), config).await.unwrap()
+}
+
+pub(crate) fn batch(records: &[Vec<u8>], codec: Codec) -> Vec<u8> {
+    let mut builder = Builder::new(codec, Limits::default());
+    for record in records {
+        builder.push(record).unwrap();
+    }
+    let mut bytes = Vec::new();
+    builder.finish_into(5, 0, 0, &mut bytes).unwrap();
+    bytes
+}
+
+/// Batches as they come from a socket: in pieces whose borders respect nothing.
+pub(crate) fn received(batches: &[u8]) -> Received {
+    let bytes = Bytes::copy_from_slice(batches);
+    let parts: Vec<_> = (0..bytes.len()).step_by(100).map(|at| bytes.slice(at..(at + 100).min(bytes.len()))).collect();
+    let mut checker = Checker::new(Limits::default());
+    for part in &parts {
+        checker.push(part).unwrap();
+    }
+    Received::new(parts, checker).unwrap()
+}
+
+pub(crate) fn record(number: u64) -> Vec<u8> {
+    let mut record = format!("{number}:").into_bytes();
+    record.resize(record.len() + (number * 7 % 50) as usize, b'x');
+    record
+}
+
+/// Appends records `from..to`, `batch_records` to a batch, one batch a request; gives the batches.
+pub(crate) async fn append_some(topic: &Topic, from: u64, to: u64, batch_records: usize, codec: Codec) -> Vec<Vec<u8>> {
+    let numbers: Vec<u64> = (from..to).collect();
+    let mut batches = Vec::new();
+    for numbers in numbers.chunks(batch_records) {
+        let records: Vec<_> = numbers.iter().map(|&number| record(number)).collect();
+        let bytes = batch(&records, codec);
+        let appended = topic.append(received(&bytes)).await.unwrap();
+        assert_eq!(appended.first_offset, numbers[0]);
+        assert_eq!(appended.next_offset, numbers[0] + numbers.len() as u64);
+        batches.push(bytes);
+    }
+    batches
+}
+
+pub(crate) fn request(offset: u64, records_max: u64, bytes_max: u64) -> ReadRequest {
+    ReadRequest { offset, records_max, bytes_max, wait: Duration::ZERO, verify: false }
+}
+
+/// The answer's batches as they go to a socket.
+pub(crate) fn body(answer: &ReadAnswer) -> Vec<u8> {
+    let mut body = Vec::new();
+    for piece in &answer.pieces {
+        match piece {
+            Piece::Whole(bytes) => body.extend_from_slice(bytes),
+            Piece::Slice { batch, slice, .. } => {
+                body.extend_from_slice(&slice.header);
+                body.extend_from_slice(&batch[slice.sizes.clone()]);
+                body.extend_from_slice(&batch[slice.data.clone()]);
+                body.extend_from_slice(slice.padding);
+            }
+        }
+    }
+    body
+}
+
+/// The records of an answer, every batch of it checked as a consumer checks it.
+pub(crate) fn records(answer: &ReadAnswer) -> Vec<Vec<u8>> {
+    let body = body(answer);
+    let mut records = Vec::new();
+    for batch in Batches::new(&body, Limits::FORMAT) {
+        let batch = batch.unwrap();
+        let mut scratch = Vec::new();
+        records.extend(batch.records(&mut scratch).unwrap().map(<[u8]>::to_vec));
+    }
+    assert_eq!(answer.end_offset - answer.first_offset, records.len() as u64);
+    records
+}

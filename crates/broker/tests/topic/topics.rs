@@ -1,0 +1,130 @@
+//! Topics are created, found, named, and recovered after a restart.
+
+use crate::support::{append_some, body, open, open_with, request};
+use bytes::Bytes;
+use rawline_batch::Codec;
+use rawline_broker::store::disk::{DiskStore, Durability, Options as DiskOptions};
+use rawline_broker::{Config, TopicError, check_name};
+use rawline_testkit::stores::places;
+use std::sync::Arc;
+
+#[tokio::test]
+async fn everything_is_there_after_a_restart() {
+    for place in places().await {
+        let mut sent = Vec::new();
+        for run in 0..4u64 {
+            let broker = open(place.open().await).await;
+            let topic = broker.topic_or_create("t").await.unwrap();
+            assert_eq!(topic.status().next_offset, run * 30, "{}", place.name);
+            sent.extend(append_some(&topic, run * 30, run * 30 + 30, 4, Codec::None).await);
+            let answer = topic.read(&request(0, 0, 0)).await.unwrap();
+            assert_eq!(body(&answer), sent.concat(), "{}: run {run}", place.name);
+            drop((topic, answer));
+            broker.close().await;
+        }
+        let broker = open(place.open().await).await;
+        let statuses = broker.statuses();
+        assert_eq!(statuses.len(), 1, "{}", place.name);
+        assert_eq!((statuses[0].name.as_str(), statuses[0].next_offset), ("t", 120));
+    }
+}
+
+#[tokio::test]
+async fn settings_outlive_the_broker() {
+    for place in places().await {
+        let broker = open(place.open().await).await;
+        let topic = broker.topic_or_create("t").await.unwrap();
+        assert_eq!(topic.settings(), None, "{}", place.name);
+        for settings in ["one", "two"] {
+            topic.set_settings(Bytes::from_static(settings.as_bytes())).await.unwrap();
+            assert_eq!(topic.settings().unwrap(), settings);
+        }
+        append_some(&topic, 0, 10, 5, Codec::None).await;
+        drop(topic);
+        broker.close().await;
+        let broker = open(place.open().await).await;
+        let topic = broker.topic_or_create("t").await.unwrap();
+        assert_eq!(topic.settings().unwrap(), "two", "{}", place.name);
+        assert_eq!(topic.status().next_offset, 10);
+        assert_eq!(broker.topic_or_create("other").await.unwrap().settings(), None);
+    }
+}
+
+#[tokio::test]
+async fn topics_are_created_by_appends_unless_configured_otherwise() {
+    for place in places().await {
+        let config = Config { create_topics: false, ..Config::new(1) };
+        let broker = open_with(place.open().await, config).await;
+        let missing = broker.topic_or_create("t").await.err();
+        assert!(matches!(missing, Some(TopicError::NotFound { .. })), "{}", place.name);
+    }
+}
+
+#[tokio::test]
+async fn looking_for_a_topic_does_not_create_it() {
+    for place in places().await {
+        let broker = open(place.open().await).await;
+        for number in 0..3 {
+            let missing = broker.topic(&format!("t{number}")).await.err();
+            assert!(matches!(missing, Some(TopicError::NotFound { .. })), "{}: {missing:?}", place.name);
+        }
+        assert_eq!(broker.statuses(), [], "{}", place.name);
+        append_some(&broker.topic_or_create("t1").await.unwrap(), 0, 1, 1, Codec::None).await;
+        assert_eq!(broker.topic("t1").await.unwrap().status().next_offset, 1, "{}", place.name);
+        // With settings only, it exists too.
+        let settings = Bytes::from_static(b"{}");
+        broker.topic_or_create("t2").await.unwrap().set_settings(settings.clone()).await.unwrap();
+        broker.close().await;
+        let broker = open(place.open().await).await;
+        assert_eq!(broker.topic("t2").await.unwrap().settings(), Some(settings), "{}", place.name);
+        assert!(broker.topic("t0").await.is_err(), "{}", place.name);
+    }
+}
+
+#[tokio::test]
+async fn a_topic_that_another_broker_created_is_found() {
+    for place in places().await.into_iter().filter(|place| place.is_shared()) {
+        let broker = open(place.open().await).await;
+        let other = open_with(place.open().await, Config::new(2)).await;
+        append_some(&other.topic_or_create("t").await.unwrap(), 0, 5, 5, Codec::None).await;
+        assert_eq!(broker.topic("t").await.unwrap().status().next_offset, 5, "{}", place.name);
+    }
+}
+
+#[test]
+fn names_are_plain() {
+    for name in ["a", "A-b_c.d", "0", &"x".repeat(200)] {
+        assert!(check_name(name).is_ok(), "{name}");
+    }
+    for name in ["", ".", "..", ".a", "a/b", "a b", "ä", "a\0", "a\\b", &"x".repeat(201)] {
+        assert!(check_name(name).is_err(), "{name}");
+    }
+}
+
+/// One topic whose file is damaged in the middle does not take the others down.
+#[tokio::test]
+async fn a_topic_that_cannot_be_recovered_does_not_keep_others_from_being_served() {
+    let dir = tempfile::tempdir().unwrap();
+    let open_dir = || {
+        let options = DiskOptions { durability: Durability::Fsync, segment_bytes: 4096 };
+        Arc::new(DiskStore::open_with(dir.path(), options).unwrap())
+    };
+    let broker = open(open_dir()).await;
+    for name in ["good", "bad"] {
+        append_some(&broker.topic_or_create(name).await.unwrap(), 0, 300, 10, Codec::None).await;
+    }
+    broker.close().await;
+    let mut segments: Vec<_> =
+        std::fs::read_dir(dir.path().join("topics/bad")).unwrap().map(|entry| entry.unwrap().path()).collect();
+    segments.sort();
+    let second = segments.iter().filter(|path| path.extension().is_some_and(|ending| ending == "seg")).nth(1).unwrap();
+    let aside = dir.path().join("aside");
+    std::fs::rename(second, &aside).unwrap();
+
+    let broker = open(open_dir()).await;
+    assert_eq!(broker.topic_or_create("good").await.unwrap().status().next_offset, 300);
+    let refused = broker.topic_or_create("bad").await.err().unwrap();
+    assert!(refused.to_string().contains("missing"), "{refused}");
+    std::fs::rename(&aside, second).unwrap();
+    assert_eq!(broker.topic_or_create("bad").await.unwrap().status().next_offset, 300);
+}
