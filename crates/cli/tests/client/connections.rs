@@ -1,0 +1,69 @@
+//! Connections are reused, replaced when they break, and bounded in number.
+
+use crate::{client, support};
+use bytes::Bytes;
+use rawline_client::{Client, ClientConfig, RetryPolicy};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::time::Duration;
+
+#[tokio::test]
+async fn a_client_outlives_its_connections() {
+    let mut broker = support::broker(&[]);
+    let client = client(&broker).with_retries(RetryPolicy::NONE);
+    client.append_records("t", &[1], Bytes::from_static(b"x")).await.unwrap();
+    client.topic("t").await.unwrap();
+    broker.kill();
+    let gone = client.topic("t").await.unwrap_err();
+    assert!(gone.is_retryable() && gone.to_string().contains("rawline serve"), "{gone}");
+    broker.start_again();
+    assert_eq!(client.topic("t").await.unwrap().next_offset, 1);
+}
+
+#[tokio::test]
+async fn many_tasks_take_turns_on_their_connections() {
+    const TASKS: usize = 32;
+    let broker = support::broker(&[]);
+    client(&broker).append_records("t", &[1], Bytes::from_static(b"x")).await.unwrap();
+    let (opened, open) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
+    let proxy = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let mut config = ClientConfig::new(format!("http://{}", proxy.local_addr().unwrap()));
+    config.connections_idle_max = 4;
+    tokio::spawn({
+        let (opened, open) = (opened.clone(), open.clone());
+        async move {
+            loop {
+                let (mut near, _) = proxy.accept().await.unwrap();
+                let mut far = tokio::net::TcpStream::connect(broker.address).await.unwrap();
+                opened.fetch_add(1, Relaxed);
+                open.fetch_add(1, Relaxed);
+                let open = open.clone();
+                tokio::spawn(async move {
+                    let _ = tokio::io::copy_bidirectional(&mut near, &mut far).await;
+                    open.fetch_sub(1, Relaxed);
+                });
+            }
+        }
+    });
+    let client = Client::new(config).unwrap();
+    let together = Arc::new(tokio::sync::Barrier::new(TASKS));
+    let tasks = (0..TASKS).map(|_| {
+        let (client, together) = (client.clone(), together.clone());
+        tokio::spawn(async move {
+            for _ in 0..20 {
+                together.wait().await;
+                assert_eq!(client.topic("t").await.unwrap().next_offset, 1);
+            }
+        })
+    });
+    for task in tasks.collect::<Vec<_>>() {
+        task.await.unwrap();
+    }
+    // Some open twice where the machine stands still for a second.
+    let opened = opened.load(Relaxed);
+    assert!(opened <= 2 * TASKS, "{opened} connections for {TASKS} tasks");
+    while open.load(Relaxed) > 4 {
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    client.topic("t").await.unwrap();
+}

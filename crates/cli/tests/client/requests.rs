@@ -1,0 +1,87 @@
+//! Single requests: append, read, wait, and what is refused.
+
+use crate::{batch, client, read_all, support};
+use bytes::Bytes;
+use rawline_client::{ClientError, Codec, Fetched, Kind, Payload, ReadOptions};
+use std::time::Duration;
+
+#[tokio::test]
+async fn batches_are_received_exactly_as_they_were_sent() {
+    let broker = support::broker(&[]);
+    let client = client(&broker);
+    client.health().await.unwrap();
+    let mut sent = batch(Codec::Zstd, (0..100).map(|number| format!("record {number}")));
+    sent.extend(batch(Codec::None, (100..105).map(|number| format!("record {number}"))));
+    // Cut where no border is.
+    let pieces = sent.chunks(100).map(Bytes::copy_from_slice).collect();
+    let appended = client.append("t", pieces).await.unwrap();
+    assert_eq!((appended.first_offset, appended.next_offset), (0, 105));
+
+    let fetched = client.read("t", &ReadOptions::default(), Fetched::default()).await.unwrap();
+    assert_eq!(fetched.as_bytes(), sent);
+    assert_eq!((fetched.first_offset(), fetched.topic_next_offset(), fetched.records_count()), (0, 105, 105));
+
+    // The same memory again; from inside the compressed batch, which comes whole.
+    let place = fetched.as_bytes().as_ptr();
+    let options = ReadOptions { offset: 42, ..ReadOptions::default() };
+    let mut fetched = client.read("t", &options, fetched).await.unwrap();
+    assert_eq!(fetched.as_bytes(), sent);
+    assert_eq!(fetched.as_bytes().as_ptr(), place);
+    assert_eq!((fetched.first_offset(), fetched.records_count()), (0, 63));
+    let record = fetched.records().next_record().unwrap().unwrap().bytes.to_vec();
+    assert_eq!(record, b"record 42");
+}
+
+#[tokio::test]
+async fn records_are_appended_from_sizes_and_data() {
+    let broker = support::broker(&[]);
+    let client = client(&broker);
+    let appended = client.append_records("t", &[3, 0, 2], Bytes::from_static(b"onemo")).await.unwrap();
+    assert_eq!((appended.first_offset, appended.next_offset), (0, 3));
+    assert_eq!(read_all(&client, "t", 0).await, [b"one".to_vec(), vec![], b"mo".to_vec()]);
+
+    let wrong = client.append_records("t", &[3], Bytes::from_static(b"four")).await.unwrap_err();
+    assert!(matches!(wrong, ClientError::Batch(_)), "{wrong}");
+    let nothing = client.append("t", vec![Bytes::new()]).await.unwrap_err();
+    assert!(matches!(nothing, ClientError::Batch(_)), "{nothing}");
+}
+
+#[tokio::test]
+async fn a_read_waits_for_what_is_not_there_yet() {
+    let broker = support::broker(&[]);
+    let client = client(&broker);
+    client.set_payload("t", Payload::Bytes).await.unwrap();
+    let mut options = ReadOptions { wait: Duration::from_millis(20), ..ReadOptions::default() };
+    let fetched = client.read("t", &options, Fetched::default()).await.unwrap();
+    assert!(fetched.is_empty());
+    assert_eq!((fetched.topic_next_offset(), fetched.next_offset()), (0, 0));
+
+    options.wait = Duration::from_secs(60);
+    let read = tokio::spawn({
+        let client = client.clone();
+        async move { client.read("t", &options, fetched).await }
+    });
+    client.append_records("t", &[1], Bytes::from_static(b"x")).await.unwrap();
+    let fetched = read.await.unwrap().unwrap();
+    assert_eq!((fetched.records_count(), fetched.next_offset()), (1, 1));
+}
+
+#[tokio::test]
+async fn what_the_broker_refuses_says_why() {
+    let strict = support::broker(&["--no-create-topics"]);
+    let missing = client(&strict).topic("t").await.unwrap_err();
+    assert_eq!(
+        (missing.status(), missing.code(), missing.kind()),
+        (Some(404), Some("topic_not_found"), Kind::FixRequest)
+    );
+
+    let broker = support::broker(&[]);
+    let client = client(&broker);
+    let mut damaged = batch(Codec::None, ["x".to_owned()]);
+    damaged[70] ^= 1;
+    let refused = client.append("t", vec![Bytes::from(damaged)]).await.unwrap_err();
+    assert_eq!(refused.status(), Some(400), "{refused}");
+    assert!(!refused.is_retryable());
+    // The client goes on to work.
+    client.topics().await.unwrap();
+}
