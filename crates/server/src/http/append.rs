@@ -5,13 +5,14 @@ use crate::http::error::ApiError;
 use crate::http::query::Query;
 use crate::http::response::{self, ApiResponse};
 use crate::http::{Api, multipart, receive};
+use crate::net::peer::Peer;
 use http::{HeaderValue, Request, StatusCode, header};
 use hyper::body::Incoming;
 use rawline_broker::{Received, Topic};
 use rawline_contract::{Appended, MediaType, code};
 use std::sync::Arc;
 
-pub(crate) async fn append(api: &Api, request: Request<Incoming>) -> Result<ApiResponse, ApiError> {
+pub(crate) async fn append(api: &Api, peer: &Peer, request: Request<Incoming>) -> Result<ApiResponse, ApiError> {
     // From here on the body is read on for a while if an error refuses it.
     let (request, body) = BodyReader::split(api, request);
     let name = Query::of(&request).topic()?.into_owned();
@@ -23,13 +24,13 @@ pub(crate) async fn append(api: &Api, request: Request<Incoming>) -> Result<ApiR
     // Last: a request that is refused by its head creates no topic.
     let topic = api.broker.topic_or_create(&name).await?;
     let received = match media_type {
-        MediaType::Batch => receive::batches(api, body).await?,
-        MediaType::Record => receive::record(api, body).await?,
-        MediaType::Lines => receive::lines(api, body).await?,
+        MediaType::Batch => receive::batches(api, peer, body).await?,
+        MediaType::Record => receive::record(api, peer, body).await?,
+        MediaType::Lines => receive::lines(api, peer, body).await?,
         MediaType::Multipart => {
             let boundary = multipart::boundary(content_type)?;
             let Appended { first_offset, next_offset } =
-                store(api, &topic, multipart::receive(api, body, boundary).await?).await?;
+                store(api, &topic, multipart::receive(api, peer, body, boundary).await?).await?;
             return Ok(response::offsets(first_offset..next_offset));
         }
         MediaType::Json => return Err(unknown_content_type(content_type)),

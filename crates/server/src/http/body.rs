@@ -2,20 +2,35 @@
 
 use crate::http::Api;
 use crate::http::error::ApiError;
-use crate::net::pace::Waits;
+use crate::net::pace::{BodyPace, Waits};
 use bytes::Bytes;
 use http::{Request, header};
 use http_body::Body as _;
 use http_body_util::BodyExt;
 use hyper::body::Incoming;
+use rawline_broker::pool::{Gathered, Pool};
 use rawline_contract::code;
 use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::Duration;
 use tokio::time::{Instant, timeout_at};
 
-/// How much of a body must have arrived before buffers are reserved for all of it, in bytes: half a second at the
-/// minimum rate. Until then the body lies in the connection's own memory. Without this, a client that announces a large
-/// body and sends next to nothing of it would hold buffers that others need.
+/// How much of a body must have arrived before the first buffer is reserved for it, in bytes: half a second at the
+/// minimum rate, and half a buffer. Until then the body lies in the connection's own memory. Without this, clients that
+/// send a byte each would hold buffers that others need.
 const PROOF_BYTES: u64 = 32 << 10;
+
+/// How often a body that pauses checks whether others wait for its buffers.
+const SCARCE_CHECK: Duration = Duration::from_millis(250);
+
+/// Length of a body in bytes.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Length {
+    /// All of it has arrived.
+    Whole(u64),
+    /// More arrives: the announced length, or the limit without one.
+    Max(u64),
+}
 
 /// A body as it arrives.
 pub(crate) struct BodyReader {
@@ -24,7 +39,9 @@ pub(crate) struct BodyReader {
     /// Whether the client sends the body only after the head of a response.
     expects_continue: bool,
     waits: Waits,
-    started: Instant,
+    pace: BodyPace,
+    pool: Arc<Pool>,
+    pool_wait: Duration,
     /// Received and not yet returned.
     first: VecDeque<Bytes>,
     /// How many bytes were received.
@@ -43,7 +60,9 @@ impl BodyReader {
             incoming: Some(incoming),
             expects_continue: head.headers.contains_key(header::EXPECT),
             waits: api.config.waits,
-            started: Instant::now(),
+            pace: BodyPace::new(api.config.waits),
+            pool: api.pool.clone(),
+            pool_wait: api.config.pool_wait,
             first: VecDeque::new(),
             bytes: 0,
             bytes_max: api.config.request_bytes_max,
@@ -58,9 +77,8 @@ impl BodyReader {
         if announced > self.bytes_max { Err(ApiError::too_large(announced, self.bytes_max)) } else { Ok(()) }
     }
 
-    /// Waits until enough of the body has arrived to reserve buffers for it, and returns its maximum length in bytes:
-    /// the announced length, or the limit without one.
-    pub async fn prove(&mut self) -> Result<u64, ApiError> {
+    /// Waits until enough of the body has arrived to reserve buffers for it, and returns its length.
+    pub async fn prove(&mut self) -> Result<Length, ApiError> {
         assert!(self.first.is_empty(), "a body proves itself once");
         while self.bytes < PROOF_BYTES.min(self.expected) {
             match self.receive().await? {
@@ -72,7 +90,22 @@ impl BodyReader {
         if self.incoming.as_ref().is_none_or(http_body::Body::is_end_stream) {
             self.expected = self.bytes;
         }
-        Ok(self.expected)
+        Ok(if self.bytes == self.expected { Length::Whole(self.bytes) } else { Length::Max(self.expected) })
+    }
+
+    /// Makes room for `bytes` more bytes, or as many as were announced. The body isn't read while this waits.
+    pub async fn make_room(&mut self, gathered: &mut Gathered, bytes: usize) -> Result<(), ApiError> {
+        if !gathered.try_make_room(bytes) {
+            let since = Instant::now();
+            gathered.make_room(bytes, self.pool_wait).await?;
+            self.paused(since.elapsed());
+        }
+        Ok(())
+    }
+
+    /// The body was not read for this long, for reasons that are not the client's.
+    pub fn paused(&mut self, pause: Duration) {
+        self.pace.paused(pause);
     }
 
     /// The next bytes, as the socket returned them; none at the end.
@@ -84,12 +117,18 @@ impl BodyReader {
     }
 
     async fn receive(&mut self) -> Result<Option<Bytes>, ApiError> {
-        let deadline = self.waits.body_deadline(self.started, self.bytes);
+        let mut deadline = self.pace.deadline_if_scarce();
         while let Some(incoming) = &mut self.incoming {
-            let frame = timeout_at(deadline, incoming.frame()).await.map_err(|_| {
+            let Ok(frame) = timeout_at(deadline, incoming.frame()).await else {
+                let now = Instant::now();
+                if now < self.pace.deadline() && !self.pool.is_scarce() {
+                    // It may go on as long as its buffers are not needed.
+                    deadline = self.pace.deadline().min(now + SCARCE_CHECK);
+                    continue;
+                }
                 let message = "the body arrives too slowly; send it faster, or in smaller requests";
-                ApiError::new(code::BODY_TOO_SLOW, message)
-            })?;
+                return Err(ApiError::new(code::BODY_TOO_SLOW, message));
+            };
             let Some(frame) = frame else {
                 self.incoming = None;
                 break;
@@ -100,6 +139,7 @@ impl BodyReader {
             // Trailers are not data.
             let Ok(bytes) = frame.into_data() else { continue };
             self.bytes += bytes.len() as u64;
+            self.pace.arrived(bytes.len() as u64);
             if self.bytes > self.bytes_max {
                 return Err(ApiError::too_large(self.bytes, self.bytes_max));
             }

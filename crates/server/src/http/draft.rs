@@ -4,13 +4,18 @@
 //! that neither has to be moved when the length of the other is known.
 
 use crate::http::Api;
+use crate::http::body::Length;
 use crate::http::error::ApiError;
+use crate::net::peer::Peer;
 use rawline_batch::header::{ALIGNMENT, padding};
 use rawline_batch::{Checker, Codec, HEADER_BYTES, Header, Limits};
 use rawline_broker::Received;
 use rawline_broker::limits::BLOCK_BYTES;
 use rawline_broker::pool::Gathered;
 use rawline_contract::code;
+
+/// Size of a record's size in a batch.
+pub(crate) const SIZE_BYTES: usize = 4;
 
 /// A batch that is being made.
 pub(crate) struct BatchDraft<'a> {
@@ -22,22 +27,43 @@ pub(crate) struct BatchDraft<'a> {
 }
 
 impl<'a> BatchDraft<'a> {
-    /// Reserves buffers for a body of at most `bytes` bytes.
-    pub async fn new(api: &'a Api, bytes: u64) -> Result<BatchDraft<'a>, ApiError> {
-        Ok(BatchDraft::with_text(api, bytes, 0).await?.0)
+    /// Reserves buffers for a body of at most this many records: all of them, or some as it arrives.
+    pub async fn new(api: &'a Api, peer: &Peer, body: Length, records_max: u32) -> Result<BatchDraft<'a>, ApiError> {
+        let limits = Limits { records_max, ..api.config.batch_limits };
+        Ok(BatchDraft::with_text(api, peer, body, limits, 0).await?.0)
     }
 
-    /// As [`BatchDraft::new`], with buffers for `text_bytes` bytes that the batch doesn't keep. All are reserved at
-    /// once: a request that waits for buffers must hold none.
-    pub async fn with_text(api: &'a Api, bytes: u64, text_bytes: u64) -> Result<(BatchDraft<'a>, Gathered), ApiError> {
-        let (front_bytes, data_bytes) = batch_bytes(&api.config.batch_limits, bytes);
+    /// As [`BatchDraft::new`], with buffers for `text_bytes` bytes that the batch doesn't keep.
+    pub async fn with_text(
+        api: &'a Api,
+        peer: &Peer,
+        body: Length,
+        limits: Limits,
+        text_bytes: u64,
+    ) -> Result<(BatchDraft<'a>, Gathered), ApiError> {
+        let (Length::Whole(bytes) | Length::Max(bytes)) = body;
+        let (front_bytes, data_bytes) = batch_bytes(&limits, bytes);
         let all = front_bytes + text_bytes + data_bytes + ROUNDING_BYTES;
-        let mut reservation = api.pool.reserve(all, api.config.pool_wait).await?;
+        let mut reservation = match body {
+            Length::Whole(_) => peer.holder.reserve(all, api.config.pool_wait).await?,
+            Length::Max(_) => peer.holder.body(all)?,
+        };
         let front = Gathered::new(reservation.split(front_bytes));
         let text = Gathered::new(reservation.split(text_bytes));
         let mut draft = BatchDraft { api, front, data: Gathered::new(reservation), records: 0 };
+        draft.front.make_room(HEADER_BYTES, api.config.pool_wait).await?;
         draft.push_front(&[0; HEADER_BYTES])?;
         Ok((draft, text))
+    }
+
+    /// Header and sizes, to make room for more.
+    pub fn front_mut(&mut self) -> &mut Gathered {
+        &mut self.front
+    }
+
+    /// Data of the records, to make room for more.
+    pub fn data_mut(&mut self) -> &mut Gathered {
+        &mut self.data
     }
 
     /// Number of records whose sizes are known.
@@ -79,13 +105,19 @@ impl<'a> BatchDraft<'a> {
         ApiError::new(code::RECORDS_TOO_MANY, format!("more than {limit} records in one request; send fewer at once"))
     }
 
+    /// Adds the size of the next record, for which it makes room.
+    pub async fn add_size(&mut self, size: u32) -> Result<(), ApiError> {
+        self.front.make_room(SIZE_BYTES, self.api.config.pool_wait).await?;
+        self.push_size(size)
+    }
+
     /// Writes the header into its place and checks the whole batch.
-    pub fn finish(mut self) -> Result<Received, ApiError> {
+    pub async fn finish(mut self) -> Result<Received, ApiError> {
         let limit = u64::from(self.api.config.batch_limits.batch_bytes_max);
         if self.front.bytes() + self.data.bytes() > limit {
             return Err(self.too_large());
         }
-        let front_bytes = HEADER_BYTES as u64 + u64::from(self.records) * 4;
+        let front_bytes = HEADER_BYTES as u64 + u64::from(self.records) * SIZE_BYTES as u64;
         assert_eq!(self.front.bytes(), front_bytes, "header and sizes of {} records", self.records);
         // Fits: the limit of a batch is a u32 itself.
         let raw_bytes = self.data.bytes() as u32;
@@ -109,7 +141,9 @@ impl<'a> BatchDraft<'a> {
             Some(place) => *place = sealed,
             None => unreachable!("the first block has no place for a header"),
         }
-        self.push_data(padding(header.padding_bytes()))?;
+        let padding = padding(header.padding_bytes());
+        self.data.make_room(padding.len(), self.api.config.pool_wait).await?;
+        self.push_data(padding)?;
         let mut parts = self.front.freeze();
         parts.extend(self.data.freeze());
         let mut checker = Checker::new(self.api.config.batch_limits);

@@ -38,7 +38,7 @@ use crate::http::response::ApiResponse;
 use crate::http::routes::{Endpoint, LABEL_OTHER, Route};
 use crate::net::listen::Listener;
 use crate::net::pace::Paced;
-use crate::net::peer::{Peer, SharedStream};
+use crate::net::peer::{Peer, SharedStream, network};
 use crate::net::sendfile::FileSender;
 use http::Request;
 use hyper::body::Incoming;
@@ -150,9 +150,9 @@ pub async fn serve(
             accepted = listener.accept() => accepted,
             _ = stopped.wait_for(|&stop| stop) => break,
         };
-        let Some((stream, permit)) = accepted else { continue };
+        let Some((stream, address, permit)) = accepted else { continue };
         let stream = SharedStream::new(stream);
-        let peer = Peer::new(stream.clone());
+        let peer = Peer::new(stream.clone(), api.pool.holder(network(address.ip())));
         let stream = Paced::new(FileSender::new(stream, api.broker.clone()), api.config.waits);
         let api = api.clone();
         let connection = hyper::server::conn::http1::Builder::new()
@@ -219,12 +219,12 @@ async fn handle(
     request: Request<Incoming>,
 ) -> Result<ApiResponse, ApiError> {
     match endpoint {
-        Endpoint::Append => append::append(api, request).await,
+        Endpoint::Append => append::append(api, peer, request).await,
         Endpoint::Read => read::records(api, peer, request).await,
-        Endpoint::ReadOne => read::record(api, request).await,
+        Endpoint::ReadOne => read::record(api, peer, request).await,
         Endpoint::Topic => topics::topic(api, request).await,
         Endpoint::SetTopic => topics::set_topic(api, request).await,
-        Endpoint::Topics => topics::topics(api).await,
+        Endpoint::Topics => topics::topics(api, peer).await,
         Endpoint::Offset => topics::offset(api, request).await,
         Endpoint::Metrics => render_metrics(api).await,
         Endpoint::Health => Ok(response::text(health(api))),

@@ -1,9 +1,10 @@
 //! Receives the form of the original API: a part `sizes`, a JSON array of record sizes, then a part `records`.
 
 use crate::http::Api;
-use crate::http::body::BodyReader;
-use crate::http::draft::{BatchDraft, sizes_text_bytes};
+use crate::http::body::{BodyReader, Length};
+use crate::http::draft::{BatchDraft, SIZE_BYTES, sizes_text_bytes};
 use crate::http::error::ApiError;
+use crate::net::peer::Peer;
 use bytes::Bytes;
 use futures_util::stream;
 use rawline_broker::Received;
@@ -11,7 +12,9 @@ use rawline_broker::pool::Gathered;
 use rawline_contract::code;
 use std::io::Read;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::time::Duration;
+use tokio::time::Instant;
 
 /// The boundary that a request's `Content-Type` names.
 pub(crate) fn boundary(content_type: &str) -> Result<String, ApiError> {
@@ -22,14 +25,22 @@ pub(crate) fn boundary(content_type: &str) -> Result<String, ApiError> {
 }
 
 /// Makes a batch of the form's sizes and records.
-pub(crate) async fn receive(api: &Api, mut body: BodyReader, boundary: String) -> Result<Received, ApiError> {
-    let expected = body.prove().await?;
-    let text_bytes = sizes_text_bytes(&api.config.batch_limits, expected);
-    let (mut draft, mut text) = BatchDraft::with_text(api, expected, text_bytes).await?;
-    let held = Held::default();
+pub(crate) async fn receive(
+    api: &Api,
+    peer: &Peer,
+    mut body: BodyReader,
+    boundary: String,
+) -> Result<Received, ApiError> {
+    let length = body.prove().await?;
+    let (Length::Whole(bytes) | Length::Max(bytes)) = length;
+    let limits = api.config.batch_limits;
+    let text_bytes = sizes_text_bytes(&limits, bytes);
+    let (mut draft, mut text) = BatchDraft::with_text(api, peer, length, limits, text_bytes).await?;
+    let (held, paused) = (Held::default(), Paused::default());
     let pieces = stream::unfold(body, |mut body| {
-        let held = held.clone();
+        let (held, paused) = (held.clone(), paused.clone());
         async move {
+            body.paused(paused.take());
             let next = body.next().await.and_then(|piece| held.add(piece)).transpose()?;
             Some((next, body))
         }
@@ -39,24 +50,49 @@ pub(crate) async fn receive(api: &Api, mut body: BodyReader, boundary: String) -
     let mut sizes = part(&mut parts, "sizes").await?;
     while let Some(piece) = sizes.chunk().await.map_err(invalid)? {
         held.subtract(&piece);
+        paused.make_room(api, &mut text, piece.len()).await?;
         if !text.push(&piece) {
             return Err(draft.too_many_records());
         }
     }
     drop(sizes);
+    // A size has at least one digit and a separator.
+    let sizes_max = usize::try_from(text.bytes() / 2 + 1).unwrap_or(usize::MAX / SIZE_BYTES);
+    paused.make_room(api, draft.front_mut(), sizes_max * SIZE_BYTES).await?;
     parse_sizes(&text, &mut draft)?;
     drop(text);
 
     let mut records = part(&mut parts, "records").await?;
     while let Some(piece) = records.chunk().await.map_err(invalid)? {
         held.subtract(&piece);
+        paused.make_room(api, draft.data_mut(), piece.len()).await?;
         draft.push_data(&piece)?;
     }
     drop(records);
     if parts.next_field().await.map_err(invalid)?.is_some() {
         return Err(parts_wrong());
     }
-    draft.finish()
+    draft.finish().await
+}
+
+/// How long the body was not read because there was no room, in microseconds, since it was last asked.
+#[derive(Clone, Default)]
+struct Paused(Arc<AtomicU64>);
+
+impl Paused {
+    /// Makes room for `bytes` more bytes.
+    async fn make_room(&self, api: &Api, gathered: &mut Gathered, bytes: usize) -> Result<(), ApiError> {
+        if !gathered.try_make_room(bytes) {
+            let since = Instant::now();
+            gathered.make_room(bytes, api.config.pool_wait).await?;
+            self.0.fetch_add(since.elapsed().as_micros() as u64, Ordering::Relaxed);
+        }
+        Ok(())
+    }
+
+    fn take(&self) -> Duration {
+        Duration::from_micros(self.0.swap(0, Ordering::Relaxed))
+    }
 }
 
 /// How many bytes the parser of forms holds in its own memory. Without a limit it would gather a whole body while it

@@ -57,9 +57,9 @@ pub(crate) async fn records(api: &Api, peer: &Peer, request: Request<Incoming>) 
             let parts = select::parts(read, &selection(&wanted))?;
             let records: u64 = parts.iter().map(Part::records).sum();
             let response = match form {
-                ResponseForm::Lines => render::lines(api, parts).await?,
-                ResponseForm::Json => render::json(api, parts, topics::payload(&topic)).await?,
-                ResponseForm::Multipart | ResponseForm::Batch => render::multipart(api, parts).await?,
+                ResponseForm::Lines => render::lines(api, peer, parts).await?,
+                ResponseForm::Json => render::json(api, peer, parts, topics::payload(&topic)).await?,
+                ResponseForm::Multipart | ResponseForm::Batch => render::multipart(api, peer, parts).await?,
             };
             api.metrics.returned(records, response.body().bytes());
             (response, wanted.offset)
@@ -71,7 +71,7 @@ pub(crate) async fn records(api: &Api, peer: &Peer, request: Request<Incoming>) 
 }
 
 /// One record as it is.
-pub(crate) async fn record(api: &Api, request: Request<Incoming>) -> Result<ApiResponse, ApiError> {
+pub(crate) async fn record(api: &Api, peer: &Peer, request: Request<Incoming>) -> Result<ApiResponse, ApiError> {
     let query = Query::of(&request);
     let name = query.topic()?.into_owned();
     let offset = query.number("offset", None)?;
@@ -85,7 +85,7 @@ pub(crate) async fn record(api: &Api, request: Request<Incoming>) -> Result<ApiR
         return Err(ApiError::new(code::OFFSET_OUT_OF_BOUNDS, message));
     };
     assert_eq!(part.first_offset, offset, "offset of the one record that was read");
-    let record = render::records_of(api, part, None).await?;
+    let record = render::records_of(api, peer, part, None).await?;
     let response = response::pieces(StatusCode::OK, MediaType::Record.header_value(), record);
     api.metrics.returned(1, response.body().bytes());
     Ok(response)

@@ -1,9 +1,10 @@
 //! Receives the body of an append, checking it as it arrives: batches, one record, or one record per line.
 
 use crate::http::Api;
-use crate::http::body::BodyReader;
-use crate::http::draft::BatchDraft;
+use crate::http::body::{BodyReader, Length};
+use crate::http::draft::{BatchDraft, SIZE_BYTES};
 use crate::http::error::ApiError;
+use crate::net::peer::Peer;
 use rawline_batch::Checker;
 use rawline_broker::limits::OBJECT_BATCHES_MAX;
 use rawline_broker::pool::Gathered;
@@ -11,9 +12,12 @@ use rawline_broker::{AppendError, Received};
 use rawline_contract::code;
 
 /// Receives batches into buffers of the pool. Each piece is checked while it is in the processor's cache.
-pub(crate) async fn batches(api: &Api, mut body: BodyReader) -> Result<Received, ApiError> {
-    let expected = body.prove().await?;
-    let reservation = api.pool.reserve(expected, api.config.pool_wait).await?;
+pub(crate) async fn batches(api: &Api, peer: &Peer, mut body: BodyReader) -> Result<Received, ApiError> {
+    let length = body.prove().await?;
+    let reservation = match length {
+        Length::Whole(bytes) => peer.holder.reserve(bytes, api.config.pool_wait).await?,
+        Length::Max(bytes) => peer.holder.body(bytes)?,
+    };
     let mut gathered = Gathered::new(reservation);
     let mut checker = Checker::new(api.config.batch_limits);
     while let Some(piece) = body.next().await? {
@@ -24,27 +28,33 @@ pub(crate) async fn batches(api: &Api, mut body: BodyReader) -> Result<Received,
             return Err(AppendError::TooLarge { bytes: gathered.bytes(), batches }.into());
         }
         // The HTTP library never hands on more than was announced, and the reader never more than the limit.
-        assert!(gathered.push(&piece), "{} and {} bytes of {expected}", gathered.bytes(), piece.len());
+        body.make_room(&mut gathered, piece.len()).await?;
+        assert!(gathered.push(&piece), "{} and {} bytes of {length:?}", gathered.bytes(), piece.len());
     }
     Ok(Received::new(gathered.freeze(), checker)?)
 }
 
 /// The body is one record.
-pub(crate) async fn record(api: &Api, mut body: BodyReader) -> Result<Received, ApiError> {
-    let mut draft = BatchDraft::new(api, body.prove().await?).await?;
+pub(crate) async fn record(api: &Api, peer: &Peer, mut body: BodyReader) -> Result<Received, ApiError> {
+    let mut draft = BatchDraft::new(api, peer, body.prove().await?, 1).await?;
     while let Some(piece) = body.next().await? {
+        body.make_room(draft.data_mut(), piece.len()).await?;
         draft.push_data(&piece)?;
     }
-    draft.push_size(draft.data_bytes() as u32)?;
-    draft.finish()
+    draft.add_size(draft.data_bytes() as u32).await?;
+    draft.finish().await
 }
 
 /// Every line of the body is a record; the last line needs no end.
-pub(crate) async fn lines(api: &Api, mut body: BodyReader) -> Result<Received, ApiError> {
-    let mut draft = BatchDraft::new(api, body.prove().await?).await?;
+pub(crate) async fn lines(api: &Api, peer: &Peer, mut body: BodyReader) -> Result<Received, ApiError> {
+    let records_max = api.config.batch_limits.records_max;
+    let mut draft = BatchDraft::new(api, peer, body.prove().await?, records_max).await?;
     let mut line_bytes = 0u32;
     let mut is_open = false;
     while let Some(piece) = body.next().await? {
+        // Each byte may be the end of a line, so of a record.
+        body.make_room(draft.front_mut(), (piece.len() + 1) * SIZE_BYTES).await?;
+        body.make_room(draft.data_mut(), piece.len()).await?;
         let mut rest = piece.as_ref();
         while let Some(end) = memchr::memchr(b'\n', rest) {
             let (line, line_end) = rest.split_at(end);
@@ -58,10 +68,10 @@ pub(crate) async fn lines(api: &Api, mut body: BodyReader) -> Result<Received, A
         is_open |= !rest.is_empty();
     }
     if is_open {
-        draft.push_size(line_bytes)?;
+        draft.add_size(line_bytes).await?;
     }
     if draft.records() == 0 {
         return Err(ApiError::new(code::RECORDS_MISSING, "the body is empty; send at least one line"));
     }
-    draft.finish()
+    draft.finish().await
 }

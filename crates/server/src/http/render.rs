@@ -4,6 +4,7 @@ use crate::http::Api;
 use crate::http::error::ApiError;
 use crate::http::response::{self, ApiResponse};
 use crate::http::select::Part;
+use crate::net::peer::Peer;
 use bytes::Bytes;
 use http::{HeaderValue, StatusCode};
 use rawline_broker::limits::BLOCK_BYTES;
@@ -13,7 +14,7 @@ use rawline_value::json::plain;
 use std::io::Write;
 
 /// Sizes and records, as the original API returns them; 206 and no part if there are no records.
-pub(crate) async fn multipart(api: &Api, parts: Vec<Part>) -> Result<ApiResponse, ApiError> {
+pub(crate) async fn multipart(api: &Api, peer: &Peer, parts: Vec<Part>) -> Result<ApiResponse, ApiError> {
     let boundary = boundary();
     let content_type =
         HeaderValue::from_str(&format!("{}; boundary={boundary}", MediaType::Multipart.name())).map_err(too_large)?;
@@ -26,7 +27,7 @@ pub(crate) async fn multipart(api: &Api, parts: Vec<Part>) -> Result<ApiResponse
     let text_bytes = records * 11 + 1024;
     let unpacked_bytes: u64 = parts.iter().filter(|part| part.is_packed()).map(whole_blocks).sum();
     // Everything at once: a request that waits for buffers must hold none.
-    let mut reservation = reserve(api, text_bytes.next_multiple_of(BLOCK_BYTES as u64) + unpacked_bytes).await?;
+    let mut reservation = reserve(api, peer, text_bytes.next_multiple_of(BLOCK_BYTES as u64) + unpacked_bytes).await?;
     let mut text = Buffer(Gathered::new(reservation.split(text_bytes)));
     let part_head = |name| format!("--{boundary}\r\nContent-Disposition: form-data; name=\"{name}\"\r\n");
     write!(text, "{}Content-Type: application/json\r\n\r\n[", part_head("sizes")).map_err(too_large)?;
@@ -41,19 +42,19 @@ pub(crate) async fn multipart(api: &Api, parts: Vec<Part>) -> Result<ApiResponse
     let mut body = text.0.freeze();
     for part in &parts {
         let reserved = part.is_packed().then(|| reservation.split(whole_blocks(part)));
-        body.extend(records_of(api, part, reserved).await?);
+        body.extend(records_of(api, peer, part, reserved).await?);
     }
     body.push(Bytes::from(format!("\r\n--{boundary}--\r\n")));
     Ok(response::pieces(StatusCode::OK, content_type, body))
 }
 
 /// One record per line; 204 if there are none.
-pub(crate) async fn lines(api: &Api, parts: Vec<Part>) -> Result<ApiResponse, ApiError> {
+pub(crate) async fn lines(api: &Api, peer: &Peer, parts: Vec<Part>) -> Result<ApiResponse, ApiError> {
     if parts.is_empty() {
         return Ok(response::no_content());
     }
     let bytes: u64 = parts.iter().map(|part| part.bytes() + part.records()).sum();
-    let mut text = Buffer(Gathered::new(reserve(api, bytes).await?));
+    let mut text = Buffer(Gathered::new(reserve(api, peer, bytes).await?));
     for part in &parts {
         let data = part.data(api).await?;
         for range in part.ranges()? {
@@ -65,10 +66,10 @@ pub(crate) async fn lines(api: &Api, parts: Vec<Part>) -> Result<ApiResponse, Ap
 }
 
 /// An array of objects; 200 and an empty one if there are no records.
-pub(crate) async fn json(api: &Api, parts: Vec<Part>, payload: Payload) -> Result<ApiResponse, ApiError> {
+pub(crate) async fn json(api: &Api, peer: &Peer, parts: Vec<Part>, payload: Payload) -> Result<ApiResponse, ApiError> {
     // A control character takes six bytes in JSON; 128 bytes are for what surrounds a record.
     let bytes: u64 = parts.iter().map(|part| part.bytes() * 6 + part.records() * 128).sum();
-    let mut text = Buffer(Gathered::new(reserve(api, bytes + 16).await?));
+    let mut text = Buffer(Gathered::new(reserve(api, peer, bytes + 16).await?));
     let mut separator: &[u8] = b"[";
     for part in &parts {
         let time = timestamp(part.created_us()).to_string();
@@ -93,13 +94,18 @@ pub(crate) async fn json(api: &Api, parts: Vec<Part>, payload: Payload) -> Resul
 
 /// A part's records back to back: as stored, or decompressed into buffers that are `reserved` or, if they aren't, now
 /// are.
-pub(crate) async fn records_of(api: &Api, part: &Part, reserved: Option<Reservation>) -> Result<Vec<Bytes>, ApiError> {
+pub(crate) async fn records_of(
+    api: &Api,
+    peer: &Peer,
+    part: &Part,
+    reserved: Option<Reservation>,
+) -> Result<Vec<Bytes>, ApiError> {
     if !part.is_packed() {
         return Ok(vec![part.stored()]);
     }
     let reserved = match reserved {
         Some(reserved) => reserved,
-        None => reserve(api, whole_blocks(part)).await?,
+        None => reserve(api, peer, whole_blocks(part)).await?,
     };
     let mut unpacked = Buffer(Gathered::new(reserved));
     let data = part.data(api).await?;
@@ -108,8 +114,8 @@ pub(crate) async fn records_of(api: &Api, part: &Part, reserved: Option<Reservat
 }
 
 /// Reserves buffers for a response of this size.
-pub(crate) async fn reserve(api: &Api, bytes: u64) -> Result<Reservation, ApiError> {
-    api.pool.reserve(bytes, api.config.pool_wait).await.map_err(|error| match error {
+pub(crate) async fn reserve(api: &Api, peer: &Peer, bytes: u64) -> Result<Reservation, ApiError> {
+    peer.holder.reserve(bytes, api.config.pool_wait).await.map_err(|error| match error {
         PoolError::Exhausted => error.into(),
         PoolError::TooLarge { .. } => too_large(error),
     })

@@ -6,6 +6,7 @@ use crate::http::error::ApiError;
 use crate::http::query::Query;
 use crate::http::render::{self, Buffer};
 use crate::http::response::{self, ApiResponse};
+use crate::net::peer::Peer;
 use http::{Request, StatusCode};
 use hyper::body::Incoming;
 use rawline_broker::Topic;
@@ -70,10 +71,10 @@ pub(crate) async fn set_topic(api: &Api, request: Request<Incoming>) -> Result<A
 }
 
 /// All topics, by name. Their list can have megabytes, so it lies in buffers of the pool.
-pub(crate) async fn topics(api: &Api) -> Result<ApiResponse, ApiError> {
+pub(crate) async fn topics(api: &Api, peer: &Peer) -> Result<ApiResponse, ApiError> {
     let topics = Topics(api.broker.topics());
     let bytes = topics.0.len() as u64 * (INFO_BYTES_MAX + TOPIC_NAME_BYTES_MAX as u64) + INFO_BYTES_MAX;
-    let mut text = Buffer(Gathered::new(render::reserve(api, bytes).await?));
+    let mut text = Buffer(Gathered::new(render::reserve(api, peer, bytes).await?));
     serde_json::to_writer(&mut text, &topics).map_err(render::too_large)?;
     Ok(response::pieces(StatusCode::OK, MediaType::Json.header_value(), text.0.freeze()))
 }

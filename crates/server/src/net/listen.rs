@@ -1,6 +1,7 @@
 //! Accepts connections up to a maximum number of open ones.
 
 use rustix::net::sockopt;
+use std::net::SocketAddr;
 use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::time::Duration;
@@ -30,12 +31,12 @@ impl Listener {
     }
 
     /// The next connection; none after a failure, which is logged.
-    pub async fn accept(&self) -> Option<(TcpStream, OwnedSemaphorePermit)> {
+    pub async fn accept(&self) -> Option<(TcpStream, SocketAddr, OwnedSemaphorePermit)> {
         let permit = self.connections.clone().acquire_owned().await.ok()?;
         match self.listener.accept().await {
-            Ok((stream, _)) => {
-                set_options(&stream);
-                Some((stream, permit))
+            Ok((stream, address)) => {
+                set_options(&stream, address);
+                Some((stream, address, permit))
             }
             Err(error) => {
                 tracing::warn!(%error, "cannot accept a connection");
@@ -47,10 +48,10 @@ impl Listener {
 }
 
 /// Best effort: a failure only costs time.
-fn set_options(stream: &TcpStream) {
+fn set_options(stream: &TcpStream, peer: SocketAddr) {
     // The response to an append is smaller than a TCP segment and must not wait for more data.
     let _ = stream.set_nodelay(true);
-    if stream.peer_addr().is_ok_and(|peer| peer.ip().is_loopback()) {
+    if peer.ip().is_loopback() {
         send_at_once(stream);
     }
 }
@@ -85,7 +86,7 @@ mod tests {
         let address = listener.local_addr().unwrap();
         let listener = Listener::new(listener, 1);
         let _client = TcpStream::connect(address).await.unwrap();
-        let (stream, _permit) = listener.accept().await.unwrap();
+        let (stream, _, _permit) = listener.accept().await.unwrap();
         assert!(sockopt::socket_keepalive(&stream).unwrap());
         assert_eq!(sockopt::tcp_keepidle(&stream).unwrap(), KEEPALIVE_IDLE);
     }

@@ -16,9 +16,9 @@ const RATE_MIN: u64 = 64 << 10;
 pub struct Waits {
     /// Until the head of a request is complete; also how long a connection may be idle.
     pub head: Duration,
-    /// Longest pause within a body.
+    /// Longest pause within a body, also of a client that was faster than 64 KiB per second before.
     pub body_piece: Duration,
-    /// Grace period of a body: it may take this long, and the time of its bytes at 64 KiB per second.
+    /// Longest pause within a body from its beginning, and while other requests wait for buffers.
     pub body: Duration,
     /// Longest pause within the reading of a response.
     pub answer_piece: Duration,
@@ -33,8 +33,8 @@ impl Default for Waits {
         Waits {
             head: Duration::from_secs(30),
             body_piece: Duration::from_secs(10),
-            // The minimum rate counts from the third second on: who is slower holds buffers that others need.
-            body: Duration::from_secs(2),
+            // The minimum rate counts from the second second on: a slower client holds buffers that others need.
+            body: Duration::from_secs(1),
             answer_piece: Duration::from_secs(30),
             answer: Duration::from_secs(30),
             refused_body: Duration::from_secs(2),
@@ -42,12 +42,47 @@ impl Default for Waits {
     }
 }
 
-impl Waits {
-    /// When the next piece of a body must have arrived, if `bytes` have arrived since `started`.
-    pub(crate) fn body_deadline(&self, started: Instant, bytes: u64) -> Instant {
-        (Instant::now() + self.body_piece).min(started + self.body + earned(bytes))
+/// How long a body may let its receiver wait. Its bytes earn time at the minimum rate; what they earned is used up by
+/// pauses, and limited, so that a client that was fast can't be slow for long.
+#[derive(Debug)]
+pub(crate) struct BodyPace {
+    /// The deadline of the next piece, and an earlier one while other requests wait for buffers.
+    next: Instant,
+    next_if_scarce: Instant,
+    waits: Waits,
+}
+
+impl BodyPace {
+    pub fn new(waits: Waits) -> Self {
+        let next = Instant::now() + waits.body;
+        BodyPace { next: next.min(Instant::now() + waits.body_piece), next_if_scarce: next, waits }
     }
 
+    /// When the next piece must have arrived.
+    pub fn deadline(&self) -> Instant {
+        self.next
+    }
+
+    /// The same while other requests wait for buffers.
+    pub fn deadline_if_scarce(&self) -> Instant {
+        self.next_if_scarce.min(self.next)
+    }
+
+    /// Bytes have arrived.
+    pub fn arrived(&mut self, bytes: u64) {
+        let (now, earned) = (Instant::now(), earned(bytes));
+        self.next = (self.next + earned).min(now + self.waits.body_piece);
+        self.next_if_scarce = (self.next_if_scarce + earned).min(now + self.waits.body);
+    }
+
+    /// The body was not read for this long.
+    pub fn paused(&mut self, pause: Duration) {
+        self.next += pause;
+        self.next_if_scarce += pause;
+    }
+}
+
+impl Waits {
     /// When the next piece of a response must have been read, if `bytes` have been since `started`. The system's own
     /// buffers accept some megabytes for a client that reads nothing; the first limit is for those.
     fn response_deadline(&self, started: Instant, bytes: u64) -> Instant {
@@ -56,7 +91,7 @@ impl Waits {
 }
 
 fn earned(bytes: u64) -> Duration {
-    Duration::from_secs(bytes / RATE_MIN)
+    Duration::from_micros(bytes * 1_000_000 / RATE_MIN)
 }
 
 /// A connection whose writes fail when its client reads a response too slowly, however small its steps are.

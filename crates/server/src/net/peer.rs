@@ -3,10 +3,12 @@
 //! The HTTP library reads nothing while a request is being handled, beyond what it has buffered. A client that sends
 //! one byte of a next request and closes the connection would keep its place until the end of a long wait.
 
+use std::net::{IpAddr, Ipv6Addr};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use futures_util::FutureExt;
+use rawline_broker::pool::Holder;
 use tokio::io::Interest;
 use tokio::net::TcpStream;
 
@@ -29,12 +31,24 @@ impl SharedStream {
 }
 
 /// The client of a connection.
-#[derive(Debug, Clone)]
-pub(crate) struct Peer(SharedStream);
+#[derive(Clone)]
+pub(crate) struct Peer {
+    stream: SharedStream,
+    /// The account of its network address.
+    pub holder: Arc<Holder>,
+}
+
+/// Who counts as one peer: an IPv4 address, or an IPv6 network of 64 bits, of which one machine can use every address.
+pub(crate) fn network(address: IpAddr) -> IpAddr {
+    match address.to_canonical() {
+        IpAddr::V6(address) => IpAddr::V6(Ipv6Addr::from_bits(address.to_bits() >> 64 << 64)),
+        address @ IpAddr::V4(_) => address,
+    }
+}
 
 impl Peer {
-    pub fn new(stream: SharedStream) -> Self {
-        Peer(stream)
+    pub fn new(stream: SharedStream, holder: Arc<Holder>) -> Self {
+        Peer { stream, holder }
     }
 
     /// Returns when the client has closed its side of the connection, or the connection is broken.
@@ -46,7 +60,7 @@ impl Peer {
 
     fn is_gone(&self) -> bool {
         // What the runtime knows already, without a system call. It doesn't count bytes that are not read yet.
-        match self.0.lock().ready(Interest::READABLE).now_or_never() {
+        match self.stream.lock().ready(Interest::READABLE).now_or_never() {
             Some(Ok(ready)) => ready.is_read_closed(),
             Some(Err(_)) => true,
             None => false,
@@ -57,6 +71,7 @@ impl Peer {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use rawline_broker::pool::Pool;
     use tokio::io::AsyncWriteExt;
     use tokio::net::TcpListener;
 
@@ -64,7 +79,8 @@ mod tests {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let client = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
         let (server, _) = listener.accept().await.unwrap();
-        (Peer::new(SharedStream::new(server)), client)
+        let holder = Pool::new(1 << 20).holder(server.peer_addr().unwrap().ip());
+        (Peer::new(SharedStream::new(server), holder), client)
     }
 
     /// Defect 8: the unread byte hid the end from the HTTP library.
@@ -81,7 +97,15 @@ mod tests {
     async fn a_client_that_sends_the_next_request_is_not_gone() {
         let (peer, mut client) = connection().await;
         client.write_all(b"GET /").await.unwrap();
-        std::future::poll_fn(|context| peer.0.lock().poll_read_ready(context)).await.unwrap();
+        std::future::poll_fn(|context| peer.stream.lock().poll_read_ready(context)).await.unwrap();
         assert!(!peer.is_gone());
+    }
+
+    #[test]
+    fn a_peer_is_an_ipv4_address_or_an_ipv6_network() {
+        let network = |address: &str| network(address.parse().unwrap()).to_string();
+        assert_eq!(network("192.0.2.7"), "192.0.2.7");
+        assert_eq!(network("::ffff:192.0.2.7"), "192.0.2.7");
+        assert_eq!(network("2001:db8:1:2:3:4:5:6"), "2001:db8:1:2::");
     }
 }
