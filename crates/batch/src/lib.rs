@@ -104,6 +104,7 @@ fn crc32c_concat(first: u32, second: u32, second_bytes: usize) -> u32 {
 }
 
 /// x^(8 * 2^n) modulo the generator: what 2^n zero bytes multiply a checksum by. A batch has at most 2^32 bytes.
+#[expect(clippy::indexing_slicing, reason = "the compiler evaluates it")]
 const ZEROS: [u32; 33] = {
     let mut zeros = [0; 33];
     // The coefficient of x^n is bit 31 - n.
