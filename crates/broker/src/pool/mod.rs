@@ -1,7 +1,7 @@
 //! The broker's buffers: one region, allocated at start, lent in blocks.
 //!
 //! What knows its size reserves all of its blocks at once, and holds none while it waits. A body reserves blocks as it
-//! arrives: a client that announces much and sends little holds little. `bank.rs` decides who gets blocks, so that bodies
+//! arrives, so a client that announces much and sends little holds little. `bank.rs` decides who gets blocks: bodies
 //! can't block each other.
 
 mod bank;

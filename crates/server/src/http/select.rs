@@ -41,6 +41,10 @@ pub(crate) struct Wanted {
     pub unpacked_bytes_max: u64,
 }
 
+/// Maximum number of batches in one response in another form. What is noted of each lies outside the pool, some of it
+/// until the client has read the response: about as much as a connection may use.
+const PARTS_MAX: usize = 2048;
+
 /// Selected records of one batch, at least one.
 pub(crate) struct Part {
     /// The whole batch, as stored.
@@ -54,7 +58,7 @@ pub(crate) struct Part {
     range: Range<usize>,
 }
 
-/// Selects the wanted records.
+/// Selects the wanted records, of at most [`PARTS_MAX`] batches: a reader continues after the last record it got.
 pub(crate) fn parts(read: ReadAnswer, wanted: &Wanted) -> Result<Vec<Part>, ApiError> {
     let mut parts = Vec::new();
     let mut offset = read.first_offset;
@@ -82,7 +86,7 @@ pub(crate) fn parts(read: ReadAnswer, wanted: &Wanted) -> Result<Vec<Part>, ApiE
                 let first_offset = offset + u64::from(skip);
                 parts.push(Part { batch: bytes.slice(..batch_bytes), header, first_offset, numbers, range });
             }
-            if is_end {
+            if is_end || parts.len() == PARTS_MAX {
                 return Ok(parts);
             }
             offset += given.len() as u64;
