@@ -5,13 +5,14 @@ PYTHON ?= python3
 MAVEN ?= mvn --batch-mode --no-transfer-progress --quiet
 TOOLS := $(CURDIR)/.tools/bin
 VENV := $(CURDIR)/.tools/python
+PACKAGE := $(CURDIR)/target/test-python
 VERSITYGW_VERSION := v1.8.0
 CARGO_DENY_VERSION := 0.20.2
 DATA ?= .rawline/data
 # What `make full` built stays in the binary that `make run` builds.
 FEATURES := $(shell cat target/.features 2>/dev/null)
 
-.PHONY: help run test test-rust test-python test-java bench fuzz check check-rust check-python check-java check-lab
+.PHONY: help run test test-rust test-python test-java test-build bench fuzz check check-rust check-python check-java check-lab
 .PHONY: tools release full clean
 .PHONY: lab lab-quick lab-test lab-mine lab-report lab-build lab-generate
 
@@ -50,20 +51,23 @@ test: test-rust test-python test-java ## Test the broker and its clients in Rust
 test-rust: tools
 	$(CARGO) test --workspace --locked --features full
 
-# The two clients' tests start the broker that the Rust tests built, if nothing has changed since.
-target/debug/rawline: Cargo.lock $(shell find crates -path '*/src/*.rs')
-	$(CARGO) build --locked --bin rawline --features full
+# The broker and the Python module for the clients' tests. Cargo reuses a crate of the Rust tests only if it has the same
+# features, which all selected packages and the dependencies of their tests decide: hence the workspace and one test.
+test-build:
+	$(CARGO) build --workspace --locked --features full --lib --bin rawline --test tls
 
-test-python: $(VENV)/.ready target/debug/rawline
-	$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check --force-reinstall --no-deps ./python
-	cd python && $(VENV)/bin/python -m pytest
+# A debug build next to its Python files, as `pip install ./python` lays them out: pip would compile everything again.
+test-python: $(VENV)/.ready test-build
+	rm -rf $(PACKAGE) && mkdir -p $(PACKAGE) && cp -r python/lib/rawline $(PACKAGE)
+	cp target/debug/lib_rawline.$(if $(filter Darwin,$(shell uname)),dylib,so) $(PACKAGE)/rawline/_rawline.abi3.so
+	cd python && PYTHONPATH=$(PACKAGE) $(VENV)/bin/python -m pytest
 
 $(VENV)/.ready: python/requirements-dev.txt
 	$(PYTHON) -m venv $(VENV)
 	$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check --requirement $<
 	touch $@
 
-test-java: target/debug/rawline
+test-java: test-build
 	@command -v mvn >/dev/null || { echo "the Java client is built with Maven: install Maven 3.8 and Java 17 or newer, then run make again"; exit 1; }
 	$(MAVEN) -f java/pom.xml install
 
