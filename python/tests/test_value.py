@@ -65,7 +65,7 @@ def test_malformed_bytes_are_refused_as_by_the_other_readers(case: dict[str, Any
         if verdict is None:
             continue
         # It shows what is there, and does not recurse.
-        if read is value.to_json and ("twice" in verdict or "deep" in verdict):
+        if read is value.to_json and ("duplicate" in verdict or "deep" in verdict):
             continue
         with pytest.raises(ValueFormatError):
             read(data)
@@ -218,14 +218,14 @@ def test_what_is_no_value_is_refused_with_what_to_do() -> None:
     deep: list[Any] = []
     for _ in range(200):
         deep = [deep]
-    with pytest.raises(ValueFormatError, match="128 deep"):
+    with pytest.raises(ValueFormatError, match="deep"):
         value.encode(deep)
     loop: dict[str, Any] = {}
     loop["loop"] = loop
-    with pytest.raises(ValueFormatError, match="128 deep"):
+    with pytest.raises(ValueFormatError, match="deep"):
         value.encode(loop)
     # To the format a NaN is equivalent to any real, so this set holds one thing twice.
-    with pytest.raises(ValueFormatError, match="twice"):
+    with pytest.raises(ValueFormatError, match="duplicate"):
         value.decode(bytes.fromhex("0c02043ff000000000000004ffffffffffffffff"))
     # Each claims as many elements as there are bytes; nobody makes room for all of them.
     with pytest.raises(ValueFormatError, match="cut off"):
@@ -365,7 +365,7 @@ def test_records_give_json_its_types() -> None:
             table.encode(bad)
     with pytest.raises(ValueFormatError, match="is not one of the record's"):
         vector.encode({"unknown": 1})
-    with pytest.raises(ValueFormatError, match="is no type"):
+    with pytest.raises(ValueFormatError, match="isn't a type"):
         Record({"a": "adress"})
 
 

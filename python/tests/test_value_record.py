@@ -211,8 +211,8 @@ def test_what_does_not_fit_a_class_is_refused() -> None:
     for field, bad, why in [
         ("query", 1, "field query: .* count was given for a field of type string"),
         ("orig_h", "10.0.0", "field orig_h: .*not an IPv4"),
-        ("qtype", 2**63, "field qtype: 9223372036854775808 is no integer; they begin at"),
-        ("queries", -1, "field queries: -1 is no count"),
+        ("qtype", 2**63, "field qtype: 9223372036854775808 isn't a valid integer; the range is"),
+        ("queries", -1, "field queries: -1 isn't a valid count"),
         ("ttls", ["x"], "field ttls: .* a field of type integer"),
         ("rejected", "\ud800", "no UTF-8"),
     ]:

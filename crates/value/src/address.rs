@@ -4,18 +4,18 @@ use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::str::FromStr;
 
-/// An address as the format has it: 16 bytes in network order, an IPv4 address mapped into IPv6 (`::ffff:1.2.3.4`).
-/// Shown as a dotted quad or as RFC 5952 says.
+/// An address as stored in the format: 16 bytes in network order, an IPv4 address mapped into IPv6 (`::ffff:1.2.3.4`).
+/// Displayed as a dotted quad or according to RFC 5952.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Address([u8; 16]);
 
-/// A text is no address.
+/// The text isn't an address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("not an IPv4 or IPv6 address; write it as 192.0.2.1 or 2001:db8::1")]
 pub struct AddressError;
 
 impl Address {
-    /// The address of these 16 bytes.
+    /// Creates an address from its 16 bytes.
     pub fn from_octets(octets: [u8; 16]) -> Address {
         Address(octets)
     }
@@ -30,7 +30,7 @@ impl Address {
         self.0.starts_with(&[0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff])
     }
 
-    /// The address in its own family.
+    /// The address in its family, as a standard library type.
     pub fn to_ip(&self) -> IpAddr {
         let address = Ipv6Addr::from(self.0);
         match address.to_ipv4_mapped() {

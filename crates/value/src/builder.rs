@@ -1,8 +1,8 @@
-//! Values written straight into their bytes.
+//! Writes values directly as bytes.
 //!
-//! A builder writes into a buffer that the caller keeps, so that nothing is allocated once the buffer has grown. A
-//! nested builder writes on in the same buffer. A container's number of elements is known when its builder is dropped;
-//! it then goes into the byte kept for it, and only past 127 elements does what follows move.
+//! A builder writes into the caller's buffer and allocates only while that buffer grows. A nested builder continues in
+//! the same buffer. Dropping a container's builder fills in the number of elements: it goes into a byte reserved for
+//! it; with more than 127 elements, the following bytes move to make room.
 //!
 //! ```
 //! use rawline_value::{Limits, ListBuilder, Value};
@@ -24,7 +24,7 @@ use crate::encode::{put_array, put_string, put_word};
 use crate::wire::{pack_real, put_size};
 use crate::{Address, Decoder, Kind, Limits, Port, Subnet, Text, Value, ValueError, Variant};
 
-/// What a builder takes as one value. Unsigned numbers become counts, signed ones integers.
+/// A type that a builder accepts as one value. Unsigned numbers become counts, signed ones integers.
 pub trait Put {
     /// Appends the bytes of exactly one value.
     fn put(&self, out: &mut Vec<u8>);
@@ -42,17 +42,17 @@ pub struct TimespanNs(pub i64);
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct EnumName<'a>(pub &'a str);
 
-/// Writes a vector. Its bytes are whole when the builder is dropped.
+/// Writes a vector. Its bytes are complete when the builder is dropped.
 #[derive(Debug)]
 pub struct ListBuilder<'a>(Open<'a>);
 
-/// Writes a set in the order given, which does not sort or check: see [`SetBuilder::canonical`].
-/// Its bytes are whole when the builder is dropped.
+/// Writes a set in the order given, without sorting or checking it: see [`SetBuilder::canonical`].
+/// Its bytes are complete when the builder is dropped.
 #[derive(Debug)]
 pub struct SetBuilder<'a>(Open<'a>);
 
-/// Writes a table in the order given, which does not sort or check: see [`TableBuilder::canonical`].
-/// Its bytes are whole when the builder is dropped.
+/// Writes a table in the order given, without sorting or checking it: see [`TableBuilder::canonical`].
+/// Its bytes are complete when the builder is dropped.
 #[derive(Debug)]
 pub struct TableBuilder<'a>(Open<'a>);
 
@@ -67,33 +67,33 @@ macro_rules! elements {
                 self
             }
 
-            /// Adds a vector, written by the builder that this gives.
+            /// Adds a vector, written with the returned builder.
             #[inline]
             pub fn list(&mut self) -> ListBuilder<'_> {
                 self.0.count += 1;
                 ListBuilder::new(self.0.out)
             }
 
-            /// Adds a set, written by the builder that this gives.
+            /// Adds a set, written with the returned builder.
             #[inline]
             pub fn set(&mut self) -> SetBuilder<'_> {
                 self.0.count += 1;
                 SetBuilder::new(self.0.out)
             }
 
-            /// Adds a table, written by the builder that this gives.
+            /// Adds a table, written with the returned builder.
             #[inline]
             pub fn table(&mut self) -> TableBuilder<'_> {
                 self.0.count += 1;
                 TableBuilder::new(self.0.out)
             }
 
-            /// How many values were added.
+            /// The number of added values.
             pub fn len(&self) -> usize {
                 self.0.count
             }
 
-            /// Whether none were added.
+            /// Whether nothing was added.
             pub fn is_empty(&self) -> bool {
                 self.0.count == 0
             }
@@ -119,9 +119,9 @@ impl<'a> SetBuilder<'a> {
         SetBuilder(Open::new(out, Kind::Set))
     }
 
-    /// Ends the set with its values ascending. Fails if the set has a duplicate or is beyond [`Limits::FORMAT`]; the
-    /// set then stays in the buffer as it was given, and no reader takes it. Allocates; a set that is added to in order
-    /// needs it only as a check.
+    /// Ends the set with its values ascending. Fails if the set has a duplicate or exceeds [`Limits::FORMAT`]; the
+    /// set then stays in the buffer as it was given, and readers reject it. Allocates. If the values were added in
+    /// order, this is only a check.
     pub fn canonical(self) -> Result<(), ValueError> {
         self.0.canonical()
     }
@@ -143,7 +143,7 @@ impl<'a> TableBuilder<'a> {
         self
     }
 
-    /// Adds a pair whose value is a vector, written by the builder that this gives.
+    /// Adds a pair whose value is a vector, written with the returned builder.
     #[inline]
     pub fn list(&mut self, key: impl Put) -> ListBuilder<'_> {
         self.0.count += 1;
@@ -151,7 +151,7 @@ impl<'a> TableBuilder<'a> {
         ListBuilder::new(self.0.out)
     }
 
-    /// Adds a pair whose value is a set, written by the builder that this gives.
+    /// Adds a pair whose value is a set, written with the returned builder.
     #[inline]
     pub fn set(&mut self, key: impl Put) -> SetBuilder<'_> {
         self.0.count += 1;
@@ -159,7 +159,7 @@ impl<'a> TableBuilder<'a> {
         SetBuilder::new(self.0.out)
     }
 
-    /// Adds a pair whose value is a table, written by the builder that this gives.
+    /// Adds a pair whose value is a table, written with the returned builder.
     #[inline]
     pub fn table(&mut self, key: impl Put) -> TableBuilder<'_> {
         self.0.count += 1;
@@ -167,12 +167,12 @@ impl<'a> TableBuilder<'a> {
         TableBuilder::new(self.0.out)
     }
 
-    /// How many pairs were added.
+    /// The number of added pairs.
     pub fn len(&self) -> usize {
         self.0.count
     }
 
-    /// Whether none were added.
+    /// Whether nothing was added.
     pub fn is_empty(&self) -> bool {
         self.0.count == 0
     }
@@ -183,11 +183,11 @@ impl<'a> TableBuilder<'a> {
     }
 }
 
-/// A container that is being written.
+/// An open container.
 #[derive(Debug)]
 struct Open<'a> {
     out: &'a mut Vec<u8>,
-    /// Where the byte is that is kept for the number of elements.
+    /// Position of the byte reserved for the number of elements.
     place: usize,
     count: usize,
 }
@@ -219,7 +219,7 @@ impl<'a> Open<'a> {
         } else if let Some(place) = self.out.get_mut(self.place) {
             *place = self.count as u8;
         }
-        // Closed: what drop does once more changes nothing.
+        // Closed: dropping it again changes nothing.
         self.count = 0;
         self.place = usize::MAX;
     }
@@ -362,7 +362,7 @@ impl Put for Value {
 }
 
 impl Put for Variant<'_> {
-    /// Copies the value's bytes, as they came.
+    /// Copies the value's bytes unchanged.
     #[inline]
     fn put(&self, out: &mut Vec<u8>) {
         out.extend_from_slice(self.bytes());

@@ -1,13 +1,12 @@
-//! A value's bytes into Rust types, by their `Deserialize`, strings borrowed from the bytes where the type allows.
+//! Deserializes a value's bytes into Rust types with serde; borrows strings from the bytes where the type allows it.
 //!
-//! What stands for what is in [`ser`](crate::to_bytes), the other way round. Besides:
+//! The mapping is the inverse of [`to_bytes`](crate::to_bytes), with these additions:
 //!
-//! - a struct also comes out of a table with its fields' names as keys;
-//! - fields that a vector has too many of are ignored; those that it lacks need `#[serde(default)]`;
-//! - whole numbers come out as any Rust number that holds them;
-//! - an address, subnet, port, time or duration that goes into none of its own types comes out as text;
-//! - whether a set or table holds something twice is the business of the type it goes into; a
-//!   [`Decoder`](crate::Decoder) checks it.
+//! - a struct can also be read from a table whose keys are the names of its fields;
+//! - extra elements of a vector are ignored; missing ones need `#[serde(default)]`;
+//! - a whole number can be read into any Rust number that holds it;
+//! - an address, subnet, port, time or duration is read as text unless the target has the matching type;
+//! - duplicates in sets and tables are left to the target type; a [`Decoder`](crate::Decoder) checks for them.
 
 use serde::Deserialize;
 use serde::de::value::BorrowedStrDeserializer;
@@ -20,7 +19,7 @@ use crate::marked::VALUE_NAME;
 use crate::ser::DEPTH_MAX;
 use crate::{Kind, Limits, SerdeError};
 
-/// The Rust value that these bytes, all of them, stand for.
+/// Deserializes a Rust value from these bytes. Fails if bytes are left over.
 pub fn from_bytes<'de, T: Deserialize<'de>>(bytes: &'de [u8]) -> Result<T, SerdeError> {
     let mut reader = ItemReader::new(bytes, &Limits::default())?;
     let value = T::deserialize(ValueDeserializer { reader: &mut reader, depth: 0 })?;
@@ -30,7 +29,7 @@ pub fn from_bytes<'de, T: Deserialize<'de>>(bytes: &'de [u8]) -> Result<T, Serde
 
 struct ValueDeserializer<'r, 'de> {
     reader: &'r mut ItemReader<'de>,
-    /// How many containers and options the value stands in.
+    /// Number of containers and options around the value.
     depth: u32,
 }
 
@@ -87,7 +86,7 @@ impl<'de> Deserializer<'de> for ValueDeserializer<'_, 'de> {
             self.reader.item()?;
             return visitor.visit_none();
         }
-        // An option takes no bytes, so only this keeps a type of nothing but options from recursing forever.
+        // An option takes no bytes, so only this prevents a type made of options alone from recursing forever.
         if self.depth >= DEPTH_MAX {
             return Err(SerdeError::TooDeep);
         }
@@ -188,11 +187,11 @@ fn no_variant(item: Item<'_>) -> SerdeError {
     ))
 }
 
-/// What is left of a container.
+/// The rest of a container.
 struct Elements<'r, 'de> {
     reader: &'r mut ItemReader<'de>,
     depth: u32,
-    /// Values still to come; a pair is two.
+    /// Remaining values; a pair counts as two.
     left: usize,
 }
 
@@ -220,7 +219,7 @@ impl<'de> SeqAccess<'de> for &mut Elements<'_, 'de> {
         self.next(seed)
     }
 
-    /// Never more than there are bytes: the reader has seen to it.
+    /// Never more than there are bytes: the reader has checked it.
     fn size_hint(&self) -> Option<usize> {
         Some(self.left)
     }

@@ -1,10 +1,10 @@
-//! Bytes into a tree.
+//! Decodes bytes into a tree.
 
 use crate::wire::{Reader, unpack_real};
 use crate::{Address, Kind, Limits, Port, Protocol, Set, Subnet, Table, Text, Value, ValueError};
 
 impl Value {
-    /// The value that these bytes hold, all of them. Recurses at most [`Limits::depth_max`] deep.
+    /// Decodes a value from these bytes. Fails if bytes are left over. Recurses up to [`Limits::depth_max`] levels.
     pub fn decode(bytes: &[u8], limits: &Limits) -> Result<Value, ValueError> {
         let mut reader = Reader::new(bytes, limits)?;
         let mut root = Value::None;
@@ -14,7 +14,7 @@ impl Value {
     }
 }
 
-/// Reads a value into its place: moving it there afterwards would take longer than reading it.
+/// Reads a value in place: moving it afterwards would take longer than reading it.
 #[inline]
 fn value(reader: &mut Reader<'_>, depth: u32, place: &mut Value) -> Result<(), ValueError> {
     let position = reader.position();
@@ -48,7 +48,7 @@ fn value(reader: &mut Reader<'_>, depth: u32, place: &mut Value) -> Result<(), V
     Ok(())
 }
 
-/// A container, apart from the types that do not recurse, for a small stack frame.
+/// Containers have a separate function, which keeps the recursing stack frame small.
 #[inline(never)]
 fn container(
     reader: &mut Reader<'_>,
@@ -88,7 +88,7 @@ pub(crate) fn subnet(bytes: [u8; 17]) -> Subnet {
 
 #[inline]
 fn port(reader: &mut Reader<'_>) -> Result<Port, ValueError> {
-    // A protocol's position is that of its own byte, after the number.
+    // The reported position is the protocol's byte, after the number.
     let position = reader.position() + 2;
     let [high, low, protocol] = reader.array()?;
     let Some(protocol) = Protocol::of_number(protocol) else {

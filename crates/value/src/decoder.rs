@@ -1,8 +1,8 @@
-//! Bytes into a view: one pass checks them and notes where each value lies.
+//! Decodes bytes into a view: one pass checks them and records where each value lies.
 //!
-//! The index is a list of nodes of eight bytes. The children of a container lie side by side, so the n-th is found at
-//! once; the node before them has the container's end and number of children. The children of a set, and the
-//! pairs of a table, are brought into ascending order; the bytes stay as they came.
+//! The index is a list of eight-byte nodes. The children of a container are contiguous, so the n-th is found in
+//! constant time; the node before them holds the container's end and number of children. The children of a set and the
+//! pairs of a table are sorted in ascending order; the bytes stay unchanged.
 //!
 //! ```text
 //! node of a value:      u28 position of its tag, u4 tag, u32 link
@@ -24,7 +24,7 @@ pub(crate) type Node = [u8; 8];
 
 const POSITION_BITS: u32 = 28;
 
-/// The positions that a reader admits are those that a node can hold.
+/// A reader admits exactly the positions that a node can hold.
 const _: () = assert!(Limits::FORMAT.bytes_max < 1 << POSITION_BITS);
 
 #[inline]
@@ -59,7 +59,7 @@ pub(crate) fn unpack_end(node: Node) -> (usize, usize) {
     (bits as u32 as usize, (bits >> 32) as usize)
 }
 
-/// Checks bytes and makes views of them; keeps its memory from one value to the next.
+/// Checks bytes and makes views of them; reuses its memory for the next value.
 #[derive(Debug, Clone, Default)]
 pub struct Decoder {
     limits: Limits,
@@ -69,7 +69,7 @@ pub struct Decoder {
 }
 
 impl Decoder {
-    /// A decoder that takes values within these limits.
+    /// Creates a decoder that accepts values within these limits.
     pub fn new(limits: Limits) -> Decoder {
         Decoder { limits, ..Decoder::default() }
     }
@@ -78,14 +78,14 @@ impl Decoder {
         &self.limits
     }
 
-    /// A view of the value that these bytes hold, all of them. Allocates only while the decoder's memory still grows.
+    /// A view of the value in these bytes. Fails if bytes are left over. Allocates only while the memory grows.
     #[inline]
     pub fn decode<'a>(&'a mut self, bytes: &'a [u8]) -> Result<Variant<'a>, ValueError> {
         let nodes = self.index_all(bytes)?;
         Ok(Variant::root(self.nodes.get(..nodes).unwrap_or_default(), bytes))
     }
 
-    /// A view of the value that these bytes begin with; bytes after it aren't read.
+    /// A view of the value at the beginning of these bytes; later bytes aren't read.
     pub(crate) fn decode_first<'a>(&'a mut self, bytes: &'a [u8]) -> Result<Variant<'a>, ValueError> {
         let (nodes, end) = self.index(bytes)?;
         Ok(Variant::root(self.nodes.get(..nodes).unwrap_or_default(), bytes.get(..end).unwrap_or_default()))
@@ -98,7 +98,7 @@ impl Decoder {
         Ok(Envelope::pack(&mut self.nodes, nodes, topic, bytes))
     }
 
-    /// Indexes a value that takes all of the bytes.
+    /// Indexes a value that fills the bytes exactly.
     #[inline]
     fn index_all(&mut self, bytes: &[u8]) -> Result<usize, ValueError> {
         let (nodes, end) = self.index(bytes)?;
@@ -108,8 +108,8 @@ impl Decoder {
         Ok(nodes)
     }
 
-    /// Goes through the bytes of one value once, without recursion. Gives how many nodes there are, and where the value
-    /// ends; the decoder's memory after those nodes holds nodes of earlier values.
+    /// Reads the bytes of one value once, without recursion. Returns the number of nodes and the end of the value;
+    /// the decoder's memory after those nodes holds nodes of earlier values.
     #[inline]
     fn index(&mut self, bytes: &[u8]) -> Result<(usize, usize), ValueError> {
         let Decoder { limits, nodes: memory, open, orders } = self;
@@ -118,7 +118,7 @@ impl Decoder {
         open.clear();
         let mut places = memory.as_mut_slice();
         let mut reader = Reader::new(bytes, limits)?;
-        // Where the next value begins. The reader is brought there only for what it alone can read.
+        // Start of the next value. The reader is moved there only for types that it alone can read.
         let mut at = 0;
         let mut slot = 0;
         let mut slot_end = 1;
@@ -182,10 +182,10 @@ impl Decoder {
     }
 }
 
-/// Of a tag whose value does not always take the same bytes, or is to be checked.
+/// For a tag whose value varies in size or needs a check.
 pub(crate) const NO_STEP: u8 = u8::MAX;
 
-/// Bytes of a value by its tag, the tag's own included.
+/// Size of a value by its tag, including the tag.
 const STEPS: [u8; 16] = {
     let mut steps = [NO_STEP; 16];
     let mut tag = 0;
@@ -201,7 +201,7 @@ const STEPS: [u8; 16] = {
     steps
 };
 
-/// Bytes of a value by its tag, or [`NO_STEP`].
+/// Size of a value by its tag, or [`NO_STEP`].
 #[inline(always)]
 pub(crate) fn step(tag: u8) -> u8 {
     STEPS.get(usize::from(tag)).copied().unwrap_or(NO_STEP)
@@ -233,7 +233,7 @@ fn close(
     if ascended { Ok(()) } else { Err(ValueError::NotUnique { position: position(container) }) }
 }
 
-/// Brings a set's children or a table's pairs into ascending order, each of `WIDTH` nodes. False if one is there twice.
+/// Sorts a set's children or a table's pairs, each of `WIDTH` nodes. Returns false if there is a duplicate.
 fn ascend<const WIDTH: usize>(nodes: &mut [Node], range: Range<usize>, bytes: &[u8], orders: &mut TableOrders) -> bool {
     let keys = Keys { nodes, bytes };
     let children = nodes.get(range.clone()).unwrap_or_else(|| no_node(range.end, nodes.len()));
@@ -272,7 +272,7 @@ fn no_node(slot: usize, count: usize) -> ! {
     unreachable!("slot {slot} of {count} nodes")
 }
 
-/// Makes room for as many nodes.
+/// Reserves memory for this many nodes.
 #[inline]
 pub(crate) fn reserve(nodes: &mut Vec<Node>, count: usize) {
     if count > nodes.len() {
@@ -285,16 +285,16 @@ fn grow(nodes: &mut Vec<Node>, count: usize) {
     nodes.resize(count.next_power_of_two().max(64), Node::default());
 }
 
-/// A container around the one that is read.
+/// A container around the current one.
 #[derive(Debug, Clone, Copy)]
 struct Open {
-    /// Where the inner container's node is.
+    /// Position of the inner container's node.
     slot: usize,
-    /// Where the nodes of its siblings end.
+    /// End of its siblings' nodes.
     slot_end: usize,
 }
 
-/// What sets and tables are in order by.
+/// The key that sets and tables are sorted by.
 struct Keys<'a> {
     nodes: &'a [Node],
     bytes: &'a [u8],
@@ -314,7 +314,7 @@ impl Keys<'_> {
         order::variants(&self.of(left), &self.of(right))
     }
 
-    /// Whether one of these, which are sorted, is there twice.
+    /// Whether these sorted entries contain a duplicate.
     fn repeat<const WIDTH: usize>(&self, entries: &[[Node; WIDTH]]) -> bool {
         let mut neighbours = entries.iter().zip(entries.iter().skip(1));
         neighbours.any(|(left, right)| order::duplicate_variants(&self.of(left), &self.of(right)))
@@ -328,19 +328,19 @@ impl Keys<'_> {
     }
 }
 
-/// How the last tables were sorted: those of one type have their fields in one order, which is then only checked.
+/// Orders of recent tables: tables of one type usually have their fields in one order, which then only needs a check.
 #[derive(Debug, Clone, Default)]
 struct TableOrders {
-    /// Where the pairs come from, by the number of pairs.
+    /// The pairs' origins, by the number of pairs.
     places: [Vec<u8>; 8],
     sorted: Vec<[Node; 2]>,
 }
 
 impl TableOrders {
-    /// Pairs of a table that a byte counts.
+    /// Maximum number of pairs that a byte can count.
     const PAIRS_MAX: usize = 256;
 
-    /// The pairs ascending by key, or nothing if one is there twice.
+    /// The pairs ascending by key; `None` if a key is duplicate.
     #[inline(never)]
     fn sort(&mut self, pairs: &[[Node; 2]], keys: &Keys<'_>) -> Option<&[[Node; 2]]> {
         let TableOrders { places, sorted } = self;

@@ -1,14 +1,14 @@
-//! A tree into bytes.
+//! Encodes a tree into bytes.
 
 use crate::wire::{pack_real, put_sized};
 use crate::{Kind, Value};
 
 impl Value {
-    /// Appends the value's bytes. Sets and tables come out ascending, so equal values have equal bytes, reals aside:
+    /// Appends the value's bytes. Sets and tables are ascending, so equal values have equal bytes, except for reals:
     /// `0.0` and `-0.0` are equal and written as they are.
     ///
-    /// Of subnormal reals the format keeps those above 2^-1023; smaller ones are written as zero. A string or container
-    /// of 2^32 or more is written with a size that decoding refuses.
+    /// The format keeps subnormal reals above 2^-1023; smaller ones are written as zero. A string or container of 2^32
+    /// or more is written with a size that decoding rejects.
     pub fn encode_into(&self, out: &mut Vec<u8>) {
         match self {
             Value::None => out.push(Kind::None as u8),
@@ -54,7 +54,7 @@ pub(crate) fn put_word(out: &mut Vec<u8>, kind: Kind, word: u64) {
     put_array::<9>(out, kind, &word.to_be_bytes());
 }
 
-/// Appends a tag and the bytes after it in one step; `N` is one more than those bytes.
+/// Appends a tag and its content in one step; `N` is the content's size plus one.
 #[inline]
 pub(crate) fn put_array<const N: usize>(out: &mut Vec<u8>, kind: Kind, payload: &[u8]) {
     let mut bytes = [kind as u8; N];

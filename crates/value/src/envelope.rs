@@ -1,4 +1,4 @@
-//! A value with its topic, owned: the bytes as they came, and the index of what is in them.
+//! A value with its topic, owned: the original bytes and their index.
 
 use std::fmt;
 use std::sync::Arc;
@@ -7,26 +7,26 @@ use crate::decoder::{Node, reserve};
 use crate::frame::{EndpointId, Frame, FrameKind, TTL_DEFAULT};
 use crate::{Decoder, ValueError, Variant};
 
-/// A topic and a value's bytes, checked once. Immutable; a clone shares the memory, so it is cheap, and safe to hand to
-/// another thread. Sending it on copies bytes and encodes nothing.
+/// A topic and a value's bytes, checked once. Immutable; a clone shares the memory, so it is cheap and can be sent to
+/// another thread. Forwarding it copies bytes and encodes nothing.
 ///
-/// One allocation holds index, bytes and topic, each filled up to eight bytes.
+/// One allocation holds index, bytes and topic, each padded to eight bytes.
 #[derive(Clone)]
 pub struct Envelope {
     memory: Arc<[Node]>,
     nodes: u32,
     payload_bytes: u32,
     topic_bytes: u32,
-    /// Who sends it; nil for this node.
+    /// The sender; nil for this node.
     pub sender: EndpointId,
     /// The receiver; nil for everyone.
     pub receiver: EndpointId,
-    /// How many more hops it may take.
+    /// Remaining hops.
     pub ttl: u16,
 }
 
 impl Envelope {
-    /// The envelope of these bytes. A [`Decoder`] that is used again saves this function's second allocation.
+    /// Creates an envelope from these bytes. A reused [`Decoder`] saves this function's second allocation.
     pub fn decode(topic: &[u8], bytes: &[u8]) -> Result<Envelope, ValueError> {
         Decoder::default().envelope(topic, bytes)
     }
@@ -57,7 +57,7 @@ impl Envelope {
         rest.get(skipped_bytes..skipped_bytes + self.topic_bytes as usize).unwrap_or_default()
     }
 
-    /// The value's bytes, as they came.
+    /// The value's bytes, unchanged.
     #[inline]
     pub fn bytes(&self) -> &[u8] {
         let (_, rest) = self.parts();

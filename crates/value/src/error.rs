@@ -1,94 +1,94 @@
-//! What can be wrong with a value's bytes, each its own error, with where it is.
+//! Errors in a value's bytes, with their positions.
 
 use thiserror::Error;
 
 use crate::Kind;
 
-/// Why bytes are not a value, or not the one asked for. Positions are in bytes, from the value's first.
+/// Why bytes aren't a value, or not one of the requested type. Positions are in bytes from the beginning of the value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum ValueError {
     /// The bytes end inside a value, or a container claims more elements than there are bytes.
-    #[error("the value is cut off: the field at byte {position} needs more bytes than follow; send it whole")]
+    #[error("the value is truncated: the field at byte {position} needs more bytes than follow; send it whole")]
     Truncated {
-        /// Where the field begins that does not fit.
+        /// Start of the field that doesn't fit.
         position: usize,
     },
-    /// A byte that stands for no type.
+    /// The byte isn't the tag of a type.
     #[error("no type has the tag {found:#04x} at byte {position}; use 0x00 to 0x0e")]
     Tag {
-        /// Where.
+        /// Position.
         position: usize,
-        /// The byte there is.
+        /// The byte.
         found: u8,
     },
-    /// A number that stands for no protocol of a port.
+    /// The number isn't a port's protocol.
     #[error("no protocol has the number {found} at byte {position}; use 0 (unknown), 1 (tcp), 2 (udp) or 3 (icmp)")]
     Protocol {
-        /// Where.
+        /// Position.
         position: usize,
-        /// The number there is.
+        /// The number.
         found: u8,
     },
     /// A size of more than five bytes or of 2^32 or more.
     #[error("the size at byte {position} takes more than five bytes or 32 bits; send smaller values")]
     Size {
-        /// Where the size begins.
+        /// Start of the size.
         position: usize,
     },
-    /// A value of another type than the one asked for.
+    /// The value isn't of the requested type.
     #[error(
         "the value at byte {position} is of type {}, not {}; ask for what was written",
         found.name(), wanted.name()
     )]
     Kind {
-        /// Where the value begins.
+        /// Start of the value.
         position: usize,
-        /// The type asked for.
+        /// The requested type.
         wanted: Kind,
-        /// The type there is.
+        /// The actual type.
         found: Kind,
     },
-    /// A string that is not UTF-8, asked for as text.
+    /// A string that was requested as text and isn't UTF-8.
     #[error("the string at byte {position} is not UTF-8; ask for its bytes")]
     Utf8 {
-        /// Where the string begins.
+        /// Start of the string.
         position: usize,
     },
-    /// A set with an element twice or a table with a key twice.
-    #[error("the set or table at byte {position} holds an element or a key twice; send each once")]
+    /// A set with a duplicate element, or a table with a duplicate key.
+    #[error("the set or table at byte {position} has a duplicate element or key; send each once")]
     NotUnique {
-        /// Where the container begins.
+        /// Start of the container.
         position: usize,
     },
     /// Bytes after the end of the value.
     #[error("{count} bytes follow the value's end at byte {position}; send exactly one value")]
     TrailingBytes {
-        /// Where the value ends.
+        /// End of the value.
         position: usize,
-        /// How many bytes follow.
+        /// Number of bytes after it.
         count: usize,
     },
-    /// Containers in containers beyond the limit.
-    #[error("the container at byte {position} is nested more than {depth_max} deep; send flatter values")]
+    /// Containers nested beyond the limit.
+    #[error("the container at byte {position} is nested deeper than {depth_max}; send flatter values")]
     TooDeep {
-        /// Where the container begins.
+        /// Start of the container.
         position: usize,
         /// The limit.
         depth_max: u32,
     },
-    /// More elements than the limit, all containers together.
+    /// More elements than the limit, in all containers together.
     #[error("at byte {position} the value passes {elements_max} elements; send smaller values")]
     TooManyElements {
-        /// Where the number of elements begins that is too much.
+        /// Start of the number of elements that exceeds the limit.
         position: usize,
         /// The limit.
         elements_max: u32,
     },
     /// More bytes than the limit.
-    #[error("a value of {bytes} bytes; this reader takes at most {bytes_max}: send smaller values")]
+    #[error("a value of {bytes} bytes exceeds this reader's limit of {bytes_max}; send smaller values")]
     TooLong {
-        /// Bytes there are.
+        /// Size of the value in bytes.
         bytes: usize,
         /// The limit.
         bytes_max: u32,
@@ -96,7 +96,7 @@ pub enum ValueError {
 }
 
 impl ValueError {
-    /// The error of a value that begins so many bytes into a larger one.
+    /// The error for a value that begins this many bytes into a larger one.
     pub(crate) fn moved(mut self, start: usize) -> ValueError {
         match &mut self {
             ValueError::Truncated { position }

@@ -10,17 +10,17 @@ use thiserror::Error;
 
 use crate::{Decoder, Envelope, ValueError};
 
-/// Bytes before the topic.
+/// Size of the header, which precedes the topic.
 const HEADER_BYTES: usize = 37;
 
-/// The hops that an envelope may take unless it says otherwise.
+/// Default number of hops of an envelope.
 pub const TTL_DEFAULT: u16 = 16;
 
 /// An endpoint's 16 bytes; all zero is nil: this node as a sender, everyone as a receiver.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 pub struct EndpointId(pub [u8; 16]);
 
-/// What a frame carries; its number is the format's.
+/// The kind of a frame, with its number in the format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum FrameKind {
@@ -32,61 +32,61 @@ pub enum FrameKind {
     RoutingUpdate = 3,
     /// A ping.
     Ping = 4,
-    /// Its answer.
+    /// A response to a ping.
     Pong = 5,
 }
 
-/// A frame's parts; topic and payload point into its bytes. The payload is not looked into.
+/// A frame's parts; topic and payload point into its bytes. The payload isn't parsed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Frame<'a> {
-    /// Who sends it.
+    /// The sender.
     pub sender: EndpointId,
-    /// Who is to get it.
+    /// The receiver.
     pub receiver: EndpointId,
-    /// What it carries.
+    /// Its kind.
     pub kind: FrameKind,
-    /// How many more hops it may take.
+    /// Remaining hops.
     pub ttl: u16,
     /// The topic, of any bytes.
     pub topic: &'a [u8],
-    /// What it carries, for data a value's bytes.
+    /// The payload; a value's bytes for data.
     pub payload: &'a [u8],
 }
 
-/// Why bytes are not a frame, or not one of data.
+/// Why bytes aren't a frame, or not a data frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum FrameError {
-    /// Fewer bytes than the header and the topic take.
-    #[error("the frame is cut off: {have} of {need} bytes; send it whole")]
+    /// Fewer bytes than the header and the topic need.
+    #[error("the frame is truncated: {have} of {need} bytes; send it whole")]
     Truncated {
-        /// Bytes there are.
+        /// Size of the frame in bytes.
         have: usize,
-        /// Bytes that header and topic take.
+        /// Size of header and topic in bytes.
         need: usize,
     },
-    /// A number that stands for no kind of frame.
+    /// The number isn't the kind of a frame.
     #[error("no frame has the kind {found}; use 1 (data) to 5 (pong)")]
     Kind {
-        /// The number there is.
+        /// The number.
         found: u8,
     },
     /// A frame of another kind where data was expected.
     #[error("a frame of kind {0:?} carries no value; send one of kind 1 (data)")]
     NotData(FrameKind),
     /// A topic of more than 65,535 bytes.
-    #[error("a topic of {bytes} bytes; a frame takes at most 65535: use a shorter topic")]
+    #[error("a topic of {bytes} bytes; the maximum is 65535: use a shorter topic")]
     Topic {
-        /// Bytes the topic has.
+        /// Length of the topic in bytes.
         bytes: usize,
     },
-    /// A payload that is no value.
+    /// The payload isn't a value.
     #[error(transparent)]
     Value(#[from] ValueError),
 }
 
 impl<'a> Frame<'a> {
-    /// The parts of a frame's bytes, without the length before it.
+    /// Parses a frame without its length prefix.
     pub fn parse(bytes: &'a [u8]) -> Result<Frame<'a>, FrameError> {
         let (header, rest) = bytes
             .split_first_chunk::<HEADER_BYTES>()
@@ -110,7 +110,7 @@ impl<'a> Frame<'a> {
         Ok(Frame { sender: EndpointId(sender), receiver: EndpointId(receiver), kind, ttl, topic, payload })
     }
 
-    /// Appends the frame's bytes, without the length before it; the payload is copied as it is.
+    /// Appends the frame without its length prefix; the payload is copied unchanged.
     pub fn encode_into(&self, out: &mut Vec<u8>) -> Result<(), FrameError> {
         let bytes = self.topic.len();
         let topic_bytes = u16::try_from(bytes).map_err(|_| FrameError::Topic { bytes })?;

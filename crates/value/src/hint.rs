@@ -1,8 +1,8 @@
-//! The types that values are to get whose source does not say them: `address`, `port@proto`.
+//! Types for values whose source doesn't have them: `address`, `port@proto`.
 //!
-//! JSON has no addresses, ports and times, and a program's objects often don't either. A [`Hint`] is the type that a
-//! person asks for, and makes the value of a text or of a number; [`json::hinted`](crate::json::hinted) does so with
-//! the fields of JSON. What is of the type already, or is none, stays as it is.
+//! JSON has no addresses, ports and times, and a program's objects often don't either. A [`Hint`] names the
+//! wanted type and converts a text or a number to it; [`json::hinted`](crate::json::hinted) does so for the fields of
+//! JSON. A value that has the type already, or is none, stays unchanged.
 
 use std::fmt;
 use std::str::FromStr;
@@ -12,14 +12,14 @@ use crate::{
     TimestampNs,
 };
 
-/// A type asked for. Read from its name and shown as it: [`Hint::names`] has all.
+/// A requested type. Parsed from its name and displayed as it; [`Hint::names`] lists all.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Hint {
     kind: Option<Kind>,
     protocol_field: Option<String>,
 }
 
-/// A field's name and the type that its value is to get, written as `id.orig_h=address`.
+/// A field's name and the type of its value, written as `id.orig_h=address`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FieldHint {
     /// The name.
@@ -28,20 +28,20 @@ pub struct FieldHint {
     pub hint: Hint,
 }
 
-/// A text is no type to ask for.
+/// The text isn't a hint.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum HintError {
-    /// No type is called so.
-    #[error("{name:?} is no type; there are {}", Hint::names())]
+    /// No type has this name.
+    #[error("{name:?} isn't a type; use one of {}", Hint::names())]
     Unknown {
-        /// What was asked for.
+        /// The given name.
         name: String,
     },
     /// A field after the `@` of a type that has no protocol, or no field after a port's `@`.
-    #[error("{name:?} is no type; only a port takes its protocol from another field: port@FIELD")]
+    #[error("{name:?} isn't a type; only a port takes its protocol from another field: port@FIELD")]
     ProtocolField {
-        /// What was asked for.
+        /// The given name.
         name: String,
     },
     /// No field is named.
@@ -49,63 +49,63 @@ pub enum HintError {
     NoField,
 }
 
-/// A value is not of the type asked for, nor stands for one.
+/// The value isn't of the requested type and can't be converted to it.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum MisfitError {
-    /// A text that names nothing of the type.
+    /// The text isn't a value of the type.
     #[error("{text:?}: {reason}")]
     Text {
         /// The text.
         text: String,
-        /// Why not, and what does.
+        /// The reason, and what to write.
         reason: TextError,
     },
-    /// A whole number that the type does not have.
-    #[error("{number} is no {}; they begin at {} and end at {}", name_of(*.kind), range(*.kind).0, range(*.kind).1)]
+    /// The whole number is out of the type's range.
+    #[error("{number} isn't a valid {}; the range is {} to {}", name_of(*.kind), range(*.kind).0, range(*.kind).1)]
     Number {
         /// The number.
         number: i128,
         /// The type.
         kind: Kind,
     },
-    /// Seconds beyond what 64 bits of nanoseconds hold, or no number.
-    #[error("{seconds} seconds do not fit into 64 bits of nanoseconds; they are at most 292 years")]
+    /// Seconds that exceed 64 bits of nanoseconds, or aren't a number.
+    #[error("{seconds} seconds don't fit into 64 bits of nanoseconds; the maximum is 292 years")]
     Seconds {
         /// The seconds.
         seconds: f64,
     },
-    /// A value of a type that nothing is made of.
+    /// The value's type can't be converted.
     #[error(
         "a value of type {} was given for a field of type {}; change one of them",
         name_of(*.found), name_of(*.asked)
     )]
     Kind {
-        /// The type asked for.
+        /// The requested type.
         asked: Kind,
         /// The value's.
         found: Kind,
     },
 }
 
-/// Why a text names no value of a type.
+/// Why a text isn't a value of a type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum TextError {
-    /// No address.
+    /// Not an address.
     #[error(transparent)]
     Address(#[from] AddressError),
-    /// No subnet.
+    /// Not a subnet.
     #[error(transparent)]
     Subnet(#[from] SubnetError),
-    /// No port.
+    /// Not a port.
     #[error(transparent)]
     Port(#[from] PortError),
-    /// No time or duration.
+    /// Not a time or duration.
     #[error(transparent)]
     Time(#[from] TimeError),
 }
 
-/// The types that can be asked for, apart from `any`.
+/// The types that can be requested, except `any`.
 const KINDS: [Kind; 11] = [
     Kind::Address,
     Kind::Subnet,
@@ -120,32 +120,32 @@ const KINDS: [Kind; 11] = [
     Kind::Set,
 ];
 
-/// The name of no type in particular.
+/// The name for no particular type.
 const ANY: &str = "any";
 
 impl Hint {
-    /// As the source says; written `any`.
+    /// The source's own type; written `any`.
     pub const ANY: Hint = Hint { kind: None, protocol_field: None };
 
-    /// The names of all types that can be asked for, as a text for people.
+    /// The names of all types that can be requested, as human-readable text.
     pub fn names() -> String {
         let names: Vec<&str> = KINDS.map(name_of).into();
         format!("{ANY}, {}", names.join(", ")).replace("port,", "port, port@FIELD,")
     }
 
-    /// The type; none if it is as the source says.
+    /// The type; `None` for `any`.
     #[inline]
     pub fn kind(&self) -> Option<Kind> {
         self.kind
     }
 
-    /// The field whose text is the protocol of a port that comes as a number.
+    /// The field with the protocol of a port that is given as a number.
     pub fn protocol_field(&self) -> Option<&str> {
         self.protocol_field.as_deref()
     }
 
-    /// Appends the value that a text stands for. False, with nothing appended, where it stands for itself: it is then a
-    /// string, which [`Hint::check`] may refuse.
+    /// Appends the value that a text is converted to. Returns false and appends nothing if the text stays a string,
+    /// which [`Hint::check`] may reject.
     #[inline]
     pub fn put_text(&self, text: &str, out: &mut Vec<u8>) -> Result<bool, MisfitError> {
         match self.kind {
@@ -160,8 +160,8 @@ impl Hint {
         Ok(true)
     }
 
-    /// Appends the value that a whole number stands for: times and durations are in nanoseconds, a port is of this
-    /// `protocol`. False, with nothing appended, where it stands for itself.
+    /// Appends the value that a whole number is converted to: times and durations are in nanoseconds, a port has this
+    /// `protocol`. Returns false and appends nothing if the number stays a number.
     #[inline]
     pub fn put_number(
         &self,
@@ -184,15 +184,15 @@ impl Hint {
         Ok(true)
     }
 
-    /// Appends the time or the duration of so many seconds, rounded to nanoseconds. False, with nothing appended, for
-    /// other types: the number then stands for itself.
+    /// Appends the time or the duration of this many seconds, rounded to nanoseconds. Returns false and appends nothing
+    /// for other types: the number stays a number.
     #[inline]
     pub fn put_real(&self, seconds: f64, out: &mut Vec<u8>) -> Result<bool, MisfitError> {
         if !self.is_time() {
             return Ok(false);
         }
         let nanoseconds = (seconds * 1e9).round();
-        // 2^63 is the first that 64 bits do not hold.
+        // 2^63 is the first integer that doesn't fit.
         if nanoseconds.is_nan() || nanoseconds.abs() >= 9_223_372_036_854_775_808.0 {
             return Err(MisfitError::Seconds { seconds });
         }
@@ -200,8 +200,8 @@ impl Hint {
     }
 
     /// Appends the time or the duration of this many seconds, given as a JSON number's text and exact to the
-    /// nanosecond: a double has no room for a time of today and its nanoseconds. False, with nothing appended, for
-    /// other types and for a text that isn't a number.
+    /// nanosecond, which a double can't hold for a current time. Returns false and appends nothing for other types and
+    /// for a text that isn't a number.
     pub fn put_seconds(&self, seconds: &str, out: &mut Vec<u8>) -> Result<bool, MisfitError> {
         if !self.is_time() {
             return Ok(false);
@@ -222,7 +222,7 @@ impl Hint {
         }
     }
 
-    /// Whether real numbers are seconds.
+    /// Whether real numbers are read as seconds.
     #[inline]
     pub(crate) fn is_time(&self) -> bool {
         matches!(self.kind, Some(Kind::Timestamp | Kind::Timespan))
@@ -268,10 +268,10 @@ impl FromStr for FieldHint {
     }
 }
 
-/// More seconds than 64 bits of nanoseconds hold.
+/// More seconds than fit into 64 bits of nanoseconds.
 struct TooLarge;
 
-/// The nanoseconds of a decimal number of seconds, rounded half away from zero; nothing if the text isn't a JSON
+/// The nanoseconds of a decimal number of seconds, rounded half away from zero; `None` if the text isn't a JSON
 /// number.
 fn nanoseconds(seconds: &str) -> Option<Result<i64, TooLarge>> {
     let (is_negative, number) = match seconds.strip_prefix('-') {
@@ -290,12 +290,12 @@ fn nanoseconds(seconds: &str) -> Option<Result<i64, TooLarge>> {
     if digits.is_empty() {
         return Some(Ok(0));
     }
-    // An exponent beyond 64 bits decides by its sign alone, whatever the digits are.
+    // With an exponent beyond 64 bits, only its sign matters.
     let extreme = if exponent.starts_with('-') { i64::MIN / 2 } else { i64::MAX / 2 };
     let exponent = exponent.parse().unwrap_or(extreme).clamp(i64::MIN / 2, i64::MAX / 2);
     // The digits are the nanoseconds after a shift by this many places, to the left if it is positive.
     let shift = exponent - fraction.len() as i64 + 9;
-    // Where the nanoseconds' whole part ends among the digits.
+    // End of the nanoseconds' whole part among the digits.
     let end = digits.len() as i64 + shift;
     if end > 19 {
         return Some(Err(TooLarge));
@@ -303,17 +303,17 @@ fn nanoseconds(seconds: &str) -> Option<Result<i64, TooLarge>> {
     let (kept, dropped) = digits.split_at(usize::try_from(end).unwrap_or(0).min(digits.len()));
     let zeros = u32::try_from(shift).unwrap_or(0);
     let rounds_up = end >= 0 && dropped.as_bytes().first().is_some_and(|digit| *digit >= b'5');
-    // At most 19 digits, zeros included.
+    // At most 19 digits, including zeros.
     let value = kept.parse::<i128>().unwrap_or(0) * 10_i128.pow(zeros) + i128::from(rounds_up);
     Some(i64::try_from(if is_negative { -value } else { value }).map_err(|_| TooLarge))
 }
 
-/// What people call a type.
+/// The human-readable name of a type.
 fn name_of(kind: Kind) -> &'static str {
     if kind == Kind::Enum { "enum" } else { kind.name() }
 }
 
-/// The whole numbers that a type has.
+/// The range of whole numbers of a type.
 fn range(kind: Kind) -> (i128, i128) {
     match kind {
         Kind::Port => (0, u16::MAX.into()),

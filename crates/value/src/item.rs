@@ -1,11 +1,11 @@
-//! Values one after the other off the bytes and onto them, a container as its head: what JSON and serde share.
+//! Reads and writes values one at a time, containers as their heads; shared by JSON and serde.
 
 use crate::decoder::{NO_STEP, step};
 use crate::encode::{put_array, put_string, put_word};
 use crate::wire::{Reader, pack_real, put_size, unpack_real};
 use crate::{Address, Decoder, Kind, Limits, Port, Protocol, Subnet, ValueError, decode};
 
-/// A scalar, or the head of a container, whose elements follow as items of their own.
+/// A scalar, or the head of a container, whose elements follow as separate items.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Item<'a> {
     None,
@@ -50,7 +50,7 @@ impl Item<'_> {
     }
 }
 
-/// Takes items off the front of bytes.
+/// Takes items from the front of bytes.
 pub(crate) struct ItemReader<'a> {
     bytes: &'a [u8],
     pub(crate) reader: Reader<'a>,
@@ -61,7 +61,7 @@ impl<'a> ItemReader<'a> {
         Ok(ItemReader { bytes, reader: Reader::new(bytes, limits)? })
     }
 
-    /// What has not been taken.
+    /// The remaining bytes.
     #[inline]
     pub(crate) fn rest(&self) -> &'a [u8] {
         self.bytes.get(self.reader.position()..).unwrap_or_default()
@@ -97,11 +97,11 @@ impl<'a> ItemReader<'a> {
         })
     }
 
-    /// Takes a whole value, with all that is in it, and gives its bytes.
+    /// Takes a whole value with everything in it, and returns its bytes.
     #[inline]
     pub(crate) fn value(&mut self) -> Result<&'a [u8], ValueError> {
         let start = self.rest();
-        // What always takes the same is most of what there is.
+        // Values of a fixed size are the most frequent.
         let step = start.first().map_or(NO_STEP, |tag| step(*tag));
         if step != NO_STEP {
             self.reader.byte()?;
@@ -113,7 +113,7 @@ impl<'a> ItemReader<'a> {
 
     fn value_of_any_length(&mut self, start: &'a [u8]) -> Result<&'a [u8], ValueError> {
         let bytes = self.bytes;
-        // Where the next value begins. The reader is brought there only for what it alone can read.
+        // Start of the next value. The reader is moved there only for types that it alone can read.
         let mut at = self.reader.position();
         let mut left = 1;
         while left > 0 {
@@ -138,7 +138,7 @@ impl<'a> ItemReader<'a> {
                 continue;
             }
             self.reader.go_to(bytes, position);
-            // Never more than there are bytes, which the reader sees to.
+            // Never more than there are bytes, which the reader checks.
             left += match self.item()? {
                 Item::Set(elements) | Item::Vector(elements) => elements,
                 Item::Table(pairs) => pairs * 2,
@@ -150,7 +150,7 @@ impl<'a> ItemReader<'a> {
         Ok(start.get(..start.len() - self.rest().len()).unwrap_or_default())
     }
 
-    /// The bytes of the next value if it is a string or an enum, which is taken then.
+    /// Takes the next value and returns its bytes if it is a string or an enum.
     #[inline]
     pub(crate) fn text(&mut self) -> Result<Option<&'a [u8]>, ValueError> {
         match self.rest().first() {
@@ -171,16 +171,16 @@ impl<'a> ItemReader<'a> {
 /// Appends items to bytes.
 pub(crate) struct ItemWriter<'o> {
     out: &'o mut Vec<u8>,
-    /// Where its first item stands.
+    /// Position of the first item.
     start: usize,
-    /// Whether there are elements or keys that might be there twice.
+    /// Whether there are elements or keys that could be duplicates.
     may_have_duplicates: bool,
 }
 
-/// A container whose elements are being appended and whose count comes last.
+/// An open container, whose count is filled in last.
 pub(crate) struct Container {
     kind: Kind,
-    /// Where the count stands.
+    /// Position of the count.
     size_at: usize,
 }
 
@@ -190,12 +190,12 @@ impl<'o> ItemWriter<'o> {
         ItemWriter { out, start, may_have_duplicates: false }
     }
 
-    /// Where the next item will stand.
+    /// Position of the next item.
     pub(crate) fn position(&self) -> usize {
         self.out.len()
     }
 
-    /// Appends a scalar, or a container's head where the count is known.
+    /// Appends a scalar, or a container's head whose count is known.
     pub(crate) fn put(&mut self, item: Item<'_>) {
         let out = &mut *self.out;
         match item {
@@ -219,12 +219,12 @@ impl<'o> ItemWriter<'o> {
         }
     }
 
-    /// Appends the bytes of a value that is whole.
+    /// Appends the bytes of a complete value.
     pub(crate) fn put_value(&mut self, bytes: &[u8]) {
         self.out.extend_from_slice(bytes);
     }
 
-    /// Appends a container's tag and room for a count of one byte, which is all that most containers need.
+    /// Appends a container's tag and reserves one byte for the count, which suffices for most containers.
     pub(crate) fn begin(&mut self, kind: Kind) -> Container {
         self.out.push(kind as u8);
         let size_at = self.out.len();
@@ -232,7 +232,7 @@ impl<'o> ItemWriter<'o> {
         Container { kind, size_at }
     }
 
-    /// Fills in the count. From 128 elements on they move to make room for it.
+    /// Fills in the count. With 128 or more elements, they move to make room for it.
     pub(crate) fn end(&mut self, container: Container, count: usize) {
         self.may_have_duplicates |= count > 1 && container.kind != Kind::Vector;
         if let (0..0x80, Some(size)) = (count, self.out.get_mut(container.size_at)) {
@@ -244,19 +244,19 @@ impl<'o> ItemWriter<'o> {
         self.out.splice(container.size_at..=container.size_at, size);
     }
 
-    /// Lets what stands from `middle` on change places with what stands between `start` and it.
+    /// Swaps the bytes from `middle` on with the bytes between `start` and `middle`.
     pub(crate) fn swap(&mut self, start: usize, middle: usize) {
         if let Some(both) = self.out.get_mut(start..) {
             both.rotate_left(middle.saturating_sub(start));
         }
     }
 
-    /// Forgets everything that was appended.
+    /// Removes everything that was appended.
     pub(crate) fn clear(&mut self) {
         self.out.truncate(self.start);
     }
 
-    /// Checks that what was appended is one value within the limits; if not, forgets it.
+    /// Checks that exactly one value within the limits was appended; removes it otherwise.
     pub(crate) fn finish(mut self) -> Result<(), ValueError> {
         let checked = self.check();
         if checked.is_err() {
@@ -292,7 +292,7 @@ pub(crate) fn port_bytes(port: Port) -> [u8; 3] {
     [high, low, port.protocol as u8]
 }
 
-/// The port of these bytes; none for a protocol that there is not.
+/// The port of these bytes; `None` for an unknown protocol number.
 pub(crate) fn port_of_bytes([high, low, protocol]: [u8; 3]) -> Option<Port> {
     Some(Port::new(u16::from_be_bytes([high, low]), Protocol::of_number(protocol)?))
 }

@@ -1,12 +1,12 @@
 //! Structured values in Zeek Broker's binary format. Bytes in, bytes out; no I/O, no async, no clock.
 //!
-//! - [`Value`] is an owned tree of every type that the format has.
-//! - [`Decoder`] checks bytes once and gives a [`Variant`], a view into them, or an [`Envelope`], which owns them.
-//!   [`Decoder::pick`] reads one value out of a large one without reading the bytes after it.
-//! - [`ValueReader`] takes values off the bytes one after the other: the fastest way into types whose shape is known.
+//! - [`Value`] is an owned tree of all types of the format.
+//! - [`Decoder`] checks bytes once and returns a [`Variant`], a view into them, or an [`Envelope`], which owns them.
+//!   [`Decoder::pick`] reads one value within a large one without reading the bytes after it.
+//! - [`ValueReader`] takes values from the bytes one at a time: the fastest way to read types of known shape.
 //! - [`ListBuilder`], [`SetBuilder`] and [`TableBuilder`] write bytes without a tree; [`zeek`] has Zeek's messages.
-//! - [`Hint`] is the type that a value is to get whose source, such as JSON, does not say it.
-//! - [`json`] shows values as JSON and reads them; [`to_bytes`] and [`from_bytes`] are for types of your own, by serde.
+//! - [`Hint`] gives a value a type that its source, such as JSON, doesn't have.
+//! - [`json`] writes values as JSON and reads them; [`to_bytes`] and [`from_bytes`] use serde for your own types.
 
 #![forbid(unsafe_code)]
 
@@ -57,20 +57,19 @@ pub use text::Text;
 pub use value::{Kind, Value};
 pub use variant::{Field, ListView, SetView, TableView, Variant};
 
-/// What a reader accepts at most. Every limit is checked before memory is had or a frame is put on the stack for what
-/// the bytes claim.
+/// Limits of a reader. Each is checked before the reader allocates memory or recurses for what the bytes claim.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
-    /// Containers inside each other.
+    /// Maximum nesting of containers.
     pub depth_max: u32,
-    /// Elements of all containers together; a table's pair counts as two.
+    /// Maximum number of elements in all containers together; a table's pair counts as two.
     pub elements_max: u32,
-    /// Length of a value, in bytes.
+    /// Maximum length of a value in bytes.
     pub bytes_max: u32,
 }
 
 impl Limits {
-    /// What no reader goes beyond: a depth that a thread's 2 MiB stack carries even in a debug build, and the positions
+    /// Upper bounds for every reader: a depth that fits a thread's 2 MiB stack even in a debug build, and the positions
     /// that a view's index can hold.
     pub const FORMAT: Limits = Limits { depth_max: 256, elements_max: u32::MAX, bytes_max: (1 << 28) - 1 };
 }

@@ -1,7 +1,7 @@
-//! The format's own types for serde: in a value they are themselves, elsewhere their text or their bytes.
+//! The format's own types for serde: written as such into a value, as text or bytes into other formats.
 //!
-//! serde knows no addresses and times. So such a type serializes as a newtype of a name that only this crate uses,
-//! around the bytes of its value; the serializer here copies them, the deserializer hands them out.
+//! serde has no addresses and times. Such a type serializes as a newtype with a name that only this crate uses, around
+//! the bytes of its value; this crate's serializer copies them, and its deserializer returns them.
 
 use std::fmt;
 use std::str::FromStr;
@@ -13,29 +13,29 @@ use crate::item::{Item, ItemReader, ItemWriter};
 use crate::json::{Rfc3339, Seconds, read_span, read_time};
 use crate::{Address, Limits, Port, Subnet, TimespanNs, TimestampNs, Value};
 
-/// Around the bytes of a value.
+/// Name of the newtype around the bytes of a value.
 pub(crate) const VALUE_NAME: &str = "$rawline::value";
 
-/// Around a sequence that becomes a set.
+/// Name of the newtype around a sequence that becomes a set.
 pub(crate) const SET_NAME: &str = "$rawline::set";
 
 /// The name of an enumeration's value, such as `Conn::LOG`; for names that are not the variants of a Rust enum.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Name(pub String);
 
-/// A text is no time or no duration.
+/// The text isn't a time or duration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum TimeError {
-    /// No time.
+    /// Not a time.
     #[error("not a time from 1677-09-21 to 2262-04-11; write it as 2022-04-10T07:00:00.123456789Z")]
     Timestamp,
-    /// No duration.
+    /// Not a duration.
     #[error("not a duration that 64 bits of nanoseconds hold exactly; write a number and ns, us, ms, s, min or h")]
     Timespan,
 }
 
 impl fmt::Display for TimestampNs {
-    /// As RFC 3339 has it, with nine digits of a second.
+    /// In RFC 3339, with nine digits of a second.
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         Rfc3339(self.0).fmt(formatter)
     }
@@ -108,7 +108,7 @@ impl Serialize for Bytes<'_> {
 macro_rules! marked {
     ($($of:ident, $item:ident, $expected:literal, |$value:ident| $put:expr, |$got:ident| $take:expr;)*) => {
         $(impl Serialize for $of {
-            /// In a value itself; in a format for people its text; elsewhere the bytes of the value.
+            /// Itself in a value, text in a human-readable format, the value's bytes in other formats.
             fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
                 if serializer.is_human_readable() {
                     return serializer.collect_str(self);
@@ -169,11 +169,11 @@ marked! {
 }
 
 impl Serialize for Value {
-    /// Into a value only: other formats have no place for its types; `json::typed` writes them.
+    /// Only into a value: other formats don't have its types; `json::typed` writes them.
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         if serializer.is_human_readable() {
             return Err(S::Error::custom(
-                "a Value goes into a value's bytes only; write it with json::typed or json::plain",
+                "a Value can only be written into a value's bytes; use json::typed or json::plain",
             ));
         }
         serializer.serialize_newtype_struct(VALUE_NAME, &Bytes(&self.encode()))
@@ -181,7 +181,7 @@ impl Serialize for Value {
 }
 
 impl<'de> Deserialize<'de> for Value {
-    /// Out of a value only, as it is written.
+    /// Only from a value, for the same reason.
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Value, D::Error> {
         struct Any;
 
@@ -203,15 +203,15 @@ impl<'de> Deserialize<'de> for Value {
 
         if deserializer.is_human_readable() {
             return Err(D::Error::custom(
-                "a Value comes out of a value's bytes only; read it with json::typed or json::plain",
+                "a Value can only be read from a value's bytes; use json::typed or json::plain",
             ));
         }
         deserializer.deserialize_newtype_struct(VALUE_NAME, Any)
     }
 }
 
-/// Makes a field's sequence a set in the value: `#[serde(with = "rawline_value::as_set")]` on a `BTreeSet`, a
-/// `HashSet`, a `Vec`. A sequence with an element twice is refused. In other formats it stays a sequence.
+/// Writes a field's sequence as a set: `#[serde(with = "rawline_value::as_set")]` on a `BTreeSet`, a
+/// `HashSet`, a `Vec`. A sequence with duplicates is rejected. In other formats it stays a sequence.
 pub mod as_set {
     use super::*;
 

@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 
 use crate::{Kind, Value, Variant};
 
-/// Values by type, then within their type; `reals` orders two reals.
+/// Compares values by type, then within their type; `reals` compares two reals.
 pub(crate) fn values(left: &Value, right: &Value, reals: fn(f64, f64) -> Ordering) -> Ordering {
     match (left, right) {
         (Value::Boolean(left), Value::Boolean(right)) => left.cmp(right),
@@ -50,12 +50,12 @@ fn lexicographic<T>(left: &[T], right: &[T], order: impl Fn(&T, &T) -> Ordering)
     left.len().cmp(&right.len())
 }
 
-/// Reals as numbers; a NaN equals a NaN and comes last.
+/// Compares reals as numbers; NaNs are equal and sort last.
 pub(crate) fn reals(left: f64, right: f64) -> Ordering {
     left.partial_cmp(&right).unwrap_or_else(|| left.is_nan().cmp(&right.is_nan()))
 }
 
-/// Reals as the format tells duplicates: a NaN is equivalent to every real.
+/// Compares reals as the format detects duplicates: a NaN is equivalent to every real.
 fn reals_loose(left: f64, right: f64) -> Ordering {
     left.partial_cmp(&right).unwrap_or(Ordering::Equal)
 }
@@ -65,7 +65,7 @@ pub(crate) fn duplicates(left: &Value, right: &Value) -> bool {
     values(left, right, reals_loose) == Ordering::Equal
 }
 
-/// Equal for equal reals, in the sense of [`reals`].
+/// A hash key that is equal for reals that [`reals`] considers equal.
 pub(crate) fn real_key(real: f64) -> u64 {
     if real.is_nan() {
         return u64::MAX;
@@ -74,7 +74,7 @@ pub(crate) fn real_key(real: f64) -> u64 {
     (real + 0.0).to_bits()
 }
 
-/// Views, as [`values`] orders the same values.
+/// Compares views as [`values`] compares the same values.
 pub(crate) fn variants(left: &Variant<'_>, right: &Variant<'_>) -> Ordering {
     variants_by(left, right, reals)
 }
@@ -83,7 +83,7 @@ pub(crate) fn variants(left: &Variant<'_>, right: &Variant<'_>) -> Ordering {
 #[inline]
 pub(crate) fn variants_ascend(left: &Variant<'_>, right: &Variant<'_>) -> bool {
     if let (Some(left), Some(right)) = (left.as_string(), right.as_string()) {
-        // Most neighbours differ in their first bytes, which spares a call.
+        // Most neighbours differ in their first bytes, which saves a call.
         return match (left.first_chunk::<4>(), right.first_chunk::<4>()) {
             (Some(left), Some(right)) if left != right => u32::from_be_bytes(*left) < u32::from_be_bytes(*right),
             _ => left < right,
@@ -111,7 +111,7 @@ fn variants_by(left: &Variant<'_>, right: &Variant<'_>, reals: fn(f64, f64) -> O
         Kind::Timespan => left.as_timespan().cmp(&right.as_timespan()),
         Kind::String => left.as_string().cmp(&right.as_string()),
         Kind::Enum => left.as_enum().cmp(&right.as_enum()),
-        // Of these, the bytes sort as the values do.
+        // The bytes of these types sort like their values.
         Kind::Count | Kind::Address | Kind::Subnet | Kind::Port => left.bytes().cmp(right.bytes()),
         Kind::Set | Kind::Table | Kind::Vector => {
             let (left, right) = (left.walk(), right.walk());
@@ -122,7 +122,7 @@ fn variants_by(left: &Variant<'_>, right: &Variant<'_>, reals: fn(f64, f64) -> O
     }
 }
 
-/// A view against a tree, as [`values`] orders the same values.
+/// Compares a view with a tree as [`values`] compares the same values.
 pub(crate) fn variant_with_value(left: &Variant<'_>, right: &Value) -> Ordering {
     let kinds = left.kind().cmp(&right.kind());
     if kinds != Ordering::Equal {

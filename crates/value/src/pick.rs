@@ -1,14 +1,14 @@
-//! Reads one value out of a large one and checks only what precedes it.
+//! Reads one value within a large one and checks only the bytes before it.
 
 use crate::item::{Item, ItemReader};
 use crate::{Decoder, Kind, ValueError, Variant};
 
-/// One step down into a value.
+/// One step of a path into a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Step<'n> {
-    /// To the element of a vector, the first at 0.
+    /// The element of a vector at this index.
     Index(usize),
-    /// To the value that a table has under a string.
+    /// The value of a table under this key.
     Key(&'n str),
 }
 
@@ -25,12 +25,12 @@ impl<'n> From<&'n str> for Step<'n> {
 }
 
 impl Decoder {
-    /// The value at the end of a path, or nothing if the path leads nowhere. The bytes after it aren't read, so they
-    /// cost nothing; the bytes before it are skipped, and only their lengths and tags are checked. Bytes that
-    /// [`Decoder::decode`] refuses may so give a value; bytes that it takes give what its view has there.
+    /// The value at the end of a path, or `None` if it doesn't exist. The bytes after it aren't read, so they cost
+    /// nothing; the bytes before it are skipped, and only their lengths and tags are checked. So bytes that
+    /// [`Decoder::decode`] rejects can have a result; for valid bytes, it is the value that a view has there.
     ///
-    /// A vector's elements are passed over one by one, and a table's pairs in the order of the bytes: ascending by key
-    /// from a tree, as given from a builder. Put a field that is read this way before fields that grow.
+    /// Elements and pairs are skipped one by one in the order of the bytes: a tree writes pairs ascending by key, a
+    /// builder as given. Put a field that is read this way before fields that grow.
     pub fn pick<'a>(&'a mut self, bytes: &'a [u8], path: &[Step<'_>]) -> Result<Option<Variant<'a>>, ValueError> {
         let mut reader = ItemReader::new(bytes, self.limits())?;
         for step in path {

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-/// A port, shown as `53/udp`. Ordered by number, then protocol.
+/// A port, displayed as `53/udp`. Ordered by number, then protocol.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Port {
     /// The number.
@@ -12,11 +12,11 @@ pub struct Port {
     pub protocol: Protocol,
 }
 
-/// What a port belongs to; its number is the format's.
+/// A port's protocol, with its number in the format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 #[repr(u8)]
 pub enum Protocol {
-    /// Not known, shown as `?`.
+    /// Unknown, displayed as `?`.
     #[default]
     Unknown = 0,
     /// TCP.
@@ -27,20 +27,20 @@ pub enum Protocol {
     Icmp = 3,
 }
 
-/// A text is no port.
+/// The text isn't a port.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("not a port; write it as 443/tcp, 53/udp, 8/icmp or 0/?, the number at most 65535")]
 pub struct PortError;
 
 impl Port {
-    /// A port.
+    /// Creates a port.
     pub fn new(number: u16, protocol: Protocol) -> Port {
         Port { number, protocol }
     }
 }
 
 impl Protocol {
-    /// The protocol that the format's number stands for.
+    /// The protocol with this number in the format.
     pub fn of_number(number: u8) -> Option<Protocol> {
         Some(match number {
             0 => Protocol::Unknown,
@@ -51,14 +51,14 @@ impl Protocol {
         })
     }
 
-    /// The protocol of that name, in lower or upper case: one of those that [`Protocol::name`] returns.
+    /// The protocol with this name, as [`Protocol::name`] returns it, in lower or upper case.
     pub fn of_name(name: &str) -> Option<Protocol> {
         [Protocol::Unknown, Protocol::Tcp, Protocol::Udp, Protocol::Icmp]
             .into_iter()
             .find(|protocol| protocol.name().eq_ignore_ascii_case(name))
     }
 
-    /// The protocol's name, `?` when it is not known.
+    /// The protocol's name; `?` if unknown.
     pub fn name(self) -> &'static str {
         match self {
             Protocol::Unknown => "?",

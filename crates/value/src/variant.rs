@@ -13,7 +13,7 @@ use crate::{Address, Kind, Port, Protocol, Set, Subnet, Table, Text, Value};
 
 /// A view of a value: cheap to copy, immutable, safe to share between threads. Strings point into the bytes.
 ///
-/// `as_…` gives nothing for another type, `to_…` a fallback; no type is turned into another. Comparing is structural,
+/// `as_…` returns `None` for another type, `to_…` a fallback; no type is turned into another. Comparing is structural,
 /// also of views into different bytes, and the same as comparing the [`Value`]s.
 #[derive(Clone, Copy)]
 pub struct Variant<'a> {

@@ -47,7 +47,7 @@ fn every_name_is_read_and_shown() {
     assert_eq!(hint("enum").kind(), Some(Kind::Enum));
     assert_eq!((hint("port@a@b").kind(), hint("port@a@b").protocol_field()), (Some(Kind::Port), Some("a@b")));
     for name in ["", "adress", "Address", "enum-value", "boolean", "table", "none", "FIELD"] {
-        assert_eq!(told(name.parse::<Hint>()), format!("{name:?} is no type; there are {names}"));
+        assert_eq!(told(name.parse::<Hint>()), format!("{name:?} isn't a type; use one of {names}"));
     }
     for name in ["string@x", "any@x", "port@", "@port"] {
         assert!(told(name.parse::<Hint>()).contains("only a port takes its protocol from another field"), "{name}");
@@ -55,7 +55,7 @@ fn every_name_is_read_and_shown() {
     let field: FieldHint = "id.orig_p=port@proto".parse().unwrap();
     assert_eq!((field.field.as_str(), field.hint), ("id.orig_p", hint("port@proto")));
     assert!(told("address".parse::<FieldHint>()).contains("FIELD=TYPE"));
-    assert!(told("x=colour".parse::<FieldHint>()).contains("\"colour\" is no type"));
+    assert!(told("x=colour".parse::<FieldHint>()).contains("\"colour\" isn't a type"));
 }
 
 #[test]
@@ -100,11 +100,11 @@ fn a_number_stands_for_a_value_of_its_range() {
     for name in ["any", "string", "address", "subnet", "enum", "set"] {
         assert_eq!(of_number(name, 1).unwrap(), None, "{name}");
     }
-    assert_eq!(of_number("count", -1).unwrap_err(), "-1 is no count; they begin at 0 and end at 18446744073709551615");
-    assert_eq!(of_number("port", 65536).unwrap_err(), "65536 is no port; they begin at 0 and end at 65535");
-    assert_eq!(of_number("port@proto", -1).unwrap_err(), "-1 is no port; they begin at 0 and end at 65535");
+    assert_eq!(of_number("count", -1).unwrap_err(), "-1 isn't a valid count; the range is 0 to 18446744073709551615");
+    assert_eq!(of_number("port", 65536).unwrap_err(), "65536 isn't a valid port; the range is 0 to 65535");
+    assert_eq!(of_number("port@proto", -1).unwrap_err(), "-1 isn't a valid port; the range is 0 to 65535");
     for name in ["integer", "timestamp", "timespan"] {
-        assert!(of_number(name, u64::MAX).unwrap_err().contains("end at 9223372036854775807"), "{name}");
+        assert!(of_number(name, u64::MAX).unwrap_err().contains("to 9223372036854775807"), "{name}");
     }
 }
 
@@ -173,10 +173,10 @@ fn fields_of_json_get_their_types() {
         ("\"::g\"", "address", "field x: \"::g\": not an IPv4"),
         ("[1]", "address", "field x: "),
         ("1.0", "count", "of type real was given for a field of type count"),
-        ("-1", "count", "-1 is no count"),
-        ("9223372036854775808", "integer", "is no integer"),
+        ("-1", "count", "-1 isn't a valid count"),
+        ("9223372036854775808", "integer", "isn't a valid integer"),
         ("1.5", "integer", "of type real"),
-        ("70000", "port", "70000 is no port"),
+        ("70000", "port", "70000 isn't a valid port"),
         ("true", "enum", "of type boolean"),
         ("{}", "set", "of type table"),
         ("\"a\"", "set", "of type string"),
@@ -221,7 +221,7 @@ fn what_is_no_object_is_told() {
         assert!(read(json, &["x=address"]).unwrap_err().contains("this is no object"), "{json}");
     }
     assert!(read("{", &["x=address"]).unwrap_err().contains("line 1"));
-    assert!(read("{\"x\":1,\"x\":2}", &[]).unwrap_err().contains("twice"));
+    assert!(read("{\"x\":1,\"x\":2}", &[]).unwrap_err().contains("duplicate"));
     // An address of two letters takes 17 bytes: a value can pass the limit by its types alone.
     let long = format!("{{\"x\":[\"::\"{}]}}", ",\"::\"".repeat(1_000_000));
     assert!(read(&long, &["x=address"]).unwrap_err().contains("send smaller values"));
