@@ -194,7 +194,7 @@ def test_types_asked_for_mean_the_same_as_in_json() -> None:
     )
     assert read["ports"] == [value.Port("53/udp"), value.Port("80/udp")]
     assert read["tags"] == {"a", "b"} and read["size"] == 2.0**63
-    with pytest.raises(ValueFormatError, match="field at: 9223372036854775808 is no timestamp"):
+    with pytest.raises(ValueFormatError, match="field at: 9223372036854775808 isn't a valid timestamp"):
         record.encode({"at": 2**63})
     with pytest.raises(ValueFormatError, match="beyond 64 bits"):
         record.encode({"size": 2**64})

@@ -1,4 +1,4 @@
-//! Values one after the other off the front of bytes, without an index: for types whose shape is known.
+//! Reads values one at a time from the front of bytes, without an index: for types of known shape.
 //!
 //! ```
 //! use rawline_value::{Fields, ListBuilder, TableBuilder, Limits, ValueError, ValueReader};
@@ -33,11 +33,10 @@ use crate::item::{ItemReader, port_of_bytes};
 use crate::wire::unpack_real;
 use crate::{Address, Kind, Limits, Port, Subnet, ValueError, decode};
 
-/// Takes values off the front of bytes. A container is taken as its head; its elements follow as values of their own.
+/// Takes values from the front of bytes. A container is taken as its head; its elements follow as separate values.
 ///
-/// It checks what it takes: types, lengths, elements against the bytes that are there. It does not look whether a set
-/// or a table holds something twice, nor how deep it is, since it does not recurse. After an error, the place where it
-/// is is of no use.
+/// It checks types, lengths, and the number of elements against the available bytes. It doesn't check for duplicates in
+/// sets and tables, nor for depth, since it doesn't recurse. After an error, its position is unspecified.
 pub struct ValueReader<'a>(ItemReader<'a>);
 
 macro_rules! of_fixed_length {
@@ -52,18 +51,18 @@ macro_rules! of_fixed_length {
 }
 
 impl<'a> ValueReader<'a> {
-    /// A reader of these bytes, of which the limits but the depth count.
+    /// Creates a reader of these bytes. The limits apply, except for the depth.
     #[inline]
     pub fn new(bytes: &'a [u8], limits: &Limits) -> Result<ValueReader<'a>, ValueError> {
         ItemReader::new(bytes, limits).map(ValueReader)
     }
 
-    /// Where the next value begins, in bytes from the first one.
+    /// Position of the next value in bytes.
     pub fn position(&self) -> usize {
         self.0.reader.position()
     }
 
-    /// The type of the next value, which is not taken.
+    /// The type of the next value, without taking it.
     #[inline]
     pub fn kind(&self) -> Result<Kind, ValueError> {
         let position = self.position();
@@ -71,7 +70,7 @@ impl<'a> ValueReader<'a> {
         Kind::of_tag(tag).ok_or(ValueError::Tag { position, found: tag })
     }
 
-    /// Takes a none if one is next, and says whether.
+    /// Takes a none if one is next; returns whether it did.
     #[inline]
     pub fn none(&mut self) -> bool {
         self.0.rest().first() == Some(&(Kind::None as u8)) && self.0.reader.byte().is_ok()
@@ -135,7 +134,7 @@ impl<'a> ValueReader<'a> {
         Ok(Pairs { left: self.head(Kind::Table)?, last: 0 })
     }
 
-    /// Takes any value with all that is in it, and gives its bytes.
+    /// Takes any value with everything in it, and returns its bytes.
     #[inline]
     pub fn skip(&mut self) -> Result<&'a [u8], ValueError> {
         self.0.value()
@@ -181,7 +180,7 @@ impl<'a> ValueReader<'a> {
     }
 }
 
-/// What is left of a table whose pairs are taken by a [`ValueReader`].
+/// The rest of a table whose pairs a [`ValueReader`] takes.
 #[derive(Debug)]
 pub struct Pairs {
     left: usize,
@@ -190,13 +189,13 @@ pub struct Pairs {
 }
 
 impl Pairs {
-    /// How many pairs have not been taken.
+    /// The number of remaining pairs.
     pub fn left(&self) -> usize {
         self.left
     }
 
-    /// Takes keys up to that of a known field, and gives the field's number: its value is next, and must be taken.
-    /// Pairs of other keys are passed over. Nothing at the table's end.
+    /// Takes keys up to the next known field and returns its number; the caller must take its value next. Skips pairs
+    /// with other keys. Returns `None` at the end of the table.
     #[inline(always)]
     pub fn field<const N: usize>(
         &mut self,
@@ -219,8 +218,8 @@ impl Pairs {
     }
 }
 
-/// The names of a record's fields, numbered from 0, to read its tables by [`Pairs::field`]. It remembers which field
-/// came after which: where tables have their fields in one order, whichever it is, a field costs one comparison.
+/// The names of a record's fields, numbered from 0, for [`Pairs::field`]. It remembers the order of fields: if tables
+/// have their fields in one order, whichever it is, a field costs one comparison.
 #[derive(Debug)]
 pub struct Fields<'n, const N: usize> {
     names: [&'n str; N],
@@ -233,8 +232,8 @@ impl<'n, const N: usize> Fields<'n, N> {
     /// optional ones are left out now and then, and threads that share the names would write by turns.
     const NEAR: usize = 4;
 
-    /// The fields of these names; of a name that is given twice, the first. Best in the order in which they are mostly
-    /// written.
+    /// Creates the fields with these names; of duplicates, the first counts. Fastest in the order in which they are
+    /// usually written.
     pub const fn new(names: [&'n str; N]) -> Fields<'n, N> {
         let mut after = [const { AtomicU32::new(0) }; N];
         let mut number = 0;
@@ -247,7 +246,7 @@ impl<'n, const N: usize> Fields<'n, N> {
         Fields { names, first: AtomicU32::new(0), after }
     }
 
-    /// The field of this name, looked for first where it was after the field before.
+    /// The field with this name; first checks the field that followed the previous one last time.
     #[inline]
     fn find(&self, name: &[u8], last: usize) -> Option<usize> {
         let guess = self.follower(last).map_or(last, |follower| follower.load(Relaxed) as usize);

@@ -1,4 +1,4 @@
-//! Rust types into a value's bytes, by their `Serialize`.
+//! Serializes Rust types into a value's bytes with serde.
 //!
 //! | Rust | value |
 //! |---|---|
@@ -13,7 +13,7 @@
 //! | a struct, a tuple, an array, a sequence | vector, a struct's fields in their order without their names |
 //! | a sequence marked with [`as_set`](crate::as_set) | set |
 //! | a map | table |
-//! | `Some(x)`, a newtype struct | what is in it |
+//! | `Some(x)`, a newtype struct | its content |
 //! | an enum's variant without content | enum, its name |
 //! | an enum's variant with content | vector of the enum and the content, the latter as a struct or tuple has it |
 
@@ -28,18 +28,18 @@ use crate::item::{Container, Item, ItemWriter};
 use crate::marked::{SET_NAME, VALUE_NAME};
 use crate::{Kind, ValueError};
 
-/// How deep serialized and deserialized types are nested at most: both recurse.
+/// Maximum nesting of serialized and deserialized types: both recurse.
 pub(crate) const DEPTH_MAX: u32 = 128;
 
-/// A Rust value cannot be written as a value, or bytes cannot be read as the Rust type.
+/// A Rust value can't be serialized, or bytes can't be deserialized as the Rust type.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SerdeError {
-    /// The bytes are no value, or what was written breaks a rule of the format, such as a key that is there twice.
+    /// The bytes aren't a value, or the result breaks a rule of the format, such as a duplicate key.
     #[error(transparent)]
     Value(#[from] ValueError),
-    /// Type and value do not fit; says how.
-    #[error("{0}; see docs/values.md for what stands for what")]
+    /// Type and value don't match; the text has the details.
+    #[error("{0}; see docs/values.md for the mapping")]
     Type(String),
     /// Nested deeper than 128.
     #[error("the type is nested deeper than {DEPTH_MAX}; nest it less")]
@@ -58,14 +58,14 @@ impl serde::de::Error for SerdeError {
     }
 }
 
-/// The bytes of the value that stands for this Rust value.
+/// Serializes a Rust value into the bytes of a value.
 pub fn to_bytes<T: Serialize + ?Sized>(value: &T) -> Result<Vec<u8>, SerdeError> {
     let mut out = Vec::new();
     to_bytes_into(value, &mut out)?;
     Ok(out)
 }
 
-/// Appends the bytes of the value that stands for this Rust value. After an error `out` is as it was.
+/// Serializes a Rust value and appends the bytes. After an error, `out` is unchanged.
 pub fn to_bytes_into<T: Serialize + ?Sized>(value: &T, out: &mut Vec<u8>) -> Result<(), SerdeError> {
     let mut writer = ItemWriter::new(out);
     if let Err(error) = value.serialize(ValueSerializer { out: &mut writer, depth: 0, role: Role::Usual }) {
@@ -77,18 +77,18 @@ pub fn to_bytes_into<T: Serialize + ?Sized>(value: &T, out: &mut Vec<u8>) -> Res
 
 struct ValueSerializer<'s, 'o> {
     out: &'s mut ItemWriter<'o>,
-    /// How many containers the value stands in.
+    /// Number of containers around the value.
     depth: u32,
     role: Role,
 }
 
-/// What one of our own types asks for by the name of its newtype.
+/// What the name of a newtype from this crate requests.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Role {
     Usual,
     /// A sequence becomes a set.
     Set,
-    /// Bytes are those of a value.
+    /// The bytes are a whole value.
     Value,
 }
 
@@ -289,7 +289,7 @@ impl<'s, 'o> Serializer for ValueSerializer<'s, 'o> {
     }
 }
 
-/// A container that is being written.
+/// An open container.
 struct Elements<'s, 'o> {
     out: &'s mut ItemWriter<'o>,
     container: Container,
@@ -347,7 +347,7 @@ macro_rules! fields {
                 self.add(value)
             }
 
-            /// A field is known by its place, so one that is left out keeps it.
+            /// A field is identified by its position, so a skipped one keeps its place.
             fn skip_field(&mut self, _: &'static str) -> Result<(), SerdeError> {
                 self.add(&())
             }

@@ -3,14 +3,14 @@
 use crate::Value;
 use crate::order;
 
-/// Values in the format's order, each once. What counts as once is the format's rule: a NaN is a duplicate of any
-/// other real, and `0.0` of `-0.0`.
+/// Values in the format's order, without duplicates. By the format's rule, a NaN is a duplicate of any other real, and
+/// `0.0` of `-0.0`.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Set(Vec<Value>);
 
-/// An element of a set or a key of a table is there twice.
+/// A duplicate element of a set or key of a table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("an element of a set or a key of a table is there twice; give each once")]
+#[error("an element of a set or a key of a table is duplicate; give each once")]
 pub struct NotUnique;
 
 impl Set {
@@ -19,7 +19,7 @@ impl Set {
         Set(Vec::new())
     }
 
-    /// The set of these values, which come in any order.
+    /// Creates a set from values in any order.
     pub fn from_values(mut values: Vec<Value>) -> Result<Set, NotUnique> {
         if !values.is_sorted_by(order::values_ascend) {
             values.sort_unstable();
@@ -30,7 +30,7 @@ impl Set {
         Ok(Set(values))
     }
 
-    /// Adds a value; false if it is already there. Moves the elements after it: to fill a large set, collect it.
+    /// Adds a value; returns false if it is a duplicate. Moves the elements after it: to fill a large set, collect it.
     pub fn insert(&mut self, value: Value) -> bool {
         let Err(place) = self.0.binary_search(&value) else {
             return false;
@@ -43,17 +43,17 @@ impl Set {
         true
     }
 
-    /// Whether the value is there. In O(log n).
+    /// Whether the set contains the value. O(log n).
     pub fn contains(&self, value: &Value) -> bool {
         self.0.binary_search(value).is_ok()
     }
 
-    /// How many values there are.
+    /// The number of values.
     pub fn len(&self) -> usize {
         self.0.len()
     }
 
-    /// Whether there are none.
+    /// Whether the set is empty.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -75,7 +75,7 @@ impl Set {
 }
 
 impl FromIterator<Value> for Set {
-    /// The set of these values; of duplicates, one stays.
+    /// Collects values into a set; keeps one of duplicates.
     fn from_iter<I: IntoIterator<Item = Value>>(values: I) -> Set {
         let mut values: Vec<Value> = values.into_iter().collect();
         values.sort();

@@ -5,21 +5,21 @@ use std::str::FromStr;
 
 use crate::Address;
 
-/// What an IPv4 prefix is longer by when it is counted on the 128-bit address.
+/// Added to the length of an IPv4 prefix when it is counted on the 128-bit address.
 const IPV4_PREFIX_BITS: u8 = 96;
 
-/// A network. Bytes from outside may hold what [`Subnet::new`] would not make (bits after the prefix, a prefix of 200);
-/// such a subnet is kept and written as it came.
+/// A network. Bytes from outside may hold a subnet that [`Subnet::new`] doesn't create (bits after the prefix, a prefix
+/// of 200); it is kept and written unchanged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Subnet {
     network: Address,
     prefix_bits: u8,
 }
 
-/// A text or a length is no subnet.
+/// The text or the length isn't a subnet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum SubnetError {
-    /// No `address/length`.
+    /// Not of the form `address/length`.
     #[error("not a subnet; write it as 192.0.2.0/24 or 2001:db8::/32")]
     Text,
     /// A prefix longer than the address.
@@ -28,7 +28,7 @@ pub enum SubnetError {
 }
 
 impl Subnet {
-    /// The network that `address` is in; `length` counts in the address's own family. Bits after the prefix are
+    /// The network that contains `address`; `length` counts in the address's family. Bits after the prefix are
     /// cleared.
     pub fn new(address: Address, length: u8) -> Result<Subnet, SubnetError> {
         let (skipped_bits, length_max) = if address.is_ipv4() { (IPV4_PREFIX_BITS, 32) } else { (0, 128) };
@@ -51,12 +51,12 @@ impl Subnet {
         self.network
     }
 
-    /// The prefix's length as the format has it, on the 128-bit address: 120 for an IPv4 /24.
+    /// The prefix's length as stored in the format, on the 128-bit address: 120 for an IPv4 /24.
     pub fn prefix_bits(&self) -> u8 {
         self.prefix_bits
     }
 
-    /// The prefix's length in the address's own family; none where the bytes hold an impossible one.
+    /// The prefix's length in the address's family; `None` if the bytes hold an invalid one.
     pub fn length(&self) -> Option<u8> {
         if self.prefix_bits > 128 {
             return None;
@@ -64,14 +64,14 @@ impl Subnet {
         if self.network.is_ipv4() { self.prefix_bits.checked_sub(IPV4_PREFIX_BITS) } else { Some(self.prefix_bits) }
     }
 
-    /// Whether these parts are what [`Subnet::new`] makes: a possible length, no bit set after the prefix.
+    /// Whether the subnet is one that [`Subnet::new`] creates: a valid length, no bit set after the prefix.
     pub fn is_canonical(&self) -> bool {
         self.length().is_some_and(|length| Subnet::new(self.network, length) == Ok(*self))
     }
 }
 
 impl fmt::Display for Subnet {
-    /// `address/length`. An impossible length is shown as the original does, in eight bits.
+    /// `address/length`. An invalid length is shown as in the original, in eight bits.
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let skipped_bits = if self.network.is_ipv4() { IPV4_PREFIX_BITS } else { 0 };
         write!(formatter, "{}/{}", self.network, self.prefix_bits.wrapping_sub(skipped_bits))

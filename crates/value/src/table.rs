@@ -3,7 +3,7 @@
 use crate::order;
 use crate::{NotUnique, Value};
 
-/// Pairs ascending by key in the format's order, each key once; what counts as once is as in [`Set`](crate::Set).
+/// Pairs ascending by key in the format's order, without duplicate keys as defined for [`Set`](crate::Set).
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Table(Vec<(Value, Value)>);
 
@@ -13,7 +13,7 @@ impl Table {
         Table(Vec::new())
     }
 
-    /// The table of these pairs, which come in any order.
+    /// Creates a table from pairs in any order.
     pub fn from_pairs(mut pairs: Vec<(Value, Value)>) -> Result<Table, NotUnique> {
         if !pairs.is_sorted_by(|left, right| order::values_ascend(&left.0, &right.0)) {
             pairs.sort_unstable_by(|left, right| left.0.cmp(&right.0));
@@ -24,7 +24,7 @@ impl Table {
         Ok(Table(pairs))
     }
 
-    /// Puts a value under a key. Gives the pair back, and changes nothing, if the key is there already.
+    /// Inserts a pair. Returns it, and changes nothing, if the key exists.
     /// Moves the pairs after it: to fill a large table, collect it.
     pub fn insert(&mut self, key: Value, value: Value) -> Result<(), (Value, Value)> {
         let Err(place) = self.place(&key) else {
@@ -39,17 +39,17 @@ impl Table {
         Ok(())
     }
 
-    /// The value under a key. In O(log n).
+    /// The value of a key. O(log n).
     pub fn get(&self, key: &Value) -> Option<&Value> {
         self.place(key).ok().and_then(|place| self.0.get(place)).map(|(_, value)| value)
     }
 
-    /// How many pairs there are.
+    /// The number of pairs.
     pub fn len(&self) -> usize {
         self.0.len()
     }
 
-    /// Whether there are none.
+    /// Whether the table is empty.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -75,7 +75,7 @@ impl Table {
 }
 
 impl FromIterator<(Value, Value)> for Table {
-    /// The table of these pairs; of pairs with the same key, the first stays.
+    /// Collects pairs into a table; keeps the first of pairs with the same key.
     fn from_iter<I: IntoIterator<Item = (Value, Value)>>(pairs: I) -> Table {
         let mut pairs: Vec<(Value, Value)> = pairs.into_iter().collect();
         pairs.sort_by(|left, right| left.0.cmp(&right.0));

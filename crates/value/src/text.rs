@@ -1,14 +1,14 @@
-//! An owned string of any bytes.
+//! An owned byte string.
 
 use std::cmp::Ordering;
 use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::ops::Deref;
 
-/// Longest string that needs no allocation, in bytes: what fits in three words with a length and a tag.
+/// Maximum length of a string without an allocation, in bytes: three words hold it, its length and a tag.
 const INLINE_BYTES_MAX: usize = 22;
 
-/// A string of any bytes: most often UTF-8, which nothing checks. Up to 22 bytes are kept without an allocation.
+/// A byte string, usually UTF-8, which isn't checked. Up to 22 bytes are stored inline.
 #[derive(Clone)]
 pub struct Text(Bytes);
 
@@ -21,7 +21,7 @@ enum Bytes {
 const _: () = assert!(size_of::<Text>() == 24);
 
 impl Text {
-    /// A copy of these bytes.
+    /// Copies these bytes.
     #[inline]
     pub fn new(bytes: &[u8]) -> Text {
         let mut inline = [0; INLINE_BYTES_MAX];

@@ -6,11 +6,11 @@ use std::hash::{Hash, Hasher};
 use crate::order;
 use crate::{Address, Port, Set, Subnet, Table, Text};
 
-/// A value of any type, owned. Variants stand in the format's order, so a lower tag sorts first.
+/// An owned value of any type. Variants are in the format's order, so a lower tag sorts first.
 ///
 /// Order, equality and hash agree with each other and with the format: reals compare as numbers, so `0.0` equals
-/// `-0.0`. A NaN equals every NaN and sorts after every other real, for the format's own rule (a NaN is equivalent to
-/// *every* real) is not an order; [`Set`] and [`Table`] keep that rule where it matters, in what counts as a duplicate.
+/// `-0.0`. A NaN equals every NaN and sorts after every other real, because the format's own rule (a NaN is equivalent
+/// to *every* real) isn't an order; [`Set`] and [`Table`] apply that rule to duplicates.
 ///
 /// Comparing, hashing, cloning and dropping recurse as deep as the tree. A tree made from bytes is at most
 /// [`Limits::depth_max`](crate::Limits::depth_max) deep.
@@ -27,7 +27,7 @@ pub enum Value {
     Integer(i64),
     /// A floating-point number.
     Real(f64),
-    /// Any bytes, most often text.
+    /// Any bytes, usually text.
     String(Text),
     /// An IPv4 or IPv6 address.
     Address(Address),
@@ -41,15 +41,15 @@ pub enum Value {
     Timespan(i64),
     /// The name of an enumeration's value, such as `Conn::LOG`.
     Enum(Text),
-    /// Values in ascending order, each once.
+    /// Values in ascending order, without duplicates.
     Set(Set),
-    /// Pairs of key and value, ascending by key, each key once.
+    /// Pairs of key and value, ascending by key, without duplicate keys.
     Table(Table),
-    /// Values in their own order.
+    /// Values in the given order.
     Vector(Vec<Value>),
 }
 
-/// The type of a value; its number is the format's tag.
+/// The type of a value, with its tag in the format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum Kind {
@@ -86,7 +86,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// The type that a tag stands for.
+    /// The type with this tag.
     pub fn of_tag(tag: u8) -> Option<Kind> {
         Some(match tag {
             0 => Kind::None,

@@ -1,4 +1,4 @@
-//! A view of a value in the bytes that it came in.
+//! A view of a value in its original bytes.
 
 use std::cmp::Ordering;
 use std::fmt;
@@ -26,15 +26,15 @@ pub struct Variant<'a> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ListView<'a>(Children<'a>);
 
-/// A view of a set, ascending whatever order the bytes are in.
+/// A view of a set, ascending regardless of the order of the bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct SetView<'a>(Children<'a>);
 
-/// A view of a table, ascending by key whatever order the bytes are in.
+/// A view of a table, ascending by key regardless of the order of the bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct TableView<'a>(Children<'a>);
 
-/// The values in a container; in a table's, keys and values in turn.
+/// The values in a container; for a table, keys and values alternate.
 #[derive(Clone, Copy)]
 struct Children<'a> {
     nodes: &'a [Node],
@@ -55,7 +55,7 @@ macro_rules! accessors {
 }
 
 impl<'a> Variant<'a> {
-    /// A none that lies nowhere.
+    /// A none without bytes.
     pub const NONE: Variant<'static> = Variant { nodes: &[], bytes: &[0], node: [0; 8] };
 
     #[inline]
@@ -204,7 +204,7 @@ impl<'a> Variant<'a> {
         self.as_table().unwrap_or(TableView(Children::EMPTY))
     }
 
-    /// The value's own bytes, as they came: a whole value that can be sent on by itself.
+    /// The value's own bytes, unchanged: a whole value that can be forwarded.
     pub fn bytes(&self) -> &'a [u8] {
         let start = position(self.node);
         let end = match self.kind() {
@@ -261,7 +261,7 @@ impl<'a> Variant<'a> {
             return None;
         }
         let start = link(self.node);
-        // Checked when it was indexed: at most five bytes of size end where the string starts.
+        // Checked when it was indexed: a size of up to five bytes ends where the string starts.
         let size = self.bytes.get(position(self.node) + 1..start)?;
         let length = match size {
             [length] => usize::from(*length),
@@ -292,7 +292,7 @@ impl<'a> Variant<'a> {
         Some(Children { nodes: self.nodes, bytes: self.bytes, children })
     }
 
-    /// The values in a container, in order, a table's keys and values in turn; nothing of another type.
+    /// The values in a container, in order; a table's keys and values alternate. Empty for another type.
     pub(crate) fn walk(&self) -> impl ExactSizeIterator<Item = Variant<'a>> + use<'a> {
         match self.kind() {
             Kind::Set | Kind::Table | Kind::Vector => self.any_children().unwrap_or(Children::EMPTY),
@@ -318,37 +318,37 @@ impl<'a> Children<'a> {
 }
 
 impl<'a> ListView<'a> {
-    /// How many values there are.
+    /// The number of values.
     #[inline]
     pub fn len(&self) -> usize {
         self.0.children.len()
     }
 
-    /// Whether there are none.
+    /// Whether it is empty.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.0.children.is_empty()
     }
 
-    /// The value at an index. In O(1).
+    /// The value at an index. O(1).
     #[inline]
     pub fn get(&self, index: usize) -> Option<Variant<'a>> {
         self.0.get(index)
     }
 
-    /// The value at an index; nothing if the list is shorter. In O(1).
+    /// The value at an index; `None` if the list is shorter. O(1).
     #[inline]
     pub fn at(&self, index: usize) -> Variant<'a> {
         self.0.get(index).unwrap_or(Variant::NONE)
     }
 
-    /// The first `N` values, nones where there are fewer.
+    /// The first `N` values, padded with nones.
     #[inline]
     pub fn take<const N: usize>(&self) -> [Variant<'a>; N] {
         std::array::from_fn(|index| self.at(index))
     }
 
-    /// Whether the values are of these types, in this order, no fewer and no more.
+    /// Whether the values are of exactly these types, in this order.
     pub fn contains_kinds(&self, kinds: &[Kind]) -> bool {
         self.iter().map(|value| value.kind()).eq(kinds.iter().copied())
     }
@@ -361,19 +361,19 @@ impl<'a> ListView<'a> {
 }
 
 impl<'a> SetView<'a> {
-    /// How many values there are.
+    /// The number of values.
     #[inline]
     pub fn len(&self) -> usize {
         self.0.children.len()
     }
 
-    /// Whether there are none.
+    /// Whether it is empty.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.0.children.is_empty()
     }
 
-    /// Whether the value is there. In O(log n).
+    /// Whether the set contains the value. O(log n).
     pub fn contains(&self, value: &Value) -> bool {
         let Children { nodes, bytes, children } = self.0;
         children.binary_search_by(|node| order::variant_with_value(&Variant::new(nodes, bytes, *node), value)).is_ok()
@@ -387,35 +387,35 @@ impl<'a> SetView<'a> {
 }
 
 impl<'a> TableView<'a> {
-    /// How many pairs there are.
+    /// The number of pairs.
     #[inline]
     pub fn len(&self) -> usize {
         self.0.children.len() / 2
     }
 
-    /// Whether there are none.
+    /// Whether it is empty.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.0.children.is_empty()
     }
 
-    /// The value under a key. In O(log n).
+    /// The value of a key. O(log n).
     pub fn get(&self, key: &Value) -> Option<Variant<'a>> {
         self.find(|other| order::variant_with_value(other, key))
     }
 
-    /// The value under a key that is a view. In O(log n).
+    /// The value of a key given as a view. O(log n).
     pub fn get_variant(&self, key: &Variant<'_>) -> Option<Variant<'a>> {
         self.find(|other| order::variants(other, key))
     }
 
-    /// The value under a key that is a string. In O(log n).
+    /// The value of a string key. O(log n).
     pub fn get_str(&self, key: &str) -> Option<Variant<'a>> {
         self.find(|other| other.cmp_str(key))
     }
 
-    /// The value under a field's name. At once if the field was at the same place in the table that it was looked for
-    /// in last, as in tables of one schema; else in O(log n).
+    /// The value of a field. O(1) if the field had the same position in the previous table, as in tables of one schema;
+    /// O(log n) otherwise.
     #[inline]
     pub fn get_field(&self, field: &Field<'_>) -> Option<Variant<'a>> {
         let Children { nodes, bytes, children } = self.0;
@@ -445,7 +445,7 @@ impl<'a> TableView<'a> {
         children.get(2 * place + 1).map(|node| Variant::new(nodes, bytes, *node))
     }
 
-    /// Where the pair is whose key is in order with what is looked for.
+    /// Position of the pair whose key compares equal.
     fn place(&self, order: impl Fn(&Variant<'a>) -> Ordering) -> Option<usize> {
         let Children { nodes, bytes, children } = self.0;
         let (pairs, _) = children.as_chunks();
@@ -453,8 +453,7 @@ impl<'a> TableView<'a> {
     }
 }
 
-/// A field's name, and the place at which a table had it last: for reading the same fields of many tables of one
-/// schema.
+/// A field's name and its position in the previous table: for reading the same fields of many tables of one schema.
 #[derive(Debug)]
 pub struct Field<'n> {
     name: &'n str,
@@ -462,7 +461,7 @@ pub struct Field<'n> {
 }
 
 impl<'n> Field<'n> {
-    /// A field that was not looked for yet.
+    /// Creates a field without a known position.
     pub const fn new(name: &'n str) -> Field<'n> {
         Field { name, place: AtomicU32::new(0) }
     }

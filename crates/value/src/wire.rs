@@ -1,6 +1,6 @@
-//! The pieces that the format is made of: sizes and reals.
+//! The building blocks of the format: sizes and reals.
 //!
-//! A value is a tag and what follows it; every integer is big-endian.
+//! A value is a tag and its content; every integer is big-endian.
 //!
 //! ```text
 //! 00 none       -                       08 port       u16 number, u8 protocol
@@ -18,12 +18,11 @@ use crate::{Kind, Limits, ValueError};
 /// Maximum length of a size in bytes: 32 bits in groups of seven.
 const SIZE_BYTES_MAX: usize = 5;
 
-/// Bytes after the tag of the types that always take the same, by tag up to a timespan's; a string has a size of its
-/// own.
+/// Bytes after the tag of the types with a fixed size, by tag up to a timespan's; a string is preceded by its size.
 pub(crate) const FIXED_BYTES: [Option<u8>; 11] =
     [Some(0), Some(1), Some(8), Some(8), Some(8), None, Some(16), Some(17), Some(3), Some(8), Some(8)];
 
-/// Appends a tag and a size. A size of 2^32 or more is written in full, which no reader takes for another.
+/// Appends a tag and a size. A size of 2^32 or more is written in full, which readers reject.
 #[inline]
 pub(crate) fn put_sized(out: &mut Vec<u8>, kind: Kind, size: usize) {
     if size < 0x80 {
@@ -43,10 +42,10 @@ pub(crate) fn put_size(out: &mut Vec<u8>, mut size: usize) {
     out.push(size as u8);
 }
 
-/// The pattern that a real is sent as: IEEE 754's, except that the infinities are swapped, that every NaN is all ones,
-/// and that what is smaller than 2^-1023 or equal to it is zero.
+/// The pattern of a real: as in IEEE 754, except that the infinities are swapped, every NaN is all ones, and values up
+/// to 2^-1023 are zero.
 ///
-/// The pattern of a smaller number would read as quite another number: a zero exponent stands for 2^-1023, not for
+/// The pattern of a smaller number would be read as a different number: a zero exponent stands for 2^-1023, not for
 /// IEEE 754's subnormals.
 #[inline]
 pub(crate) fn pack_real(real: f64) -> u64 {
@@ -77,7 +76,7 @@ fn pack_special(real: f64) -> u64 {
     if fraction < 1 << 51 { bits & SIGN } else { bits & SIGN | (fraction << 1) & FRACTION }
 }
 
-/// The real that a pattern stands for.
+/// The real with this pattern.
 #[inline]
 pub(crate) fn unpack_real(bits: u64) -> f64 {
     if (bits >> 52 & 0x7ff).wrapping_sub(1) < 0x7fe {
@@ -107,7 +106,7 @@ fn unpack_special(bits: u64) -> f64 {
     }
 }
 
-/// Bytes that are read from the front, with where they came from.
+/// Bytes that are read from the front, with the position in them.
 pub(crate) struct Reader<'a> {
     rest: &'a [u8],
     length: usize,
@@ -117,7 +116,7 @@ pub(crate) struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    /// A reader of all of these bytes.
+    /// Creates a reader of these bytes.
     #[inline(always)]
     pub(crate) fn new(bytes: &'a [u8], limits: &Limits) -> Result<Reader<'a>, ValueError> {
         if bytes.len() > limits.bytes_max.min(Limits::FORMAT.bytes_max) as usize {
@@ -133,7 +132,7 @@ impl<'a> Reader<'a> {
         self.length - self.rest.len()
     }
 
-    /// Reads on from `position` of `bytes`, which are those that it was made with.
+    /// Continues at `position` of `bytes`, which are the bytes that it was created with.
     #[inline]
     pub(crate) fn go_to(&mut self, bytes: &'a [u8], position: usize) {
         self.rest = bytes.get(position..).unwrap_or_default();
@@ -194,15 +193,15 @@ impl<'a> Reader<'a> {
         Err(ValueError::Size { position })
     }
 
-    /// A string's bytes, with their size in front.
+    /// A string's bytes, preceded by their size.
     #[inline]
     pub(crate) fn string(&mut self) -> Result<&'a [u8], ValueError> {
         let size = self.size()?;
         self.take(size)
     }
 
-    /// How many elements a container has, with `width` values each. All containers' elements together are not more than
-    /// there are bytes or than the limit, so memory can be had for them before they are read.
+    /// The number of a container's elements, with `width` values each. All containers together can't have more elements
+    /// than there are bytes or than the limit, so memory can be reserved before they are read.
     #[inline]
     pub(crate) fn elements(&mut self, width: usize) -> Result<usize, ValueError> {
         let position = self.position();
@@ -217,7 +216,7 @@ impl<'a> Reader<'a> {
 
     #[cold]
     fn too_many(&self, values: usize, position: usize) -> ValueError {
-        // What cannot be there at all is cut off; the rest is over the limit.
+        // More than the bytes can hold is a truncated value; otherwise the limit is exceeded.
         if values > self.rest.len() || self.declared > self.length {
             return ValueError::Truncated { position };
         }
@@ -234,7 +233,7 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    /// Fails if bytes are left.
+    /// Fails if bytes are left over.
     #[inline]
     pub(crate) fn finish(&self) -> Result<(), ValueError> {
         if !self.rest.is_empty() {

@@ -15,7 +15,7 @@ use crate::{ListView, Variant};
 /// The version of these messages.
 const PROTOCOL_VERSION: u64 = 1;
 
-/// The metadata that holds when the sender's network saw the event; it must be a timestamp.
+/// The id of the metadata with the time at which the sender's network saw the event; it must be a timestamp.
 pub const METADATA_NETWORK_TIMESTAMP: u64 = 1;
 
 const EVENT: u64 = 1;
@@ -24,7 +24,7 @@ const LOG_WRITE: u64 = 3;
 const IDENTIFIER_UPDATE: u64 = 4;
 const BATCH: u64 = 5;
 
-/// A message; what it holds points into the bytes of the view that it was read from.
+/// A message; its contents point into the bytes of the view that it was read from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Message<'a> {
     /// An event.
@@ -46,7 +46,7 @@ pub struct Event<'a> {
     pub name: &'a [u8],
     /// Its arguments.
     pub arguments: ListView<'a>,
-    /// What is said about it, if anything: vectors of an id and a value.
+    /// Its metadata, if any: vectors of an id and a value.
     pub metadata: Option<ListView<'a>>,
 }
 
@@ -57,7 +57,7 @@ pub struct LogCreate<'a> {
     pub stream: &'a [u8],
     /// The writer's name, such as `Log::WRITER_ASCII`.
     pub writer: &'a [u8],
-    /// What the writer is to know.
+    /// The writer's settings.
     pub writer_info: Variant<'a>,
     /// The log's fields.
     pub fields: Variant<'a>,
@@ -90,7 +90,7 @@ pub struct IdentifierUpdate<'a> {
 pub struct Batch<'a>(ListView<'a>);
 
 impl<'a> Message<'a> {
-    /// The message that a value is; nothing if it is not a valid one. A batch is valid if all in it is.
+    /// Reads a value as a message; `None` if it isn't valid. A batch is valid if all its messages are.
     pub fn read(value: &Variant<'a>) -> Option<Message<'a>> {
         let outer = value.as_list()?;
         if outer.at(0).as_count()? != PROTOCOL_VERSION {
@@ -132,13 +132,13 @@ impl<'a> Event<'a> {
         Some(Event { name: content.at(0).as_string()?, arguments: content.at(1).as_list()?, metadata })
     }
 
-    /// The metadata of this id.
+    /// The metadata with this id.
     pub fn metadata_of(&self, id: u64) -> Option<Variant<'a>> {
         let entries = self.metadata?.iter().map(|entry| entry.to_list());
         entries.into_iter().find(|entry| entry.at(0).as_count() == Some(id)).map(|entry| entry.at(1))
     }
 
-    /// When the sender's network saw it, in nanoseconds since 1970.
+    /// Time at which the sender's network saw it, in nanoseconds since 1970.
     pub fn network_timestamp(&self) -> Option<i64> {
         self.metadata_of(METADATA_NETWORK_TIMESTAMP)?.as_timestamp()
     }
@@ -154,12 +154,12 @@ fn is_metadata(entry: &Variant<'_>) -> bool {
 }
 
 impl<'a> Batch<'a> {
-    /// How many messages there are.
+    /// The number of messages.
     pub fn len(&self) -> usize {
         self.0.len()
     }
 
-    /// Whether there are none.
+    /// Whether the batch is empty.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

@@ -263,7 +263,7 @@ fn errors_say_what_was_expected_and_where() {
         .to_string();
     assert!(error.contains("a whole number from 0 to") && error.contains("line 2"), "{error}");
     let error = read(r#"{"@data-type":"phone","data":"555"}"#).unwrap_err().to_string();
-    assert!(error.contains("\"phone\" is no type; write one of none, boolean, count"), "{error}");
+    assert!(error.contains("\"phone\" isn't a type; write one of none, boolean, count"), "{error}");
 }
 
 #[test]

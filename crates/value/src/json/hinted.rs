@@ -11,14 +11,14 @@ use crate::item::ItemReader;
 use crate::wire::put_sized;
 use crate::{FieldHint, Hint, Kind, Limits, MisfitError, Protocol, Table, Value, ValueError};
 
-/// A text is not a JSON object, or its fields are not of the types asked for.
+/// The text isn't a JSON object, or its fields aren't of the requested types.
 #[derive(Debug, thiserror::Error)]
 pub enum HintedError {
-    /// It is no JSON, or beyond the limits of a value.
+    /// It isn't JSON, or exceeds the limits of a value.
     #[error(transparent)]
     Json(#[from] ReadError),
     /// It has no fields.
-    #[error("types are asked for fields, and this is no object; write it as {{\"field\":value}}")]
+    #[error("types are requested for fields, and this is no object; write it as {{\"field\":value}}")]
     NoObject,
     /// A field's value does not fit.
     #[error("field {field}: {reason}")]
@@ -36,17 +36,17 @@ impl From<ValueError> for HintedError {
     }
 }
 
-/// Reads one JSON object as [`plain::read`] does and appends the bytes of its table to `out`, its fields of the types
-/// asked for; the first counts if several are asked for one field. After an error `out` is as it was.
+/// Reads one JSON object as [`plain::read`] does and appends the bytes of its table to `out`, with its fields converted
+/// to the requested types; the first hint for a field counts. After an error, `out` is unchanged.
 ///
-/// - A field of an object within it is named by its path, such as `id.orig_h`; a field of that very name goes first.
-/// - Text stands for what it names: `"10.0.0.1"`, `"53/udp"`, `"1500ms"`, and is an enum's name.
-/// - A number is a time or a duration in seconds, exact to the nanosecond, a port, or any type of numbers that has it.
-/// - The field of a port's protocol is one of the same object.
-/// - An array becomes a set if that is asked for, what is there twice once; else its elements get the type.
+/// - A field of a nested object is named by its path, such as `id.orig_h`; a field with that exact name has priority.
+/// - Text is parsed as the type: `"10.0.0.1"`, `"53/udp"`, `"1500ms"`, or the name of an enum.
+/// - A number is a time or a duration in seconds, exact to the nanosecond, a port, or a number of the type.
+/// - The field with a port's protocol is in the same object.
+/// - An array becomes a set if requested, without duplicates; otherwise the type applies to its elements.
 /// - `null` is none in every field.
 ///
-/// Objects in arrays keep JSON's own types. All tables and sets come out ascending.
+/// Objects in arrays keep JSON's types. All tables and sets are ascending.
 pub fn read(json: &[u8], fields: &[FieldHint], out: &mut Vec<u8>) -> Result<(), HintedError> {
     read_noting(json, fields, &mut [], out)
 }
@@ -92,7 +92,7 @@ fn from_slice<'j, T: Deserialize<'j>>(json: &'j [u8]) -> Result<T, HintedError> 
     T::deserialize(&mut json).map_err(|error| HintedError::Json(error.into()))
 }
 
-/// Writes tables with the types asked for.
+/// Writes tables with the requested types.
 struct HintedTables<'h> {
     fields: &'h [FieldHint],
     seen: &'h mut [bool],

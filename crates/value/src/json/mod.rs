@@ -1,10 +1,10 @@
-//! Values as JSON, in two mappings, both ways, without a tree in between.
+//! Writes values as JSON and reads them, in two mappings, without a tree in between.
 //!
 //! - [`typed`] keeps each value's type and loses nothing; it is the mapping of Broker's WebSocket API.
-//! - [`plain`] is for people: `{"host":"10.0.0.1","port":"53/udp"}`; [`hinted`] reads it with types for its
-//!   fields, by way of a tree.
+//! - [`plain`] is human-readable: `{"host":"10.0.0.1","port":"53/udp"}`; [`hinted`] reads it with types for its
+//!   fields, through a tree.
 //!
-//! Both write what the wire bytes hold, element by element in the order of the bytes, and read into wire bytes.
+//! Both write the elements in the order of the bytes, and read JSON into bytes.
 
 pub mod hinted;
 pub mod plain;
@@ -19,32 +19,31 @@ pub(crate) use text::{Rfc3339, Seconds, read_span, read_time};
 
 use crate::ValueError;
 
-/// How deep values read from JSON are nested at most. Reading recurses; 128 levels fit a small stack, and what people
-/// write and programs mean has fewer.
+/// Maximum nesting of values read from JSON. Reading recurses; 128 levels fit a small stack, and real data has fewer.
 pub const DEPTH_MAX: usize = 128;
 
 const TOO_DEEP: &str = "values are nested deeper than 128; nest them less";
 const _: () = assert!(DEPTH_MAX == 128, "TOO_DEEP names it");
 
-/// A text is not the JSON of a value.
+/// The text isn't the JSON of a value.
 #[derive(Debug, thiserror::Error)]
 pub enum ReadError {
-    /// No JSON, or JSON that names no value; says what was expected, and where.
+    /// Not JSON, or JSON that isn't a value; the text says what was expected, and where.
     #[error("{0}; the mapping is in docs/values.md")]
     Json(#[from] serde_json::Error),
-    /// The values were read, but together they break a rule of the format, such as an element that is in a set twice.
+    /// The values were read, but together they break a rule of the format, such as a duplicate element of a set.
     #[error(transparent)]
     Value(#[from] ValueError),
 }
 
-/// A value could not be written as JSON.
+/// A value can't be written as JSON.
 #[derive(Debug, thiserror::Error)]
 pub enum WriteError {
-    /// The bytes are no value.
+    /// The bytes aren't a value.
     #[error(transparent)]
     Value(#[from] ValueError),
-    /// The output took no more.
-    #[error("the JSON could not be written: {0}; check where it goes to")]
+    /// Writing to the output failed.
+    #[error("can't write the JSON: {0}; check the output")]
     Output(#[from] io::Error),
 }
 
@@ -53,8 +52,8 @@ fn text_of(json: Vec<u8>) -> String {
     String::from_utf8(json).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
 }
 
-/// Reads one JSON text by a mapping's seed and appends the bytes of its value to `out`; what is there twice is found
-/// when the writer is finished. After an error `out` is as it was.
+/// Reads one JSON text by a mapping's seed and appends the bytes of its value to `out`; duplicates are found when
+/// the writer finishes. After an error, `out` is unchanged.
 fn read_with<'de, 'o>(
     json: &'de [u8],
     out: &'o mut Vec<u8>,

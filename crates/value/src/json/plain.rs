@@ -1,7 +1,7 @@
-//! JSON for people: `{"host":"10.0.0.1","port":"53/udp","seconds":1.5}`.
+//! Human-readable JSON: `{"host":"10.0.0.1","port":"53/udp","seconds":1.5}`.
 //!
-//! Values are written without their types, which the reader of the text knows or sees. Reading such a text back gives
-//! values of JSON's own types: a number, a string, an array; not addresses and times.
+//! Values are written without their types. Reading such a text returns values of JSON's types: numbers, strings,
+//! arrays; not addresses and times.
 
 use std::fmt;
 use std::io::{self, Write};
@@ -13,21 +13,20 @@ use super::{DEPTH_MAX, ReadError, WriteError, read_with, text_of};
 use crate::item::{Item, ItemReader, ItemWriter};
 use crate::{Kind, Limits, Value, ValueError};
 
-/// Writes the value that `bytes` are as JSON, without white space:
+/// Writes the value in `bytes` as JSON, without white space:
 ///
 /// - none as `null`, booleans, counts, integers and reals as such; infinities and NaN as `"inf"`, `"-inf"`, `"nan"`;
-/// - strings and enum names as strings, what is not UTF-8 in them replaced by U+FFFD;
+/// - strings and enum names as strings, with invalid UTF-8 replaced by U+FFFD;
 /// - addresses, subnets and ports as text: `"10.0.0.1"`, `"10.0.0.0/8"`, `"53/udp"`;
 /// - times as RFC 3339 with nine digits of a second, durations in seconds: `"1.5s"`;
 /// - vectors and sets as arrays;
-/// - a table as an object if its keys are all of one type that is written as text, else as an array of `[key, value]`.
+/// - a table as an object if all its keys have one type that is written as text, else as an array of `[key, value]`.
 ///
-/// Whether sets and tables hold something twice is not checked: it is shown. After an error a part may have been
-/// written.
+/// Duplicates in sets and tables are written, not rejected. After an error, part of the text may have been written.
 pub fn write(bytes: &[u8], out: &mut impl Write) -> Result<(), WriteError> {
     let mut text_keys = tables_with_text_keys(bytes)?.into_iter();
     let mut reader = ItemReader::new(bytes, &Limits::default())?;
-    // Containers that are open, the innermost last.
+    // The open containers, innermost last.
     let mut open: Vec<Open> = Vec::new();
     loop {
         let item = reader.item()?;
@@ -44,7 +43,7 @@ pub fn write(bytes: &[u8], out: &mut impl Write) -> Result<(), WriteError> {
             out.write_all(if shape == Shape::Object { b"{" } else { b"[" })?;
             open.push(Open { shape, is_started: false, left });
         }
-        // Behind a value comes the end of every container that it completes, then what stands before the next value.
+        // After a value comes the end of every container that it completes, then the separator before the next value.
         loop {
             let Some(container) = open.last_mut() else {
                 return Ok(reader.finish()?);
@@ -57,7 +56,7 @@ pub fn write(bytes: &[u8], out: &mut impl Write) -> Result<(), WriteError> {
     }
 }
 
-/// The value that `bytes` are as JSON, as [`write()`] writes it.
+/// The value in `bytes` as JSON, as [`write()`] writes it.
 pub fn to_string(bytes: &[u8]) -> Result<String, WriteError> {
     let mut out = Vec::with_capacity(bytes.len() * 2);
     write(bytes, &mut out)?;
@@ -66,17 +65,17 @@ pub fn to_string(bytes: &[u8]) -> Result<String, WriteError> {
 
 /// Reads one JSON value of any kind and appends the bytes of its value to `out`: `null` as none, a whole number as
 /// count or, if negative, as integer, any other number as real, strings as strings, arrays as vectors, objects as
-/// tables with strings as keys, in the order of the text. At most [`DEPTH_MAX`] deep. After an error `out` is as it
-/// was.
+/// tables with strings as keys, in the order of the text. Up to [`DEPTH_MAX`] deep. After an error, `out` is
+/// unchanged.
 pub fn read(json: &[u8], out: &mut Vec<u8>) -> Result<(), ReadError> {
     Ok(append(json, out)?.finish()?)
 }
 
-/// The value that [`read`] gives, as a tree.
+/// Reads a value as [`read`] does, as a tree.
 pub(super) fn read_tree(json: &[u8]) -> Result<Value, ReadError> {
     let mut bytes = Vec::with_capacity(json.len());
     append(json, &mut bytes)?;
-    // Finds what is there twice too.
+    // Also finds duplicates.
     Ok(Value::decode(&bytes, &Limits::default())?)
 }
 
@@ -94,16 +93,16 @@ enum Shape {
     Pairs,
 }
 
-/// A container whose elements are being written.
+/// An open container.
 struct Open {
     shape: Shape,
     is_started: bool,
-    /// Values still to come; a pair is two.
+    /// Remaining values; a pair counts as two.
     left: usize,
 }
 
 impl Open {
-    /// Writes what stands before the container's next value, or its end; whether there is a next one.
+    /// Writes the separator before the container's next value, or its end; returns whether there is a next one.
     fn write_next(&mut self, out: &mut impl Write) -> io::Result<bool> {
         let is_key = self.shape != Shape::Array && self.left.is_multiple_of(2);
         if is_key && self.is_started && self.shape == Shape::Pairs {
@@ -130,7 +129,7 @@ impl Open {
 /// is written as text, and differ as text. In one pass over all values, since a pass a table would be one a level.
 fn tables_with_text_keys(bytes: &[u8]) -> Result<Vec<bool>, ValueError> {
     struct Open {
-        /// The table's place in the answer; none for other containers.
+        /// The table's index in the result; `None` for other containers.
         table: Option<usize>,
         /// The type of the keys so far.
         kind: Option<Kind>,
@@ -167,10 +166,10 @@ fn tables_with_text_keys(bytes: &[u8]) -> Result<Vec<bool>, ValueError> {
     }
 }
 
-/// Whether a value is written as a text that no other value of its type is written as.
+/// Whether a value's text is unique among the values of its type.
 fn is_text(item: Item<'_>) -> bool {
     match item {
-        // Replaced characters could make two keys one.
+        // Replaced characters could make two keys equal.
         Item::String(text) | Item::Enum(text) => std::str::from_utf8(text).is_ok(),
         Item::Subnet(subnet) => subnet.is_canonical(),
         Item::Address(_) | Item::Port(_) | Item::Timestamp(_) | Item::Timespan(_) => true,
@@ -200,7 +199,7 @@ fn write_scalar(item: Item<'_>, out: &mut impl Write) -> io::Result<()> {
 /// Reads any JSON value into `out`.
 struct PlainSeed<'s, 'o> {
     out: &'s mut ItemWriter<'o>,
-    /// How deep the value stands; the outermost at 1.
+    /// Depth of the value; the outermost is at 1.
     depth: usize,
 }
 

@@ -1,4 +1,4 @@
-//! Scalars as text: times, durations, and bytes that are no text.
+//! Scalars as text: times, durations, and bytes that aren't text.
 
 use std::fmt;
 
@@ -13,7 +13,7 @@ const NANOSECONDS_A_SECOND: u64 = 1_000_000_000;
 /// Digits of a second's fraction that nanoseconds fill.
 const FRACTION_DIGITS: usize = 9;
 
-/// A time in UTC with nine digits of a second, as RFC 3339 has it: `2022-04-10T07:00:00.123456789Z`.
+/// A time in UTC with nine digits of a second, in RFC 3339: `2022-04-10T07:00:00.123456789Z`.
 pub(crate) struct Rfc3339(pub i64);
 
 impl fmt::Display for Rfc3339 {
@@ -23,8 +23,8 @@ impl fmt::Display for Rfc3339 {
     }
 }
 
-/// A time in UTC without a zone and with three, six or nine digits of a second, the fewest that lose nothing. Three is
-/// what the original always writes.
+/// A time in UTC without a zone and with three, six or nine digits of a second, as few as
+/// possible without loss. The original always writes three.
 pub(super) struct ZonelessTime(pub i64);
 
 impl fmt::Display for ZonelessTime {
@@ -46,11 +46,11 @@ fn print_time(nanoseconds: i64, digits: u8, formatter: &mut fmt::Formatter<'_>) 
         .map_err(|_| fmt::Error)
 }
 
-/// The time that an ISO 8601 text names: date, `T`, time of day, at most nine digits of a second, then `Z`, an offset
+/// Parses a time in ISO 8601: date, `T`, time of day, at most nine digits of a second, then `Z`, an offset
 /// or nothing, which is UTC.
 pub(crate) fn read_time(text: &str) -> Option<i64> {
     let bytes = text.as_bytes();
-    // The library reads more than the mapping has: a space for the T, a date alone, a zone's name in brackets.
+    // The library accepts more than the mapping allows: a space for the T, a date alone, a zone's name in brackets.
     let fits = bytes.get(10) == Some(&b'T')
         && bytes.iter().all(|&byte| byte.is_ascii_digit() || matches!(byte, b'T' | b'Z' | b':' | b'-' | b'+' | b'.'));
     if !fits {
@@ -62,7 +62,7 @@ pub(crate) fn read_time(text: &str) -> Option<i64> {
     i64::try_from(time.as_nanosecond()).ok()
 }
 
-/// A duration as a whole number of the largest of s, ms, us and ns that loses nothing: `1500ms`.
+/// A duration as a whole number of the largest of s, ms, us and ns without loss: `1500ms`.
 pub(super) struct WholeSpan(pub i64);
 
 impl fmt::Display for WholeSpan {
@@ -77,7 +77,7 @@ impl fmt::Display for WholeSpan {
     }
 }
 
-/// A duration in seconds, with the fewest digits that lose nothing: `1.5s`, `-0.000000001s`.
+/// A duration in seconds, with as few digits as possible without loss: `1.5s`, `-0.000000001s`.
 pub(crate) struct Seconds(pub i64);
 
 impl fmt::Display for Seconds {
@@ -94,8 +94,8 @@ impl fmt::Display for Seconds {
     }
 }
 
-/// The duration that a number with a unit names (ns, us, ms, s, min, h; a fraction is fine where it comes to a whole
-/// number of nanoseconds).
+/// Parses a duration, a number with a unit (ns, us, ms, s, min, h; fractions must be whole
+/// numbers of nanoseconds).
 pub(crate) fn read_span(text: &str) -> Option<i64> {
     let unit_at = text.bytes().position(|byte| byte.is_ascii_alphabetic())?;
     let (number, unit) = text.split_at_checked(unit_at)?;
@@ -134,7 +134,7 @@ pub(crate) fn read_span(text: &str) -> Option<i64> {
     i64::try_from(if negative { -span } else { span }).ok()
 }
 
-/// How a real that JSON has no number for is written; none for a number.
+/// The text of a real that JSON has no number for; `None` for others.
 pub(super) fn special_real(real: f64) -> Option<&'static str> {
     match real {
         real if real.is_nan() => Some("nan"),
@@ -144,7 +144,7 @@ pub(super) fn special_real(real: f64) -> Option<&'static str> {
     }
 }
 
-/// The real that [`special_real`] writes so.
+/// The real that [`special_real`] writes as this text.
 pub(super) fn read_special_real(text: &str) -> Option<f64> {
     match text {
         "nan" => Some(f64::NAN),
@@ -163,7 +163,7 @@ impl fmt::Display for Hex<'_> {
     }
 }
 
-/// The bytes that hexadecimal digits name, of either case.
+/// Parses hexadecimal digits in either case.
 pub(super) fn read_hex(text: &str) -> Option<Vec<u8>> {
     let digit = |byte: &u8| char::from(*byte).to_digit(16).and_then(|digit| u8::try_from(digit).ok());
     let (pairs, rest) = text.as_bytes().as_chunks::<2>();

@@ -1,7 +1,7 @@
 //! JSON that keeps every value's type: `{"@data-type":"count","data":42}`.
 //!
-//! The mapping is that of Broker's WebSocket API. Where the original's text loses something or is not JSON, this one
-//! does neither, and the original still reads it where it can: see docs/values.md.
+//! It is the mapping of Broker's WebSocket API, but never loses information and always writes valid JSON; the original
+//! still reads it where it can. See docs/values.md.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -15,18 +15,18 @@ use super::{DEPTH_MAX, ReadError, WriteError, read_with, text_of};
 use crate::item::{Item, ItemReader, ItemWriter, subnet_bytes};
 use crate::{Address, Kind, Limits, Port, PortError, Protocol, Subnet, decode};
 
-/// Writes the value that `bytes` are as one JSON object, without white space. Whether sets and tables hold something
-/// twice is not checked: it is shown. After an error a part may have been written.
+/// Writes the value in `bytes` as one JSON object, without white space. Duplicates in sets and tables are written, not
+/// rejected. After an error, part of the text may have been written.
 pub fn write(bytes: &[u8], out: &mut impl Write) -> Result<(), WriteError> {
     let mut reader = ItemReader::new(bytes, &Limits::default())?;
-    // Containers that are open, the innermost last.
+    // The open containers, innermost last.
     let mut open: Vec<Open> = Vec::new();
     loop {
         match write_item(reader.item()?, out)? {
             Some(container) => open.push(container),
             None => out.write_all(b"}")?,
         }
-        // Behind a value comes the end of every container that it completes, then what stands before the next value.
+        // After a value comes the end of every container that it completes, then the separator before the next value.
         loop {
             let Some(container) = open.last_mut() else {
                 return Ok(reader.finish()?);
@@ -39,7 +39,7 @@ pub fn write(bytes: &[u8], out: &mut impl Write) -> Result<(), WriteError> {
     }
 }
 
-/// The value that `bytes` are as one JSON object, without white space.
+/// The value in `bytes` as one JSON object, without white space.
 pub fn to_string(bytes: &[u8]) -> Result<String, WriteError> {
     let mut out = Vec::with_capacity(bytes.len() * 4);
     write(bytes, &mut out)?;
@@ -47,13 +47,13 @@ pub fn to_string(bytes: &[u8]) -> Result<String, WriteError> {
 }
 
 /// Reads one JSON object and appends the bytes of its value to `out`; elements of sets and tables stay in the order of
-/// the text. At most [`DEPTH_MAX`] deep. After an error `out` is as it was.
+/// the text. Up to [`DEPTH_MAX`] deep. After an error, `out` is unchanged.
 pub fn read(json: &[u8], out: &mut Vec<u8>) -> Result<(), ReadError> {
     Ok(read_with(json, out, |out, json| ValueSeed { out, depth: 1 }.deserialize(json))?.finish()?)
 }
 
-/// Whether the text is an object with a field `@data-type`: a value of this mapping, if perhaps with a mistake, and not
-/// of another. False for a text whose JSON is wrong before that field.
+/// Whether the text is an object with a field `@data-type`: a value of this mapping, possibly an invalid one.
+/// Returns false if the JSON is invalid before that field.
 pub fn is_typed(json: &[u8]) -> bool {
     let mut is_typed = false;
     let mut json = serde_json::Deserializer::from_slice(json);
@@ -61,7 +61,7 @@ pub fn is_typed(json: &[u8]) -> bool {
     is_typed
 }
 
-/// Looks for the field that names the type.
+/// Searches for the field with the type.
 struct TypeField<'t>(&'t mut bool);
 
 impl<'de> Visitor<'de> for TypeField<'_> {
@@ -80,16 +80,16 @@ impl<'de> Visitor<'de> for TypeField<'_> {
     }
 }
 
-/// A container whose elements are being written.
+/// An open container.
 struct Open {
     is_table: bool,
     is_started: bool,
-    /// Values still to come; a pair is two.
+    /// Remaining values; a pair counts as two.
     left: usize,
 }
 
 impl Open {
-    /// Writes what stands before the container's next value, or its end; whether there is a next one.
+    /// Writes the separator before the container's next value, or its end; returns whether there is a next one.
     fn write_next(&mut self, out: &mut impl Write) -> io::Result<bool> {
         let is_key = self.is_table && self.left.is_multiple_of(2);
         if is_key && self.is_started {
@@ -134,7 +134,7 @@ fn write_data(item: Item<'_>, out: &mut impl Write) -> io::Result<()> {
         _ => None,
     };
     if let Some(text) = text {
-        // Where the text loses something, the bytes are written next to it.
+        // If the text loses information, the bytes are written in addition.
         match item {
             Item::String(bytes) | Item::Enum(bytes) if matches!(text, Cow::Owned(_)) => write_bytes(bytes, out)?,
             Item::Subnet(subnet) => write_bytes(&subnet_bytes(subnet), out)?,
@@ -168,7 +168,7 @@ fn write_bytes(bytes: &[u8], out: &mut impl Write) -> io::Result<()> {
 /// Reads a value object into `out`.
 struct ValueSeed<'s, 'o> {
     out: &'s mut ItemWriter<'o>,
-    /// How deep the value stands; the outermost at 1.
+    /// Depth of the value; the outermost is at 1.
     depth: usize,
 }
 
@@ -245,10 +245,10 @@ fn kind_of_name(name: &str) -> Option<Kind> {
 
 fn no_type(name: &str) -> String {
     let names: Vec<&str> = (0..).map_while(Kind::of_tag).map(Kind::name).collect();
-    format!("{name:?} is no type; write one of {}", names.join(", "))
+    format!("{name:?} isn't a type; write one of {}", names.join(", "))
 }
 
-/// A string of the JSON text, borrowed from it where it has no escapes.
+/// A string of the JSON text, borrowed if it has no escapes.
 struct Key<'de>(Cow<'de, str>);
 
 impl<'de> serde::Deserialize<'de> for Key<'de> {
@@ -275,11 +275,11 @@ impl<'de> Visitor<'de> for KeyVisitor {
     }
 }
 
-/// What became of a value's data.
+/// What a value's data was read into.
 enum Data<'de> {
-    /// It is in the output.
+    /// The output.
     Written,
-    /// It is this text, which the type makes something of.
+    /// A text, which the type parses.
     Text(Cow<'de, str>),
 }
 
@@ -427,7 +427,7 @@ impl<'de> Visitor<'de> for PairSeed<'_, '_> {
     fn visit_map<A: MapAccess<'de>>(self, mut fields: A) -> Result<(), A::Error> {
         let PairSeed { out, depth } = self;
         let start = out.position();
-        // Where the key begins, if it is there, and likewise the value.
+        // Start of the key, if present, and of the value.
         let (mut key_at, mut value_at) = (None, None);
         while let Some(Key(name)) = fields.next_key::<Key<'de>>()? {
             let place = match &*name {
@@ -445,7 +445,7 @@ impl<'de> Visitor<'de> for PairSeed<'_, '_> {
         }
         let key_at = key_at.ok_or_else(|| A::Error::missing_field("key"))?;
         value_at.ok_or_else(|| A::Error::missing_field("value"))?;
-        // The value came first: the two change places.
+        // The value came first: swap the two.
         if key_at > start {
             out.swap(start, key_at);
         }
@@ -453,7 +453,7 @@ impl<'de> Visitor<'de> for PairSeed<'_, '_> {
     }
 }
 
-/// Appends the value of a type that JSON gives as text.
+/// Appends a value whose type JSON represents as text.
 fn put_text(kind: Kind, text: &str, out: &mut ItemWriter<'_>) -> Result<(), String> {
     let unread = |expected: &str| format!("{text:?} is not {expected}");
     let item = match kind {
@@ -477,7 +477,7 @@ fn put_text(kind: Kind, text: &str, out: &mut ItemWriter<'_>) -> Result<(), Stri
     Ok(())
 }
 
-/// The port; without a protocol it is of TCP, as in the original.
+/// Parses a port; the default protocol is TCP, as in the original.
 fn read_port(text: &str) -> Result<Port, PortError> {
     if text.contains('/') {
         return text.parse();
@@ -485,7 +485,7 @@ fn read_port(text: &str) -> Result<Port, PortError> {
     Ok(Port::new(text.parse().map_err(|_| PortError)?, Protocol::Tcp))
 }
 
-/// Appends a value that its text does not give exactly.
+/// Appends a value whose text isn't exact.
 fn put_bytes(kind: Kind, text: &str, hex: &str, out: &mut ItemWriter<'_>) -> Result<(), String> {
     let bytes = read_hex(hex).ok_or("\"@bytes\" is not pairs of hexadecimal digits; write them as in \"fffe\"")?;
     let differs = || "\"@bytes\" and \"data\" say different things; change both, or leave \"@bytes\" out".to_owned();
