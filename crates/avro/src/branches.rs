@@ -1,4 +1,4 @@
-//! Which branches of a reader's union may take a written type, best first.
+//! Ranks the branches of a reader's union for a written type.
 
 use std::collections::HashMap;
 
@@ -69,7 +69,7 @@ fn named(kind: &Kind) -> Option<(Sort, &Name)> {
     }
 }
 
-/// How well a branch without a name takes a written type: 0 the same type, 1 a promotion.
+/// Rank of an unnamed branch for a written type: 0 for the same type, 1 for a promotion.
 fn rank_of(from: &Kind, to: &Kind) -> Option<u32> {
     match (from, to) {
         (Kind::Array(_), Kind::Array(_)) | (Kind::Map(_), Kind::Map(_)) => Some(0),

@@ -1,4 +1,4 @@
-//! How blocks of a container file are compressed.
+//! Compression of a container file's blocks.
 
 use std::io::Read;
 
@@ -15,7 +15,7 @@ pub enum Codec {
     Zstandard,
 }
 
-/// How much larger than its input Snappy's output can be: two bytes stand for at most 64.
+/// Maximum ratio of Snappy's output to its input: two bytes encode up to 64.
 const SNAPPY_RATIO_MAX: usize = 32;
 
 impl Codec {
@@ -35,11 +35,11 @@ impl Codec {
             .find(|codec| codec.name().as_bytes() == name)
     }
 
-    /// The compressed bytes; nothing if there are more than the codec takes.
+    /// The compressed bytes; `None` if the input exceeds the codec's limit.
     pub(crate) fn compress(self, bytes: &[u8]) -> Option<Vec<u8>> {
         Some(match self {
             Self::Null => bytes.to_vec(),
-            // Level 6 is zlib's own choice between time and size.
+            // Level 6 is zlib's default.
             Self::Deflate => miniz_oxide::deflate::compress_to_vec(bytes, 6),
             Self::Snappy => {
                 let mut out = snap::raw::Encoder::new().compress_vec(bytes).ok()?;
@@ -50,8 +50,8 @@ impl Codec {
         })
     }
 
-    /// The uncompressed bytes in `out`, which must not become longer than `bytes_max`. Nothing, if they are not what
-    /// they claim.
+    /// The uncompressed bytes in `out`, which must not exceed `bytes_max`. `None` if the input
+    /// is invalid.
     pub(crate) fn decompress(self, bytes: &[u8], bytes_max: usize, out: &mut Vec<u8>) -> Option<()> {
         out.clear();
         match self {

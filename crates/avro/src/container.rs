@@ -22,62 +22,62 @@ use crate::write;
 
 const MAGIC: &[u8; 4] = b"Obj\x01";
 
-/// Values' bytes after which a block is written: the Java library's choice.
+/// Size in bytes at which a block is written; the Java library's default.
 const BLOCK_BYTES: usize = 64_000;
 
-/// Uncompressed bytes that a block may have: a thousand times what writers choose, and little for a machine.
+/// Maximum uncompressed size of a block in bytes: a thousand times the usual size, and still small for a machine.
 pub const BLOCK_BYTES_MAX: usize = 64 << 20;
 
-/// What is wrong with a container file.
+/// Errors of a container file.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum ContainerError {
-    /// It does not begin as container files do.
+    /// It doesn't begin like a container file.
     #[error("not an Avro container file: it does not begin with \"Obj\" and 1")]
     Magic,
-    /// Its head is cut or lacks the schema.
-    #[error("the file's head at byte {position}: {reason}; the file was cut or overwritten")]
+    /// Its head is truncated or lacks the schema.
+    #[error("the file's head at byte {position}: {reason}; the file was truncated or overwritten")]
     Head {
-        /// Where in the file.
+        /// Position in the file.
         position: usize,
-        /// What is wrong.
+        /// The reason.
         reason: &'static str,
     },
-    /// Its codec is not one of ours.
+    /// Its codec isn't supported.
     #[error("the file is compressed with {0:?}; use null, deflate, snappy or zstandard")]
     Codec(String),
-    /// Its schema was refused.
+    /// Its schema was rejected.
     #[error(transparent)]
     Schema(#[from] SchemaError),
     /// Its schema can't be read as the reader's.
     #[error(transparent)]
     Resolve(#[from] ResolveError),
     /// A block's count, size or sync marker is wrong.
-    #[error("block {block} at byte {position}: {reason}; the file was cut or overwritten")]
+    #[error("block {block} at byte {position}: {reason}; the file was truncated or overwritten")]
     Block {
         /// The block's number, from 0.
         block: u64,
-        /// Where in the file it begins.
+        /// Its position in the file.
         position: usize,
-        /// What is wrong.
+        /// The reason.
         reason: &'static str,
     },
-    /// A value within a block was refused.
+    /// A value within a block was rejected.
     #[error("value {value} of block {block}: {error}")]
     Value {
         /// The block's number, from 0.
         block: u64,
         /// The value's number within it, from 0.
         value: u64,
-        /// What is wrong; positions count from the begin of the block's uncompressed bytes.
+        /// The reason; positions are relative to the block's uncompressed bytes.
         error: DecodeError,
     },
-    /// A block to be written is longer than its codec can take.
-    #[error("a block is longer than its codec takes; push smaller values")]
+    /// A block exceeds its codec's limit.
+    #[error("a block is larger than its codec allows; push smaller values")]
     TooLong,
 }
 
-/// Reads a container file that lies in memory.
+/// Reads a container file from memory.
 #[derive(Debug)]
 pub struct ContainerReader<'f> {
     cursor: Cursor<'f>,
@@ -104,7 +104,7 @@ impl<'f> ContainerReader<'f> {
             if count == 0 {
                 break;
             }
-            // Each entry takes two bytes at least, so a lying count ends with the file.
+            // Each entry takes at least two bytes, so a wrong count ends with the file.
             for _ in 0..count {
                 metadata.push((cursor.string().map_err(head)?, cursor.bytes().map_err(head)?));
             }
@@ -132,17 +132,17 @@ impl<'f> ContainerReader<'f> {
         &self.plan
     }
 
-    /// How its blocks are compressed.
+    /// The compression of its blocks.
     pub fn codec(&self) -> Codec {
         self.codec
     }
 
-    /// What stands in the file's head, the schema and the codec too.
+    /// The metadata in the file's head, including schema and codec.
     pub fn metadata(&self) -> &[(&'f str, &'f [u8])] {
         &self.metadata
     }
 
-    /// The next block's number of values and their bytes, uncompressed; nothing at the file's end.
+    /// The next block's number of values and uncompressed bytes; `None` at the end of the file.
     pub fn next_block(&mut self) -> Result<Option<(u64, &[u8])>, ContainerError> {
         if self.cursor.rest().is_empty() {
             return Ok(None);
@@ -165,7 +165,7 @@ impl<'f> ContainerReader<'f> {
         bytes.map(|bytes| Some((count, bytes))).ok_or_else(|| wrong("it can't be uncompressed, or is too long"))
     }
 
-    /// Reads all values that are left, one by one.
+    /// Reads all remaining values, one by one.
     pub fn for_each(
         &mut self,
         buffer: &mut RowBuffer,
@@ -175,7 +175,7 @@ impl<'f> ContainerReader<'f> {
         Ok(())
     }
 
-    /// Reads the values of the next block, one by one; false at the file's end.
+    /// Reads the values of the next block, one by one; returns false at the end of the file.
     pub fn for_each_of_block(
         &mut self,
         buffer: &mut RowBuffer,
@@ -187,7 +187,7 @@ impl<'f> ContainerReader<'f> {
         let mut cursor = Cursor::new(bytes);
         let refuse = |value, error| ContainerError::Value { block, value, error };
         for value in 0..count {
-            // Values may take no bytes: then their number must stay within reason by itself.
+            // Values may take no bytes, so their number needs a separate limit.
             let spare = value.saturating_sub(cursor.position() as u64);
             if spare >= u64::from(plan.limits().elements_max) {
                 let fault = cursor.fault(FaultKind::Elements);
@@ -212,7 +212,7 @@ pub struct ContainerWriter {
 }
 
 impl ContainerWriter {
-    /// Appends a file's head. `sync` must be random: it is what readers find their way by.
+    /// Appends a file's head. `sync` must be random: readers use it to find blocks.
     pub fn new(schema: &Schema, codec: Codec, sync: [u8; 16], out: &mut Vec<u8>) -> Self {
         out.extend_from_slice(MAGIC);
         write::length(out, 2);
@@ -225,14 +225,14 @@ impl ContainerWriter {
         Self { codec, sync, count: 0, values: Vec::new() }
     }
 
-    /// Adds an encoded value; appends a block when enough are there.
+    /// Adds an encoded value; appends a block when it is full.
     pub fn push(&mut self, value: &[u8], out: &mut Vec<u8>) -> Result<(), ContainerError> {
         self.values.extend_from_slice(value);
         self.count += 1;
         if self.values.len() >= BLOCK_BYTES { self.flush(out) } else { Ok(()) }
     }
 
-    /// Appends what was added since the last block. Must be called at the end.
+    /// Appends the values since the last block. Must be called at the end.
     pub fn flush(&mut self, out: &mut Vec<u8>) -> Result<(), ContainerError> {
         if self.count == 0 {
             return Ok(());

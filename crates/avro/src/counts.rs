@@ -1,18 +1,18 @@
-//! How many messages of a batch were decoded, dropped and refused.
+//! Counts of decoded, dropped and rejected messages of a batch.
 
 /// Maximum number of faults that one call describes in full. The others are only counted.
 pub const FAULTS_MAX: usize = 8;
 
-/// What happened to the messages of a batch.
+/// Outcomes of the messages of a batch.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub struct Counts {
-    /// Messages given.
+    /// Number of messages.
     pub messages: u64,
-    /// Of these, rows written.
+    /// Messages that became rows.
     pub rows: u64,
-    /// Of these, dropped because a table of strings or series had no room.
+    /// Messages dropped because a table of strings or series was full.
     pub dropped: u64,
-    /// Of these, refused because their bytes are wrong.
+    /// Messages rejected because their bytes are invalid.
     pub faulty: u64,
 }
 

@@ -7,12 +7,12 @@ use crate::error::{Fault, FaultKind};
 /// Bytes after a string that are checked with it: about a line of short strings.
 const LOOK_AHEAD: usize = 256;
 
-/// A place in a message's bytes. After an error it stands where the bad value begins.
+/// A position in a message's bytes. After an error, it is at the start of the invalid value.
 #[derive(Debug, Clone)]
 pub struct Cursor<'a> {
     message: &'a [u8],
     rest: &'a [u8],
-    /// As long as at least so many bytes are left, all that has been read since they were looked at was ASCII.
+    /// While at least this many bytes are left, everything that was read since the last check was ASCII.
     ascii_rest: usize,
 }
 
@@ -29,7 +29,7 @@ impl<'a> Cursor<'a> {
         Self { rest: message.get(position..).unwrap_or_default(), ..Self::new(message) }
     }
 
-    /// Goes where `ahead`, a clone of this cursor, has gone.
+    /// Moves to the position of `ahead`, a clone of this cursor.
     #[inline]
     pub(crate) fn go_to(&mut self, ahead: &Self) {
         self.rest = ahead.rest;
@@ -48,13 +48,13 @@ impl<'a> Cursor<'a> {
         self.message.len() - self.rest.len()
     }
 
-    /// The bytes not yet read.
+    /// The remaining bytes.
     #[inline]
     pub fn rest(&self) -> &'a [u8] {
         self.rest
     }
 
-    /// The fault `kind` at the cursor's place.
+    /// The fault `kind` at the current position.
     #[cold]
     pub fn fault(&self, kind: FaultKind) -> Fault {
         Fault { kind, position: self.position() }
@@ -107,7 +107,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// `bytes`: a length and that many bytes. A length that is negative or larger than the rest is refused before
+    /// `bytes`: a length and that many bytes. A length that is negative or larger than the rest is rejected before
     /// anything is allocated for it.
     #[inline]
     pub fn bytes(&mut self) -> Result<&'a [u8], Fault> {
@@ -188,8 +188,8 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// How many elements the next block of an array or map has; 0 ends it. A negative count is followed by the
-    /// block's size in bytes, which must not be negative nor larger than the rest; it is given back so that the caller
+    /// The number of elements in the next block of an array or map; 0 ends it. A negative count is followed by the
+    /// block's size in bytes, which must not be negative nor larger than the rest; it is returned so that the caller
     /// can skip the block or check it.
     #[inline]
     pub fn block(&mut self) -> Result<(u64, Option<usize>), Fault> {
@@ -209,7 +209,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// The message must end here.
+    /// Fails unless the message ends here.
     #[inline]
     pub fn finish(&self) -> Result<(), Fault> {
         if self.rest.is_empty() { Ok(()) } else { Err(self.fault(FaultKind::Remainder)) }
@@ -221,7 +221,7 @@ fn unzigzag(value: u64) -> i64 {
     (value >> 1).cast_signed() ^ -(value & 1).cast_signed()
 }
 
-/// An integer of at most eight bytes, and how many they are.
+/// An integer of up to eight bytes, and its length.
 #[inline]
 fn short_long(word: [u8; 8]) -> Option<(i64, usize)> {
     let word = u64::from_le_bytes(word);
@@ -255,8 +255,7 @@ fn long_long(from: &[u8]) -> Result<(i64, &[u8]), FaultKind> {
     Err(if from.len() < 10 { FaultKind::Truncated } else { FaultKind::IntegerTooLong })
 }
 
-/// Bytes after a length of any size, and the rest. By value, as all that is seldom called: a cursor then stays in
-/// registers.
+/// Bytes after a length of any size, and the rest. Rarely called; takes values so that the cursor stays in registers.
 #[inline(never)]
 fn long_bytes(from: &[u8]) -> Result<(&[u8], &[u8]), FaultKind> {
     let mut cursor = Cursor::new(from);
@@ -265,7 +264,7 @@ fn long_bytes(from: &[u8]) -> Result<(&[u8], &[u8]), FaultKind> {
     split.ok_or(if length < 0 { FaultKind::Length } else { FaultKind::Truncated })
 }
 
-/// What is left of `ahead` after the ASCII that it begins with; nothing if `text`, its first bytes, is not UTF-8.
+/// The rest of `ahead` after its leading ASCII; `None` if `text`, its first bytes, isn't UTF-8.
 #[inline(never)]
 fn ascii_ahead(ahead: &[u8], text: &[u8]) -> Option<usize> {
     let near = ahead.get(..text.len() + LOOK_AHEAD).unwrap_or(ahead);
@@ -273,7 +272,7 @@ fn ascii_ahead(ahead: &[u8], text: &[u8]) -> Option<usize> {
     (ascii >= text.len() || std::str::from_utf8(text).is_ok()).then_some(ahead.len() - ascii)
 }
 
-/// How many bytes come before the first that is not ASCII.
+/// Number of bytes before the first that isn't ASCII.
 #[inline]
 fn ascii_prefix(bytes: &[u8]) -> usize {
     let (words, tail) = bytes.as_chunks::<8>();

@@ -4,7 +4,7 @@ use crate::item::Item;
 use crate::schema::{Field, Kind, Logical, Schema, Type, TypeId};
 
 /// A view of one value of a decoded message. Accessors look through unions: a nullable string's `as_str` is the string
-/// or nothing.
+/// or `None`.
 #[derive(Debug, Clone, Copy)]
 pub struct Datum<'r, 'm> {
     items: &'r [Item<'m>],
@@ -25,17 +25,17 @@ impl<'r, 'm> Datum<'r, 'm> {
         self.schema.type_at(self.type_id)
     }
 
-    /// The schema that the type is of: the reader's.
+    /// The schema of the type: the reader's.
     pub fn schema(&self) -> &'m Schema {
         self.schema
     }
 
-    /// The type's place in the schema.
+    /// The type's id in the schema.
     pub fn type_id(&self) -> TypeId {
         self.type_id
     }
 
-    /// What the value means beyond its encoding; of a union, what its value does.
+    /// The logical type; for a union, that of its value.
     pub fn logical(&self) -> Option<Logical> {
         self.plain().schema_type().logical
     }
@@ -152,7 +152,7 @@ impl<'r, 'm> Datum<'r, 'm> {
         Some(Self { type_id: field.type_id, index: begin + u32::try_from(index).ok()?, ..plain })
     }
 
-    /// A record's fields in the reader's order; none for any other value.
+    /// A record's fields in the reader's order; empty for any other value.
     pub fn fields(&self) -> Fields<'r, 'm> {
         let plain = self.plain();
         match (plain.item(), plain.schema.kind(plain.type_id)) {
@@ -163,7 +163,7 @@ impl<'r, 'm> Datum<'r, 'm> {
         }
     }
 
-    /// An array's elements; none for any other value.
+    /// An array's elements; empty for any other value.
     #[inline]
     pub fn elements(&self) -> Elements<'r, 'm> {
         let plain = self.plain();
@@ -175,7 +175,7 @@ impl<'r, 'm> Datum<'r, 'm> {
         }
     }
 
-    /// A map's entries as they were written, a key that was written twice twice; none for any other value.
+    /// A map's entries as written, including duplicate keys; empty for any other value.
     #[inline]
     pub fn entries(&self) -> Entries<'r, 'm> {
         let plain = self.plain();
@@ -201,7 +201,7 @@ impl<'r, 'm> Datum<'r, 'm> {
         }
     }
 
-    /// Where what follows this value begins, if it is an element.
+    /// Position after this value, if it is an element.
     #[inline]
     fn end(&self) -> u32 {
         match self.item() {
@@ -211,7 +211,7 @@ impl<'r, 'm> Datum<'r, 'm> {
     }
 }
 
-/// A record's fields, each with what the schema says of it.
+/// A record's fields, each with its entry in the schema.
 #[derive(Debug, Clone)]
 pub struct Fields<'r, 'm> {
     datum: Datum<'r, 'm>,

@@ -12,7 +12,7 @@ use crate::plan::Plan;
 use crate::row::RowBuffer;
 
 impl Plan {
-    /// Reads a message into a type that serde knows. Fields are found by their names, unions are options or the value
+    /// Deserializes a message with serde. Fields are matched by name, unions are options or the value
     /// itself, enums are unit variants or strings.
     #[inline]
     pub fn read<'m, T: Deserialize<'m>>(&'m self, buffer: &mut RowBuffer, message: &'m [u8]) -> Result<T, ReadError> {
@@ -82,7 +82,7 @@ impl<'m> Deserializer<'m> for Datum<'_, 'm> {
         let datum = self.plain();
         let Item::Record { .. } = datum.item() else { return datum.deserialize_any(visitor) };
         let fields = datum.fields();
-        // Where the type has the record's fields in their order, they need not be found by name.
+        // If the type has the record's fields in order, no search by name is needed.
         if fields.len() == names.len() && fields.clone().zip(names).all(|((field, _), name)| field.name == *name) {
             visitor.visit_seq(FieldAccess(fields))
         } else {

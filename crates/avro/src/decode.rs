@@ -1,7 +1,7 @@
 //! Runs a plan over a message: every value is checked and handed to a sink.
 //!
-//! The levels of the message (records, arrays, maps, branches) are kept on a stack of our own, whose height is limited:
-//! no message makes this code call itself.
+//! The levels of the message (records, arrays, maps, branches) are on an explicit stack of limited height: this code
+//! doesn't recurse.
 
 use crate::cursor::Cursor;
 use crate::error::{DecodeError, Fault, FaultKind};
@@ -13,7 +13,7 @@ use crate::plan::{Branch, Code, Plan, Scalar, Skip, Step};
 /// element, a map's value, a branch and the message itself. Each slot of a record is filled exactly once before the
 /// record ends.
 pub(crate) trait Sink<'m> {
-    /// What a sink must know to go on after a level as it was before it.
+    /// State that a sink needs to continue after a level.
     type Mark: Copy;
 
     fn null(&mut self, slot: u32);
@@ -41,7 +41,7 @@ pub(crate) trait Sink<'m> {
     /// A value of the innermost map follows, under this key.
     fn key(&mut self, key: &'m str);
     fn map_end(&mut self, mark: Self::Mark, count: u32);
-    /// Entries of a map of strings, `count` of them: one by one, unless the sink knows a shorter way.
+    /// Entries of a map of strings, `count` of them: one by one, unless the sink has a faster way.
     fn texts(&mut self, count: u32, cursor: &mut Cursor<'m>) -> Result<(), Fault> {
         for _ in 0..count {
             self.key(cursor.string()?);
@@ -49,16 +49,16 @@ pub(crate) trait Sink<'m> {
         }
         Ok(())
     }
-    /// About as many elements follow.
+    /// About this many elements follow.
     fn reserve(&mut self, elements: usize) {
         let _ = elements;
     }
 }
 
-/// A level that has begun and not ended.
+/// An open level.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Level<M> {
-    /// The step that began it, and the first of its own.
+    /// The step that began it, and its first step.
     step: u32,
     body: u32,
     next: u32,
@@ -88,11 +88,11 @@ enum LevelKind<M> {
     },
 }
 
-/// What is left of a block of elements.
+/// The rest of a block of elements.
 #[derive(Debug, Clone, Copy)]
 struct Block {
     left: u64,
-    /// Where it must end, if it says so, and where it begins.
+    /// Its declared end, if any, and its start.
     end: Option<usize>,
     begin: usize,
 }
@@ -102,7 +102,7 @@ impl Block {
     const NONE: Self = Self { left: 0, end: None, begin: 0 };
 }
 
-/// Reads one message at the cursor and leaves the cursor after it. `levels` is empty memory to be used again.
+/// Reads one message at the cursor and leaves the cursor after it. `levels` is reused memory, empty at first.
 #[inline]
 pub(crate) fn decode<'m, S: Sink<'m>>(
     plan: &'m Plan,
@@ -232,7 +232,7 @@ impl<'m, S: Sink<'m>> Run<'m, '_, S> {
         Ok(())
     }
 
-    /// Begins a level; gives its first step, as all that follows here gives the step to go on with.
+    /// Begins a level; returns its first step. Like the functions below, it returns the step to continue with.
     #[inline]
     fn enter(&mut self, body: u32, next: u32, kind: LevelKind<S::Mark>) -> u32 {
         self.levels.push(Level { step: self.step, body, next, kind });
@@ -245,7 +245,7 @@ impl<'m, S: Sink<'m>> Run<'m, '_, S> {
         next
     }
 
-    /// Whether one more level may begin.
+    /// Fails if the levels are at the limit.
     #[inline]
     fn room(&self) -> Result<(), Fault> {
         if self.levels.len() < self.depth_max { Ok(()) } else { Err(self.cursor.fault(FaultKind::Depth)) }
@@ -425,7 +425,7 @@ impl<'m, S: Sink<'m>> Run<'m, '_, S> {
         Ok(body)
     }
 
-    /// Reads a block's count and refuses one whose elements can't all be there. 0 elements end the blocks.
+    /// Reads a block's count; fails if its elements can't all be in the message. 0 elements end the blocks.
     #[inline(always)]
     fn block(&mut self, bytes_min: u32) -> Result<Block, Fault> {
         let begin = self.cursor.position();
@@ -438,7 +438,7 @@ impl<'m, S: Sink<'m>> Run<'m, '_, S> {
         Ok(Block { left, end: size.map(|size| self.cursor.position() + size), begin })
     }
 
-    /// A block's elements, charged; nothing for the block that ends them.
+    /// A block's elements, charged; `None` for the block that ends them.
     #[inline]
     fn count(&mut self, block: Block) -> Result<Option<u32>, Fault> {
         if block.left == 0 {
@@ -449,7 +449,7 @@ impl<'m, S: Sink<'m>> Run<'m, '_, S> {
         Ok(u32::try_from(block.left).ok())
     }
 
-    /// A block that says its size must have it.
+    /// Fails if a block doesn't have its declared size.
     #[inline]
     fn block_end(&self, block: Block) -> Result<(), Fault> {
         match block.end {

@@ -7,7 +7,7 @@ use crate::write::{bytes, long};
 impl Datum<'_, '_> {
     /// Appends the value, encoded by its own schema: the reader's.
     ///
-    /// Calls itself for each level, of which the plan's limits allow so many.
+    /// Recurses for each level; the plan's limits bound the depth.
     pub fn encode(&self, out: &mut Vec<u8>) {
         match self.item() {
             Item::Null => {}

@@ -6,7 +6,7 @@ use thiserror::Error;
 
 use crate::error::ResolveError;
 
-/// How a message says which schema wrote it.
+/// How a message identifies its writer's schema.
 ///
 /// | framing | bytes before the value |
 /// |---|---|
@@ -15,7 +15,7 @@ use crate::error::ResolveError;
 /// | registry | `00`, then the schema's number, 4 bytes, big-endian |
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Framing {
-    /// Not at all.
+    /// No header.
     Bare,
     /// By its schema's fingerprint.
     SingleObject,
@@ -23,14 +23,14 @@ pub enum Framing {
     Registry,
 }
 
-/// Which schema wrote a message.
+/// The identity of a message's schema.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum WriterId {
-    /// The one that whoever reads the message knows.
+    /// Known to the reader from elsewhere.
     Known,
-    /// The one of this CRC-64-AVRO fingerprint.
+    /// The CRC-64-AVRO fingerprint.
     Fingerprint(u64),
-    /// The one of this number in the registry.
+    /// The number in the registry.
     Number(u32),
 }
 
@@ -38,26 +38,26 @@ pub enum WriterId {
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum FramingError {
-    /// The message does not begin as its framing does.
+    /// The message doesn't begin with the framing's header.
     #[error("the message does not begin with {expected}; it has another framing")]
     Head {
-        /// How it would begin.
+        /// The expected beginning.
         expected: &'static str,
     },
-    /// No schema of this fingerprint was added.
-    #[error("no schema of the fingerprint {0:016x} is known; add the schema that wrote the message")]
+    /// No schema with this fingerprint was added.
+    #[error("no schema with the fingerprint {0:016x} is known; add the schema that wrote the message")]
     UnknownFingerprint(u64),
-    /// No schema of this number was added.
-    #[error("no schema of the number {0} is known; add it from the registry")]
+    /// No schema with this number was added.
+    #[error("no schema with the number {0} is known; add it from the registry")]
     UnknownNumber(u32),
     /// No schema for bare messages was added.
     #[error("the message names no schema; say which one wrote it")]
     NoWriter,
-    /// The number or fingerprint stands for another schema.
-    #[error("{0:?} already stands for another schema; use a store of its own")]
+    /// The number or fingerprint belongs to another schema.
+    #[error("{0:?} already belongs to another schema; use a separate store")]
     Taken(WriterId),
     /// The schema can't be read as the reader's.
-    #[error("its writer's schema does not fit: {0}")]
+    #[error("the writer's schema doesn't match: {0}")]
     Resolve(#[from] ResolveError),
 }
 

@@ -1,4 +1,4 @@
-//! Avro records: a schema becomes a flat plan, messages become rows or columns. No I/O.
+//! Avro records: compiles a schema into a flat plan, and decodes messages into rows or columns. No I/O.
 
 mod branches;
 mod codec;

@@ -1,13 +1,13 @@
-//! What one message may ask of its reader.
+//! Limits on what one message may make its reader do.
 
-/// Limits on one message, whatever its bytes claim.
+/// Limits for one message, regardless of what its bytes claim.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
-    /// Records, arrays, maps and unions in one another. What reads a decoded message recursively (JSON, serde) goes as
-    /// deep, so a thread's stack sets the bound.
+    /// Maximum nesting of records, arrays, maps and unions. JSON and serde read a decoded message recursively, so a
+    /// thread's stack sets the bound.
     pub depth_max: u32,
-    /// Elements of arrays, entries of maps and fields of records, all together. Elements may take no bytes, so the
-    /// message's length does not bound them.
+    /// Maximum number of array elements, map entries and record fields together. Elements may take no bytes, so the
+    /// message's length doesn't bound them.
     pub elements_max: u32,
 }
 

@@ -1,4 +1,4 @@
-//! A schema's JSON becomes types: names resolved, defaults encoded, all of it in time proportional to the JSON.
+//! Parses a schema's JSON into types: resolves names and encodes defaults, in time proportional to the JSON.
 //!
 //! Source: Avro specification 1.12, "Schema Declaration". Attributes that the specification doesn't define are ignored,
 //! and so is a logical type that doesn't fit its type. A name must be defined before it is used.

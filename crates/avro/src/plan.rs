@@ -11,7 +11,7 @@ use crate::error::{DecodeError, Fault};
 use crate::limits::Limits;
 use crate::schema::Schema;
 
-/// How messages of one schema are read as another, decided once.
+/// A compiled plan for reading messages of one schema as another.
 #[derive(Debug)]
 pub struct Plan {
     pub(crate) steps: Vec<Step>,
@@ -42,9 +42,9 @@ pub(crate) struct Step {
 pub(crate) enum Code {
     /// Reads a value without parts.
     Read(Scalar),
-    /// Passes over a value that the reader does not take.
+    /// Skips a value that the reader does not take.
     Skip(Skip),
-    /// Begins a record of that many slots.
+    /// Begins a record with this many slots.
     Record { slots: u32, body: u32, next: u32 },
     /// Reads blocks of elements, each of which takes at least `bytes_min`.
     Array { bytes_min: u32, body: u32, next: u32 },
@@ -56,11 +56,11 @@ pub(crate) enum Code {
     Wrap { branch: u32, body: u32, next: u32 },
     /// A default: the body reads `constants[begin..]` instead of the message.
     Constant { begin: u32, body: u32, next: u32 },
-    /// Passes over blocks of elements (of map entries if `keys`): by their size in bytes where the block has it.
+    /// Skips blocks of elements (of map entries if `keys`): by their size in bytes where the block has it.
     SkipBlocks { keys: bool, bytes_min: u32, body: u32, next: u32 },
-    /// Passes over a union's value.
+    /// Skips a union's value.
     SkipUnion { first: u32, count: u32, next: u32 },
-    /// Passes over a record that contains itself.
+    /// Skips a record that contains itself.
     SkipRecord { body: u32, next: u32 },
     /// Ends a level.
     End,
@@ -111,7 +111,7 @@ pub(crate) enum Branch {
     Plain { body: u32 },
     /// The value is read by the steps at `body` as the reader's branch `index`.
     Wrapped { index: u32, body: u32 },
-    /// The reader has no place for it.
+    /// The reader has no matching type.
     Missing,
 }
 
@@ -136,12 +136,12 @@ impl Plan {
         &self.writer
     }
 
-    /// The schema as which they are read.
+    /// The reader's schema.
     pub fn reader(&self) -> &Arc<Schema> {
         &self.reader
     }
 
-    /// What one message may ask for.
+    /// The limits for one message.
     pub fn limits(&self) -> Limits {
         self.limits
     }

@@ -9,7 +9,7 @@ pub(crate) struct RecordParts<'s> {
     record: &'s Record,
     /// Fields before this one are written and stay.
     next: usize,
-    /// Fields that came before their turn, and their bytes from `late_begin` on.
+    /// Fields that were written early, and their bytes from `late_begin` on.
     late: Vec<(usize, std::ops::Range<usize>)>,
     late_begin: usize,
 }
@@ -51,7 +51,7 @@ impl<'s> RecordParts<'s> {
         Ok(())
     }
 
-    /// Puts the fields in order, with defaults for those that did not come.
+    /// Sorts the fields, and adds the defaults of missing ones.
     pub fn finish(self, out: &mut Vec<u8>) -> Result<(), EncodeError> {
         if self.late.is_empty() && self.next == self.record.fields.len() {
             return Ok(());

@@ -1,4 +1,4 @@
-//! A decoded message as rows have it: every value in one flat list that borrows from the message.
+//! A decoded message as a row: every value in one flat list that borrows from the message.
 //!
 //! A record's slots lie side by side, so a field is found by its index alone; what a slot's value is made of (fields,
 //! elements, entries, a union's value) follows later. An element that has parts is followed at once by them, so that
@@ -11,7 +11,7 @@ use crate::error::{DecodeError, Fault};
 use crate::item::Item;
 use crate::plan::Plan;
 
-/// Memory that rows are decoded into, used again from message to message and from plan to plan.
+/// Memory for decoding rows, reused between messages and plans.
 #[derive(Debug, Default)]
 pub struct RowBuffer {
     items: Vec<Item<'static>>,
@@ -19,13 +19,13 @@ pub struct RowBuffer {
 }
 
 impl RowBuffer {
-    /// A buffer that grows to what the messages need.
+    /// Creates an empty buffer, which grows as messages need it.
     pub fn new() -> Self {
         Self::default()
     }
 }
 
-/// One decoded message. Texts and bytes borrow from the message; dropping the row gives its memory back to the buffer.
+/// One decoded message. Texts and bytes borrow from the message; dropping the row returns its memory to the buffer.
 #[derive(Debug)]
 pub struct Row<'b, 'm> {
     plan: &'m Plan,
@@ -70,7 +70,7 @@ impl Plan {
         Ok(row)
     }
 
-    /// Reads the value at the cursor and moves the cursor after it: for values back to back.
+    /// Reads the value at the cursor and moves the cursor after it, for concatenated values.
     #[inline]
     pub fn row_from<'b, 'm>(
         &'m self,

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::OnceLock;
 
-/// A schema, ready to make plans of.
+/// A parsed schema, from which plans are made.
 #[derive(Debug, Clone)]
 pub struct Schema {
     pub(crate) types: Vec<Type>,
@@ -13,7 +13,7 @@ pub struct Schema {
     pub(crate) json: String,
 }
 
-/// A type's place in its schema.
+/// The id of a type in its schema.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct TypeId(u32);
 
@@ -32,13 +32,13 @@ impl TypeId {
 /// One type of a schema.
 #[derive(Debug, Clone)]
 pub struct Type {
-    /// How its values are encoded.
+    /// The encoding of its values.
     pub kind: Kind,
-    /// What its values mean beyond that.
+    /// The logical type of its values.
     pub logical: Option<Logical>,
 }
 
-/// How a type's values are encoded.
+/// The encoding of a type's values.
 #[derive(Debug, Clone)]
 pub enum Kind {
     /// No bytes.
@@ -67,7 +67,7 @@ pub enum Kind {
     Record(Box<Record>),
     /// One of several symbols, as its index.
     Enum(Box<Enum>),
-    /// That many bytes.
+    /// A fixed number of bytes.
     Fixed(Box<Fixed>),
 }
 
@@ -142,10 +142,10 @@ pub(crate) fn simple(full: &str) -> &str {
 /// The fingerprint of `"string"`, from the specification's own tests.
 const STRING_FINGERPRINT: u64 = 0x8f01_4872_6345_03c7;
 
-/// What a type's values mean beyond their encoding.
+/// The logical type of values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Logical {
-    /// Digits, `scale` of them after the point; bytes or fixed, two's complement, big-endian.
+    /// A decimal number with `scale` digits after the point; bytes or fixed, two's complement, big-endian.
     Decimal {
         /// Digits in all.
         precision: u32,
@@ -168,11 +168,11 @@ pub enum Logical {
     TimestampMicros,
     /// Nanoseconds since 1970, UTC.
     TimestampNanos,
-    /// Milliseconds since 1970, of no known zone.
+    /// Milliseconds since 1970, without a time zone.
     LocalTimestampMillis,
-    /// Microseconds since 1970, of no known zone.
+    /// Microseconds since 1970, without a time zone.
     LocalTimestampMicros,
-    /// Nanoseconds since 1970, of no known zone.
+    /// Nanoseconds since 1970, without a time zone.
     LocalTimestampNanos,
     /// Months, days and milliseconds, each four bytes, little-endian.
     Duration,
@@ -207,17 +207,17 @@ impl Schema {
         &self.type_at(id).kind
     }
 
-    /// The schema as it was given.
+    /// The original JSON of the schema.
     pub fn json(&self) -> &str {
         &self.json
     }
 
-    /// The Parsing Canonical Form: what decides how bytes are read, and nothing else.
+    /// The Parsing Canonical Form: only the parts that affect how bytes are read.
     pub fn canonical(&self) -> &str {
         &self.canonical
     }
 
-    /// CRC-64-AVRO of the canonical form: what single-object messages name their schema by.
+    /// CRC-64-AVRO of the canonical form, which identifies the schema of single-object messages.
     pub fn fingerprint(&self) -> u64 {
         self.fingerprint
     }

@@ -8,9 +8,9 @@ use crate::schema::{Kind, Schema, TypeId};
 use crate::write;
 
 impl Schema {
-    /// Appends a value that serde knows, encoded. Fields are found by name and may come in any order; those that do not
-    /// come get their default. A union's branch is found by what comes; records in unions by the type's name. After an
-    /// error `out` is as it was before.
+    /// Encodes and appends a serde value. Fields are matched by name and may be in any order; missing ones get their
+    /// defaults. A union's branch is chosen by the type of the value, records in unions by the type's name. After an
+    /// error, `out` is unchanged.
     pub fn encode<T: Serialize + ?Sized>(&self, value: &T, out: &mut Vec<u8>) -> Result<(), EncodeError> {
         let begin = out.len();
         let result = value.serialize(Encoder { schema: self, id: self.root(), out });
@@ -412,7 +412,7 @@ impl ser::SerializeMap for Entries<'_, '_> {
     }
 }
 
-/// A record being written.
+/// An open record.
 struct Fields<'s, 'o> {
     schema: &'s Schema,
     record: &'s crate::schema::Record,

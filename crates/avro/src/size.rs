@@ -1,4 +1,4 @@
-//! How many bytes a type's values take, as far as the schema alone says.
+//! Sizes of a type's values, as far as the schema determines them.
 
 use std::collections::HashMap;
 
@@ -22,12 +22,12 @@ impl<'a> Sizes<'a> {
         Self { schema, known: HashMap::new() }
     }
 
-    /// The fewest bytes that a value of this type takes.
+    /// Minimum size of a value of this type in bytes.
     pub fn min(&mut self, id: TypeId) -> u32 {
         self.size(id).min
     }
 
-    /// The bytes that every value of this type takes, if they are all as long.
+    /// Size of every value of this type, if it is fixed.
     pub fn fixed(&mut self, id: TypeId) -> Option<u32> {
         Some(self.size(id)).filter(|size| size.fixed).map(|size| size.min)
     }

@@ -1,4 +1,4 @@
-//! The schemas that wrote messages, and the plans by which they are read.
+//! Writers' schemas, and the plans for reading their messages.
 
 use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, RwLock};
@@ -19,26 +19,26 @@ pub struct SchemaStore {
 }
 
 impl SchemaStore {
-    /// A store without schemas, whose plans have these limits.
+    /// Creates an empty store, whose plans have these limits.
     pub fn new(limits: Limits) -> Self {
         Self { limits, ..Self::default() }
     }
 
-    /// Adds a schema under its fingerprint, which it gives back.
+    /// Adds a schema under its fingerprint, and returns the fingerprint.
     pub fn add(&self, schema: &Arc<Schema>) -> Result<WriterId, FramingError> {
         let id = WriterId::Fingerprint(schema.fingerprint());
         self.add_as(id, schema)?;
         Ok(id)
     }
 
-    /// Adds a schema under the name that messages have for it. The same again is nothing new.
+    /// Adds a schema under the id that messages have for it. Adding the same schema again has no effect.
     pub fn add_as(&self, id: WriterId, schema: &Arc<Schema>) -> Result<(), FramingError> {
         let mut schemas = self.schemas.write().unwrap_or_else(PoisonError::into_inner);
         let known = schemas.entry(id).or_insert_with(|| Arc::clone(schema));
         if known.canonical() == schema.canonical() { Ok(()) } else { Err(FramingError::Taken(id)) }
     }
 
-    /// The schema of that name.
+    /// The schema with this id.
     pub fn schema(&self, id: WriterId) -> Result<Arc<Schema>, FramingError> {
         let schemas = self.schemas.read().unwrap_or_else(PoisonError::into_inner);
         schemas.get(&id).cloned().ok_or(match id {
@@ -48,7 +48,7 @@ impl SchemaStore {
         })
     }
 
-    /// The plan for messages of that schema, read as `reader`, or as they were written.
+    /// The plan for reading messages of this schema as `reader`, or as they were written.
     pub fn plan(&self, id: WriterId, reader: Option<&Arc<Schema>>) -> Result<Arc<Plan>, FramingError> {
         let key = (id, reader.map_or(0, |reader| Arc::as_ptr(reader).addr()));
         if let Some(plan) = self.plans.read().unwrap_or_else(PoisonError::into_inner).get(&key) {
@@ -61,7 +61,7 @@ impl SchemaStore {
     }
 }
 
-/// Finds the plan for each message of one framing; for the schema that came last without a look-up.
+/// Finds the plan for each message of one framing; consecutive messages of one schema need no lookup.
 #[derive(Debug, Clone)]
 pub struct MessageReader {
     store: Arc<SchemaStore>,

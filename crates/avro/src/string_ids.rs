@@ -1,10 +1,10 @@
-//! What a decoder needs of a table that gives strings dense ids.
+//! The interface of a table that assigns dense ids to strings.
 
 use std::fmt::Debug;
 
 use crate::error::FaultKind;
 
-/// Gives each distinct string a dense id, counted from 0. Shared by threads; ids never change.
+/// Assigns a dense id from 0 to each distinct string. Shared by threads; ids never change.
 ///
 /// The interner of the crate `rawline-series` is one.
 pub trait StringIds: Debug + Send + Sync {

@@ -1,4 +1,4 @@
-//! A reader's schema becomes a list of empty columns.
+//! Creates a list of empty columns from a reader's schema.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use crate::limits::SCHEMA_DEPTH_MAX;
 use crate::plan::{Segment, join};
 use crate::schema::{Kind, Logical, Schema, Type, TypeId};
 
-/// Columns a schema may have: a type that is used twice has its columns twice, so a small schema can ask for many.
+/// Maximum number of columns: every use of a type has separate columns, so a small schema can request many.
 const COLUMNS_MAX: usize = 1 << 16;
 
 /// Arrow's type ids of a union count to 127.
@@ -37,13 +37,13 @@ struct Builder<'a> {
     schema: &'a Schema,
     strings: &'a StringAs,
     columns: Vec<Column>,
-    /// The records around.
+    /// The enclosing records.
     within: Vec<TypeId>,
     depth: u32,
 }
 
 impl<'a> Builder<'a> {
-    /// Places for columns side by side; gives the first.
+    /// Reserves adjacent columns; returns the index of the first.
     fn reserve(&mut self, parent: u32, segments: impl IntoIterator<Item = Segment>) -> Result<u32, ColumnsError> {
         let first = self.columns.len();
         self.columns.extend(segments.into_iter().map(|segment| Column {
@@ -59,7 +59,7 @@ impl<'a> Builder<'a> {
         Ok(first as u32)
     }
 
-    /// Makes the column `at` one of the type `id`; gives its Arrow field, which has no name yet.
+    /// Gives the column `at` the type `id`; returns its Arrow field, which has no name yet.
     fn fill(&mut self, at: u32, id: TypeId) -> Result<Field, ColumnsError> {
         self.depth += 1;
         if self.depth > SCHEMA_DEPTH_MAX {
@@ -246,7 +246,7 @@ fn decimal(precision: u8, scale: i8) -> (Data, DataType) {
     (Data::Decimal256 { below, values: Vec::new() }, DataType::Decimal256(precision, scale))
 }
 
-/// Where the column `at` is in a message.
+/// The path of the column `at` in a message.
 #[cold]
 pub(super) fn path(columns: &[Column], at: u32) -> String {
     let mut segments = Vec::new();

@@ -1,7 +1,7 @@
-//! One column while it is filled: its values, which of them are null, and how it goes back to fewer rows.
+//! One column while it is filled: values, validity, and truncation to fewer rows.
 //!
-//! All columns of a schema lie in one list, children side by side, so that a record's field is found by its index. A
-//! column that has not met a null keeps no validity; the first null writes it up to its row.
+//! All columns of a schema are in one list with adjacent children, so a record's field is found by its index. A column
+//! without nulls has no validity; the first null creates it up to its row.
 
 use arrow_array::ArrayRef;
 use arrow_buffer::{BooleanBufferBuilder, IntervalMonthDayNano, i256};
@@ -84,7 +84,7 @@ pub(super) enum Data {
 /// Texts or bytes one after the other.
 #[derive(Debug)]
 pub(super) struct Runs {
-    /// Where each ends and the next begins; the first is 0.
+    /// The offsets between them; the first is 0.
     pub offsets: Vec<i32>,
     /// The runs, followed by unused room with arbitrary bytes.
     data: Vec<u8>,
@@ -99,7 +99,7 @@ impl Runs {
         Self { offsets: offsets(rows), data: vec![0; bytes], used: 0 }
     }
 
-    /// Whether there was room: an offset counts to 2^31.
+    /// Returns false if there is no room: offsets are below 2^31.
     #[inline]
     pub fn push(&mut self, run: &[u8]) -> bool {
         self.reserve(1, run.len()) && {
@@ -108,7 +108,7 @@ impl Runs {
         }
     }
 
-    /// Makes room for so many runs and all their bytes; refuses where offsets do not count so far.
+    /// Reserves memory for this many runs and all their bytes; fails if the offsets would overflow.
     #[inline]
     pub fn reserve(&mut self, runs: usize, bytes: usize) -> bool {
         let end = self.used + bytes;
@@ -152,7 +152,7 @@ impl Runs {
         self.used = last(&self.offsets);
     }
 
-    /// The runs; begins again with room for as much and some more.
+    /// Takes the runs and starts again with slightly more capacity.
     pub fn take(&mut self) -> Self {
         let (rows, bytes) = (self.offsets.len(), self.used);
         let room = Self::with_capacity(rows + rows / 8, bytes + bytes / 8 + CHUNK);
@@ -167,20 +167,20 @@ impl Runs {
     }
 }
 
-/// Offsets of no row, with room for so many.
+/// Offsets without rows, with capacity for this many.
 pub(super) fn offsets(rows: usize) -> Vec<i32> {
     let mut offsets = Vec::with_capacity(rows + 1);
     offsets.push(0);
     offsets
 }
 
-/// Where the next run begins.
+/// Start of the next run.
 #[inline]
 pub(super) fn last(offsets: &[i32]) -> usize {
     offsets.last().copied().unwrap_or_default() as usize
 }
 
-/// Adds `count` to the last offset; whether it counts so far.
+/// Adds `count` to the last offset; returns false on overflow.
 #[inline]
 pub(super) fn extend(offsets: &mut Vec<i32>, count: u32) -> bool {
     let last = offsets.last().copied().unwrap_or_default();
@@ -193,7 +193,7 @@ pub(super) fn extend(offsets: &mut Vec<i32>, count: u32) -> bool {
     }
 }
 
-/// Rows of the column `at`.
+/// Number of rows of the column `at`.
 pub(super) fn rows(columns: &[Column], at: u32) -> usize {
     let Some(column) = columns.get(at as usize) else { return 0 };
     match &column.data {
@@ -301,8 +301,8 @@ pub(super) fn push_null(columns: &mut [Column], at: u32) {
     }
 }
 
-/// Appends a row of the branch `branch` to the union `at`: where its value will be. Gives that column, and nothing if
-/// an offset does not count so far.
+/// Appends a row of the branch `branch` to the union `at`: returns the column of its value, or `None` if
+/// an offset overflows.
 #[inline]
 pub(super) fn push_branch(columns: &mut [Column], at: u32, branch: u32) -> Option<u32> {
     let Some(Column { data: Data::Union { first, .. }, .. }) = columns.get(at as usize) else { return None };
@@ -315,8 +315,8 @@ pub(super) fn push_branch(columns: &mut [Column], at: u32, branch: u32) -> Optio
     Some(child)
 }
 
-/// Takes away the rows from `to` on, in whatever state the column and its children are. Children may have more rows
-/// than their parents know of.
+/// Removes the rows from `to` on, in any state of the column and its children. Children may have more rows than their
+/// parents account for.
 pub(super) fn truncate(columns: &mut [Column], at: u32, to: usize) {
     let Some(Column { data, nulls, .. }) = columns.get_mut(at as usize) else { return };
     if nulls.len() > to {

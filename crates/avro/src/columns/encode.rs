@@ -1,4 +1,4 @@
-//! Columns become messages: a row is written straight from its columns.
+//! Encodes columns as messages: each row is written directly from its columns.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -12,10 +12,10 @@ use super::{ColumnsError, fit, logical};
 use crate::schema::{Kind, Schema};
 use crate::write::{bytes, long};
 
-/// Messages one after the other, as batches of records take them.
+/// Concatenated messages, in the form that batches of records need.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub struct Encoded {
-    /// Bytes of each message.
+    /// Length of each message in bytes.
     pub sizes: Vec<u32>,
     /// The messages.
     pub data: Vec<u8>,
@@ -38,23 +38,23 @@ impl Encoded {
     }
 }
 
-/// Writes rows as bare datums of one schema.
+/// Encodes rows as bare datums of one schema.
 ///
-/// It takes the types that [`super::ColumnDecoder`] makes, and also narrower integers and floats, large strings, bytes
-/// and lists, and any column that one branch of a union takes. A record's fields are found by their names; a field that
-/// is no column needs a default, and a column that is no field is refused.
+/// It accepts the types that [`super::ColumnDecoder`] creates, and also narrower integers and floats, large strings,
+/// bytes and lists, and any column that matches a branch of a union. A record's fields are matched by name; a field
+/// without a column needs a default, and a column without a field is an error.
 #[derive(Debug, Clone)]
 pub struct ColumnEncoder {
     schema: Arc<Schema>,
 }
 
 impl ColumnEncoder {
-    /// An encoder of messages of `schema`. Messages that are no records come from a column named `value`.
+    /// Creates an encoder of messages of `schema`. Messages that aren't records are in a column named `value`.
     pub fn new(schema: Arc<Schema>) -> Self {
         Self { schema }
     }
 
-    /// Appends the batch's rows to `out`, or nothing at all if one of them does not fit.
+    /// Appends the batch's rows to `out`; appends nothing if one of them doesn't match the schema.
     pub fn encode(&self, batch: &RecordBatch, out: &mut Encoded) -> Result<(), ColumnsError> {
         let root = self.schema.root();
         let writer = match self.schema.kind(root) {
@@ -144,7 +144,7 @@ pub(super) enum Writer<'a> {
         null_branch: i64,
         value: Box<Writer<'a>>,
     },
-    /// Nulls for which the schema has no place.
+    /// Nulls that the schema doesn't allow.
     Whole {
         nulls: NullBuffer,
         value: Box<Writer<'a>>,
@@ -251,7 +251,7 @@ fn blocks(
     Ok(())
 }
 
-/// A decimal's bytes in as few as it needs, or in so many.
+/// A decimal's bytes, as few as possible or exactly `size`.
 fn decimal(number: &[u8], size: Option<usize>, out: &mut Vec<u8>) -> Result<(), ColumnsError> {
     let short = logical::shortest(number);
     let Some(size) = size else {

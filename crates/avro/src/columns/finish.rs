@@ -1,4 +1,4 @@
-//! Filled columns become Arrow's arrays, without a copy, and begin again with room for as much.
+//! Turns filled columns into Arrow arrays without copying; the columns start again with the same capacity.
 
 use std::sync::Arc;
 
@@ -133,7 +133,7 @@ pub(super) fn record(columns: &mut [Column], at: u32, shared: &Shared, nulls: Op
     }
 }
 
-/// The list, which begins again with room for as much and some more.
+/// Takes the list, which starts again with slightly more capacity.
 pub(super) fn take<T>(values: &mut Vec<T>) -> Vec<T> {
     let room = values.len() + values.len() / 8;
     std::mem::replace(values, Vec::with_capacity(room))
@@ -159,7 +159,7 @@ fn take_bits(bits: &mut BooleanBufferBuilder) -> arrow_buffer::BooleanBuffer {
     std::mem::replace(bits, BooleanBufferBuilder::new(room)).build()
 }
 
-/// Validity of all rows; nothing if none was null.
+/// Validity of all rows; `None` if no row is null.
 fn validity(nulls: &mut BooleanBufferBuilder, rows: usize) -> Option<NullBuffer> {
     if nulls.is_empty() {
         return None;
@@ -181,7 +181,7 @@ fn typed<T: ArrowPrimitiveType>(
     Arc::new(PrimitiveArray::<T>::new(take(values).into(), nulls).with_data_type(data_type.clone()))
 }
 
-/// An array of parts that fit, or a mistake of ours.
+/// Creates an array; asserts that its parts are consistent.
 fn built(array: Result<impl Array + 'static, ArrowError>) -> ArrayRef {
     match array {
         Ok(array) => Arc::new(array),

@@ -1,4 +1,4 @@
-//! Finds how a column is written as a type, once for each batch.
+//! Decides how a column is written as a type, once per batch.
 
 use std::borrow::Cow;
 
@@ -15,7 +15,7 @@ use super::ColumnsError;
 use super::encode::Writer;
 use crate::schema::{Enum, Kind, Logical, Record, Schema, Type, TypeId};
 
-/// How rows are written as `record` from columns with these names.
+/// Decides how rows are written as `record` from columns with these names.
 pub(super) fn record<'a, 'n>(
     schema: &'a Schema,
     record: &'a Record,
@@ -38,7 +38,7 @@ pub(super) fn record<'a, 'n>(
     Ok(Writer::Record(fields.collect::<Result<_, _>>()?))
 }
 
-/// How rows are written as the type `id` from `array`.
+/// Decides how rows are written as the type `id` from `array`.
 pub(super) fn column<'a>(schema: &'a Schema, id: TypeId, array: &'a ArrayRef) -> Result<Writer<'a>, ColumnsError> {
     let nulls = array.logical_nulls().filter(|nulls| nulls.null_count() > 0);
     match schema.kind(id) {
@@ -92,7 +92,7 @@ fn union<'a>(schema: &'a Schema, branches: &'a [TypeId], array: &'a ArrayRef) ->
     Ok(Writer::Union { array, branches: branches.collect::<Result<_, _>>()? })
 }
 
-/// How values that are not null are written.
+/// Decides how non-null values are written.
 fn plain<'a>(schema: &'a Schema, id: TypeId, array: &'a ArrayRef) -> Result<Writer<'a>, ColumnsError> {
     let Type { kind, logical } = schema.type_at(id);
     if let DataType::Dictionary(..) = array.data_type()

@@ -1,7 +1,6 @@
-//! The short way for records of numbers, texts and maps of texts, which most measurements and events are.
+//! The fast path for records of numbers, texts and maps of texts, such as most measurements and events.
 //!
-//! It says yes or nothing: what it does not read at first sight, good or bad, goes the plan's way, which names what is
-//! wrong.
+//! It reports no errors: a message that it can't read, valid or not, is read by the plan, which reports what is wrong.
 
 use super::build::ROOT;
 use super::column::{Column, Data, extend};
@@ -30,7 +29,7 @@ enum Read {
     },
 }
 
-/// The plan's fields in the order in which they were written, if all are flat.
+/// The plan's fields in the writer's order, if all are flat.
 pub(super) fn flatten(plan: &Plan, columns: &[Column]) -> Option<Vec<Flat>> {
     let Some(Step { code: Code::Record { body, next, .. }, .. }) = plan.steps.first() else { return None };
     let Data::Record { first, .. } = &columns.get(ROOT as usize)?.data else { return None };
@@ -68,7 +67,7 @@ pub(super) fn flatten(plan: &Plan, columns: &[Column]) -> Option<Vec<Flat>> {
     Some(flat)
 }
 
-/// Appends the message's values. After nothing the columns have more rows than before and must be taken back.
+/// Appends the message's values. After `None`, the columns have additional rows and must be truncated.
 #[inline]
 pub(super) fn append(
     flat: &[Flat],

@@ -1,4 +1,4 @@
-//! Logical types whose values have another form in Arrow.
+//! Logical types with a different representation in Arrow.
 
 /// A UUID's text, 8-4-4-4-12 digits, as bytes.
 pub(super) fn uuid_of_text(text: &str) -> Option<[u8; 16]> {
@@ -73,7 +73,7 @@ pub(super) fn duration(bytes: &[u8]) -> Option<(i32, i32, i64)> {
     Some((number(months)?, number(days)?, i64::from(milliseconds) * 1_000_000))
 }
 
-/// The other way round.
+/// The inverse.
 pub(super) fn duration_of(months: i32, days: i32, nanoseconds: i64) -> Option<[u8; 12]> {
     let milliseconds = u32::try_from(nanoseconds / 1_000_000).ok().filter(|_| nanoseconds % 1_000_000 == 0)?;
     let parts = [u32::try_from(months).ok()?, u32::try_from(days).ok()?, milliseconds].map(u32::to_le_bytes);

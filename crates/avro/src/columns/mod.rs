@@ -1,4 +1,4 @@
-//! Messages become Arrow's columns, and columns messages.
+//! Decodes messages into Arrow columns, and encodes columns as messages.
 //!
 //! | Avro | Arrow |
 //! |---|---|
@@ -16,8 +16,8 @@
 //! | duration | Interval(MonthDayNano) |
 //! | big-decimal | Binary |
 //!
-//! Every byte is checked as rows check it ([`Plan::row`]). Beyond that, a UUID must be one, a decimal have no more
-//! digits than its precision, and a duration's months and days be below 2^31: Arrow's types hold nothing else.
+//! Every byte is checked as for rows ([`Plan::row`]). In addition, a UUID must be valid, a decimal must not exceed its
+//! precision, and a duration's months and days must be below 2^31: Arrow's types hold nothing else.
 
 mod build;
 mod column;
@@ -51,25 +51,25 @@ use flat::Flat;
 use sink::{Filling, Mark, Refused};
 use texts::Texts;
 
-/// What becomes of strings.
+/// Representation of strings.
 #[derive(Debug, Clone)]
 pub enum StringAs {
     /// Offsets and bytes.
     Utf8,
-    /// Views, which hold texts of up to 12 bytes and point to longer ones in a block of all columns. Where
-    /// messages are little else than text, the block has whole messages.
+    /// Views, which hold texts of up to 12 bytes and point to longer ones in a block shared by all columns. If
+    /// messages are mostly text, the block has whole messages.
     Utf8View,
     /// UInt32 keys that are the table's ids, the same in every batch and thread, and the table's strings as values.
     Dictionary(Arc<dyn StringIds>),
 }
 
-/// Why there are no columns for a schema, or no messages for columns.
+/// A schema can't be represented as columns, or columns can't be encoded.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{}{reason}", crate::error::Field(.path))]
 pub struct ColumnsError {
     /// The field's path in the schema; empty for the message itself.
     pub path: String,
-    /// What does not fit, and what to do.
+    /// The reason, and what to do.
     pub reason: String,
 }
 
@@ -88,13 +88,13 @@ impl ColumnsError {
     }
 }
 
-/// A message that was refused.
+/// A rejected message.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("message {number}, {error}")]
 pub struct ColumnFault {
-    /// The message's place in the call, from 0.
+    /// The message's index in the call.
     pub number: u64,
-    /// Why.
+    /// The reason.
     pub error: DecodeError,
 }
 
@@ -102,7 +102,7 @@ pub struct ColumnFault {
 #[derive(Debug)]
 pub struct ColumnDecoder {
     plan: Arc<Plan>,
-    /// The plan once more, if it is so simple.
+    /// The fast path, if the plan allows it.
     flat: Option<Vec<Flat>>,
     schema: SchemaRef,
     columns: Vec<Column>,
@@ -114,8 +114,8 @@ pub struct ColumnDecoder {
 }
 
 impl ColumnDecoder {
-    /// A decoder of the plan's messages into columns of its reader's schema. A record's fields are the columns; of any
-    /// other schema there is one, named `value`.
+    /// Creates a decoder of the plan's messages into columns of its reader's schema. A record's fields are the columns;
+    /// any other schema has one column, named `value`.
     pub fn new(plan: Arc<Plan>, strings: StringAs) -> Result<Self, ColumnsError> {
         let (columns, root) = build::build(plan.reader(), &strings)?;
         let fields = match (columns.get(ROOT as usize), root.data_type()) {
@@ -148,12 +148,12 @@ impl ColumnDecoder {
         &self.schema
     }
 
-    /// Rows since the last batch.
+    /// Number of rows since the last batch.
     pub fn rows(&self) -> usize {
         self.rows
     }
 
-    /// Appends a message as a row. A refused message leaves nothing in the columns; strings that were read
+    /// Appends a message as a row. A rejected message leaves nothing in the columns; strings that were read
     /// before its fault keep their ids.
     pub fn append(&mut self, message: &[u8]) -> Result<(), DecodeError> {
         let Self { plan, flat, columns, texts, levels, .. } = self;

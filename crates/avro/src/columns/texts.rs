@@ -1,4 +1,4 @@
-//! Moves texts from a message into columns.
+//! Copies texts from a message into columns.
 //!
 //! Most texts are short and ASCII. Those are read with their length in one read of 17 bytes, checked and stored as one
 //! number of 16 bytes, whatever their length: no call to copy a few bytes, no loop to check them. All others are read
@@ -11,7 +11,7 @@ use crate::cursor::Cursor;
 use crate::error::{Fault, FaultKind};
 use crate::string_ids::StringIds;
 
-/// What all columns of text have in common.
+/// State shared by all text columns.
 #[derive(Debug)]
 pub(super) struct Texts {
     /// Bytes that views point into.
@@ -19,7 +19,7 @@ pub(super) struct Texts {
     /// Whether whole messages go there instead of single texts.
     pub whole: bool,
     pub interner: Option<Arc<dyn StringIds>>,
-    /// Short texts met lately and their ids, each at the place that its bytes name. Ids never change.
+    /// A cache of short texts and their ids, indexed by a hash of the bytes. Ids never change.
     pub memo: Box<[Known; MEMO]>,
 }
 
@@ -31,13 +31,13 @@ pub(super) struct Known {
     id: u32,
 }
 
-/// 16 KiB, half of a first cache.
+/// 16 KiB, half of a level-1 cache.
 const MEMO: usize = 512;
 
-/// Texts up to this length are inside of their views.
+/// Maximum length of a text that is stored in its view.
 const VIEW_INLINE_MAX: usize = 12;
 
-/// The first bytes of 16, so many as the index says.
+/// Masks for the first bytes of 16; the index is their number.
 #[allow(clippy::indexing_slicing, reason = "checked by the compiler, which runs it")]
 const MASKS: [u128; CHUNK + 1] = {
     let mut masks = [u128::MAX; CHUNK + 1];
@@ -64,8 +64,8 @@ impl Texts {
     }
 }
 
-/// A text that is short and ASCII, padded with zeros, and its length. The cursor moves after it, or stays if the text
-/// isn't such a one or is too near to the message's end.
+/// A text that is short and ASCII, padded with zeros, and its length. The cursor moves after it; it stays if the text
+/// is longer, isn't ASCII, or is too near to the end of the message.
 #[inline(always)]
 fn short(cursor: &mut Cursor) -> Option<(u128, usize)> {
     let [first, chunk @ ..] = cursor.rest().first_chunk::<{ CHUNK + 1 }>()?;
@@ -80,7 +80,7 @@ fn short(cursor: &mut Cursor) -> Option<(u128, usize)> {
     Some((bits, length))
 }
 
-/// Reads a map's entries into its columns of keys and values, if both are text of one kind; says whether they are.
+/// Reads a map's entries into its columns of keys and values, if both are text of one kind; returns whether they are.
 #[inline(always)]
 pub(super) fn read_entries<'m>(
     [Column { data: keys, .. }, Column { data: values, .. }]: &mut [Column; 2],
@@ -123,7 +123,7 @@ pub(super) fn read_entries<'m>(
     Ok(true)
 }
 
-/// Reads a text into runs that have room for it.
+/// Reads a text into runs with enough capacity.
 #[inline(always)]
 pub(super) fn read_run(runs: &mut Runs, cursor: &mut Cursor) -> Result<(), Fault> {
     match short(cursor) {
@@ -185,14 +185,14 @@ pub(super) fn read_id(ids: &mut Vec<u32>, cursor: &mut Cursor, texts: &mut Texts
     Ok(())
 }
 
-/// The bytes from a text's begin on; nothing if the message ends before, or the text is a default's.
+/// The bytes from the start of a text; `None` if the message ends earlier, or the text is from a default.
 #[inline(always)]
 pub(super) fn chunk<'m>(message: &'m [u8], text: &str) -> Option<&'m [u8; CHUNK]> {
     let begin = text.as_ptr().addr().wrapping_sub(message.as_ptr().addr());
     message.get(begin..)?.first_chunk()
 }
 
-/// Whether there was room: a view counts to 2^31.
+/// Returns false if there is no room: a view's offset is below 2^31.
 #[inline]
 pub(super) fn push_view(
     views: &mut Vec<u128>,

@@ -1,4 +1,4 @@
-//! Values as people write them in JSON.
+//! Human-readable JSON for Avro values.
 //!
 //! | Avro | JSON |
 //! |---|---|
@@ -6,10 +6,10 @@
 //! | float, double | a number; `"NaN"`, `"Infinity"` and `"-Infinity"` |
 //! | bytes, fixed | a string with one character of `U+0000` to `U+00FF` a byte, as in Avro's own JSON |
 //! | enum | the symbol |
-//! | union | the value as it is; `{"branch": value}` where it would be read as another branch |
-//! | timestamps | RFC 3339: `"2020-09-13T12:26:40Z"`; local ones without `Z`; a number is read too |
-//! | date, times of day | `"2020-09-13"`, `"12:26:40.5"`; a number is read too |
-//! | decimal | a string, `"12.50"`, up to 16 bytes; a number is read too; longer ones as bytes |
+//! | union | the value itself; `{"branch": value}` if it would be read as another branch |
+//! | timestamps | RFC 3339: `"2020-09-13T12:26:40Z"`; local ones without `Z`; a number is accepted too |
+//! | date, times of day | `"2020-09-13"`, `"12:26:40.5"`; a number is accepted too |
+//! | decimal | a string, `"12.50"`, up to 16 bytes; a number is accepted too; longer ones as bytes |
 //! | uuid | `"6ba7b810-9dad-11d1-80b4-00c04fd430c8"` |
 //! | duration | `{"months": 1, "days": 2, "millis": 3}` |
 //!

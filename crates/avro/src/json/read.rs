@@ -1,4 +1,4 @@
-//! JSON to Avro, by a schema.
+//! Encodes JSON as Avro with a schema.
 
 use std::cell::Cell;
 
@@ -14,13 +14,13 @@ use crate::write;
 const ATTEMPTS_MAX: u32 = 10_000;
 
 impl Schema {
-    /// Appends a value given as JSON text, encoded. After an error `out` is as it was before.
+    /// Appends a value given as JSON text, encoded. After an error, `out` is unchanged.
     pub fn encode_json(&self, json: &str, out: &mut Vec<u8>) -> Result<(), EncodeError> {
         let value = serde_json::from_str(json).map_err(|error| EncodeError::new("JSON", error.to_string()))?;
         self.encode_value(&value, out)
     }
 
-    /// Appends a value given as JSON, encoded. After an error `out` is as it was before.
+    /// Appends a value given as JSON, encoded. After an error, `out` is unchanged.
     pub fn encode_value(&self, value: &Value, out: &mut Vec<u8>) -> Result<(), EncodeError> {
         let begin = out.len();
         Reader::new(self, true, u64::MAX).value(self.root(), value, out).inspect_err(|_| out.truncate(begin))

@@ -1,4 +1,4 @@
-//! Avro to JSON.
+//! Writes Avro values as JSON.
 
 use serde::ser::{Serialize, SerializeMap, SerializeSeq, Serializer};
 use serde_json::{Map, Value};
@@ -16,7 +16,7 @@ impl Datum<'_, '_> {
     }
 }
 
-/// The value as people write it: see the module. Calls itself for each level, of which the plan's limits allow so many.
+/// The value as human-readable JSON. Recurses for each level; the plan's limits bound the depth.
 impl Serialize for Datum<'_, '_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let datum = self.plain();
