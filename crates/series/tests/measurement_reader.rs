@@ -122,7 +122,7 @@ fn a_schema_that_comes_later_is_read_from_then_on() {
         let told: Vec<_> = reader.faults().iter().map(|refused| refused.number).collect();
         assert_eq!(told, [2, 3, 6, 7, 10, 11, 14, 15]);
         let expected = format!(
-            "message 2, field schema: no schema of the fingerprint {:016x} is known; add the schema that wrote the \
+            "message 2, field schema: no schema with the fingerprint {:016x} is known; add the schema that wrote the \
              message",
             long.fingerprint()
         );

@@ -93,7 +93,7 @@ async fn messages_of_unknown_schemas_are_counted_and_named() {
     assert_eq!(summary.counts, Counts { decoded: 200, bad: 100, ..Counts::default() });
     let bad = &summary.bad[0];
     assert_eq!((bad.offset, bad.field.as_str()), (2, "schema"));
-    let reason = format!("no schema of the fingerprint {:016x} is known", later.fingerprint());
+    let reason = format!("no schema with the fingerprint {:016x} is known", later.fingerprint());
     assert!(bad.reason.starts_with(&reason), "{}", bad.reason);
     let of_known: Vec<_> = (0..).zip(sent).filter(|(number, _)| number % 3 != 2).map(|(_, sent)| sent).collect();
     assert_eq!(rolled_up(&storage, "t").await, expected(&of_known));

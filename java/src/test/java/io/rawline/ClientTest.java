@@ -363,7 +363,7 @@ class ClientTest {
                 CompletableFuture<Boolean> isEmpty =
                         CompletableFuture.supplyAsync(() -> client.read("t", waiting).isEmpty());
                 Thread.sleep(400);
-                patient.append("t", numbered(Codec.NONE, 1, 1));
+                patient.append("t", numbered(Codec.NONE, 1, 2));
                 assertFalse(isEmpty.get());
             }
             slow.pause();
