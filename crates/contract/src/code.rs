@@ -134,6 +134,8 @@ codes! {
     TOPIC_BUSY = "topic_busy", Wait;
     /// Too many requests wait for records.
     WAITS_TOO_MANY = "waits_too_many", Wait;
+    /// All connections are busy.
+    CONNECTIONS_TOO_MANY = "connections_too_many", Wait;
     /// The store doesn't respond, or is full.
     STORE_UNAVAILABLE = "store_unavailable", Wait;
     /// The broker is shutting down.

@@ -7,7 +7,7 @@ mod support;
 use rawline_broker::store::memory::MemoryStore;
 use rawline_server::http::HttpConfig;
 use std::sync::Arc;
-use support::{PATIENT, Server, append_head, connect, connect_from, exchange, serve};
+use support::{PATIENT, Server, append_head, connect, connect_from, exchange, serve, wait_until};
 use tokio::io::AsyncWriteExt;
 use tokio::net::TcpStream;
 
@@ -30,15 +30,6 @@ async fn work(server: &Server, appends: usize) {
         let (status, text) = exchange(&mut stream, &[head.as_bytes(), &body]).await.unwrap();
         assert_eq!(status, 201, "append {number} of {bytes} bytes: {text}");
     }
-}
-
-async fn wait_until(what: impl Fn() -> bool) {
-    let waiting = async {
-        while !what() {
-            tokio::time::sleep(std::time::Duration::from_millis(5)).await;
-        }
-    };
-    tokio::time::timeout(support::DEADLINE, waiting).await.expect("the condition was never met");
 }
 
 /// Defect 9: each reserved as much as it had announced, so that six of them held all buffers.

@@ -42,6 +42,12 @@ impl ApiError {
         ApiError::new(code::PATH_NOT_FOUND, message)
     }
 
+    /// On a connection beyond the maximum.
+    pub fn connections_too_many() -> Self {
+        let message = "all of the broker's connections are busy; retry, or use fewer connections";
+        ApiError::new(code::CONNECTIONS_TOO_MANY, message)
+    }
+
     pub fn too_large(bytes: u64, limit: u64) -> Self {
         let message = format!("the body has {bytes} bytes and this broker accepts {limit}; send smaller batches");
         ApiError::new(code::BODY_TOO_LARGE, message)

@@ -36,11 +36,11 @@ use crate::http::body::BodyReader;
 use crate::http::error::ApiError;
 use crate::http::response::ApiResponse;
 use crate::http::routes::{Endpoint, LABEL_OTHER, Route};
-use crate::net::listen::Listener;
+use crate::net::listen::{Accepted, Listener};
 use crate::net::pace::Paced;
 use crate::net::peer::{Peer, SharedStream, network};
 use crate::net::sendfile::FileSender;
-use http::Request;
+use http::{HeaderValue, Request, header};
 use hyper::body::Incoming;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
@@ -150,10 +150,12 @@ pub async fn serve(
             accepted = listener.accept() => accepted,
             _ = stopped.wait_for(|&stop| stop) => break,
         };
-        let Some((stream, address, permit)) = accepted else { continue };
+        let Some(Accepted { stream, address, place }) = accepted else { continue };
         let stream = SharedStream::new(stream);
         let peer = Peer::new(stream.clone(), api.pool.holder(network(address.ip())));
-        let stream = Paced::new(FileSender::new(stream, api.broker.clone()), api.config.waits);
+        let stream =
+            Paced::new(FileSender::new(stream, api.broker.clone()), api.config.waits, place.open.activity.clone());
+        let (activity, is_reserve) = (place.open.activity.clone(), place.is_reserve);
         let api = api.clone();
         let connection = hyper::server::conn::http1::Builder::new()
             .timer(TokioTimer::new())
@@ -162,17 +164,28 @@ pub async fn serve(
             .serve_connection(
                 TokioIo::new(stream),
                 service_fn(move |request| {
-                    let (api, peer) = (api.clone(), peer.clone());
-                    async move { Ok::<_, Infallible>(respond(&api, &peer, request).await) }
+                    let (api, peer, activity) = (api.clone(), peer.clone(), activity.clone());
+                    async move {
+                        if !activity.begin() {
+                            // The connection is being closed.
+                            std::future::pending::<()>().await;
+                        }
+                        let response = respond(&api, &peer, is_reserve, request).await;
+                        activity.end();
+                        Ok::<_, Infallible>(response)
+                    }
                 }),
             );
         let connection = graceful.watch(connection);
         #[expect(clippy::disallowed_methods, reason = "a task for each connection")]
         tokio::spawn(async move {
-            if let Err(error) = connection.await {
-                tracing::debug!(%error, "connection ended");
+            tokio::select! {
+                ended = connection => if let Err(error) = ended {
+                    tracing::debug!(%error, "connection ended");
+                },
+                () = place.open.activity.evicted() => tracing::debug!("closed an idle connection: another needs it"),
             }
-            drop(permit);
+            drop(place);
         });
     }
     drop(listener);
@@ -183,17 +196,25 @@ pub async fn serve(
 }
 
 /// The response to one request, counted.
-async fn respond(api: &Api, peer: &Peer, request: Request<Incoming>) -> ApiResponse {
+async fn respond(api: &Api, peer: &Peer, is_reserve: bool, request: Request<Incoming>) -> ApiResponse {
     let started = tokio::time::Instant::now();
     let route = routes::find(request.method(), request.uri().path());
     let response = match admit(api, route, &request) {
+        Ok(_) if is_reserve && route.is_none_or(|route| route.needs_key) => {
+            drop(BodyReader::split(api, request));
+            Err(ApiError::connections_too_many())
+        }
         Ok(endpoint) => handle(api, peer, endpoint, request).await,
         Err(error) => {
             drop(BodyReader::split(api, request));
             Err(error)
         }
     };
-    let response = response.unwrap_or_else(ApiError::into_response);
+    let mut response = response.unwrap_or_else(ApiError::into_response);
+    if is_reserve {
+        // The next connection may get a regular place.
+        response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
+    }
     let label = route.map_or(LABEL_OTHER, |route| route.label);
     api.metrics.responded(label, response.status(), started.elapsed());
     response

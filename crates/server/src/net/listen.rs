@@ -1,24 +1,76 @@
 //! Accepts connections up to a maximum number of open ones.
 
+use crate::net::activity::{Connections, Open};
 use rustix::net::sockopt;
 use std::net::SocketAddr;
 use std::os::fd::AsFd;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::time::Instant;
 
 /// Pause after a failed accept: the process has no file descriptor left until a connection closes.
 const ACCEPT_RETRY_WAIT: Duration = Duration::from_millis(50);
 
-/// Accepts connections; each holds a permit until it closes.
-pub struct Listener {
+/// How long a new connection waits for a place when all are taken by requests. Once one has waited in vain, the others
+/// don't wait until a place is free again.
+const PLACE_WAIT: Duration = Duration::from_secs(1);
+
+/// How often it looks for a connection that has become idle.
+const PLACE_CHECK: Duration = Duration::from_millis(20);
+
+/// Places for connections beyond the maximum, which only learn whether the broker is healthy.
+const RESERVE_MAX: usize = 16;
+
+/// Accepts connections; each holds a place until it closes. Idle ones make room for new ones.
+pub(crate) struct Listener {
     listener: TcpListener,
-    connections: Arc<Semaphore>,
+    regular: Places,
+    reserve: Places,
+    is_overloaded: AtomicBool,
+}
+
+struct Places {
+    permits: Arc<Semaphore>,
+    connections: Arc<Connections>,
+}
+
+/// An accepted connection.
+pub(crate) struct Accepted {
+    pub stream: TcpStream,
+    pub address: SocketAddr,
+    pub place: Place,
+}
+
+/// A connection's place; another connection gets it when this is dropped.
+pub(crate) struct Place {
+    pub open: Open,
+    /// Whether the connection is one too many.
+    pub is_reserve: bool,
+    _permit: OwnedSemaphorePermit,
+}
+
+impl Places {
+    fn new(places_max: usize) -> Places {
+        Places { permits: Arc::new(Semaphore::new(places_max)), connections: Connections::new() }
+    }
+
+    fn try_take(&self, is_reserve: bool) -> Option<Place> {
+        let permit = self.permits.clone().try_acquire_owned().ok()?;
+        Some(Place { open: self.connections.open(), is_reserve, _permit: permit })
+    }
+
+    /// A place, as soon as there is one: the idle connection that was closed returns it.
+    async fn take(&self, is_reserve: bool) -> Option<Place> {
+        let permit = self.permits.clone().acquire_owned().await.ok()?;
+        Some(Place { open: self.connections.open(), is_reserve, _permit: permit })
+    }
 }
 
 impl Listener {
-    /// Accepts from `listener`, with at most `connections_max` connections open.
+    /// Accepts from `listener`, with at most `connections_max` connections open that can send any request.
     pub fn new(listener: TcpListener, connections_max: usize) -> Listener {
         assert!(connections_max > 0, "a listener that never accepts");
         if let Err(error) = keep_alive(&listener) {
@@ -27,23 +79,54 @@ impl Listener {
         if listener.local_addr().is_ok_and(|address| address.ip().is_loopback()) {
             send_at_once(&listener);
         }
-        Listener { listener, connections: Arc::new(Semaphore::new(connections_max)) }
+        let (regular, reserve) = (Places::new(connections_max), Places::new(RESERVE_MAX));
+        Listener { listener, regular, reserve, is_overloaded: AtomicBool::new(false) }
     }
 
     /// The next connection; none after a failure, which is logged.
-    pub async fn accept(&self) -> Option<(TcpStream, SocketAddr, OwnedSemaphorePermit)> {
-        let permit = self.connections.clone().acquire_owned().await.ok()?;
+    pub async fn accept(&self) -> Option<Accepted> {
         match self.listener.accept().await {
             Ok((stream, address)) => {
                 set_options(&stream, address);
-                Some((stream, address, permit))
+                Some(Accepted { stream, address, place: self.place().await? })
             }
             Err(error) => {
                 tracing::warn!(%error, "cannot accept a connection");
+                // Out of file descriptors, most likely.
+                self.regular.connections.evict_idle();
                 tokio::time::sleep(ACCEPT_RETRY_WAIT).await;
                 None
             }
         }
+    }
+
+    /// A free place, or that of the connection that is idle for the longest time, or a reserved one.
+    async fn place(&self) -> Option<Place> {
+        if let Some(place) = self.regular.try_take(false) {
+            self.is_overloaded.store(false, Ordering::Relaxed);
+            return Some(place);
+        }
+        let wait = if self.is_overloaded.load(Ordering::Relaxed) { Duration::ZERO } else { PLACE_WAIT };
+        let give_up = Instant::now() + wait;
+        loop {
+            if self.regular.connections.evict_idle() {
+                return self.regular.take(false).await;
+            }
+            if Instant::now() >= give_up {
+                break;
+            }
+            if let Ok(place) = tokio::time::timeout(PLACE_CHECK, self.regular.take(false)).await {
+                return place;
+            }
+        }
+        if !self.is_overloaded.swap(true, Ordering::Relaxed) {
+            tracing::warn!("all connections are busy; further ones get 503");
+        }
+        if let Some(place) = self.reserve.try_take(true) {
+            return Some(place);
+        }
+        // The requests on reserved connections take no time. If none is idle yet, this client connects again.
+        if self.reserve.connections.evict_idle() { self.reserve.take(true).await } else { None }
     }
 }
 
@@ -86,7 +169,7 @@ mod tests {
         let address = listener.local_addr().unwrap();
         let listener = Listener::new(listener, 1);
         let _client = TcpStream::connect(address).await.unwrap();
-        let (stream, _, _permit) = listener.accept().await.unwrap();
+        let Accepted { stream, place: _place, .. } = listener.accept().await.unwrap();
         assert!(sockopt::socket_keepalive(&stream).unwrap());
         assert_eq!(sockopt::tcp_keepidle(&stream).unwrap(), KEEPALIVE_IDLE);
     }

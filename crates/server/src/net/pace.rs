@@ -1,8 +1,10 @@
 //! Client timeouts, and a connection that drops clients that read too slowly.
 
+use crate::net::activity::Activity;
 use std::future::Future;
 use std::io;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
@@ -98,6 +100,7 @@ fn earned(bytes: u64) -> Duration {
 pub(crate) struct Paced<S> {
     stream: S,
     waits: Waits,
+    activity: Arc<Activity>,
     /// Since when the current response is being written, and how many of its bytes have been.
     response: Option<(Instant, u64)>,
     /// Armed while the client's window is full.
@@ -105,8 +108,8 @@ pub(crate) struct Paced<S> {
 }
 
 impl<S> Paced<S> {
-    pub fn new(stream: S, waits: Waits) -> Self {
-        Paced { stream, waits, response: None, deadline: None }
+    pub fn new(stream: S, waits: Waits, activity: Arc<Activity>) -> Self {
+        Paced { stream, waits, activity, response: None, deadline: None }
     }
 
     fn written(&mut self, context: &mut Context<'_>, result: Poll<io::Result<usize>>) -> Poll<io::Result<usize>> {
@@ -134,6 +137,9 @@ impl<S: AsyncRead + Unpin> AsyncRead for Paced<S> {
         // The HTTP library reads no request while it writes a response, so these bytes begin a new exchange.
         if result.is_ready() && buffer.filled().len() > before {
             self.response = None;
+        }
+        if result.is_pending() && self.deadline.is_none() {
+            self.activity.idle();
         }
         result
     }
@@ -170,13 +176,14 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Paced<S> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::net::activity::Connections;
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
     /// A client that reads a byte per second makes progress, but too little.
     #[tokio::test(start_paused = true)]
     async fn a_trickling_reader_is_dropped() {
         let (server, mut client) = tokio::io::duplex(1);
-        let mut server = Paced::new(server, Waits::default());
+        let mut server = Paced::new(server, Waits::default(), Connections::new().open().activity.clone());
         let started = Instant::now();
         let reading = tokio::spawn(async move {
             while client.read_u8().await.is_ok() {
@@ -193,7 +200,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_reader_that_reads_nothing_is_dropped() {
         let (server, _client) = tokio::io::duplex(10 << 20);
-        let mut server = Paced::new(server, Waits::default());
+        let mut server = Paced::new(server, Waits::default(), Connections::new().open().activity.clone());
         let started = Instant::now();
         let error = server.write_all(&[0; 11 << 20]).await.unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::TimedOut);
@@ -203,7 +210,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_reader_fast_enough_gets_everything() {
         let (server, mut client) = tokio::io::duplex(64 << 10);
-        let mut server = Paced::new(server, Waits::default());
+        let mut server = Paced::new(server, Waits::default(), Connections::new().open().activity.clone());
         let reading = tokio::spawn(async move {
             let mut piece = [0; 64 << 10];
             let mut bytes = 0;

@@ -16,13 +16,15 @@ use tokio::sync::watch;
 /// After this time a test has failed. Nothing that works takes so long.
 pub const DEADLINE: Duration = Duration::from_secs(60);
 
+const HOUR: Duration = Duration::from_secs(3600);
+
 /// Clients may take as long as they like.
 pub const PATIENT: Waits = Waits {
-    head: DEADLINE,
-    body_piece: DEADLINE,
-    body: DEADLINE,
-    answer_piece: DEADLINE,
-    answer: DEADLINE,
+    head: HOUR,
+    body_piece: HOUR,
+    body: HOUR,
+    answer_piece: HOUR,
+    answer: HOUR,
     refused_body: Duration::from_millis(20),
 };
 
@@ -96,4 +98,14 @@ pub async fn receive(stream: &mut TcpStream) -> Option<(u16, String)> {
         }
     };
     tokio::time::timeout(DEADLINE, reading).await.expect("no response")
+}
+
+/// Waits until the condition is met.
+pub async fn wait_until(what: impl Fn() -> bool) {
+    let waiting = async {
+        while !what() {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    tokio::time::timeout(DEADLINE, waiting).await.expect("the condition was never met");
 }

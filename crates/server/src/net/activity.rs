@@ -1,0 +1,153 @@
+//! Which connections are idle, so that they make room for others when too many are open.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use tokio::sync::Notify;
+use tokio::time::Instant;
+
+/// A request is being handled.
+const BUSY: u64 = 0;
+/// Its response is being written.
+const HANDLED: u64 = 1;
+/// The connection makes room for another: it handles no request any more.
+const EVICTED: u64 = u64::MAX;
+/// Anything between: idle since this time.
+const IDLE_MIN: u64 = 2;
+
+/// What one connection does. A client that has sent a part of a head is as idle as one that has sent nothing.
+#[derive(Debug)]
+pub(crate) struct Activity {
+    state: AtomicU64,
+    /// From when on times are counted, in microseconds.
+    epoch: Instant,
+    evicted: Notify,
+}
+
+impl Activity {
+    fn new(epoch: Instant) -> Arc<Activity> {
+        let activity = Activity { state: AtomicU64::new(HANDLED), epoch, evicted: Notify::new() };
+        activity.idle();
+        Arc::new(activity)
+    }
+
+    /// A request begins. False if it must not, since the connection is being closed.
+    pub fn begin(&self) -> bool {
+        let change = |state| (state != EVICTED).then_some(BUSY);
+        self.state.fetch_update(Ordering::AcqRel, Ordering::Acquire, change).is_ok()
+    }
+
+    /// The request has its response, which is written next.
+    pub fn end(&self) {
+        let before = self.state.swap(HANDLED, Ordering::AcqRel);
+        assert_eq!(before, BUSY, "a request ends that had not begun");
+    }
+
+    /// The response is written, and nothing has been received since.
+    pub fn idle(&self) {
+        if self.state.load(Ordering::Acquire) == HANDLED {
+            let since = self.epoch.elapsed().as_micros() as u64 + IDLE_MIN;
+            // Only the connection's task leaves this state.
+            self.state.store(since, Ordering::Release);
+        }
+    }
+
+    /// Returns when the connection has to make room.
+    pub async fn evicted(&self) {
+        self.evicted.notified().await;
+    }
+
+    fn idle_since(&self) -> Option<u64> {
+        Some(self.state.load(Ordering::Acquire)).filter(|state| (IDLE_MIN..EVICTED).contains(state))
+    }
+
+    fn try_evict(&self, since: u64) -> bool {
+        let is_evicted = self.state.compare_exchange(since, EVICTED, Ordering::AcqRel, Ordering::Acquire).is_ok();
+        if is_evicted {
+            self.evicted.notify_one();
+        }
+        is_evicted
+    }
+}
+
+/// The open connections.
+#[derive(Debug)]
+pub(crate) struct Connections {
+    open: Mutex<Vec<Arc<Activity>>>,
+    epoch: Instant,
+}
+
+impl Connections {
+    pub fn new() -> Arc<Connections> {
+        Arc::new(Connections { open: Mutex::default(), epoch: Instant::now() })
+    }
+
+    /// A connection is opened; it is closed when the value is dropped.
+    pub fn open(self: &Arc<Self>) -> Open {
+        let activity = Activity::new(self.epoch);
+        self.lock().push(activity.clone());
+        Open { activity, connections: self.clone() }
+    }
+
+    /// Closes the connection that is idle for the longest time. False if none is idle.
+    pub fn evict_idle(&self) -> bool {
+        let open = self.lock();
+        let idle = || open.iter().filter_map(|activity| Some((activity.idle_since()?, activity)));
+        // One that has begun a request meanwhile is not idle any more.
+        while let Some((since, activity)) = idle().min_by_key(|(since, _)| *since) {
+            if activity.try_evict(since) {
+                return true;
+            }
+        }
+        false
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Vec<Arc<Activity>>> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// An open connection.
+#[derive(Debug)]
+pub(crate) struct Open {
+    pub activity: Arc<Activity>,
+    connections: Arc<Connections>,
+}
+
+impl Drop for Open {
+    fn drop(&mut self) {
+        let mut open = self.connections.lock();
+        let Some(place) = open.iter().position(|activity| Arc::ptr_eq(activity, &self.activity)) else {
+            unreachable!("a connection is closed that none of {} is", open.len())
+        };
+        open.swap_remove(place);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn the_oldest_idle_connection_makes_room() {
+        let connections = Connections::new();
+        let mut opened = Vec::new();
+        for _ in 0..4 {
+            opened.push(connections.open());
+            tokio::time::advance(std::time::Duration::from_millis(1)).await;
+        }
+        let [first, second, third, fourth] = &opened[..] else { unreachable!("four were opened") };
+        assert!(first.activity.begin() && second.activity.begin());
+        second.activity.end();
+        assert!(connections.evict_idle());
+        third.activity.evicted().await;
+        assert!(!third.activity.begin(), "it is being closed");
+        second.activity.idle();
+        assert!(connections.evict_idle());
+        fourth.activity.evicted().await;
+        assert!(connections.evict_idle());
+        second.activity.evicted().await;
+        assert!(!connections.evict_idle(), "the first handles a request");
+        drop(opened);
+        assert_eq!(connections.lock().len(), 0);
+    }
+}

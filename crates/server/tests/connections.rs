@@ -1,0 +1,92 @@
+//! A limit on connections doesn't lock out those who have something to do.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing)] // A test.
+
+mod support;
+
+use rawline_broker::store::memory::MemoryStore;
+use rawline_server::http::HttpConfig;
+use std::sync::Arc;
+use support::{PATIENT, Server, append_head, connect, exchange, get, receive, serve, wait_until};
+use tokio::io::AsyncWriteExt;
+use tokio::net::TcpStream;
+
+const CONNECTIONS_MAX: usize = 4;
+
+/// Enough of a body for its first buffers.
+const SENT: [u8; 40 << 10] = [b's'; 40 << 10];
+
+async fn start() -> Server {
+    let config = HttpConfig { waits: PATIENT, connections_max: CONNECTIONS_MAX, ..HttpConfig::default() };
+    serve(Arc::new(MemoryStore::new()), config, 128 << 20).await
+}
+
+async fn health(stream: &mut TcpStream) -> Option<u16> {
+    Some(exchange(stream, &[get("/health").as_bytes()]).await?.0)
+}
+
+async fn append(stream: &mut TcpStream) -> Option<(u16, String)> {
+    exchange(stream, &[append_head(3).as_bytes(), b"abc"]).await
+}
+
+/// Defect 8: an idle client held its connection against all others until its timeout.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_oldest_idle_connection_makes_room_for_a_new_one() {
+    let server = start().await;
+    let mut idle = Vec::new();
+    for _ in 0..CONNECTIONS_MAX {
+        let mut stream = connect(&server).await;
+        assert_eq!(health(&mut stream).await, Some(200));
+        idle.push(stream);
+    }
+    let mut new = connect(&server).await;
+    assert_eq!(append(&mut new).await.unwrap().0, 201);
+    assert_eq!(receive(&mut idle[0]).await, None, "the first was idle for the longest time");
+    for stream in &mut idle[1..] {
+        assert_eq!(health(stream).await, Some(200));
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn half_a_head_holds_no_connection_against_others() {
+    let server = start().await;
+    let mut half = Vec::new();
+    for _ in 0..CONNECTIONS_MAX {
+        let mut stream = connect(&server).await;
+        stream.write_all(b"GET /hea").await.unwrap();
+        half.push(stream);
+    }
+    for _ in 0..CONNECTIONS_MAX {
+        assert_eq!(append(&mut connect(&server).await).await.unwrap().0, 201);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn health_is_known_while_all_connections_are_busy() {
+    let server = start().await;
+    let mut uploads = Vec::new();
+    for _ in 0..CONNECTIONS_MAX {
+        let mut stream = connect(&server).await;
+        // The response to the first request shows that the connection has its place.
+        assert_eq!(append(&mut stream).await.unwrap().0, 201);
+        stream.write_all(append_head(SENT.len() + 1).as_bytes()).await.unwrap();
+        stream.write_all(&SENT).await.unwrap();
+        uploads.push(stream);
+    }
+    // Each has begun once it has buffers for its sizes and its data.
+    wait_until(|| server.pool.bytes() - server.pool.bytes_free() >= (CONNECTIONS_MAX * 2 * (64 << 10)) as u64).await;
+    // More clients than reserved places, and they keep their connections.
+    let mut kept = Vec::new();
+    for _ in 0..40 {
+        let mut stream = connect(&server).await;
+        assert_eq!(health(&mut stream).await, Some(200));
+        kept.push(stream);
+    }
+    let (status, text) = append(&mut connect(&server).await).await.unwrap();
+    assert_eq!(status, 503);
+    assert!(text.contains("\"connections_too_many\"") && text.contains("retry-after: 1"), "{text}");
+    for stream in &mut uploads {
+        assert_eq!(exchange(stream, &[b"c"]).await.unwrap().0, 201);
+    }
+    assert_eq!(append(&mut connect(&server).await).await.unwrap().0, 201);
+}
