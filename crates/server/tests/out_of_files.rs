@@ -1,0 +1,49 @@
+//! Without file descriptors, appends that need one are refused for the moment; the others go on.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing)] // A test.
+
+mod support;
+
+use rawline_broker::store::disk::{DiskStore, Durability};
+use rawline_server::http::HttpConfig;
+use rustix::process::{Resource, getrlimit, setrlimit};
+use std::fs::File;
+use std::sync::Arc;
+use support::{PATIENT, connect, exchange, get, serve};
+
+/// Low enough to use up, far more than the server needs. The test has its process for itself.
+const FILES_MAX: u64 = 200;
+
+async fn append(stream: &mut tokio::net::TcpStream, topic: &str) -> (u16, String) {
+    let head = support::append_head(3).replace("topic-name=t", &format!("topic-name={topic}"));
+    exchange(stream, &[head.as_bytes(), b"abc"]).await.unwrap()
+}
+
+/// Defect 14: a broker out of file descriptors answered 500, as if its disk were broken, until a restart.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_append_that_finds_no_file_descriptor_gets_503_and_succeeds_later() {
+    let mut limit = getrlimit(Resource::Nofile);
+    (limit.current, limit.maximum) = (Some(FILES_MAX), Some(FILES_MAX));
+    setrlimit(Resource::Nofile, limit).unwrap();
+    let dir = tempfile::tempdir().unwrap();
+    let store = Arc::new(DiskStore::open(dir.path(), Durability::PageCache).unwrap());
+    let server = serve(store, HttpConfig { waits: PATIENT, ..HttpConfig::default() }, 128 << 20).await;
+    let mut stream = connect(&server).await;
+    assert_eq!(append(&mut stream, "open").await.0, 201);
+
+    let mut files = Vec::new();
+    while let Ok(file) = File::open("/dev/null") {
+        files.push(file);
+    }
+    for _ in 0..3 {
+        let (status, text) = append(&mut stream, "new").await;
+        assert_eq!(status, 503, "{text}");
+        assert!(text.contains("\"store_unavailable\"") && text.contains("retry-after: 1"), "{text}");
+    }
+    assert_eq!(append(&mut stream, "open").await.0, 201, "its files are open");
+    assert_eq!(exchange(&mut stream, &[get("/health").as_bytes()]).await.unwrap().0, 200);
+
+    drop(files);
+    let (status, text) = append(&mut stream, "new").await;
+    assert_eq!(status, 201, "{text}");
+}
