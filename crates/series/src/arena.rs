@@ -1,4 +1,4 @@
-//! One fixed allocation to which byte strings are appended, each with a number, and from which none is ever removed.
+//! A fixed allocation for byte strings, each with a number. Strings are appended and never removed.
 //!
 //! An entry, at a multiple of 8 bytes:
 //!
@@ -18,7 +18,7 @@ pub(crate) const UNIT_BYTES: usize = 8;
 const HEADER_BYTES: usize = 8;
 const CACHE_LINE_BYTES: usize = 64;
 
-/// Where an entry begins, in units. Never 0: unit 0 is left empty so that 0 can mean "none" in the tables.
+/// Start of an entry, in units. Never 0: unit 0 is left empty so that 0 can mean "none" in the tables.
 pub(crate) type Place = u32;
 
 /// The right to append. Each arena gives out one.
@@ -43,7 +43,7 @@ unsafe impl Send for Arena {}
 unsafe impl Sync for Arena {}
 
 impl Arena {
-    /// An arena of `bytes`, rounded up to whole units; `None` if that is more than 32 GiB or the machine refuses it.
+    /// Allocates an arena of `bytes`, rounded up to whole units; `None` if that exceeds 32 GiB or the allocation fails.
     pub(crate) fn new(bytes: usize) -> Option<(Self, Writer)> {
         let units = bytes.div_ceil(UNIT_BYTES).checked_add(1)?;
         u32::try_from(units).ok()?;
@@ -70,12 +70,12 @@ impl Arena {
         self.units_used.load(Ordering::Relaxed) as usize * UNIT_BYTES
     }
 
-    /// Whether an entry of `length` bytes still has room. The answer can be outdated when it arrives.
+    /// Whether there is room for an entry of `length` bytes. Another thread can use it up at any time.
     pub(crate) fn fits(&self, length: usize) -> bool {
         length <= self.bytes_max() && self.bytes_used() + entry_bytes(length) <= self.bytes_max()
     }
 
-    /// Appends an entry, or answers `None` and changes nothing if it has no room.
+    /// Appends an entry; returns `None` and changes nothing if there is no room.
     pub(crate) fn append(&self, _writer: &mut Writer, number: u32, bytes: &[u8]) -> Option<Place> {
         if !self.fits(bytes.len()) {
             return None;
@@ -118,7 +118,7 @@ impl Arena {
         }
     }
 
-    /// Where an entry's header stands, for prefetching only.
+    /// Address of an entry's header, for prefetching only.
     #[inline(always)]
     pub(crate) fn address(&self, place: Place) -> *const u8 {
         self.base.as_ptr().wrapping_add(place as usize * UNIT_BYTES)
@@ -132,7 +132,7 @@ impl Drop for Arena {
     }
 }
 
-/// What an entry of `length` bytes takes.
+/// Size of an entry of `length` bytes.
 pub(crate) fn entry_bytes(length: usize) -> usize {
     HEADER_BYTES + length.next_multiple_of(UNIT_BYTES)
 }

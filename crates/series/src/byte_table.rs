@@ -1,20 +1,20 @@
-//! A shared table from byte strings to numbers that only grows, inside memory fixed at its start.
+//! A shared, append-only table from byte strings to numbers in a fixed allocation.
 //!
-//! The contract, on which the interner and the series table stand:
+//! The contract, on which the interner and the series table rely:
 //!
 //! - **Hits take no lock and change no memory.** A look-up reads slots with `Acquire` and the bytes they point to; no
 //!   thread can make it wait, whatever that thread does.
 //! - **The same bytes have one number in every thread**, and it never changes. An insertion looks again under the
 //!   lock, so of two threads that miss the same bytes one inserts and the other finds.
-//! - **Nothing is half inserted.** An entry is written whole, its place in the list of entries is stored, the count is
+//! - **Insertions are atomic.** An entry is written whole, its place in the list of entries is stored, the count is
 //!   raised, and only then is its slot stored with `Release`. A reader sees the slot empty or the entry whole, and a
 //!   number that anyone has been given is below `len()` for every thread that has it. (Conversely, for an instant an
 //!   entry is listed and not yet found.)
 //! - **Insertions take one lock**, held for one look-up and one copy. A thread that dies inside has published
 //!   nothing or everything; the lock's poison is therefore ignored. A thread that is descheduled inside delays
 //!   other insertions until it runs again, and never a hit.
-//! - **Full is an answer.** Entries, bytes and probes are bounded; when one runs out `insert` says `Full` at once,
-//!   without the lock where it can, and all known bytes still resolve.
+//! - **A full table reports it.** Entries, bytes and probes are bounded; if one is exhausted, `insert` returns `Full`
+//!   immediately, without the lock if possible, and all known bytes still resolve.
 //! - **Collisions are excluded**: equal hashes only propose an entry; the whole byte string is compared. Hashes are
 //!   seeded, so that nobody who does not know the seed can choose strings that collide.
 //!
@@ -40,7 +40,7 @@ use crate::sync::{AtomicU32, AtomicU64, Mutex, Ordering};
 const SLOTS_PER_ENTRY: usize = 2;
 
 /// How far from its hash's slot an entry may lie. At half load the longest run among 100 million entries stays well
-/// below; only a chosen collision reaches it, and is answered with `Full`.
+/// below; only a chosen collision reaches it, and gets `Full`.
 const PROBES_MAX: usize = 256;
 
 /// No room for another entry.
@@ -54,9 +54,9 @@ pub(crate) struct Full;
      most 32 GiB, and no more than the machine's free memory"
 )]
 pub struct LimitsError {
-    /// Entries asked for.
+    /// Requested number of entries.
     pub entries_max: u32,
-    /// Bytes asked for.
+    /// Requested number of bytes.
     pub bytes_max: usize,
 }
 
@@ -191,7 +191,7 @@ impl ByteTable {
         self.count.load(Ordering::Acquire)
     }
 
-    /// Entries there is room for.
+    /// Maximum number of entries.
     pub(crate) fn entries_max(&self) -> u32 {
         self.places.len() as u32
     }

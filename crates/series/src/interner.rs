@@ -1,14 +1,14 @@
-//! Strings to dense ids and back, shared by all threads.
+//! Maps strings to dense ids and back, shared by all threads.
 
 use rawline_avro::{FaultKind, StringIds};
 use thiserror::Error;
 
 use crate::byte_table::{ByteTable, Full, LimitsError, Number};
 
-/// Longest string that is interned: one page of a name is a mistake, and a snapshot's segment must hold any string.
+/// Maximum length of an interned string: a name of a page is a mistake, and a snapshot's segment must hold any string.
 pub const STRING_BYTES_MAX: usize = 64 << 10;
 
-/// What an interner may hold. All of it is allocated when the interner is made.
+/// Limits of an interner. All memory is allocated at its creation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct InternerLimits {
     /// Strings, 1 to 2^30.
@@ -36,12 +36,12 @@ pub enum InternError {
 /// - The same bytes have the same id in every thread; an id never changes and is never used again.
 /// - Finding a known string takes no lock, writes nothing and allocates nothing: no thread can delay it.
 /// - A new string takes one short lock. It is checked to be UTF-8 then, and only then: equal bytes are equally valid.
-/// - Capacity and memory are fixed. A string that has no room is answered with [`InternError::Full`] at once, nothing
-///   of it is kept, and every known string still resolves. No call ever waits for room.
-/// - A thread that dies in the middle of an insertion has inserted the string or not, nothing between; others go on.
+/// - Capacity and memory are fixed. If there is no room for a string, the call fails immediately with
+///   [`InternError::Full`] and keeps nothing of it; every known string still resolves. No call waits for room.
+/// - If a thread dies during an insertion, the string is either inserted or not; other threads continue.
 /// - Probing is bounded, the hash is seeded, and bytes are compared in full: different strings never share an id.
 ///
-/// How this is done stands in `byte_table.rs`.
+/// `byte_table.rs` has the implementation.
 #[derive(Debug)]
 pub struct Interner {
     table: ByteTable,
@@ -95,7 +95,7 @@ impl Interner {
         self.len() == 0
     }
 
-    /// Strings there is room for, as long as their bytes have room.
+    /// Maximum number of strings, if there is room for their bytes.
     pub fn strings_max(&self) -> u32 {
         self.table.entries_max()
     }

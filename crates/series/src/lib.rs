@@ -1,4 +1,4 @@
-//! Time series of measurements: strings and tag sets to dense ids, Avro measurements to columns. No I/O.
+//! Time series of measurements: maps strings and tag sets to dense ids, decodes Avro measurements into columns. No I/O.
 
 mod arena;
 mod byte_table;

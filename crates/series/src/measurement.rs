@@ -1,4 +1,4 @@
-//! Messages of measurements to columns: a series id, a time and a value each.
+//! Decodes messages of measurements into columns: a series id, a time and a value each.
 //!
 //! A message is a metric, a map of tags, a time and a value. The first two are its *identity* and repeat from message
 //! to message; the last two are its *tail* and change. Reading the identity forward means following eleven lengths,
@@ -43,14 +43,14 @@ use crate::arena::Place;
 use crate::series::{Scratch, SeriesError, SeriesTable, read_identity};
 use tail::Tail;
 
-/// The schema of measurements: what a new one is written with, and what all are read as.
+/// The schema of measurements: new ones are written with it, and all are read as it.
 pub const MEASUREMENT_SCHEMA: &str = include_str!("measurement/measurement.avsc");
 
 /// Messages looked up together: enough to have the memory's parallel requests busy, few enough to stay in the first
 /// cache.
 const BLOCK: usize = 64;
 
-/// Measurements as columns; a row is the same place in each. Kept by the caller and filled again and again.
+/// Measurements as columns; a row has the same index in each. The caller keeps and reuses them.
 #[derive(Debug, Default, Clone, PartialEq)]
 pub struct Columns {
     /// Series ids of the decoder's table.
@@ -80,15 +80,15 @@ impl Columns {
     }
 }
 
-/// A message that was refused.
+/// A rejected message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("message {number}, field {field}: {fault}")]
 pub struct MessageFault {
-    /// The message's place in the batch, from 0.
+    /// The message's index in the batch.
     pub number: u64,
-    /// The field: `frame`, `metric`, `tags`, `time`, `value`, or `end` for what follows.
+    /// The field: `frame`, `metric`, `tags`, `time`, `value`, or `end` for bytes after it.
     pub field: &'static str,
-    /// What is wrong, and at which byte of the message.
+    /// The error, and its position in the message.
     pub fault: Fault,
 }
 
@@ -124,12 +124,12 @@ impl MeasurementDecoder {
         &self.table
     }
 
-    /// The first faults of the last call, at most [`FAULTS_MAX`].
+    /// The first faults of the last call, up to [`FAULTS_MAX`].
     pub fn faults(&self) -> &[MessageFault] {
         &self.faults
     }
 
-    /// Appends the messages' rows to `out`, in order. Bad messages and those without room are counted and left out.
+    /// Appends the messages' rows to `out`, in order. Invalid messages and those without room are counted and skipped.
     pub fn decode<'m>(&mut self, messages: impl IntoIterator<Item = &'m [u8]>, out: &mut Columns) -> Counts {
         self.faults.clear();
         let mut counts = Counts::default();

@@ -1,4 +1,4 @@
-//! Metric and tags to one dense series id, shared by all threads.
+//! Maps metric and tags to a dense series id, shared by all threads.
 
 use std::ops::Range;
 
@@ -10,7 +10,7 @@ use crate::interner::{InternError, Interner, InternerLimits, STRING_BYTES_MAX};
 /// Maximum number of tags of a message, repeated keys included. Ten times what time-series databases advise.
 pub const TAGS_MAX: usize = 256;
 
-/// What a series table may hold. All of it is allocated when the table is made.
+/// Limits of a series table. All memory is allocated at its creation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SeriesLimits {
     /// Series, 1 to 2^30.
@@ -56,7 +56,7 @@ impl SeriesLimits {
 /// - *series*: the ids of the metric and of the tags, sorted by key, to the series id: one entry a series;
 /// - *aliases*: an encoding's bytes as they came to the series id.
 ///
-/// An encoding seen before costs one hash and one look-up among the aliases. A new one is read once the long way:
+/// An encoding seen before costs one hash and one look-up among the aliases. A new one takes the slow path once:
 /// checked, its strings interned, sorted by key, of a repeated key the last kept (as a map does), looked up among the
 /// series, and remembered as an alias.
 ///
@@ -65,7 +65,7 @@ impl SeriesLimits {
 /// strings are, and it is compared in full too.
 ///
 /// **When a table is full**: without room for a series or its strings, the message has no id and is counted as dropped.
-/// Without room for an alias, the message has its id, the long way each time. Nothing waits.
+/// Without room for an alias, the message gets its id by the slow path each time. Nothing waits.
 #[derive(Debug)]
 pub struct SeriesTable {
     /// Maximum length of a new encoding in bytes.
@@ -81,17 +81,17 @@ pub enum SeriesError {
     /// No room for a new series or its strings. Known series still have their ids.
     #[error("the series table is full: start again with higher limits for series and strings")]
     Full,
-    /// The bytes are wrong.
+    /// The bytes are invalid.
     #[error("{field}: {fault}")]
     Bad {
         /// `metric` or `tags`.
         field: &'static str,
-        /// What is wrong, and where.
+        /// The error and its position.
         fault: Fault,
     },
 }
 
-/// Buffers for the long way, to be kept between calls.
+/// Buffers for the slow path, reused between calls.
 #[derive(Debug, Default)]
 pub struct Scratch {
     tags: Vec<Tag>,
@@ -115,7 +115,7 @@ impl SeriesTable {
         })
     }
 
-    /// Refuses new encodings of metric and tags that are longer than this many bytes. Without a limit, a few series
+    /// Rejects new encodings of metric and tags that are longer than this many bytes. Without a limit, a few series
     /// with long texts take the memory of all others. Series that [`intern`](Self::intern) adds have no limit.
     pub fn with_encoded_bytes_max(self, encoded_bytes_max: usize) -> Self {
         Self { encoded_bytes_max, ..self }

@@ -86,7 +86,7 @@ pub struct Args {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     threads: Option<u16>,
 
-    /// Memory for measurements in flight; reads (4 MiB per thread) and series (500 bytes each) come on top
+    /// Memory for measurements in flight, in addition to reads (4 MiB per thread) and series (500 bytes each)
     #[arg(long, value_name = "SIZE", default_value = "512MiB", value_parser = parse_bytes)]
     memory: u64,
 
@@ -176,7 +176,7 @@ pub async fn run(args: Args) -> Result<(), CommandError> {
     Ok(())
 }
 
-/// Why measurements were dropped, and what helps.
+/// Why measurements were dropped, and what to do.
 fn dropped(args: &Args, done: &Progress, full: Full) -> String {
     let dropped = HumanCount(done.counts.dropped);
     match full {

@@ -104,10 +104,10 @@ enum InputFormat {
     Avro,
 }
 
-/// What becomes of a line before it is sent.
+/// Conversion of a line before it is sent.
 enum Convert {
     Nothing,
-    /// A line of JSON becomes a value, with these types for fields.
+    /// A line of JSON to a value, with these types for fields.
     Value(FieldTypes),
     Avro(Box<Encoder>),
 }

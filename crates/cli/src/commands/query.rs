@@ -84,11 +84,11 @@ pub struct Args {
     #[arg(long, value_enum, default_value_t = TierArg::Auto)]
     tier: TierArg,
 
-    /// Maximum number of series or groups in the answer
+    /// Maximum number of series or groups in the result
     #[arg(long, value_name = "N", default_value_t = QueryLimits::default().lines_max)]
     series_max: usize,
 
-    /// Maximum number of values in the answer; a tenth of it for quantiles
+    /// Maximum number of values in the result; a tenth of it for quantiles
     #[arg(long, value_name = "N", default_value_t = QueryLimits::default().points_max)]
     points_max: usize,
 

@@ -37,7 +37,7 @@ Examples:
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// Where objects are stored: a directory, s3://BUCKET/PREFIX, or memory: (lost when the broker stops)
+    /// Storage for objects: a directory, s3://BUCKET/PREFIX, or memory: (lost when the broker stops)
     #[arg(long, value_name = "DIR|URL", env = "RAWLINE_STORAGE", default_value = "rawline-data")]
     storage: String,
 
@@ -92,7 +92,7 @@ pub struct Args {
     #[arg(long, value_name = "BYTES", env = "RAWLINE_CACHE_BYTES", default_value = "10GiB", value_parser = parse_bytes)]
     cache_bytes: u64,
 
-    /// Don't create topics on first use: answer 404 for topics that don't exist
+    /// Don't create topics on first use; respond with 404 for topics that don't exist
     #[arg(long, env = "RAWLINE_NO_CREATE_TOPICS")]
     no_create_topics: bool,
 

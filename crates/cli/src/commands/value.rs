@@ -311,7 +311,7 @@ fn each_line(input: &mut dyn BufRead, name: &str, mut work: impl FnMut(&[u8]) ->
     Ok(bad)
 }
 
-/// Tells of a bad value and counts it.
+/// Reports an invalid value and counts it.
 fn tell(worked: Result<(), Bad>, name: &str, unit: &str, number: u64) -> Result<u64, Stop> {
     match worked {
         Ok(()) => Ok(0),

@@ -1,4 +1,4 @@
-//! Lines of JSON or CSV, or the values of a container file, into Avro records of one schema.
+//! Converts lines of JSON or CSV, or the values of a container file, to Avro records of one schema.
 
 use super::schemas::read_schema;
 use crate::commands::CommandError;
@@ -11,38 +11,38 @@ use std::path::Path;
 use std::str::FromStr;
 use std::sync::Arc;
 
-/// How lines become Avro records
+/// Conversion of lines to Avro records
 #[derive(Debug, Clone, clap::Args)]
 #[command(next_help_heading = "With --format avro")]
 pub struct EncodeArgs {
-    /// The records' schema: its file, or `measurement` for {metric, tags, logtime, value} [default: that of a container
-    /// file]
+    /// Schema of the records: a file, or `measurement` for {metric, tags, logtime, value} [default: the schema of the
+    /// container file]
     #[arg(long, value_name = "FILE|measurement")]
     pub schema: Option<String>,
 
-    /// What the input is [default: csv or avro for a file whose name ends in .csv or .avro, else json]
+    /// Format of the input [default: from the extension .csv or .avro, else json]
     #[arg(long, value_enum, value_name = "KIND")]
     pub input: Option<Input>,
 
-    /// A field that is the same in every record, such as tags.region=eu-west-1; may be given many times
+    /// Constant value of a field, such as tags.region=eu-west-1; repeatable
     #[arg(long = "set", value_name = "FIELD=VALUE")]
     pub constants: Vec<Assignment>,
 
-    /// A field that the lines have under another name, such as logtime=timestamp; may be given many times
+    /// Name of a field in the input, such as logtime=timestamp; repeatable
     #[arg(long = "column", value_name = "FIELD=COLUMN")]
     pub columns: Vec<Assignment>,
 
-    /// A column, or a field of the JSON, to leave out; may be given many times
+    /// Column or JSON field to ignore; repeatable
     #[arg(long = "skip", value_name = "COLUMN")]
     pub skipped: Vec<String>,
 
-    /// What stands before each record and names its schema: single-object
-    /// (10 bytes), registry:N (5 bytes), or bare
+    /// Header before each record, which identifies its schema: single-object (10 bytes), registry:N (5 bytes), or bare
+    /// (none)
     #[arg(long, value_name = "FRAMING", default_value = "single-object")]
     pub framing: FramingArg,
 }
 
-/// What the input is.
+/// Format of the input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub enum Input {
     /// A JSON object per line
@@ -54,7 +54,7 @@ pub enum Input {
 }
 
 impl Input {
-    /// What `--input` says, or else the file's name.
+    /// The format from `--input`, or from the file's name.
     fn of(args: &EncodeArgs, file: Option<&Path>) -> Input {
         let ends_in = |end: &str| file.and_then(Path::extension).is_some_and(|found| found.eq_ignore_ascii_case(end));
         match args.input {
@@ -73,7 +73,7 @@ pub struct FileRecords<'f> {
     writer: WriterId,
     row: RowBuffer,
     data: Vec<u8>,
-    /// Where each record of `data` ends.
+    /// The ends of the records in `data`.
     ends: Vec<usize>,
 }
 
@@ -83,7 +83,7 @@ impl<'f> FileRecords<'f> {
         Input::of(args, file) == Input::Avro
     }
 
-    /// Reads the file's head. The records have the schema that `args` names, or else the file's.
+    /// Reads the file's head. The schema is from `args`, or the file's.
     pub fn open(args: &EncodeArgs, file: &'f [u8]) -> Result<FileRecords<'f>, CommandError> {
         if !(args.constants.is_empty() && args.columns.is_empty() && args.skipped.is_empty()) {
             let message = "--set, --column and --skip are for JSON and CSV; give the records' schema with --schema";
@@ -102,12 +102,12 @@ impl<'f> FileRecords<'f> {
         &self.schema
     }
 
-    /// Whether readers find the schema by what precedes each record.
+    /// Whether the header of a record identifies the schema.
     pub fn names_its_schema(&self) -> bool {
         matches!(self.writer, WriterId::Fingerprint(_))
     }
 
-    /// The records of the next block; nothing at the file's end.
+    /// The records of the next block; `None` at the end of the file.
     pub fn next_block(&mut self) -> Result<Option<impl Iterator<Item = &[u8]>>, String> {
         let FileRecords { file, writer, row, data, ends, .. } = self;
         data.clear();
@@ -126,7 +126,7 @@ impl<'f> FileRecords<'f> {
     }
 }
 
-/// A field and what it is given.
+/// A field and its value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Assignment {
     field: String,
@@ -146,14 +146,14 @@ impl FromStr for Assignment {
     }
 }
 
-/// What stands before a record, with a registry's number.
+/// The header of a record, with a registry's number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FramingArg {
     /// C3 01 and the schema's fingerprint.
     SingleObject,
-    /// A zero and the number that a schema registry gave.
+    /// A zero and the schema's number in a registry.
     Registry(u32),
-    /// Nothing: whoever reads must know the schema.
+    /// No header: readers must know the schema.
     Bare,
 }
 
@@ -172,7 +172,7 @@ impl FromStr for FramingArg {
 }
 
 impl FramingArg {
-    /// How a message names this schema.
+    /// How a message identifies this schema.
     pub fn writer(self, schema: &Schema) -> WriterId {
         match self {
             FramingArg::SingleObject => WriterId::Fingerprint(schema.fingerprint()),
@@ -191,28 +191,28 @@ impl FramingArg {
     }
 }
 
-/// Where a column's cells go.
+/// The target of a column's cells.
 enum Target {
     Field { path: Vec<String>, type_id: TypeId },
     Nowhere,
 }
 
-/// Makes records.
+/// Converts lines to records.
 pub struct Encoder {
     schema: Arc<Schema>,
     input: Input,
     writer: WriterId,
     columns: Vec<Assignment>,
     skipped: Vec<String>,
-    /// The constant fields as an object that each record begins with.
+    /// The constant fields, with which each record begins.
     constants: Map<String, Json>,
-    /// Of CSV, once its first line was seen.
+    /// The columns of CSV, after its first line.
     header: Option<Vec<Target>>,
     cells: Cells,
 }
 
 impl Encoder {
-    /// Reads the schema and checks the fields that are named. `file` is where the lines come from, if they have a name.
+    /// Reads the schema and checks the fields that are named. `file` is the input's name, if it has one.
     pub fn new(args: &EncodeArgs, file: Option<&Path>) -> Result<Encoder, CommandError> {
         let Some(schema) = &args.schema else {
             return Err(CommandError::Usage("--format avro needs --schema, a file or `measurement`".to_owned()));
@@ -246,17 +246,17 @@ impl Encoder {
         &self.schema
     }
 
-    /// Whether readers find the schema by what stands before each record.
+    /// Whether the header of a record identifies the schema.
     pub fn names_its_schema(&self) -> bool {
         matches!(self.writer, WriterId::Fingerprint(_))
     }
 
-    /// Whether a newline inside quotes does not end a line.
+    /// Whether newlines inside quotes are part of the line.
     pub fn has_quotes(&self) -> bool {
         self.input == Input::Csv
     }
 
-    /// Appends the record of this line to `out`. Nothing for the first line of CSV.
+    /// Appends the record of this line to `out`. Appends nothing for the first line of CSV.
     pub fn encode(&mut self, line: &[u8], out: &mut Vec<u8>) -> Result<Option<()>, String> {
         let fields = match self.input {
             Input::Json => self.fields_of_json(line)?,
@@ -327,7 +327,7 @@ impl Encoder {
     }
 }
 
-/// Cuts lines of CSV; keeps its memory from one to the next.
+/// Splits lines of CSV; reuses its memory.
 struct Cells {
     reader: csv_core::Reader,
     line: Vec<u8>,
@@ -336,7 +336,7 @@ struct Cells {
 }
 
 impl Cells {
-    /// The cells of a whole line, quotes undone.
+    /// The cells of a whole line, without quotes.
     fn cut(&mut self, line: &[u8]) -> Result<impl ExactSizeIterator<Item = &str>, String> {
         self.line.clear();
         self.line.extend_from_slice(line);
@@ -361,7 +361,7 @@ fn split(field: &str) -> Vec<String> {
     field.split('.').map(str::to_owned).collect()
 }
 
-/// Where a field such as `tags.region` is, and its type.
+/// The position and type of a field such as `tags.region`.
 fn find(schema: &Schema, field: &str) -> Result<(Vec<String>, TypeId), String> {
     let path = split(field);
     let mut at = schema.root();
@@ -381,7 +381,7 @@ fn find(schema: &Schema, field: &str) -> Result<(Vec<String>, TypeId), String> {
     Ok((path, at))
 }
 
-/// The type that a nullable one has when it is not null.
+/// The type within a nullable one.
 fn bare(schema: &Schema, id: TypeId) -> TypeId {
     match schema.kind(id) {
         Kind::Union(branches) => {
@@ -395,7 +395,7 @@ fn bare(schema: &Schema, id: TypeId) -> TypeId {
     }
 }
 
-/// The JSON that a text stands for, by the type that it is to have.
+/// Converts a text to the JSON of the field's type.
 fn cell(schema: &Schema, id: TypeId, text: &str) -> Result<Json, String> {
     let inner = bare(schema, id);
     if text.is_empty() && inner != id {
@@ -438,7 +438,7 @@ fn is_timestamp(logical: Logical) -> bool {
     matches!(logical, Logical::TimestampMillis | Logical::TimestampMicros | Logical::TimestampNanos)
 }
 
-/// Puts a value at its place in an object, and objects on the way there.
+/// Inserts a value into an object at its path, and creates the objects on the path.
 fn put(fields: &mut Map<String, Json>, path: &[String], value: Json) {
     match path {
         [] => {}

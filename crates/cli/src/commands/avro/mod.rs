@@ -1,4 +1,4 @@
-//! Avro on the command line: JSON, CSV and container files to records and back, schemas.
+//! Avro on the command line: converts JSON, CSV and container files to records and back; schemas.
 
 mod input;
 mod schemas;
@@ -8,5 +8,5 @@ pub use input::{EncodeArgs, Encoder, FileRecords, FramingArg};
 pub use schemas::{Schemas, read_schema};
 pub use show::{DecodeArgs, Shower};
 
-/// The schema that `--schema measurement` stands for.
+/// The schema of `--schema measurement`.
 pub use rawline_series::MEASUREMENT_SCHEMA;

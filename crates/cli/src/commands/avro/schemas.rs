@@ -1,5 +1,4 @@
-//! Where schemas are: files, and a topic of the log, a record each, in which readers find a record's by its
-//! fingerprint.
+//! Schemas in files and in a topic of the log, one per record; readers find a schema by its fingerprint.
 
 use super::MEASUREMENT_SCHEMA;
 use crate::commands::CommandError;
@@ -7,11 +6,11 @@ use rawline_avro::{Schema, SchemaStore, WriterId};
 use rawline_client::{Client, ClientError, Consumer, ConsumerConfig, Start};
 use std::sync::Arc;
 
-/// The topic that holds the schemas' JSON. A record is never changed, so whoever has read it up to an offset knows
-/// every schema before it.
+/// The topic that holds the schemas' JSON. Records never change, so a reader at some
+/// offset knows every schema before it.
 pub const SCHEMAS_TOPIC: &str = "_schemas";
 
-/// Reads a schema from its file; `measurement` is the one that is built in.
+/// Reads a schema from its file; `measurement` is built in.
 pub fn read_schema(name: &str) -> Result<Arc<Schema>, CommandError> {
     let text = match name {
         "measurement" => MEASUREMENT_SCHEMA.to_owned(),
@@ -24,7 +23,7 @@ pub fn read_schema(name: &str) -> Result<Arc<Schema>, CommandError> {
     Ok(Arc::new(schema))
 }
 
-/// The schemas in the log, as far as they were read.
+/// The schemas read from the log so far.
 #[derive(Debug)]
 pub struct Schemas {
     client: Client,
@@ -33,22 +32,22 @@ pub struct Schemas {
 }
 
 impl Schemas {
-    /// The schemas of this broker's log; none is read before [`Schemas::refresh`].
+    /// The schemas of this broker's log; [`Schemas::refresh`] reads them.
     pub fn new(client: Client) -> Schemas {
         Schemas { client, next_offset: 0, store: Arc::default() }
     }
 
-    /// Those that were read.
+    /// The schemas read so far.
     pub fn store(&self) -> &Arc<SchemaStore> {
         &self.store
     }
 
-    /// Whether the schema of this name was read.
+    /// Whether the schema with this id was read.
     pub fn has(&self, id: WriterId) -> bool {
         self.store.schema(id).is_ok()
     }
 
-    /// Reads those that were appended since the last call. A record that isn't a schema is reported on stderr and
+    /// Reads the schemas appended since the last call. A record that isn't a schema is reported on stderr and
     /// skipped.
     pub async fn refresh(&mut self) -> Result<(), CommandError> {
         let end = match self.client.topic(SCHEMAS_TOPIC).await {
@@ -85,7 +84,7 @@ impl Schemas {
         Ok(())
     }
 
-    /// Appends the schema, unless it is there. That two do so at once does no harm.
+    /// Appends the schema unless it exists. Concurrent appends of one schema are harmless.
     pub async fn register(&mut self, schema: &Arc<Schema>) -> Result<(), CommandError> {
         self.refresh().await?;
         if self.has(WriterId::Fingerprint(schema.fingerprint())) {

@@ -6,46 +6,45 @@ use crate::commands::CommandError;
 use rawline_avro::{Codec, ContainerWriter, Framing, MessageReader, RowBuffer, Schema, WriterId};
 use rawline_client::Fetched;
 
-/// How Avro records are read
+/// Decoding of Avro records
 #[derive(Debug, Clone, clap::Args)]
 #[command(next_help_heading = "With --format avro")]
 pub struct DecodeArgs {
-    /// The schema to read with, its file or `measurement`: fields that it has not are left out, new ones get their
-    /// defaults [default: the schema that each record was written with]
+    /// Schema of the output, a file or `measurement`: other fields are ignored, missing ones get their defaults
+    /// [default: the writer's schema of each record]
     #[arg(long, value_name = "FILE|measurement")]
     pub schema: Option<String>,
 
-    /// The schema that records were written with which do not name it [default: --schema]
+    /// Schema of records whose header does not identify it [default: --schema]
     #[arg(long, value_name = "FILE|measurement")]
     pub writer_schema: Option<String>,
 
-    /// What stands before each record: single-object, registry:N, or bare
+    /// Header before each record: single-object, registry:N, or bare (none)
     #[arg(long, value_name = "FRAMING", default_value = "single-object")]
     pub framing: FramingArg,
 
-    /// What to write: a line of JSON for each record, or an Avro object container file
+    /// Format of the output
     #[arg(long, value_enum, value_name = "KIND", default_value_t = Output::Json)]
     pub output: Output,
 }
 
-/// What is written.
+/// Format of the output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub enum Output {
-    /// A line of JSON for each record
+    /// A JSON value per line
     Json,
-    /// An Avro object container file, compressed with deflate, which every Avro library reads. Its schema is --schema,
-    /// or the one that wrote the first record
+    /// An Avro object container file with deflate compression; its schema is --schema, or the first record's
     Avro,
 }
 
-/// Shows records.
+/// Converts records for the output.
 pub struct Shower {
     schemas: Schemas,
     framing: Framing,
     reader: MessageReader,
     row: RowBuffer,
     output: Output,
-    /// The file that is being written, once its schema is known.
+    /// The open container file, once its schema is known.
     file: Option<File>,
 }
 
@@ -61,7 +60,7 @@ impl File {
 }
 
 impl Shower {
-    /// Reads the schemas from their files; `schemas` are those of the log.
+    /// Reads the schemas from their files; `schemas` has the schemas of the log.
     pub fn new(args: &DecodeArgs, schemas: Schemas) -> Result<Shower, CommandError> {
         let reader = args.schema.as_deref().map(read_schema).transpose()?;
         let writer = args.writer_schema.as_deref().map(read_schema).transpose()?.or_else(|| reader.clone());
@@ -78,7 +77,7 @@ impl Shower {
         Ok(Shower { schemas, framing, reader, row: RowBuffer::new(), output: args.output, file: None })
     }
 
-    /// Reads the schemas of records that were written with one that has come to the log since.
+    /// Reads the schemas that were added to the log since the last call.
     pub async fn meet(&mut self, fetched: &mut Fetched) -> Result<(), CommandError> {
         if self.framing != Framing::SingleObject {
             return Ok(());
@@ -117,8 +116,7 @@ impl Shower {
         }
     }
 
-    /// Appends the file's head. Its schema is the one that `record` is read as, and from now on all records are read
-    /// as it.
+    /// Appends the file's head with the schema that `record` is read as; all later records are read as it.
     fn begin_file(&mut self, record: &[u8], out: &mut Vec<u8>) -> Result<(), String> {
         let (plan, _) = self.reader.open(record).map_err(|error| error.to_string())?;
         let schema = plan.reader().clone();
@@ -127,7 +125,7 @@ impl Shower {
         Ok(())
     }
 
-    /// Appends what ends the output. A file without a record has a head only if `--schema` says which.
+    /// Appends the end of the output. A file without records has a head only if `--schema` is given.
     pub fn finish(&mut self, out: &mut Vec<u8>) -> Result<(), String> {
         if self.output == Output::Avro && self.file.is_none() {
             self.file = self.reader.reader().map(|schema| File::begin(schema, out));
