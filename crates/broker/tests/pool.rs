@@ -10,7 +10,7 @@ use std::time::Duration;
 
 /// Time is paused in these tests: it passes only when every task waits, so a deadlock ends it.
 const WAIT: Duration = Duration::from_secs(5);
-const BLOCK: [u8; BLOCK_BYTES] = [7; BLOCK_BYTES];
+static BLOCK: [u8; BLOCK_BYTES] = [7; BLOCK_BYTES];
 
 fn pool(blocks: usize) -> Arc<Pool> {
     Pool::new(blocks * BLOCK_BYTES)

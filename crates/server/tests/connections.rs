@@ -14,7 +14,7 @@ use tokio::net::TcpStream;
 const CONNECTIONS_MAX: usize = 4;
 
 /// Enough of a body for its first buffers.
-const SENT: [u8; 40 << 10] = [b's'; 40 << 10];
+static SENT: [u8; 40 << 10] = [b's'; 40 << 10];
 
 async fn start() -> Server {
     let config = HttpConfig { waits: PATIENT, connections_max: CONNECTIONS_MAX, ..HttpConfig::default() };
