@@ -19,7 +19,7 @@ if ! command -v "$python" >/dev/null; then
 elif ! "$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then
   lacks "Python 3.11 or newer; \"$python\" is $("$python" --version 2>&1): make lab PYTHON=python3.11"
 elif ! "$python" -c 'import ensurepip, venv' 2>/dev/null; then
-  lacks "Python's venv, a package of its own on this system: apt-get install python3-venv"
+  lacks "Python's venv, a separate package on this system: apt-get install python3-venv"
 fi
 
 java_version=$(java -version 2>&1 | sed -n 's/.*version "\([0-9]*\).*/\1/p')

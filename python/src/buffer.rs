@@ -65,7 +65,7 @@ pub fn memoryview<'py>(py: Python<'py>, owner: Owner, bytes: &[u8]) -> PyResult<
     static TYPE: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
     let exporter = TYPE.get_or_try_init(py, || exporter_type(py))?;
     let region = Region { start: bytes.as_ptr(), length: bytes.len() as ffi::Py_ssize_t, _owner: owner };
-    // SAFETY: the type is one of ours with room for an `Exporter`; what comes back is owned or null with an error set.
+    // SAFETY: the type is one of ours with room for an `Exporter`; the result is owned, or null with an error set.
     let object = unsafe {
         let object = ffi::PyType_GenericAlloc(exporter.as_ptr().cast(), 0);
         let object = Bound::from_owned_ptr_or_err(py, object)?;

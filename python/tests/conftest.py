@@ -1,4 +1,4 @@
-"""A real broker for tests: the `rawline` binary on a directory of its own and a free port."""
+"""A real broker for tests: the `rawline` binary on a temporary directory and a free port."""
 
 import os
 import re

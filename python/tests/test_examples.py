@@ -1,4 +1,4 @@
-"""The examples do what they say, each in a process of its own against a real broker."""
+"""The examples do what they say, each in a separate process against a real broker."""
 
 from pathlib import Path
 

@@ -77,7 +77,7 @@ class Protobuf:
         read = self.messages[change, reader].FromString(data)
         fields = {}
         for field in read.DESCRIPTOR.fields:
-            # A field with presence that has no default of its own is absent, not empty.
+            # A field with presence without an explicit default is absent, not empty.
             missing = field.has_presence and not field.has_default_value and not read.HasField(field.name)
             fields[field.name] = None if missing else getattr(read, field.name)
         if "kind" in fields:

@@ -82,7 +82,7 @@ class AsyncClient:
         return Appended(*await self._core.append_records(True, topic, sizes, data))
 
     async def append_batches(self, topic: str, batches: BytesLike) -> Appended:
-        """Appends whole batches as they are; see `Client.append_batches`."""
+        """Appends whole batches unchanged; see `Client.append_batches`."""
         return Appended(*await self._core.append_batches(True, topic, batches))
 
     async def read(

@@ -15,7 +15,7 @@ Strings = Literal["utf8", "view", "dictionary"]
 
 
 def schema_of(schema: Schema | str | dict[str, Any]) -> Schema:
-    """A schema from what stands for one: itself, its JSON, or that JSON as Python objects."""
+    """Returns a schema from a schema, its JSON, or the JSON as Python objects."""
     if isinstance(schema, Schema):
         return schema
     return Schema(schema if isinstance(schema, str) else json.dumps(schema))
@@ -51,7 +51,7 @@ class Decoder:
         return self._core.decode(messages, errors == "skip")
 
     def decode_one(self, message: BytesLike) -> Any:
-        """One message as Python objects, as its JSON has them (docs/measurements.md)."""
+        """One message as Python objects, in the form of its JSON (docs/measurements.md)."""
         return json.loads(self._core.to_json(message))
 
 
@@ -62,11 +62,11 @@ class Encoder:
         self._core = AvroEncoder(schema_of(schema), framing)
 
     def encode(self, value: Any) -> bytes:
-        """One message of what `json.dumps` takes, such as a dict; `bytes` too. A map's entries keep their order."""
+        """Encodes one message from an object that `json.dumps` accepts, or with `bytes`. Maps keep their order."""
         try:
             return self._core.encode(value)
         except AvroError:
-            # JSON's own rules may tell what is meant; they know no bytes.
+            # JSON's rules come first; they have no bytes.
             try:
                 text = json.dumps(value)
             except (TypeError, ValueError):
@@ -76,7 +76,7 @@ class Encoder:
             raise
 
     def encode_table(self, table: ArrowArray | ArrowStream) -> list[bytes]:
-        """A message for each row of an Arrow table (pyarrow's, polars', …), whose columns are found by their names."""
+        """A message for each row of an Arrow table (pyarrow's, polars', …), whose columns are matched by name."""
         return self._core.encode_table(table)
 
 

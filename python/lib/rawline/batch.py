@@ -1,4 +1,4 @@
-"""The bytes of batches: made from records, and checked and read again; no broker needed."""
+"""Encodes records as batches, and checks and reads batches, without a broker."""
 
 import time
 from collections.abc import Iterable, Iterator
@@ -48,7 +48,7 @@ def build_batch(
 
 
 def parse_batch(data: BytesLike, limits: Limits = FORMAT) -> Batch:
-    """The one batch that these bytes are; its records are memoryviews of them. Raises `BatchError`."""
+    """Reads exactly one batch; its records are memoryviews of the bytes. Raises `BatchError`."""
     batch, end = _rawline.parse_batch(data, 0, 0, limits.batch_bytes_max, limits.records_max, limits.raw_bytes_max)
     length = memoryview(data).nbytes
     if end != length:

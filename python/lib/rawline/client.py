@@ -148,7 +148,7 @@ class Client:
         return Appended(*self._core.append_records(False, topic, sizes, data))
 
     def append_batches(self, topic: str, batches: BytesLike) -> Appended:
-        """Appends whole batches as they are, back to back, such as `Batch.wire` of another topic's."""
+        """Appends whole concatenated batches unchanged, such as `Batch.wire` of another topic's."""
         return Appended(*self._core.append_batches(False, topic, batches))
 
     def read(self, topic: str, offset: int, *, records_max: int = 0, bytes_max: int = 0, wait: float = 0.0) -> Batches:

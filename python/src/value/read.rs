@@ -391,7 +391,7 @@ impl Reader<'_, '_> {
                     self.object(depth + 1, true)?
                 }
             };
-            // SAFETY: owned objects, released below; the dict takes references of its own.
+            // SAFETY: owned objects, released below; the dict takes its own references.
             unsafe {
                 let key = Bound::from_owned_ptr(self.py, key);
                 let value = Bound::from_owned_ptr(self.py, self.object(depth + 1, false)?);

@@ -47,7 +47,7 @@ fn all_changes<F: Format>(notes: &[Note]) {
     let beyond = "i32 widened to i64, value beyond i32";
     let wide = CountWide { id, name: name.clone(), count: 5_000_000_000 };
     outcomes.add::<F, CountWide, Count>(beyond, NEW_TO_OLD, &wide, None, note(beyond, NEW_TO_OLD));
-    // A present optional field isn't an outcome of its own, but must not be lost.
+    // A present optional field isn't a separate outcome, but must not be lost.
     let there = NoteOptional { id, name, note: kept };
     let bytes = F::write(&there).unwrap();
     assert_eq!(F::read::<NoteOptional, NoteOptional>(&bytes).unwrap().note, there.note);

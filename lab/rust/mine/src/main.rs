@@ -36,7 +36,7 @@ Examples:
 
 Measured are the formats that need no schema or take one when the program runs: JSON, MessagePack, CBOR, Rawline's \
 values, Avro and Protobuf. Libraries that need code made from a schema (SBE, FlatBuffers, Cap'n Proto, and Protobuf by \
-prost) are faster than these; `make lab` measures them on messages of its own.
+prost) are faster than these; `make lab` measures them on its own messages.
 
 What is printed: bytes a message; zstd: each message compressed alone; dict: alone, with a dictionary of other \
 messages; batch: all together. Encode, decode and field are medians, with the half of their interval of 95 %. What it \

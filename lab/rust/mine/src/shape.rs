@@ -46,7 +46,7 @@ pub enum Shape {
     List(Box<Shape>),
     /// Values of one type under any keys.
     Map(Box<Shape>),
-    /// Fields of their own types.
+    /// Fields with their own types.
     Record(Vec<Slot>),
 }
 

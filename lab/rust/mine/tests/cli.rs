@@ -1,4 +1,4 @@
-//! The binary on small samples of its own: the table and the page, and an error at every door.
+//! The binary on small samples: the table and the page, and an error at every door.
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing)]
 

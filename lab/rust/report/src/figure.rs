@@ -53,7 +53,7 @@ impl Row {
 pub enum Operation {
     /// From the message in memory to bytes.
     Encode,
-    /// From bytes to a message of its own memory.
+    /// From bytes to a message with its own memory.
     Decode,
     /// From bytes to one field.
     Field,

@@ -87,7 +87,7 @@ fn kept(key: &str) -> Step<'static> {
     Step::Key(key.to_owned().leak())
 }
 
-/// Reads the field without reading what comes after it.
+/// Reads the field without reading the bytes after it.
 fn field(steps: Vec<Step<'static>>) -> impl FnMut(&[u8]) -> Result<u64, String> + 'static {
     let mut decoder = Decoder::new(Limits::FORMAT);
     move |bytes| {

@@ -84,12 +84,12 @@ final class Wire {
     }
 
     /**
-     * The bits of a real on the wire: those of IEEE 754, except that the infinities are swapped, every NaN is all ones,
+     * The bits of a real on the wire: as in IEEE 754, except that the infinities are swapped, every NaN is all ones,
      * and numbers below 2^-1023 are zero: a zero exponent means 2^-1023, not IEEE 754's subnormals.
      */
     static long packReal(double real) {
         long bits = Double.doubleToRawLongBits(real);
-        // Exponents 1 to 2046 are those of IEEE 754.
+        // Exponents 1 to 2046 are as in IEEE 754.
         int exponent = (int) (bits >>> 52) & EXPONENT;
         if (exponent != 0 && exponent != EXPONENT) {
             return bits;
