@@ -1,0 +1,65 @@
+//! Which journal objects are valid. Every observer comes to the same answer, because objects never change and an
+//! object's validity depends only on those with lower numbers.
+
+use crate::rules::Rules;
+
+/// Names a journal object: the writer's random number of this run, and its count of objects.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Id {
+    /// Random, drawn by a writer when it starts.
+    pub run: u64,
+    /// Counts the objects that the writer made in this run, from 1.
+    pub commit: u64,
+}
+
+impl Id {
+    /// What the first object names as its predecessor.
+    pub const ROOT: Id = Id { run: 0, commit: 0 };
+}
+
+/// An object's place in the chain, from its header.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Link {
+    /// The object's number, which is in its key too.
+    pub number: u64,
+    /// The object's id.
+    pub id: Id,
+    /// The id of the valid object before it.
+    pub prev: Id,
+}
+
+/// The chain as far as an observer has followed it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Chain {
+    next: u64,
+    last: Id,
+}
+
+impl Default for Chain {
+    fn default() -> Self {
+        Chain { next: 1, last: Id::ROOT }
+    }
+}
+
+impl Chain {
+    /// The lowest number that hasn't been observed.
+    pub fn next(&self) -> u64 {
+        self.next
+    }
+
+    /// The id of the last valid object.
+    pub fn last(&self) -> Id {
+        self.last
+    }
+
+    /// Takes the next object into account. Returns whether it is valid; a void one is skipped.
+    pub(crate) fn observe(&mut self, link: Link, rules: Rules) -> bool {
+        assert_eq!(link.number, self.next, "objects are observed in order: {link:?}");
+        self.next += 1;
+        let is_valid = link.prev == self.last || !rules.void_objects();
+        if is_valid {
+            self.last = link.id;
+        }
+        is_valid
+    }
+}

@@ -1,0 +1,52 @@
+//! When a writer commits, how much it has in flight, and when it gives up. Each driver sets its own.
+
+use std::time::Duration;
+
+/// Maximum number of PUTs in flight. Eight of 8 MiB keep a connection of 1 GB/s busy at 50 ms per request.
+pub const PUTS_IN_FLIGHT_MAX: usize = 8;
+
+/// Maximum number of appends in one object, so that its index stays below 4 MiB and a reader gets it at once.
+pub const OBJECT_APPENDS_MAX: usize = 65_536;
+
+/// Limits of a writer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Limits {
+    /// Minimum time between the beginnings of two PUTs that aren't full.
+    pub batch_wait: Duration,
+    /// An object of this many bytes is full.
+    pub object_bytes: u64,
+    /// Maximum number of PUTs in flight, from 1 to [`PUTS_IN_FLIGHT_MAX`].
+    pub in_flight_max: usize,
+    /// How long to wait before a request whose outcome is unknown is sent again.
+    pub retry_after: Duration,
+    /// How long to send a PUT again before its number is settled with an empty object.
+    pub give_up_after: Duration,
+    /// `D`: an object is deleted only when it and a snapshot that covers it are older than this by the store's clock.
+    /// Seconds, like the store's dates.
+    pub deletion_delay: u64,
+}
+
+impl Limits {
+    /// The maximum age of what a writer knows of the chain's end when it acknowledges an append.
+    pub(crate) fn acknowledge_within(&self) -> u64 {
+        self.deletion_delay / 2
+    }
+
+    /// The maximum age of what a reader knows of the chain when it believes that a number is missing or new.
+    pub(crate) fn believe_within(&self) -> u64 {
+        self.deletion_delay / 4
+    }
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Limits {
+            batch_wait: Duration::from_millis(100),
+            object_bytes: 8 << 20,
+            in_flight_max: PUTS_IN_FLIGHT_MAX,
+            retry_after: Duration::from_millis(200),
+            give_up_after: Duration::from_secs(10),
+            deletion_delay: 3600,
+        }
+    }
+}

@@ -1,0 +1,165 @@
+//! What must hold in every state of the model, and that each rule is needed for it.
+
+use crate::model::world::{Bounds, DELETION_DELAY, World};
+use crate::rules::{Broken, Rules};
+use stateright::{Checker, Expectation, Model, Property};
+use std::collections::BTreeSet;
+
+const READABLE: &str = "acknowledged records stay readable at their offset";
+const ONCE: &str = "no append is stored twice";
+const AGREE: &str = "all observers agree";
+const DENIED: &str = "what is reported as not stored is not stored";
+const ANSWERED: &str = "no append waits for nothing";
+
+pub fn properties() -> Vec<Property<Bounds>> {
+    vec![
+        Property::always(READABLE, |_, world: &World| {
+            let log = world.fresh_log();
+            let is_there = |ticket, offset| log.iter().any(|((_, at), found)| at == offset && found == ticket);
+            world.acknowledged.iter().all(|(ticket, offset)| is_there(ticket, offset))
+        }),
+        Property::always(ONCE, |_, world: &World| {
+            let tickets: BTreeSet<_> = world.log.values().collect();
+            tickets.len() == world.log.len()
+        }),
+        Property::always(AGREE, |_, world: &World| !world.is_disagreeing && world.fresh_log() == world.log),
+        Property::always(DENIED, |_, world: &World| {
+            world.denied.iter().all(|ticket| !world.log.values().any(|stored| stored == ticket))
+        }),
+        Property::always(ANSWERED, |_, world: &World| !world.is_stuck()),
+        Property::sometimes("an object is void", |_, world: &World| world.reached.void),
+        Property::sometimes("a number is settled", |_, world: &World| world.reached.settled),
+        Property::sometimes("objects are deleted", |_, world: &World| world.reached.deleted),
+        Property::sometimes("a duplicate is recognized", |_, world: &World| world.reached.duplicate),
+        Property::sometimes("an outcome stays unknown", |_, world: &World| world.reached.unknown),
+    ]
+}
+
+/// Two writers with one append each, and nothing that fails.
+fn small() -> Bounds {
+    Bounds {
+        appends: &[1, 1],
+        sequences: false,
+        in_flight_max: 2,
+        lost: 0,
+        crashes: 0,
+        ticks: 0,
+        clock: 0,
+        snapshots: 0,
+        create_only: true,
+        deletion_delay: DELETION_DELAY,
+        rules: Rules::default(),
+    }
+}
+
+/// Pipelined objects in a race.
+fn races() -> Bounds {
+    Bounds { appends: &[2, 1], ..small() }
+}
+
+/// Requests and responses get lost, and writers give up.
+fn losses() -> Bounds {
+    Bounds { lost: 2, ticks: 3, ..small() }
+}
+
+/// A writer dies, and its producer asks the other one.
+fn crashes() -> Bounds {
+    Bounds { crashes: 1, sequences: true, ..small() }
+}
+
+/// Writers sleep while others go on and delete.
+fn sleeps() -> Bounds {
+    Bounds { clock: DELETION_DELAY + 2, snapshots: 1, ..small() }
+}
+
+fn all() -> Vec<Bounds> {
+    vec![
+        races(),
+        losses(),
+        crashes(),
+        sleeps(),
+        Bounds { appends: &[1, 1, 1], ..small() },
+        Bounds { appends: &[2, 2], ..small() },
+        Bounds { appends: &[3, 2], in_flight_max: 3, ..small() },
+        Bounds { lost: 1, ..races() },
+        Bounds { appends: &[2], lost: 3, ticks: 4, ..small() },
+        Bounds { sequences: true, ..losses() },
+        Bounds { sequences: true, ..sleeps() },
+        Bounds { lost: 1, ..sleeps() },
+        Bounds { appends: &[1], crashes: 1, sequences: true, ..sleeps() },
+    ]
+}
+
+/// Explores every state. Returns the properties that must hold and don't, and those that occur.
+fn explore(bounds: Bounds) -> (BTreeSet<&'static str>, BTreeSet<&'static str>) {
+    let checker = bounds.clone().checker().spawn_bfs().join();
+    println!("{} states, {} deep: {bounds:?}", checker.unique_state_count(), checker.max_depth());
+    let found = checker.discoveries().into_keys();
+    let is_always = |name: &&'static str| checker.model().property(name).expectation == Expectation::Always;
+    found.partition(is_always)
+}
+
+#[test]
+fn everything_holds_in_every_state() {
+    let mut reached = BTreeSet::new();
+    for bounds in all() {
+        let (violated, found) = explore(bounds.clone());
+        assert_eq!(violated, BTreeSet::new(), "{bounds:?}");
+        reached.extend(found);
+    }
+    assert_eq!(reached.len(), 5, "the model reaches only {reached:?}");
+}
+
+/// Without a rule, some property is violated.
+fn is_needed(broken: Broken, bounds: Bounds, property: &str) {
+    let rules = Rules { broken: Some(broken) };
+    let (violated, _) = explore(Bounds { rules, ..bounds });
+    assert!(violated.contains(property), "without {broken:?} only {violated:?} is violated");
+}
+
+#[test]
+fn objects_outside_the_chain_are_void() {
+    is_needed(Broken::VoidObjects, races(), AGREE);
+}
+
+#[test]
+fn objects_are_acknowledged_in_order() {
+    is_needed(Broken::AcknowledgeInOrder, crashes(), READABLE);
+}
+
+#[test]
+fn a_foreign_object_is_a_lost_race() {
+    is_needed(Broken::LoseRaces, races(), READABLE);
+}
+
+#[test]
+fn unknown_outcomes_are_settled() {
+    is_needed(Broken::Settle, losses(), DENIED);
+}
+
+#[test]
+fn a_writer_that_slept_verifies_before_it_acknowledges() {
+    is_needed(Broken::AcknowledgeWithin, sleeps(), READABLE);
+}
+
+#[test]
+fn a_reader_that_slept_loads_a_snapshot() {
+    is_needed(Broken::BelieveWithin, sleeps(), READABLE);
+}
+
+#[test]
+fn sequences_decide_what_is_appended_again() {
+    is_needed(Broken::Sequences, crashes(), ONCE);
+}
+
+#[test]
+fn the_store_creates_and_never_overwrites() {
+    let (violated, _) = explore(Bounds { create_only: false, ..small() });
+    assert!(violated.contains(READABLE) && violated.contains(AGREE), "{violated:?}");
+}
+
+#[test]
+fn deletion_waits() {
+    let (violated, _) = explore(Bounds { deletion_delay: 0, ..sleeps() });
+    assert!(violated.contains(READABLE), "{violated:?}");
+}

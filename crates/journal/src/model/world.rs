@@ -1,0 +1,450 @@
+//! A store, a network and writers, small enough to explore.
+
+use crate::chain::Link;
+use crate::limits::Limits;
+use crate::producers::Producer;
+use crate::rules::Rules;
+use crate::state::{Entry, PartitionId, State};
+use crate::writer::{Action, Append, Event, Outcome, PutResult, ReadResult, Writer};
+use stateright::{Model, Property};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Names an append. All of its retries have the same.
+pub type Ticket = u8;
+
+/// `D` in the store's time. Writers acknowledge within 1 of it, and believe what they read only within the same second.
+pub const DELETION_DELAY: u64 = 2;
+
+/// What can happen, and how often. The model: its states are [`World`]s.
+#[derive(Debug, Clone)]
+pub struct Bounds {
+    /// Number of appends that each writer gets.
+    pub appends: &'static [u8],
+    /// Whether producers number their appends, and send again what nobody knows the outcome of.
+    pub sequences: bool,
+    pub in_flight_max: usize,
+    /// Responses that are lost, before or after the request has arrived.
+    pub lost: u8,
+    pub crashes: u8,
+    /// Times at which a writer's clock goes on.
+    pub ticks: u8,
+    /// The store's last time.
+    pub clock: u64,
+    pub snapshots: u8,
+    /// Whether the store refuses to create what exists.
+    pub create_only: bool,
+    /// How old an object and its snapshot are when they are deleted.
+    pub deletion_delay: u64,
+    pub rules: Rules,
+}
+
+/// An object in the store.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Object {
+    link: Link,
+    appends: Arc<[(Ticket, Entry)]>,
+    created: u64,
+}
+
+/// The records that an observer sees.
+pub type Log = BTreeMap<(PartitionId, u64), Ticket>;
+
+/// A PUT that has not reached the store yet, or whose response has not reached the writer. Requests are kept sorted, so
+/// that worlds which differ only in their order count as one.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Request {
+    /// The writer that waits for the response; `None` once nobody does.
+    from: Option<usize>,
+    link: Link,
+    appends: Arc<[(Ticket, Entry)]>,
+    /// Once the store has answered: the date of a creation, or `None` if the object exists.
+    response: Option<Option<u64>>,
+}
+
+/// A writer and its surroundings.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Site {
+    writer: Writer<Ticket>,
+    run: u64,
+    now: u8,
+    /// The read or load that the writer waits for: a number, or 0 for a snapshot.
+    wants: Option<u64>,
+    sent: u8,
+    /// Appends without an answer.
+    open: Vec<Ticket>,
+}
+
+/// Everything there is at one moment.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct World {
+    objects: BTreeMap<u64, Object>,
+    snapshot: Option<(State, Log, u64)>,
+    requests: Vec<Request>,
+    sites: Vec<Site>,
+    pub clock: u64,
+    lost: u8,
+    crashes: u8,
+    ticks: u8,
+    snapshots: u8,
+    /// What someone sees who has followed the chain from the beginning, all the time.
+    truth: State,
+    pub log: Log,
+    pub acknowledged: BTreeMap<Ticket, u64>,
+    /// Appends of which a writer said that they are not stored.
+    pub denied: Vec<Ticket>,
+    /// A writer published what isn't in the chain, or found a contradiction.
+    pub is_disagreeing: bool,
+    pub reached: Reached,
+    sequences: bool,
+    /// Sequenced appends whose client may send them again.
+    again: Vec<Ticket>,
+}
+
+/// What has happened: a model that never loses a race proves nothing about races.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+pub struct Reached {
+    pub void: bool,
+    pub settled: bool,
+    pub deleted: bool,
+    pub duplicate: bool,
+    pub unknown: bool,
+}
+
+/// One event. Numbers are positions of writers and requests.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum Step {
+    /// A writer gets its next append.
+    Append(usize),
+    /// A client sends an append again, to any writer.
+    Again(Ticket, usize),
+    /// A request reaches the store.
+    Arrive(usize),
+    /// A response reaches its writer.
+    Respond(usize),
+    /// A writer hears nothing more of a request, which may still arrive.
+    Lose(usize),
+    /// The read that a writer waits for.
+    Read(usize),
+    /// A writer's clock goes on.
+    Tick(usize),
+    /// A writer dies and starts again. Its requests may still arrive.
+    Crash(usize),
+    /// The store's clock goes on.
+    Clock,
+    /// Someone takes a snapshot.
+    Snapshot,
+    /// Someone deletes everything that may be deleted.
+    Delete,
+}
+
+fn partition_of(ticket: Ticket, bounds: &Bounds) -> PartitionId {
+    // Writers share a partition. Without sequences, a second one shows that they don't get mixed up.
+    PartitionId { topic: 1, number: if bounds.sequences { 0 } else { u32::from(ticket % 2) } }
+}
+
+fn append(ticket: Ticket, bounds: &Bounds) -> Append<Ticket> {
+    let (site, sequence) = (ticket / 16, ticket % 16);
+    let producer = Producer { id: u64::from(site) + 1, epoch: 0, sequence: u64::from(sequence) };
+    Append {
+        ticket,
+        partition: partition_of(ticket, bounds),
+        records: 1,
+        bytes: 1,
+        producer: bounds.sequences.then_some(producer),
+    }
+}
+
+impl Bounds {
+    fn limits(&self) -> Limits {
+        Limits {
+            batch_wait: Duration::ZERO,
+            object_bytes: 1,
+            in_flight_max: self.in_flight_max,
+            retry_after: Duration::from_secs(1),
+            give_up_after: Duration::from_secs(2),
+            deletion_delay: DELETION_DELAY,
+        }
+    }
+
+    fn site(&self, run: u64) -> Site {
+        let mut actions = Vec::new();
+        let writer = Writer::with_rules(self.limits(), run, self.rules, &mut actions);
+        assert_eq!(actions, [Action::LoadSnapshot]);
+        Site { writer, run, now: 0, wants: Some(0), sent: 0, open: Vec::new() }
+    }
+}
+
+impl World {
+    /// What someone sees who begins now, at the newest snapshot.
+    pub fn fresh_log(&self) -> Log {
+        let (mut state, mut log) = match &self.snapshot {
+            Some((state, log, _)) => (state.clone(), log.clone()),
+            None => (State::default(), Log::new()),
+        };
+        while let Some(object) = self.objects.get(&state.chain().next()) {
+            let entries: Vec<_> = object.appends.iter().map(|(_, entry)| *entry).collect();
+            if let Ok(true) = state.observe(object.link, &entries) {
+                add(&mut log, &object.appends);
+            }
+        }
+        log
+    }
+
+    /// Whether an append waits although nothing will happen any more.
+    pub fn is_stuck(&self) -> bool {
+        let is_idle = |site: &Site| site.wants.is_none() && site.writer.wake_at().is_none();
+        let is_quiet = self.requests.iter().all(|request| request.from.is_none()) && self.sites.iter().all(is_idle);
+        is_quiet && self.sites.iter().any(|site| !site.open.is_empty())
+    }
+
+    fn follow(&mut self) {
+        while let Some(object) = self.objects.get(&self.truth.chain().next()) {
+            let entries: Vec<_> = object.appends.iter().map(|(_, entry)| *entry).collect();
+            match self.truth.observe(object.link, &entries) {
+                Ok(true) => {
+                    self.reached.settled |= entries.is_empty();
+                    add(&mut self.log, &object.appends);
+                }
+                Ok(false) => self.reached.void = true,
+                Err(_) => self.is_disagreeing = true,
+            }
+        }
+    }
+
+    fn feed(&mut self, at: usize, event: Event<Ticket>) {
+        let sequenced = self.sequences;
+        let Some(site) = self.sites.get_mut(at) else { unreachable!("writer {at}") };
+        let mut actions = Vec::new();
+        site.writer.on(Duration::from_secs(u64::from(site.now)), event, &mut actions);
+        self.is_disagreeing |= site.writer.contradiction().is_some();
+        for action in actions {
+            self.carry_out(at, action, sequenced);
+        }
+        self.requests.sort();
+    }
+
+    fn carry_out(&mut self, at: usize, action: Action<Ticket>, sequenced: bool) {
+        let Some(site) = self.sites.get_mut(at) else { unreachable!("writer {at}") };
+        match action {
+            Action::Put { link, appends } => {
+                self.requests.push(Request { from: Some(at), link, appends, response: None });
+            }
+            Action::Read { number } => site.wants = Some(number),
+            Action::LoadSnapshot => site.wants = Some(0),
+            Action::Answer { ticket, outcome } => {
+                site.open.retain(|open| *open != ticket);
+                match outcome {
+                    Outcome::Stored(answer) => {
+                        self.reached.duplicate |= answer.is_duplicate;
+                        let before = self.acknowledged.insert(ticket, answer.first_offset);
+                        self.is_disagreeing |= before.is_some_and(|offset| offset != answer.first_offset);
+                    }
+                    Outcome::NotStored => self.denied.push(ticket),
+                    Outcome::Rejected(_) => {}
+                    Outcome::Unknown => {
+                        self.reached.unknown = true;
+                        if sequenced {
+                            self.again.push(ticket);
+                        }
+                    }
+                }
+            }
+            Action::Publish { entries, .. } => {
+                let is_true = entries.iter().all(|entry| self.log.contains_key(&(entry.partition, entry.first_offset)));
+                self.is_disagreeing |= !is_true;
+            }
+        }
+    }
+}
+
+fn add(log: &mut Log, appends: &[(Ticket, Entry)]) {
+    for (ticket, entry) in appends {
+        let before = log.insert((entry.partition, entry.first_offset), *ticket);
+        assert_eq!(before, None, "two records at {entry:?}");
+    }
+}
+
+impl Model for Bounds {
+    type State = World;
+    type Action = Step;
+
+    fn init_states(&self) -> Vec<World> {
+        vec![World {
+            objects: BTreeMap::new(),
+            snapshot: None,
+            requests: Vec::new(),
+            sites: (0..self.appends.len()).map(|at| self.site(at as u64 + 1)).collect(),
+            clock: 0,
+            lost: self.lost,
+            crashes: self.crashes,
+            ticks: self.ticks,
+            snapshots: self.snapshots,
+            truth: State::default(),
+            log: Log::new(),
+            acknowledged: BTreeMap::new(),
+            denied: Vec::new(),
+            is_disagreeing: false,
+            reached: Reached::default(),
+            sequences: self.sequences,
+            again: Vec::new(),
+        }]
+    }
+
+    fn actions(&self, world: &World, actions: &mut Vec<Step>) {
+        for (at, site) in world.sites.iter().enumerate() {
+            if self.appends.get(at).is_some_and(|appends| site.sent < *appends) {
+                actions.push(Step::Append(at));
+            }
+            if site.wants.is_some() {
+                actions.push(Step::Read(at));
+            }
+            if world.ticks > 0 && site.writer.wake_at().is_some_and(|at| at.as_secs() > u64::from(site.now)) {
+                actions.push(Step::Tick(at));
+            }
+            if world.crashes > 0 {
+                actions.push(Step::Crash(at));
+            }
+            actions.extend(world.again.iter().map(|ticket| Step::Again(*ticket, at)));
+        }
+        for (n, request) in world.requests.iter().enumerate() {
+            match (request.response, request.from) {
+                (None, _) => actions.push(Step::Arrive(n)),
+                (Some(_), Some(_)) => actions.push(Step::Respond(n)),
+                (Some(_), None) => unreachable!("a response to nobody"),
+            }
+            if world.lost > 0 && request.from.is_some() {
+                actions.push(Step::Lose(n));
+            }
+        }
+        if world.clock < self.clock {
+            actions.push(Step::Clock);
+        }
+        let covered = world.snapshot.as_ref().map_or(1, |(state, ..)| state.chain().next());
+        if world.snapshots > 0 && world.truth.chain().next() > covered {
+            actions.push(Step::Snapshot);
+        }
+        if self.deletable(world).next().is_some() {
+            actions.push(Step::Delete);
+        }
+    }
+
+    fn next_state(&self, world: &World, step: Step) -> Option<World> {
+        let mut world = world.clone();
+        match step {
+            Step::Append(at) => {
+                let site = world.sites.get_mut(at)?;
+                let ticket = at as u8 * 16 + site.sent;
+                site.sent += 1;
+                site.open.push(ticket);
+                world.feed(at, Event::Append(append(ticket, self)));
+            }
+            Step::Again(ticket, at) => {
+                world.again.retain(|again| *again != ticket);
+                world.sites.get_mut(at)?.open.push(ticket);
+                world.feed(at, Event::Append(append(ticket, self)));
+            }
+            Step::Arrive(n) => self.arrive(&mut world, n),
+            Step::Respond(n) => {
+                let request = world.requests.remove(n);
+                let result = match request.response? {
+                    Some(date) => PutResult::Created { date },
+                    None => PutResult::Exists,
+                };
+                world.feed(request.from?, Event::Put { id: request.link.id, result });
+            }
+            Step::Lose(n) => {
+                world.lost -= 1;
+                let request = world.requests.get_mut(n)?;
+                let (from, id) = (request.from.take()?, request.link.id);
+                if request.response.is_some() {
+                    world.requests.remove(n);
+                }
+                world.feed(from, Event::Put { id, result: PutResult::Unknown });
+            }
+            Step::Read(at) => self.read(&mut world, at)?,
+            Step::Tick(at) => {
+                world.ticks -= 1;
+                world.sites.get_mut(at)?.now += 1;
+                world.feed(at, Event::Tick);
+            }
+            Step::Crash(at) => {
+                world.crashes -= 1;
+                let site = world.sites.get_mut(at)?;
+                let (sent, open) = (site.sent, std::mem::take(&mut site.open));
+                *site = self.site(site.run + 16);
+                site.sent = sent;
+                if self.sequences {
+                    world.again.extend(open);
+                }
+                world.requests.retain(|request| request.from != Some(at) || request.response.is_none());
+                for request in &mut world.requests {
+                    request.from = request.from.filter(|from| *from != at);
+                }
+                world.requests.sort();
+            }
+            Step::Clock => world.clock += 1,
+            Step::Snapshot => {
+                world.snapshots -= 1;
+                world.snapshot = Some((world.truth.clone(), world.log.clone(), world.clock));
+            }
+            Step::Delete => {
+                for number in self.deletable(&world).collect::<Vec<_>>() {
+                    world.objects.remove(&number);
+                }
+                world.reached.deleted = true;
+            }
+        }
+        Some(world)
+    }
+
+    fn properties(&self) -> Vec<Property<Self>> {
+        super::checks::properties()
+    }
+}
+
+impl Bounds {
+    fn arrive(&self, world: &mut World, n: usize) {
+        let Some(request) = world.requests.get_mut(n) else { unreachable!("request {n}") };
+        let number = request.link.number;
+        let exists = world.objects.contains_key(&number);
+        if !exists || !self.create_only {
+            let (link, appends) = (request.link, request.appends.clone());
+            world.objects.insert(number, Object { link, appends, created: world.clock });
+        }
+        request.response = Some((!exists || !self.create_only).then_some(world.clock));
+        if request.from.is_none() {
+            world.requests.remove(n);
+        }
+        world.requests.sort();
+        world.follow();
+    }
+
+    /// Carries out the read that a writer waits for, and delivers the result. That nothing happens in between loses no
+    /// generality: a writer that sleeps after the read sends what follows from it late, and so do its PUTs.
+    fn read(&self, world: &mut World, at: usize) -> Option<()> {
+        let number = world.sites.get_mut(at)?.wants.take()?;
+        let date = world.clock;
+        let event = match (number, world.objects.get(&number)) {
+            (0, _) => {
+                let state = world.snapshot.as_ref().map(|(state, ..)| Box::new(state.clone()));
+                Event::Snapshot { state, date }
+            }
+            (_, Some(object)) => {
+                let entries = object.appends.iter().map(|(_, entry)| *entry).collect();
+                Event::Read { number, result: ReadResult::Found { link: object.link, entries, date } }
+            }
+            (_, None) => Event::Read { number, result: ReadResult::Missing { date } },
+        };
+        world.feed(at, event);
+        Some(())
+    }
+
+    fn deletable<'a>(&'a self, world: &'a World) -> impl Iterator<Item = u64> + 'a {
+        let is_old = |date: u64| date + self.deletion_delay < world.clock;
+        let covered = world.snapshot.as_ref().filter(move |(.., date)| is_old(*date));
+        let covered = covered.map_or(1, |(state, ..)| state.chain().next());
+        world.objects.range(..covered).filter(move |(_, object)| is_old(object.created)).map(|(number, _)| *number)
+    }
+}

@@ -1,0 +1,52 @@
+//! The rules that the model's tests can switch off one at a time, to show that each is needed. Outside tests all hold,
+//! and the compiler removes the questions.
+
+/// Which rules hold.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub(crate) struct Rules {
+    #[cfg(test)]
+    pub broken: Option<Broken>,
+}
+
+/// A rule that doesn't hold.
+#[cfg(test)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum Broken {
+    /// Every object counts, whatever it names as its predecessor.
+    VoidObjects,
+    /// An object is acknowledged when its own PUT is confirmed.
+    AcknowledgeInOrder,
+    /// "Already exists" counts as success, whoever made the object.
+    LoseRaces,
+    /// A number is given up without putting anything there.
+    Settle,
+    /// A writer acknowledges however old its knowledge of the chain's end is.
+    AcknowledgeWithin,
+    /// A reader believes what it finds however old its knowledge of the chain is.
+    BelieveWithin,
+    /// What may be stored already is appended again without a look at the producer's sequence.
+    Sequences,
+}
+
+macro_rules! rules {
+    ($($name:ident: $broken:ident,)*) => {
+        impl Rules {
+            $(pub fn $name(self) -> bool {
+                #[cfg(test)]
+                return self.broken != Some(Broken::$broken);
+                #[cfg(not(test))]
+                true
+            })*
+        }
+    };
+}
+
+rules! {
+    void_objects: VoidObjects,
+    acknowledge_in_order: AcknowledgeInOrder,
+    lose_races: LoseRaces,
+    settle: Settle,
+    acknowledge_within: AcknowledgeWithin,
+    believe_within: BelieveWithin,
+    sequences: Sequences,
+}

@@ -1,0 +1,150 @@
+//! The end isn't known: the newest snapshot and the objects after it show what is stored, our own objects included.
+
+use crate::chain::Link;
+use crate::state::{Entry, State};
+use crate::writer::flight::{Flight, Put};
+use crate::writer::{Action, Outcome, Phase, ReadResult, Writer};
+use std::sync::Arc;
+use std::time::Duration;
+
+impl<T: Copy + PartialEq + std::fmt::Debug> Writer<T> {
+    /// Loads the newest snapshot.
+    pub(super) fn load(&mut self, actions: &mut Vec<Action<T>>) {
+        self.phase = Phase::Loading { at: None };
+        actions.push(Action::LoadSnapshot);
+    }
+
+    pub(super) fn load_failed(&mut self, now: Duration) {
+        if self.phase == (Phase::Loading { at: None }) {
+            self.phase = Phase::Loading { at: Some(now + self.limits.retry_after) };
+        }
+    }
+
+    /// The newest snapshot is known. Goes on with it if it is newer than what this writer has seen.
+    pub(super) fn loaded(&mut self, state: Option<Box<State>>, date: u64, actions: &mut Vec<Action<T>>) {
+        assert_eq!(self.phase, Phase::Loading { at: None }, "a snapshot was loaded that nobody asked for");
+        self.end_seen = self.end_seen.max(date);
+        if let Some(state) = state
+            && state.chain().next() > self.state.chain().next()
+        {
+            self.state = *state;
+            let next = self.state.chain().next();
+            let covered = self.flights.iter().take_while(|flight| flight.object.link.number < next).count();
+            let covered: Vec<_> = self.flights.drain(..covered).collect();
+            for flight in covered.into_iter().rev() {
+                self.look_up(flight, actions);
+            }
+        }
+        self.follow(actions);
+    }
+
+    /// Appends an object's appends again as far as their producers' sequences say that they are not stored. Its object
+    /// may have been valid, but it is too old to be found.
+    fn look_up(&mut self, flight: Flight<T>, actions: &mut Vec<Action<T>>) {
+        let is_given_up = flight.is_given_up;
+        for queued in flight.into_queued(true).rev() {
+            if is_given_up || queued.append.producer.is_none() && self.rules.sequences() {
+                actions.push(Action::Answer { ticket: queued.append.ticket, outcome: Outcome::Unknown });
+            } else {
+                self.group.push_front(queued);
+            }
+        }
+    }
+
+    /// Reads the object after those that are certain.
+    pub(super) fn follow(&mut self, actions: &mut Vec<Action<T>>) {
+        self.phase = Phase::Following { at: None };
+        actions.push(Action::Read { number: self.state.chain().next() });
+    }
+
+    /// A read ended.
+    pub(super) fn read_ended(&mut self, now: Duration, number: u64, result: ReadResult, actions: &mut Vec<Action<T>>) {
+        assert_eq!(self.phase, Phase::Following { at: None }, "object {number} was read, which nobody asked for");
+        assert_eq!(number, self.state.chain().next(), "the wrong object was read");
+        match result {
+            ReadResult::Failed => self.phase = Phase::Following { at: Some(now + self.limits.retry_after) },
+            // Since the end was seen, others may have deleted this number, and a writer that was paused may have put
+            // something there that nobody else will ever read.
+            ReadResult::Found { date, .. } | ReadResult::Missing { date } if self.is_outdated(date) => {
+                self.load(actions);
+            }
+            ReadResult::Found { link, entries, date } => self.found(link, entries, date, actions),
+            ReadResult::Missing { date } => {
+                self.end_seen = self.end_seen.max(date);
+                self.end_reached(actions);
+            }
+        }
+    }
+
+    fn is_outdated(&self, date: u64) -> bool {
+        date.saturating_sub(self.end_seen) > self.limits.believe_within() && self.rules.believe_within()
+    }
+
+    /// The next object of the chain, valid or void, ours or another writer's.
+    fn found(&mut self, link: Link, entries: Arc<[Entry]>, date: u64, actions: &mut Vec<Action<T>>) {
+        self.end_seen = self.end_seen.max(date);
+        let is_valid = match self.state.observe_by(link, &entries, self.rules) {
+            Ok(is_valid) => is_valid,
+            Err(contradiction) => {
+                self.contradiction = Some(contradiction);
+                return;
+            }
+        };
+        let oldest = self.flights.front().map(Flight::id);
+        if oldest == Some(link.id) && is_valid {
+            let Some(flight) = self.flights.pop_front() else { unreachable!("the oldest object left") };
+            self.publish(&flight, actions);
+        } else {
+            if oldest.is_some() {
+                self.lose(actions);
+            }
+            if is_valid {
+                actions.push(Action::Publish { number: link.number, entries });
+            }
+        }
+        self.follow(actions);
+    }
+
+    /// Everything in flight is void. Its appends are appended again, before those that wait.
+    fn lose(&mut self, actions: &mut Vec<Action<T>>) {
+        self.window = 1;
+        for flight in std::mem::take(&mut self.flights).into_iter().rev() {
+            assert!(flight.undo.is_empty(), "{:?} is lost and still counted in", flight.object.link);
+            if flight.put == Put::Sent {
+                self.void.push(flight.id());
+            }
+            if flight.is_given_up {
+                flight.answer_all(Outcome::NotStored, actions);
+            } else {
+                flight.into_queued(false).rev().for_each(|queued| self.group.push_front(queued));
+            }
+        }
+    }
+
+    /// The next number is missing, and what this writer knows is recent: this is the end.
+    fn end_reached(&mut self, actions: &mut Vec<Action<T>>) {
+        let (prev, last) = (self.flights.front().map(|flight| flight.object.link.prev), self.state.chain().last());
+        self.phase = Phase::Writing;
+        if prev.is_some_and(|prev| prev != last) {
+            self.lose(actions);
+        } else if self.flights.front().is_some_and(|flight| flight.is_given_up) {
+            self.settle(actions);
+        } else {
+            self.count_in_again();
+            self.confirm(actions);
+        }
+    }
+
+    /// What is in flight may still become part of the chain.
+    fn count_in_again(&mut self) {
+        for flight in &mut self.flights {
+            assert!(flight.undo.is_empty(), "{:?} is counted in already", flight.object.link);
+            flight.undo = flight.object.appends.iter().map(|(_, entry)| self.state.add(entry)).collect();
+            // Something was at its number when the response came, and is not the chain's: it was this very object, read
+            // too early, or the number is read again after the next PUT.
+            if flight.put == Put::Exists {
+                flight.put = Put::Retry { at: Duration::ZERO };
+            }
+        }
+    }
+}

@@ -1,0 +1,320 @@
+//! Extends the chain: gathers appends of all partitions into objects, has several in flight, and finds out what was
+//! stored when a request fails or another writer is faster.
+//!
+//! The driver reports events with [`Writer::on`] and carries out the actions it adds. A writer is always in one phase:
+//!
+//! ```text
+//!             ┌────────────── too long since the end was seen ──────────────┐
+//!             ▼                                                             │
+//! start ─► loading ─► following ──── a number is missing: the end ────► writing ◄─┐
+//!                         ▲                                              │   │    │
+//!                         ├───── another object is at our number ────────┘   │    │ an empty
+//!                         │                                    outcome stays │    │ object is there
+//!                         │                                    unknown       ▼    │
+//!                         └───── something is at our number ─────────────── settling
+//! ```
+//!
+//! Objects in flight have consecutive numbers, and each names the one before as its predecessor. So as soon as one of
+//! them isn't valid, all after it are void, now or when they arrive.
+
+mod commit;
+mod flight;
+mod follow;
+
+use crate::chain::{Id, Link};
+use crate::limits::{Limits, PUTS_IN_FLIGHT_MAX};
+use crate::producers::{Producer, Rejected};
+use crate::rules::Rules;
+use crate::state::{Contradiction, Entry, PartitionId, State};
+use flight::{Flight, Group, Put};
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// An append. `T` is the driver's name for it: where its bytes are, and who waits for the answer.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Append<T> {
+    /// The driver's name for it.
+    pub ticket: T,
+    /// Where it belongs.
+    pub partition: PartitionId,
+    /// Number of records, at least 1.
+    pub records: u32,
+    /// Size in bytes.
+    pub bytes: u64,
+    /// Who appends, if it asked for exactly-once appends.
+    pub producer: Option<Producer>,
+}
+
+/// How a PUT ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum PutResult {
+    /// The object is stored. The response's `Date` in seconds.
+    Created {
+        /// The store's time.
+        date: u64,
+    },
+    /// There is an object with this number.
+    Exists,
+    /// Anything else: the object may be there, may arrive later, or never.
+    Unknown,
+}
+
+/// How a read of an object's index ended.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum ReadResult {
+    /// The object is there.
+    Found {
+        /// Its place in the chain.
+        link: Link,
+        /// Its entries, in order.
+        entries: Arc<[Entry]>,
+        /// The store's time in seconds.
+        date: u64,
+    },
+    /// There is no object with this number.
+    Missing {
+        /// The store's time in seconds.
+        date: u64,
+    },
+    /// The request failed.
+    Failed,
+}
+
+/// What happened.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum Event<T> {
+    /// An append arrived.
+    Append(Append<T>),
+    /// A PUT ended. The id tells the writer's objects with the same number apart.
+    Put {
+        /// The object's id.
+        id: Id,
+        /// How it ended.
+        result: PutResult,
+    },
+    /// The requested read ended.
+    Read {
+        /// The object's number.
+        number: u64,
+        /// How it ended.
+        result: ReadResult,
+    },
+    /// The newest snapshot was loaded; `None` if there is none.
+    Snapshot {
+        /// The state in it.
+        state: Option<Box<State>>,
+        /// The store's time when the snapshots were listed, in seconds.
+        date: u64,
+    },
+    /// The newest snapshot could not be loaded.
+    SnapshotFailed,
+    /// Time has passed: see [`Writer::wake_at`].
+    Tick,
+}
+
+/// What the driver does. It may take any time, and need not keep any order except that of answers.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum Action<T> {
+    /// Create an object, unless one with its number exists, and report [`Event::Put`].
+    Put {
+        /// Its place in the chain.
+        link: Link,
+        /// The appends in it, in order, with what the index says of each. Empty where a number is settled.
+        appends: Arc<[(T, Entry)]>,
+    },
+    /// Read an object's index and report [`Event::Read`].
+    Read {
+        /// Its number.
+        number: u64,
+    },
+    /// List the snapshots, load the newest, and report [`Event::Snapshot`].
+    LoadSnapshot,
+    /// Answer a caller.
+    Answer {
+        /// The driver's name for the append.
+        ticket: T,
+        /// What became of it.
+        outcome: Outcome,
+    },
+    /// An object of the chain is certain: its records can be read. Objects are published in order of their numbers.
+    Publish {
+        /// The object's number.
+        number: u64,
+        /// Its entries.
+        entries: Arc<[Entry]>,
+    },
+}
+
+/// What became of an append.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Outcome {
+    /// It is stored.
+    Stored(Answer),
+    /// It is not stored and never will be.
+    Rejected(Rejected),
+    /// The store didn't take it. It is not stored and never will be.
+    NotStored,
+    /// It may be stored or not: nobody can tell any more.
+    Unknown,
+}
+
+/// Where an append is stored.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Answer {
+    /// Offset of its first record.
+    pub first_offset: u64,
+    /// Whether it was stored before, by an earlier request.
+    pub is_duplicate: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+enum Phase {
+    /// The newest snapshot is being loaded, or will be at this time.
+    Loading { at: Option<Duration> },
+    /// The object after the chain's end is being read, or will be at this time.
+    Following { at: Option<Duration> },
+    /// The end is known.
+    Writing,
+    /// An empty object is put where the oldest object in flight may or may not be.
+    Settling { link: Link, put: Put },
+}
+
+/// The end of a journal, as one writer sees it.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Writer<T> {
+    limits: Limits,
+    rules: Rules,
+    run: u64,
+    /// Number of objects made in this run.
+    made: u64,
+    /// The valid objects that are certain, and the entries of those in flight while the end is known.
+    state: State,
+    phase: Phase,
+    group: Group<T>,
+    /// Objects with consecutive numbers, the oldest at `state.chain().next()`.
+    flights: VecDeque<Flight<T>>,
+    /// Our void objects whose PUT has not ended. One of them may take the number that the next object gets: nothing is
+    /// put before they end and the end is read again. Otherwise a writer that lost a race could go on losing to itself.
+    void: Vec<Id>,
+    /// Number of objects that may be in flight: 1 from a lost race to the next confirmed object. Two writers that keep
+    /// several in flight could otherwise make each other lose without end, each with the void objects of its last try.
+    window: usize,
+    /// The store's time at which the chain's end was last observed.
+    end_seen: u64,
+    /// When the newest PUT began.
+    put_at: Option<Duration>,
+    /// A valid object contradicts the others: nothing can be appended until a human has looked.
+    contradiction: Option<Contradiction>,
+}
+
+impl<T: Copy + PartialEq + std::fmt::Debug> Writer<T> {
+    /// A writer with a random `run`. It begins by loading the newest snapshot: carry out the actions added.
+    pub fn new(limits: Limits, run: u64, actions: &mut Vec<Action<T>>) -> Self {
+        Writer::with_rules(limits, run, Rules::default(), actions)
+    }
+
+    pub(crate) fn with_rules(limits: Limits, run: u64, rules: Rules, actions: &mut Vec<Action<T>>) -> Self {
+        assert!(run != Id::ROOT.run, "a run is a random number other than {run}");
+        assert!((1..=PUTS_IN_FLIGHT_MAX).contains(&limits.in_flight_max), "{limits:?}");
+        assert!(limits.object_bytes > 0, "{limits:?}");
+        actions.push(Action::LoadSnapshot);
+        Writer {
+            limits,
+            rules,
+            run,
+            made: 0,
+            state: State::default(),
+            phase: Phase::Loading { at: None },
+            group: Group::default(),
+            flights: VecDeque::new(),
+            void: Vec::new(),
+            window: limits.in_flight_max,
+            end_seen: 0,
+            put_at: None,
+            contradiction: None,
+        }
+    }
+
+    /// The valid objects that are certain, and while the end is known those in flight.
+    pub fn state(&self) -> &State {
+        &self.state
+    }
+
+    /// Why the journal takes no appends any more, if a valid object contradicts those before it.
+    pub fn contradiction(&self) -> Option<&Contradiction> {
+        self.contradiction.as_ref()
+    }
+
+    /// Takes an event into account at the time `now`, counted from any moment, and adds what to do to `actions`.
+    pub fn on(&mut self, now: Duration, event: Event<T>, actions: &mut Vec<Action<T>>) {
+        match event {
+            Event::Append(append) => self.group.push(append),
+            Event::Put { id, result } => self.put_ended(now, id, result, actions),
+            Event::Read { number, result } => self.read_ended(now, number, result, actions),
+            Event::Snapshot { state, date } => self.loaded(state, date, actions),
+            Event::SnapshotFailed => self.load_failed(now),
+            Event::Tick => {}
+        }
+        self.proceed(now, actions);
+        self.check();
+    }
+
+    /// When to report [`Event::Tick`], if nothing else happens before.
+    pub fn wake_at(&self) -> Option<Duration> {
+        match self.phase {
+            Phase::Loading { at } | Phase::Following { at } => at,
+            Phase::Settling { put: Put::Retry { at }, .. } => Some(at),
+            Phase::Settling { .. } => None,
+            Phase::Writing => {
+                let retries = self.flights.iter().filter_map(Flight::wake_at);
+                retries.chain(self.group_due_at()).min()
+            }
+        }
+    }
+
+    /// What time has made due.
+    fn proceed(&mut self, now: Duration, actions: &mut Vec<Action<T>>) {
+        if self.contradiction.is_some() {
+            return self.refuse(actions);
+        }
+        match self.phase {
+            Phase::Loading { at: Some(at) } if at <= now => self.load(actions),
+            Phase::Following { at: Some(at) } if at <= now => self.follow(actions),
+            Phase::Settling { link, put: Put::Retry { at } } if at <= now => self.put_empty(link, actions),
+            Phase::Writing => {
+                self.retry(now, actions);
+                self.put_groups(now, actions);
+            }
+            _ => {}
+        }
+    }
+
+    /// Answers everything that waits, after a contradiction: what was in flight may be stored or not.
+    fn refuse(&mut self, actions: &mut Vec<Action<T>>) {
+        for flight in std::mem::take(&mut self.flights) {
+            flight.answer_all(Outcome::Unknown, actions);
+        }
+        for queued in self.group.take_all() {
+            let outcome = if queued.maybe_stored { Outcome::Unknown } else { Outcome::NotStored };
+            actions.push(Action::Answer { ticket: queued.append.ticket, outcome });
+        }
+    }
+
+    fn next_id(&mut self) -> Id {
+        self.made += 1;
+        Id { run: self.run, commit: self.made }
+    }
+
+    /// What holds between any two events.
+    fn check(&self) {
+        let (first, mut prev) = (self.state.chain().next(), None);
+        for (number, flight) in (first..).zip(&self.flights) {
+            let link = flight.object.link;
+            assert_eq!(link.number, number, "objects in flight have consecutive numbers");
+            assert!(prev.is_none_or(|prev| prev == link.prev), "{link:?} does not follow {prev:?}");
+            prev = Some(link.id);
+        }
+        assert!(self.flights.len() <= self.limits.in_flight_max, "{} PUTs in flight", self.flights.len());
+    }
+}
