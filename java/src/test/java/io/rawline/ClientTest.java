@@ -360,8 +360,8 @@ class ClientTest {
             try (Client client = new Client(hasty)) {
                 // The read's own wait extends the timeout: the read still waits after twice that time.
                 ReadOptions waiting = ReadOptions.from(1).waitMax(Duration.ofMinutes(10));
-                CompletableFuture<Boolean> isEmpty =
-                        CompletableFuture.supplyAsync(() -> client.read("t", waiting).isEmpty());
+                CompletableFuture<Boolean> isEmpty = CompletableFuture.supplyAsync(
+                        () -> client.read("t", waiting).isEmpty());
                 Thread.sleep(400);
                 patient.append("t", numbered(Codec.NONE, 1, 2));
                 assertFalse(isEmpty.get());
