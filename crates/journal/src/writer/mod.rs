@@ -100,7 +100,7 @@ pub enum Event<T> {
         /// How it ended.
         result: ReadResult,
     },
-    /// The newest snapshot was loaded; `None` if there is none.
+    /// The newest snapshot was loaded; `None` if it does not exist.
     Snapshot {
         /// The state in it.
         state: Option<Box<State>>,
