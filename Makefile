@@ -20,7 +20,7 @@ help: ## Show this list
 	@echo "Times are rough, from a fresh clone on 2 cores."
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-13s %s\n", $$1, $$2}'
 
-run: release ## Build and run a broker on a local directory, .rawline/data (4 min)
+run: release ## Build and run a broker on a local directory, .rawline/data (2 min)
 	@mkdir -p $(DATA)
 	@echo
 	@echo "  Try in a second shell:  alias rawline=$(CURDIR)/target/release/rawline"
@@ -29,10 +29,10 @@ run: release ## Build and run a broker on a local directory, .rawline/data (4 mi
 	@echo
 	@exec target/release/rawline serve --storage $(DATA)
 
-release: ## Build the binary: target/release/rawline (4 min)
+release: ## Build the binary: target/release/rawline (2 min)
 	$(CARGO) build --release --locked --bin rawline $(addprefix --features ,$(FEATURES))
 
-full: ## Build the binary with measurements, Avro, benchmarks and profiles (8 min)
+full: ## Build the binary with measurements, Avro, benchmarks and profiles (5 min)
 	@mkdir -p target && echo full > target/.features
 	$(MAKE) release
 
