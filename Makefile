@@ -46,7 +46,7 @@ $(TOOLS)/cargo-deny:
 	$(CARGO) install cargo-deny --version $(CARGO_DENY_VERSION) --locked --debug --no-default-features \
 		--root $(CURDIR)/.tools --target-dir target/tools
 
-test: test-rust test-python test-java ## Test the broker and its clients in Rust, Python and Java, with a real S3 server (10 min)
+test: test-rust test-python test-java ## Test the broker and its clients in Rust, Python and Java, with a real S3 server (7 min)
 
 test-rust: tools
 	$(CARGO) test --workspace --locked --features full

@@ -4,7 +4,7 @@
 
 use bytes::Bytes;
 use rawline_batch::{Checker, Crc32c, Limits};
-use rawline_broker::object::{ENTRY_BYTES, HEADER_BYTES, Header, Index, Object, Stamp, verify};
+use rawline_broker::object::{ENTRY_BYTES, HEADER_BYTES, Header, Object, ObjectIndex, Stamp, verify};
 
 libfuzzer_sys::fuzz_target!(|input: &[u8]| {
     check(input);
@@ -15,7 +15,7 @@ libfuzzer_sys::fuzz_target!(|input: &[u8]| {
 /// An index that parses tiles its object, and finds each of its records.
 fn check(bytes: &[u8]) {
     let verified = verify(bytes);
-    let Ok(index) = Index::parse(bytes) else {
+    let Ok(index) = ObjectIndex::parse(bytes) else {
         assert!(verified.is_err());
         return;
     };
