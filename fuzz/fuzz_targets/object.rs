@@ -60,7 +60,9 @@ fn built(input: &[u8]) -> Vec<u8> {
             checker.finish().unwrap()
         }
     };
-    let stamp = Stamp { first_offset: input.len() as u64, appended_us: 1, writer_id: 2, commit: 3 };
+    let first_offset = input.len() as u64;
+    let confirmed_next_offset = Some(first_offset);
+    let stamp = Stamp { first_offset, appended_us: 1, writer_id: 2, commit: 3, confirmed_next_offset };
     let object = Object::build(stamp, batches.into_iter(), &[body]);
     let mut bytes = object.parts.concat();
     assert_eq!(verify(&bytes), Ok(object.header));
