@@ -144,7 +144,7 @@ pub fn request(method: &str, target: &str, headers: &[(&str, &str)], body: &[u8]
     for (name, value) in headers {
         bytes.extend_from_slice(format!("{name}: {value}\r\n").as_bytes());
     }
-    if method == "POST" {
+    if matches!(method, "POST" | "PUT") {
         bytes.extend_from_slice(format!("content-length: {}\r\n", body.len()).as_bytes());
     }
     bytes.extend_from_slice(b"\r\n");

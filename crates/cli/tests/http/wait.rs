@@ -104,9 +104,12 @@ fn waiting_clients_that_leave_a_byte_behind_give_their_connection_back() {
 #[test]
 fn some_connections_are_kept_for_requests_that_do_not_wait() {
     let broker = InProcess::start(HttpConfig { connections_max: 3, ..HttpConfig::default() }, 1 << 27);
-    create_topic(broker.address, "t");
     let poll = request("GET", "/records?topic-name=t&offset=0&timeout=1h", &[], b"");
     let mut waiting: Vec<Connection> = (0..3).map(|_| Connection::open(broker.address)).collect();
+    let create = request("PUT", "/topic?topic-name=t", &[], br#"{"payload":"bytes"}"#);
+    // No fourth connection, for which one of the three would have to make room.
+    waiting[0].send(&create);
+    waiting[0].receive().assert_status(200);
     for connection in &mut waiting {
         connection.send(&poll);
     }

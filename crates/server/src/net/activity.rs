@@ -2,6 +2,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
@@ -13,6 +14,9 @@ const HANDLED: u64 = 1;
 const EVICTED: u64 = u64::MAX;
 /// Anything between: idle since this time.
 const IDLE_MIN: u64 = 2;
+
+/// A connection that is idle for less makes no room: its client has most likely just sent a request.
+const IDLE_FOR_MIN: Duration = Duration::from_millis(50);
 
 /// What one connection does. A client that has sent a part of a head is as idle as one that has sent nothing.
 #[derive(Debug)]
@@ -88,10 +92,13 @@ impl Connections {
         Open { activity, connections: self.clone() }
     }
 
-    /// Closes the connection that is idle for the longest time. False if none is idle.
+    /// Closes the connection that is idle for the longest time. False if none is idle for long enough.
     pub fn evict_idle(&self) -> bool {
+        let Some(before) = self.epoch.elapsed().checked_sub(IDLE_FOR_MIN) else { return false };
+        let before = before.as_micros() as u64 + IDLE_MIN;
         let open = self.lock();
-        let idle = || open.iter().filter_map(|activity| Some((activity.idle_since()?, activity)));
+        let since = |activity: &Activity| activity.idle_since().filter(|since| *since <= before);
+        let idle = || open.iter().filter_map(|activity| Some((since(activity)?, activity)));
         // One that has begun a request meanwhile is not idle any more.
         while let Some((since, activity)) = idle().min_by_key(|(since, _)| *since) {
             if activity.try_evict(since) {
@@ -133,17 +140,21 @@ mod tests {
         let mut opened = Vec::new();
         for _ in 0..4 {
             opened.push(connections.open());
-            tokio::time::advance(std::time::Duration::from_millis(1)).await;
+            tokio::time::advance(Duration::from_millis(1)).await;
         }
         let [first, second, third, fourth] = &opened[..] else { unreachable!("four were opened") };
         assert!(first.activity.begin() && second.activity.begin());
         second.activity.end();
+        assert!(!connections.evict_idle(), "their requests may be on the way");
+        tokio::time::advance(IDLE_FOR_MIN).await;
         assert!(connections.evict_idle());
         third.activity.evicted().await;
         assert!(!third.activity.begin(), "it is being closed");
         second.activity.idle();
         assert!(connections.evict_idle());
         fourth.activity.evicted().await;
+        assert!(!connections.evict_idle(), "its next request may be on the way");
+        tokio::time::advance(IDLE_FOR_MIN).await;
         assert!(connections.evict_idle());
         second.activity.evicted().await;
         assert!(!connections.evict_idle(), "the first handles a request");
