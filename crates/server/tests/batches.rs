@@ -8,8 +8,9 @@ use rawline_batch::{Builder, Codec, Limits};
 use rawline_broker::store::memory::MemoryStore;
 use rawline_server::http::HttpConfig;
 use rawline_testkit::allocator::{Counting, allocated};
+use rawline_testkit::served::Served;
 use std::sync::Arc;
-use support::{connect, exchange, serve};
+use support::{connect, exchange};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
@@ -35,7 +36,7 @@ fn body() -> Vec<u8> {
 /// Defect 10: a client that asked for tiny batches as multipart and didn't read held megabytes outside the pool.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_response_of_many_batches_takes_bounded_memory_outside_the_pool() {
-    let server = serve(Arc::new(MemoryStore::new()), HttpConfig::default(), 64 << 20).await;
+    let server = Served::on(Arc::new(MemoryStore::new()), HttpConfig::default(), 64 << 20).await;
     let mut stream = connect(&server).await;
     let body = body();
     let head = format!(

@@ -6,8 +6,9 @@ mod support;
 
 use rawline_broker::store::memory::MemoryStore;
 use rawline_server::http::HttpConfig;
+use rawline_testkit::served::{PATIENT, Served};
 use std::sync::Arc;
-use support::{PATIENT, Server, append_head, connect, exchange, get, receive, serve, wait_until};
+use support::{append_head, connect, exchange, get, receive, wait_until};
 use tokio::io::AsyncWriteExt;
 use tokio::net::TcpStream;
 
@@ -16,9 +17,9 @@ const CONNECTIONS_MAX: usize = 4;
 /// Enough of a body for its first buffers.
 static SENT: [u8; 40 << 10] = [b's'; 40 << 10];
 
-async fn start() -> Server {
+async fn start() -> Served {
     let config = HttpConfig { waits: PATIENT, connections_max: CONNECTIONS_MAX, ..HttpConfig::default() };
-    serve(Arc::new(MemoryStore::new()), config, 128 << 20).await
+    Served::on(Arc::new(MemoryStore::new()), config, 128 << 20).await
 }
 
 async fn health(stream: &mut TcpStream) -> Option<u16> {

@@ -12,9 +12,10 @@ use rawline_broker::store::memory::MemoryStore;
 use rawline_broker::store::{Begun, CommitError, Listed, ObjectAt, Store, StoreError};
 use rawline_contract::code;
 use rawline_server::http::{HttpConfig, install_metrics};
+use rawline_testkit::served::Served;
 use std::ops::Range;
 use std::sync::Arc;
-use support::{Server, append_head, connect, exchange, get, serve};
+use support::{append_head, connect, exchange, get};
 
 /// Fails an assertion at the second append to the topic "bad".
 #[derive(Default)]
@@ -52,19 +53,19 @@ impl Store for Asserting {
     }
 }
 
-async fn append(server: &Server, topic: &str) -> (u16, String) {
+async fn append(server: &Served, topic: &str) -> (u16, String) {
     let head = append_head(3).replace("topic-name=t", &format!("topic-name={topic}"));
     exchange(&mut connect(server).await, &[head.as_bytes(), b"abc"]).await.unwrap()
 }
 
-async fn ask(server: &Server, target: &str) -> (u16, String) {
+async fn ask(server: &Served, target: &str) -> (u16, String) {
     exchange(&mut connect(server).await, &[get(target).as_bytes()]).await.unwrap()
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_topic_stopped_by_a_failed_assertion_asks_for_a_human_and_the_others_go_on() {
     install_metrics();
-    let server = serve(Arc::new(Asserting::default()), HttpConfig::default(), 128 << 20).await;
+    let server = Served::on(Arc::new(Asserting::default()), HttpConfig::default(), 128 << 20).await;
     assert_eq!(append(&server, "bad").await.0, 201);
     assert!(ask(&server, "/health").await.1.ends_with("ok\n"));
     assert!(ask(&server, "/metrics").await.1.contains("rawline_topics_failed 0\n"));

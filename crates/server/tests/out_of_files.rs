@@ -6,10 +6,11 @@ mod support;
 
 use rawline_broker::store::disk::{DiskStore, Durability};
 use rawline_server::http::HttpConfig;
+use rawline_testkit::served::{PATIENT, Served};
 use rustix::process::{Resource, getrlimit, setrlimit};
 use std::fs::File;
 use std::sync::Arc;
-use support::{PATIENT, connect, exchange, get, serve};
+use support::{connect, exchange, get};
 
 /// Low enough to use up, far more than the server needs. The test has its process for itself.
 const FILES_MAX: u64 = 200;
@@ -27,7 +28,7 @@ async fn an_append_that_finds_no_file_descriptor_gets_503_and_succeeds_later() {
     setrlimit(Resource::Nofile, limit).unwrap();
     let dir = tempfile::tempdir().unwrap();
     let store = Arc::new(DiskStore::open(dir.path(), Durability::PageCache).unwrap());
-    let server = serve(store, HttpConfig { waits: PATIENT, ..HttpConfig::default() }, 128 << 20).await;
+    let server = Served::on(store, HttpConfig { waits: PATIENT, ..HttpConfig::default() }, 128 << 20).await;
     let mut stream = connect(&server).await;
     assert_eq!(append(&mut stream, "open").await.0, 201);
 

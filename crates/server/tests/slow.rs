@@ -6,8 +6,9 @@ mod support;
 
 use rawline_broker::store::memory::MemoryStore;
 use rawline_server::http::HttpConfig;
+use rawline_testkit::served::{PATIENT, Served};
 use std::sync::Arc;
-use support::{PATIENT, Server, append_head, connect, connect_from, exchange, serve, wait_until};
+use support::{append_head, connect, connect_from, exchange, wait_until};
 use tokio::io::AsyncWriteExt;
 use tokio::net::TcpStream;
 
@@ -15,7 +16,7 @@ const POOL_BYTES: usize = 64 << 20;
 const BODY_BYTES: usize = 10 << 20;
 
 /// A sender that has sent this much of its body, and sends no more.
-async fn stalled(server: &Server, from: [u8; 4], sent: usize) -> TcpStream {
+async fn stalled(server: &Served, from: [u8; 4], sent: usize) -> TcpStream {
     let mut stream = connect_from(from, server).await;
     stream.write_all(append_head(BODY_BYTES).as_bytes()).await.unwrap();
     stream.write_all(&vec![b's'; sent]).await.unwrap();
@@ -23,7 +24,7 @@ async fn stalled(server: &Server, from: [u8; 4], sent: usize) -> TcpStream {
 }
 
 /// Appends large and small records; each must be stored.
-async fn work(server: &Server, appends: usize) {
+async fn work(server: &Served, appends: usize) {
     let mut stream = connect(server).await;
     for (number, bytes) in [BODY_BYTES, 1, 100 << 10, 1 << 20].into_iter().cycle().take(appends).enumerate() {
         let (head, body) = (append_head(bytes), vec![b'w'; bytes]);
@@ -36,7 +37,7 @@ async fn work(server: &Server, appends: usize) {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn appends_go_on_while_slow_senders_announce_much() {
     let config = HttpConfig { waits: PATIENT, ..HttpConfig::default() };
-    let server = serve(Arc::new(MemoryStore::new()), config, POOL_BYTES).await;
+    let server = Served::on(Arc::new(MemoryStore::new()), config, POOL_BYTES).await;
     let mut slow = Vec::new();
     for _ in 0..40 {
         slow.push(stalled(&server, [127, 0, 0, 1], 40 << 10).await);
@@ -58,7 +59,7 @@ async fn bodies_that_stall_lose_their_buffers_to_those_who_wait() {
     let mut waits = PATIENT;
     waits.body = std::time::Duration::from_secs(1);
     let config = HttpConfig { waits, ..HttpConfig::default() };
-    let server = serve(Arc::new(MemoryStore::new()), config, POOL_BYTES).await;
+    let server = Served::on(Arc::new(MemoryStore::new()), config, POOL_BYTES).await;
     let mut slow = Vec::new();
     for _ in 0..6 {
         slow.push(stalled(&server, [127, 0, 0, 2], BODY_BYTES - 1).await);

@@ -5,11 +5,24 @@ use rawline_broker::pool::Pool;
 use rawline_broker::store::Store;
 use rawline_broker::store::memory::MemoryStore;
 use rawline_broker::{Broker, Config, SystemClock};
-use rawline_server::http::{HttpConfig, serve};
+use rawline_server::http::{HttpConfig, Waits, serve};
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::time::Duration;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
+
+const HOUR: Duration = Duration::from_secs(3600);
+
+/// Clients may take as long as they like.
+pub const PATIENT: Waits = Waits {
+    head: HOUR,
+    body_piece: HOUR,
+    body: HOUR,
+    answer_piece: HOUR,
+    answer: HOUR,
+    refused_body: Duration::from_millis(20),
+};
 
 /// A broker that this process serves. It stops when the value is dropped.
 pub struct Served {

@@ -4,9 +4,8 @@ use crate::broker::{InProcess, batch, pause, records};
 use crate::client::*;
 use rawline_batch::{Codec, Limits};
 use rawline_server::http::{HttpConfig, Waits, request_buffers_max};
+use rawline_testkit::served::PATIENT;
 use std::time::Duration;
-
-const HOUR: Duration = Duration::from_secs(3600);
 
 /// Batches of 64 KiB, so that a few requests use up all buffers, and no timeouts for clients.
 fn patient() -> HttpConfig {
@@ -15,14 +14,7 @@ fn patient() -> HttpConfig {
         batch_limits,
         request_bytes_max: 128 << 10,
         pool_wait: Duration::from_millis(20),
-        waits: Waits {
-            head: HOUR,
-            body_piece: HOUR,
-            body: HOUR,
-            answer_piece: HOUR,
-            answer: HOUR,
-            refused_body: Duration::from_millis(20),
-        },
+        waits: PATIENT,
         ..HttpConfig::default()
     }
 }
@@ -106,7 +98,7 @@ fn stalled_uploads_are_cut_off() {
     }
     broker.wait_for_buffers();
     // So are those that say nothing of their form, and those that send a byte now and then.
-    config.waits.body_piece = HOUR;
+    config.waits.body_piece = PATIENT.body_piece;
     config.waits.body = Duration::from_millis(100);
     let broker = InProcess::start(config.clone(), pool_bytes(&config));
     let mut connection = Connection::open(broker.address);
@@ -143,7 +135,7 @@ fn a_reader_that_takes_nothing_is_cut_off_and_stands_in_nobodys_way() {
         waits: Waits { answer_piece: Duration::from_millis(100), ..patient().waits },
         ..HttpConfig::default()
     };
-    config.pool_wait = HOUR;
+    config.pool_wait = PATIENT.body_piece;
     let pool_bytes = request_buffers_max(&config.batch_limits, config.request_bytes_max);
     let broker = InProcess::start(config, pool_bytes);
     let large = vec![b'x'; 24 << 20];

@@ -1,54 +1,18 @@
-//! A server in the test's own process, and requests whose bytes the test sends as it likes.
+//! Requests to a broker in the test's own process, whose bytes the test sends as it likes.
 
 #![allow(dead_code)] // Each test uses some of it.
 
-use rawline_broker::pool::Pool;
-use rawline_broker::store::Store;
-use rawline_broker::{Broker, Config, SystemClock};
-use rawline_server::http::{self, HttpConfig, Waits};
+use rawline_testkit::served::Served;
 use std::net::{IpAddr, SocketAddr};
-use std::sync::Arc;
 use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::{TcpListener, TcpSocket, TcpStream};
-use tokio::sync::watch;
+use tokio::net::{TcpSocket, TcpStream};
 
 /// After this time a test has failed. Nothing that works takes so long.
 pub const DEADLINE: Duration = Duration::from_secs(60);
 
-const HOUR: Duration = Duration::from_secs(3600);
-
-/// Clients may take as long as they like.
-pub const PATIENT: Waits = Waits {
-    head: HOUR,
-    body_piece: HOUR,
-    body: HOUR,
-    answer_piece: HOUR,
-    answer: HOUR,
-    refused_body: Duration::from_millis(20),
-};
-
-/// A server; it stops when the value is dropped.
-pub struct Server {
-    pub address: SocketAddr,
-    pub pool: Arc<Pool>,
-    _stop: watch::Sender<bool>,
-}
-
-/// Serves a store.
-pub async fn serve(store: Arc<dyn Store>, config: HttpConfig, pool_bytes: usize) -> Server {
-    let clock = Arc::new(SystemClock);
-    let broker = Arc::new(Broker::open(store, clock.clone(), Config::new(7)).await.unwrap());
-    let pool = Pool::new(pool_bytes);
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let address = listener.local_addr().unwrap();
-    let (stop, stopped) = watch::channel(false);
-    tokio::spawn(http::serve(listener, broker, pool.clone(), clock, config, stopped));
-    Server { address, pool, _stop: stop }
-}
-
 /// A connection from this address.
-pub async fn connect_from(from: [u8; 4], server: &Server) -> TcpStream {
+pub async fn connect_from(from: [u8; 4], server: &Served) -> TcpStream {
     let socket = TcpSocket::new_v4().unwrap();
     socket.bind(SocketAddr::new(IpAddr::from(from), 0)).unwrap();
     let stream = socket.connect(server.address).await.unwrap();
@@ -56,7 +20,7 @@ pub async fn connect_from(from: [u8; 4], server: &Server) -> TcpStream {
     stream
 }
 
-pub async fn connect(server: &Server) -> TcpStream {
+pub async fn connect(server: &Served) -> TcpStream {
     connect_from([127, 0, 0, 1], server).await
 }
 
