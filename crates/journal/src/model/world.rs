@@ -97,8 +97,7 @@ pub struct World {
     /// A writer published what isn't in the chain, or found a contradiction.
     pub is_disagreeing: bool,
     pub reached: Reached,
-    sequences: bool,
-    /// Sequenced appends whose client may send them again.
+    /// Appends whose outcome their client doesn't know. It may send them again if they have sequences.
     again: Vec<Ticket>,
 }
 
@@ -214,18 +213,17 @@ impl World {
     }
 
     fn feed(&mut self, at: usize, event: Event<Ticket>) {
-        let sequenced = self.sequences;
         let Some(site) = self.sites.get_mut(at) else { unreachable!("writer {at}") };
         let mut actions = Vec::new();
         site.writer.on(Duration::from_secs(u64::from(site.now)), event, &mut actions);
         self.is_disagreeing |= site.writer.contradiction().is_some();
         for action in actions {
-            self.carry_out(at, action, sequenced);
+            self.carry_out(at, action);
         }
         self.requests.sort();
     }
 
-    fn carry_out(&mut self, at: usize, action: Action<Ticket>, sequenced: bool) {
+    fn carry_out(&mut self, at: usize, action: Action<Ticket>) {
         let Some(site) = self.sites.get_mut(at) else { unreachable!("writer {at}") };
         match action {
             Action::Put { link, appends } => {
@@ -245,9 +243,7 @@ impl World {
                     Outcome::Rejected(_) => {}
                     Outcome::Unknown => {
                         self.reached.unknown = true;
-                        if sequenced {
-                            self.again.push(ticket);
-                        }
+                        self.again.push(ticket);
                     }
                 }
             }
@@ -287,7 +283,6 @@ impl Model for Bounds {
             denied: Vec::new(),
             is_disagreeing: false,
             reached: Reached::default(),
-            sequences: self.sequences,
             again: Vec::new(),
         }]
     }
@@ -306,7 +301,9 @@ impl Model for Bounds {
             if world.crashes > 0 {
                 actions.push(Step::Crash(at));
             }
-            actions.extend(world.again.iter().map(|ticket| Step::Again(*ticket, at)));
+            if self.sequences {
+                actions.extend(world.again.iter().map(|ticket| Step::Again(*ticket, at)));
+            }
         }
         for (n, request) in world.requests.iter().enumerate() {
             match (request.response, request.from) {
@@ -375,9 +372,7 @@ impl Model for Bounds {
                 let (sent, open) = (site.sent, std::mem::take(&mut site.open));
                 *site = self.site(site.run + 16);
                 site.sent = sent;
-                if self.sequences {
-                    world.again.extend(open);
-                }
+                world.again.extend(open);
                 world.requests.retain(|request| request.from != Some(at) || request.response.is_none());
                 for request in &mut world.requests {
                     request.from = request.from.filter(|from| *from != at);

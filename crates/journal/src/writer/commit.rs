@@ -4,8 +4,9 @@ use crate::chain::{Id, Link};
 use crate::limits::OBJECT_APPENDS_MAX;
 use crate::producers::Verdict;
 use crate::state::Entry;
-use crate::writer::flight::{Flight, Object, Put, Queued};
+use crate::writer::flight::{Flight, Put, Queued};
 use crate::writer::{Action, Answer, Outcome, Phase, PutResult, Writer};
+use std::sync::Arc;
 use std::time::Duration;
 
 impl<T: Copy + PartialEq + std::fmt::Debug> Writer<T> {
@@ -73,11 +74,12 @@ impl<T: Copy + PartialEq + std::fmt::Debug> Writer<T> {
             return;
         }
         let link = self.next_link();
-        let object = Object { link, appends: appends.into() };
-        actions.push(Action::Put { link, appends: object.appends.clone() });
+        let appends: Arc<[_]> = appends.into();
+        actions.push(Action::Put { link, appends: appends.clone() });
         self.put_at = Some(now);
         self.flights.push_back(Flight {
-            object,
+            link,
+            appends,
             sizes: sizes.into(),
             duplicates,
             put: Put::Sent,
@@ -90,7 +92,7 @@ impl<T: Copy + PartialEq + std::fmt::Debug> Writer<T> {
     /// The place after everything in flight.
     fn next_link(&mut self) -> Link {
         let (number, prev) = match self.flights.back() {
-            Some(newest) => (newest.object.link.number + 1, newest.id()),
+            Some(newest) => (newest.link.number + 1, newest.id()),
             None => (self.state.chain().next(), self.state.chain().last()),
         };
         Link { number, id: self.next_id(), prev }
@@ -162,7 +164,7 @@ impl<T: Copy + PartialEq + std::fmt::Debug> Writer<T> {
             }
             self.end_seen = self.end_seen.max(date);
             let Some(flight) = self.flights.pop_front() else { unreachable!("the oldest object left") };
-            self.state.confirm(flight.object.link, self.rules);
+            self.state.confirm(flight.link, self.rules);
             self.publish(&flight, actions);
         }
     }
@@ -170,7 +172,7 @@ impl<T: Copy + PartialEq + std::fmt::Debug> Writer<T> {
     /// An object in flight is part of the chain, and everything before it is.
     pub(super) fn publish(&mut self, flight: &Flight<T>, actions: &mut Vec<Action<T>>) {
         self.window = self.limits.in_flight_max;
-        actions.push(Action::Publish { number: flight.object.link.number, entries: flight.entries() });
+        actions.push(Action::Publish { number: flight.link.number, entries: flight.entries() });
         flight.answer_stored(actions);
     }
 
@@ -194,7 +196,7 @@ impl<T: Copy + PartialEq + std::fmt::Debug> Writer<T> {
         for flight in &mut self.flights {
             if matches!(flight.put, Put::Retry { at } if at <= now) {
                 flight.put = Put::Sent;
-                actions.push(Action::Put { link: flight.object.link, appends: flight.object.appends.clone() });
+                actions.push(Action::Put { link: flight.link, appends: flight.appends.clone() });
             }
         }
     }
@@ -235,7 +237,7 @@ impl<T: Copy + PartialEq + std::fmt::Debug> Writer<T> {
 
     fn drop_given_up(&mut self, actions: &mut Vec<Action<T>>) {
         for flight in self.flights.drain(..) {
-            assert!(flight.is_given_up && flight.undo.is_empty(), "{:?} was not given up", flight.object.link);
+            assert!(flight.is_given_up && flight.undo.is_empty(), "{:?} was not given up", flight.link);
             if flight.put == Put::Sent {
                 self.void.push(flight.id());
             }

@@ -80,18 +80,12 @@ pub(super) enum Put {
     Retry { at: Duration },
 }
 
-/// An object that this writer made.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(super) struct Object<T> {
-    pub link: Link,
-    /// Its appends with what the index says of them.
-    pub appends: Arc<[(T, Entry)]>,
-}
-
 /// An object whose PUT has begun.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) struct Flight<T> {
-    pub object: Object<T>,
+    pub link: Link,
+    /// Its appends with what the index says of them.
+    pub appends: Arc<[(T, Entry)]>,
     /// Sizes of the appends in bytes, in the same order.
     pub sizes: Arc<[u64]>,
     /// Callers whose append is stored already, or will be once this object is: the answer waits for it.
@@ -107,7 +101,7 @@ pub(super) struct Flight<T> {
 
 impl<T: Copy> Flight<T> {
     pub fn id(&self) -> Id {
-        self.object.link.id
+        self.link.id
     }
 
     /// When its PUT goes out again.
@@ -120,19 +114,19 @@ impl<T: Copy> Flight<T> {
 
     /// The entries, as an index has them.
     pub fn entries(&self) -> Arc<[Entry]> {
-        self.object.appends.iter().map(|(_, entry)| *entry).collect()
+        self.appends.iter().map(|(_, entry)| *entry).collect()
     }
 
     /// Tells every caller the same.
     pub fn answer_all(&self, outcome: Outcome, actions: &mut Vec<Action<T>>) {
-        let tickets = self.object.appends.iter().map(|(ticket, _)| *ticket);
+        let tickets = self.appends.iter().map(|(ticket, _)| *ticket);
         let tickets = tickets.chain(self.duplicates.iter().map(|(append, _)| append.ticket));
         actions.extend(tickets.map(|ticket| Action::Answer { ticket, outcome }));
     }
 
     /// Tells every caller where its records are.
     pub fn answer_stored(&self, actions: &mut Vec<Action<T>>) {
-        let fresh = self.object.appends.iter().map(|(ticket, entry)| (*ticket, entry.first_offset, false));
+        let fresh = self.appends.iter().map(|(ticket, entry)| (*ticket, entry.first_offset, false));
         let duplicates = self.duplicates.iter().map(|(append, first_offset)| (append.ticket, *first_offset, true));
         for (ticket, first_offset, is_duplicate) in fresh.chain(duplicates) {
             let outcome = Outcome::Stored(Answer { first_offset, is_duplicate });
@@ -142,7 +136,7 @@ impl<T: Copy> Flight<T> {
 
     /// Its appends, to be appended again.
     pub fn into_queued(self, maybe_stored: bool) -> impl DoubleEndedIterator<Item = Queued<T>> {
-        let appends = self.object.appends.iter().zip(self.sizes.iter()).map(move |((ticket, entry), bytes)| Append {
+        let appends = self.appends.iter().zip(self.sizes.iter()).map(move |((ticket, entry), bytes)| Append {
             ticket: *ticket,
             partition: entry.partition,
             records: entry.records,

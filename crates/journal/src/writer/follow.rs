@@ -29,7 +29,7 @@ impl<T: Copy + PartialEq + std::fmt::Debug> Writer<T> {
         {
             self.state = *state;
             let next = self.state.chain().next();
-            let covered = self.flights.iter().take_while(|flight| flight.object.link.number < next).count();
+            let covered = self.flights.iter().take_while(|flight| flight.link.number < next).count();
             let covered: Vec<_> = self.flights.drain(..covered).collect();
             for flight in covered.into_iter().rev() {
                 self.look_up(flight, actions);
@@ -109,7 +109,7 @@ impl<T: Copy + PartialEq + std::fmt::Debug> Writer<T> {
     fn lose(&mut self, actions: &mut Vec<Action<T>>) {
         self.window = 1;
         for flight in std::mem::take(&mut self.flights).into_iter().rev() {
-            assert!(flight.undo.is_empty(), "{:?} is lost and still counted in", flight.object.link);
+            assert!(flight.undo.is_empty(), "{:?} is lost and still counted in", flight.link);
             if flight.put == Put::Sent {
                 self.void.push(flight.id());
             }
@@ -123,7 +123,7 @@ impl<T: Copy + PartialEq + std::fmt::Debug> Writer<T> {
 
     /// The next number is missing, and what this writer knows is recent: this is the end.
     fn end_reached(&mut self, actions: &mut Vec<Action<T>>) {
-        let (prev, last) = (self.flights.front().map(|flight| flight.object.link.prev), self.state.chain().last());
+        let (prev, last) = (self.flights.front().map(|flight| flight.link.prev), self.state.chain().last());
         self.phase = Phase::Writing;
         if prev.is_some_and(|prev| prev != last) {
             self.lose(actions);
@@ -138,8 +138,8 @@ impl<T: Copy + PartialEq + std::fmt::Debug> Writer<T> {
     /// What is in flight may still become part of the chain.
     fn count_in_again(&mut self) {
         for flight in &mut self.flights {
-            assert!(flight.undo.is_empty(), "{:?} is counted in already", flight.object.link);
-            flight.undo = flight.object.appends.iter().map(|(_, entry)| self.state.add(entry)).collect();
+            assert!(flight.undo.is_empty(), "{:?} is counted in already", flight.link);
+            flight.undo = flight.appends.iter().map(|(_, entry)| self.state.add(entry)).collect();
             // Something was at its number when the response came, and is not the chain's: it was this very object, read
             // too early, or the number is read again after the next PUT.
             if flight.put == Put::Exists {

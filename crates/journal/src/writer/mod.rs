@@ -31,10 +31,11 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// An append. `T` is the driver's name for it: where its bytes are, and who waits for the answer.
+/// An append. `T` is the type of tickets: with a ticket, the driver finds the append's bytes and the caller that waits
+/// for the outcome.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Append<T> {
-    /// The driver's name for it.
+    /// Identifies the append to the driver. The rules only copy it.
     pub ticket: T,
     /// Where it belongs.
     pub partition: PartitionId,
@@ -132,7 +133,7 @@ pub enum Action<T> {
     LoadSnapshot,
     /// Answer a caller.
     Answer {
-        /// The driver's name for the append.
+        /// The append's ticket.
         ticket: T,
         /// What became of it.
         outcome: Outcome,
@@ -310,7 +311,7 @@ impl<T: Copy + PartialEq + std::fmt::Debug> Writer<T> {
     fn check(&self) {
         let (first, mut prev) = (self.state.chain().next(), None);
         for (number, flight) in (first..).zip(&self.flights) {
-            let link = flight.object.link;
+            let link = flight.link;
             assert_eq!(link.number, number, "objects in flight have consecutive numbers");
             assert!(prev.is_none_or(|prev| prev == link.prev), "{link:?} does not follow {prev:?}");
             prev = Some(link.id);
