@@ -184,10 +184,16 @@ impl Header {
         zerocopy::transmute!(raw)
     }
 
-    /// The checksum of this header, without its last field, and of the bytes after it.
-    pub(crate) fn front_crc(&self, after: &[u8]) -> u32 {
+    /// The beginning of the batch's checksum: over this header without its last field.
+    fn begin_crc(&self) -> crate::Crc32c {
         let mut crc = crate::Crc32c::new();
         crc.update(self.encode().split_at(CRC_POSITION).0);
+        crc
+    }
+
+    /// The checksum of this header, without its last field, and of the bytes after it.
+    pub(crate) fn front_crc(&self, after: &[u8]) -> u32 {
+        let mut crc = self.begin_crc();
         crc.update(after);
         crc.value()
     }
@@ -195,9 +201,7 @@ impl Header {
     /// Computes the checksum over this header and the pieces after it (sizes, data; the padding is added here), puts it
     /// in place and returns the finished bytes.
     pub fn seal<'a>(mut self, pieces: impl IntoIterator<Item = &'a [u8]>) -> [u8; HEADER_BYTES] {
-        let mut crc = crate::Crc32c::new();
-        let unsealed = self.encode();
-        crc.update(unsealed.split_at(CRC_POSITION).0);
+        let mut crc = self.begin_crc();
         let mut bytes = 0;
         for piece in pieces {
             crc.update(piece);
