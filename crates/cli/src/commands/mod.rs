@@ -11,7 +11,6 @@ mod log;
 pub mod measure;
 #[cfg(not(feature = "full"))]
 pub mod not_built;
-mod open_files;
 pub mod produce;
 #[cfg(feature = "full")]
 pub mod query;

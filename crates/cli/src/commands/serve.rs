@@ -1,6 +1,6 @@
 //! `rawline serve`: runs the broker until it is stopped.
 
-use super::{CommandError, explain, full, log, open_files, parse_bytes, parse_duration};
+use super::{CommandError, explain, full, log, parse_bytes, parse_duration};
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use rawline_broker::pool::Pool;
 use rawline_broker::store::Store;
@@ -8,7 +8,7 @@ use rawline_broker::store::cache::Cache;
 use rawline_broker::store::disk::{DiskStore, Durability};
 use rawline_broker::store::memory::MemoryStore;
 use rawline_broker::store::s3::{S3Config, S3Store};
-use rawline_broker::{Broker, Config, SystemClock, limits};
+use rawline_broker::{Broker, Config, SystemClock, limits, raise_files_limit};
 use rawline_server::http::{self, ApiKeys, HttpConfig};
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -122,7 +122,7 @@ const S3_BATCH_WAIT: Duration = Duration::from_millis(100);
 pub async fn run(args: Args) -> Result<(), CommandError> {
     let started = Instant::now();
     log::start()?;
-    open_files::raise_limit();
+    raise_files_limit();
     let http_config = http_config(&args)?;
     http::install_metrics();
     let socket = bind(args.listen, "--listen")?;

@@ -1,10 +1,10 @@
 //! Which segment files are open: a bounded number of them, however many segments and topics there are.
 
 use crate::limits::OPEN_SEGMENTS_MAX;
+use crate::raise_files_limit;
 use crate::store::mapping::{FileRange, Mappings};
 use bytes::Bytes;
 use rustix::io::Errno;
-use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::collections::VecDeque;
 use std::fs::File;
 use std::io;
@@ -134,16 +134,6 @@ impl OpenFiles {
 pub(super) fn is_out_of_files(error: &io::Error) -> bool {
     let is = |errno: Errno| error.raw_os_error() == Some(errno.raw_os_error());
     is(Errno::MFILE) || is(Errno::NFILE)
-}
-
-/// Raises the number of files that this process may open to what the system allows it, and returns that number. The
-/// usual default is 1,024, for programs that use `select`.
-fn raise_files_limit() -> usize {
-    let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
-    let unlimited = OPEN_SEGMENTS_MAX as u64 * 4;
-    let (current, wanted) = (current.unwrap_or(unlimited), maximum.unwrap_or(unlimited));
-    let raised = current < wanted && setrlimit(Resource::Nofile, Rlimit { current: Some(wanted), maximum }).is_ok();
-    usize::try_from(if raised { wanted } else { current }).unwrap_or(usize::MAX)
 }
 
 #[cfg(test)]
