@@ -1,6 +1,18 @@
 //! The cache of an S3 store: single downloads, its bound, damage, a full disk.
 
-use super::*;
+use crate::http::{Act, Proxy, Request};
+use crate::machine::{CACHE_BYTES, Machine, first, flip_byte};
+use futures_util::future::join_all;
+use rawline_broker::Kind;
+use rawline_broker::object::Object;
+use rawline_broker::store::cache::Cache;
+use rawline_broker::store::{ObjectAt, Store};
+use rawline_testkit::s3_server::{bucket, variables};
+use rawline_testkit::stores::{assert_holds, at, bytes_of, commit_some, object, object_of};
+use std::fs;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
 #[tokio::test]
 async fn what_was_just_committed_is_read_without_the_server() {

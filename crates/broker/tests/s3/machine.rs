@@ -1,0 +1,102 @@
+//! A store on a bucket with a separate cache, as a broker on its own machine has it.
+
+use crate::http::{Act, Request};
+use rawline_broker::store::cache::Cache;
+use rawline_broker::store::s3::{S3Config, S3Store};
+use rawline_broker::store::{Listed, Store, StoreError};
+use rawline_testkit::s3_server::{Bucket, variables};
+use rawline_testkit::stores::at;
+use std::fs;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// Size of a cache that nothing is removed from.
+pub const CACHE_BYTES: u64 = 64 << 20;
+
+/// A store on a bucket. Its cache is separate, and empty at first.
+pub struct Machine {
+    pub store: S3Store,
+    pub cache: Cache,
+    pub dir: PathBuf,
+}
+
+impl Machine {
+    pub async fn new(bucket: &Bucket) -> Machine {
+        Machine::through(bucket, bucket.address).await
+    }
+
+    /// One that takes what listens at `address` for the server.
+    pub async fn through(bucket: &Bucket, address: SocketAddr) -> Machine {
+        Machine::with(bucket, CACHE_BYTES, |config| config.variables = variables(address)).await
+    }
+
+    pub async fn with(bucket: &Bucket, cache_bytes: u64, change: impl FnOnce(&mut S3Config)) -> Machine {
+        let dir = bucket.cache_dir();
+        let cache = Cache::open(&dir, cache_bytes).unwrap();
+        let mut config = config(bucket, cache.clone());
+        change(&mut config);
+        Machine { store: S3Store::open(config).await.unwrap(), cache, dir }
+    }
+
+    /// The same after a restart, with the cache that there was.
+    pub async fn again(self, bucket: &Bucket, address: SocketAddr) -> Machine {
+        let Machine { store, cache, dir } = self;
+        drop((store, cache));
+        let cache = Cache::open(&dir, CACHE_BYTES).unwrap();
+        let mut config = config(bucket, cache.clone());
+        config.variables = variables(address);
+        Machine { store: S3Store::open(config).await.unwrap(), cache, dir }
+    }
+
+    pub async fn read(&self, listed: &Listed) -> Result<Vec<u8>, StoreError> {
+        self.store.get("t", at(listed), 0..listed.bytes).await.map(|bytes| bytes.to_vec())
+    }
+
+    pub async fn list(&self) -> Vec<Listed> {
+        self.store.list("t", 0).await.unwrap()
+    }
+
+    /// The files of the cache, if it is usable.
+    pub fn copies_or_none(&self) -> Vec<PathBuf> {
+        if self.dir.join("objects/t").is_dir() { self.copies() } else { Vec::new() }
+    }
+
+    /// The files of the cache.
+    pub fn copies(&self) -> Vec<PathBuf> {
+        let topics = fs::read_dir(self.dir.join("objects")).unwrap();
+        let files = topics.flat_map(|topic| fs::read_dir(topic.unwrap().path()).unwrap());
+        files.map(|file| file.unwrap().path()).collect()
+    }
+}
+
+/// Settings of a store on `bucket`.
+pub fn config(bucket: &Bucket, cache: Cache) -> S3Config {
+    let mut config = S3Config::new(&format!("s3://{}/some/prefix", bucket.name), cache).unwrap();
+    config.variables = bucket.variables();
+    config
+}
+
+/// The key of an object of topic `t`.
+pub fn key(first_offset: u64) -> String {
+    format!("some/prefix/t/{first_offset:020}.rwl")
+}
+
+/// A rule that does `act` with the first `count` requests that it is about, and passes on the others.
+pub fn first(
+    count: usize,
+    about: impl Fn(&Request) -> bool + Send + Sync,
+    act: Act,
+) -> impl Fn(&Request) -> Act + Send + Sync {
+    let seen = AtomicUsize::new(0);
+    move |request| {
+        if about(request) && seen.fetch_add(1, Ordering::Relaxed) < count { act.clone() } else { Act::Forward }
+    }
+}
+
+/// Damages a file.
+pub fn flip_byte(file: &Path, position: u64) {
+    let mut bytes = fs::read(file).unwrap();
+    bytes[position as usize] ^= 1;
+    fs::write(file, bytes).unwrap();
+}

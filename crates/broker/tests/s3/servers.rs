@@ -1,0 +1,144 @@
+//! Servers that fail for a while, servers that reject the settings, and servers that break the condition of a PUT.
+
+use crate::fake::{self, Fault};
+use crate::http::{Act, Proxy, Request};
+use crate::machine::{CACHE_BYTES, Machine, config, first};
+use futures_util::future::join_all;
+use rawline_broker::Kind;
+use rawline_broker::store::cache::Cache;
+use rawline_broker::store::s3::{S3Config, S3Store};
+use rawline_broker::store::{CommitError, Store, StoreError};
+use rawline_testkit::s3_server::{Bucket, bucket, variables};
+use rawline_testkit::stores::{assert_holds, commit_some, object};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+/// Why a store can't be opened with settings that `change` has made wrong.
+async fn open_error(bucket: &Bucket, change: impl FnOnce(&mut S3Config)) -> StoreError {
+    let mut config = config(bucket, Cache::open(bucket.cache_dir(), CACHE_BYTES).unwrap());
+    config.retry_budget = Duration::from_millis(200);
+    change(&mut config);
+    match S3Store::open(config).await {
+        Ok(_) => panic!("this store must not open"),
+        Err(error) => error,
+    }
+}
+
+/// Sets a variable.
+fn set(config: &mut S3Config, name: &str, value: &str) {
+    config.variables.retain(|(other, _)| other != name);
+    config.variables.push((name.to_owned(), value.to_owned()));
+}
+
+#[tokio::test]
+async fn failures_that_pass_are_tried_again() {
+    let acts = [
+        Act::Refuse("503 Slow Down", "SlowDown"),
+        Act::Refuse("500 Internal Server Error", "InternalError"),
+        Act::Refuse("409 Conflict", "ConditionalRequestConflict"),
+        Act::Refuse("429 Too Many Requests", "TooManyRequests"),
+        Act::LoseAnswer,
+        Act::Hang,
+    ];
+    join_all(acts.map(async |act| {
+        let bucket = bucket().await;
+        let puts = first(2, |request| request.is_for_object("PUT"), act.clone());
+        // A conflict is a PUT's only.
+        let others = if matches!(act, Act::Refuse("409 Conflict", _)) { 0 } else { 2 };
+        let gets = first(others, |request| request.is_for_object("GET"), act.clone());
+        let lists = first(others, |request| request.target.contains("list-type"), act.clone());
+        let deletes = first(others, |request| request.method == "POST", act.clone());
+        let rule = move |request: &Request| {
+            let acts = [puts(request), gets(request), lists(request), deletes(request)];
+            acts.into_iter().find(|act| !matches!(act, Act::Forward)).unwrap_or(Act::Forward)
+        };
+        let proxy = Proxy::start(bucket.address, rule).await;
+        let tweak = |config: &mut S3Config| {
+            config.variables = variables(proxy.address);
+            config.request_timeout = Duration::from_millis(300);
+        };
+        let objects = commit_some(&Machine::with(&bucket, CACHE_BYTES, tweak).await.store, "t", 2).await;
+        let machine = Machine::with(&bucket, CACHE_BYTES, tweak).await;
+        assert_holds(&machine.store, "t", &objects, &format!("{act:?}")).await;
+        assert_eq!(machine.store.delete_before("t", 3).await.unwrap(), 3);
+    }))
+    .await;
+}
+
+#[tokio::test]
+async fn a_server_that_stays_down_is_a_matter_of_waiting() {
+    let bucket = bucket().await;
+    let down = |request: &Request| {
+        if request.is_for_object("PUT") { Act::Refuse("503 Slow Down", "SlowDown") } else { Act::Forward }
+    };
+    let proxy = Proxy::start(bucket.address, down).await;
+    let machine = Machine::with(&bucket, CACHE_BYTES, |config| {
+        config.variables = variables(proxy.address);
+        config.retry_budget = Duration::from_millis(300);
+    })
+    .await;
+    let Err(CommitError::Store(error)) = machine.store.commit("t", object(0, 1, 3)).await else { panic!() };
+    assert_eq!(error.kind, Kind::Wait);
+    assert!(error.message.contains("SlowDown"), "{error}");
+    assert!(proxy.count("PUT") > 1);
+}
+
+#[tokio::test]
+async fn a_bucket_that_cannot_be_used_says_why() {
+    let bucket = bucket().await;
+    let error = open_error(&bucket, |config| set(config, "AWS_SECRET_ACCESS_KEY", "wrong")).await;
+    assert!(error.kind == Kind::TellHuman && error.message.contains("correct AWS_SECRET_ACCESS_KEY"), "{error}");
+
+    let error = open_error(&bucket, |config| set(config, "AWS_ACCESS_KEY_ID", "nobody")).await;
+    assert!(error.kind == Kind::TellHuman && error.message.contains("correct AWS_ACCESS_KEY_ID"), "{error}");
+
+    let error = open_error(&bucket, |config| config.bucket = "nowhere".to_owned()).await;
+    assert!(error.kind == Kind::TellHuman && error.message.contains("bucket \"nowhere\" does not exist"), "{error}");
+
+    let error = open_error(&bucket, |config| set(config, "AWS_SECRET_ACCESS_KEY", "")).await;
+    assert!(error.kind == Kind::TellHuman && error.message.contains("AWS_SECRET_ACCESS_KEY"), "{error}");
+
+    // A port that nobody listens on stands for a machine without a role.
+    let nobody = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let error = open_error(&bucket, |config| {
+        config.variables.retain(|(name, _)| name == "AWS_ENDPOINT_URL");
+        set(config, "AWS_METADATA_ENDPOINT", &format!("http://{nobody}"));
+    })
+    .await;
+    assert!(error.kind == Kind::TellHuman && error.message.contains("set AWS_ACCESS_KEY_ID"), "{error}");
+
+    let error = open_error(&bucket, |config| config.variables = variables(nobody)).await;
+    assert!(error.kind == Kind::Wait && error.message.contains(&nobody.to_string()), "{error}");
+}
+
+#[tokio::test]
+async fn a_store_that_does_not_keep_the_condition_is_refused() {
+    let bucket = bucket().await;
+    let expected = [
+        (Fault::Ignores, "overwrote an existing object"),
+        (Fault::Races, "8 of 8 writers"),
+        (Fault::Lies, "overwrote it nevertheless"),
+        (Fault::Refuses, "has no conditional writes"),
+    ];
+    for (fault, says) in expected {
+        let address = fake::start(fault).await;
+        let error = open_error(&bucket, |config| config.variables = variables(address)).await;
+        assert_eq!(error.kind, Kind::TellHuman, "{error}");
+        assert!(error.message.contains(says) && error.message.contains(&address.to_string()), "{error}");
+    }
+}
+
+#[tokio::test]
+async fn the_probe_outlives_lost_answers() {
+    let bucket = bucket().await;
+    let rule = first(3, |request| request.method == "PUT", Act::LoseAnswer);
+    let proxy = Proxy::start(bucket.address, rule).await;
+    Machine::through(&bucket, proxy.address).await;
+    let racing = AtomicUsize::new(0);
+    let rule = move |request: &Request| {
+        let is_lost = request.method == "PUT" && racing.fetch_add(1, Ordering::Relaxed) % 3 == 2;
+        if is_lost { Act::LoseAnswer } else { Act::Forward }
+    };
+    let proxy = Proxy::start(bucket.address, rule).await;
+    Machine::through(&bucket, proxy.address).await;
+}
