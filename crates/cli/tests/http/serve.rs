@@ -1,9 +1,16 @@
-//! `rawline serve`: what it refuses to start with, and its profiles.
+//! `rawline serve`: what it refuses to start with, when it listens, its profiles.
 
-use crate::broker::{Broker, command};
+use crate::broker::{Broker, RAWLINE, command, create_topic, pause};
 use crate::client::*;
-use std::io::Read;
-use std::net::SocketAddr;
+use rawline_testkit::process;
+use rustix::fs::OFlags;
+use rustix::io::Errno;
+use std::fs::{self, File, OpenOptions};
+use std::io::{ErrorKind, Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+use std::process::Command;
 
 /// Starts a broker that must not start; gives its exit code and what it said.
 fn refused(flags: &[&str]) -> (Option<i32>, String) {
@@ -46,6 +53,43 @@ fn wrong_settings_are_refused_with_what_to_do() {
     let (code, said) = refused(&["--listen", &taken.local_addr().unwrap().to_string()]);
     assert_eq!(code, Some(1));
     assert!(said.contains("--listen"), "{said}");
+}
+
+/// Opens a named pipe for writing once another process reads it.
+fn open_pipe(path: &Path, has_failed: impl Fn() -> bool) -> File {
+    loop {
+        match OpenOptions::new().write(true).custom_flags(OFlags::NONBLOCK.bits().cast_signed()).open(path) {
+            Ok(pipe) => return pipe,
+            Err(error) => assert_eq!(error.raw_os_error(), Some(Errno::NXIO.raw_os_error()), "{error}"),
+        }
+        assert!(!has_failed(), "nobody has read the pipe");
+        pause();
+    }
+}
+
+/// Defect 27. A client that connects too early would wait for its response, and a health check would pass.
+#[test]
+fn connections_are_refused_until_topics_are_recovered() {
+    let mut broker = process::Broker::start(RAWLINE, &[]);
+    let address = broker.address;
+    create_topic(address, "t");
+    let append = request("POST", "/records?topic-name=t", &[("content-type", RECORD)], b"one");
+    exchange(address, &append).assert_status(201);
+    broker.kill();
+    // A pipe stops the recovery of the topic here until something is written to it.
+    let file = broker.directory().join("topics/t/settings.json");
+    let settings = fs::read(&file).unwrap();
+    fs::remove_file(&file).unwrap();
+    assert!(Command::new("mkfifo").arg(&file).status().unwrap().success());
+    let connected = std::thread::scope(|scope| {
+        let started = scope.spawn(|| broker.start_again());
+        let mut pipe = open_pipe(&file, || started.is_finished());
+        let connected = TcpStream::connect(address);
+        pipe.write_all(&settings).unwrap();
+        connected
+    });
+    assert_eq!(connected.unwrap_err().kind(), ErrorKind::ConnectionRefused);
+    assert_eq!(exchange(address, &request("GET", "/record?topic-name=t&offset=0", &[], b"")).text(), "one");
 }
 
 /// Where the profiles are, as the broker says it.
