@@ -204,6 +204,35 @@ fn no_source_file_is_dead() {
     check(&dead);
 }
 
+/// `make check` does not compile the drivers, whose dependencies take half a minute. So they only name a function that
+/// tests run, and this test finds it.
+#[test]
+fn fuzz_drivers_run_what_tests_run() {
+    let driver = Regex::new(concat!(
+        r#"\A//! .+\n\n#!\[no_main\]\n\n#\[path = "\.\./\.\./(?<bodies>crates/[a-z]+/tests/bodies/mod\.rs)"\]\n"#,
+        r"mod bodies;\n\n",
+        r"libfuzzer_sys::fuzz_target!\(\|input: &\[u8\]\| bodies::(?<function>[a-z_]+)\(input\)\);\n\z",
+    ));
+    let driver = driver.unwrap();
+    let texts = texts();
+    let manifest = std::fs::read_to_string(root().join("fuzz/Cargo.toml")).unwrap();
+    let mut wrong = Vec::new();
+    for (file, text) in texts.iter().filter(|(file, _)| file.starts_with("fuzz/fuzz_targets/")) {
+        let Some(parts) = driver.captures(text) else {
+            wrong.push(format!("{file}: is not a driver of one line; move what it runs to a crate's tests/bodies"));
+            continue;
+        };
+        let function = Regex::new(&format!(r"(?m)^pub fn {}\(\w+: &\[u8\]\) \{{$", &parts["function"])).unwrap();
+        if !texts.iter().any(|(other, bodies)| *other == parts["bodies"] && function.is_match(bodies)) {
+            wrong.push(format!("{file}: {} has no function {}", &parts["bodies"], &parts["function"]));
+        }
+        if !manifest.contains(&format!("path = \"{}\"", file.trim_start_matches("fuzz/"))) {
+            wrong.push(format!("{file}: fuzz/Cargo.toml doesn't name it"));
+        }
+    }
+    check(&wrong);
+}
+
 #[test]
 fn libraries_know_no_flags_of_the_command_line() {
     let flag = Regex::new(r#""[^"]*(^|[ `(])--[a-z][a-z-]+"#).unwrap();
