@@ -73,10 +73,13 @@ test-java: test-build
 
 check: check-rust check-python check-java check-lab ## Formatters, linters, licenses of dependencies (6 min)
 
+# Every example too. `fuzz/` is not compiled here; a test reads its drivers.
+CHECKED := --features full,rawline-bench/roll-up
+
 check-rust: $(TOOLS)/cargo-deny ## Rust: rustfmt, clippy, licenses and sources of dependencies
 	$(CARGO) fmt --all --check
-	$(CARGO) clippy --workspace --locked --features full -- -D warnings
-	$(CARGO) clippy --workspace --all-targets --locked --features full -- -D warnings -A clippy::disallowed_methods
+	$(CARGO) clippy --workspace --locked $(CHECKED) -- -D warnings
+	$(CARGO) clippy --workspace --all-targets --locked $(CHECKED) -- -D warnings -A clippy::disallowed_methods
 	$(CARGO) clippy -p rawline-cli --locked -- -D warnings
 	$(TOOLS)/cargo-deny --locked check --hide-inclusion-graph bans licenses sources
 
