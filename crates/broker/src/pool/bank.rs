@@ -8,6 +8,9 @@
 //! One peer can use all blocks while nobody else wants them. While others wait, peers with less than a share of the
 //! pool come first.
 
+#![expect(clippy::indexing_slicing, reason = "a number of no account is our own mistake, and slab panics with it")]
+
+use slab::Slab;
 use std::collections::{HashMap, VecDeque};
 use std::net::IpAddr;
 use tokio::sync::oneshot;
@@ -21,12 +24,12 @@ pub(super) struct Bank {
     blocks: usize,
     /// Blocks that nobody holds and that are not granted.
     free: usize,
-    bodies: Slots<Body>,
+    bodies: Slab<Body>,
     /// What all bodies hold.
     held: usize,
     /// What all bodies may still need.
     needs: usize,
-    holders: Slots<Account>,
+    holders: Slab<Account>,
     holder_of: HashMap<IpAddr, usize>,
     queue: VecDeque<Waiter>,
     ticket_next: u64,
@@ -81,10 +84,10 @@ impl Bank {
         Bank {
             blocks,
             free: blocks,
-            bodies: Slots::default(),
+            bodies: Slab::new(),
             held: 0,
             needs: 0,
-            holders: Slots::default(),
+            holders: Slab::new(),
             holder_of: HashMap::new(),
             queue: VecDeque::new(),
             ticket_next: 0,
@@ -106,23 +109,23 @@ impl Bank {
         let holder = match self.holder_of.get(&address) {
             Some(&holder) => holder,
             None => {
-                let holder = self.holders.add(Account { address, held: 0, users: 0 });
+                let holder = self.holders.insert(Account { address, held: 0, users: 0 });
                 self.holder_of.insert(address, holder);
                 holder
             }
         };
-        self.holders.get_mut(holder).users += 1;
+        self.holders[holder].users += 1;
         holder
     }
 
     /// A user of the account ends.
     pub fn close_holder(&mut self, holder: usize) {
-        self.holders.get_mut(holder).users -= 1;
+        self.holders[holder].users -= 1;
         self.forget_if_idle(holder);
     }
 
     fn forget_if_idle(&mut self, holder: usize) {
-        let account = self.holders.get_mut(holder);
+        let account = &mut self.holders[holder];
         if account.held == 0 && account.users == 0 {
             let Account { address, .. } = self.holders.remove(holder);
             self.holder_of.remove(&address);
@@ -133,17 +136,17 @@ impl Bank {
     pub fn open_body(&mut self, need: usize) -> usize {
         assert!(need <= self.blocks, "a body of {need} blocks in a pool of {}", self.blocks);
         self.needs += need;
-        self.bodies.add(Body { held: 0, need, parts: 1 })
+        self.bodies.insert(Body { held: 0, need, parts: 1 })
     }
 
     /// One more reservation shares the body.
     pub fn share_body(&mut self, body: usize) {
-        self.bodies.get_mut(body).parts += 1;
+        self.bodies[body].parts += 1;
     }
 
     /// A reservation of the body ends, and with it the need for this many blocks.
     pub fn close_body(&mut self, body: usize, unneeded: usize) {
-        let entry = self.bodies.get_mut(body);
+        let entry = &mut self.bodies[body];
         assert!(unneeded <= entry.need, "{unneeded} blocks are not needed of {}", entry.need);
         entry.need -= unneeded;
         entry.parts -= 1;
@@ -167,7 +170,7 @@ impl Bank {
             Some(_) if self.free.min(self.blocks - self.held) >= self.needs => true,
             Some(body) => {
                 self.plan();
-                request.blocks <= self.spare(self.bodies.get(body).need)
+                request.blocks <= self.spare(self.bodies[body].need)
             }
         };
         if is_safe {
@@ -198,7 +201,7 @@ impl Bank {
     /// Takes back blocks that were granted for `request`, as if it had never been made.
     pub fn revoke(&mut self, request: Request) {
         if let Some(body) = request.body {
-            let body = self.bodies.get_mut(body);
+            let body = &mut self.bodies[body];
             body.held -= request.blocks;
             body.need += request.blocks;
             self.held -= request.blocks;
@@ -209,7 +212,7 @@ impl Bank {
 
     /// Blocks of a peer are free again.
     pub fn give_back(&mut self, holder: usize, blocks: usize) {
-        let account = self.holders.get_mut(holder);
+        let account = &mut self.holders[holder];
         assert!(account.held >= blocks, "{blocks} blocks come back of {}", account.held);
         account.held -= blocks;
         self.free += blocks;
@@ -221,9 +224,9 @@ impl Bank {
     fn grant(&mut self, Request { holder, body, blocks }: Request) {
         assert!(blocks <= self.free, "{blocks} blocks granted of {}", self.free);
         self.free -= blocks;
-        self.holders.get_mut(holder).held += blocks;
+        self.holders[holder].held += blocks;
         if let Some(body) = body {
-            let body = self.bodies.get_mut(body);
+            let body = &mut self.bodies[body];
             assert!(blocks <= body.need, "{blocks} blocks granted to a body that needs {}", body.need);
             body.held += blocks;
             body.need -= blocks;
@@ -251,9 +254,9 @@ impl Bank {
         // The first new request of each kind, and whether it can have its blocks. Those after it wait in line.
         let (mut new, mut new_above) = (None, None);
         for (place, Waiter { request, .. }) in self.queue.iter().enumerate() {
-            let body = request.body.map(|body| self.bodies.get(body));
+            let body = request.body.map(|body| &self.bodies[body]);
             let fits = request.blocks <= self.free && body.is_none_or(|body| request.blocks <= self.spare(body.need));
-            let held = self.holders.get(request.holder).held;
+            let held = self.holders[request.holder].held;
             let is_within = held == 0 || held + request.blocks <= self.blocks / SHARES;
             match (body.filter(|body| body.held > 0), is_within) {
                 (Some(_), true) if fits => return Some(place),
@@ -276,7 +279,7 @@ impl Bank {
     /// Finds an order in which all bodies that hold blocks can finish: by what they need. Asserts that it exists.
     fn plan(&mut self) {
         self.order.clear();
-        let holding = self.bodies.iter().filter(|body| body.held > 0);
+        let holding = self.bodies.iter().map(|(_, body)| body).filter(|body| body.held > 0);
         self.order.extend(holding.map(|body| Step { need: body.need, held: body.held, spare: 0 }));
         self.order.sort_unstable_by_key(|step| step.need);
         let (mut work, mut spare) = (self.blocks - self.held, usize::MAX);
@@ -293,55 +296,5 @@ impl Bank {
     fn spare(&self, need: usize) -> usize {
         let before = self.order.partition_point(|step| step.need < need);
         before.checked_sub(1).and_then(|before| self.order.get(before)).map_or(usize::MAX, |step| step.spare)
-    }
-}
-
-/// Values with numbers that stay; numbers of removed values are reused.
-struct Slots<T> {
-    values: Vec<Option<T>>,
-    vacant: Vec<usize>,
-}
-
-impl<T> Default for Slots<T> {
-    fn default() -> Self {
-        Slots { values: Vec::new(), vacant: Vec::new() }
-    }
-}
-
-impl<T> Slots<T> {
-    fn add(&mut self, value: T) -> usize {
-        let number = self.vacant.pop().unwrap_or(self.values.len());
-        match self.values.get_mut(number) {
-            Some(place) => *place = Some(value),
-            None => self.values.push(Some(value)),
-        }
-        number
-    }
-
-    fn remove(&mut self, number: usize) -> T {
-        let Some(value) = self.values.get_mut(number).and_then(Option::take) else {
-            unreachable!("slot {number} of {} is removed twice", self.values.len())
-        };
-        self.vacant.push(number);
-        value
-    }
-
-    fn get(&self, number: usize) -> &T {
-        let Some(value) = self.values.get(number).and_then(Option::as_ref) else {
-            unreachable!("slot {number} of {} is empty", self.values.len())
-        };
-        value
-    }
-
-    fn get_mut(&mut self, number: usize) -> &mut T {
-        let all = self.values.len();
-        let Some(value) = self.values.get_mut(number).and_then(Option::as_mut) else {
-            unreachable!("slot {number} of {all} is empty")
-        };
-        value
-    }
-
-    fn iter(&self) -> impl Iterator<Item = &T> {
-        self.values.iter().flatten()
     }
 }
