@@ -13,10 +13,7 @@ const HANDLED: u64 = 1;
 /// The connection makes room for another: it handles no request any more.
 const EVICTED: u64 = u64::MAX;
 /// Anything between: idle since this time.
-const IDLE_MIN: u64 = 2;
-
-/// A connection that is idle for less makes no room: its client has most likely just sent a request.
-const IDLE_FOR_MIN: Duration = Duration::from_millis(50);
+const IDLE_SINCE_MIN: u64 = 2;
 
 /// What one connection does. A client that has sent a part of a head is as idle as one that has sent nothing.
 #[derive(Debug)]
@@ -49,7 +46,7 @@ impl Activity {
     /// The response is written, and nothing has been received since.
     pub fn idle(&self) {
         if self.state.load(Ordering::Acquire) == HANDLED {
-            let since = self.epoch.elapsed().as_micros() as u64 + IDLE_MIN;
+            let since = self.epoch.elapsed().as_micros() as u64 + IDLE_SINCE_MIN;
             // Only the connection's task leaves this state.
             self.state.store(since, Ordering::Release);
         }
@@ -61,7 +58,7 @@ impl Activity {
     }
 
     fn idle_since(&self) -> Option<u64> {
-        Some(self.state.load(Ordering::Acquire)).filter(|state| (IDLE_MIN..EVICTED).contains(state))
+        Some(self.state.load(Ordering::Acquire)).filter(|state| (IDLE_SINCE_MIN..EVICTED).contains(state))
     }
 
     fn try_evict(&self, since: u64) -> bool {
@@ -92,10 +89,10 @@ impl Connections {
         Open { activity, connections: self.clone() }
     }
 
-    /// Closes the connection that is idle for the longest time. False if none is idle for long enough.
-    pub fn evict_idle(&self) -> bool {
-        let Some(before) = self.epoch.elapsed().checked_sub(IDLE_FOR_MIN) else { return false };
-        let before = before.as_micros() as u64 + IDLE_MIN;
+    /// Closes the connection that is idle for the longest time. False if none is idle for at least `idle_min`.
+    pub fn evict_idle(&self, idle_min: Duration) -> bool {
+        let Some(before) = self.epoch.elapsed().checked_sub(idle_min) else { return false };
+        let before = before.as_micros() as u64 + IDLE_SINCE_MIN;
         let open = self.lock();
         let since = |activity: &Activity| activity.idle_since().filter(|since| *since <= before);
         let idle = || open.iter().filter_map(|activity| Some((since(activity)?, activity)));
@@ -134,6 +131,8 @@ impl Drop for Open {
 mod tests {
     use super::*;
 
+    const IDLE_MIN: Duration = Duration::from_millis(50);
+
     #[tokio::test(start_paused = true)]
     async fn the_oldest_idle_connection_makes_room() {
         let connections = Connections::new();
@@ -145,19 +144,19 @@ mod tests {
         let [first, second, third, fourth] = &opened[..] else { unreachable!("four were opened") };
         assert!(first.activity.begin() && second.activity.begin());
         second.activity.end();
-        assert!(!connections.evict_idle(), "their requests may be on the way");
-        tokio::time::advance(IDLE_FOR_MIN).await;
-        assert!(connections.evict_idle());
+        assert!(!connections.evict_idle(IDLE_MIN), "their requests may be on the way");
+        tokio::time::advance(IDLE_MIN).await;
+        assert!(connections.evict_idle(IDLE_MIN));
         third.activity.evicted().await;
         assert!(!third.activity.begin(), "it is being closed");
         second.activity.idle();
-        assert!(connections.evict_idle());
+        assert!(connections.evict_idle(IDLE_MIN));
         fourth.activity.evicted().await;
-        assert!(!connections.evict_idle(), "its next request may be on the way");
-        tokio::time::advance(IDLE_FOR_MIN).await;
-        assert!(connections.evict_idle());
+        assert!(!connections.evict_idle(IDLE_MIN), "its next request may be on the way");
+        tokio::time::advance(IDLE_MIN).await;
+        assert!(connections.evict_idle(IDLE_MIN));
         second.activity.evicted().await;
-        assert!(!connections.evict_idle(), "the first handles a request");
+        assert!(!connections.evict_idle(IDLE_MIN), "the first handles a request");
         drop(opened);
         assert_eq!(connections.lock().len(), 0);
     }

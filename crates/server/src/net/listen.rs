@@ -21,6 +21,9 @@ const PLACE_WAIT: Duration = Duration::from_secs(1);
 /// How often it looks for a connection that has become idle.
 const PLACE_CHECK: Duration = Duration::from_millis(20);
 
+/// A connection that is idle for less makes no room: its client has most likely just sent a request.
+const IDLE_MIN: Duration = Duration::from_millis(50);
+
 /// Places for connections beyond the maximum, which only learn whether the broker is healthy.
 const RESERVE_MAX: usize = 16;
 
@@ -93,7 +96,7 @@ impl Listener {
             Err(error) => {
                 tracing::warn!(%error, "cannot accept a connection");
                 // Out of file descriptors, most likely.
-                self.regular.connections.evict_idle();
+                self.regular.connections.evict_idle(IDLE_MIN);
                 tokio::time::sleep(ACCEPT_RETRY_WAIT).await;
                 None
             }
@@ -109,7 +112,7 @@ impl Listener {
         let wait = if self.is_overloaded.load(Ordering::Relaxed) { Duration::ZERO } else { PLACE_WAIT };
         let give_up = Instant::now() + wait;
         loop {
-            if self.regular.connections.evict_idle() {
+            if self.regular.connections.evict_idle(IDLE_MIN) {
                 return self.regular.take(false).await;
             }
             if Instant::now() >= give_up {
@@ -126,7 +129,7 @@ impl Listener {
             return Some(place);
         }
         // The requests on reserved connections take no time. If none is idle yet, this client connects again.
-        if self.reserve.connections.evict_idle() { self.reserve.take(true).await } else { None }
+        if self.reserve.connections.evict_idle(Duration::ZERO) { self.reserve.take(true).await } else { None }
     }
 }
 
