@@ -5,9 +5,9 @@ use std::collections::HashMap;
 use crate::plan::Scalar;
 use crate::schema::{Kind, Name, Schema, TypeId};
 
-/// The branches of one union, found by name: a writer's union of thousands of types is resolved branch by branch.
+/// The branches of one union, indexed by name: resolving a writer's union of thousands of types looks up each branch.
 pub(crate) struct Readers<'a> {
-    /// Branches without a name: one of each primitive type at most, an array and a map.
+    /// Branches without a name: at most one of each primitive type, an array and a map.
     unnamed: Vec<(usize, &'a Kind)>,
     by_full: HashMap<(Sort, &'a str), usize>,
     by_simple: HashMap<(Sort, &'a str), Vec<usize>>,
@@ -41,8 +41,8 @@ impl<'a> Readers<'a> {
         readers
     }
 
-    /// The branches to try for a written type, by their indices: the same type, then the same by name without namespace
-    /// or by alias, then promotions; among equals in the union's order.
+    /// Indices of the branches to try for a written type, in order: the same type, a match by unqualified name or
+    /// alias, then promotions. Ties keep the union's order.
     pub fn candidates(&self, from: &Kind) -> Vec<usize> {
         let Some((sort, name)) = named(from) else {
             let mut ranked: Vec<_> =

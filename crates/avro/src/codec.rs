@@ -5,7 +5,7 @@ use std::io::Read;
 /// A container file's compression.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Codec {
-    /// None.
+    /// No compression.
     Null,
     /// Raw DEFLATE (RFC 1951).
     Deflate,
@@ -19,7 +19,7 @@ pub enum Codec {
 const SNAPPY_RATIO_MAX: usize = 32;
 
 impl Codec {
-    /// The name in the file's head.
+    /// The codec's name in the file's header.
     pub fn name(self) -> &'static str {
         match self {
             Self::Null => "null",
@@ -50,8 +50,7 @@ impl Codec {
         })
     }
 
-    /// The uncompressed bytes in `out`, which must not exceed `bytes_max`. `None` if the input
-    /// is invalid.
+    /// Decompresses `bytes` into `out`, at most `bytes_max` of them. `None` if the input is invalid or too large.
     pub(crate) fn decompress(self, bytes: &[u8], bytes_max: usize, out: &mut Vec<u8>) -> Option<()> {
         out.clear();
         match self {
@@ -83,6 +82,6 @@ impl Codec {
 }
 
 fn crc32(bytes: &[u8]) -> u32 {
-    // The algorithm's sums have 32 bits.
+    // The algorithm's checksums have 32 bits.
     crc_fast::checksum(crc_fast::CrcAlgorithm::Crc32IsoHdlc, bytes) as u32
 }

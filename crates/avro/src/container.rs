@@ -25,18 +25,18 @@ const MAGIC: &[u8; 4] = b"Obj\x01";
 /// Size in bytes at which a block is written; the Java library's default.
 const BLOCK_BYTES: usize = 64_000;
 
-/// Maximum uncompressed size of a block in bytes: a thousand times the usual size, and still small for a machine.
+/// Maximum uncompressed size of a block in bytes: a thousand times the default, and still a small part of memory.
 pub const BLOCK_BYTES_MAX: usize = 64 << 20;
 
 /// Errors of a container file.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum ContainerError {
-    /// It doesn't begin like a container file.
+    /// The file doesn't begin with the magic bytes of a container file.
     #[error("not an Avro container file: it does not begin with \"Obj\" and 1")]
     Magic,
-    /// Its head is truncated or lacks the schema.
-    #[error("the file's head at byte {position}: {reason}; the file was truncated or overwritten")]
+    /// Its header is truncated or lacks the schema.
+    #[error("the file's header at byte {position}: {reason}; the file was truncated or overwritten")]
     Head {
         /// Position in the file.
         position: usize,
@@ -90,7 +90,7 @@ pub struct ContainerReader<'f> {
 }
 
 impl<'f> ContainerReader<'f> {
-    /// Reads the file's head. Values are read as `reader`, or as they were written.
+    /// Reads the file's header. Values are read with the schema `reader`, or with the writer's schema if it is `None`.
     pub fn open(file: &'f [u8], reader: Option<&Arc<Schema>>, limits: Limits) -> Result<Self, ContainerError> {
         let body = file.strip_prefix(MAGIC).ok_or(ContainerError::Magic)?;
         let head = |fault: Fault| ContainerError::Head {
@@ -104,7 +104,7 @@ impl<'f> ContainerReader<'f> {
             if count == 0 {
                 break;
             }
-            // Each entry takes at least two bytes, so a wrong count ends with the file.
+            // Each entry takes at least two bytes, so the file's length bounds a wrong count.
             for _ in 0..count {
                 metadata.push((cursor.string().map_err(head)?, cursor.bytes().map_err(head)?));
             }
@@ -137,7 +137,7 @@ impl<'f> ContainerReader<'f> {
         self.codec
     }
 
-    /// The metadata in the file's head, including schema and codec.
+    /// The metadata in the file's header, including schema and codec.
     pub fn metadata(&self) -> &[(&'f str, &'f [u8])] {
         &self.metadata
     }
@@ -155,14 +155,14 @@ impl<'f> ContainerReader<'f> {
         let bytes = self.cursor.bytes().map_err(|_| wrong("its size is wrong"))?;
         let sync = self.cursor.fixed(16).map_err(|_| wrong("it has no sync marker"))?;
         if sync != self.sync {
-            return Err(wrong("its sync marker is not the file's"));
+            return Err(wrong("its sync marker differs from the file's"));
         }
         self.block += 1;
         if self.codec == Codec::Null {
             return Ok(Some((count, bytes)));
         }
         let bytes = self.codec.decompress(bytes, BLOCK_BYTES_MAX, &mut self.bytes).map(|()| self.bytes.as_slice());
-        bytes.map(|bytes| Some((count, bytes))).ok_or_else(|| wrong("it can't be uncompressed, or is too long"))
+        bytes.map(|bytes| Some((count, bytes))).ok_or_else(|| wrong("it can't be decompressed, or is too long"))
     }
 
     /// Reads all remaining values, one by one.
@@ -212,7 +212,7 @@ pub struct ContainerWriter {
 }
 
 impl ContainerWriter {
-    /// Appends a file's head. `sync` must be random: readers use it to find blocks.
+    /// Appends a file's header. `sync` must be random: readers use it to find blocks.
     pub fn new(schema: &Schema, codec: Codec, sync: [u8; 16], out: &mut Vec<u8>) -> Self {
         out.extend_from_slice(MAGIC);
         write::length(out, 2);

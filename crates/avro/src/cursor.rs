@@ -1,10 +1,10 @@
-//! Reads Avro's primitive types from a message, every bound checked.
+//! Reads Avro's primitive types from a message, with every bound checked.
 //!
 //! Source of the encoding: Avro specification 1.12, "Binary encoding".
 
 use crate::error::{Fault, FaultKind};
 
-/// Bytes after a string that are checked with it: about a line of short strings.
+/// Number of bytes after a string that are checked together with it: about a line of short strings.
 const LOOK_AHEAD: usize = 256;
 
 /// A position in a message's bytes. After an error, it is at the start of the invalid value.
@@ -12,7 +12,7 @@ const LOOK_AHEAD: usize = 256;
 pub struct Cursor<'a> {
     message: &'a [u8],
     rest: &'a [u8],
-    /// While at least this many bytes are left, everything that was read since the last check was ASCII.
+    /// All bytes from the last check up to this distance from the message's end are ASCII.
     ascii_rest: usize,
 }
 
@@ -60,7 +60,7 @@ impl<'a> Cursor<'a> {
         Fault { kind, position: self.position() }
     }
 
-    /// A zigzag `long`. Encodings longer than needed are read, as long as they fit into ten bytes and 64 bits.
+    /// A zigzag `long`. Overlong encodings are accepted if they fit into ten bytes and 64 bits.
     #[inline]
     pub fn long(&mut self) -> Result<i64, Fault> {
         match self.rest.split_first() {
@@ -111,7 +111,7 @@ impl<'a> Cursor<'a> {
     /// anything is allocated for it.
     #[inline]
     pub fn bytes(&mut self) -> Result<&'a [u8], Fault> {
-        // Even and below 0x80: a length of one byte.
+        // An even byte below 0x80 is a length of one byte.
         if let Some((&first, rest)) = self.rest.split_first()
             && first & 0x81 == 0
             && let Some((bytes, rest)) = rest.split_at_checked(usize::from(first >> 1))
@@ -133,7 +133,7 @@ impl<'a> Cursor<'a> {
     pub fn string(&mut self) -> Result<&'a str, Fault> {
         let begin = self.rest;
         let bytes = self.bytes()?;
-        // Lengths and short integers are ASCII as text is, so one look ahead mostly clears many strings.
+        // Lengths and short integers are below 0x80 too, so one look-ahead usually covers many strings.
         if self.rest.len() < self.ascii_rest {
             let end = self.message.len() - self.rest.len();
             let ahead = self.message.get(end - bytes.len()..).unwrap_or_default();
@@ -147,7 +147,7 @@ impl<'a> Cursor<'a> {
             }
         }
         // SAFETY: either these bytes were checked just now, or all bytes up to `ascii_rest` from the end were found to
-        // be ASCII when a string before this one was read; a cursor only moves forward.
+        // be ASCII when an earlier string was read; a cursor only moves forward.
         Ok(unsafe { std::str::from_utf8_unchecked(bytes) })
     }
 
@@ -189,8 +189,8 @@ impl<'a> Cursor<'a> {
     }
 
     /// The number of elements in the next block of an array or map; 0 ends it. A negative count is followed by the
-    /// block's size in bytes, which must not be negative nor larger than the rest; it is returned so that the caller
-    /// can skip the block or check it.
+    /// block's size in bytes, which must be neither negative nor larger than the rest. The size is returned so that the
+    /// caller can skip or check the block.
     #[inline]
     pub fn block(&mut self) -> Result<(u64, Option<usize>), Fault> {
         let begin = self.rest;
@@ -229,8 +229,8 @@ fn short_long(word: [u8; 8]) -> Option<(i64, usize)> {
     if ends == 0 {
         return None;
     }
-    // The bytes up to the first without its high bit; then groups of 7 bits are moved together, each time twice as
-    // wide.
+    // Keeps the bytes up to the first without the high bit, then joins groups of 7 bits; each step doubles a group's
+    // width.
     let value = word & (ends ^ (ends - 1));
     let value = (value & 0x007f_007f_007f_007f) | (value & 0x7f00_7f00_7f00_7f00) >> 1;
     let value = (value & 0x0000_3fff_0000_3fff) | (value & 0x3fff_0000_3fff_0000) >> 2;
@@ -243,7 +243,7 @@ fn short_long(word: [u8; 8]) -> Option<(i64, usize)> {
 fn long_long(from: &[u8]) -> Result<(i64, &[u8]), FaultKind> {
     let mut value = 0_u64;
     for (i, &byte) in from.iter().take(10).enumerate() {
-        // The tenth byte holds the 64th bit alone.
+        // The tenth byte holds only the 64th bit.
         if i == 9 && byte > 1 {
             return Err(FaultKind::IntegerTooLong);
         }

@@ -19,13 +19,13 @@ impl<'r, 'm> Datum<'r, 'm> {
         Self { items, schema, type_id, index }
     }
 
-    /// The value's type; of a union, the union.
+    /// The value's type; for a value in a union, the union's.
     #[inline]
     pub fn schema_type(&self) -> &'m Type {
         self.schema.type_at(self.type_id)
     }
 
-    /// The schema of the type: the reader's.
+    /// The schema that has the type: the reader's.
     pub fn schema(&self) -> &'m Schema {
         self.schema
     }
@@ -40,7 +40,7 @@ impl<'r, 'm> Datum<'r, 'm> {
         self.plain().schema_type().logical
     }
 
-    /// A union's branch, by its index.
+    /// Index of a union's branch.
     pub fn branch(&self) -> Option<u32> {
         match self.item() {
             Item::Union { branch, .. } => Some(branch),
@@ -48,7 +48,7 @@ impl<'r, 'm> Datum<'r, 'm> {
         }
     }
 
-    /// The value within a union; any other value itself.
+    /// The value inside a union; any other value is returned unchanged.
     #[inline]
     pub fn plain(&self) -> Self {
         match (self.item(), self.schema.kind(self.type_id)) {
@@ -108,7 +108,7 @@ impl<'r, 'm> Datum<'r, 'm> {
         }
     }
 
-    /// Bytes, or a fixed type's.
+    /// The bytes of a `bytes` or `fixed` value.
     #[inline]
     pub fn as_bytes(&self) -> Option<&'m [u8]> {
         match self.inner() {
@@ -117,7 +117,7 @@ impl<'r, 'm> Datum<'r, 'm> {
         }
     }
 
-    /// An enum's symbol, by its index.
+    /// Index of an enum's symbol.
     #[inline]
     pub fn as_symbol(&self) -> Option<u32> {
         match self.inner() {
@@ -192,7 +192,7 @@ impl<'r, 'm> Datum<'r, 'm> {
         self.items.get(self.index as usize).copied().unwrap_or(Item::Null)
     }
 
-    /// The item, or that within a union.
+    /// The item; for a union, the item of its value.
     #[inline]
     fn inner(&self) -> Item<'m> {
         match self.item() {

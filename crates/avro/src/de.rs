@@ -104,7 +104,7 @@ impl<'m> Deserializer<'m> for Datum<'_, 'm> {
         visitor.visit_newtype_struct(self)
     }
 
-    /// An enum's symbol is a unit variant; a record of a union is the variant of its name.
+    /// An enum's symbol is a unit variant; a record in a union is the variant with the record's name.
     fn deserialize_enum<V: Visitor<'m>>(
         self,
         _name: &'static str,

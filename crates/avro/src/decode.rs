@@ -9,9 +9,8 @@ use crate::plan::{Branch, Code, Plan, Scalar, Skip, Step};
 
 /// Takes a message's values in the order in which they were written.
 ///
-/// `slot` is the place within the level that was begun last: a record's field by the reader's index, and 0 for an
-/// element, a map's value, a branch and the message itself. Each slot of a record is filled exactly once before the
-/// record ends.
+/// `slot` is the position in the innermost level: a record's field by the reader's index, and 0 for an element, a map's
+/// value, a branch and the message itself. Each slot of a record is filled exactly once before the record ends.
 pub(crate) trait Sink<'m> {
     /// State that a sink needs to continue after a level.
     type Mark: Copy;
@@ -30,7 +29,7 @@ pub(crate) trait Sink<'m> {
 
     fn record_begin(&mut self, slot: u32, slots: u32) -> Self::Mark;
     fn record_end(&mut self, mark: Self::Mark);
-    /// A union's value follows, of the reader's branch.
+    /// A union's value follows, in the reader's branch `branch`.
     fn branch_begin(&mut self, slot: u32, branch: u32) -> Self::Mark;
     fn branch_end(&mut self, mark: Self::Mark);
     fn array_begin(&mut self, slot: u32) -> Self::Mark;
@@ -41,7 +40,7 @@ pub(crate) trait Sink<'m> {
     /// A value of the innermost map follows, under this key.
     fn key(&mut self, key: &'m str);
     fn map_end(&mut self, mark: Self::Mark, count: u32);
-    /// Entries of a map of strings, `count` of them: one by one, unless the sink has a faster way.
+    /// Reads `count` entries of a map of strings, one by one unless the sink has a faster way.
     fn texts(&mut self, count: u32, cursor: &mut Cursor<'m>) -> Result<(), Fault> {
         for _ in 0..count {
             self.key(cursor.string()?);
@@ -70,9 +69,9 @@ enum LevelKind<M> {
     Record(M),
     SkipRecord,
     Branch(M),
-    /// A branch of a writer's union that the reader takes without one.
+    /// A branch of the writer's union where the reader has no union.
     Plain,
-    /// The reader's default; back to this position of the message.
+    /// The reader's default. Afterwards, reading continues at this position of the message.
     Constant(usize),
     Blocks {
         mark: M,
@@ -98,7 +97,7 @@ struct Block {
 }
 
 impl Block {
-    /// Before the first.
+    /// Before the first block.
     const NONE: Self = Self { left: 0, end: None, begin: 0 };
 }
 
@@ -245,7 +244,7 @@ impl<'m, S: Sink<'m>> Run<'m, '_, S> {
         next
     }
 
-    /// Fails if the levels are at the limit.
+    /// Fails if the maximum depth is reached.
     #[inline]
     fn room(&self) -> Result<(), Fault> {
         if self.levels.len() < self.depth_max { Ok(()) } else { Err(self.cursor.fault(FaultKind::Depth)) }
@@ -262,7 +261,7 @@ impl<'m, S: Sink<'m>> Run<'m, '_, S> {
         }
     }
 
-    /// The step at `body` if it alone is a level's body.
+    /// The step at `body`, if it is the body's only step.
     #[inline]
     fn lone(&self, body: u32) -> Option<Code> {
         let steps = self.plan.steps.get(body as usize..)?;
@@ -301,7 +300,7 @@ impl<'m, S: Sink<'m>> Run<'m, '_, S> {
         }
     }
 
-    /// Reads the whole array or map if its elements have no parts; else begins its level.
+    /// Reads the whole array or map if its elements are scalars; otherwise begins its level.
     fn blocks(&mut self, mark: S::Mark, keys: bool, bytes_min: u32, body: u32, next: u32) -> Result<u32, Fault> {
         let Some(Code::Read(scalar)) = self.lone(body) else {
             self.enter(body, next, LevelKind::Blocks { mark, keys, bytes_min, block: Block::NONE, count: 0 });
@@ -346,7 +345,7 @@ impl<'m, S: Sink<'m>> Run<'m, '_, S> {
         }
     }
 
-    /// Goes to the next element of the innermost array or map, or to what follows it.
+    /// Goes to the next element of the innermost array or map, or to the step after it.
     fn element(&mut self) -> Result<u32, Fault> {
         let Some(Level { step, body, next, kind: LevelKind::Blocks { mark, keys, bytes_min, block, count } }) =
             self.levels.last().copied()
@@ -382,7 +381,7 @@ impl<'m, S: Sink<'m>> Run<'m, '_, S> {
         Ok(body)
     }
 
-    /// Goes to the next element that is passed over, or to what follows them.
+    /// Goes to the next skipped element, or to the step after the skipped array or map.
     fn skip_element(&mut self) -> Result<u32, Fault> {
         let Some(Level { step, body, next, kind: LevelKind::SkipBlocks { keys, bytes_min, mut block } }) =
             self.levels.last().copied()
@@ -400,7 +399,7 @@ impl<'m, S: Sink<'m>> Run<'m, '_, S> {
                 block = Block { left: 0, end: None, begin: end };
                 continue;
             }
-            // Elements of one size, or of none, are not walked.
+            // Empty elements, and those of a fixed size, are not visited one by one.
             let size = match self.plan.steps.get(body as usize).map(|step| step.code) {
                 Some(Code::End) => Some(0),
                 _ => match self.lone(body) {
@@ -409,7 +408,7 @@ impl<'m, S: Sink<'m>> Run<'m, '_, S> {
                 },
             };
             if let Some(size) = size.filter(|_| !keys) {
-                // `block` has checked that this many bytes are there.
+                // `block` has checked that this many bytes are left.
                 self.cursor.fixed(usize::try_from(block.left * u64::from(size)).unwrap_or(usize::MAX))?;
                 block.left = 0;
             }
@@ -438,14 +437,14 @@ impl<'m, S: Sink<'m>> Run<'m, '_, S> {
         Ok(Block { left, end: size.map(|size| self.cursor.position() + size), begin })
     }
 
-    /// A block's elements, charged; `None` for the block that ends them.
+    /// A block's number of elements, charged against the limit; `None` for the empty block at the end.
     #[inline]
     fn count(&mut self, block: Block) -> Result<Option<u32>, Fault> {
         if block.left == 0 {
             return Ok(None);
         }
         self.charge(block.left).map_err(|fault| Fault { position: block.begin, ..fault })?;
-        // Charged, so it fits.
+        // `charge` has checked that it fits.
         Ok(u32::try_from(block.left).ok())
     }
 

@@ -1,4 +1,4 @@
-//! Encodes the defaults of a schema's fields, those of inner records first.
+//! Encodes the defaults of a schema's fields, inner records first.
 
 use serde_json::Value;
 
@@ -6,11 +6,11 @@ use crate::error::{EncodeError, SchemaError};
 use crate::json;
 use crate::schema::{Kind, Schema, Type, TypeId};
 
-/// Bytes written and fields visited for all defaults of a schema. Each default may repeat those of the records in it,
-/// so that a few kilobytes of JSON could ask for more than any machine has. Real schemas need thousands.
+/// Bytes written and fields visited for all defaults of a schema. A default may contain the defaults of nested records,
+/// so a few kilobytes of JSON could expand to more than any machine's memory. Real schemas need thousands.
 pub(crate) const DEFAULTS_WORK_MAX: u64 = 1 << 24;
 
-/// A default as it stands in the schema.
+/// A default as given in the schema's JSON.
 pub(crate) struct Given<'j> {
     pub record: TypeId,
     /// The field's index within the record.
@@ -18,11 +18,11 @@ pub(crate) struct Given<'j> {
     pub value: &'j Value,
 }
 
-/// Encodes the defaults and puts them into their fields.
+/// Encodes the defaults and stores them in their fields.
 pub(crate) fn set(schema: &mut Schema, given: Vec<Given<'_>>) -> Result<(), SchemaError> {
     let mut work_left = DEFAULTS_WORK_MAX;
     let mut pending = given;
-    // One pass, unless the default of a record within itself leaves out a field that comes after it.
+    // One pass is enough, unless a default of a recursive record omits a field that is defined later.
     while !pending.is_empty() {
         let count = pending.len();
         let mut refused = Vec::new();

@@ -1,11 +1,11 @@
-//! Encodes a decoded value by its own schema.
+//! Encodes a decoded value with its own schema.
 
 use crate::datum::Datum;
 use crate::item::Item;
 use crate::write::{bytes, long};
 
 impl Datum<'_, '_> {
-    /// Appends the value, encoded by its own schema: the reader's.
+    /// Appends the value, encoded with its own schema, the reader's.
     ///
     /// Recurses for each level; the plan's limits bound the depth.
     pub fn encode(&self, out: &mut Vec<u8>) {

@@ -1,8 +1,8 @@
-//! What can be wrong with the bytes of a message, and where.
+//! Errors of messages, values and schemas, with their position.
 
 use thiserror::Error;
 
-/// What is wrong with a message's bytes at one place.
+/// The kind of a fault in a message's bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum FaultKind {
@@ -10,9 +10,9 @@ pub enum FaultKind {
     #[error("the message ends inside it: it was truncated, or another schema wrote it")]
     Truncated,
     /// A variable-length integer has more bytes than its type can hold.
-    #[error("its integer is longer than its type allows: the message's schema is another one")]
+    #[error("its integer is longer than its type allows: the message was written with another schema")]
     IntegerTooLong,
-    /// A length or count is negative, or larger than what is left of the message.
+    /// A length or count is negative, or larger than the rest of the message.
     #[error("its length is negative or larger than the rest of the message")]
     Length,
     /// A string is not UTF-8.
@@ -25,7 +25,7 @@ pub enum FaultKind {
     #[error("its union branch or enum symbol is not in the schema")]
     Branch,
     /// The writer's data has no counterpart in the reader's schema.
-    #[error("the reader's schema has no place for what was written")]
+    #[error("the reader's schema has no counterpart for the written value")]
     Unresolvable,
     /// Values are nested deeper than the limit.
     #[error("it is nested deeper than the limit")]
@@ -39,57 +39,55 @@ pub enum FaultKind {
     /// The metric and the tags of a measurement are longer than the limit.
     #[error("metric and tags are longer than the limit: shorten them where they are produced")]
     SeriesTooLong,
-    /// A string is new and the table of strings has no room.
-    #[error("the table of strings is full: start again with higher limits for strings and bytes")]
+    /// A new string doesn't fit into the table of strings.
+    #[error("the table of strings is full: restart with higher limits for strings and bytes")]
     StringsFull,
-    /// A UUID, decimal or duration is invalid, or outside of what its column holds.
-    #[error(
-        "it is not a value of its logical type, or larger than its column holds: repair the producer or the schema"
-    )]
+    /// A UUID, decimal or duration is invalid, or doesn't fit its column.
+    #[error("it is not a valid value of its logical type, or doesn't fit its column: fix the producer or the schema")]
     Logical,
-    /// The columns have no room for 2^31 bytes or elements.
+    /// A column would exceed 2^31 bytes or elements.
     #[error("its column has 2^31 bytes or elements: finish the batch and append the message again")]
     ColumnsFull,
-    /// The bytes before the message name another schema, or none.
-    #[error("it does not begin with the expected schema fingerprint or id: its schema or its framing is another one")]
+    /// The bytes before the message identify another schema, or none.
+    #[error("it does not begin with the expected schema fingerprint or id: it has another schema or framing")]
     Frame,
     /// Bytes are left after the message's last field.
-    #[error("bytes are left after the last field: the message's schema is another one")]
+    #[error("bytes are left after the last field: the message was written with another schema")]
     Remainder,
 }
 
-/// What is wrong, and at which byte of the message.
+/// A fault and its position in the message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 #[error("at byte {position}: {kind}")]
 pub struct Fault {
-    /// What is wrong.
+    /// The kind of fault.
     pub kind: FaultKind,
-    /// Byte of the message where the bad value begins, from 0.
+    /// Position of the bad value's first byte in the message, from 0.
     pub position: usize,
 }
 
-/// Why a message was refused: the field, the byte and what is wrong there.
+/// A rejected message: the field, the position and the fault.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{}at byte {}: {}", Field(.path), .fault.position, .fault.kind)]
 pub struct DecodeError {
     /// The field's path from the message's root, such as `tags.value` or `items[].price`; empty for the message itself.
     pub path: String,
-    /// What is wrong, and at which byte.
+    /// The fault and its position.
     pub fault: Fault,
 }
 
-/// Why a schema was refused.
+/// Reasons to reject a schema.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum SchemaError {
     /// It is not an Avro schema in JSON.
     #[error("not an Avro schema: {0}")]
     Json(String),
-    /// A name stands for no type, or a default for no symbol.
+    /// A name isn't defined as a type, or a default isn't a symbol.
     #[error("the schema uses {0:?} but does not define it; define it before it is used")]
     Name(String),
-    /// A name stands for two types.
-    #[error("the schema defines {0:?} twice; give one of them another name")]
+    /// A name is defined as two types.
+    #[error("the schema defines {0:?} twice; rename one of them")]
     Twice(String),
     /// A field's default does not fit its type.
     #[error("the default of field {field:?} of {record:?}: {error}")]
@@ -98,33 +96,33 @@ pub enum SchemaError {
         record: String,
         /// Its field.
         field: String,
-        /// What is wrong.
+        /// The reason.
         error: EncodeError,
     },
-    /// It has more types or longer sizes than this reader counts.
+    /// It has more types or longer sizes than this reader supports.
     #[error("the schema is too large or nested too deep; split it")]
     TooLarge,
 }
 
-/// Why messages of a writer's schema can't be read as a reader's.
+/// A writer's schema can't be resolved to a reader's.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{}{reason}", Field(.path))]
 pub struct ResolveError {
     /// The field's path in the reader's schema; empty for the message itself.
     pub path: String,
-    /// What does not fit, and what to do.
+    /// The mismatch, and what to do.
     pub reason: String,
 }
 
-/// Why a value was not encoded.
+/// A value can't be encoded.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{}expected {expected}, found {found}", Field(.path))]
 pub struct EncodeError {
     /// The field's path from the value's root; empty for the value itself.
     pub path: String,
-    /// What the schema asks for.
+    /// What the schema requires.
     pub expected: String,
-    /// What was given.
+    /// The given value.
     pub found: String,
 }
 
@@ -134,7 +132,7 @@ impl EncodeError {
         Self { path: String::new(), expected: expected.into(), found: found.into() }
     }
 
-    /// The same error seen from outside of `segment`: a field's name, a map's key, or `[]`.
+    /// The same error with `segment` prepended to its path: a field's name, a map's key, or `[]`.
     #[cold]
     pub(crate) fn within(mut self, segment: &str) -> Self {
         let dot = if self.path.is_empty() || self.path.starts_with('[') { "" } else { "." };
@@ -143,18 +141,18 @@ impl EncodeError {
     }
 }
 
-/// Why a message was not read into a type.
+/// A message can't be deserialized.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum ReadError {
-    /// Its bytes were refused.
+    /// Its bytes were rejected.
     #[error(transparent)]
     Message(DecodeError),
-    /// The type has another shape than the reader's schema.
-    #[error("the message does not fit the type it is read into: {0}; compare the type with the reader's schema")]
+    /// The type doesn't match the reader's schema.
+    #[error("the message does not match the type that it is read into: {0}; compare the type with the reader's schema")]
     Shape(#[from] ShapeMismatch),
 }
 
-/// Why serde's type did not take the value.
+/// A value doesn't match the type that serde deserializes.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{0}")]
 pub struct ShapeMismatch(String);
@@ -171,7 +169,7 @@ impl From<DecodeError> for ReadError {
     }
 }
 
-/// `field tags.value: `, or nothing for the message itself.
+/// `field tags.value: `, or empty for the message itself.
 pub(crate) struct Field<'a>(pub &'a str);
 
 impl std::fmt::Display for Field<'_> {

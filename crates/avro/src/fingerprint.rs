@@ -6,7 +6,7 @@ use std::collections::HashSet;
 
 use crate::schema::{Kind, Type, TypeId};
 
-/// The fingerprint of no bytes, and the polynomial.
+/// The fingerprint of empty input, which is also the polynomial.
 const EMPTY: u64 = 0xc15d_213a_a4d7_a795;
 
 const TABLE: [u64; 256] = {
@@ -42,7 +42,7 @@ pub(crate) fn canonical(types: &[Type], root: TypeId) -> String {
     out
 }
 
-/// Recursion is as deep as the schema's JSON: a name that was written once is a reference from there on.
+/// Recursion is bounded by the depth of the schema's JSON: after its first use, a named type is written as a reference.
 fn write<'a>(types: &'a [Type], id: TypeId, written: &mut HashSet<&'a str>, out: &mut String) {
     let Some(Type { kind, .. }) = types.get(id.index()) else { return };
     match kind {
@@ -81,7 +81,7 @@ fn write<'a>(types: &'a [Type], id: TypeId, written: &mut HashSet<&'a str>, out:
             named(&fixed.name.full, "fixed", out);
             out.push_str(&format!(",\"size\":{}}}", fixed.size));
         }
-        // A primitive, or a name that was written before.
+        // A primitive type, or a name that was already written.
         kind => quoted(&kind.to_string(), out),
     }
 }
@@ -103,7 +103,7 @@ fn list<T>(items: impl Iterator<Item = T>, out: &mut String, mut write: impl FnM
     out.push(']');
 }
 
-/// Names have no character that JSON escapes.
+/// No character of a name needs escaping in JSON.
 fn quoted(name: &str, out: &mut String) {
     out.push('"');
     out.push_str(name);

@@ -1,4 +1,4 @@
-//! What precedes a message's value: nothing, a schema's fingerprint, or its number in a registry.
+//! The header before a message's value: none, a schema's fingerprint, or its number in a registry.
 //!
 //! Sources: Avro specification 1.12, "Single-object encoding"; Confluent's "wire format" of its schema registry.
 
@@ -17,16 +17,16 @@ use crate::error::ResolveError;
 pub enum Framing {
     /// No header.
     Bare,
-    /// By its schema's fingerprint.
+    /// Identifies the schema by its fingerprint.
     SingleObject,
-    /// By its schema's number in a registry.
+    /// Identifies the schema by its number in a registry.
     Registry,
 }
 
 /// The identity of a message's schema.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum WriterId {
-    /// Known to the reader from elsewhere.
+    /// The reader knows the schema from elsewhere.
     Known,
     /// The CRC-64-AVRO fingerprint.
     Fingerprint(u64),
@@ -51,7 +51,7 @@ pub enum FramingError {
     #[error("no schema with the number {0} is known; add it from the registry")]
     UnknownNumber(u32),
     /// No schema for bare messages was added.
-    #[error("the message names no schema; say which one wrote it")]
+    #[error("the message names no schema; specify the writer's schema")]
     NoWriter,
     /// The number or fingerprint belongs to another schema.
     #[error("{0:?} already belongs to another schema; use a separate store")]
@@ -62,7 +62,7 @@ pub enum FramingError {
 }
 
 impl Framing {
-    /// Which schema wrote the message, and its value's bytes.
+    /// The writer's schema of the message, and the value's bytes.
     #[inline]
     pub fn open(self, message: &[u8]) -> Result<(WriterId, &[u8]), FramingError> {
         match self {
@@ -82,7 +82,7 @@ impl Framing {
 }
 
 impl WriterId {
-    /// Appends the bytes that precede a value that this schema wrote: at most 10.
+    /// Appends the header of a value written with this schema: at most 10 bytes.
     pub fn write(self, out: &mut Vec<u8>) {
         match self {
             Self::Known => {}

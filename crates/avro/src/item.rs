@@ -1,6 +1,6 @@
-//! What a row's list holds: a value, or the place of its parts.
+//! An item of a row's list: a scalar, or the position of a value's parts.
 
-/// A value in the list, or where its parts are.
+/// A scalar, or the position of a value's parts.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Item<'m> {
     Null,

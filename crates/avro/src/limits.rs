@@ -1,4 +1,4 @@
-//! Limits on what one message may make its reader do.
+//! Limits on the work that one message can cause.
 
 /// Limits for one message, regardless of what its bytes claim.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -12,7 +12,7 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// 64 levels, as deep as people nest; 2^20 elements, which take 24 to 48 MiB in a row buffer.
+    /// 64 levels, more than real schemas nest; 2^20 elements, which take 24 to 48 MiB in a row buffer.
     pub const DEFAULT: Self = Self { depth_max: 64, elements_max: 1 << 20 };
 }
 
@@ -22,13 +22,13 @@ impl Default for Limits {
     }
 }
 
-/// Levels to which schemas are followed: more than their JSON can nest.
+/// Maximum nesting of a schema's types: more than its JSON can have.
 pub(crate) const SCHEMA_DEPTH_MAX: u32 = 256;
 
-/// Steps a plan may have: a schema's JSON of 1 MB makes about 50,000.
+/// Maximum number of steps of a plan: a schema of 1 MB makes about 50,000.
 pub(crate) const PLAN_STEPS_MAX: usize = 1 << 20;
 
-/// Types compared, fields and symbols looked up, and bytes of defaults copied for one plan: ten times what a schema of
-/// 1 MB needs.
+/// Maximum work for one plan, in types compared, fields and symbols looked up, and bytes of defaults copied: ten times
+/// what a schema of 1 MB needs.
 pub(crate) const PLAN_WORK_MAX: u32 = 1 << 22;
 const _: () = assert!(PLAN_WORK_MAX as usize > PLAN_STEPS_MAX);

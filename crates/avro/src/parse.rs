@@ -19,7 +19,7 @@ const UNNAMED_KINDS: [&str; 10] =
 impl Schema {
     /// Reads a schema from its JSON.
     pub fn parse(json: &str) -> Result<Self, SchemaError> {
-        // The library refuses JSON nested deeper than 128, which bounds every recursion over a schema's types.
+        // serde_json rejects JSON nested deeper than 128 levels, which bounds every recursion over a schema's types.
         let value: Value = serde_json::from_str(json).map_err(|error| SchemaError::Json(error.to_string()))?;
         let mut parser = Parser { types: Vec::new(), names: HashMap::new(), defaults: Vec::new() };
         let root = parser.add(&value, "")?;
@@ -129,7 +129,7 @@ impl<'j> Parser<'j> {
     fn record(&mut self, object: &'j Map<String, Value>, namespace: &str, id: TypeId) -> Result<Kind, SchemaError> {
         let name = self.define(object, namespace, id)?;
         let namespace = name.full.rsplit_once('.').map_or("", |(namespace, _)| namespace);
-        // What refers to the record from within it sees a record.
+        // References from inside the record find a record.
         if let Some(place) = self.types.get_mut(id.index()) {
             place.kind = Kind::Record(Box::new(Record { name: name.clone(), fields: Vec::new() }));
         }
@@ -147,11 +147,11 @@ impl<'j> Parser<'j> {
                 return Err(within(&format!("is called {field_name:?}: {NAME_RULE}")));
             }
             if !seen.insert(field_name) {
-                return Err(within(&format!("is called {field_name:?} like one before it; rename one")));
+                return Err(within(&format!("is called {field_name:?}, like an earlier field; rename one")));
             }
             let json = field.get("type").ok_or_else(|| within("has no \"type\""))?;
             let type_id = self.add(json, namespace)?;
-            // After its type, so that the defaults within it come first.
+            // Added after the field's type, so that nested defaults come first.
             if let Some(value) = field.get("default") {
                 self.defaults.push(defaults::Given { record: id, field: index, value });
             }
@@ -198,7 +198,7 @@ impl<'j> Parser<'j> {
         Ok(Kind::Fixed(Box::new(Fixed { name, size })))
     }
 
-    /// The name of the type at `id`, which later types refer to it by.
+    /// Registers the name of the type at `id`, by which later types refer to it.
     fn define(&mut self, object: &Map<String, Value>, namespace: &str, id: TypeId) -> Result<Name, SchemaError> {
         let name = object.get("name").and_then(Value::as_str).ok_or_else(|| {
             let kind = object.get("type").and_then(Value::as_str).unwrap_or_default();
@@ -221,7 +221,7 @@ fn wrong(reason: impl Into<String>) -> SchemaError {
     SchemaError::Json(reason.into())
 }
 
-const NAME_RULE: &str = "a name has letters, digits and \"_\", and begins with no digit";
+const NAME_RULE: &str = "a name consists of letters, digits and \"_\", and doesn't begin with a digit";
 
 fn is_name(name: &str) -> bool {
     let mut bytes = name.bytes();
@@ -229,7 +229,7 @@ fn is_name(name: &str) -> bool {
         && bytes.all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
 }
 
-/// A name with its namespace: its own if it has dots, else the one around it.
+/// A name with its namespace: its own if it has dots, otherwise the enclosing one.
 fn full_name(name: &str, namespace: &str) -> Result<String, SchemaError> {
     let full = match name.strip_prefix('.') {
         Some(name) if !name.contains('.') => name.to_owned(),
@@ -238,7 +238,7 @@ fn full_name(name: &str, namespace: &str) -> Result<String, SchemaError> {
     };
     match full.split('.').all(is_name) {
         true => Ok(full),
-        false => Err(wrong(format!("{full:?} is not the name of a type: {NAME_RULE}; dots separate its namespace"))),
+        false => Err(wrong(format!("{full:?} is not a valid type name: {NAME_RULE}; dots separate its namespace"))),
     }
 }
 
@@ -256,7 +256,7 @@ fn primitive(name: &str) -> Option<Kind> {
     })
 }
 
-/// The logical type of this name, if it may be of this kind.
+/// The logical type with this name, if it applies to this kind.
 fn logical(name: &str, kind: &Kind, object: &Map<String, Value>) -> Option<Logical> {
     let number = |key| match object.get(key) {
         None => Some(0),

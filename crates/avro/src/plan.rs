@@ -1,9 +1,9 @@
-//! A plan: how messages of a writer's schema are read as a reader's schema, as one flat list of steps.
+//! A plan: one flat list of steps that reads messages of a writer's schema as a reader's schema.
 //!
-//! A step that reads a value names the `slot` that takes it: the field's index within the reader's record that is being
-//! filled, and 0 within an element, a map's value or a union's branch. What begins a level (record, array, map, branch,
-//! constant) names its `body`, the steps of that level, which stop at an `End`, and `next`, the step after it. A
-//! recursive type's body is entered again from within itself; nothing else jumps backwards.
+//! A step that reads a value has the `slot` that receives it: the field's index in the reader's record, and 0 within an
+//! element, a map's value or a union's branch. A step that begins a level (record, array, map, branch, constant) has
+//! its `body`, the steps of that level up to an `End`, and `next`, the step after the level. A recursive type's body is
+//! entered again from inside; nothing else jumps backwards.
 
 use std::sync::Arc;
 
@@ -15,13 +15,13 @@ use crate::schema::Schema;
 #[derive(Debug)]
 pub struct Plan {
     pub(crate) steps: Vec<Step>,
-    /// Where each step is, as an index in `paths`: for errors.
+    /// Each step's path, as an index in `paths`; for errors.
     pub(crate) places: Vec<u32>,
-    /// What a union's branch leads to; each union has a range of it.
+    /// Targets of the unions' branches; each union has a range of them.
     pub(crate) branches: Vec<Branch>,
-    /// For each symbol of a writer's enum the reader's; each enum has a range of it.
+    /// The reader's symbol for each of the writer's; each enum has a range of them.
     pub(crate) symbols: Vec<Option<u32>>,
-    /// Encoded defaults; each constant has a range of it.
+    /// Encoded defaults; each constant has a range of these bytes.
     pub(crate) constants: Vec<u8>,
     pub(crate) paths: Vec<PathNode>,
     pub(crate) writer: Arc<Schema>,
@@ -32,7 +32,7 @@ pub struct Plan {
 /// One step of a plan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Step {
-    /// Which slot of the level takes the value. Meaningless for `Skip` and `End`.
+    /// The slot that receives the value. Meaningless for `Skip` and `End`.
     pub slot: u32,
     pub code: Code,
 }
@@ -40,9 +40,9 @@ pub(crate) struct Step {
 /// What a step does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Code {
-    /// Reads a value without parts.
+    /// Reads a scalar.
     Read(Scalar),
-    /// Skips a value that the reader does not take.
+    /// Skips a value that the reader's schema lacks.
     Skip(Skip),
     /// Begins a record with this many slots.
     Record { slots: u32, body: u32, next: u32 },
@@ -50,13 +50,13 @@ pub(crate) enum Code {
     Array { bytes_min: u32, body: u32, next: u32 },
     /// Reads blocks of a string key and a value, which together take at least `bytes_min`.
     Map { bytes_min: u32, body: u32, next: u32 },
-    /// Reads a branch's index and goes where `branches[first..first + count]` says.
+    /// Reads a branch's index and continues at that entry of `branches[first..first + count]`.
     Union { first: u32, count: u32, next: u32 },
     /// The reader's union around a value that the writer wrote without one.
     Wrap { branch: u32, body: u32, next: u32 },
     /// A default: the body reads `constants[begin..]` instead of the message.
     Constant { begin: u32, body: u32, next: u32 },
-    /// Skips blocks of elements (of map entries if `keys`): by their size in bytes where the block has it.
+    /// Skips blocks of elements (map entries if `keys`), by the block's size in bytes if it has one.
     SkipBlocks { keys: bool, bytes_min: u32, body: u32, next: u32 },
     /// Skips a union's value.
     SkipUnion { first: u32, count: u32, next: u32 },
@@ -66,7 +66,7 @@ pub(crate) enum Code {
     End,
 }
 
-/// A value without parts: what the writer wrote and what the reader takes.
+/// A scalar: the type that was written, and the type that is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Scalar {
     Null,
@@ -93,7 +93,7 @@ pub(crate) enum Scalar {
     BytesToString,
 }
 
-/// A value without parts that is passed over.
+/// A scalar to skip.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Skip {
     /// An integer of any length.
@@ -104,7 +104,7 @@ pub(crate) enum Skip {
     Fixed(u32),
 }
 
-/// What a union's branch leads to.
+/// The target of a union's branch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Branch {
     /// The value is read by the steps at `body`, straight into the union's own slot: the reader has no union.
@@ -146,14 +146,14 @@ impl Plan {
         self.limits
     }
 
-    /// The fault at `step`, with its path. `calls` are the records around it, innermost first: the step that began
-    /// each, and its body. A body is shared by all that enter it, so a step's own path may be that of another place.
+    /// The fault at `step`, with its path. `calls` are the enclosing records, innermost first: the step that began
+    /// each, and its body. Callers share a body, so the path of a step in it may belong to another caller.
     #[cold]
     pub(crate) fn error(&self, step: u32, calls: impl Iterator<Item = (u32, u32)>, fault: Fault) -> DecodeError {
         let mut segments = Vec::new();
         let mut at = step;
         for (caller, body) in calls {
-            // A body follows the step that it was made for.
+            // A body follows the step for which it was made.
             self.segments(self.place(at), self.place(body.saturating_sub(1)), &mut segments);
             at = caller;
         }

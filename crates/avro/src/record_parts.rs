@@ -3,7 +3,7 @@
 use crate::error::EncodeError;
 use crate::schema::Record;
 
-/// A record whose fields are being written in any order, each once. Those in order are written where they stay.
+/// A record whose fields arrive in any order, each once. Fields that arrive in the schema's order are written in place.
 #[derive(Debug)]
 pub(crate) struct RecordParts<'s> {
     record: &'s Record,
@@ -19,7 +19,7 @@ impl<'s> RecordParts<'s> {
         Self { record, next: 0, late: Vec::new(), late_begin: 0 }
     }
 
-    /// The field's index. The field whose turn it is costs one comparison.
+    /// The field's index; costs one comparison if fields arrive in order.
     pub fn find(&self, name: &str) -> Option<usize> {
         let fields = &self.record.fields;
         if fields.get(self.next).is_some_and(|field| field.name == name) {
@@ -64,7 +64,7 @@ impl<'s> RecordParts<'s> {
                 None => field.default.as_deref(),
             };
             let Some(bytes) = bytes else {
-                return Err(EncodeError::new("a value, for it has no default", "nothing").within(&field.name));
+                return Err(EncodeError::new("a value, since it has no default", "nothing").within(&field.name));
             };
             out.extend_from_slice(bytes);
         }

@@ -1,7 +1,7 @@
-//! Resolves a writer's schema with a reader's into a plan's steps.
+//! Resolves a writer's schema against a reader's into a plan's steps.
 //!
-//! Source: Avro specification 1.12, "Schema Resolution". Where a union's branch has no counterpart in the reader's
-//! schema, only messages that hold it are refused; all else that does not fit is refused here.
+//! Source: Avro specification 1.12, "Schema Resolution". If a branch of a union has no counterpart in the reader's
+//! schema, only messages with that branch are rejected. Any other mismatch is rejected here.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use crate::schema::{Enum, Kind, Record, Schema, TypeId};
 use crate::size::Sizes;
 
 impl Plan {
-    /// Resolves the schema that wrote messages with the one that they are read as.
+    /// Resolves the writer's schema against the reader's.
     pub fn new(writer: &Arc<Schema>, reader: &Arc<Schema>, limits: Limits) -> Result<Self, ResolveError> {
         let mut plan = Self {
             steps: Vec::new(),
@@ -45,13 +45,13 @@ impl Plan {
         Ok(plan)
     }
 
-    /// A plan for messages that are read as they were written.
+    /// A plan that reads messages with the schema that wrote them.
     pub fn same(schema: &Arc<Schema>, limits: Limits) -> Result<Self, ResolveError> {
         Self::new(schema, schema, limits)
     }
 }
 
-/// A type as it was written: by the writer, or as a default by the reader's schema itself.
+/// A written type: the writer's, or for a default the reader's.
 #[derive(Clone, Copy)]
 struct Written<'a> {
     schema: &'a Schema,
@@ -69,17 +69,17 @@ impl<'a> Written<'a> {
     }
 }
 
-/// Where a value is, and the reader's type of it; for what is passed over, the type of the record around it.
+/// A value's path and the reader's type; for a skipped value, the type of the enclosing record.
 #[derive(Clone, Copy)]
 struct Place {
     path: u32,
     type_id: TypeId,
 }
 
-/// What it costs to try a branch, in types compared: one that fails writes its error.
+/// Work charged for trying a branch, in types compared: a branch that fails formats its error.
 const BRANCH_WORK: usize = 32;
 
-/// A record's body is found again by what was written and what is read; `None`: it is passed over.
+/// Identifies a record's body: whether it is a default, the written type, and the type read (`None` if it is skipped).
 type Key = (bool, TypeId, Option<TypeId>);
 
 struct Resolver<'a, 'p> {
@@ -87,12 +87,12 @@ struct Resolver<'a, 'p> {
     plan: &'p mut Plan,
     depth: u32,
     work_left: u32,
-    /// Whether there was more work than allowed: then no branch of a union is tried instead of the one that failed.
+    /// Whether the work exceeded its limit. No other branch of a union is tried then.
     is_exhausted: bool,
     bodies: HashMap<Key, u32>,
-    /// The keys of `bodies` in the order of their bodies, so that an attempt that failed removes its own alone.
+    /// The keys of `bodies` in the order of their creation, so that a failed attempt removes only its own.
     entered: Vec<Key>,
-    /// Records that do not fit, so that unions do not try them again and again.
+    /// Records that don't match, so that unions don't try them again.
     refused: HashMap<Key, ResolveError>,
     /// The reader's unions, by their types.
     unions: HashMap<TypeId, Arc<Readers<'a>>>,
@@ -201,7 +201,7 @@ impl<'a> Resolver<'a, '_> {
     ) -> Result<(), ResolveError> {
         self.spend(from.fields.len() + to.fields.len(), place)?;
         let fills = fills(from, to);
-        // The reader's fields that each of the writer's fills: one at most, or the schema is refused.
+        // The reader's field that each of the writer's fields fills: at most one, otherwise the schema is rejected.
         let mut fills_into = vec![(None, None); from.fields.len()];
         for (slot, fill) in fills.iter().enumerate() {
             match fill.and_then(|index| fills_into.get_mut(index)) {
@@ -219,7 +219,7 @@ impl<'a> Resolver<'a, '_> {
             };
             if let Some(second) = into(second) {
                 let reason = format!(
-                    "the reader's fields {:?} and {:?} both take the writer's {:?}; keep the alias on one of them",
+                    "the reader's fields {:?} and {:?} both match the writer's {:?}; keep the alias on one of them",
                     first.name, second.name, field.name
                 );
                 return Err(self.refuse(place, &reason));
@@ -292,8 +292,8 @@ impl<'a> Resolver<'a, '_> {
         Ok(())
     }
 
-    /// Reads what was written as the first of the branches of the reader's union `id` that takes it; returns that
-    /// branch's index. The same type goes before the same name in another namespace, and both before a promotion.
+    /// Reads the written value as the first branch of the reader's union `id` that accepts it; returns that branch's
+    /// index. The same type precedes the same name in another namespace, and both precede a promotion.
     fn branch(
         &mut self,
         written: Written<'a>,
@@ -314,11 +314,11 @@ impl<'a> Resolver<'a, '_> {
                 Err(error) => drop(refusal.get_or_insert(error)),
             }
         }
-        let reason = || format!("no branch of the reader's union takes the writer's {}", written.kind());
+        let reason = || format!("no branch of the reader's union accepts the writer's {}", written.kind());
         Err(refusal.unwrap_or_else(|| self.refuse(place, &reason())))
     }
 
-    /// Runs `steps`; if they fail, the plan is as it was before.
+    /// Runs `steps`; if they fail, restores the plan.
     fn attempt(&mut self, steps: impl FnOnce(&mut Self) -> Result<(), ResolveError>) -> Result<(), ResolveError> {
         let plan = &*self.plan;
         let lengths =
@@ -406,7 +406,7 @@ impl<'a> Resolver<'a, '_> {
                 }
                 self.close(level, |body, next| Code::SkipRecord { body, next })
             }
-            // All that is left are integers: a fixed size was handled above.
+            // Only integers are left: a fixed size was handled above.
             _ => self.push(0, place, Code::Skip(Skip::Long)).map(drop),
         }
     }
@@ -444,7 +444,7 @@ impl<'a> Resolver<'a, '_> {
         Ok(index)
     }
 
-    /// Ends the level that the step `level` began, and says what that step does.
+    /// Ends the level that the step `level` began, and sets that step's code.
     fn close(&mut self, level: u32, code: impl FnOnce(u32, u32) -> Code) -> Result<(), ResolveError> {
         let path = self.plan.places.get(level as usize).copied().unwrap_or_default();
         let place = Place { path, type_id: self.reader.root() };
@@ -472,7 +472,7 @@ impl<'a> Resolver<'a, '_> {
         u32::try_from(number).map_err(|_| self.refuse(place, "a size in the schema is 2^32 or more; make it smaller"))
     }
 
-    /// Counts steps of work: types that contain one another can be tried in more ways than there is time for.
+    /// Counts steps of work: types that contain one another could be compared in too many combinations.
     fn spend(&mut self, work: usize, place: Place) -> Result<(), ResolveError> {
         match u32::try_from(work).ok().and_then(|work| self.work_left.checked_sub(work)) {
             Some(left) => {
@@ -492,10 +492,10 @@ impl<'a> Resolver<'a, '_> {
     }
 }
 
-/// For each field of the reader's record the writer's that fills it: the one of its name, or else the first that one of
-/// its aliases names.
+/// For each field of the reader's record, the writer's field that fills it: the one with its name, otherwise the first
+/// that matches an alias.
 fn fills(from: &Record, to: &Record) -> Vec<Option<usize>> {
-    // Mostly the two records have the same fields in the same order.
+    // Usually the two records have the same fields in the same order.
     let same = from.fields.len() == to.fields.len();
     if same && from.fields.iter().zip(&to.fields).all(|(from, to)| from.name == to.name) {
         return (0..to.fields.len()).map(Some).collect();

@@ -1,8 +1,8 @@
 //! A decoded message as a row: every value in one flat list that borrows from the message.
 //!
-//! A record's slots lie side by side, so a field is found by its index alone; what a slot's value is made of (fields,
-//! elements, entries, a union's value) follows later. An element that has parts is followed at once by them, so that
-//! the next element begins where they end.
+//! A record's slots are adjacent, so a field is found by its index alone. The parts of a slot's value (fields,
+//! elements, entries, a union's value) follow later. An element's parts follow it directly, so the next element begins
+//! where they end.
 
 use crate::cursor::Cursor;
 use crate::datum::Datum;
@@ -61,7 +61,7 @@ impl Drop for Row<'_, '_> {
 }
 
 impl Plan {
-    /// Reads a message, which must end where its value does.
+    /// Decodes a message; fails if bytes follow its value.
     #[inline]
     pub fn row<'b, 'm>(&'m self, buffer: &'b mut RowBuffer, message: &'m [u8]) -> Result<Row<'b, 'm>, DecodeError> {
         let mut cursor = Cursor::new(message);
@@ -70,7 +70,7 @@ impl Plan {
         Ok(row)
     }
 
-    /// Reads the value at the cursor and moves the cursor after it, for concatenated values.
+    /// Decodes the value at the cursor and moves the cursor past it, for concatenated values.
     #[inline]
     pub fn row_from<'b, 'm>(
         &'m self,
@@ -90,11 +90,11 @@ impl Plan {
 #[inline]
 fn recycle<'to>(mut items: Vec<Item<'_>>) -> Vec<Item<'to>> {
     items.clear();
-    // The collection takes over the iterator's memory, since both have items of one size.
+    // `collect` reuses the iterator's memory, since both have items of one size.
     items.into_iter().map_while(|_| None).collect()
 }
 
-/// The slot that a level fills and the base of the level around it.
+/// The slot that a level fills, and the base of the enclosing level.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Mark {
     slot: u32,
@@ -104,7 +104,7 @@ pub(crate) struct Mark {
 
 struct Rows<'r, 'm> {
     items: &'r mut Vec<Item<'m>>,
-    /// Slot 0 of the level that was begun last.
+    /// Slot 0 of the innermost level.
     base: u32,
 }
 

@@ -18,7 +18,7 @@ pub struct Schema {
 pub struct TypeId(u32);
 
 impl TypeId {
-    /// The place `index`; nothing if a schema can't have as many types.
+    /// The id of the type at `index`; `None` if a schema can't have that many types.
     pub(crate) fn new(index: usize) -> Option<Self> {
         u32::try_from(index).ok().map(Self)
     }
@@ -55,17 +55,17 @@ pub enum Kind {
     Double,
     /// A length and bytes.
     Bytes,
-    /// A length and UTF-8.
+    /// A length and UTF-8 bytes.
     String,
     /// Blocks of elements of one type.
     Array(TypeId),
     /// Blocks of string keys, each with a value of one type.
     Map(TypeId),
-    /// One of several types, after its index.
+    /// A branch's index, then a value of that branch.
     Union(Box<[TypeId]>),
     /// Fields, one after the other.
     Record(Box<Record>),
-    /// One of several symbols, as its index.
+    /// A symbol's index.
     Enum(Box<Enum>),
     /// A fixed number of bytes.
     Fixed(Box<Fixed>),
@@ -85,11 +85,11 @@ pub struct Record {
 pub struct Field {
     /// The field's name.
     pub name: String,
-    /// Older names, under which a writer's field is this one too.
+    /// Older names: a writer's field with one of them matches this field.
     pub aliases: Vec<String>,
     /// Its type.
     pub type_id: TypeId,
-    /// The value, encoded, for messages whose writer did not know the field.
+    /// The encoded value for messages whose writer's schema lacks the field.
     pub default: Option<Box<[u8]>>,
 }
 
@@ -100,7 +100,7 @@ pub struct Enum {
     pub name: Name,
     /// Its symbols in order.
     pub symbols: Vec<String>,
-    /// The symbol, by its index, that stands for a writer's symbol that is not among them.
+    /// Index of the symbol that replaces a writer's symbol that isn't in the list.
     pub default: Option<u32>,
 }
 
@@ -109,7 +109,7 @@ pub struct Enum {
 pub struct Fixed {
     /// The type's name.
     pub name: Name,
-    /// Bytes of each value.
+    /// Size of each value in bytes.
     pub size: usize,
 }
 
@@ -118,7 +118,7 @@ pub struct Fixed {
 pub struct Name {
     /// Namespace, a dot and the name; or the name alone.
     pub full: String,
-    /// Older full names, under which a writer's type is this one too.
+    /// Older full names: a writer's type with one of them matches this type.
     pub aliases: Vec<String>,
 }
 
@@ -128,8 +128,8 @@ impl Name {
         simple(&self.full)
     }
 
-    /// Whether a writer's type of the name `writer` is this type: by its name without namespace, as the specification
-    /// has it, or by an alias.
+    /// Whether a writer's type with the name `writer` matches this type: by its unqualified name, as the specification
+    /// requires, or by an alias.
     pub(crate) fn takes(&self, writer: &Name) -> bool {
         self.simple() == writer.simple() || self.aliases.contains(&writer.full)
     }
@@ -147,7 +147,7 @@ const STRING_FINGERPRINT: u64 = 0x8f01_4872_6345_03c7;
 pub enum Logical {
     /// A decimal number with `scale` digits after the point; bytes or fixed, two's complement, big-endian.
     Decimal {
-        /// Digits in all.
+        /// Total number of digits.
         precision: u32,
         /// Digits after the point.
         scale: u32,
@@ -179,7 +179,7 @@ pub enum Logical {
 }
 
 impl Schema {
-    /// The schema of a string alone.
+    /// The schema of a single string.
     pub(crate) fn string() -> &'static Self {
         static STRING: OnceLock<Schema> = OnceLock::new();
         STRING.get_or_init(|| {

@@ -1,4 +1,4 @@
-//! Serializes through serde into Avro, by a schema.
+//! Serializes serde values as Avro, according to a schema.
 
 use serde::ser::{self, Serialize, Serializer};
 
@@ -35,7 +35,8 @@ impl<'s, 'o> Encoder<'s, 'o> {
         Self { schema, id, out }
     }
 
-    /// The type to write as, with `takes` giving each type's rank, the lowest first. Of a union the branch is written.
+    /// Chooses the type to write; `takes` ranks types, and the lowest rank wins. For a union, also writes the branch's
+    /// index.
     fn pick(
         &mut self,
         found: impl std::fmt::Display,
@@ -364,7 +365,7 @@ impl ser::SerializeTupleStruct for Blocks<'_, '_> {
     }
 }
 
-/// A map: of Avro, or a record's fields by their names.
+/// A serde map: an Avro map, or a record's fields by name.
 enum Entries<'s, 'o> {
     Map(Blocks<'s, 'o>),
     Record(Fields<'s, 'o>),
@@ -378,7 +379,7 @@ impl ser::SerializeMap for Entries<'_, '_> {
         match self {
             Self::Map(blocks) => {
                 let begin = blocks.out.len();
-                // A key is a string whatever the schema says of values.
+                // Keys are strings, whatever the type of the values.
                 let schema = Schema::string();
                 let result = key.serialize(Encoder::at(schema, schema.root(), blocks.out));
                 result.inspect_err(|_| blocks.out.truncate(begin))

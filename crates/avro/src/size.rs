@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use crate::schema::{Kind, Schema, TypeId};
 
-/// Sizes of a schema's types, each found once.
+/// Sizes of a schema's types, each computed once.
 pub(crate) struct Sizes<'a> {
     schema: &'a Schema,
     known: HashMap<TypeId, Size>,
@@ -32,12 +32,12 @@ impl<'a> Sizes<'a> {
         Some(self.size(id)).filter(|size| size.fixed).map(|size| size.min)
     }
 
-    /// Recursion is as deep as the schema's JSON: what is defined elsewhere was met there first.
+    /// Recursion is bounded by the depth of the schema's JSON: a type that is defined elsewhere is already known.
     fn size(&mut self, id: TypeId) -> Size {
         if let Some(size) = self.known.get(&id) {
             return *size;
         }
-        // A record within itself counts as nothing, so that the sum is a lower bound.
+        // A recursive occurrence counts as 0, so that the sum is a lower bound.
         self.known.insert(id, Size { min: 0, fixed: false });
         let schema = self.schema;
         let (min, fixed) = match schema.kind(id) {

@@ -12,8 +12,8 @@ use crate::schema::Schema;
 #[derive(Debug, Default)]
 pub struct SchemaStore {
     schemas: RwLock<HashMap<WriterId, Arc<Schema>>>,
-    /// By writer and by the reader's address: schemas of one fingerprint may differ in defaults. A plan keeps its
-    /// reader, so the address stays taken.
+    /// By writer and by the reader's address, since schemas with one fingerprint may differ in defaults. A plan keeps
+    /// its reader alive, so the address isn't reused.
     plans: RwLock<HashMap<(WriterId, usize), Arc<Plan>>>,
     limits: Limits,
 }
@@ -31,7 +31,7 @@ impl SchemaStore {
         Ok(id)
     }
 
-    /// Adds a schema under the id that messages have for it. Adding the same schema again has no effect.
+    /// Adds a schema under the id that messages use for it. Adding the same schema again has no effect.
     pub fn add_as(&self, id: WriterId, schema: &Arc<Schema>) -> Result<(), FramingError> {
         let mut schemas = self.schemas.write().unwrap_or_else(PoisonError::into_inner);
         let known = schemas.entry(id).or_insert_with(|| Arc::clone(schema));
@@ -76,12 +76,12 @@ impl MessageReader {
         Self { store, framing, reader, last: None }
     }
 
-    /// The schema that messages are read as, if not as they were written.
+    /// The schema as which messages are read; `None` if they are read as they were written.
     pub fn reader(&self) -> Option<&Arc<Schema>> {
         self.reader.as_ref()
     }
 
-    /// The plan that reads the message, and the bytes for it.
+    /// The plan that reads the message, and the message without its framing.
     #[inline]
     pub fn open<'m>(&mut self, message: &'m [u8]) -> Result<(&Arc<Plan>, &'m [u8]), FramingError> {
         let (id, value) = self.framing.open(message)?;

@@ -6,7 +6,7 @@ use crate::error::FaultKind;
 
 /// Assigns a dense id from 0 to each distinct string. Shared by threads; ids never change.
 ///
-/// The interner of the crate `rawline-series` is one.
+/// `rawline-series` implements it as an interner.
 pub trait StringIds: Debug + Send + Sync {
     /// The id of a string, which is inserted if it is new.
     ///
@@ -17,10 +17,10 @@ pub trait StringIds: Debug + Send + Sync {
     /// The string with this id.
     fn get(&self, id: u32) -> Option<&str>;
 
-    /// Strings held. Ids are all numbers below it.
+    /// Number of strings. The ids are the numbers below it.
     fn len(&self) -> u32;
 
-    /// Whether no string is held.
+    /// Whether the table has no strings.
     fn is_empty(&self) -> bool {
         self.len() == 0
     }

@@ -13,13 +13,13 @@ pub fn long(out: &mut Vec<u8>, value: i64) {
     out.push(rest as u8);
 }
 
-/// A length, a count or an index. What lies in memory has fewer than 2^63 bytes.
+/// A length, a count or an index. Sizes in memory are below 2^63.
 #[inline]
 pub fn length(out: &mut Vec<u8>, value: usize) {
     long(out, value as i64);
 }
 
-/// A length and bytes; a string's too.
+/// A length and bytes, also of a string.
 #[inline]
 pub fn bytes(out: &mut Vec<u8>, value: &[u8]) {
     length(out, value.len());

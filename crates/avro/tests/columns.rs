@@ -257,18 +257,18 @@ fn what_columns_ask_of_their_schema() {
     };
     let texts: ArrayRef = Arc::new(StringArray::from(vec!["X", "Z"]));
     let nulls: ArrayRef = Arc::new(Int64Array::from(vec![Some(1), None]));
-    assert!(refused(vec![("b", Arc::clone(&texts))]).starts_with("field a: there is no column for it"));
+    assert!(refused(vec![("b", Arc::clone(&texts))]).starts_with("field a: it has neither a column nor a default"));
     assert!(
         refused(vec![("a", Arc::clone(&int)), ("d", Arc::clone(&int))])
-            .starts_with("the column \"d\" is no field of R")
+            .starts_with("the column \"d\" isn't a field of R")
     );
     assert!(refused(vec![("a", Arc::clone(&texts))]).starts_with("field a: a column of Utf8 can't be written as long"));
     assert!(
         refused(vec![("a", Arc::clone(&int)), ("b", Arc::clone(&int))])
             .starts_with("field b: a column of Int32 can't be")
     );
-    assert!(refused(vec![("a", nulls)]).starts_with("field a: row 1: it is null, and its type is not"));
-    assert!(refused(vec![("a", int), ("c", texts)]).starts_with("field c: row 1: its text is no symbol of the enum"));
+    assert!(refused(vec![("a", nulls)]).starts_with("field a: row 1: it is null, but its type isn't nullable"));
+    assert!(refused(vec![("a", int), ("c", texts)]).starts_with("field c: row 1: its text isn't a symbol of the enum"));
 }
 
 #[test]

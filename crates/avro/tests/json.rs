@@ -141,8 +141,8 @@ fn errors_name_field_and_what_was_expected() {
             r#"{"items":[{"price":1,"cost":2}]}"#,
             "field items[0].cost: expected one of the fields price, tags, found a field of that name",
         ),
-        (r#"{"items":[{}]}"#, "field items[0].price: expected a value, for it has no default, found nothing"),
-        (r#"{}"#, "field items: expected a value, for it has no default, found nothing"),
+        (r#"{"items":[{}]}"#, "field items[0].price: expected a value, since it has no default, found nothing"),
+        (r#"{}"#, "field items: expected a value, since it has no default, found nothing"),
         (r#"[]"#, "expected an object, found an array"),
         (r#"{"items":[{"price":1.5}]}"#, "field items[0].price: expected an integer of 32 bits, found 1.5"),
     ];
@@ -151,7 +151,7 @@ fn errors_name_field_and_what_was_expected() {
     }
     assert_eq!(pass(json, json, r#"{"items":[{"price":1.0}]}"#), r#"{"items":[{"price":1,"tags":{}}]}"#);
     assert!(refuse(json, "{").contains("expected JSON"));
-    assert!(refuse(r#""float""#, "1e300").contains("a number that a float holds"));
+    assert!(refuse(r#""float""#, "1e300").contains("a number in the range of a float"));
     assert!(refuse(r#""bytes""#, r#""€""#).contains("U+00FF"));
 }
 

@@ -111,7 +111,10 @@ fn unions_on_either_side() {
     let plan = plan(r#"["null","int"]"#, r#""long""#);
     assert_eq!(json(&plan, &[0]).unwrap_err().fault.kind, FaultKind::Unresolvable);
     assert_eq!(refuse(r#"["null","string"]"#, r#""int""#), "the writer's null can't be read as int");
-    assert_eq!(refuse(r#""string""#, r#"["null","int"]"#), "no branch of the reader's union takes the writer's string");
+    assert_eq!(
+        refuse(r#""string""#, r#"["null","int"]"#),
+        "no branch of the reader's union accepts the writer's string"
+    );
     // A branch that has the same name but does not fit leaves the next one.
     let a = record("a.R", r#"{"name":"x","type":"string"}"#);
     let union = format!(

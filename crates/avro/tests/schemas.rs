@@ -106,9 +106,9 @@ fn what_a_schema_may_not_say_is_named() {
         (r#"{"type":"record","name":"R","fields":[{"name":"a b","type":"int"}]}"#, "\"a b\""),
         (
             r#"{"type":"record","name":"R","fields":[{"name":"a","type":"int"},{"name":"a","type":"int"}]}"#,
-            "like one before it",
+            "like an earlier field",
         ),
-        (r#"{"type":"record","name":"1","fields":[]}"#, "begins with no digit"),
+        (r#"{"type":"record","name":"1","fields":[]}"#, "doesn't begin with a digit"),
         (r#"{"type":"enum","name":"E","symbols":["A","A"]}"#, "twice"),
         (r#"{"type":"enum","name":"E","symbols":["A-B"]}"#, "\"A-B\""),
         (r#"{"type":"enum","name":"E","symbols":["A"],"default":"B"}"#, "\"B\""),

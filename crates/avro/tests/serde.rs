@@ -106,6 +106,6 @@ fn values_that_do_not_fit_leave_nothing() {
     assert_eq!(refuse(schema.encode(&swapped, &mut out).unwrap_err()), "field value: expected long, found a double");
     let map = BTreeMap::from([("metric", "m")]);
     let error = refuse(schema.encode(&map, &mut out).unwrap_err());
-    assert_eq!(error, "field tags: expected a value, for it has no default, found nothing");
+    assert_eq!(error, "field tags: expected a value, since it has no default, found nothing");
     assert_eq!(out, [1]);
 }

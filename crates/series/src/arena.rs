@@ -18,10 +18,10 @@ pub(crate) const UNIT_BYTES: usize = 8;
 const HEADER_BYTES: usize = 8;
 const CACHE_LINE_BYTES: usize = 64;
 
-/// Start of an entry, in units. Never 0: unit 0 is left empty so that 0 can mean "none" in the tables.
+/// Start of an entry, in units. Never 0: unit 0 stays empty so that 0 can mean "none" in the tables.
 pub(crate) type Place = u32;
 
-/// The right to append. Each arena gives out one.
+/// The right to append. Each arena hands out exactly one.
 #[derive(Debug)]
 pub(crate) struct Writer(());
 
@@ -29,15 +29,15 @@ pub(crate) struct Writer(());
 pub(crate) struct Arena {
     base: NonNull<u8>,
     layout: Layout,
-    /// Stored by the writer alone.
+    /// Stored only by the writer.
     units_used: AtomicU32,
-    /// Lets loom see who reads and writes which unit: it cannot follow plain memory.
+    /// Lets loom check accesses to each unit: it can't track plain memory.
     #[cfg(loom)]
     watched: Vec<loom::cell::UnsafeCell<()>>,
 }
 
-// SAFETY: an entry's bytes are written once, by the only writer, before its place is known to anyone else; afterwards
-// they are only read. `read` demands that its caller has synchronised with the write.
+// SAFETY: an entry's bytes are written once, by the only writer, before any other thread knows its place; afterwards
+// they are only read. `read` requires its caller to have synchronized with the write.
 unsafe impl Send for Arena {}
 // SAFETY: as above.
 unsafe impl Sync for Arena {}
@@ -65,7 +65,7 @@ impl Arena {
         self.layout.size()
     }
 
-    /// Bytes used, headers and padding included.
+    /// Bytes used, including headers and padding.
     pub(crate) fn bytes_used(&self) -> usize {
         self.units_used.load(Ordering::Relaxed) as usize * UNIT_BYTES
     }
@@ -87,9 +87,9 @@ impl Arena {
         for unit in self.watched.iter().skip(place as usize).take(units as usize) {
             unit.with_mut(|_| ());
         }
-        // SAFETY: `fits` has checked that the entry ends inside the allocation; the base is aligned to a cache line
-        // and entries begin at multiples of 8. Nobody else writes, since the writer is borrowed mutably, and nobody
-        // reads, since this place has not been given out.
+        // SAFETY: `fits` has checked that the entry ends inside the allocation; the base is aligned to a cache line and
+        // entries begin at multiples of 8. No other thread writes, since the writer is borrowed mutably, and none
+        // reads, since this place hasn't been returned yet.
         unsafe {
             let entry = self.base.as_ptr().add(place as usize * UNIT_BYTES);
             entry.cast::<[u32; 2]>().write([length, number]);
@@ -106,7 +106,7 @@ impl Arena {
     /// with `Release` (or under the writer's lock).
     #[inline(always)]
     pub(crate) unsafe fn read(&self, place: Place) -> (u32, &[u8]) {
-        // SAFETY: the entry was written whole before its place was published, and is never written again.
+        // SAFETY: the entry was written completely before its place was published, and is never written again.
         unsafe {
             let entry = self.base.as_ptr().add(place as usize * UNIT_BYTES);
             let [length, number] = entry.cast::<[u32; 2]>().read();

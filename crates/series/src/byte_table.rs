@@ -1,31 +1,31 @@
 //! A shared, append-only table from byte strings to numbers in a fixed allocation.
 //!
-//! The contract, on which the interner and the series table rely:
+//! The interner and the series table rely on this contract:
 //!
-//! - **Hits take no lock and change no memory.** A look-up reads slots with `Acquire` and the bytes they point to; no
-//!   thread can make it wait, whatever that thread does.
-//! - **The same bytes have one number in every thread**, and it never changes. An insertion looks again under the
-//!   lock, so of two threads that miss the same bytes one inserts and the other finds.
-//! - **Insertions are atomic.** An entry is written whole, its place in the list of entries is stored, the count is
-//!   raised, and only then is its slot stored with `Release`. A reader sees the slot empty or the entry whole, and a
-//!   number that anyone has been given is below `len()` for every thread that has it. (Conversely, for an instant an
-//!   entry is listed and not yet found.)
-//! - **Insertions take one lock**, held for one look-up and one copy. A thread that dies inside has published
-//!   nothing or everything; the lock's poison is therefore ignored. A thread that is descheduled inside delays
-//!   other insertions until it runs again, and never a hit.
+//! - **Hits take no lock and change no memory.** A look-up reads slots with `Acquire` and the bytes to which they
+//!   point; no thread can delay it, whatever that thread does.
+//! - **The same bytes have one number in every thread**, and it never changes. An insertion looks again under the lock,
+//!   so if two threads miss the same bytes, one inserts them and the other finds them.
+//! - **Insertions are atomic.** First the whole entry is written, then its place is stored in the list of entries, the
+//!   count is increased, and only then its slot is stored with `Release`. A reader sees either an empty slot or a whole
+//!   entry, and any number that a thread has obtained is below the `len()` that it sees. (Conversely, an entry is
+//!   briefly listed before it can be found.)
+//! - **Insertions take one lock**, held for one look-up and one copy. A thread that panics inside has published either
+//!   nothing or everything, so the lock's poison is ignored. A thread that is descheduled inside delays other
+//!   insertions until it runs again, but never a hit.
 //! - **A full table reports it.** Entries, bytes and probes are bounded; if one is exhausted, `insert` returns `Full`
 //!   immediately, without the lock if possible, and all known bytes still resolve.
-//! - **Collisions are excluded**: equal hashes only propose an entry; the whole byte string is compared. Hashes are
-//!   seeded, so that nobody who does not know the seed can choose strings that collide.
+//! - **Collisions are harmless**: equal hashes only suggest an entry; the byte strings are compared in full. Hashes are
+//!   seeded, so without the seed nobody can choose strings that collide.
 //!
-//! A slot is 0 while empty, else the upper half of the hash and the entry's place in the arena:
+//! A slot is 0 while empty; otherwise it has the upper half of the hash and the entry's place in the arena:
 //!
 //! ```text
 //! bits 63..32  upper half of the hash
 //! bits 31..0   place in the arena, in units of 8 bytes
 //! ```
 //!
-//! So a hit touches two places that are not in the cache when the table is large: the slot's line, and the entry's.
+//! If the table is large, a hit therefore misses the cache twice: for the slot's line, and for the entry's.
 
 use std::sync::PoisonError;
 
@@ -36,21 +36,21 @@ use crate::arena::{Arena, Place, Writer};
 use crate::prefetch::prefetch;
 use crate::sync::{AtomicU32, AtomicU64, Mutex, Ordering};
 
-/// Slots per entry at full load. Half empty: a hit takes 1.5 probes on average.
+/// Slots per entry at full load. With half of the slots empty, a hit takes 1.5 probes on average.
 const SLOTS_PER_ENTRY: usize = 2;
 
-/// How far from its hash's slot an entry may lie. At half load the longest run among 100 million entries stays well
-/// below; only a chosen collision reaches it, and gets `Full`.
+/// Maximum distance of an entry from its hash's slot. At half load the longest run among 100 million entries stays well
+/// below it; only a deliberate collision reaches it, and gets `Full`.
 const PROBES_MAX: usize = 256;
 
 /// No room for another entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Full;
 
-/// Limits that cannot be met.
+/// The requested limits can't be met.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 #[error(
-    "a table of {entries_max} entries in {bytes_max} bytes cannot be allocated: ask for 1 to 1073741824 entries, at \
+    "a table of {entries_max} entries in {bytes_max} bytes cannot be allocated: request 1 to 1073741824 entries, at \
      most 32 GiB, and no more than the machine's free memory"
 )]
 pub struct LimitsError {
@@ -60,10 +60,10 @@ pub struct LimitsError {
     pub bytes_max: usize,
 }
 
-/// Which number a new entry gets.
+/// The number of a new entry.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Number {
-    /// The count of entries before it.
+    /// The number of entries before it.
     Next,
     /// This one.
     Given(u32),
@@ -72,7 +72,7 @@ pub(crate) enum Number {
 #[derive(Debug)]
 pub(crate) struct ByteTable {
     slots: Box<[AtomicU64]>,
-    /// Entries in order of insertion; 0 for entries still to come.
+    /// Entries in order of insertion; 0 for entries not inserted yet.
     places: Box<[AtomicU32]>,
     count: AtomicU32,
     arena: Arena,
@@ -80,7 +80,7 @@ pub(crate) struct ByteTable {
     secrets: RapidSecrets,
 }
 
-/// Where a look-up ended.
+/// The result of a look-up.
 enum Probe {
     Found(u32),
     Vacant(usize),
@@ -88,8 +88,8 @@ enum Probe {
 }
 
 impl ByteTable {
-    /// A table for `entries_max` byte strings in an arena of `bytes_max`, all allocated now. The seed goes into the
-    /// hash: any secret for a server, a fixed one for a test.
+    /// Creates a table for `entries_max` byte strings in an arena of `bytes_max`, all allocated now. The seed goes into
+    /// the hash: a server needs a secret one, a test may use a fixed one.
     pub(crate) fn new(entries_max: u32, bytes_max: usize, seed: u64) -> Result<Self, LimitsError> {
         let error = LimitsError { entries_max, bytes_max };
         if entries_max == 0 || entries_max > 1 << 30 {
@@ -170,12 +170,12 @@ impl ByteTable {
         Ok(number)
     }
 
-    /// Whether bytes of this length, if they are new, have no room.
+    /// Whether new bytes of this length don't fit.
     pub(crate) fn is_full_for(&self, length: usize) -> bool {
         self.len() >= self.entries_max() || !self.arena.fits(length)
     }
 
-    /// The bytes of the entry inserted as the `index`th, from 0.
+    /// The bytes of the entry with this index, in order of insertion from 0.
     #[inline]
     pub(crate) fn get(&self, index: u32) -> Option<&[u8]> {
         let place = self.places.get(index as usize)?.load(Ordering::Acquire);
@@ -186,7 +186,7 @@ impl ByteTable {
         Some(unsafe { self.arena.read(place) }.1)
     }
 
-    /// Entries inserted.
+    /// Number of entries.
     pub(crate) fn len(&self) -> u32 {
         self.count.load(Ordering::Acquire)
     }
@@ -201,21 +201,22 @@ impl ByteTable {
         self.arena.bytes_used()
     }
 
-    /// Bytes allocated in all.
+    /// Total number of allocated bytes.
     pub(crate) fn memory_bytes(&self) -> usize {
         self.arena.bytes_max() + size_of_val::<[_]>(&self.slots) + size_of_val::<[_]>(&self.places)
     }
 
-    // A look-up in three steps, so that a batch can wait for many cache misses at once instead of one after the other.
+    // A look-up in three steps, so that a batch can wait for many cache misses at once instead of for one after the
+    // other.
 
-    /// First step: the slot's line is fetched.
+    /// First step: prefetches the slot's line.
     #[inline(always)]
     pub(crate) fn prefetch_slot(&self, hash: u64) {
         let index = hash as usize & (self.slots.len() - 1);
         prefetch(self.slots.as_ptr().wrapping_add(index).cast());
     }
 
-    /// Second step: the place of the first entry whose hash agrees, 0 if no hash agrees; its lines are fetched.
+    /// Second step: prefetches the first entry whose hash matches, and returns its place; 0 if no hash matches.
     #[inline(always)]
     pub(crate) fn propose(&self, hash: u64, length: usize) -> Place {
         let mask = self.slots.len() - 1;
@@ -239,7 +240,7 @@ impl ByteTable {
         0
     }
 
-    /// Third step: the proposed entry's number if its bytes are these. `None` says nothing: look again with `find`.
+    /// Third step: the proposed entry's number if its bytes are equal. `None` is inconclusive: look again with `find`.
     ///
     /// # Safety
     /// `place` came from this table's `propose`, in this thread.

@@ -5,40 +5,41 @@ use thiserror::Error;
 
 use crate::byte_table::{ByteTable, Full, LimitsError, Number};
 
-/// Maximum length of an interned string: a name of a page is a mistake, and a snapshot's segment must hold any string.
+/// Maximum length of an interned string. A name as long as a page is a mistake, and a snapshot's segment must hold any
+/// string.
 pub const STRING_BYTES_MAX: usize = 64 << 10;
 
 /// Limits of an interner. All memory is allocated at its creation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct InternerLimits {
-    /// Strings, 1 to 2^30.
+    /// Maximum number of strings, 1 to 2^30.
     pub strings_max: u32,
     /// Memory for the strings' bytes, each with a header of 8 bytes and rounded up to 8; at most 32 GiB.
     pub bytes_max: usize,
 }
 
-/// A string that was not interned.
+/// A string could not be interned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 pub enum InternError {
     /// No room for a new string. Known strings still have their ids.
-    #[error("the table of strings is full: start again with higher limits for strings and bytes")]
+    #[error("the table of strings is full: restart with higher limits for strings and bytes")]
     Full,
     /// The string is longer than [`STRING_BYTES_MAX`].
     #[error("the string is longer than {STRING_BYTES_MAX} bytes: shorten it where it is produced")]
     TooLong,
     /// The bytes are not UTF-8.
-    #[error("the string's bytes are not UTF-8: repair the producer")]
+    #[error("the string's bytes are not UTF-8: fix the producer")]
     Utf8,
 }
 
-/// Strings to dense ids from 0 and back. All methods take `&self` and may be called from any thread at any time.
+/// Maps strings to dense ids from 0, and back. All methods take `&self` and may be called from any thread at any time.
 ///
-/// - The same bytes have the same id in every thread; an id never changes and is never used again.
+/// - The same bytes have the same id in every thread; an id never changes and is never reused.
 /// - Finding a known string takes no lock, writes nothing and allocates nothing: no thread can delay it.
-/// - A new string takes one short lock. It is checked to be UTF-8 then, and only then: equal bytes are equally valid.
+/// - A new string takes one short lock. Only then it is checked to be UTF-8: equal bytes are equally valid.
 /// - Capacity and memory are fixed. If there is no room for a string, the call fails immediately with
-///   [`InternError::Full`] and keeps nothing of it; every known string still resolves. No call waits for room.
-/// - If a thread dies during an insertion, the string is either inserted or not; other threads continue.
+///   [`InternError::Full`] and changes nothing; every known string still resolves. No call waits for room.
+/// - If a thread panics during an insertion, the string is either inserted or not; other threads continue.
 /// - Probing is bounded, the hash is seeded, and bytes are compared in full: different strings never share an id.
 ///
 /// `byte_table.rs` has the implementation.
@@ -48,7 +49,7 @@ pub struct Interner {
 }
 
 impl Interner {
-    /// An empty interner. The seed goes into the hash; take a random one unless a test must be repeatable.
+    /// Creates an empty interner. The seed goes into the hash; use a random one unless a test must be repeatable.
     pub fn new(limits: InternerLimits, seed: u64) -> Result<Self, LimitsError> {
         Ok(Self { table: ByteTable::new(limits.strings_max, limits.bytes_max, seed)? })
     }
@@ -81,31 +82,31 @@ impl Interner {
     /// The string with this id.
     #[inline]
     pub fn get(&self, id: u32) -> Option<&str> {
-        // SAFETY: `insert` is the only way in, and it checks.
+        // SAFETY: `insert` is the only way to add a string, and it checks for UTF-8.
         self.table.get(id).map(|bytes| unsafe { std::str::from_utf8_unchecked(bytes) })
     }
 
-    /// Strings held; ids are all numbers below it.
+    /// Number of strings. The ids are the numbers below it.
     pub fn len(&self) -> u32 {
         self.table.len()
     }
 
-    /// Whether no string is held.
+    /// Whether the interner has no strings.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Maximum number of strings, if there is room for their bytes.
+    /// Maximum number of strings, if their bytes fit.
     pub fn strings_max(&self) -> u32 {
         self.table.entries_max()
     }
 
-    /// Bytes of strings held, headers and padding included.
+    /// Bytes used by strings, including headers and padding.
     pub fn bytes_used(&self) -> usize {
         self.table.bytes_used()
     }
 
-    /// Memory allocated, in bytes. It never changes.
+    /// Allocated memory in bytes. It never changes.
     pub fn memory_bytes(&self) -> usize {
         self.table.memory_bytes()
     }

@@ -1,31 +1,32 @@
-//! Decodes messages of measurements into columns: a series id, a time and a value each.
+//! Decodes messages of measurements into columns: a series id, a time and a value per message.
 //!
 //! A message is a metric, a map of tags, a time and a value. The first two are its *identity* and repeat from message
-//! to message; the last two are its *tail* and change. Reading the identity forward means following eleven lengths,
-//! each of which says where the next one is. That chain is not followed here:
+//! to message; the last two are its *tail* and change. Reading the identity from the front means following eleven
+//! lengths, each of which gives the position of the next. The decoder avoids that chain:
 //!
 //! 1. The tail is read **from the end**. In a variable-length integer every byte but the last has its high bit set, so
 //!    the message's last byte ends `value`, the bytes before it with the high bit set belong to it, the next one ends
 //!    `time`, and so on until the high bit is clear again. (A float or double is four or eight bytes.)
-//! 2. What is before the tail is looked up whole among the identities seen before: one hash, one comparison of all
-//!    bytes.
-//! 3. Found: the message is valid, and done. Not found: it is read forward with every check, and its identity
-//!    remembered.
+//! 2. The bytes before the tail are looked up as a whole among the identities seen before: one hash, one comparison of
+//!    all bytes.
+//! 3. If the identity is known, the message is valid and done. If not, it is read from the front with every check, and
+//!    its identity is remembered.
 //!
-//! **Why that validates everything.** Let `M` be a message, `P` the bytes before its tail as found from the end, and
-//! `P` equal to a remembered identity. `P` was remembered because the forward reader, with every check, read a metric
-//! and tags from some message and ended exactly at `P`'s length. The forward reader decides each step by bytes it has
-//! read, and by bounds that only a shorter message can fail; so on `M`, which begins with `P` and is longer, it takes
-//! the same steps and ends at the same place with the same strings. From there the bytes are, by construction, one
-//! integer (bytes with the high bit set, one with it clear) and a second one (or four or eight bytes), and nothing
-//! after: what the forward reader reads as time and value, ending at the message's end. An integer of more than ten
-//! bytes or 64 bits is not taken here; the forward reader names the fault. So the fast way says yes only where the
-//! forward reader does, with the same result. And it misses nothing: an identity ends with the map's closing zero,
-//! whose high bit is clear, so on a valid message the backward reader stops where the forward reader began.
+//! **Why this validates everything.** Let `M` be a message, and `P` the bytes before its tail as found from the end,
+//! equal to a remembered identity. `P` was remembered because the forward reader, with every check, read a metric and
+//! tags from some message and ended exactly at `P`'s length. The forward reader decides each step by bytes that it has
+//! read, and by bounds that only a shorter message can violate. So on `M`, which begins with `P` and is longer, it
+//! takes the same steps and ends at the same position with the same strings. By construction, the bytes after that are
+//! one integer (bytes with the high bit set, then one with it clear), then a second one (or four or eight bytes), and
+//! nothing else. The forward reader would read them as time and value, and end at the message's end. An integer of more
+//! than ten bytes or 64 bits isn't accepted here; the forward reader reports the fault. So the fast path accepts only
+//! messages that the forward reader accepts, with the same result. And it misses none: an identity ends with the map's
+//! closing zero, whose high bit is clear, so on a valid message the backward reader stops where the forward reader
+//! would begin the tail.
 //!
-//! **Batches.** With a million series each look-up misses the cache twice. Messages are therefore taken in blocks,
-//! and each block in three passes: find the identity, hash it and fetch its slot; read the slot and fetch the bytes
-//! that it points to; compare and write the row.
+//! **Batches.** With a million series each look-up misses the cache twice. Messages are therefore processed in blocks,
+//! and each block in three passes: find the identity, hash it and prefetch its slot; read the slot and prefetch the
+//! bytes to which it points; compare and write the row.
 
 mod reader;
 mod roles;
@@ -46,8 +47,8 @@ use tail::Tail;
 /// The schema of measurements: new ones are written with it, and all are read as it.
 pub const MEASUREMENT_SCHEMA: &str = include_str!("measurement/measurement.avsc");
 
-/// Messages looked up together: enough to have the memory's parallel requests busy, few enough to stay in the first
-/// cache.
+/// Messages that are looked up together: enough to keep the memory's parallel requests busy, few enough to stay in the
+/// level-1 cache.
 const BLOCK: usize = 64;
 
 /// Measurements as columns; a row has the same index in each. The caller keeps and reuses them.
@@ -55,19 +56,19 @@ const BLOCK: usize = 64;
 pub struct Columns {
     /// Series ids of the decoder's table.
     pub series: Vec<u32>,
-    /// Times as they were written: milliseconds since 1970.
+    /// Times as written: milliseconds since 1970.
     pub time_ms: Vec<i64>,
     /// Values. A long above 2^53 is rounded.
     pub value: Vec<f64>,
 }
 
 impl Columns {
-    /// Rows.
+    /// Number of rows.
     pub fn len(&self) -> usize {
         self.series.len()
     }
 
-    /// Whether there is no row.
+    /// Whether there are no rows.
     pub fn is_empty(&self) -> bool {
         self.series.is_empty()
     }
@@ -92,7 +93,7 @@ pub struct MessageFault {
     pub fault: Fault,
 }
 
-/// Decodes measurements of one shape. One for each thread; all share one table.
+/// Decodes measurements of one shape. Each thread needs a separate decoder; all share one table.
 #[derive(Debug)]
 pub struct MeasurementDecoder {
     table: Arc<SeriesTable>,
@@ -103,7 +104,7 @@ pub struct MeasurementDecoder {
 /// A message between the passes.
 #[derive(Clone, Copy)]
 struct Pending<'m> {
-    /// Metric and tags; empty if the message takes the forward way.
+    /// Metric and tags; empty if the message is to be read from the front.
     identity: &'m [u8],
     hash: u64,
     place: Place,
@@ -114,7 +115,7 @@ struct Pending<'m> {
 const NOTHING_PENDING: Pending<'static> = Pending { identity: &[], hash: 0, place: 0, time: 0, value: 0.0 };
 
 impl MeasurementDecoder {
-    /// A decoder of messages of this shape, whose series get their ids from `table`.
+    /// Creates a decoder for messages of this shape. Its series get their ids from `table`.
     pub fn new(shape: Shape, table: Arc<SeriesTable>) -> Self {
         Self { table, forward: Forward::new(shape), faults: Vec::with_capacity(FAULTS_MAX) }
     }
@@ -142,7 +143,7 @@ impl MeasurementDecoder {
         let mut pending = [NOTHING_PENDING; BLOCK];
         let mut rest = (messages, pending.as_mut_slice());
         while !rest.0.is_empty() {
-            // The message after those of this frame has another frame, or none.
+            // The first message after those with this frame has another frame, or none.
             let next = forward.find_identities(table, rest.0, rest.1) + 1;
             rest = (rest.0.get(next..).unwrap_or_default(), rest.1.get_mut(next..).unwrap_or_default());
         }
@@ -161,7 +162,7 @@ impl MeasurementDecoder {
     }
 }
 
-/// Hands the messages on, [`BLOCK`] of them at a time.
+/// Passes the messages on, [`BLOCK`] of them at a time.
 #[inline(always)]
 fn each_block<'m>(messages: impl IntoIterator<Item = &'m [u8]>, mut work: impl FnMut(&[&'m [u8]])) {
     let mut messages = messages.into_iter();
@@ -185,8 +186,7 @@ enum Left {
     Faulty,
 }
 
-/// The second and third pass over a block: writes the rows of identities that are known, and asks `read` for the
-/// others.
+/// The second and third pass over a block: writes the rows of known identities, and calls `read` for the others.
 #[inline(always)]
 fn look_up<'m>(
     table: &SeriesTable,
@@ -205,7 +205,7 @@ fn look_up<'m>(
     let mut value = [0.0; BLOCK];
     let mut rows = 0;
     for (at, (next, message)) in pending.iter().zip(messages).enumerate() {
-        // SAFETY: `propose` of the same table gave the place in the pass above.
+        // SAFETY: the place was returned by `propose` of the same table in the pass above.
         let known = unsafe { aliases.confirm(next.place, next.identity) };
         let row = match known {
             Some(series) => Row { series, time: next.time, value: next.value },
@@ -263,9 +263,9 @@ impl Forward {
         Self { value: shape.value, header, header_bytes: written.len(), scratch: Scratch::default() }
     }
 
-    /// The first pass over a block, or over a part of it: reads the tails from the end, up to the first message that
-    /// has not this frame. Gives the number of messages before that one. Those that are no measurements, as far as can
-    /// be seen at their end, stay without an identity.
+    /// The first pass over a block, or over part of it: reads the tails from the end, up to the first message without
+    /// this frame. Returns the number of messages before that one. Messages that aren't measurements, as far as their
+    /// end shows, get no identity.
     fn find_identities<'m>(&self, table: &SeriesTable, messages: &[&'m [u8]], pending: &mut [Pending<'m>]) -> usize {
         match self.value {
             ValueType::Long => self
@@ -327,7 +327,7 @@ impl Forward {
         };
         let value = value.map_err(bad("value"))?;
         cursor.finish().map_err(bad("end"))?;
-        // Only now: a bad message leaves nothing in the table.
+        // Only now, so that a bad message leaves nothing in the table.
         let hash = table.aliases().hash(identity);
         let series = match table.aliases().find(hash, identity) {
             Some(series) => series,

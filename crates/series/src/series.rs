@@ -7,31 +7,31 @@ use rawline_avro::{Cursor, Fault, FaultKind};
 use crate::byte_table::{ByteTable, Full, LimitsError, Number};
 use crate::interner::{InternError, Interner, InternerLimits, STRING_BYTES_MAX};
 
-/// Maximum number of tags of a message, repeated keys included. Ten times what time-series databases advise.
+/// Maximum number of tags of a message, including repeated keys: ten times what time-series databases recommend.
 pub const TAGS_MAX: usize = 256;
 
 /// Limits of a series table. All memory is allocated at its creation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SeriesLimits {
-    /// Series, 1 to 2^30.
+    /// Maximum number of series, 1 to 2^30.
     pub series_max: u32,
     /// Memory for the series: each takes 12 bytes and 8 for each tag, rounded up to 8.
     pub series_bytes_max: usize,
-    /// Encodings of series remembered, 1 to 2^30. One producer writes each series in one encoding, or in a few when
+    /// Maximum number of encodings remembered, 1 to 2^30. A producer writes each series in one encoding, or in a few if
     /// its tags come from hash maps.
     pub aliases_max: u32,
     /// Memory for encodings: each takes 8 bytes and its own length, rounded up to 8.
     pub alias_bytes_max: usize,
-    /// The strings of metrics and tags.
+    /// Limits for the strings of metrics and tags.
     pub strings: InternerLimits,
 }
 
 impl SeriesLimits {
-    /// Room for this many series of ordinary size: two encodings each of 112 bytes, 12 tags, and as many different
-    /// strings as series, of 40 bytes. About 500 bytes a series, touched only as it fills.
+    /// Limits for this many series of ordinary size: two encodings of 112 bytes each, 12 tags, and as many different
+    /// strings of 40 bytes as series. About 500 bytes per series, touched only when used.
     pub fn for_series(series_max: u32) -> Self {
         let count = series_max as usize;
-        // Small tables get room for long strings all the same.
+        // Small tables need room for long strings too.
         let spare = 1 << 20;
         Self {
             series_max,
@@ -46,26 +46,26 @@ impl SeriesLimits {
     }
 }
 
-/// Series: metric and tags in any order to a dense id from 0, and back. All methods take `&self` and may be called from
-/// any thread at any time.
+/// Maps series (metric and tags in any order) to dense ids from 0, and back. All methods take `&self` and may be called
+/// from any thread at any time.
 ///
-/// A series is a metric and a set of tags, each key once. On the wire it has many encodings: tags in any order, in
-/// several blocks, with counts written in several ways. Three tables, each with the contract of [`Interner`]:
+/// A series is a metric and a set of tags with unique keys. On the wire it has many encodings: tags in any order, in
+/// several blocks, with counts written in several ways. Three tables, each with the contract of [`Interner`], map them:
 ///
 /// - *strings*: the interner, for metrics, keys and values;
-/// - *series*: the ids of the metric and of the tags, sorted by key, to the series id: one entry a series;
-/// - *aliases*: an encoding's bytes as they came to the series id.
+/// - *series*: the ids of the metric and of the tags, sorted by key, to the series id: one entry per series;
+/// - *aliases*: an encoding's bytes, as received, to the series id.
 ///
-/// An encoding seen before costs one hash and one look-up among the aliases. A new one takes the slow path once:
-/// checked, its strings interned, sorted by key, of a repeated key the last kept (as a map does), looked up among the
-/// series, and remembered as an alias.
+/// A known encoding costs one hash and one look-up among the aliases. A new one takes the slow path once: it is
+/// checked, its strings are interned, its tags sorted by key (the last of a repeated key counts, as in a map), looked
+/// up among the series, and remembered as an alias.
 ///
-/// **Collisions are excluded.** A hash only proposes an alias; the metric's and tags' bytes are then compared in full,
-/// and equal bytes are the same series. The series' own key is made of string ids, which are equal exactly when the
+/// **Collisions are harmless.** A hash only suggests an alias; the bytes of metric and tags are then compared in full,
+/// and equal bytes are the same series. The series' own key consists of string ids, which are equal exactly if the
 /// strings are, and it is compared in full too.
 ///
-/// **When a table is full**: without room for a series or its strings, the message has no id and is counted as dropped.
-/// Without room for an alias, the message gets its id by the slow path each time. Nothing waits.
+/// **When a table is full**: without room for a series or its strings, the message gets no id and is counted as
+/// dropped. Without room for an alias, the message gets its id by the slow path each time. Nothing waits.
 #[derive(Debug)]
 pub struct SeriesTable {
     /// Maximum length of a new encoding in bytes.
@@ -75,11 +75,11 @@ pub struct SeriesTable {
     aliases: ByteTable,
 }
 
-/// Why metric and tags have no series id.
+/// Reasons why metric and tags have no series id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum SeriesError {
     /// No room for a new series or its strings. Known series still have their ids.
-    #[error("the series table is full: start again with higher limits for series and strings")]
+    #[error("the series table is full: restart with higher limits for series and strings")]
     Full,
     /// The bytes are invalid.
     #[error("{field}: {fault}")]
@@ -105,7 +105,7 @@ struct Tag {
 }
 
 impl SeriesTable {
-    /// An empty table. The seed goes into the hashes; take a random one unless a test must be repeatable.
+    /// Creates an empty table. The seed goes into the hashes; use a random one unless a test must be repeatable.
     pub fn new(limits: SeriesLimits, seed: u64) -> Result<Self, LimitsError> {
         Ok(Self {
             encoded_bytes_max: usize::MAX,
@@ -116,12 +116,12 @@ impl SeriesTable {
     }
 
     /// Rejects new encodings of metric and tags that are longer than this many bytes. Without a limit, a few series
-    /// with long texts take the memory of all others. Series that [`intern`](Self::intern) adds have no limit.
+    /// with long texts use up the memory of all others. Series that [`intern`](Self::intern) adds have no limit.
     pub fn with_encoded_bytes_max(self, encoded_bytes_max: usize) -> Self {
         Self { encoded_bytes_max, ..self }
     }
 
-    /// The id of the series with this metric and these tags, in any order; of a repeated key the last counts.
+    /// The id of the series with this metric and these tags, in any order. The last of a repeated key counts.
     pub fn intern<'s>(
         &self,
         metric: &'s str,
@@ -137,8 +137,8 @@ impl SeriesTable {
         self.canonical(metric, sorted.into_iter(), &mut Vec::new())
     }
 
-    /// The id of the series whose encoded metric and tags these bytes are, from the metric's length to the zero that
-    /// ends the map, and nothing after.
+    /// The id of the series with these encoded metric and tags: all bytes from the metric's length to the zero that
+    /// ends the map.
     pub fn intern_encoded(&self, encoded: &[u8], scratch: &mut Scratch) -> Result<u32, SeriesError> {
         let hash = self.aliases.hash(encoded);
         if let Some(id) = self.aliases.find(hash, encoded) {
@@ -150,7 +150,7 @@ impl SeriesTable {
         self.learn(encoded, hash, metric, encoded, scratch)
     }
 
-    /// The aliases, for a decoder that looks up many at once.
+    /// The aliases, for a decoder that looks up many of them at once.
     #[inline(always)]
     pub(crate) fn aliases(&self) -> &ByteTable {
         &self.aliases
@@ -173,7 +173,7 @@ impl SeriesTable {
         };
         let Scratch { tags, key } = scratch;
         tags.sort_unstable_by(|a, b| text(&a.key).cmp(text(&b.key)).then(a.key.start.cmp(&b.key.start)));
-        // Of a repeated key the last one written counts: its entry goes on, the ones before it leave.
+        // The last entry of a repeated key counts: its value moves forward, and the earlier entries are removed.
         tags.dedup_by(|later, kept| {
             let repeated = text(&later.key) == text(&kept.key);
             if repeated {
@@ -183,7 +183,7 @@ impl SeriesTable {
         });
         let sorted = tags.iter().map(|tag| (text(&tag.key), text(&tag.value)));
         let id = self.canonical(metric, sorted, key)?;
-        // A full table of aliases costs time, not messages.
+        // If the table of aliases is full, messages cost more time but aren't dropped.
         let _ = self.aliases.insert(hash, encoded, Number::Given(id));
         Ok(id)
     }
@@ -195,7 +195,7 @@ impl SeriesTable {
         tags: impl Iterator<Item = (&'s str, &'s str)>,
         key: &mut Vec<u8>,
     ) -> Result<u32, SeriesError> {
-        // Once no series has room, new strings are not taken in either: they could serve none.
+        // When the series table is full, new strings are rejected too: no series could use them.
         let is_full = self.series.is_full_for(size_of::<u32>());
         let intern = |text: &str, field| {
             if is_full {
@@ -235,17 +235,17 @@ impl SeriesTable {
         (since..self.len()).filter_map(|id| self.get(id))
     }
 
-    /// Series held; ids are all numbers below it.
+    /// Number of series. The ids are the numbers below it.
     pub fn len(&self) -> u32 {
         self.series.len()
     }
 
-    /// Whether no series is held.
+    /// Whether the table has no series.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Encodings remembered.
+    /// Number of encodings remembered.
     pub fn aliases_len(&self) -> u32 {
         self.aliases.len()
     }
@@ -255,7 +255,7 @@ impl SeriesTable {
         &self.strings
     }
 
-    /// Memory allocated, in bytes. It never changes.
+    /// Allocated memory in bytes. It never changes.
     pub fn memory_bytes(&self) -> usize {
         self.strings.memory_bytes() + self.series.memory_bytes() + self.aliases.memory_bytes()
     }
@@ -304,7 +304,7 @@ impl<'t> SeriesRef<'t> {
         })
     }
 
-    /// Metric and tags as string ids, little-endian, as they stand in a snapshot.
+    /// Metric and tags as string ids, little-endian, as in a snapshot.
     pub(crate) fn key(&self) -> &'t [u8] {
         self.key
     }
@@ -314,7 +314,7 @@ impl<'t> SeriesRef<'t> {
     }
 }
 
-/// Reads a metric and a map of tags, every bound, count and string checked; the tags' places go to `scratch`.
+/// Reads a metric and a map of tags, checking every bound, count and string; the tags' places go to `scratch`.
 pub(crate) fn read_identity<'m>(cursor: &mut Cursor<'m>, scratch: &mut Scratch) -> Result<&'m str, SeriesError> {
     let (metric, _) = string(cursor).map_err(|fault| SeriesError::Bad { field: "metric", fault })?;
     read_tags(cursor, &mut scratch.tags).map_err(|fault| SeriesError::Bad { field: "tags", fault })?;

@@ -1,12 +1,12 @@
-//! The bytes of saved strings and series: written since a mark, appended to one another, read back with the same ids.
+//! Saves strings and series as bytes, incrementally since a mark, and loads them with the same ids.
 //!
-//! A snapshot is segments, one after the other, until the input ends. Integers are little-endian:
+//! A snapshot is a sequence of segments up to the end of the input. Integers are little-endian:
 //!
 //! ```text
 //!  0  4  magic "RWLS"
 //!  4  2  version, 1
 //!  6  2  kind: 1 strings, 2 series
-//!  8  4  id of the first entry: as many as the segments before hold of this kind
+//!  8  4  id of the first entry: the number of entries of this kind in earlier segments
 //! 12  4  number of entries
 //! 16  4  length of the entries in bytes
 //! 20  4  CRC-32C of bytes 0 to 19 and of the entries
@@ -14,8 +14,8 @@
 //!        sorted by key, its key's and its value's string id (4 and 4)
 //! ```
 //!
-//! A segment of series stands after the strings it refers to. Encodings seen (aliases) are not saved: each costs one
-//! long look-up after a restart.
+//! A segment of series follows the strings to which it refers. Known encodings (aliases) are not saved: after a
+//! restart, each costs one slow look-up.
 
 use std::io::{self, Read, Write};
 
@@ -28,33 +28,33 @@ use crate::series::{SeriesLimits, SeriesTable, TAGS_MAX};
 const MAGIC: [u8; 4] = *b"RWLS";
 const VERSION: u16 = 1;
 const HEADER_BYTES: usize = 24;
-/// A segment is written when its entries reach this; with the longest entry after it, it stays below the maximum.
+/// A segment is written when its entries reach this size. With the longest entry added, it stays below the maximum.
 const SEGMENT_BYTES: usize = 1 << 20;
 const SEGMENT_BYTES_MAX: usize = 2 << 20;
 const _: () = assert!(SEGMENT_BYTES + 4 + STRING_BYTES_MAX <= SEGMENT_BYTES_MAX);
 const _: () = assert!(SEGMENT_BYTES + 8 + 8 * TAGS_MAX <= SEGMENT_BYTES_MAX);
 
-/// How much of a series table has been saved. The default is nothing.
+/// How much of a series table has been saved; by default nothing.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub struct Mark {
-    /// Strings saved.
+    /// Number of strings saved.
     pub strings: u32,
-    /// Series saved.
+    /// Number of series saved.
     pub series: u32,
 }
 
-/// A snapshot that could not be written or read.
+/// A snapshot can't be written or read.
 #[derive(Debug, Error)]
 pub enum SnapshotError {
     /// The output or input failed.
     #[error("the snapshot cannot be read or written: {0}")]
     Io(#[from] io::Error),
-    /// The bytes are not what was saved.
-    #[error("the snapshot is damaged in the segment at byte {position}: {reason}; cut it there, or restore a copy")]
+    /// The bytes are not those that were saved.
+    #[error("the snapshot is damaged in the segment at byte {position}: {reason}; truncate it there or restore a copy")]
     Corrupt {
-        /// Where the damaged segment begins. What is before it is whole and can be loaded by itself.
+        /// Start of the damaged segment. The bytes before it are intact and can be loaded without it.
         position: u64,
-        /// What is wrong.
+        /// The reason.
         reason: &'static str,
     },
     /// Another version wrote it.
@@ -63,15 +63,15 @@ pub enum SnapshotError {
          program that wrote it, or a newer one"
     )]
     Version {
-        /// Where the segment begins.
+        /// Start of the segment.
         position: u64,
         /// Its version.
         version: u16,
     },
-    /// The table's limits are below what was saved.
-    #[error("the snapshot does not fit into the table: start with higher limits")]
+    /// The table's limits are too low for what was saved.
+    #[error("the snapshot does not fit into the table: restart with higher limits")]
     Full,
-    /// The table cannot be made.
+    /// The table can't be created.
     #[error(transparent)]
     Limits(#[from] LimitsError),
 }
@@ -83,7 +83,8 @@ enum Kind {
 }
 
 impl Interner {
-    /// Writes the strings with ids from `since` on and answers how many are saved now: the next call's `since`.
+    /// Writes the strings with ids from `since` on. Returns the number of strings saved so far: the next call's
+    /// `since`.
     pub fn save_since(&self, since: u32, output: &mut impl Write) -> Result<u32, SnapshotError> {
         save(output, Kind::Strings, since, self.len(), |id, entries| {
             let text = self.get(id).unwrap_or_default();
@@ -92,14 +93,14 @@ impl Interner {
         })
     }
 
-    /// An interner with the strings of a snapshot, up to the input's end, each with its id.
+    /// Loads an interner from a snapshot, up to the input's end. Each string keeps its id.
     pub fn load(limits: InternerLimits, seed: u64, input: &mut impl Read) -> Result<Self, SnapshotError> {
         let interner = Self::new(limits, seed)?;
         let mut segments = Segments::new(input);
         while let Some(segment) = segments.next()? {
             match segment.kind {
                 Kind::Strings => segment.strings(&interner)?,
-                Kind::Series => return Err(segment.corrupt("it holds series, and only strings were expected")),
+                Kind::Series => return Err(segment.corrupt("it has series, but only strings were expected")),
             }
         }
         Ok(interner)
@@ -107,10 +108,10 @@ impl Interner {
 }
 
 impl SeriesTable {
-    /// Writes the strings and series that came after `since` and answers what is saved now: the next call's `since`.
-    /// Series that other threads insert meanwhile are saved or not; what is saved is whole.
+    /// Writes the strings and series added after `since`. Returns what is saved now: the next call's `since`. Series
+    /// that other threads insert meanwhile may or may not be saved; those that are saved are complete.
     pub fn save_since(&self, since: Mark, output: &mut impl Write) -> Result<Mark, SnapshotError> {
-        // Counted before the strings are: every string of these series is then among those written first.
+        // Counted before the strings, so every string of these series is among those written first.
         let series_end = self.len();
         let strings = self.strings().save_since(since.strings, output)?;
         let series = save(output, Kind::Series, since.series, series_end, |id, entries| {
@@ -121,7 +122,7 @@ impl SeriesTable {
         Ok(Mark { strings, series })
     }
 
-    /// A table with the strings and series of a snapshot, up to the input's end, each with its id.
+    /// Loads a table from a snapshot, up to the input's end. Each string and series keeps its id.
     pub fn load(limits: SeriesLimits, seed: u64, input: &mut impl Read) -> Result<Self, SnapshotError> {
         let table = Self::new(limits, seed)?;
         let mut segments = Segments::new(input);
@@ -134,7 +135,7 @@ impl SeriesTable {
         Ok(table)
     }
 
-    /// The mark of all that the table holds now.
+    /// The mark of everything in the table now.
     pub fn mark(&self) -> Mark {
         let series = self.len();
         Mark { strings: self.strings().len(), series }
@@ -183,7 +184,7 @@ fn checksum(header: &[u8], entries: &[u8]) -> u32 {
     digest.finalize() as u32
 }
 
-/// The segments of an input, each checked whole before it is given out.
+/// The segments of an input; each is checked as a whole before it is returned.
 struct Segments<'r, R> {
     input: &'r mut R,
     entries: Vec<u8>,
@@ -213,10 +214,10 @@ impl<'r, R: Read> Segments<'r, R> {
         }
         let mut fields = Fields(&header);
         if fields.take(4) != Some(&MAGIC) {
-            return Err(corrupt("it does not begin like a snapshot's segment"));
+            return Err(corrupt("it does not begin with a segment's magic bytes"));
         }
         let (Some(version), Some(kind)) = (fields.short(), fields.short()) else {
-            return Err(corrupt("it was cut"));
+            return Err(corrupt("it is truncated"));
         };
         if version != VERSION {
             return Err(SnapshotError::Version { position, version });
@@ -224,7 +225,7 @@ impl<'r, R: Read> Segments<'r, R> {
         let (Some(first), Some(count), Some(length), Some(crc)) =
             (fields.int(), fields.int(), fields.int(), fields.int())
         else {
-            return Err(corrupt("it was cut"));
+            return Err(corrupt("it is truncated"));
         };
         if length as usize > SEGMENT_BYTES_MAX {
             return Err(corrupt("its length is above the maximum"));
@@ -232,15 +233,15 @@ impl<'r, R: Read> Segments<'r, R> {
         self.entries.clear();
         self.input.by_ref().take(u64::from(length)).read_to_end(&mut self.entries)?;
         if self.entries.len() != length as usize {
-            return Err(corrupt("it was cut"));
+            return Err(corrupt("it is truncated"));
         }
         if crc != checksum(header.get(..HEADER_BYTES - 4).unwrap_or_default(), &self.entries) {
-            return Err(corrupt("its checksum does not agree with its bytes"));
+            return Err(corrupt("its checksum does not match its bytes"));
         }
         let kind = match kind {
             1 => Kind::Strings,
             2 => Kind::Series,
-            _ => return Err(corrupt("it is of an unknown kind")),
+            _ => return Err(corrupt("its kind is unknown")),
         };
         self.position += (HEADER_BYTES + self.entries.len()) as u64;
         Ok(Some(Segment { kind, first, count, entries: &self.entries, position }))
@@ -250,11 +251,11 @@ impl<'r, R: Read> Segments<'r, R> {
 impl Segment<'_> {
     fn strings(&self, interner: &Interner) -> Result<(), SnapshotError> {
         self.each(interner.len(), |fields, id| {
-            let length = fields.int().ok_or("an entry was cut")?;
-            let text = fields.take(length as usize).ok_or("an entry was cut")?;
+            let length = fields.int().ok_or("an entry is truncated")?;
+            let text = fields.take(length as usize).ok_or("an entry is truncated")?;
             match interner.intern(text) {
                 Ok(found) if found == id => Ok(true),
-                Ok(_) => Err("it holds a string twice"),
+                Ok(_) => Err("it has a duplicate string"),
                 Err(crate::interner::InternError::Full) => Ok(false),
                 Err(_) => Err("a string is too long or not UTF-8"),
             }
@@ -263,28 +264,28 @@ impl Segment<'_> {
 
     fn series(&self, table: &SeriesTable) -> Result<(), SnapshotError> {
         self.each(table.len(), |fields, id| {
-            let tags = fields.int().ok_or("an entry was cut")? as usize;
+            let tags = fields.int().ok_or("an entry is truncated")? as usize;
             if tags > TAGS_MAX {
                 return Err("a series has too many tags");
             }
-            let key = fields.take(4 + 8 * tags).ok_or("an entry was cut")?;
+            let key = fields.take(4 + 8 * tags).ok_or("an entry is truncated")?;
             check_key(key, table.strings())?;
             match table.insert_key(key) {
                 Ok(found) if found == id => Ok(true),
-                Ok(_) => Err("it holds a series twice"),
+                Ok(_) => Err("it has a duplicate series"),
                 Err(_) => Ok(false),
             }
         })
     }
 
-    /// Reads each entry; `read` answers whether it had room.
+    /// Reads each entry; `read` returns whether it fitted.
     fn each(
         &self,
         held: u32,
         mut read: impl FnMut(&mut Fields<'_>, u32) -> Result<bool, &'static str>,
     ) -> Result<(), SnapshotError> {
         if self.first != held {
-            return Err(self.corrupt("segments before it are missing, or it is there twice"));
+            return Err(self.corrupt("earlier segments are missing, or it is a duplicate"));
         }
         let mut fields = Fields(self.entries);
         for id in (self.first..).take(self.count as usize) {
@@ -300,15 +301,15 @@ impl Segment<'_> {
     }
 }
 
-/// Every id must be a string's, and keys must rise: only so can equal series have equal keys.
+/// Every id must be that of a string, and keys must be in ascending order: only then do equal series have equal keys.
 fn check_key(key: &[u8], strings: &Interner) -> Result<(), &'static str> {
     let mut ids = Fields(key);
-    let mut text = || ids.int().map(|id| strings.get(id).ok_or("a series refers to a string that is not there"));
-    text().ok_or("an entry was cut")??;
+    let mut text = || ids.int().map(|id| strings.get(id).ok_or("a series refers to a missing string"));
+    text().ok_or("an entry is truncated")??;
     let mut last: Option<&str> = None;
     while let Some(name) = text() {
         let name = name?;
-        text().ok_or("an entry was cut")??;
+        text().ok_or("an entry is truncated")??;
         if last.is_some_and(|last| last >= name) {
             return Err("a series' tags are not sorted");
         }
@@ -317,7 +318,7 @@ fn check_key(key: &[u8], strings: &Interner) -> Result<(), &'static str> {
     Ok(())
 }
 
-/// Integers and bytes taken from the front.
+/// Takes integers and bytes from the front.
 struct Fields<'a>(&'a [u8]);
 
 impl<'a> Fields<'a> {

@@ -1,4 +1,4 @@
-//! The atomics and the lock of this crate's shared tables: the standard library's, or loom's when it checks them.
+//! The atomics and the lock of this crate's shared tables: the standard library's, or loom's in its tests.
 
 #[cfg(not(loom))]
 pub(crate) use std::sync::{

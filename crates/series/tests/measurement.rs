@@ -142,8 +142,8 @@ fn bad_messages_are_counted_and_named_and_stop_nothing() {
         );
         assert_eq!(
             decoder.faults()[1].to_string(),
-            "message 2, field time: at byte 18: its integer is longer than its type allows: the message's schema is \
-             another one"
+            "message 2, field time: at byte 18: its integer is longer than its type allows: the message was \
+             written with another schema"
         );
     }
     let counts = decoder.decode([&[][..]; 1000], &mut Columns::default());

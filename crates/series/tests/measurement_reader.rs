@@ -176,7 +176,7 @@ fn bad_messages_are_named_with_field_and_byte_whatever_way_they_are_read() {
     assert!(reasons[0].starts_with(&format!("at byte {}: the message ends", short.len() - 1)), "{}", reasons[0]);
     assert!(reasons[1].starts_with(&format!("at byte {}: bytes are left", messages[2].len() - 1)), "{}", reasons[1]);
     assert!(reasons[4].contains("no field \"logtime\""), "{}", reasons[4]);
-    assert!(reasons[5].contains("it is a array, no record"), "{}", reasons[5]);
+    assert!(reasons[5].contains("it is a array, not a record"), "{}", reasons[5]);
 }
 
 #[test]

@@ -16,10 +16,10 @@ use crate::schema::{Kind, Logical, Schema, Type, TypeId};
 /// Maximum number of columns: every use of a type has separate columns, so a small schema can request many.
 const COLUMNS_MAX: usize = 1 << 16;
 
-/// Arrow's type ids of a union count to 127.
+/// Maximum number of branches: Arrow's union type ids end at 127.
 const BRANCHES_MAX: usize = 127;
 
-/// The column that a nullable union's null is read into.
+/// The column that receives the nulls of nullable unions.
 pub(super) const NOTHING: u32 = 0;
 
 /// The column of the whole message.
@@ -216,7 +216,7 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// The type within a nullable union; any other itself.
+    /// The type inside a nullable union; any other type is returned unchanged.
     fn plain(&self, id: TypeId) -> &'a Type {
         let schema = self.schema;
         match schema.kind(id) {

@@ -1,7 +1,7 @@
-//! One column while it is filled: values, validity, and truncation to fewer rows.
+//! A column being filled: its values and validity, and truncation to fewer rows.
 //!
-//! All columns of a schema are in one list with adjacent children, so a record's field is found by its index. A column
-//! without nulls has no validity; the first null creates it up to its row.
+//! All columns of a schema are in one list in which siblings are adjacent, so a record's field is found by its index. A
+//! column without nulls has no validity bitmap; the first null creates it.
 
 use arrow_array::ArrayRef;
 use arrow_buffer::{BooleanBufferBuilder, IntervalMonthDayNano, i256};
@@ -20,10 +20,10 @@ pub(super) struct Column {
     pub segment: Segment,
 }
 
-/// A column's values. Rows whose value is null hold any value here.
+/// A column's values. Null rows hold an arbitrary value here.
 #[derive(Debug)]
 pub(super) enum Data {
-    /// What a nullable union's null branch is read into.
+    /// Receives the nulls of nullable unions.
     Nothing,
     Null(usize),
     Boolean(BooleanBufferBuilder),
@@ -81,17 +81,17 @@ pub(super) enum Data {
     },
 }
 
-/// Texts or bytes one after the other.
+/// Concatenated texts or byte strings.
 #[derive(Debug)]
 pub(super) struct Runs {
-    /// The offsets between them; the first is 0.
+    /// Boundaries of the runs; the first is 0.
     pub offsets: Vec<i32>,
-    /// The runs, followed by unused room with arbitrary bytes.
+    /// The runs, followed by unused capacity with arbitrary bytes.
     data: Vec<u8>,
     used: usize,
 }
 
-/// Runs up to this length are copied as a chunk of it, which costs no call.
+/// Runs up to this length are copied as one chunk of this size, without a function call.
 pub(super) const CHUNK: usize = 16;
 
 impl Runs {
@@ -99,7 +99,7 @@ impl Runs {
         Self { offsets: offsets(rows), data: vec![0; bytes], used: 0 }
     }
 
-    /// Returns false if there is no room: offsets are below 2^31.
+    /// Returns false if the column is full: offsets are below 2^31.
     #[inline]
     pub fn push(&mut self, run: &[u8]) -> bool {
         self.reserve(1, run.len()) && {
@@ -122,7 +122,7 @@ impl Runs {
         true
     }
 
-    /// Appends a run for which there is room; `chunk` begins with it.
+    /// Appends a run that fits into the capacity; `chunk` begins with it.
     #[inline(always)]
     pub fn append(&mut self, run: &[u8], chunk: Option<&[u8; CHUNK]>) {
         if let Some(chunk) = chunk
@@ -137,7 +137,7 @@ impl Runs {
         self.offsets.push(self.used as i32);
     }
 
-    /// Appends the first `length` bytes of `chunk`, for which there is room.
+    /// Appends the first `length` bytes of `chunk`, which fit into the capacity.
     #[inline(always)]
     pub fn append_short(&mut self, chunk: &[u8; CHUNK], length: usize) {
         if let Some(place) = self.data.get_mut(self.used..).and_then(<[u8]>::first_chunk_mut) {
@@ -152,7 +152,7 @@ impl Runs {
         self.used = last(&self.offsets);
     }
 
-    /// Takes the runs and starts again with slightly more capacity.
+    /// Takes the runs, and leaves empty ones with slightly more capacity.
     pub fn take(&mut self) -> Self {
         let (rows, bytes) = (self.offsets.len(), self.used);
         let room = Self::with_capacity(rows + rows / 8, bytes + bytes / 8 + CHUNK);
@@ -167,7 +167,7 @@ impl Runs {
     }
 }
 
-/// Offsets without rows, with capacity for this many.
+/// Offsets of zero rows, with capacity for `rows`.
 pub(super) fn offsets(rows: usize) -> Vec<i32> {
     let mut offsets = Vec::with_capacity(rows + 1);
     offsets.push(0);
@@ -219,7 +219,7 @@ pub(super) fn rows(columns: &[Column], at: u32) -> usize {
     }
 }
 
-/// Appends a null, and what its row holds within: nulls too, empty lists, a union's first branch.
+/// Appends a null. Children get a placeholder: a null, an empty list, a union's first branch.
 pub(super) fn push_null(columns: &mut [Column], at: u32) {
     let row = rows(columns, at);
     let Some(Column { data, nulls, .. }) = columns.get_mut(at as usize) else { return };
@@ -301,8 +301,8 @@ pub(super) fn push_null(columns: &mut [Column], at: u32) {
     }
 }
 
-/// Appends a row of the branch `branch` to the union `at`: returns the column of its value, or `None` if
-/// an offset overflows.
+/// Appends a row of the branch `branch` to the union `at`. Returns the column of its value, or `None` if an offset
+/// overflows.
 #[inline]
 pub(super) fn push_branch(columns: &mut [Column], at: u32, branch: u32) -> Option<u32> {
     let Some(Column { data: Data::Union { first, .. }, .. }) = columns.get(at as usize) else { return None };
@@ -315,8 +315,7 @@ pub(super) fn push_branch(columns: &mut [Column], at: u32, branch: u32) -> Optio
     Some(child)
 }
 
-/// Removes the rows from `to` on, in any state of the column and its children. Children may have more rows than their
-/// parents account for.
+/// Removes the rows from `to` on. Works in any state: children may have more rows than their parents account for.
 pub(super) fn truncate(columns: &mut [Column], at: u32, to: usize) {
     let Some(Column { data, nulls, .. }) = columns.get_mut(at as usize) else { return };
     if nulls.len() > to {
@@ -365,7 +364,7 @@ pub(super) fn truncate(columns: &mut [Column], at: u32, to: usize) {
     }
 }
 
-/// Each row taken away takes its child's with it: the last first, as children only grow.
+/// Each removed row also removes its child's row, in reverse order because children only grow at the end.
 fn truncate_union(columns: &mut [Column], at: u32, to: usize) {
     while let Some(Column { data: Data::Union { types, offsets, first }, .. }) = columns.get_mut(at as usize)
         && types.len() > to

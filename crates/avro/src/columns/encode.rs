@@ -12,7 +12,7 @@ use super::{ColumnsError, fit, logical};
 use crate::schema::{Kind, Schema};
 use crate::write::{bytes, long};
 
-/// Concatenated messages, in the form that batches of records need.
+/// Concatenated messages, in the layout of a batch of records.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub struct Encoded {
     /// Length of each message in bytes.
@@ -49,7 +49,7 @@ pub struct ColumnEncoder {
 }
 
 impl ColumnEncoder {
-    /// Creates an encoder of messages of `schema`. Messages that aren't records are in a column named `value`.
+    /// Creates an encoder of messages of `schema`. Messages that aren't records are taken from a column named `value`.
     pub fn new(schema: Arc<Schema>) -> Self {
         Self { schema }
     }
@@ -65,7 +65,7 @@ impl ColumnEncoder {
             }
             _ => match batch.column_by_name("value") {
                 Some(column) if batch.num_columns() == 1 => fit::column(&self.schema, root, column),
-                _ => Err(ColumnsError::new("a schema that is no record needs one column, named `value`")),
+                _ => Err(ColumnsError::new("a schema that isn't a record needs one column, named `value`")),
             },
         }?;
         let before = (out.sizes.len(), out.data.len());
@@ -102,12 +102,12 @@ pub(super) enum Writer<'a> {
     View(&'a StringViewArray),
     Binary(&'a BinaryArray),
     LargeBinary(&'a LargeBinaryArray),
-    /// A dictionary's values by its keys.
+    /// A dictionary's keys and values.
     Keyed {
         keys: Vec<usize>,
         values: Box<Writer<'a>>,
     },
-    /// Symbols by row.
+    /// The symbol of each row.
     Symbols(Vec<Option<u32>>),
     Fixed(&'a FixedSizeBinaryArray),
     UuidText(&'a FixedSizeBinaryArray),
@@ -138,13 +138,13 @@ pub(super) enum Writer<'a> {
         array: &'a UnionArray,
         branches: Vec<(i8, Writer<'a>)>,
     },
-    /// What is written for a null, and for any other value.
+    /// Null rows write a union's null branch.
     Nullable {
         nulls: NullBuffer,
         null_branch: i64,
         value: Box<Writer<'a>>,
     },
-    /// Nulls that the schema doesn't allow.
+    /// Null rows are an error, since the schema doesn't allow nulls.
     Whole {
         nulls: NullBuffer,
         value: Box<Writer<'a>>,
@@ -170,7 +170,7 @@ impl Writer<'_> {
             Self::Symbols(symbols) => match at(symbols, row) {
                 Some(symbol) => long(out, i64::from(symbol)),
                 None => {
-                    return Err(ColumnsError::new("its text is no symbol of the enum; add the symbol to the schema"));
+                    return Err(ColumnsError::new("its text isn't a symbol of the enum; add the symbol to the schema"));
                 }
             },
             Self::Fixed(array) => out.extend_from_slice(array.value(row)),
@@ -184,7 +184,7 @@ impl Writer<'_> {
                 let parts = logical::duration_of(value.months, value.days, value.nanoseconds);
                 let Some(parts) = parts else {
                     return Err(ColumnsError::new(
-                        "its interval is negative or has less than milliseconds, and Avro's durations have not",
+                        "its interval is negative or finer than a millisecond; an Avro duration can't hold it",
                     ));
                 };
                 out.extend_from_slice(&parts);
@@ -216,7 +216,7 @@ impl Writer<'_> {
             Self::Whole { nulls, value } => match nulls.is_null(row) {
                 true => {
                     return Err(ColumnsError::new(
-                        "it is null, and its type is not; make it a union with null, or fill it",
+                        "it is null, but its type isn't nullable; make the type a union with null, or set a value",
                     ));
                 }
                 false => return value.write(row, out),
@@ -259,7 +259,7 @@ fn decimal(number: &[u8], size: Option<usize>, out: &mut Vec<u8>) -> Result<(), 
         return Ok(());
     };
     let Some(missing) = size.checked_sub(short.len()) else {
-        return Err(ColumnsError::new("its decimal needs more bytes than its fixed type has; make that larger"));
+        return Err(ColumnsError::new("its decimal needs more bytes than its fixed type has; make the type larger"));
     };
     let fill = if short.first().is_some_and(|first| first & 0x80 != 0) { 0xff } else { 0 };
     out.resize(out.len() + missing, fill);

@@ -1,4 +1,4 @@
-//! Turns filled columns into Arrow arrays without copying; the columns start again with the same capacity.
+//! Turns filled columns into Arrow arrays without copying, and leaves empty columns with the same capacity.
 
 use std::sync::Arc;
 
@@ -16,9 +16,9 @@ use arrow_schema::{ArrowError, DataType, TimeUnit};
 
 use super::column::{Column, Data, Runs, offsets, rows};
 
-/// What all columns of text have in common.
+/// State shared by all text columns.
 pub(super) struct Shared {
-    /// What views point into, if any does.
+    /// The block that views point into, if any.
     pub block: Option<Buffer>,
     /// The interner's strings.
     pub strings: ArrayRef,
@@ -57,16 +57,17 @@ pub(super) fn array(columns: &mut [Column], at: u32, shared: &Shared) -> ArrayRe
             let (offsets, data) = take_runs(runs);
             match data_type {
                 DataType::Binary => Arc::new(BinaryArray::new(offsets, data, nulls)),
-                // SAFETY: a column of text takes `str` only, so that the bytes between two offsets are UTF-8; the
-                // offsets never fall and end at the bytes' length.
+                // SAFETY: only `str` is appended to a text column, so the bytes between two offsets are UTF-8; the
+                // offsets never decrease, and the last is the length of the bytes.
                 _ => Arc::new(unsafe { StringArray::new_unchecked(offsets, data, nulls) }),
             }
         }
         Data::View(views) => {
             let blocks: Vec<Buffer> = shared.block.iter().cloned().collect();
             let views = ScalarBuffer::from(take(views));
-            // SAFETY: a view is made of a `str` and either holds it, padded with zeros, or names the place in the block
-            // where the same message or text was put. Rows are taken back together with their part of the block.
+            // SAFETY: a view is made from a `str`: it either holds the text, padded with zeros, or has the offset in
+            // the block to which the text or its message was copied. A removed row's part of the block is removed with
+            // it.
             Arc::new(unsafe { StringViewArray::new_unchecked(views, blocks.into(), nulls) })
         }
         Data::Id(ids) => {
@@ -118,7 +119,7 @@ pub(super) fn array(columns: &mut [Column], at: u32, shared: &Shared) -> ArrayRe
     }
 }
 
-/// The column `at`, which is a record, as an array.
+/// The record column `at` as an array.
 pub(super) fn record(columns: &mut [Column], at: u32, shared: &Shared, nulls: Option<NullBuffer>) -> StructArray {
     let Some(Column { data: Data::Record { first, count, rows }, data_type: DataType::Struct(fields), .. }) =
         columns.get_mut(at as usize)
@@ -133,7 +134,7 @@ pub(super) fn record(columns: &mut [Column], at: u32, shared: &Shared, nulls: Op
     }
 }
 
-/// Takes the list, which starts again with slightly more capacity.
+/// Takes the list, and leaves an empty one with slightly more capacity.
 pub(super) fn take<T>(values: &mut Vec<T>) -> Vec<T> {
     let room = values.len() + values.len() / 8;
     std::mem::replace(values, Vec::with_capacity(room))
@@ -145,7 +146,7 @@ fn take_offsets(full: &mut Vec<i32>) -> OffsetBuffer<i32> {
 }
 
 fn offset_buffer(offsets: Vec<i32>) -> OffsetBuffer<i32> {
-    // SAFETY: the first offset is 0, and each of the others is the one before it and a number that is not negative.
+    // SAFETY: the first offset is 0, and each of the others is the previous one plus a non-negative number.
     unsafe { OffsetBuffer::new_unchecked(offsets.into()) }
 }
 
@@ -172,7 +173,7 @@ fn primitive<T: ArrowPrimitiveType>(values: &mut Vec<T::Native>, nulls: Option<N
     Arc::new(PrimitiveArray::<T>::new(take(values).into(), nulls))
 }
 
-/// A primitive whose type has a time zone or a precision.
+/// A primitive array whose type has a time zone or a precision.
 fn typed<T: ArrowPrimitiveType>(
     values: &mut Vec<T::Native>,
     nulls: Option<NullBuffer>,

@@ -23,7 +23,7 @@ pub(super) fn record<'a, 'n>(
 ) -> Result<Writer<'a>, ColumnsError> {
     let columns: Vec<_> = columns.collect();
     if let Some((name, _)) = columns.iter().find(|(name, _)| record.fields.iter().all(|field| field.name != *name)) {
-        let reason = format!("the column {name:?} is no field of {}; drop it, or add the field", record.name.full);
+        let reason = format!("the column {name:?} isn't a field of {}; drop it, or add the field", record.name.full);
         return Err(ColumnsError::new(&reason));
     }
     let fields = record.fields.iter().map(|field| {
@@ -31,7 +31,7 @@ pub(super) fn record<'a, 'n>(
         let writer = match (columns.iter().find(|(of, _)| *of == name), field.default.as_deref()) {
             (Some((_, array)), _) => column(schema, field.type_id, array),
             (None, Some(default)) => Ok(Writer::Default(default)),
-            (None, None) => Err(ColumnsError::new("there is no column for it, and it has no default; add one of them")),
+            (None, None) => Err(ColumnsError::new("it has neither a column nor a default; add one of them")),
         };
         Ok((name, writer.map_err(|error| error.within(name))?))
     });
@@ -60,7 +60,7 @@ pub(super) fn column<'a>(schema: &'a Schema, id: TypeId, array: &'a ArrayRef) ->
                             (Some(nulls), None) => Writer::Whole { nulls, value },
                         });
                     }
-                    // What is wrong with the type that was meant, not with null.
+                    // Reports the intended type's error, not null's.
                     Err(error) if Some(branch as usize) != null => drop(refusal.get_or_insert(error)),
                     Err(_) => {}
                 }
@@ -81,7 +81,7 @@ fn union<'a>(schema: &'a Schema, branches: &'a [TypeId], array: &'a ArrayRef) ->
     let DataType::Union(fields, _) = array.data_type() else { return Err(mismatch("a union", array)) };
     if fields.len() != branches.len() {
         let reason =
-            format!("its union has {} branches, the column {}; give both the same", branches.len(), fields.len());
+            format!("its union has {} branches, its column {}; give both as many", branches.len(), fields.len());
         return Err(ColumnsError::new(&reason));
     }
     let array = array.as_union();
@@ -211,7 +211,7 @@ fn text(array: &ArrayRef) -> Result<Writer<'_>, ColumnsError> {
     })
 }
 
-/// Symbols by their texts, looked up once for each entry of a dictionary.
+/// Symbols by text; each entry of a dictionary is looked up once.
 fn enumeration<'a>(symbols: &Enum, array: &'a ArrayRef) -> Result<Writer<'a>, ColumnsError> {
     let find = |text: &str| {
         let at = symbols.symbols.iter().position(|symbol| symbol == text);

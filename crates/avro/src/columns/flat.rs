@@ -1,6 +1,6 @@
 //! The fast path for records of numbers, texts and maps of texts, such as most measurements and events.
 //!
-//! It reports no errors: a message that it can't read, valid or not, is read by the plan, which reports what is wrong.
+//! It reports no errors: a message that it can't read, valid or not, is read by the plan, which reports any fault.
 
 use super::build::ROOT;
 use super::column::{Column, Data, extend};
@@ -8,7 +8,7 @@ use super::texts::{Texts, read_entries, read_id, read_run, read_view};
 use crate::cursor::Cursor;
 use crate::plan::{Code, Plan, Scalar, Step};
 
-/// A field's column, and what it reads.
+/// How a field is read, and into which column.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Flat {
     column: u32,
@@ -33,7 +33,7 @@ enum Read {
 pub(super) fn flatten(plan: &Plan, columns: &[Column]) -> Option<Vec<Flat>> {
     let Some(Step { code: Code::Record { body, next, .. }, .. }) = plan.steps.first() else { return None };
     let Data::Record { first, .. } = &columns.get(ROOT as usize)?.data else { return None };
-    // A record and a map within it.
+    // Two levels: the record, and a map in it.
     if plan.limits().depth_max < 2 {
         return None;
     }

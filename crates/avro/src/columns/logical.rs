@@ -34,7 +34,7 @@ pub(super) fn uuid_to_text(uuid: &[u8; 16]) -> [u8; 36] {
     text
 }
 
-/// A big-endian two's complement in `N` bytes, if it is not larger.
+/// A big-endian two's complement number in `N` bytes, if it fits.
 #[inline]
 pub(super) fn sign_extended<const N: usize>(bytes: &[u8]) -> Option<[u8; N]> {
     let fill = if bytes.first().is_some_and(|first| first & 0x80 != 0) { 0xff } else { 0 };
@@ -53,7 +53,7 @@ pub(super) fn sign_extended<const N: usize>(bytes: &[u8]) -> Option<[u8; N]> {
     Some(out)
 }
 
-/// The shortest form of a big-endian two's complement.
+/// The shortest form of a big-endian two's complement number.
 pub(super) fn shortest(bytes: &[u8]) -> &[u8] {
     let mut rest = bytes;
     while let [first @ (0 | 0xff), tail @ ..] = rest
@@ -64,7 +64,7 @@ pub(super) fn shortest(bytes: &[u8]) -> &[u8] {
     rest
 }
 
-/// Months, days and milliseconds as months, days and nanoseconds, if Arrow's numbers are large enough for them.
+/// Months, days and milliseconds as months, days and nanoseconds, if they fit into Arrow's numbers.
 #[inline]
 pub(super) fn duration(bytes: &[u8]) -> Option<(i32, i32, i64)> {
     let ([months, days, milliseconds], []) = bytes.as_chunks::<4>() else { return None };

@@ -3,7 +3,7 @@
 //! | Avro | Arrow |
 //! |---|---|
 //! | null, boolean, int, long, float, double, bytes | Null, Boolean, Int32, Int64, Float32, Float64, Binary |
-//! | string | as [`StringAs`] says; a map's keys too |
+//! | string | selected by [`StringAs`], also for a map's keys |
 //! | fixed | FixedSizeBinary |
 //! | enum | Dictionary(Int32, Utf8) of all symbols in order |
 //! | array, map, record | List, Map, Struct |
@@ -17,7 +17,7 @@
 //! | big-decimal | Binary |
 //!
 //! Every byte is checked as for rows ([`Plan::row`]). In addition, a UUID must be valid, a decimal must not exceed its
-//! precision, and a duration's months and days must be below 2^31: Arrow's types hold nothing else.
+//! precision, and a duration's months and days must be below 2^31: Arrow's types can't hold other values.
 
 mod build;
 mod column;
@@ -56,8 +56,8 @@ use texts::Texts;
 pub enum StringAs {
     /// Offsets and bytes.
     Utf8,
-    /// Views, which hold texts of up to 12 bytes and point to longer ones in a block shared by all columns. If
-    /// messages are mostly text, the block has whole messages.
+    /// Views, which hold texts of up to 12 bytes and point to longer ones in a block shared by all columns. If messages
+    /// are mostly text, whole messages are copied to the block.
     Utf8View,
     /// UInt32 keys that are the table's ids, the same in every batch and thread, and the table's strings as values.
     Dictionary(Arc<dyn StringIds>),
@@ -79,7 +79,7 @@ impl ColumnsError {
         Self { path: String::new(), reason: reason.to_owned() }
     }
 
-    /// The same error seen from outside of `segment`.
+    /// The same error with `segment` prepended to its path.
     #[cold]
     fn within(mut self, segment: &str) -> Self {
         let dot = if self.path.is_empty() || self.path.starts_with('[') { "" } else { "." };
@@ -98,7 +98,7 @@ pub struct ColumnFault {
     pub error: DecodeError,
 }
 
-/// Fills columns with messages. One for each thread.
+/// Decodes messages into columns. Each thread needs a separate decoder.
 #[derive(Debug)]
 pub struct ColumnDecoder {
     plan: Arc<Plan>,
@@ -124,7 +124,7 @@ impl ColumnDecoder {
         };
         let interner = match strings {
             StringAs::Dictionary(interner) if i32::try_from(interner.bytes_max()).is_err() => {
-                let reason = "the table may hold more strings than one Arrow array; give it limits below 2 GiB";
+                let reason = "the table may outgrow an Arrow array of strings; keep its limit below 2 GiB";
                 return Err(ColumnsError::new(reason));
             }
             StringAs::Dictionary(interner) => Some(interner),
@@ -153,8 +153,8 @@ impl ColumnDecoder {
         self.rows
     }
 
-    /// Appends a message as a row. A rejected message leaves nothing in the columns; strings that were read
-    /// before its fault keep their ids.
+    /// Appends a message as a row. A rejected message leaves nothing in the columns; strings that were read before the
+    /// fault keep their ids.
     pub fn append(&mut self, message: &[u8]) -> Result<(), DecodeError> {
         let Self { plan, flat, columns, texts, levels, .. } = self;
         let block_bytes = texts.block.len();
@@ -184,9 +184,9 @@ impl ColumnDecoder {
         result
     }
 
-    /// Appends messages as rows. Bad messages are left out and counted as `faulty`, those whose new strings the
-    /// interner has no room for as `dropped`. When the columns are full it ends early: `messages` says how many were
-    /// taken, and the others can be appended after [`ColumnDecoder::finish`].
+    /// Appends messages as rows. Invalid messages are skipped and counted as `faulty`; messages with new strings for
+    /// which the interner has no room are counted as `dropped`. Stops early when the columns are full: `messages` is
+    /// the number consumed, and the others can be appended after [`ColumnDecoder::finish`].
     pub fn append_batch<'m>(&mut self, messages: impl IntoIterator<Item = &'m [u8]>) -> Counts {
         self.faults.clear();
         let mut counts = Counts::default();
@@ -214,8 +214,8 @@ impl ColumnDecoder {
         &self.faults
     }
 
-    /// The rows since the last batch. The columns' memory goes with it, and new memory is taken at once for as
-    /// many rows and bytes, so that appending a batch like it allocates nothing.
+    /// Returns the rows since the last batch. The batch takes over the columns' memory; memory for as many rows and
+    /// bytes is allocated at once, so appending a similar batch doesn't allocate.
     pub fn finish(&mut self) -> RecordBatch {
         let block = finish::take(&mut self.texts.block);
         let shared = Shared {
@@ -234,7 +234,7 @@ impl ColumnDecoder {
     }
 }
 
-/// The interner's strings as an array, which is made anew only when there are more.
+/// The interner's strings as an array, rebuilt only when strings were added.
 #[derive(Debug)]
 struct Strings {
     offsets: Vec<i32>,
@@ -266,7 +266,7 @@ impl Strings {
     }
 }
 
-/// Whether messages are little else than text that is kept.
+/// Whether messages are mostly text that goes to columns.
 fn is_text(plan: &Plan) -> bool {
     let other = |code| {
         matches!(

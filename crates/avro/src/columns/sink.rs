@@ -1,7 +1,7 @@
-//! A message's values go to the ends of their columns.
+//! Appends a message's values to their columns.
 //!
-//! What a value's column refuses beyond what the plan checks (a text that is no UUID, a full interner) is kept until
-//! the message has been read: the plan's own faults go first.
+//! A column can refuse a value that the plan accepts: a text that isn't a UUID, a string for which the interner has no
+//! room. Such a fault is reported after the message has been read, so the plan's own faults take precedence.
 
 use arrow_buffer::{IntervalMonthDayNano, i256};
 
@@ -13,12 +13,12 @@ use crate::cursor::Cursor;
 use crate::decode::Sink;
 use crate::error::{Fault, FaultKind};
 
-/// Takes one message.
+/// Receives the values of one message.
 pub(super) struct Filling<'c, 'm> {
     columns: &'c mut [Column],
     texts: &'c mut Texts,
     message: &'m [u8],
-    /// Slot 0 of the level that was begun last.
+    /// Slot 0 of the innermost level.
     base: u32,
     /// Whether a view points into the message itself.
     viewed: bool,
@@ -38,7 +38,7 @@ impl<'c, 'm> Filling<'c, 'm> {
         Self { columns, texts, message, base, viewed: false, refused: None }
     }
 
-    /// To be called when the message has been read.
+    /// Must be called when the message has been read.
     #[inline]
     pub fn finish(self) -> Result<(), Refused> {
         if self.viewed {
@@ -56,14 +56,14 @@ impl<'c, 'm> Filling<'c, 'm> {
     #[cold]
     #[inline(never)]
     fn refuse(&mut self, column: u32, kind: FaultKind, bytes: &[u8], header: usize) {
-        // A default is not in the message; the message's begin stands for it.
+        // A default is not in the message; its fault is reported at position 0.
         let begin = bytes.as_ptr().addr().wrapping_sub(self.message.as_ptr().addr());
         let position =
             Some(begin).filter(|begin| *begin <= self.message.len()).and_then(|begin| begin.checked_sub(header));
         self.refused.get_or_insert(Refused { column, fault: Fault { kind, position: position.unwrap_or_default() } });
     }
 
-    /// A text into the column `at`.
+    /// Appends a text to the column `at`.
     #[inline]
     fn text(&mut self, at: u32, text: &'m str) {
         let Some(Column { data, .. }) = self.columns.get_mut(at as usize) else { return };
@@ -100,7 +100,7 @@ impl<'c, 'm> Filling<'c, 'm> {
         self.refuse(at, kind, text.as_bytes(), length_bytes(text.as_bytes()));
     }
 
-    /// Bytes or a fixed type's into the column at `slot`; `header` bytes come before them.
+    /// Appends bytes or a fixed value to the column at `slot`; `header` bytes precede the value.
     #[inline]
     fn binary(&mut self, slot: u32, value: &'m [u8], header: usize) {
         let at = self.base + slot;
@@ -138,7 +138,7 @@ impl<'c, 'm> Filling<'c, 'm> {
         }
     }
 
-    /// An array's or map's end.
+    /// Ends an array or map.
     #[inline(always)]
     fn blocks_end(&mut self, mark: Mark, count: u32) {
         self.base = mark.base;
@@ -151,7 +151,7 @@ impl<'c, 'm> Filling<'c, 'm> {
     }
 }
 
-/// Slot 0 of the level around, and the slot of it that was begun.
+/// Slot 0 of the enclosing level, and the slot in it that this level fills.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Mark {
     base: u32,
@@ -324,7 +324,7 @@ impl<'m> Sink<'m> for Filling<'_, 'm> {
     }
 }
 
-/// Bytes that a length takes if it is encoded as short as it can be.
+/// Size of the shortest encoding of the value's length, in bytes.
 #[inline]
 fn length_bytes(value: &[u8]) -> usize {
     let bits = usize::BITS - (value.len() << 1 | 1).leading_zeros();

@@ -1,8 +1,8 @@
 //! Copies texts from a message into columns.
 //!
-//! Most texts are short and ASCII. Those are read with their length in one read of 17 bytes, checked and stored as one
-//! number of 16 bytes, whatever their length: no call to copy a few bytes, no loop to check them. All others are read
-//! by the cursor.
+//! Most texts are short and ASCII. One read of 17 bytes gets such a text with its length; it is checked and stored as a
+//! 16-byte number, whatever its length. This needs no call to copy a few bytes and no loop to check them. The cursor
+//! reads all other texts.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use crate::string_ids::StringIds;
 pub(super) struct Texts {
     /// Bytes that views point into.
     pub block: Vec<u8>,
-    /// Whether whole messages go there instead of single texts.
+    /// Whether whole messages are copied there instead of single texts.
     pub whole: bool,
     pub interner: Option<Arc<dyn StringIds>>,
     /// A cache of short texts and their ids, indexed by a hash of the bytes. Ids never change.
@@ -37,8 +37,8 @@ const MEMO: usize = 512;
 /// Maximum length of a text that is stored in its view.
 const VIEW_INLINE_MAX: usize = 12;
 
-/// Masks for the first bytes of 16; the index is their number.
-#[allow(clippy::indexing_slicing, reason = "checked by the compiler, which runs it")]
+/// Masks that keep the first `index` of 16 bytes.
+#[allow(clippy::indexing_slicing, reason = "evaluated at compile time")]
 const MASKS: [u128; CHUNK + 1] = {
     let mut masks = [u128::MAX; CHUNK + 1];
     let mut length = 0;
@@ -64,13 +64,13 @@ impl Texts {
     }
 }
 
-/// A text that is short and ASCII, padded with zeros, and its length. The cursor moves after it; it stays if the text
-/// is longer, isn't ASCII, or is too near to the end of the message.
+/// A short ASCII text, padded with zeros, and its length. Moves the cursor past the text. The cursor stays if the text
+/// is longer, isn't ASCII, or is too close to the end of the message.
 #[inline(always)]
 fn short(cursor: &mut Cursor) -> Option<(u128, usize)> {
     let [first, chunk @ ..] = cursor.rest().first_chunk::<{ CHUNK + 1 }>()?;
     let length = usize::from(first >> 1);
-    // An odd first byte is a negative length, and one from 0x80 on is the first of several; those have no mask.
+    // An odd first byte is a negative length; one from 0x80 on begins a length of several bytes. Those have no mask.
     let mask = if first & 1 == 0 { MASKS.get(length)? } else { return None };
     let bits = u128::from_le_bytes(*chunk) & mask;
     if bits & NOT_ASCII != 0 {
@@ -192,7 +192,7 @@ pub(super) fn chunk<'m>(message: &'m [u8], text: &str) -> Option<&'m [u8; CHUNK]
     message.get(begin..)?.first_chunk()
 }
 
-/// Returns false if there is no room: a view's offset is below 2^31.
+/// Returns false if the block is full: a view's offset is below 2^31.
 #[inline]
 pub(super) fn push_view(
     views: &mut Vec<u128>,

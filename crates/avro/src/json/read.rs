@@ -10,24 +10,24 @@ use crate::record_parts::RecordParts;
 use crate::schema::{Fixed, Kind, Logical, Record, Schema, Type, TypeId};
 use crate::write;
 
-/// Maximum number of failed attempts at union branches for one value: bounds the time that unions within unions take.
+/// Maximum number of failed attempts at union branches for one value. It bounds the time that nested unions take.
 const ATTEMPTS_MAX: u32 = 10_000;
 
 impl Schema {
-    /// Appends a value given as JSON text, encoded. After an error, `out` is unchanged.
+    /// Encodes a value from JSON text and appends it. After an error, `out` is unchanged.
     pub fn encode_json(&self, json: &str, out: &mut Vec<u8>) -> Result<(), EncodeError> {
         let value = serde_json::from_str(json).map_err(|error| EncodeError::new("JSON", error.to_string()))?;
         self.encode_value(&value, out)
     }
 
-    /// Appends a value given as JSON, encoded. After an error, `out` is unchanged.
+    /// Encodes a JSON value and appends it. After an error, `out` is unchanged.
     pub fn encode_value(&self, value: &Value, out: &mut Vec<u8>) -> Result<(), EncodeError> {
         let begin = out.len();
         Reader::new(self, true, u64::MAX).value(self.root(), value, out).inspect_err(|_| out.truncate(begin))
     }
 }
 
-/// Appends a field's default, in the specification's own form. Its cost is taken from `work_left`; it fails when
+/// Appends a field's default, given in the specification's form. Deducts its cost from `work_left`, and fails when
 /// nothing is left.
 pub(crate) fn encode_default(
     schema: &Schema,
@@ -47,7 +47,8 @@ struct Reader<'s> {
     /// Whether logical types are read from their text.
     texts: bool,
     attempts_left: Cell<u32>,
-    /// Fields, symbols and branches looked up and bytes of defaults copied, before a schema's defaults are refused.
+    /// Work left, in fields, symbols and branches looked up and bytes of defaults copied. At 0, the schema's defaults
+    /// are rejected.
     work_left: Cell<u64>,
 }
 
@@ -65,7 +66,7 @@ impl<'s> Reader<'s> {
         Ok(())
     }
 
-    /// Calls itself for each level of the JSON, of which the parser allows 128.
+    /// Recurses for each level of the JSON; the parser allows 128.
     fn value(&self, id: TypeId, value: &Value, out: &mut Vec<u8>) -> Result<(), EncodeError> {
         let Type { kind, logical } = self.schema.type_at(id);
         if self.texts
@@ -182,7 +183,7 @@ impl<'s> Reader<'s> {
         Err(EncodeError::new(format!("one of {}", names.join(", ")), found(value)))
     }
 
-    /// The branch and the value of Avro's own form, `{"branch": value}`.
+    /// The branch and the value in Avro's JSON encoding, `{"branch": value}`.
     fn named_branch<'v>(&self, branches: &[TypeId], value: &'v Value) -> Option<(usize, TypeId, &'v Value)> {
         let fields = value.as_object().filter(|fields| fields.len() == 1)?;
         let (name, value) = fields.iter().next()?;
@@ -190,8 +191,8 @@ impl<'s> Reader<'s> {
         Some((index, *id, value))
     }
 
-    /// Whether a value of branch `index`, written as it is, could be read as another branch. Arrays and objects within
-    /// `value` are empty, and taken to fit any type.
+    /// Whether a value of branch `index`, written without the branch's name, could be read as another branch. Arrays
+    /// and objects within `value` are empty, and assumed to match any type.
     fn is_ambiguous(&self, branches: &[TypeId], index: usize, value: &Value) -> bool {
         if self.named_branch(branches, value).is_some() {
             return true;
@@ -202,7 +203,7 @@ impl<'s> Reader<'s> {
         })
     }
 
-    /// Whether a type could take a value whose arrays and objects are empty.
+    /// Whether a type could accept a value whose arrays and objects are empty.
     fn may_take(&self, id: TypeId, value: &Value) -> bool {
         let may_take = |id, value: &Value| value.is_array() || value.is_object() || self.takes(id, value);
         match (self.schema.kind(id), value) {
@@ -231,7 +232,8 @@ impl<'s> Reader<'s> {
         })
     }
 
-    /// How well a branch takes a value: 0 as it is, 1 in another form. Nothing, once too many were tried in vain.
+    /// How well a branch accepts a value: 0 unchanged, 1 converted. `None` if it doesn't, or after too many failed
+    /// attempts.
     fn rank(&self, id: TypeId, value: &Value) -> Option<u32> {
         let Type { kind, logical } = self.schema.type_at(id);
         if self.attempts_left.get() == 0 {
@@ -256,7 +258,7 @@ impl<'s> Reader<'s> {
         }
     }
 
-    /// A logical type from the form that people write. Nothing, if the value is to be read as the type beneath.
+    /// Encodes a logical type from its human-readable form. `None` if the value is to be read as the underlying type.
     fn logical(
         &self,
         logical: Logical,
@@ -290,7 +292,7 @@ impl<'s> Reader<'s> {
                     };
                     match text::parse_decimal(&text, precision, scale, size) {
                         Some(bytes) => binary(kind, &bytes, out).ok_or_else(wrong),
-                        // A longer decimal is read as the bytes as which it is written.
+                        // Longer decimals are read as bytes, as they are written.
                         None if value.is_string() && latin(&text).is_some_and(|bytes| bytes.len() > 16) => return None,
                         None => Err(wrong()),
                     }
@@ -313,7 +315,7 @@ pub(crate) fn needs_name(schema: &Schema, branches: &[TypeId], index: usize, val
     Reader::new(schema, true, u64::MAX).is_ambiguous(branches, index, value)
 }
 
-/// Whether the record has a field of each of these names.
+/// Whether the record has a field for each of these names.
 fn has_all(record: &Record, fields: &Map<String, Value>) -> bool {
     record.fields.iter().filter(|field| fields.contains_key(&field.name)).count() == fields.len()
 }
@@ -340,7 +342,7 @@ fn duration(parts: &Map<String, Value>) -> Option<Vec<u8>> {
     Some(parts?.into_iter().flat_map(u32::to_le_bytes).collect())
 }
 
-/// An integer, also written as `1.0` or `1e3`, as far as such a number is exact.
+/// An integer. `1.0` and `1e3` are accepted up to the largest number that is exact as a float.
 fn integer(value: &Value) -> Option<i64> {
     const EXACT_MAX: f64 = 9_007_199_254_740_992.0;
     value.as_i64().or_else(|| {
@@ -362,7 +364,7 @@ fn real(value: &Value) -> Option<f64> {
     }
 }
 
-/// One byte a character.
+/// One byte per character.
 fn latin(text: &str) -> Option<Vec<u8>> {
     text.chars().map(|character| u8::try_from(u32::from(character)).ok()).collect()
 }
@@ -386,7 +388,7 @@ fn expected(kind: &Kind, logical: Option<Logical>) -> String {
         (_, Some(Logical::Duration)) => "an object with months, days and millis".to_owned(),
         (Kind::Int, _) => "an integer of 32 bits".to_owned(),
         (Kind::Long, _) => "an integer of 64 bits".to_owned(),
-        (Kind::Float, _) => "a number that a float holds".to_owned(),
+        (Kind::Float, _) => "a number in the range of a float".to_owned(),
         (Kind::Double, _) => "a number".to_owned(),
         (Kind::Bytes, _) => "a string of the characters U+0000 to U+00FF".to_owned(),
         (Kind::Fixed(fixed), _) => {

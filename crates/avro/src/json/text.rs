@@ -1,4 +1,4 @@
-//! Logical types as text and back.
+//! Converts logical types to text and back.
 
 use jiff::civil::{Date, DateTime, Time};
 use jiff::tz::TimeZone;
@@ -6,7 +6,7 @@ use jiff::{SignedDuration, Span, Timestamp, Unit};
 
 use crate::schema::Logical;
 
-/// Nanoseconds of a logical type's unit.
+/// Nanoseconds per unit of a logical type.
 fn unit_nanos(logical: Logical) -> Option<i64> {
     Some(match logical {
         Logical::TimestampMillis | Logical::LocalTimestampMillis | Logical::TimeMillis => 1_000_000,
@@ -20,7 +20,7 @@ fn is_local(logical: Logical) -> bool {
     matches!(logical, Logical::LocalTimestampMillis | Logical::LocalTimestampMicros | Logical::LocalTimestampNanos)
 }
 
-/// A date, time of day or timestamp as text; nothing where the number is outside of what the text can say.
+/// A date, time of day or timestamp as text; `None` if the number is out of the text's range.
 pub(crate) fn time(logical: Logical, value: i64) -> Option<String> {
     if logical == Logical::Date {
         return Some(epoch().checked_add(Span::new().try_days(value).ok()?).ok()?.to_string());
@@ -38,7 +38,7 @@ pub(crate) fn time(logical: Logical, value: i64) -> Option<String> {
     })
 }
 
-/// The number that such a text stands for; nothing for another text, or one finer than the type's unit.
+/// Parses a date, time of day or timestamp; `None` if the text is invalid, or finer than the type's unit.
 pub(crate) fn parse_time(logical: Logical, text: &str) -> Option<i64> {
     if logical == Logical::Date {
         let span = epoch().until((Unit::Day, text.parse::<Date>().ok()?)).ok()?;
@@ -77,7 +77,7 @@ pub(crate) fn decimal(bytes: &[u8], scale: u32) -> Option<String> {
     Some(if rest.is_empty() { format!("{sign}{whole}") } else { format!("{sign}{whole}.{rest}") })
 }
 
-/// The bytes of a decimal, as many as `size` or as few as hold it; nothing where it has more digits than allowed.
+/// The bytes of a decimal: exactly `size`, or as few as possible. `None` if it has more digits than allowed.
 pub(crate) fn parse_decimal(text: &str, precision: u32, scale: u32, size: Option<usize>) -> Option<Vec<u8>> {
     let (sign, text) = match text.strip_prefix('-') {
         Some(text) => (-1, text),
@@ -97,7 +97,7 @@ pub(crate) fn parse_decimal(text: &str, precision: u32, scale: u32, size: Option
     let value = if digits.is_empty() { 0 } else { digits.parse::<i128>().ok()? } * sign;
     let wide = value.to_be_bytes();
     let sign_byte = if value < 0 { 0xff } else { 0 };
-    // Bytes that only repeat the sign go, as long as the next one still shows it.
+    // Leading bytes that only repeat the sign are dropped while the next byte still shows it.
     let spare = wide
         .windows(2)
         .take_while(|pair| matches!(pair, [first, second] if *first == sign_byte && (second ^ sign_byte) < 0x80));

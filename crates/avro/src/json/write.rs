@@ -9,9 +9,9 @@ use crate::json::{read, text};
 use crate::schema::{Kind, Logical, Schema, TypeId};
 
 impl Datum<'_, '_> {
-    /// Appends the value as one line of JSON, without the line's end.
+    /// Appends the value as one line of JSON, without the newline.
     pub fn write_json(&self, out: &mut Vec<u8>) {
-        // Writing to memory does not fail, nor does a value that was decoded.
+        // Neither writing to memory nor serializing a decoded value fails.
         let _ = serde_json::to_writer(out, self);
     }
 }
@@ -76,12 +76,12 @@ impl Serialize for Datum<'_, '_> {
     }
 }
 
-/// Whether a union holds more than one type and null.
+/// Whether a union has more than one type besides null.
 fn has_choice(schema: &Schema, branches: &[TypeId]) -> bool {
     branches.iter().filter(|id| !matches!(schema.kind(**id), Kind::Null)).count() > 1
 }
 
-/// Whether the value is an object of one key in JSON, which might be the name of a branch.
+/// Whether the value's JSON is an object with one key, which might be the name of a branch.
 fn has_one_key(datum: Datum<'_, '_>) -> bool {
     match datum.item() {
         Item::Map { count, .. } => count == 1,
@@ -106,7 +106,7 @@ fn part(datum: Datum<'_, '_>) -> Value {
     match datum.plain().item() {
         Item::Array { .. } => Value::Array(Vec::new()),
         Item::Map { .. } | Item::Record { .. } => Value::Object(Map::new()),
-        // Memory alone is written to, and no other value has parts.
+        // Serializing a scalar to memory doesn't fail.
         _ => serde_json::to_value(datum).unwrap_or_default(),
     }
 }
@@ -134,7 +134,7 @@ fn binary<S: Serializer>(logical: Option<Logical>, bytes: &[u8], serializer: S) 
     }
 }
 
-/// One character a byte.
+/// One character per byte.
 struct Latin<'a>(&'a [u8]);
 
 impl std::fmt::Display for Latin<'_> {

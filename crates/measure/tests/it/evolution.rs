@@ -102,7 +102,7 @@ async fn messages_of_unknown_schemas_are_counted_and_named() {
     let bare = Options { framing: Framing::Bare, ..options(&broker, "t", &memory(), known) };
     let error = Pipeline::open(bare).await.err().unwrap();
     assert_eq!(error.kind(), Kind::FixRequest);
-    assert!(error.to_string().contains("say which one wrote it"), "{error}");
+    assert!(error.to_string().contains("specify the writer's schema"), "{error}");
 }
 
 /// Reads schemas from a topic, and counts how often.

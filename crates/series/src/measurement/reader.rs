@@ -1,10 +1,10 @@
-//! Measurements of several schemas, each message's named by its frame, to columns.
+//! Decodes measurements of several schemas, identified by each message's frame, into columns.
 //!
-//! Messages are taken in blocks, as [`MeasurementDecoder`](super::MeasurementDecoder) takes them, and each block in the
-//! same passes. Within a block, messages that follow one another with the same frame are a run: where their schema has
-//! a [`Shape`], the first pass finds their identities, and the others look up those of all runs together. A message
-//! whose schema has none is left to the last pass, which reads it by a plan that resolves its schema with the
-//! measurement's. Rows are in the messages' order, and a series has one id whichever schema its messages have.
+//! Messages are processed in blocks, as by [`MeasurementDecoder`](super::MeasurementDecoder), and each block in the
+//! same passes. Within a block, consecutive messages with the same frame are a run. If their schema has a [`Shape`],
+//! the first pass finds their identities, and the later passes look up those of all runs together. Messages whose
+//! schema has no shape are read in the last pass, by a plan that resolves their schema against the measurement's. Rows
+//! are in the messages' order, and a series has one id whatever its messages' schemas.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -18,42 +18,42 @@ use super::roles::{ROLES, TimeUnit, roles};
 use super::{BLOCK, Columns, Forward, Left, NOTHING_PENDING, Row, Shape, each_block, look_up};
 use crate::series::{Scratch, SeriesError, SeriesTable};
 
-/// A message that a [`MeasurementReader`] refused.
+/// A message that a [`MeasurementReader`] rejected.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("message {number}, field {field}: {reason}")]
 pub struct Refused {
-    /// The message's place in the batch, from 0.
+    /// The message's index in the batch.
     pub number: u64,
-    /// The field: one of the measurement's by its path, `frame`, `schema`, or `end` for what follows the last field.
+    /// The field: one of the measurement's by its path, `frame`, `schema`, or `end` for bytes after the last field.
     pub field: String,
-    /// What is wrong, and where.
+    /// The reason and its position.
     pub reason: String,
 }
 
-/// Decodes measurements whatever schemas wrote them. One for each thread; all share one table and one store.
+/// Decodes measurements of any known schema. Each thread needs a separate reader; all share one table and one store.
 ///
 /// A schema is read as [`MEASUREMENT_SCHEMA`](super::MEASUREMENT_SCHEMA) by the rules of Avro's schema resolution:
-/// fields in any order, others among them, promotions (`long` to `double`), unions that hold a value. Three rules go
-/// further, since a topic of measurements is one by its fields: the record may have any name; a field that names
-/// `metric`, `tags`, `logtime` or `value` among its own aliases is read as that one; a schema without tags is of series
-/// without tags. Times in micro- or nanoseconds become milliseconds, rounded down.
+/// fields in any order, additional fields, promotions (`long` to `double`), unions that hold a fitting value. Three
+/// rules go further, since a measurement is recognized by its fields: the record may have any name; a field with
+/// `metric`, `tags`, `logtime` or `value` among its aliases is read as that field; a schema without tags describes
+/// series without tags. Times in micro- or nanoseconds become milliseconds, rounded down.
 ///
-/// Fingerprints leave logical types and aliases out: of schemas that differ in nothing else the store has one.
+/// Fingerprints exclude logical types and aliases: if schemas differ in nothing else, the store keeps one of them.
 #[derive(Debug)]
 pub struct MeasurementReader {
     table: Arc<SeriesTable>,
     writers: Writers,
 }
 
-/// The number of a writer that is not known.
+/// The number of an unknown writer.
 const UNKNOWN: u32 = u32::MAX;
 
-/// The schemas that were met, and what was wrong with messages.
+/// The schemas seen so far, and the rejected messages.
 #[derive(Debug)]
 struct Writers {
     store: Arc<SchemaStore>,
     framing: Framing,
-    /// Places in `all`.
+    /// Indices in `all`.
     numbers: HashMap<WriterId, u32>,
     last: Option<(WriterId, u32)>,
     all: Vec<Writer>,
@@ -66,13 +66,13 @@ struct Writers {
 enum Writer {
     Shaped(Forward),
     Planned(Box<Planned>),
-    /// Not at all, and why.
+    /// Its messages can't be read, for this reason.
     Unfit(String),
 }
 
 impl MeasurementReader {
-    /// A reader of messages of this framing, whose schemas are in `store` and whose series get their ids from `table`.
-    /// The schema of bare messages is the store's [`WriterId::Known`].
+    /// Creates a reader of messages of this framing. Their schemas are in `store`, and their series get ids from
+    /// `table`. The schema of bare messages is the store's [`WriterId::Known`].
     pub fn new(store: Arc<SchemaStore>, framing: Framing, table: Arc<SeriesTable>) -> Self {
         let refused = Vec::with_capacity(FAULTS_MAX);
         let (numbers, all) = (HashMap::new(), Vec::new());
@@ -84,18 +84,18 @@ impl MeasurementReader {
         &self.table
     }
 
-    /// The first messages that the last call refused, at most [`FAULTS_MAX`].
+    /// The first messages that the last call rejected, at most [`FAULTS_MAX`].
     pub fn faults(&self) -> &[Refused] {
         &self.writers.refused
     }
 
-    /// Whether the last call met a message whose schema the store does not know. It was counted as faulty; decoded once
-    /// more after the store has learned the schema, it is read.
+    /// Whether the last call found a message whose schema the store doesn't know. The message was counted as faulty; it
+    /// can be decoded again after the schema was added to the store.
     pub fn missing_schema(&self) -> bool {
         self.writers.missing_schema
     }
 
-    /// Appends the messages' rows to `out`, in order. Bad messages and those without room are counted and left out.
+    /// Appends the messages' rows to `out`, in order. Invalid messages and those without room are counted and skipped.
     pub fn decode<'m>(&mut self, messages: impl IntoIterator<Item = &'m [u8]>, out: &mut Columns) -> Counts {
         self.writers.refused.clear();
         self.writers.missing_schema = false;
@@ -107,7 +107,7 @@ impl MeasurementReader {
     fn decode_block(&mut self, messages: &[&[u8]], out: &mut Columns, counts: &mut Counts) {
         let Self { table, writers } = self;
         let mut pending = [NOTHING_PENDING; BLOCK];
-        // Who wrote each message.
+        // The writer of each message.
         let mut by = [UNKNOWN; BLOCK];
         let mut rest = (messages, pending.as_mut_slice(), by.as_mut_slice());
         while let Some(first) = rest.0.first() {
@@ -127,14 +127,14 @@ impl MeasurementReader {
     }
 }
 
-/// Why a message is left out: it has no room, or its field and what is wrong.
+/// Why a message is skipped: there is no room for it, or its field and the reason.
 enum Wrong {
     Full,
     Bad(String, String),
 }
 
 impl Writers {
-    /// The number of the writer of a message. Only schemas that the store has are remembered, so that one that comes
+    /// The number of a message's writer. Only schemas that are in the store are remembered, so a schema that is added
     /// later is found.
     fn of(&mut self, message: &[u8]) -> Result<u32, FramingError> {
         let (id, _) = self.framing.open(message)?;
@@ -156,7 +156,7 @@ impl Writers {
         Ok(number)
     }
 
-    /// Reads a message from the front, or says why that can't be.
+    /// Reads a message from the front, or returns the reason why it can't be read.
     #[inline(never)]
     fn read(&mut self, table: &SeriesTable, writer: u32, number: u64, message: &[u8]) -> Result<Row, Left> {
         self.try_read(table, writer, message).map_err(|wrong| match wrong {
@@ -183,7 +183,7 @@ impl Writers {
                 SeriesError::Bad { field, fault } => Wrong::Bad(field.to_owned(), fault.to_string()),
             }),
             Some(Writer::Planned(planned)) => {
-                // Opened before, when its writer was found.
+                // This succeeded before, when the writer was found.
                 let body = self.framing.open(message).map_or(message, |(_, body)| body);
                 planned.read(table, body, message.len() - body.len())
             }
@@ -205,13 +205,13 @@ impl Writer {
     }
 }
 
-/// Reads messages whose schema has another shape.
+/// Reads messages whose schema has no [`Shape`].
 #[derive(Debug)]
 struct Planned {
     plan: Plan,
     unit: TimeUnit,
     buffer: RowBuffer,
-    /// Metric and tags as the measurement's schema encodes them: known series cost one look-up here too.
+    /// Metric and tags as the measurement's schema encodes them, so that known series cost one look-up here too.
     identity: Vec<u8>,
     scratch: Scratch,
 }
@@ -219,7 +219,7 @@ struct Planned {
 impl Planned {
     fn new(schema: &Arc<Schema>) -> Result<Self, String> {
         let Kind::Record(record) = schema.kind(schema.root()) else {
-            return Err(format!("it is a {}, no record", schema.kind(schema.root())));
+            return Err(format!("it is a {}, not a record", schema.kind(schema.root())));
         };
         let found = roles(record);
         let name = |place: Option<usize>| place.and_then(|at| record.fields.get(at)).map(|field| field.name.as_str());
@@ -239,7 +239,7 @@ impl Planned {
             .collect();
         for (role, place) in ROLES.into_iter().zip(found) {
             if place.is_none() && role != "tags" {
-                return Err(format!("it has no field {role:?}, nor one that has this name as an alias"));
+                return Err(format!("it has no field {role:?}, and none that has this name as an alias"));
             }
         }
         let reader = serde_json::json!({"type": "record", "name": record.name.full, "fields": fields});
@@ -254,7 +254,7 @@ impl Planned {
         })
     }
 
-    /// `head_bytes` precede the body.
+    /// `head_bytes` is the number of bytes before the body.
     fn read(&mut self, table: &SeriesTable, body: &[u8], head_bytes: usize) -> Result<Row, Wrong> {
         let row = self.plan.row(&mut self.buffer, body).map_err(|error| {
             let fault = Fault { position: error.fault.position + head_bytes, ..error.fault };
@@ -280,7 +280,7 @@ impl Planned {
         write::length(&mut self.identity, 0);
         let series = table.intern_encoded(&self.identity, &mut self.scratch).map_err(|error| match error {
             SeriesError::Full => Wrong::Full,
-            // The place is one in the identity, not in the message.
+            // The fault's position is relative to the identity, not to the message.
             SeriesError::Bad { field, fault } => Wrong::Bad(field.to_owned(), fault.kind.to_string()),
         })?;
         Ok(Row { series, time: self.unit.to_ms(time), value })

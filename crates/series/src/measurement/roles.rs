@@ -1,14 +1,14 @@
-//! Which of a record's fields are a measurement's, and in which unit its time is.
+//! Finds the fields of a measurement in a record, and the unit of its time.
 
 use std::fmt;
 
 use rawline_avro::{Kind, Logical, Record, Schema, TypeId};
 
-/// The measurement's fields in their order.
+/// A measurement's fields in order.
 pub(super) const ROLES: [&str; 4] = ["metric", "tags", "logtime", "value"];
 
-/// For each of [`ROLES`] the field, by its index, that has this name, or else the first that had it once: one of its
-/// aliases.
+/// For each of [`ROLES`], the index of the field with this name, otherwise of the first field with this name as an
+/// alias.
 pub(super) fn roles(record: &Record) -> [Option<usize>; 4] {
     ROLES.map(|role| {
         let by_name = record.fields.iter().position(|field| field.name == role);
@@ -21,7 +21,7 @@ pub(super) fn roles(record: &Record) -> [Option<usize>; 4] {
     })
 }
 
-/// What a time counts, since 1970.
+/// The unit of a time, counted since 1970.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum TimeUnit {
     Milliseconds,
@@ -30,8 +30,8 @@ pub(super) enum TimeUnit {
 }
 
 impl TimeUnit {
-    /// The unit of a time of this type, or why it is none. A plain integer counts milliseconds; in a union all types
-    /// but null must agree.
+    /// The unit of a time of this type, or the reason why it isn't a time. A plain integer counts milliseconds; in a
+    /// union, all types but null must agree.
     pub fn of(schema: &Schema, id: TypeId) -> Result<Self, String> {
         if let Kind::Union(branches) = schema.kind(id) {
             let mut values = branches.iter().filter(|branch| !matches!(schema.kind(**branch), Kind::Null));
@@ -58,7 +58,7 @@ impl TimeUnit {
         }
     }
 
-    /// The whole milliseconds of a time; what is within one is rounded down, before 1970 too.
+    /// Converts a time to whole milliseconds, rounded down, also before 1970.
     pub fn to_ms(self, time: i64) -> i64 {
         match self {
             Self::Milliseconds => time,

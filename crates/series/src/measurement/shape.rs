@@ -1,11 +1,11 @@
-//! Which schemas are measurements: a metric, tags, a time and a value, in this order.
+//! Recognizes schemas of measurements: a metric, tags, a time and a value, in this order.
 
 use rawline_avro::{Kind, Schema, TypeId, WriterId};
 use thiserror::Error;
 
 use super::roles::{ROLES, TimeUnit, roles};
 
-/// The type of a record's field, as far as measurements care.
+/// The type of a record's field, as far as it matters for measurements.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FieldType {
     /// `string`.
@@ -40,21 +40,21 @@ pub enum ValueType {
 /// How measurements are written: their frame and their value's type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Shape {
-    /// What stands before each message.
+    /// The header before each message.
     pub frame: WriterId,
     /// The value's type.
     pub value: ValueType,
 }
 
-/// A schema that is not a measurement's.
+/// A schema that doesn't describe a measurement.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error(
-    "the schema is not a measurement's: {reason}; it must be a record of a string (the metric), a map of strings \
+    "the schema is not one of a measurement: {reason}; it must be a record of a string (the metric), a map of strings \
      (the tags), a long (the time in milliseconds) and an int, long, float or double (the value), in this order and \
      nothing else"
 )]
 pub struct ShapeError {
-    /// What is different.
+    /// The difference.
     pub reason: String,
 }
 
@@ -85,11 +85,12 @@ impl Shape {
         Ok(Self { frame, value })
     }
 
-    /// The shape of messages of this schema. Each field must have its name or, as an alias, have had it: types alone do
-    /// not tell a time from a value that is a long. The time's unit must be the millisecond, said or not.
+    /// The shape of messages of this schema. Each field must have its role's name, or have it as an alias: types alone
+    /// don't distinguish a time from a value that is a long. The time's unit must be the millisecond, explicitly or by
+    /// default.
     pub fn of_schema(frame: WriterId, schema: &Schema) -> Result<Self, ShapeError> {
         let Kind::Record(record) = schema.kind(schema.root()) else {
-            return Err(ShapeError { reason: format!("it is a {}, no record", schema.kind(schema.root())) });
+            return Err(ShapeError { reason: format!("it is a {}, not a record", schema.kind(schema.root())) });
         };
         let fields: Vec<_> =
             record.fields.iter().map(|field| (field.name.as_str(), field_type(schema, field.type_id))).collect();
@@ -97,7 +98,7 @@ impl Shape {
         for (at, (role, found)) in ROLES.iter().zip(roles(record)).enumerate() {
             if found != Some(at) {
                 let name = fields.get(at).map_or("", |(name, _)| name);
-                let reason = format!("field {} ({name:?}) is not called {role:?}, now or in its aliases", at + 1);
+                let reason = format!("field {} ({name:?}) is not called {role:?} and has no such alias", at + 1);
                 return Err(ShapeError { reason });
             }
         }

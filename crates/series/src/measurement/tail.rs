@@ -1,12 +1,12 @@
 //! Reads a measurement's time and value from the message's end, without knowing where they begin.
 
-/// The high bit of each byte: set where a variable-length integer goes on.
+/// The high bit of each byte: set if a variable-length integer continues after the byte.
 const HIGH: u64 = 0x8080_8080_8080_8080;
 
-/// What stands after the tags.
+/// The fields after the tags.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Tail<V> {
-    /// Where `time` begins.
+    /// Start of `time`.
     pub(super) begin: usize,
     pub(super) time: i64,
     pub(super) value: V,
@@ -27,7 +27,7 @@ pub(super) fn two_longs(body: &[u8]) -> Option<Tail<i64>> {
     Some(Tail { begin, time, value })
 }
 
-/// The variable-length integer before the last four bytes, and those.
+/// The variable-length integer before the last four bytes, and these as a float.
 #[inline(always)]
 pub(super) fn long_and_float(body: &[u8]) -> Option<Tail<f32>> {
     let value = f32::from_le_bytes(*body.last_chunk()?);
@@ -35,7 +35,7 @@ pub(super) fn long_and_float(body: &[u8]) -> Option<Tail<f32>> {
     Some(Tail { begin, time, value })
 }
 
-/// The variable-length integer before the last eight bytes, and those.
+/// The variable-length integer before the last eight bytes, and these as a double.
 #[inline(always)]
 pub(super) fn long_and_double(body: &[u8]) -> Option<Tail<f64>> {
     let value = f64::from_le_bytes(*body.last_chunk()?);
@@ -43,14 +43,14 @@ pub(super) fn long_and_double(body: &[u8]) -> Option<Tail<f64>> {
     Some(Tail { begin, time, value })
 }
 
-/// The zigzag integer that ends before `end`, and where it begins: its last byte has the high bit clear, the bytes
-/// before have it set, and the byte before those has it clear. No branch depends on its length, up to seven bytes.
+/// The zigzag integer that ends at `end`, and its start: its last byte has the high bit clear, the bytes before have it
+/// set, and the byte before those has it clear. Up to seven bytes, no branch depends on its length.
 #[inline(always)]
 fn long_before(body: &[u8], end: usize) -> Option<(i64, usize)> {
     let Some(bytes) = body.get(..end)?.last_chunk() else { return long_of_many_bytes_before(body, end) };
     let word = u64::from_le_bytes(*bytes);
     let ends = !word & HIGH;
-    // The first bit is the integer's own last byte; the next one is the byte before the integer.
+    // The highest bit belongs to the integer's last byte; the next one to the byte before the integer.
     let before = ends & (HIGH >> 8);
     if ends >> 63 == 0 || before == 0 {
         return long_of_many_bytes_before(body, end);
@@ -65,7 +65,7 @@ fn long_before(body: &[u8], end: usize) -> Option<(i64, usize)> {
 fn long_of_many_bytes_before(body: &[u8], end: usize) -> Option<(i64, usize)> {
     let (last, before) = body.get(..end)?.split_last()?;
     let length = 1 + before.iter().rev().take_while(|byte| **byte >= 0x80).count();
-    // The tenth byte holds the 64th bit alone.
+    // The tenth byte holds only the 64th bit.
     if *last >= 0x80 || length > 10 || length == 10 && *last > 1 {
         return None;
     }
@@ -78,7 +78,7 @@ fn unzigzag(value: u64) -> i64 {
     (value >> 1).cast_signed() ^ -(value & 1).cast_signed()
 }
 
-/// Eight groups of seven bits, one a byte, to 56 bits in a row.
+/// Joins eight groups of seven bits, one per byte, into 56 adjacent bits.
 #[inline(always)]
 fn compact(groups: u64) -> u64 {
     let pairs = (groups & 0x7f00_7f00_7f00_7f00) >> 1 | (groups & 0x007f_007f_007f_007f);
