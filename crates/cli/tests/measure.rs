@@ -1,4 +1,4 @@
-//! `rawline measure` as a process: roll-ups that a kill in the middle does not change.
+//! `rawline measure` as a process: a kill in the middle doesn't change the roll-ups.
 
 #![cfg(feature = "full")]
 #![allow(clippy::unwrap_used, clippy::indexing_slicing)] // Tests.
@@ -13,11 +13,11 @@ use std::process::Stdio;
 use std::time::{Duration, Instant};
 use support::Broker;
 
-/// Four commits of the least memory, and a part of one.
+/// Enough for four commits with the minimum memory, and part of another.
 const MEASUREMENTS: u32 = 280_000;
 const SERIES: u32 = 50;
 
-/// Appends measurements of two schemas, the schemas first; times go up and down, values have many digits.
+/// Appends measurements of two schemas, the schemas first. Times are out of order, and values have many digits.
 async fn append(broker: &Broker) {
     let client = Client::new(ClientConfig::new(broker.url())).unwrap();
     let schema = |value: &str| {
@@ -53,7 +53,7 @@ async fn append(broker: &Broker) {
 }
 
 fn measure(broker: &Broker, storage: &Path) -> std::process::Command {
-    // As little memory as it takes, so that there are several commits.
+    // With the minimum memory, so that there are several commits.
     let mut command = broker.rawline(&["measure", "load", "--memory", "10485760", "--storage"]);
     command.arg(storage);
     command
@@ -85,7 +85,7 @@ fn answers(broker: &Broker, storage: &Path) -> Vec<Value> {
                 b"",
             );
             let mut answer: Value = serde_json::from_slice(&output.stdout).unwrap();
-            // How much was read differs, and may.
+            // The amount that was read may differ.
             answer.as_object_mut().unwrap().remove("read");
             answers.push(answer);
         }
@@ -122,7 +122,7 @@ async fn a_kill_in_the_middle_changes_nothing() {
 }
 
 #[test]
-fn what_is_wrong_is_told() {
+fn errors_say_what_is_wrong() {
     let broker = support::broker(&[]);
     let storage = tempfile::tempdir().unwrap();
     let fails = |args: &[&str], code: i32, said: &str| {
@@ -136,9 +136,9 @@ fn what_is_wrong_is_told() {
     assert!(String::from_utf8_lossy(&output.stderr).contains("nothing is empty"), "{output:?}");
     fails(&["measure", "no/topic"], 1, "can't be a topic's name");
     broker.run(&["produce", "text"], b"no measurement\n");
-    fails(&["measure", "text", "--memory=1KiB"], 2, "too few");
+    fails(&["measure", "text", "--memory=1KiB"], 2, "not enough");
     fails(&["measure", "text", "--from=middle"], 2, "give an offset");
-    // If nothing is a measurement, nothing is committed, unless that is what is wanted.
+    // If no record is a measurement, nothing is committed, unless that is allowed.
     fails(&["measure", "text"], 1, "1 of 1 records of topic text are not measurements, and nothing was committed");
     fails(&["measure", "text"], 1, "--framing, --schema");
     let measure = |args: &[&str]| -> String {

@@ -13,17 +13,17 @@ pub struct Aggregate {
     pub min: f64,
     /// The maximum; NaN if no value is a number.
     pub max: f64,
-    /// The value with the latest time; of values with the same time, the one with the greatest offset.
+    /// The value with the latest time; if several have that time, the one with the greatest offset.
     pub last: f64,
     /// Its time, milliseconds since the Unix epoch.
     pub last_time: i64,
     /// The distribution of the values that are numbers.
     pub sketch: Sketch,
-    /// The growth of the values, if they are a counter's; none without values.
+    /// The growth of the values if they are a counter's; `None` without values.
     pub counter: Option<Stretch>,
 }
 
-/// A row of a file of windows, without its series and window.
+/// A row of a file of windows, without the columns of series and window.
 #[derive(Debug, Clone, Copy)]
 pub struct WindowRow<'a> {
     /// Column `count`.
@@ -49,10 +49,10 @@ pub struct WindowRow<'a> {
 }
 
 impl WindowRow<'_> {
-    /// The growth of the values, if they are a counter's.
+    /// The growth of the values if they are a counter's.
     ///
-    /// Files of earlier versions don't have the first value. If a counter's maximum is not its last value, it fell
-    /// after the maximum; this gives a lower bound of its growth.
+    /// Files of earlier versions don't have the first value. If a counter's maximum is not its last value, the counter
+    /// fell after the maximum; this gives a lower bound of its growth.
     pub fn counter(&self) -> Stretch {
         let WindowRow { max, last, last_time, reset_sum, .. } = *self;
         let only = Stretch::of(last, last_time);

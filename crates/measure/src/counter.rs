@@ -1,24 +1,24 @@
 //! The growth of a counter that may restart at zero.
 //!
-//! From `before` to `last`, a counter grows by `last - before` and, for each time it falls, by the value that it falls
-//! from. A [`Stretch`] keeps the sum of those values, so that stretches can be joined without their measurements.
+//! From `before` to `last`, a counter grows by `last - before` plus, for each time that it falls, the value before the
+//! fall. A [`Stretch`] keeps the sum of those values, so that stretches can be joined without their measurements.
 
 /// A summary of a counter's values from one time to another.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Stretch {
-    /// The value with the earliest time; of values with the same time, the one with the smallest offset.
+    /// The value with the earliest time; if several have that time, the one with the smallest offset.
     pub first: f64,
     /// Its time, milliseconds since the Unix epoch.
     pub first_time: i64,
-    /// The value with the latest time; of values with the same time, the one with the greatest offset.
+    /// The value with the latest time; if several have that time, the one with the greatest offset.
     pub last: f64,
     /// Its time.
     pub last_time: i64,
-    /// Sum of the values that the counter fell from.
+    /// Sum of the values before each fall.
     pub reset_sum: f64,
 }
 
-/// The value that a counter fell from, if it restarted between two values; else 0.
+/// The value before a fall, if the counter restarted between two values; otherwise 0.
 pub(crate) fn lost(before: f64, after: f64) -> f64 {
     if after < before { before } else { 0.0 }
 }
@@ -31,10 +31,10 @@ impl Stretch {
 
     /// Adds a stretch whose values have greater offsets, at any times.
     ///
-    /// If the two overlap in time, the restarts of the stretch that shows more of them count: the result may be less
+    /// If the two overlap in time, only the restarts of the stretch with more of them count: the result may be less
     /// than the true growth, but is never greater.
     pub fn join(&mut self, other: &Stretch) {
-        // NaN is no value of a counter.
+        // NaN is not a counter's value.
         let joined = if other.last.is_nan() {
             return;
         } else if self.last.is_nan() {
@@ -69,7 +69,7 @@ impl Stretch {
         }
     }
 
-    /// Growth per second from the last value of an earlier stretch to the last value of this one. None if no time
+    /// Growth per second from the last value of an earlier stretch to the last value of this one. `None` if no time
     /// passed.
     pub fn rate_since(&self, before: &Stretch) -> Option<f64> {
         let seconds = self.last_time.saturating_sub(before.last_time) as f64 / 1000.0;

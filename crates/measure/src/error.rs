@@ -1,16 +1,16 @@
-//! Why roll-ups can't be written or read.
+//! Errors of writing and reading roll-ups.
 
 use rawline_client::{ClientError, Kind};
 use thiserror::Error;
 
-/// Why roll-ups can't be written or read. Every message says what to do.
+/// Errors of writing and reading roll-ups. Every message says what to do.
 #[derive(Debug, Clone, Error)]
 #[non_exhaustive]
 pub enum MeasureError {
     /// A setting is wrong.
     #[error("{reason}")]
     Config {
-        /// Which setting, and what it should be.
+        /// The setting, and its valid values.
         reason: String,
     },
     /// Reading from the broker failed.
@@ -20,7 +20,7 @@ pub enum MeasureError {
     /// with it.
     #[error(
         "a message of topic {topic} between offsets {first_offset} and {end_offset} has an unknown schema, and new \
-         schemas could not be read ({reason}); fix this and start again, the next run continues at the last commit"
+         schemas could not be read ({reason}); fix this and restart; the next run continues at the last commit"
     )]
     Schemas {
         /// The topic.
@@ -29,18 +29,18 @@ pub enum MeasureError {
         first_offset: u64,
         /// Offset after the last record of the read.
         end_offset: u64,
-        /// Why reading schemas failed.
+        /// The reason why schemas could not be read.
         reason: String,
     },
     /// The store failed.
     #[error("{reason}")]
     Store {
-        /// What a caller can do.
+        /// What the caller can do.
         kind: Kind,
-        /// What happened to which object.
+        /// The failed operation and its object.
         reason: String,
     },
-    /// Nearly all records are not measurements, and no earlier record was one. Nothing was committed.
+    /// Nearly all records are bad, and no earlier record was a measurement. Nothing was committed.
     #[error(
         "{bad} of {records} records of topic {topic} are not measurements, and nothing was committed; the first of \
          them, at offset {offset}: {field}: {reason}; check how records are framed and which schema wrote them"
@@ -50,20 +50,19 @@ pub enum MeasureError {
         topic: String,
         /// Records that would have been committed.
         records: u64,
-        /// How many of them are bad.
+        /// Number of bad records among them.
         bad: u64,
         /// Offset of the first bad record.
         offset: u64,
-        /// Its field that can't be read.
+        /// The field that can't be read.
         field: String,
-        /// What is wrong with it.
+        /// The reason.
         reason: String,
     },
-    /// Another process rolls up the same topic and committed first. It also commits what this process had not
-    /// committed.
+    /// Another process rolls up the same topic and committed first. That process also commits what this one has not.
     #[error(
-        "another process has rolled up topic {topic} from offset {offset}; run one process per topic, and start this \
-         one again only after the other one has ended"
+        "another process has rolled up topic {topic} from offset {offset}; run one process per topic, and restart \
+         this one only after the other has ended"
     )]
     Raced {
         /// The topic.
@@ -71,9 +70,9 @@ pub enum MeasureError {
         /// First offset of the commit that failed.
         offset: u64,
     },
-    /// The topic is not the one that was rolled up.
+    /// The topic is not the one that was rolled up before.
     #[error(
-        "topic {topic} ends at offset {next_offset}, but its roll-ups end at {end_offset}: it is another topic of the \
+        "topic {topic} ends at offset {next_offset}, but its roll-ups end at {end_offset}: another topic has the \
          same name; delete {folder} to roll it up again"
     )]
     OtherTopic {
@@ -91,7 +90,7 @@ pub enum MeasureError {
     Damaged {
         /// The object.
         path: String,
-        /// What is wrong with it.
+        /// The reason.
         reason: String,
         /// Folder of the topic's roll-ups.
         folder: String,
@@ -106,8 +105,8 @@ pub enum MeasureError {
         /// The greatest supported version.
         known: u32,
     },
-    /// A thread of the roll-up ended early: a bug, or shutdown.
-    #[error("a thread of the roll-up ended early ({reason}); start again, the next run continues at the last commit")]
+    /// A thread of the roll-up ended early because of a bug or shutdown.
+    #[error("a thread of the roll-up ended early ({reason}); restart, the next run continues at the last commit")]
     BrokeOff {
         /// The thread's error.
         reason: String,
@@ -115,7 +114,7 @@ pub enum MeasureError {
 }
 
 impl MeasureError {
-    /// What a caller can do.
+    /// What the caller can do.
     pub fn kind(&self) -> Kind {
         match self {
             MeasureError::Config { .. } | MeasureError::NotMeasurements { .. } => Kind::FixRequest,

@@ -3,23 +3,23 @@
 //! ```text
 //! .measure/TOPIC/start.json                        the first offset that is rolled up; created once
 //! .measure/TOPIC/commit/BEGIN.json                 one commit; creating it is the commit. BEGIN: offset, 20 digits
-//! .measure/TOPIC/merged/BEGIN-END.json             one commit in place of all those between the two offsets
+//! .measure/TOPIC/merged/BEGIN-END.json             one commit that replaces all those between the offsets
 //! .measure/TOPIC/series/BEGIN-END-RANDOM.parquet   the commit's new series
 //! .measure/TOPIC/raw/BEGIN-END-RANDOM.parquet      its measurements
 //! .measure/TOPIC/minute/BEGIN-END-RANDOM.parquet   its windows of one minute
 //! .measure/TOPIC/hour/BEGIN-END-RANDOM.parquet     its windows of one hour
-//! .measure/TOPIC/current.json                      the files that count, for other readers of Parquet
+//! .measure/TOPIC/current.json                      the current files, for other readers of Parquet
 //! .measure/TOPIC/horizon.json                      times before which files are no longer kept
 //! ```
 //!
 //! Names of topics never start with a dot, and brokers ignore names that do. The roll-ups can therefore share a
-//! directory or prefix with the topics. Only files that a commit names count. Files of a merged commit have `merged-`
-//! before RANDOM. Objects in `commit` are not deleted, even if they are merged, so that a process that was suspended
-//! can't create one a second time; only starting over deletes them, and then commits of the earlier epoch don't count.
+//! directory or prefix with the topics. Only files that are named in a commit count. Files of a merged commit have
+//! `merged-` before RANDOM. Objects in `commit` are not deleted, even if they are merged, so that a process that was
+//! suspended can't create one a second time. Only starting over deletes them, and then commits of the earlier epoch
+//! don't count.
 //!
-//! A window's row holds what one commit's measurements add to it. Readers combine the rows of a series and window in
-//! the order of the commits' offsets (see [`crate::Aggregate`]), so that the result doesn't depend on where commits
-//! end.
+//! A window's row has what one commit's measurements add to the window. Readers combine the rows of a series and window
+//! in the order of the commits' offsets (see [`crate::Aggregate`]), so the result doesn't depend on where commits end.
 
 use arrow_schema::{DataType, Field, Fields, Schema, TimeUnit};
 use object_store::path::Path;
@@ -53,7 +53,7 @@ impl Tier {
         }
     }
 
-    /// Length of a window in milliseconds; none for raw measurements.
+    /// Length of a window in milliseconds; `None` for raw measurements.
     pub const fn window_ms(self) -> Option<i64> {
         match self {
             Tier::Raw => None,
@@ -95,7 +95,7 @@ impl Layout {
         self.root.clone().join("merged")
     }
 
-    /// The commit that replaces all those from one offset to another.
+    /// The commit that replaces all commits from one offset to another.
     pub fn merged_commit(&self, first_offset: u64, end_offset: u64) -> Path {
         self.merged_commits().join(format!("{first_offset:020}-{end_offset:020}.json"))
     }
@@ -139,8 +139,8 @@ pub struct StartMark {
     /// The offset.
     #[serde(rename = "offset_begin")]
     pub first_offset: u64,
-    /// Which of the topic's roll-ups begins here: 0, or a random number if an earlier one was deleted. Commits with
-    /// another number don't belong to it.
+    /// Identifies the roll-ups that begin here: 0, or a random number if earlier ones were deleted. Commits with
+    /// another number don't belong to them.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub epoch: u32,
 }
@@ -152,7 +152,7 @@ fn is_zero(number: &u32) -> bool {
 /// Times before which files are no longer part of the roll-ups, milliseconds since the Unix epoch.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Horizon {
-    /// For measurements; none keeps all of them.
+    /// For measurements; `None` keeps all of them.
     #[serde(default)]
     pub raw_ms: Option<i64>,
     /// For windows of one minute.
@@ -182,19 +182,19 @@ pub struct Commit {
     /// The epoch of the [`StartMark`].
     #[serde(default, skip_serializing_if = "is_zero")]
     pub epoch: u32,
-    /// Offset of the first record in it.
+    /// Offset of the commit's first record.
     #[serde(rename = "offset_begin")]
     pub first_offset: u64,
-    /// Offset after the last record in it, where the next commit begins.
+    /// Offset after the commit's last record, where the next commit begins.
     #[serde(rename = "offset_end")]
     pub end_offset: u64,
-    /// Sequence number of its first commit, from 0. A commit that replaces others covers a range.
+    /// Sequence number of its first commit, from 0. A commit that replaces others covers a range of numbers.
     pub sequence_begin: u64,
     /// Sequence number of the next commit.
     pub sequence_end: u64,
-    /// Id of the first series that is new in it.
+    /// Id of the first series that is new in this commit.
     pub series_begin: u32,
-    /// Id after the last series that is new in it, where those of the next commit begin.
+    /// Id after the last series that is new in this commit, where the new series of the next commit begin.
     pub series_end: u32,
     /// Its files.
     pub files: Files,
@@ -202,8 +202,7 @@ pub struct Commit {
     pub counts: Counts,
 }
 
-/// The files that hold the roll-ups of a topic at one moment, for other readers of Parquet: all the files that count,
-/// and no others.
+/// The files of a topic's roll-ups at one moment, for other readers of Parquet: all current files, and no others.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Current {
     /// [`LAYOUT_VERSION`] of the writer.
@@ -273,7 +272,7 @@ pub struct DataFile {
 pub struct Counts {
     /// Measurements in the files.
     pub decoded: u64,
-    /// Measurements left out because there was no room for their series.
+    /// Measurements that were dropped because there was no room for their series.
     pub dropped: u64,
     /// Records that are not measurements.
     pub bad: u64,
@@ -334,10 +333,10 @@ pub fn raw_schema() -> Arc<Schema> {
     SCHEMA.clone()
 }
 
-/// Number of columns that every file of windows has. Later versions added the others.
+/// Number of columns that every file of windows has. Later versions added more.
 pub const WINDOW_COLUMNS_MIN: usize = 10;
 
-/// Columns of a file of windows, sorted by `series`, then `window`; one row each.
+/// Columns of a file of windows, sorted by `series`, then `window`; one row for each pair.
 ///
 /// - `series` UInt32;
 /// - `window` Timestamp in milliseconds, UTC: where the window begins, a multiple of its length;
@@ -345,17 +344,17 @@ pub const WINDOW_COLUMNS_MIN: usize = 10;
 /// - `sum` Float64: the sum of all values, rounded once; NaN if one of them is;
 /// - `sum_rest` Binary, null if `sum` is exact: the rounding error, see [`crate::ExactSum`];
 /// - `min`, `max` Float64: of the values that are not NaN; NaN if all are;
-/// - `last` Float64: the value with the latest time, of values with the same time the one with the greatest offset;
+/// - `last` Float64: the value with the latest time; if several have it, the one with the greatest offset;
 /// - `last_time` Timestamp in milliseconds, UTC: the time of `last`;
 /// - `sketch` Binary, null if no value differs from `min`: see [`crate::Sketch`].
 ///
 /// Files of earlier versions end here, and earlier versions ignore the following columns:
 ///
-/// - `first` Float64, null if `count` is 1: the value with the earliest time, of values with the same time the one with
-///   the smallest offset, leaving out NaN; NaN if all are;
+/// - `first` Float64, null if `count` is 1: the value with the earliest time, without NaN; if several have it, the one
+///   with the smallest offset; NaN if all values are;
 /// - `first_time` Timestamp in milliseconds, UTC, null if `count` is 1: the time of `first`;
-/// - `reset_sum` Float64, null if no value is less than the one before it: the sum of the values that a counter fell
-///   from, see [`crate::Stretch`].
+/// - `reset_sum` Float64, null if no value is less than the one before it: the sum of the values before each fall of a
+///   counter, see [`crate::Stretch`].
 pub fn window_schema() -> Arc<Schema> {
     static SCHEMA: LazyLock<Arc<Schema>> = LazyLock::new(|| {
         Arc::new(Schema::new(vec![

@@ -7,14 +7,14 @@
 //! ```text
 //! version  1 byte, 1
 //! bins     in the order of their values:
-//!   bin    the first: zigzag varint of its number; the others: varint of (the step from the one before, at least 1)
-//!          each times two, plus one if the bin holds more than one value
-//!   count  if so: varint of the values in it, minus two
+//!   bin    the first: zigzag varint of its number; the others: varint of (the difference to the previous, at least 1);
+//!          each is doubled, plus one if the bin has more than one value
+//!   count  only then: varint of its number of values, minus two
 //! ```
 //!
-//! A bin's number is 0 for zero (and what is below 2.3e-308), positive for positive values: key + 40,000, where the
+//! A bin's number is 0 for zero (and values below 2.3e-308), positive for positive values: key + 40,000, where the
 //! library's key is floor(ln(value) / ln(1.01 / 0.99)); for infinity it is 80,000. Negative values have the negative of
-//! these. NaN is in no bin.
+//! these numbers. NaN is in no bin.
 
 use sketches_ddsketch::Config;
 use std::sync::LazyLock;
@@ -33,7 +33,7 @@ static MAPPING: LazyLock<Config> = LazyLock::new(|| Config::new(RELATIVE_ERROR, 
 /// The distribution of a window's values.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Sketch {
-    /// Bins and their numbers of values, at least 1 each, in the order of the bins.
+    /// Bins with their number of values, at least 1 each, in the order of the bins.
     bins: Vec<(i32, u64)>,
 }
 
@@ -75,8 +75,8 @@ impl Sketch {
         self.bins = merged;
     }
 
-    /// The value below which a part `q` of the values lies, from 0 to 1: the nearest rank, within
-    /// [`RELATIVE_ERROR`] of the value that has it. None if there is no value.
+    /// The value below which a part `q` of the values lies, from 0 to 1: the value with the nearest rank, within
+    /// [`RELATIVE_ERROR`]. `None` if there are no values.
     pub fn quantile(&self, q: f64) -> Option<f64> {
         let last = self.count().checked_sub(1)?;
         let rank = (q.clamp(0.0, 1.0) * last as f64).round() as u64;
@@ -90,7 +90,7 @@ impl Sketch {
         self.bins.last().map(|&(bin, _)| value_of(bin))
     }
 
-    /// Parses the bytes of a sketch. None if they are invalid.
+    /// Parses the bytes of a sketch. `None` if they are invalid.
     pub fn from_bytes(bytes: &[u8]) -> Option<Sketch> {
         let (&version, mut rest) = bytes.split_first()?;
         if version != VERSION {
@@ -125,7 +125,7 @@ impl Sketch {
     }
 }
 
-/// The number of a value's bin; none for NaN.
+/// The number of a value's bin; `None` for NaN.
 #[inline]
 pub(crate) fn bin_of(value: f64) -> Option<i32> {
     if value.is_nan() {
@@ -152,7 +152,7 @@ fn value_of(bin: i32) -> f64 {
     if bin < 0 { -size } else { size }
 }
 
-/// Appends a sketch's bytes to others, bin by bin.
+/// Appends a sketch's bytes, bin by bin.
 pub(crate) struct SketchWriter<'a> {
     bytes: &'a mut Vec<u8>,
     before: Option<i32>,
@@ -164,7 +164,7 @@ impl SketchWriter<'_> {
         SketchWriter { bytes, before: None }
     }
 
-    /// The next bin, greater than the one before, with at least one value.
+    /// Adds the next bin, which is greater than the previous one and has at least one value.
     #[inline]
     pub(crate) fn bin(&mut self, bin: i32, count: u64) {
         let number = match self.before {

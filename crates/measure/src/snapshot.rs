@@ -8,18 +8,18 @@ use object_store::path::Path;
 use serde::de::DeserializeOwned;
 use std::collections::BTreeMap;
 
-/// Number of commits read concurrently.
+/// Number of commits that are read concurrently.
 const READS_AT_ONCE: usize = 16;
 
 /// The commits of a topic, without gaps.
 ///
-/// A file may be deleted before it is read, because it was replaced or expired. Then load a new snapshot and start
-/// over.
+/// A file may be deleted before it is read, because it was replaced or has expired. If so, load a new snapshot and
+/// start over.
 #[derive(Debug, Clone, Default)]
 pub struct Snapshot {
-    /// The first offset that is rolled up; none before the first run.
+    /// The first offset that is rolled up; `None` before the first run.
     pub start: Option<u64>,
-    /// The epoch of the [`StartMark`]; commits of other epochs are left out.
+    /// The epoch of the [`StartMark`]; commits of other epochs are ignored.
     pub epoch: u32,
     /// In the order of their offsets; each begins where the previous one ends.
     pub commits: Vec<Commit>,
@@ -38,13 +38,13 @@ impl Snapshot {
         let mut commits =
             read_commits(storage, layout, merged_runs(storage, layout, start.first_offset).await?).await?;
         commits.retain(|commit| commit.epoch == start.epoch);
-        // Commits that were replaced are kept, so that nobody can create them again, but not read.
+        // Commits that were replaced are kept, so that no process can create them again, but they are not read.
         let merged_end = commits.last().map_or(start.first_offset, |last| last.end_offset);
         let before = merged_end.checked_sub(1).map(|offset| layout.commit(offset));
         let listed = storage.list(&layout.commits(), before.as_ref()).await?;
         let mut offset = merged_end;
         for commit in read_commits(storage, layout, listed).await? {
-            // A commit that begins elsewhere is from a process that another one had overtaken.
+            // A commit that begins at another offset is from a process that another process overtook.
             if commit.first_offset == offset && commit.end_offset > offset && commit.epoch == start.epoch {
                 offset = commit.end_offset;
                 commits.push(commit);
@@ -53,7 +53,7 @@ impl Snapshot {
         Ok(Snapshot { start: Some(start.first_offset), epoch: start.epoch, commits, horizon })
     }
 
-    /// Where the next commit begins; none before the first run.
+    /// Offset at which the next commit begins; `None` before the first run.
     pub fn end_offset(&self) -> Option<u64> {
         self.commits.last().map(|last| last.end_offset).or(self.start)
     }
@@ -65,7 +65,7 @@ impl Snapshot {
         counts
     }
 
-    /// The files that count; none if nothing was committed.
+    /// The current files; `None` if nothing was committed.
     pub fn current(&self) -> Option<Current> {
         let (first_offset, end_offset) = (self.start?, self.commits.last()?.end_offset);
         let mut files = Files { series: self.series().cloned().collect(), ..Files::default() };
@@ -92,7 +92,7 @@ impl Snapshot {
         files.filter(move |file| file.time_max.unwrap_or(i64::MAX) >= horizon)
     }
 
-    /// Those of them that may contain times from `from_ms` to before `to_ms`.
+    /// Those of them that may contain times from `from_ms` to `to_ms`, exclusive.
     pub fn files(&self, tier: Tier, from_ms: i64, to_ms: i64) -> impl Iterator<Item = &DataFile> {
         // A window that begins before the range may extend into it.
         let from_ms = from_ms.saturating_sub(tier.window_ms().map_or(0, |length| length - 1));
@@ -102,7 +102,7 @@ impl Snapshot {
     }
 }
 
-/// The merged commits from the first offset on; of those that begin at the same offset, the longest.
+/// The merged commits from the first offset on; if several begin at the same offset, the longest.
 async fn merged_runs(storage: &Storage, layout: &Layout, start: u64) -> Result<Vec<Path>, MeasureError> {
     let mut longest: BTreeMap<u64, (u64, Path)> = BTreeMap::new();
     for path in storage.list(&layout.merged_commits(), None).await? {
@@ -130,7 +130,8 @@ async fn merged_runs(storage: &Storage, layout: &Layout, start: u64) -> Result<V
 async fn read_commits(storage: &Storage, layout: &Layout, paths: Vec<Path>) -> Result<Vec<Commit>, MeasureError> {
     let json = paths.into_iter().filter(|path| path.as_ref().ends_with(".json"));
     let reads = json.map(|path| async move {
-        // A merged commit that was listed and doesn't exist was replaced by a longer one; others are never deleted.
+        // A merged commit that was listed and doesn't exist was replaced by a longer one: merged commits are deleted
+        // only then.
         let commit: Option<Commit> = read_json(storage, layout, &path).await?;
         let commit = commit.ok_or_else(|| MeasureError::Store {
             kind: rawline_client::Kind::TryAgain,
@@ -152,7 +153,7 @@ async fn read_json<T: DeserializeOwned>(
     struct Version {
         version: u32,
     }
-    // First, because a newer version may have another format.
+    // Checked first, because a newer version may have another format.
     if let Ok(Version { version }) = serde_json::from_slice(&bytes) {
         check_version(path, version)?;
     }

@@ -10,7 +10,7 @@ use rawline_client::Kind;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// The store of roll-ups, the same as the broker's.
+/// The store of roll-ups; usually the broker's.
 #[derive(Debug, Clone)]
 pub struct Storage {
     /// The directory or bucket.
@@ -41,7 +41,7 @@ impl Storage {
         }
         let failed = |reason: String| MeasureError::Store {
             kind: Kind::TellHuman,
-            reason: format!("cannot use the directory {place}: {reason}; check its permissions, or use another one"),
+            reason: format!("cannot use the directory {place}: {reason}; check its permissions or use another"),
         };
         std::fs::create_dir_all(place).map_err(|error| failed(error.to_string()))?;
         let files = LocalFileSystem::new_with_prefix(place).map_err(|error| failed(error.to_string()))?;
@@ -53,7 +53,7 @@ impl Storage {
         Storage { store, prefix }
     }
 
-    /// An object's bytes; none if it doesn't exist.
+    /// An object's bytes; `None` if it doesn't exist.
     pub(crate) async fn get(&self, path: &Path) -> Result<Option<bytes::Bytes>, MeasureError> {
         let got = async { self.store.get(path).await?.bytes().await };
         match got.await {
@@ -117,7 +117,7 @@ impl Storage {
 }
 
 fn open_bucket(bucket: &str, variables: &[(String, String)]) -> Result<impl ObjectStore + use<>, MeasureError> {
-    // Fails if the process has installed one already, which is fine.
+    // Fails if the process has already installed a provider, which is fine.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let variable = |name: &str| {
         let found = variables.iter().find(|(other, value)| other == name && !value.is_empty());
@@ -154,7 +154,7 @@ fn open_bucket(bucket: &str, variables: &[(String, String)]) -> Result<impl Obje
         })
 }
 
-/// Timeout of one request to a bucket, including retries: a file of a commit has tens of MB.
+/// Timeout of a request to a bucket, including retries: a file of a commit has tens of megabytes.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(60);
 
 fn is_passing(error: &object_store::Error) -> bool {
@@ -169,7 +169,7 @@ pub(crate) fn failed(verb: &str, path: &Path, error: &object_store::Error) -> Me
         E::PermissionDenied { .. } | E::Unauthenticated { .. } => {
             (Kind::TellHuman, "access is denied: check the permissions or the key")
         }
-        E::Generic { .. } => (Kind::Wait, "check the store and the network or disk, then start again"),
+        E::Generic { .. } => (Kind::Wait, "check the store and the network or disk, then restart"),
         _ => (Kind::TellHuman, "check the store"),
     };
     MeasureError::Store { kind, reason: format!("cannot {verb} {path}: {error}; {advice}") }

@@ -1,12 +1,12 @@
 //! An exact sum of floating-point numbers, independent of their order.
 //!
-//! The exact sum is held as a few non-overlapping numbers (Shewchuk, "Adaptive Precision Floating-Point
-//! Arithmetic", 1997); sums of ordinary measurements need one or two. It is stored as the sum rounded to an `f64`,
-//! followed, if that is inexact, by the rest, rounded again, and so on: 8 bytes each, little-endian.
+//! The exact sum is held as a few non-overlapping numbers (Shewchuk, "Adaptive Precision Floating-Point Arithmetic",
+//! 1997); sums of ordinary measurements need one or two. It is stored as the sum rounded to an `f64`. If that is
+//! inexact, the rounded rest follows, and so on: 8 bytes each, little-endian.
 
 use smallvec::SmallVec;
 
-/// Numbers of this size count as infinite: 2^53 smaller ones can be added without overflow.
+/// Numbers of this size count as infinite, so that 2^53 smaller ones can be added without overflow.
 const TOO_LARGE: f64 = 9.979_201_547_673_6e291; // 2^970
 
 /// An exact sum of `f64`s. NaN and infinities follow IEEE 754. Numbers of 10^292 and more count as infinite.
@@ -51,7 +51,7 @@ impl ExactSum {
         other.parts.iter().for_each(|&part| self.add(part));
     }
 
-    /// Adds a sum as it is stored: `sum` and `sum_rest`.
+    /// Adds a stored sum: `sum` and `sum_rest`.
     pub fn add_stored(&mut self, sum: f64, rest: Option<&[u8]>) {
         self.add(sum);
         for part in rest.unwrap_or_default().as_chunks().0 {
@@ -59,10 +59,10 @@ impl ExactSum {
         }
     }
 
-    /// The sum, rounded once, to the nearest.
+    /// The sum, rounded once to the nearest number.
     pub fn value(&self) -> f64 {
         if self.special != 0.0 {
-            // Always the same NaN, since which one came first depends on the order.
+            // Always the same NaN, since which NaN came first depends on the order.
             return if self.special.is_nan() { f64::NAN } else { self.special };
         }
         let mut parts = self.parts.iter().rev().copied();
@@ -71,7 +71,7 @@ impl ExactSum {
             let (sum, error) = two_sum(high, part);
             high = sum;
             if error != 0.0 {
-                // Half way between two numbers, the rest decides.
+                // Halfway between two numbers, the rest decides.
                 if let Some(next) = parts.next()
                     && (error < 0.0) == (next < 0.0)
                 {
@@ -87,7 +87,7 @@ impl ExactSum {
         high
     }
 
-    /// Appends the stored form of what [`ExactSum::value`] rounds off to `rest`; nothing if the value is exact.
+    /// Appends the stored form of the rounding error of [`ExactSum::value`] to `rest`; nothing if the value is exact.
     pub fn rest_into(&self, rest: &mut Vec<u8>) {
         if self.special != 0.0 {
             return;
@@ -133,7 +133,7 @@ mod tests {
         assert_eq!(sum(&[1e16, 1.0, -1e16]).value(), 1.0);
         assert_eq!(sum(&[1e100, 1.0, -1e100, 1e-100]).value(), 1.0);
         assert_eq!(sum(&[0.1; 10]).value(), 1.0);
-        // Half way, where the last part decides: 2^53 + 1 + 2^-60.
+        // Halfway, where the last part decides: 2^53 + 1 + 2^-60.
         assert_eq!(sum(&[9_007_199_254_740_992.0, 1.0, 2f64.powi(-60)]).value(), 9_007_199_254_740_994.0);
         assert_eq!(sum(&[9_007_199_254_740_992.0, 1.0, -(2f64.powi(-60))]).value(), 9_007_199_254_740_992.0);
         assert_eq!(sum(&[]).value().to_bits(), 0);
@@ -167,7 +167,7 @@ mod tests {
         assert!(sum(&[1.0, f64::NAN, f64::INFINITY]).value().is_nan());
         assert!(sum(&[f64::NEG_INFINITY, 1.0, f64::INFINITY]).value().is_nan());
         assert_eq!(sum(&[f64::INFINITY, -1.0]).value(), f64::INFINITY);
-        // In whatever order, these would overflow on the way or not.
+        // Depending on the order, an intermediate sum of these would overflow or not.
         assert_eq!(sum(&[f64::MAX, f64::MAX, -1.0]).value(), f64::INFINITY);
         assert!(sum(&[f64::MAX, -f64::MAX]).value().is_nan());
         let (value, rest) = stored(&sum(&[f64::INFINITY, 0.1, 0.7]));

@@ -20,10 +20,11 @@ const UNITS: [(&str, i64); 7] = [
     ("ms", 1),
 ];
 
-/// Below this, a number without a unit is seconds (until the year 5138); from here on, milliseconds (since March 1973).
+/// Below this, a number without a unit is in seconds (until the year 5138); from here on, in milliseconds (since March
+/// 1973).
 const UNIX_SECONDS_END: i64 = 100_000_000_000;
 
-/// Why a text is not a time or a duration.
+/// Reasons why a text is not a time or a duration.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum TimeError {
     /// It has none of the forms of a time.
@@ -42,8 +43,8 @@ pub enum TimeError {
 
 /// Parses a time; returns milliseconds since 1970 in UTC.
 ///
-/// The forms are RFC 3339, a date or a date with a time (both in UTC), Unix seconds or milliseconds, `now`, or relative
-/// to `now_ms`: `-1h`, `now-1h`, `now+5m`.
+/// The forms are RFC 3339, a date or a date with a time (both in UTC), Unix seconds or milliseconds, `now`, or a time
+/// relative to `now_ms`: `-1h`, `now-1h`, `now+5m`.
 pub fn parse_time(text: &str, now_ms: i64) -> Result<i64, TimeError> {
     let text = text.trim();
     let out_of_range = || TimeError::OutOfRange(text.to_owned());
@@ -99,12 +100,12 @@ pub fn parse_length(text: &str) -> Result<i64, TimeError> {
     if total_ms > 0 { Ok(total_ms) } else { Err(wrong()) }
 }
 
-/// Formats a duration as [`parse_length`] reads it, in the fewest units: `90m` is `1h30m`.
+/// Formats a duration in the form that [`parse_length`] reads, in the fewest units: `90m` is `1h30m`.
 pub fn format_length(length_ms: i64) -> String {
     let mut rest = length_ms.max(0);
     let mut text = String::new();
     for (name, unit_ms) in UNITS {
-        // 90d is clearer than 12w6d, and few people know how many days a year has here.
+        // 90d is clearer than 12w6d, and few people know how many days a year has in PromQL.
         let skipped = matches!(name, "y" | "w") && rest % unit_ms != 0;
         if rest >= unit_ms && !skipped {
             text += &format!("{}{name}", rest / unit_ms);
@@ -162,10 +163,10 @@ const STEPS_MS: [i64; 19] = [
     28 * DAY_MS,
 ];
 
-/// Number of points of a line if no step is given: enough to show its shape, few enough to distinguish.
+/// Number of points of a line if no step is given: enough to show its shape, few enough to distinguish them.
 const POINTS_WANTED: i64 = 200;
 
-/// The default step for a range of this length: the shortest common one that gives up to [`POINTS_WANTED`] points.
+/// The default step for a range of this length: the shortest common step that gives up to [`POINTS_WANTED`] points.
 pub fn default_step_ms(range_ms: i64) -> i64 {
     let least_ms = range_ms.max(0).div_euclid(POINTS_WANTED);
     let usual = STEPS_MS.into_iter().find(|&step_ms| step_ms >= least_ms);

@@ -21,8 +21,8 @@ pub enum Agg {
     Count,
     /// A quantile, from 0 to 1, within [`crate::RELATIVE_ERROR`].
     Quantile(f64),
-    /// Growth of a counter per second, from the last value of the previous step to the last value of this one. A
-    /// counter that falls has restarted at zero; what it gained before each fall counts.
+    /// Growth of a counter per second, from the last value of the previous step to the last value of this one. If a
+    /// counter falls, it has restarted at zero; its growth before each fall counts.
     Rate,
 }
 
@@ -73,7 +73,7 @@ const PENDING_MAX: usize = 64;
 
 /// A summary of a line's values in one step.
 ///
-/// Like [`crate::Aggregate`], but without what the aggregation doesn't need.
+/// Like [`crate::Aggregate`], but only with what the aggregation needs.
 #[derive(Debug, Clone)]
 pub(crate) struct Cell {
     count: u64,
@@ -90,8 +90,8 @@ pub(crate) struct Cell {
 struct Counter {
     /// The values before `run`.
     all: Option<Stretch>,
-    /// Values in the order of time, from one file or several consecutive ones. Late values form a run of their own
-    /// before they are joined, so that restarts between them are not lost.
+    /// Values in the order of time, from one file or several consecutive ones. Late values form a separate run before
+    /// they are joined, so that restarts between them are not lost.
     run: Option<Stretch>,
 }
 
@@ -117,7 +117,7 @@ impl Counter {
     }
 }
 
-/// The latest value; of several series with the same time, the one of the greatest id.
+/// The latest value; if several series have that time, the value of the one with the greatest id.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Last {
     pub(crate) value: f64,
@@ -171,13 +171,13 @@ impl Cell {
         self.count += count;
         self.min = self.min.min(min);
         self.max = self.max.max(max);
-        // Rows of a series come in the order of their offsets.
+        // Rows of a series arrive in the order of their offsets.
         if (last.time_ms, last.series) >= (self.last.time_ms, self.last.series) {
             self.last = last;
         }
     }
 
-    /// The growth of the values, for a rate.
+    /// The growth of the values, to compute a rate.
     pub(crate) fn counter(&self) -> Option<Stretch> {
         self.counter.as_ref()?.whole()
     }
@@ -201,7 +201,7 @@ impl Cell {
     }
 }
 
-/// Adds all values to the sketch at once, because adding one costs as much.
+/// Adds all values to the sketch at once, because adding one value costs as much.
 fn flush(sketch: &mut Sketch, pending: &mut Vec<f64>) {
     let mut bins: Vec<i32> = pending.drain(..).filter_map(bin_of).collect();
     bins.sort_unstable();

@@ -12,7 +12,7 @@ pub struct Answer {
     pub selector: String,
     /// The aggregation of each step.
     pub agg: Agg,
-    /// Tags by which series are grouped; none if each series has its own line.
+    /// Tags by which series are grouped; `None` if each series has its own line.
     pub by: Option<Vec<String>>,
     /// Start of the first step in milliseconds since 1970, a multiple of `step_ms`.
     pub from_ms: i64,
@@ -22,13 +22,13 @@ pub struct Answer {
     pub step_ms: i64,
     /// The tier that was read.
     pub tier: Tier,
-    /// How much was read.
+    /// Numbers of files and rows that were read.
     pub read: ReadCounts,
     /// Number of series that match the selector.
     pub series_count: usize,
     /// Lines with values, in the order of metric and tags.
     pub lines: Vec<Line>,
-    /// A note for the reader: a part of the range is no longer kept.
+    /// A note for the reader, if part of the range is no longer kept.
     pub note: Option<String>,
 }
 

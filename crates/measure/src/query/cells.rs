@@ -46,7 +46,7 @@ pub(crate) struct Cells<'a> {
     agg: Agg,
     step_ms: i64,
     points_max: usize,
-    /// For each line, or for a rate each series: steps by their start.
+    /// The steps of each line (for a rate, of each series) by their start.
     steps: Vec<BTreeMap<i64, Cell>>,
     count: usize,
 }
@@ -55,7 +55,7 @@ impl<'a> Cells<'a> {
     pub(crate) fn new(query: &Query, groups: &'a Groups, step_ms: i64) -> Cells<'a> {
         let sketched = matches!(query.agg, Agg::Quantile(_));
         let points_max = if sketched { query.limits.points_max / 10 } else { query.limits.points_max };
-        // Each counter grows on its own; only the rates can be added up.
+        // Each counter is evaluated separately; only the rates can be added up.
         let rows = if query.agg == Agg::Rate { groups.set.len() } else { groups.lines.len() };
         Cells { groups, agg: query.agg, step_ms, points_max, steps: vec![BTreeMap::new(); rows], count: 0 }
     }

@@ -1,11 +1,11 @@
-//! Why a query has no answer.
+//! Errors of queries.
 
 use crate::MeasureError;
 use crate::layout::Tier;
 use crate::query::nearby::Nearby;
 use crate::time::{format_length, format_time};
 
-/// Why there is no answer.
+/// Reasons why a query has no answer.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum QueryError {
     /// The selector matches no series.
@@ -35,7 +35,7 @@ pub enum QueryError {
         /// First and last time of the series' measurements, if they have any.
         span_ms: Option<(i64, i64)>,
     },
-    /// A rate needs values in two steps, and no series has them.
+    /// A rate needs values in two consecutive steps, and no series has them.
     #[error(
         "cannot compute a rate for {selector}: no series has values in two steps of {}",
         format_length(*.step_ms)
@@ -54,7 +54,7 @@ pub enum QueryError {
         /// Its end.
         to_ms: i64,
     },
-    /// Steps cut the windows of the tier.
+    /// The steps are not multiples of the tier's windows.
     #[error(
         "a step of {} is not a multiple of the {} tier's {}",
         format_length(*.step_ms),

@@ -12,7 +12,7 @@ use std::collections::HashMap;
 /// The series of a query and their lines.
 pub(crate) struct Groups {
     pub(crate) set: SeriesSet,
-    /// For each series of the set, its line.
+    /// The line of each series of the set.
     pub(crate) line_of: Vec<u32>,
     /// Metric and tags of each line.
     pub(crate) lines: Vec<(String, Vec<(String, String)>)>,
@@ -48,12 +48,12 @@ struct Found {
     ids: Vec<u32>,
     line_of: Vec<u32>,
     lines: Vec<(String, Vec<(String, String)>)>,
-    /// The line of each combination of the tags that are grouped by.
+    /// The line of each combination of the grouping tags.
     by_tags: HashMap<Vec<Option<String>>, u32>,
 }
 
 impl Found {
-    /// The line that a series belongs to.
+    /// The line of a series.
     fn line(&mut self, metric: &str, tags: &[(&str, &str)], by: Option<&[String]>) -> u32 {
         let next = u32::try_from(self.lines.len()).unwrap_or(u32::MAX);
         let Some(by) = by else {

@@ -1,4 +1,4 @@
-//! Short labels of several lines: what they share appears once, each label has the rest.
+//! Short labels of several lines: shared parts appear once, and each label has the rest.
 
 use crate::query::answer::Line;
 use crate::query::series::label;
@@ -6,7 +6,7 @@ use crate::query::series::label;
 /// The labels of several lines.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Labels {
-    /// What all lines share, as a selector; may be empty.
+    /// What all lines have in common, as a selector; may be empty.
     pub(crate) shared: String,
     /// The heading of the labels: the name of the only tag that differs, or `series`.
     pub(crate) head: String,
@@ -71,7 +71,7 @@ pub(crate) fn shortened(text: &str, chars_max: usize) -> String {
     format!("{head}…{tail}")
 }
 
-/// Formats a value with up to six significant digits, without an exponent if it is readable without.
+/// Formats a value with up to six significant digits; uses an exponent only if the value is unreadable without one.
 pub(crate) fn format_value(value: f64) -> String {
     let size = value.abs();
     if !value.is_finite() {

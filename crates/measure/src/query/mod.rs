@@ -1,4 +1,4 @@
-//! Queries: which series, which tier, which rows, and the answer in each of its forms.
+//! Queries: chooses series, tier and rows, and formats the answer.
 
 mod agg;
 mod answer;

@@ -12,7 +12,7 @@ use plotters::style::text_anchor::{HPos, Pos, VPos};
 use plotters::style::{FontFamily, FontStyle, register_font};
 use std::sync::LazyLock;
 
-/// Maximum number of lines: more can't be distinguished.
+/// Maximum number of lines: more could not be distinguished.
 pub const LINES_MAX: usize = 12;
 
 /// Width and height in units of the layout; a PNG has 1.5 pixels per unit.
@@ -34,8 +34,8 @@ const PALE_INK: RGBColor = RGBColor(0x66, 0x66, 0x66);
 const GRID: RGBColor = RGBColor(0xe4, 0xe4, 0xe4);
 const AXIS: RGBColor = RGBColor(0x99, 0x99, 0x99);
 
-/// The colors of Okabe and Ito, which nearly everyone can distinguish, without yellow, which is pale on white. After
-/// the seventh line they repeat with dashes.
+/// The colors of Okabe and Ito, which nearly everyone can distinguish, without yellow, which is too pale on white.
+/// After the seventh line they repeat with dashes.
 const COLORS: [RGBColor; 7] = [
     RGBColor(0x00, 0x72, 0xb2),
     RGBColor(0xd5, 0x5e, 0x00),
@@ -55,13 +55,13 @@ pub enum PlotFormat {
     Svg,
 }
 
-/// Why a plot can't be drawn.
+/// Reasons why a plot can't be drawn.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PlotError {
     /// Every value is NaN or infinite.
     #[error("there is nothing to draw: no value is a finite number")]
     NoNumbers,
-    /// The drawing library failed; a bug.
+    /// The drawing library failed because of a bug.
     #[error("cannot draw the plot: {0}")]
     Draw(String),
 }
@@ -73,7 +73,7 @@ pub struct Plot<'a> {
 }
 
 impl<'a> Plot<'a> {
-    /// A plot of this answer.
+    /// Creates a plot of this answer.
     pub fn new(answer: &'a Answer) -> Plot<'a> {
         Plot { answer }
     }
@@ -259,7 +259,7 @@ impl<'a> Scene<'a> {
             let x = frame.x(*time).round() as i32;
             pen.rule((x, frame.top), (x, frame.bottom), GRID)?;
             pen.rule((x, frame.bottom), (x, frame.bottom + 5), AXIS)?;
-            // Dates are darker than hours.
+            // Dates are bolder than hours.
             let style = if label.contains(':') { FontStyle::Normal } else { FontStyle::Bold };
             pen.text(label, (x, frame.bottom + 9), (HPos::Center, VPos::Top), TEXT_SIZE, style, INK)?;
         }
@@ -289,16 +289,16 @@ fn subtitle(answer: &Answer) -> String {
     let what = match answer.agg {
         Agg::Avg => "average".to_owned(),
         Agg::Sum => "sum".to_owned(),
-        Agg::Min => "least value".to_owned(),
-        Agg::Max => "greatest value".to_owned(),
+        Agg::Min => "minimum".to_owned(),
+        Agg::Max => "maximum".to_owned(),
         Agg::Last => "last value".to_owned(),
         Agg::Count => "number of values".to_owned(),
-        Agg::Rate => "growth a second".to_owned(),
+        Agg::Rate => "growth per second".to_owned(),
         Agg::Quantile(_) => answer.agg.to_string(),
     };
     let by = match answer.by.as_deref() {
         None => String::new(),
-        Some([]) => " of all together".to_owned(),
+        Some([]) => " of all series".to_owned(),
         Some(by) => format!(" by {}", by.join(", ")),
     };
     let by: String = by.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
@@ -310,7 +310,7 @@ fn subtitle(answer: &Answer) -> String {
     )
 }
 
-/// The parts of a line between gaps. A gap is a step without a finite value; if measurements are less frequent than
+/// The parts of a line between gaps. A gap is a step without a finite value. If measurements are less frequent than
 /// steps, their usual distance is not a gap.
 fn runs(points: &[(i64, f64)], step_ms: i64) -> impl Iterator<Item = &[(i64, f64)]> {
     let mut distances: Vec<i64> =
@@ -363,7 +363,7 @@ impl Frame {
     }
 
     fn y(&self, value: f64) -> f64 {
-        // Halved, so that a range of all numbers doesn't overflow.
+        // Halved, so that the full range of numbers doesn't overflow.
         let (low, high) = (self.values.0 / 2.0, self.values.1 / 2.0);
         let part = (value / 2.0 - low) / (high - low);
         f64::from(self.bottom) - part * f64::from(self.bottom - self.top)

@@ -16,7 +16,7 @@ pub(crate) struct Marks<T> {
     pub(crate) marks: Vec<(T, String)>,
 }
 
-/// Common distances between ticks of time.
+/// Common distances between ticks on a time axis.
 const TIME_STEPS_MS: [i64; 24] = [
     1,
     10,
@@ -119,7 +119,7 @@ fn nice_step(least: f64) -> f64 {
     found.filter(|step| step.is_normal()).unwrap_or(1.0)
 }
 
-/// What an axis counts in.
+/// The unit of an axis.
 struct Unit {
     size: f64,
     name: &'static str,

@@ -16,7 +16,7 @@ use crate::store::{Storage, failed};
 use crate::time::{default_step_ms, format_time};
 use crate::{Kind, MeasureError};
 
-/// How often a query starts over because files were replaced while it ran.
+/// Maximum number of times that a query starts over because files were replaced while it ran.
 const TRIES: usize = 3;
 
 /// Runs a query.
@@ -33,7 +33,7 @@ pub async fn run(storage: &Storage, topic: &str, query: &Query) -> Result<Answer
     }
 }
 
-/// Lists the series of a selector, the first `limit` by metric and tags.
+/// Lists the series of a selector: the first `limit` by metric and tags.
 pub async fn list_series(
     storage: &Storage,
     topic: &str,
@@ -92,7 +92,7 @@ async fn answer(storage: &Storage, layout: &Layout, snapshot: &Snapshot, query: 
         }
     };
     if from >= to {
-        // Only one bound was given, and all measurements are on its other side.
+        // Only one bound was given, and all measurements are on the other side of it.
         if query.from_ms.is_none() || query.to_ms.is_none() {
             let span = extent(storage, layout, snapshot, &groups.set).await?;
             return Err(no_points(from.min(to), from.max(to), span));
@@ -152,7 +152,7 @@ async fn extent(
     Ok(first.zip(known().map(|span| span.last_ms).max()))
 }
 
-/// The requested tier, or the coarsest one whose windows divide the steps. Both start at multiples of their length.
+/// The requested tier, or the coarsest tier whose windows divide the steps. Both start at multiples of their length.
 pub fn choose_tier(asked: Option<Tier>, step_ms: i64) -> Result<Tier, QueryError> {
     let fits = |tier: Tier| tier.window_ms().is_none_or(|window_ms| step_ms % window_ms == 0);
     match asked {
@@ -162,7 +162,7 @@ pub fn choose_tier(asked: Option<Tier>, step_ms: i64) -> Result<Tier, QueryError
     }
 }
 
-/// A note if a part of the range is no longer kept in this tier.
+/// A note if part of the range is no longer kept in this tier.
 fn note(snapshot: &Snapshot, tier: Tier, from_ms: i64) -> Option<String> {
     let horizon_ms = snapshot.horizon.of(tier).filter(|&horizon_ms| from_ms < horizon_ms)?;
     Some(format!("the {} tier is kept from about {} on", tier.name(), format_time(horizon_ms)))

@@ -33,7 +33,7 @@ const FOOTER_BYTES: usize = 64 << 10;
 const SERIES_COLUMN: usize = 0;
 const TIME_COLUMN: usize = 1;
 
-/// An ordered set of series ids; the first one has place 0.
+/// An ordered set of series ids. Each has a place; the first has place 0.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct SeriesSet {
     /// In strictly increasing order.
@@ -68,7 +68,7 @@ impl SeriesSet {
     }
 }
 
-/// How much was read, of how much.
+/// How many of the files and rows were read.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize)]
 pub struct ReadCounts {
     /// Files of the tier in the range.
@@ -88,7 +88,7 @@ pub(crate) struct Scan<'a> {
     pub(crate) snapshot: &'a Snapshot,
     pub(crate) tier: Tier,
     pub(crate) series: &'a SeriesSet,
-    /// Range of times, the end exclusive. For windows, of their start.
+    /// Range of times, the end exclusive. For windows, this is the range of their starts.
     pub(crate) from_ms: i64,
     pub(crate) to_ms: i64,
     /// Columns to decode, in the order of the file, including `series` and the time.
@@ -116,7 +116,7 @@ impl Scan<'_> {
         Ok(counts)
     }
 
-    /// The rows of one file; none if no page can match.
+    /// The rows of one file; `None` if no page can match.
     async fn open(
         &self,
         file: &DataFile,
@@ -189,7 +189,7 @@ impl Scan<'_> {
             RowSelection::from(vec![selector])
         };
         let has_series = |range: Option<(i32, i32)>| {
-            // Parquet stores unsigned numbers as signed ones with the same bits.
+            // Parquet stores unsigned numbers as signed numbers with the same bits.
             range.is_none_or(|(min, max)| self.series.has_any(min.cast_unsigned(), max.cast_unsigned()))
         };
         let has_time =
@@ -253,7 +253,7 @@ pub(crate) async fn open(
     opened.map_err(|error| parquet_failed(layout, path, error))
 }
 
-/// Converts a failure to read Parquet, which may be one of the store.
+/// Converts a failure to read Parquet, which may be caused by the store.
 pub(crate) fn parquet_failed(layout: &Layout, path: &Path, error: ParquetError) -> MeasureError {
     let error = match error {
         ParquetError::External(error) => match error.downcast::<object_store::Error>() {

@@ -1,4 +1,4 @@
-//! A selector of series in PromQL's form.
+//! A selector of series, in PromQL's syntax.
 
 pub use crate::query::select_error::{Beyond, SELECTOR_BYTES_MAX, SelectorError};
 use crate::query::select_fault;
@@ -11,9 +11,9 @@ const METRIC: &str = "__name__";
 
 /// A selector of series: `cpu{server=~"sgp.*",az!="b"}`.
 ///
-/// The form is PromQL's vector selector, parsed by `promql-parser`: `=`, `!=`, `=~` and `!~` over tags and over
-/// `__name__`, `or` between matchers, a quoted metric (`{"cpu.load", server="a"}`) or tag. A regex must match the whole
-/// value. A missing tag has the empty value.
+/// The syntax is that of PromQL's vector selector, parsed by `promql-parser`: `=`, `!=`, `=~` and `!~` over tags and
+/// over `__name__`, `or` between matchers, a quoted metric (`{"cpu.load", server="a"}`) or tag. A regex must match the
+/// whole value. A missing tag has the empty value.
 ///
 /// There are two extensions: a metric with dots needs no quotes (`cpu.load{server="a"}`), and a selector may match
 /// everything (`{}`).
@@ -57,7 +57,7 @@ impl Selector {
             Some(name) => any
                 .into_iter()
                 .map(|mut all| {
-                    // First, because it excludes the most series at the lowest cost.
+                    // Inserted first, because it excludes most series at the lowest cost.
                     all.insert(0, Matcher::new(MatchOp::Equal, METRIC, &name));
                     all
                 })
@@ -112,8 +112,8 @@ fn quote_dotted(text: &str) -> Cow<'_, str> {
     })
 }
 
-/// PromQL rejects a selector that matches everything, to protect the server from typos. Here a topic has one subject
-/// and answers have limits, so such a selector is rewritten to a form that the parser accepts.
+/// PromQL rejects a selector that matches everything, to protect the server from typing errors. Here a topic has one
+/// subject and answers have limits, so such a selector is rewritten to a form that the parser accepts.
 fn matches_all(promql: &str, message: &str) -> Option<String> {
     let matchers = promql.strip_prefix('{').filter(|_| message.contains("non-empty matcher"))?;
     Some(format!("{{{METRIC}=~\".+\",{matchers}"))
@@ -166,7 +166,7 @@ mod tests {
             ("cpu{server=~\"sgp-1|ams-1\"}", &[0, 2]),
             ("cpu{server!~\"sgp.*\"}", &[2]),
             ("cpu{server=~\"sgp.*\",az=\"b\"}", &[1]),
-            // A tag that is not there is empty.
+            // A missing tag is empty.
             ("cpu{az=\"\"}", &[2]),
             ("cpu{az!=\"\"}", &[0, 1]),
             ("cpu{az!=\"b\"}", &[0, 2]),

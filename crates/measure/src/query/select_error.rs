@@ -1,9 +1,9 @@
-//! Why a text is not a selector.
+//! Errors of selectors.
 
 /// Maximum length of a selector in bytes. The parser's work and its stack grow with the text.
 pub const SELECTOR_BYTES_MAX: usize = 16 << 10;
 
-/// Why a text is not a selector.
+/// Reasons why a text is not a selector.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SelectorError {
     /// It doesn't follow PromQL's grammar.
@@ -11,7 +11,7 @@ pub enum SelectorError {
     Syntax {
         /// The whole text.
         selector: String,
-        /// What is wrong.
+        /// The reason.
         message: String,
         /// Position of the first wrong byte, if it is known.
         at: Option<usize>,

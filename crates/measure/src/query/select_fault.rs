@@ -2,10 +2,10 @@
 
 use crate::query::select_error::{Beyond, SelectorError};
 
-/// The error for a text that the parser rejected with `message`.
+/// Returns the error for a text that the parser rejected with `message`.
 ///
-/// Parses the text again and reports the first thing that doesn't belong to a selector. If it finds none, keeps the
-/// parser's message.
+/// Parses the text again and reports the first part that doesn't belong to a selector. If there is no such part,
+/// returns the parser's message.
 pub(crate) fn explain(text: &str, message: String) -> SelectorError {
     if let Some(what) = call(text) {
         return what;
@@ -96,7 +96,7 @@ impl<'a> Walk<'a> {
         self.at += self.rest().len() - self.rest().trim_start().len();
     }
 
-    /// Skips a name of these characters that doesn't start with a digit. Returns whether there is one.
+    /// Skips a name of these characters that doesn't start with a digit. Returns whether it found one.
     fn name(&mut self, is_part: impl Fn(char) -> bool) -> bool {
         let rest = self.rest();
         if !rest.starts_with(|c: char| is_part(c) && !c.is_ascii_digit() && c != '.') {
@@ -114,7 +114,7 @@ impl<'a> Walk<'a> {
         } else if !self.name(|c| c.is_ascii_alphanumeric() || c == '_') {
             return fault(
                 self.at,
-                "the name of a tag is expected here, in quotes if it has other signs than letters, digits and _",
+                "the name of a tag is expected here, in quotes if it has characters other than letters, digits and _",
             );
         }
         self.space();
@@ -158,7 +158,7 @@ impl<'a> Walk<'a> {
     }
 }
 
-/// The last line of the library's message; the lines before it show the pattern, which the user has just typed.
+/// The last line of the library's message. The lines before it show the pattern, which the user has just typed.
 fn regex_message(error: &regex::Error) -> String {
     let text = error.to_string();
     let line = text.lines().last().unwrap_or_default();

@@ -32,7 +32,7 @@ pub struct SeriesList {
     pub count: u64,
     /// The first of them by metric and tags, up to the limit.
     pub series: Vec<Series>,
-    /// The span of each of `series`; none without measurements, or if it was not read.
+    /// The span of each of `series`; `None` without measurements, or if it was not read.
     pub spans: Vec<Option<Span>>,
     /// Whether `spans` were read.
     pub has_spans: bool,
@@ -52,7 +52,7 @@ pub async fn list(
             list.count += 1;
             let tags = tags.iter().map(|&(key, value)| (key.to_owned(), value.to_owned())).collect();
             list.series.push(Series { metric: metric.to_owned(), tags, id });
-            // At twice the limit, so that sorting is rare.
+            // Sorts at twice the limit, so that sorting is rare.
             if list.series.len() / 2 >= limit.max(1) {
                 list.series.sort_unstable();
                 list.series.truncate(limit);

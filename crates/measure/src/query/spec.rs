@@ -13,11 +13,11 @@ pub struct Query {
     pub from_ms: Option<i64>,
     /// End of the range, exclusive; default: the last measurement.
     pub to_ms: Option<i64>,
-    /// Length of a step; default: gives up to 200 steps.
+    /// Length of a step; by default, one that gives up to 200 steps.
     pub step_ms: Option<i64>,
     /// The aggregation of each step.
     pub agg: Agg,
-    /// Tags by which to group series, `__name__` for the metric; none for no grouping.
+    /// Tags by which to group series, `__name__` for the metric; `None` for no grouping.
     pub by: Option<Vec<String>>,
     /// The tier to read; default: the coarsest one whose windows divide the step.
     pub tier: Option<Tier>,
@@ -38,7 +38,7 @@ impl Query {
 pub struct QueryLimits {
     /// Maximum number of lines: series or groups.
     pub lines_max: usize,
-    /// Maximum number of values in all lines together; a tenth of it for quantiles, because each needs a sketch.
+    /// Maximum number of values in all lines together; a tenth of this for quantiles, because each needs a sketch.
     pub points_max: usize,
 }
 

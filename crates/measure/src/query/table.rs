@@ -10,7 +10,7 @@ use std::fmt::Write;
 /// Rows of an answer's table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Rows {
-    /// [`Rows::Steps`] if that table is small, else [`Rows::Series`].
+    /// [`Rows::Steps`] if that table is small, otherwise [`Rows::Series`].
     #[default]
     Auto,
     /// One row per line: minimum, mean, maximum, last value, sparkline.
@@ -19,14 +19,14 @@ pub enum Rows {
     Steps,
 }
 
-/// Maximum size of an answer that is shown by steps by default.
+/// Maximum number of lines of an answer that is shown by steps by default.
 const GLANCE_LINES: usize = 6;
 const GLANCE_STEPS: usize = 30;
 
 /// Width of a sparkline in characters.
 const SPARK_CHARS: usize = 40;
 
-/// Maximum width of a label at the left, and above a column.
+/// Maximum width of a label, on the left or above a column.
 const LABEL_CHARS: usize = 60;
 const COLUMN_LABEL_CHARS: usize = 24;
 

@@ -15,7 +15,7 @@ pub struct Sample {
 #[derive(Debug)]
 pub struct Chunk {
     pub(crate) samples: Vec<Sample>,
-    /// The start of each series' samples, by id, and the end of the last one's.
+    /// The start of each series' samples, by id, and the end of the last series' samples.
     pub(crate) starts: Vec<u32>,
 }
 
@@ -45,7 +45,7 @@ impl Chunk {
                 }
             }
         }
-        // Each place has moved to the start of the next series. Shift them, and they are the starts again.
+        // Each place has moved to the start of the next series. After a shift they are the starts again.
         places.pop();
         places.insert(0, 0);
         Chunk { samples, starts: places }
@@ -80,16 +80,16 @@ impl Chunk {
     }
 }
 
-/// Some series of a chunk.
+/// A part of a chunk's series.
 pub(crate) struct Part<'a> {
     pub series_first: u32,
-    /// The start of each series' samples in the chunk, and the end of the last one's.
+    /// The start of each series' samples in the chunk, and the end of the last series' samples.
     pub starts: &'a [u32],
     pub samples: &'a mut [Sample],
 }
 
 impl Part<'_> {
-    /// Calls `each` with every series that has samples, and its samples sorted by time, then by offset.
+    /// Calls `each` with every series that has samples. Its samples are sorted by time, then by offset.
     pub(crate) fn each_series(&mut self, mut each: impl FnMut(u32, &[Sample])) {
         let mut rest = &mut *self.samples;
         for (series, bounds) in (self.series_first..).zip(self.starts.windows(2)) {
@@ -129,7 +129,7 @@ mod tests {
                 }
                 pieces.push(piece);
             }
-            // A stable sort: at the same time the order of offsets stays.
+            // A stable sort: samples with the same time stay in the order of offsets.
             want.sort_by_key(|(series, time_ms, _)| (*series, *time_ms));
             let mut chunk = Chunk::sort(pieces, series_end);
             let rows = random.usize(1..200);

@@ -1,4 +1,4 @@
-//! Deletes files that no commit names or ever will.
+//! Deletes files that no commit names or ever can name.
 
 use crate::MeasureError;
 use crate::layout::{Layout, Tier};
@@ -7,14 +7,14 @@ use crate::store::Storage;
 use object_store::path::Path;
 use std::collections::HashSet;
 
-/// Deletes the files of processes that ended before their commit, files that were merged, and expired ones. Returns
-/// their number.
+/// Deletes the files of processes that ended before their commit, merged files, and expired files. Returns their
+/// number.
 ///
-/// A file's name contains the offsets of its commit. Files are deleted only if that commit can't be created any more:
-/// if its offset is committed, or, for a merged commit, if that exists. Otherwise another process may be about to
-/// commit them.
+/// A file's name contains the offsets of its commit. A file is deleted only if that commit can't be created any more:
+/// if its offset is committed, or, for a merged commit, if the commit exists. Otherwise another process may be about to
+/// commit the file.
 pub(crate) async fn clean(storage: &Storage, layout: &Layout) -> Result<u64, MeasureError> {
-    // Listed before the snapshot is loaded, so that the snapshot contains them or what replaced them.
+    // Listed before the snapshot is loaded, so the snapshot contains these files or their replacements.
     let merged: HashSet<String> =
         storage.list(&layout.merged_commits(), None).await?.iter().filter_map(|path| name(path, ".json")).collect();
     let snapshot = Snapshot::load(storage, layout).await?;
@@ -38,7 +38,7 @@ pub(crate) async fn clean(storage: &Storage, layout: &Layout) -> Result<u64, Mea
     Ok(count)
 }
 
-/// Deletes a topic's roll-ups. The start mark goes first, so that readers never see a part of them.
+/// Deletes a topic's roll-ups. The start mark is deleted first, so that readers never see only part of the roll-ups.
 pub(crate) async fn delete_all(storage: &Storage, layout: &Layout) -> Result<(), MeasureError> {
     storage.delete(vec![layout.start()]).await?;
     storage.delete(storage.list(layout.root(), None).await?).await
@@ -48,7 +48,7 @@ fn name(path: &Path, suffix: &str) -> Option<String> {
     path.filename()?.strip_suffix(suffix).map(str::to_owned)
 }
 
-/// The first offset in a file's name; none if the name has another form.
+/// The first offset in a file's name; `None` if the name has another form.
 fn first_offset(name: &str) -> Option<u64> {
     let (begin, _) = name.split_once('-')?;
     if begin.len() == 20 { begin.parse().ok() } else { None }

@@ -23,7 +23,7 @@ pub(crate) struct Gathered {
     pub counts: Counts,
 }
 
-/// Creates one commit after the other.
+/// Creates commits, one after the other.
 pub(crate) struct Committer {
     pub storage: Storage,
     pub layout: Layout,
@@ -41,7 +41,7 @@ pub(crate) struct Committer {
 }
 
 impl Committer {
-    /// Rolls up and commits. If this fails or is dropped, it has committed everything or nothing.
+    /// Rolls up and commits. If this fails or is dropped, either everything or nothing is committed.
     pub(crate) async fn commit(&mut self, gathered: Gathered) -> Result<Commit, MeasureError> {
         let Range { start, end } = gathered.offsets;
         assert!(start < end, "an empty commit at offset {start}");
@@ -79,8 +79,8 @@ impl Committer {
         self.storage.put(&self.layout.current(), json(&current)?.into()).await
     }
 
-    /// Rolls up and stores the files, with the series `new`. All measurements belong to series below `series_end`.
-    /// `mark` becomes a part of the files' names.
+    /// Rolls up the chunk and stores the files, with the series `new`. All measurements belong to series below
+    /// `series_end`. `mark` becomes part of the files' names.
     pub(crate) async fn store(
         &self,
         gathered: Gathered,
@@ -137,12 +137,12 @@ impl Committer {
     }
 }
 
-/// An object's JSON, formatted for people.
+/// An object's JSON, indented.
 pub(crate) fn json(value: &impl serde::Serialize) -> Result<Vec<u8>, MeasureError> {
     serde_json::to_vec_pretty(value).map_err(|error| MeasureError::BrokeOff { reason: error.to_string() })
 }
 
-/// A file of the series with these ids; none without ids.
+/// A file of the series with these ids; `None` without ids.
 fn series_file(table: &SeriesTable, ids: Range<u32>) -> Result<Option<Built>, ParquetError> {
     let mut builder = FileBuilder::new(series_schema())?;
     if !ids.is_empty() {
@@ -171,7 +171,7 @@ fn series_columns(table: &SeriesTable, ids: Range<u32>) -> Result<[ArrayRef; 3],
     let tags = arrow_array::MapArray::try_new(
         match crate::layout::tags_type() {
             DataType::Map(entries, _) => entries,
-            _ => return Err(ParquetError::General("tags are no map".to_owned())),
+            _ => return Err(ParquetError::General("tags are not a map".to_owned())),
         },
         tags.offsets().clone(),
         tags.entries().clone(),

@@ -1,7 +1,7 @@
 //! Decodes received records into columns of measurements.
 
 use crate::layout::Counts;
-use crate::rollup::limits::BAD_TOLD_MAX;
+use crate::rollup::limits::BAD_REPORTED_MAX;
 use rawline_batch::{Batch, Codec, decompress_into};
 use rawline_client::Fetched;
 use rawline_series::{Columns, MeasurementReader};
@@ -14,7 +14,7 @@ pub struct BadMessage {
     pub offset: u64,
     /// The field that can't be read.
     pub field: String,
-    /// What is wrong with it.
+    /// The reason.
     pub reason: String,
 }
 
@@ -79,12 +79,12 @@ impl Decoder {
 }
 
 fn tell(bad: &mut Vec<BadMessage>, offset: u64, field: &str, reason: String) {
-    if bad.len() < BAD_TOLD_MAX {
+    if bad.len() < BAD_REPORTED_MAX {
         bad.push(BadMessage { offset, field: field.to_owned(), reason });
     }
 }
 
-/// A batch's records from the `first`th on.
+/// A batch's records, starting with record `first`.
 fn messages<'a>(batch: &Batch<'a>, data: &'a [u8], first: usize) -> impl Iterator<Item = &'a [u8]> {
     let sizes = batch.sizes();
     let before: usize = sizes.iter().take(first).map(|size| size.get() as usize).sum();

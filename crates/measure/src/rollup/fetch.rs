@@ -14,7 +14,7 @@ pub(crate) enum Item {
     Records(Fetched, Range<u64>),
     /// The end of a commit.
     Cut(u64),
-    /// Reading failed. Records before the failure are cut.
+    /// Reading failed. Records before the failure were cut.
     Failed(MeasureError),
 }
 
@@ -22,9 +22,9 @@ pub(crate) enum Item {
 pub(crate) struct Fetch {
     pub client: Client,
     pub topic: String,
-    /// Where the next commit begins.
+    /// Offset of the next commit.
     pub offset: u64,
-    /// End of the roll-up; none to follow the topic.
+    /// Offset after the last record to roll up; `None` to follow the topic.
     pub end_offset: Option<u64>,
     /// Maximum number of records of a commit. With enough records, commits end at the same offsets regardless of
     /// timing.

@@ -12,7 +12,7 @@ use parquet::file::properties::{EnabledStatistics, WriterProperties};
 use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::types::ColumnPath;
 
-/// A file in the making.
+/// A file that is being built.
 pub(crate) struct FileBuilder {
     writer: SerializedFileWriter<Vec<u8>>,
     factory: ArrowRowGroupWriterFactory,
@@ -68,7 +68,7 @@ impl FileBuilder {
         Ok(())
     }
 
-    /// The complete file; none if it has no rows.
+    /// The complete file; `None` if it has no rows.
     pub(crate) fn finish(self) -> Result<Option<Built>, ParquetError> {
         if self.rows == 0 {
             return Ok(None);
@@ -78,7 +78,7 @@ impl FileBuilder {
     }
 }
 
-/// A dictionary of this size has 16,384 values. Many series of whole numbers or two decimals have fewer.
+/// A dictionary of this size has 16,384 values. Many series of integers or of numbers with two decimals have fewer.
 const VALUES_DICTIONARY_BYTES: usize = 128 << 10;
 
 /// Sort order of the rows: by series, then by time if there is one.
@@ -89,8 +89,8 @@ fn sorting_columns(schema: &Schema) -> Vec<SortingColumn> {
     columns.map(column).collect()
 }
 
-/// Encodings of the columns: of those measured, the smallest at nearly the highest speed. Stronger compression took 20
-/// % longer without a gain; no compression saved 10 % of the time and took twice the space.
+/// Encodings of the columns: the smallest of those measured at nearly the highest speed. Stronger compression took 20 %
+/// longer without a gain; no compression saved 10 % of the time and took twice the space.
 fn properties(schema: &Schema) -> Result<WriterProperties, ParquetError> {
     let mut properties = WriterProperties::builder()
         .set_compression(Compression::ZSTD(ZstdLevel::try_new(1)?))
@@ -101,11 +101,11 @@ fn properties(schema: &Schema) -> Result<WriterProperties, ParquetError> {
     for field in schema.fields() {
         let column = ColumnPath::from(field.name().as_str());
         properties = match field.name().as_str() {
-            // Sorted or nearly sorted: small differences.
+            // Sorted or nearly sorted, so differences are small.
             "series" | "time" | "window" | "first_time" | "last_time" | "count" => {
                 properties.set_column_encoding(column, Encoding::DELTA_BINARY_PACKED)
             }
-            // Few distinct values take half the space in a dictionary; with many, the writer soon falls back.
+            // A dictionary halves the space of columns with few distinct values; with many, the writer soon falls back.
             "value" | "sum" | "min" | "max" | "first" | "last" | "reset_sum" => properties
                 .set_column_encoding(column.clone(), Encoding::BYTE_STREAM_SPLIT)
                 .set_column_dictionary_enabled(column.clone(), true)

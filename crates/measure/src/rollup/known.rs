@@ -12,7 +12,7 @@ use futures_util::{StreamExt, TryStreamExt};
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use rawline_series::SeriesTable;
 
-/// Number of files of series fetched concurrently.
+/// Number of files of series that are fetched concurrently.
 const READS_AT_ONCE: usize = 8;
 
 /// Adds the snapshot's series to an empty table, with their ids.

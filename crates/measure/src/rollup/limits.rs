@@ -3,36 +3,36 @@
 use std::time::Duration;
 
 /// Maximum memory of one measurement in flight: twice its three columns (20 bytes each; one chunk is gathered while the
-/// previous one is rolled up), its sorted copy (16), and its share of three files if every measurement has its own
+/// previous one is rolled up), its sorted copy (16), and its share of three files if every measurement has a separate
 /// window (about 100).
 pub(crate) const RECORD_BYTES: u64 = 160;
 
-/// Maximum number of records of a commit: nearly a second's work at five million per second, so that the cost of a
-/// commit (some files, each synced) is negligible.
+/// Maximum number of records of a commit: nearly a second's work at five million per second, so the cost of a commit (a
+/// few files, each synced) is negligible.
 pub(crate) const CHUNK_RECORDS_MAX: u64 = 4 << 20;
 
 /// Minimum number of records of a full commit. Fewer would give files so small that queries become slow.
 pub(crate) const CHUNK_RECORDS_MIN: u64 = 64 << 10;
 
-/// Maximum bytes of a read: tens of thousands of measurements, enough to keep a core busy for milliseconds.
+/// Maximum size of a read in bytes: tens of thousands of measurements, enough to keep a core busy for milliseconds.
 pub(crate) const READ_BYTES: u64 = 4 << 20;
 
-/// Reads held in addition to one per decoding thread: one in flight, one waiting.
+/// Reads held in addition to one per decoding thread: one in flight, one waiting to be decoded.
 pub(crate) const READS_AHEAD: usize = 2;
 
-/// How long the broker holds a read without data open. Determines only how often an idle roll-up polls.
+/// How long the broker holds a read open when it has no data. Determines only how often an idle roll-up polls.
 pub(crate) const READ_WAIT: Duration = Duration::from_secs(20);
 
 /// Maximum number of bad messages reported one by one; the others are counted.
-pub(crate) const BAD_TOLD_MAX: usize = 16;
+pub(crate) const BAD_REPORTED_MAX: usize = 16;
 
 /// Number of commits that are merged into one: few enough that readers never have many small files, enough that
 /// measurements are rarely rewritten.
 pub(crate) const MERGE_COMMITS: u64 = 64;
 
 /// Maximum length of a series' metric and tags in encoded bytes. Texts have 48 bytes of memory per series on average,
-/// and most are shared by series. Without this limit, 14 records of 4 MB would fill the memory for a million series;
-/// with it, that takes thousands of records.
+/// and most texts are shared by several series. Without this limit, 14 records of 4 MB would fill the memory for a
+/// million series; with it, that takes thousands of records.
 pub(crate) const SERIES_BYTES_MAX: usize = 16 << 10;
 
 /// Maximum percentage of bad records in a roll-up without measurements. If more are bad, the framing or the schema is

@@ -1,11 +1,11 @@
 //! Merges runs of small commits into one, so that readers have few files to read.
 //!
-//! The sequence numbers alone determine the runs: 64 commits, then 64 such runs, and so on. Every process therefore
-//! merges the same runs, and creating `merged/BEGIN-END.json` decides whose files count.
+//! The sequence numbers alone determine the runs: 64 commits, then 64 such runs, and so on. Therefore every process
+//! merges the same runs, and whichever creates `merged/BEGIN-END.json` first determines whose files count.
 //!
 //! The files are made from the run's measurements as if they were one chunk. Sums and sketches don't depend on where
-//! commits end, so queries give the same answers. A run with more measurements than a chunk, or with expired ones,
-//! keeps its files: then only the commits become one.
+//! commits end, so queries return the same answers. If a run has more measurements than a chunk, or expired ones, it
+//! keeps its files, and only the commits are merged.
 
 use crate::MeasureError;
 use crate::layout::{Commit, Counts, Files, LAYOUT_VERSION, Tier};
@@ -69,8 +69,8 @@ impl Committer {
         })
     }
 
-    /// The measurements of these files, in the order of offsets as far as it matters. None if they don't fit into one
-    /// chunk or some of them have expired.
+    /// The measurements of these files, in the order of offsets as far as it matters. `None` if they don't fit into one
+    /// chunk or if some of them have expired.
     async fn measurements(&self, files: &Files, count: u64) -> Result<Option<Vec<Columns>>, MeasureError> {
         if count > self.rows_max {
             return Ok(None);

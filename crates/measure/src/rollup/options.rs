@@ -7,9 +7,10 @@ use rawline_client::{Client, Start};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Adds new schemas to [`Options::schemas`], or returns why it failed. Called when a message has an unknown schema,
-/// possibly concurrently; the read with that message is then decoded again. Messages whose schema is still unknown
-/// count as bad. If it fails, the roll-up fails too: no message is skipped because schemas could not be read.
+/// Adds new schemas to [`Options::schemas`], or returns the reason why that failed. Called when a message has an
+/// unknown schema, possibly concurrently; the read with that message is then decoded again. Messages whose schema is
+/// still unknown count as bad. If reading schemas fails, the roll-up fails too, so no message is skipped for that
+/// reason.
 pub type Refresh = Arc<dyn Fn() -> BoxFuture<'static, Result<(), String>> + Send + Sync>;
 
 /// Settings of a roll-up.
@@ -23,28 +24,29 @@ pub struct Options {
     pub storage: Storage,
     /// The writers' schemas; the schema of bare messages is `WriterId::Known`.
     pub schemas: Arc<SchemaStore>,
-    /// How messages name their schema.
+    /// How messages identify their schema.
     pub framing: Framing,
-    /// Reads new schemas; none if all are known at the start.
+    /// Reads new schemas; `None` if all are known at the start.
     pub refresh: Option<Refresh>,
     /// Where the first run starts. Later runs continue at the last commit.
     pub start: Start,
-    /// Whether to delete the topic's roll-ups and start again at `start`. Stop other processes that roll up the topic
+    /// Whether to delete the topic's roll-ups and start over at `start`. Stop other processes that roll up the topic
     /// first.
     pub start_over: bool,
-    /// Whether to commit even if nearly all of the first records are bad. By default this is an error, because the
-    /// framing or the schema is usually wrong then.
+    /// Whether to commit even if nearly all of the first records are bad. By default this is an error, because it
+    /// usually means that the framing or the schema is wrong.
     pub accept_bad: bool,
-    /// Whether to continue at the topic's end. Otherwise the roll-up ends where the topic ends at its start.
+    /// Whether to continue at the topic's end. Otherwise the roll-up ends at the offset that was the topic's end at its
+    /// start.
     pub follow: bool,
     /// With `follow`, the maximum time until a measurement is committed.
     pub flush_after: Duration,
     /// Number of threads that decode and roll up.
     pub threads: usize,
-    /// Memory for measurements in flight, in bytes. Reads (4 MiB per thread, more if batches are larger) and the table
-    /// of series (see `Pipeline::series_bytes`) come on top.
+    /// Memory for measurements in flight, in bytes. It doesn't include reads (4 MiB per thread, more if batches are
+    /// larger) and the table of series (see `Pipeline::series_bytes`).
     pub memory_bytes: u64,
-    /// Maximum number of series. Measurements of further series are dropped and counted.
+    /// Maximum number of series. Measurements of additional series are dropped and counted.
     pub series_max: u32,
     /// Number of records of a commit; by default as many as memory allows.
     pub chunk_records: Option<u64>,
@@ -54,8 +56,8 @@ pub struct Options {
     pub now_ms: fn() -> i64,
 }
 
-/// How long to keep measurements and windows, by their own times; none keeps them forever. A file is deleted when all
-/// its times are older.
+/// How long to keep measurements and windows, according to their own times; `None` keeps them forever. A file is
+/// deleted when all its times are older.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Retention {
     /// Measurements.

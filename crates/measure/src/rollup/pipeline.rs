@@ -6,8 +6,8 @@
 //! commit.rs  all threads   sorts and aggregates a chunk, writes its files, commits; meanwhile the next one is gathered
 //! ```
 //!
-//! Memory is decided at the start: two chunks fit into the budget, and the number of reads is that of the buffers. If
-//! commits are slow, buffers stay in use, and reading waits: this is the backpressure.
+//! Memory is decided at the start: two chunks fit into the budget, and the number of reads in flight is the number of
+//! buffers. If commits are slow, buffers stay in use and reading waits, which is the backpressure.
 
 use crate::MeasureError;
 use crate::layout::{Counts, LAYOUT_VERSION, Layout, StartMark};
@@ -17,7 +17,7 @@ use crate::rollup::fetch::{Fetch, Item};
 use crate::rollup::known::load_series;
 use crate::rollup::limits::{CHUNK_RECORDS_MAX, CHUNK_RECORDS_MIN, READS_AHEAD, RECORD_BYTES, SERIES_BYTES_MAX};
 use crate::rollup::options::Options;
-use crate::rollup::retention::keep_what_is_wanted;
+use crate::rollup::retention::advance_horizon;
 use crate::rollup::run::{Next, Progress, Run, Summary, next_committed, next_decoded};
 use crate::rollup::workers::Workers;
 use crate::snapshot::Snapshot;
@@ -39,7 +39,7 @@ pub struct Pipeline {
 }
 
 impl Pipeline {
-    /// Finds where to continue and loads the known series. Rolls up nothing yet.
+    /// Finds the offset at which to continue, and loads the known series. Doesn't roll up anything yet.
     pub async fn open(options: Options) -> Result<Pipeline, MeasureError> {
         if options.framing == Framing::Bare
             && let Err(error) = options.schemas.schema(WriterId::Known)
@@ -69,7 +69,7 @@ impl Pipeline {
         let table = table.map_err(|error| MeasureError::Config { reason: error.to_string() })?;
         let table = table.with_encoded_bytes_max(SERIES_BYTES_MAX);
         load_series(&options.storage, &layout, &snapshot, &table).await?;
-        keep_what_is_wanted(&options, &layout, &mut snapshot).await?;
+        advance_horizon(&options, &layout, &mut snapshot).await?;
         let committer = Committer {
             storage: options.storage.clone(),
             layout,
@@ -112,8 +112,8 @@ impl Pipeline {
         self.committer.table.memory_bytes()
     }
 
-    /// Rolls up until the topic's end, or until `stop` resolves; then commits what is decoded. Calls `report` whenever
-    /// something is decoded or committed.
+    /// Rolls up until the topic's end, or until `stop` resolves; then commits what was decoded. Calls `report` whenever
+    /// records are decoded or committed.
     ///
     /// If this fails or is dropped, commits stay, and the next run continues after them: no record is lost or counted
     /// twice.
@@ -126,7 +126,7 @@ impl Pipeline {
         let reads_max = threads + READS_AHEAD;
         let (free, free_buffers) = mpsc::unbounded_channel();
         for _ in 0..reads_max {
-            // Can't fail: the receiver is still here.
+            // Can't fail: the receiver still exists.
             let _ = free.send(Fetched::default());
         }
         let (items_in, mut items) = mpsc::channel(READS_AHEAD);
@@ -196,7 +196,7 @@ impl Pipeline {
     }
 }
 
-/// Stores where the topic's roll-ups begin, unless another process just did.
+/// Stores the offset at which the topic's roll-ups begin, unless another process has just done so.
 async fn mark_start(options: &Options, layout: &Layout, topic: &TopicInfo) -> Result<(), MeasureError> {
     let first_offset = match options.start {
         Start::Earliest => topic.first_offset,
@@ -204,7 +204,7 @@ async fn mark_start(options: &Options, layout: &Layout, topic: &TopicInfo) -> Re
         Start::Offset(offset) => offset,
         Start::Time(time) => options.client.offset_at(&options.topic, time).await?,
     };
-    // A process that still rolls up what was deleted has another epoch, so its commits never count.
+    // A process that still rolls up for the deleted roll-ups has another epoch, so its commits never count.
     let epoch = if options.start_over { fastrand::u32(1..) } else { 0 };
     let mark = StartMark { version: LAYOUT_VERSION, first_offset, epoch };
     // The first process decides.
@@ -216,7 +216,7 @@ fn chunk_records(options: &Options) -> Result<u64, MeasureError> {
     if fitting < CHUNK_RECORDS_MIN && options.chunk_records.is_none() {
         return Err(MeasureError::Config {
             reason: format!(
-                "{} bytes of memory are too few for a roll-up; the minimum is {}",
+                "{} bytes of memory are not enough for a roll-up; the minimum is {}",
                 options.memory_bytes,
                 CHUNK_RECORDS_MIN * RECORD_BYTES
             ),

@@ -1,4 +1,4 @@
-//! Expires old times.
+//! Expires old times of a topic's roll-ups by advancing its horizon.
 
 use crate::MeasureError;
 use crate::layout::{Horizon, Layout};
@@ -8,7 +8,7 @@ use crate::snapshot::Snapshot;
 use std::time::Duration;
 
 /// Advances the horizon. Readers ignore files before it, and cleaning deletes them.
-pub(crate) async fn keep_what_is_wanted(
+pub(crate) async fn advance_horizon(
     options: &Options,
     layout: &Layout,
     snapshot: &mut Snapshot,

@@ -10,11 +10,11 @@ use parquet::errors::ParquetError;
 use std::sync::Arc;
 use std::sync::{Mutex, PoisonError};
 
-/// Maximum number of rows of a row group: enough that its overhead is negligible, few enough that reading one series is
+/// Maximum number of rows of a row group: enough to make its overhead negligible, few enough that reading one series is
 /// cheap.
 const GROUP_ROWS: usize = 128 << 10;
 
-/// The files of a chunk; none for a tier without rows.
+/// The files of a chunk; `None` for a tier without rows.
 pub(crate) struct RolledUp {
     pub files: [Option<TierFile>; 3],
 }

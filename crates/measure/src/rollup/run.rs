@@ -5,9 +5,9 @@ use crate::layout::{Commit, Counts};
 use crate::rollup::clean::clean;
 use crate::rollup::commit::{Committer, Gathered};
 use crate::rollup::decode::BadMessage;
-use crate::rollup::limits::{BAD_PERCENT_MAX, BAD_TOLD_MAX, MERGE_COMMITS};
+use crate::rollup::limits::{BAD_PERCENT_MAX, BAD_REPORTED_MAX, MERGE_COMMITS};
 use crate::rollup::options::Options;
-use crate::rollup::retention::keep_what_is_wanted;
+use crate::rollup::retention::advance_horizon;
 use crate::rollup::workers::Decoded;
 use crate::snapshot::Snapshot;
 use futures_util::future::BoxFuture;
@@ -23,11 +23,11 @@ pub struct Progress {
     pub offset: u64,
     /// Offset after the last committed record.
     pub offset_committed: u64,
-    /// Where the roll-up ends; none if it follows the topic.
+    /// Offset at which the roll-up ends; `None` if it follows the topic.
     pub end_offset: Option<u64>,
     /// Number of known series.
     pub series: u32,
-    /// What is full, if measurements were dropped.
+    /// The resource that is full, if measurements were dropped.
     pub full: Option<Full>,
     /// Number of commits of this run.
     pub commits: u64,
@@ -39,7 +39,7 @@ pub struct Progress {
     pub bad: Vec<BadMessage>,
 }
 
-/// What is full.
+/// A resource that is full.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Full {
     /// The table of series.
@@ -61,21 +61,21 @@ pub(crate) enum Next {
 
 pub(crate) type Committed = (Committer, Result<Commit, MeasureError>);
 
-/// A roll-up while it runs.
+/// A roll-up that is running.
 pub(crate) struct Run {
     pub(crate) options: Options,
     pub(crate) free: mpsc::UnboundedSender<Fetched>,
     /// In the order of offsets.
     pub(crate) queue: VecDeque<Next>,
     pub(crate) gathered: Gathered,
-    /// None while a commit is in flight.
+    /// `None` while a commit is in flight.
     pub(crate) committer: Option<Committer>,
     pub(crate) committing: Option<BoxFuture<'static, Committed>>,
     pub(crate) progress: Progress,
 }
 
 impl Run {
-    /// Takes the end of a chunk from the queue, if it is next. Returns whether the chunk is complete.
+    /// Takes a cut from the queue, if it is next. Returns whether the chunk is complete.
     pub(crate) fn take_decoded_cut(&mut self) -> bool {
         let Some(Next::Cut(end_offset)) = self.queue.front() else { return false };
         self.gathered.offsets.end = *end_offset;
@@ -97,7 +97,7 @@ impl Run {
             progress.full = progress.full.or(Some(if is_series { Full::Series } else { Full::Texts }));
         }
         progress.bad.extend(decoded.bad);
-        progress.bad.truncate(BAD_TOLD_MAX);
+        progress.bad.truncate(BAD_REPORTED_MAX);
         if let Some(committer) = &self.committer {
             progress.series = committer.table.len();
         }
@@ -123,7 +123,7 @@ impl Run {
         Ok(())
     }
 
-    /// A wrong setting must not skip the first records of a topic.
+    /// Wrong settings must not skip the first records of a topic.
     fn refuse_if_nearly_all_are_bad(&self, committer: &Committer, gathered: &Gathered) -> Result<(), MeasureError> {
         let Counts { decoded, dropped, bad, .. } = gathered.counts;
         let before = committer.snapshot.counts();
@@ -158,7 +158,7 @@ async fn commit_and_merge(
     let commit = committer.commit(gathered).await?;
     if commit.sequence_end.is_multiple_of(MERGE_COMMITS) {
         committer.snapshot = Snapshot::load(&committer.storage, &committer.layout).await?;
-        keep_what_is_wanted(options, &committer.layout, &mut committer.snapshot).await?;
+        advance_horizon(options, &committer.layout, &mut committer.snapshot).await?;
         committer.publish().await?;
         clean(&committer.storage, &committer.layout).await?;
         committer.merge().await?;

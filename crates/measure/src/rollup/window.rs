@@ -61,13 +61,13 @@ impl Group {
         group
     }
 
-    /// Adds a group whose samples are all later, or as late and with greater offsets.
+    /// Adds a group whose samples all come later: at a later time, or at the same time with greater offsets.
     pub(crate) fn merge(&mut self, later: &Group) {
         if self.count == 0 {
             *self = later.clone();
             return;
         }
-        assert!(later.first_time >= self.last_time, "a group that begins before the one it follows ends");
+        assert!(later.first_time >= self.last_time, "a group begins before the end of the previous one");
         self.count += later.count;
         self.reset_sum += lost(self.last_number, later.first) + later.reset_sum;
         if self.last_number.is_nan() {
@@ -83,7 +83,7 @@ impl Group {
         self.has_nan |= later.has_nan;
     }
 
-    /// Whether the distribution doesn't follow from count and minimum. If all values are NaN, it does.
+    /// Whether the distribution is not determined by count and minimum. If all values are NaN, it is.
     pub(crate) fn needs_sketch(&self) -> bool {
         !self.min.is_nan() && (self.has_nan || self.min != self.max)
     }

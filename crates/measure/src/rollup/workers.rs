@@ -1,4 +1,4 @@
-//! Decodes reads on all threads, and again after a refresh if a schema is unknown.
+//! Decodes reads on all threads. Decodes a read again after a refresh if it has an unknown schema.
 
 use crate::MeasureError;
 use crate::layout::Counts;
@@ -11,7 +11,7 @@ use rawline_series::{MeasurementReader, SeriesTable};
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// A pool of decoders, one for each thread.
+/// A pool of decoders, one per thread.
 pub(crate) struct Workers {
     pub(crate) topic: String,
     pub(crate) schemas: Arc<SchemaStore>,
