@@ -11,8 +11,7 @@ use rawline_batch::seal;
 use rawline_contract::{Appended, MediaType, path};
 
 impl Client {
-    /// Appends the batches whose bytes are `pieces` back to back, wherever they are split. All of them are appended or
-    /// none.
+    /// Appends the batches whose bytes are the concatenated `pieces`, split anywhere. Appends all of them or none.
     ///
     /// Not retried automatically: when the connection breaks or the request times out, the records may have been
     /// appended and only the response was lost. Sending them again may append them a second time.
@@ -21,9 +20,9 @@ impl Client {
         self.append_body(topic, body).await
     }
 
-    /// Appends the records that lie back to back in `data` as one batch without compression. `data` is not copied.
+    /// Appends the records concatenated in `data` as one batch without compression. `data` is not copied.
     ///
-    /// Not retried automatically, as [`Client::append`].
+    /// Not retried automatically, like [`Client::append`].
     pub async fn append_records(&self, topic: &str, sizes: &[u32], data: Bytes) -> Result<Appended, ClientError> {
         let sealed = seal(sizes, &data, self.environment().now_us(), &self.config().limits)?;
         let body = Pieces::new(vec![Bytes::from(sealed.front), data, Bytes::from_static(sealed.padding)]);

@@ -6,7 +6,7 @@ use std::convert::Infallible;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-/// The pieces of a body in the order in which they are sent. Their length is the request's Content-Length.
+/// The pieces of a body in the order of sending. Their length is the request's Content-Length.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Pieces {
     /// None of them is empty.
@@ -21,7 +21,7 @@ impl Pieces {
         Pieces { pieces: pieces.into_iter(), bytes_left }
     }
 
-    /// Length of what is still to be sent, in bytes.
+    /// Number of bytes that are still to be sent.
     pub(crate) fn bytes_left(&self) -> u64 {
         self.bytes_left
     }

@@ -1,4 +1,4 @@
-//! One request to the broker, and how a value is written in its query.
+//! One request to the broker, and the encoding of values in its query.
 
 use crate::body::Pieces;
 use http::Method;
@@ -28,7 +28,7 @@ impl Call {
     }
 }
 
-/// A topic's name or another text as a value in a query.
+/// Encodes a topic's name or another text as a value in a query.
 pub(crate) fn query_value(text: &str) -> impl std::fmt::Display + '_ {
     utf8_percent_encode(text, QUERY_VALUE)
 }

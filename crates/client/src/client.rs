@@ -18,20 +18,20 @@ use std::sync::Arc;
 use std::time::Duration;
 
 /// Sends requests to one broker. Clones are cheap and share connections. Any number of requests may be in flight, each
-/// on its own connection. Use it within one tokio runtime.
+/// on a separate connection. Use it within one tokio runtime.
 #[derive(Clone)]
 pub struct Client {
     inner: Arc<Inner>,
     retries: RetryPolicy,
 }
 
-/// What the clones of a client share.
+/// The state that all clones of a client share.
 pub(crate) struct Inner {
     pub(crate) config: ClientConfig,
     host: String,
     port: u16,
     tls: Option<Tls>,
-    /// Prefix of the API's paths without a slash at its end; usually empty.
+    /// Prefix of the API's paths without a trailing slash; usually empty.
     path: String,
     host_header: HeaderValue,
     authorization: Option<HeaderValue>,
@@ -40,12 +40,12 @@ pub(crate) struct Inner {
 }
 
 impl Client {
-    /// Checks the settings. Connects with the first request.
+    /// Checks the settings. Connects on the first request.
     pub fn new(config: ClientConfig) -> Result<Client, ClientError> {
         Client::with_environment(config, Arc::new(SystemEnvironment))
     }
 
-    /// As [`Client::new`], with the time and the randomness of `environment`.
+    /// Like [`Client::new`], with the time and the randomness of `environment`.
     pub fn with_environment(config: ClientConfig, environment: Arc<dyn Environment>) -> Result<Client, ClientError> {
         let wrong = |reason: String| ClientError::Config { reason };
         let url = &config.broker;
@@ -117,7 +117,7 @@ impl Client {
         }
     }
 
-    /// As [`Client::text`], without retries.
+    /// Like [`Client::text`], without retries.
     pub(crate) async fn text_once(&self, call: &Call) -> Result<Vec<u8>, ClientError> {
         self.within(Duration::ZERO, async {
             let mut exchange = self.send(call).await?;
@@ -147,7 +147,7 @@ impl Client {
             .unwrap_or_else(|_| Err(ClientError::Timeout { broker: self.inner.config.broker.clone(), waited: limit }))
     }
 
-    /// Sends a request. A response with an error's status becomes that error.
+    /// Sends a request. A response with an error status becomes that error.
     ///
     /// An idle connection that the broker has closed is replaced silently, if nothing was sent on it.
     pub(crate) async fn send(&self, call: &Call) -> Result<Exchange, ClientError> {

@@ -5,7 +5,7 @@ use crate::limits::{CONNECT_TIMEOUT, CONNECTIONS_IDLE_MAX, READ_RESPONSE_BYTES_M
 use rawline_batch::Limits;
 use std::time::Duration;
 
-/// The settings of a client. Start with [`ClientConfig::new`] and change what differs.
+/// The settings of a client. Start with [`ClientConfig::new`] and change the fields that differ.
 #[derive(Debug, Clone)]
 pub struct ClientConfig {
     /// The broker's address, such as `http://127.0.0.1:51313`; with `https` the connection uses TLS and the system's
@@ -20,7 +20,7 @@ pub struct ClientConfig {
     pub request_timeout: Duration,
     /// How failed reads and look-ups are retried. Appends are not: see [`Client::append`](crate::Client::append).
     pub retries: RetryPolicy,
-    /// Maximum number of idle connections. Further ones are closed after one second without use.
+    /// Maximum number of idle connections. Additional ones are closed after one second without use.
     pub connections_idle_max: usize,
     /// Maximum size of the response to a read in bytes.
     pub answer_bytes_max: u64,

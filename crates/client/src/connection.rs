@@ -1,12 +1,12 @@
 //! One HTTP/1.1 connection, driven by the task that uses it.
 //!
-//! Usually hyper's connection is spawned as a separate task and used over channels; then every chunk of a body moves
-//! from one thread to another and leaves the processor's cache. Here the same task polls the connection and its own
-//! future.
+//! Usually hyper's connection is spawned as a separate task and used over channels. Every chunk of a body then moves
+//! from one thread to another and leaves the processor's cache. Here one task polls both the connection and the future
+//! that uses it.
 //!
-//! hyper receives into its own buffers, from which the bytes would have to be copied. So the socket of a long body of
-//! known length is taken out of hyper, read directly into the final buffer, and put under a new hyper connection for
-//! the next request: 0.20 CPU seconds per GB instead of 0.22, measured with 16 readers of 1 MiB responses on a busy
+//! hyper receives into its own buffers, from which the bytes would have to be copied. Therefore the socket of a long
+//! body of known length is taken out of hyper, read directly into the final buffer, and put into a new hyper connection
+//! for the next request: 0.20 CPU seconds per GB instead of 0.22, measured with 16 readers of 1 MiB responses on a busy
 //! machine.
 
 use crate::body::Pieces;
@@ -25,7 +25,7 @@ use tokio::net::{TcpSocket, TcpStream};
 
 pub(crate) struct Connection {
     sender: http1::SendRequest<Pieces>,
-    /// None once the connection has ended.
+    /// `None` after the connection has ended.
     driver: Option<Driver>,
 }
 
@@ -50,19 +50,19 @@ impl Connection {
         Connection::over(stream).await.map_err(std::io::Error::other)
     }
 
-    /// A connection over a stream with no response in flight. Sends nothing.
+    /// Creates a connection over a stream with no response in flight. Sends nothing.
     pub(crate) async fn over(stream: Stream) -> Result<Connection, hyper::Error> {
         let (sender, driver) =
             http1::Builder::new().read_buf_exact_size(Some(HEAD_BYTES)).handshake(TokioIo::new(stream)).await?;
         Ok(Connection { sender, driver: Some(Box::new(driver)) })
     }
 
-    /// Takes the stream out in the middle of a response's body: the chunks received so far, and the stream with the
-    /// rest. None if the connection has ended.
+    /// Takes the stream out in the middle of a response's body. Returns the chunks received so far, and the stream with
+    /// the rest. `None` if the connection has ended.
     pub(crate) fn into_stream(self, body: &mut Incoming) -> Option<(Vec<Bytes>, Stream)> {
         let mut received = Vec::new();
         let mut context = Context::from_waker(std::task::Waker::noop());
-        // What hyper has decoded, then what is left in its buffer.
+        // The bytes that hyper has decoded, then the bytes left in its buffer.
         while let Poll::Ready(Some(Ok(frame))) = Pin::new(&mut *body).poll_frame(&mut context) {
             received.extend(frame.into_data());
         }
@@ -86,7 +86,7 @@ impl Connection {
         })
     }
 
-    /// The next chunk of a response's body; none at its end.
+    /// The next chunk of a response's body; `None` at its end.
     pub(crate) async fn chunk(&mut self, body: &mut Incoming) -> Option<Result<Bytes, hyper::Error>> {
         loop {
             let frame = drive(&mut self.driver, poll_fn(|context| Pin::new(&mut *body).poll_frame(context))).await?;
@@ -118,8 +118,8 @@ async fn drive<F: Future>(driver: &mut Option<Driver>, wanted: F) -> F::Output {
     .await
 }
 
-/// Drives the connection as far as possible without waiting. Once it has ended it is dropped; its channel reports that
-/// to pending requests.
+/// Drives the connection as far as possible without waiting. When the connection has ended, it is dropped, and its
+/// channel reports that to pending requests.
 fn advance(driver: &mut Option<Driver>, context: &mut Context<'_>) {
     if let Some(connection) = driver
         && Pin::new(connection).poll(context).is_ready()

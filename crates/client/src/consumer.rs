@@ -26,12 +26,12 @@ pub enum Start {
 pub struct ConsumerConfig {
     /// The first record.
     pub start: Start,
-    /// Ends before this offset; without one it follows the topic forever.
+    /// Ends before this offset. Without it, the consumer follows the topic forever.
     pub end_offset: Option<u64>,
-    /// Maximum size of one read in bytes. Two are held in memory.
+    /// Maximum size of one read in bytes. Two reads are held in memory.
     pub bytes_max: u64,
-    /// How long the broker waits if no record is available. Only the number of requests of an idle consumer depends on
-    /// it.
+    /// How long the broker waits if no record is available. This affects only how often an idle consumer sends
+    /// requests.
     pub wait: Duration,
     /// How failed reads are retried.
     pub retries: RetryPolicy,
@@ -58,7 +58,7 @@ pub struct Consumer {
     config: ConsumerConfig,
     /// Offset of the next read.
     offset: u64,
-    /// The read in flight, if there is one.
+    /// The read in flight, if any.
     in_flight: Option<JoinHandle<Result<Fetched, ClientError>>>,
     /// The result that the caller holds now; its buffer is reused for the read after next.
     current: Fetched,
@@ -87,11 +87,11 @@ impl Consumer {
         self.offset
     }
 
-    /// The next records, at least one; waits for them. None when `end_offset` is reached.
+    /// The next records, at least one; waits for them. `None` when `end_offset` is reached.
     ///
-    /// The last batches may reach beyond `end_offset`: the caller has to skip records at and after it. Cancel safe: if
-    /// the future is dropped, the next call continues without a loss. After an error the next call continues at the
-    /// same offset.
+    /// The last batches may reach beyond `end_offset`: the caller has to skip records from `end_offset` on. Cancel
+    /// safe: if the future is dropped, the next call continues without a loss. After an error, the next call continues
+    /// at the same offset.
     pub async fn next(&mut self) -> Result<Option<&mut Fetched>, ClientError> {
         loop {
             if self.config.end_offset.is_some_and(|end| self.offset >= end) {
@@ -118,7 +118,7 @@ impl Consumer {
         let read = self.in_flight.take().unwrap_or_else(|| self.start_read(Fetched::default()));
         let fetched = self.in_flight.insert(read).await;
         self.in_flight = None;
-        // A read is neither aborted nor panics while its consumer lives, unless the runtime shuts down.
+        // While its consumer lives, a read is not aborted and doesn't panic, unless the runtime shuts down.
         fetched.unwrap_or_else(|ended| Err(ClientError::Stopped { reason: ended.to_string() }))
     }
 

@@ -1,16 +1,16 @@
-//! The wall clock and chance as a client sees them: a batch carries the time at which its producer made it, and retries
-//! are spread at random.
+//! The wall clock and randomness of a client: a batch carries the time at which its producer made it, and retries are
+//! spread at random.
 
-/// Time and randomness. Handed in through constructors, so that a simulation can own them.
+/// Time and randomness. Passed to constructors, so that a simulation can control them.
 pub trait Environment: Send + Sync + 'static {
     /// Microseconds since the Unix epoch.
     fn now_us(&self) -> u64;
 
-    /// A number that is at least 0 and below 1, a different one with each call.
+    /// A number from 0 to below 1, different in each call.
     fn fraction(&self) -> f64;
 }
 
-/// The machine's wall clock, and a generator that it seeded.
+/// The machine's wall clock, and a generator with a seed from the machine.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct SystemEnvironment;
 

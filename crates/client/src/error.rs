@@ -1,17 +1,17 @@
-//! Why a request failed. The kind of an error says what a caller can do.
+//! Errors of requests. The kind of an error determines what a caller can do.
 
 use rawline_batch::{BatchError, Kind};
 use rawline_contract::code::kind_of_status;
 use std::time::Duration;
 
-/// Why a request failed. Every message says what to do.
+/// Errors of requests. Every message says what to do.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ClientError {
     /// A setting of the client is wrong.
     #[error("{reason}")]
     Config {
-        /// Which setting is wrong, and why.
+        /// The wrong setting, and the reason.
         reason: String,
     },
     /// The connection could not be opened.
@@ -64,15 +64,15 @@ pub enum ClientError {
         /// How long to wait before the next attempt, if the broker said so.
         retry_after: Option<Duration>,
     },
-    /// The response is not one of a broker.
-    #[error("the response of {broker} is not one of a broker ({reason}); is another program listening there?")]
+    /// The response is not a broker's.
+    #[error("the response of {broker} is not a broker's ({reason}); is another program listening there?")]
     Answer {
         /// The broker's address.
         broker: String,
-        /// What is wrong with the response.
+        /// The reason.
         reason: String,
     },
-    /// A batch that was received or is to be sent is damaged.
+    /// A batch, received or to be sent, is damaged.
     #[error("bad batch: {0}")]
     Batch(#[from] BatchError),
     /// The producer stopped after an earlier failure. The records in its buffer were not sent.

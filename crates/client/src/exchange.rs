@@ -1,4 +1,4 @@
-//! A response whose head has been received: its body, and what becomes of its connection.
+//! A response whose head has been received: its body, and the reuse of its connection.
 
 use crate::ClientError;
 use crate::client::Inner;
@@ -37,7 +37,7 @@ enum Source {
 }
 
 impl Exchange {
-    /// The response whose head has just arrived on `connection`.
+    /// Creates the exchange for a response whose head has just arrived on `connection`.
     pub(crate) fn new(client: Arc<Inner>, connection: Connection, response: Response<Incoming>) -> Exchange {
         let (head, body) = response.into_parts();
         let announced_bytes = body.size_hint().exact();
@@ -48,7 +48,7 @@ impl Exchange {
         self.head.status
     }
 
-    /// The number in a header.
+    /// The value of a header that is a number.
     pub(crate) fn number(&self, name: &HeaderName) -> Result<u64, ClientError> {
         let value = self.head.headers.get(name).and_then(|value| value.to_str().ok());
         value
@@ -66,14 +66,14 @@ impl Exchange {
         self.received_bytes
     }
 
-    /// What is left of a body whose length was announced; `None` if it was not.
+    /// Number of remaining bytes of a body whose length was announced; `None` if it was not.
     fn bytes_left(&self) -> Option<u64> {
         let announced = self.announced_bytes?;
         assert!(self.received_bytes <= announced, "received {} bytes of {announced}", self.received_bytes);
         Some(announced - self.received_bytes)
     }
 
-    /// Whether the next response on this connection begins where this body ends.
+    /// Asserts that the next response on this connection begins at the end of this body.
     fn check_end(&self) {
         let (received, announced) = (self.received_bytes, self.announced_bytes);
         let is_whole = announced.is_none_or(|announced| announced == received);
@@ -84,7 +84,7 @@ impl Exchange {
         ClientError::Answer { broker: self.client.config.broker.clone(), reason }
     }
 
-    /// The next chunk of the body; none at its end, where the connection returns to the pool if `reuse` is set.
+    /// The next chunk of the body; `None` at its end, where the connection returns to the pool if `reuse` is set.
     pub(crate) async fn chunk(&mut self, reuse: bool) -> Result<Option<Bytes>, ClientError> {
         let Source::Http(connection) = &mut self.source else { return Ok(None) };
         match connection.chunk(&mut self.body).await {
@@ -111,7 +111,7 @@ impl Exchange {
     /// Appends the next piece of the body to `buffer`; false at its end. Pieces are so short that they are still in the
     /// processor's cache when this returns.
     pub(crate) async fn receive(&mut self, buffer: &mut Vec<u8>) -> Result<bool, ClientError> {
-        // hyper reads a body without a length, and the short rest of one.
+        // hyper reads a body without a length, and the short rest of a body.
         let left = self.bytes_left().unwrap_or(0);
         if matches!(self.source, Source::Http(_)) && left >= PIECE_BYTES as u64 {
             return self.take_stream(buffer);
@@ -185,8 +185,8 @@ impl Exchange {
         Ok(text)
     }
 
-    /// Turns a response with an error's status into that error. If a part of the refused request may be unsent, its
-    /// connection is closed: the broker need not read the rest.
+    /// Turns a response with an error status into that error. If part of the rejected request may be unsent, its
+    /// connection is closed, because the broker need not read the rest.
     pub(crate) async fn checked(mut self, sent_whole: bool) -> Result<Exchange, ClientError> {
         let status = self.head.status;
         if status.is_success() {

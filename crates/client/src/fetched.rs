@@ -3,7 +3,7 @@
 use crate::ClientError;
 use rawline_batch::{Batch, BatchMeta, Codec, Limits, decompress_into};
 
-/// Checked batches, back to back in one buffer that is reused from read to read.
+/// Checked batches, concatenated in one buffer that is reused from read to read.
 #[derive(Debug, Default)]
 pub struct Fetched {
     buffer: Vec<u8>,
@@ -17,7 +17,7 @@ pub struct Fetched {
 }
 
 impl Fetched {
-    /// Whether no record was available within the time.
+    /// Whether no record was available in time.
     pub fn is_empty(&self) -> bool {
         self.batches.is_empty()
     }
@@ -27,7 +27,7 @@ impl Fetched {
         self.buffer.len() as u64
     }
 
-    /// The received bytes: batches back to back.
+    /// The received bytes: concatenated batches.
     pub fn as_bytes(&self) -> &[u8] {
         &self.buffer
     }
@@ -63,8 +63,8 @@ impl Fetched {
         self.offset_asked
     }
 
-    /// The batches as they were received, each with the offset of its first record. The first may begin before the
-    /// requested offset.
+    /// The batches as received, each with the offset of its first record. The first may begin before the requested
+    /// offset.
     pub fn batches(&self) -> impl Iterator<Item = (u64, Batch<'_>)> {
         let mut offset = self.first_offset;
         self.batches.iter().map(move |meta| {
@@ -74,8 +74,8 @@ impl Fetched {
         })
     }
 
-    /// The records from the requested offset on, as slices of the received bytes. Those of a compressed batch are
-    /// slices of a scratch buffer that is reused for the next such batch.
+    /// The records from the requested offset on, as slices of the received bytes. Records of a compressed batch are
+    /// slices of a scratch buffer, which is reused for the next compressed batch.
     pub fn records(&mut self) -> FetchedRecords<'_> {
         FetchedRecords {
             buffer: &self.buffer,
@@ -97,13 +97,13 @@ impl Fetched {
         self.topic_next_offset = offset_asked;
     }
 
-    /// The buffer to receive into.
+    /// The buffer for receiving.
     pub(crate) fn buffer(&mut self) -> &mut Vec<u8> {
         &mut self.buffer
     }
 
-    /// The buffer holds `batches`, whose first record is at `first_offset`. The caller has checked that they reach the
-    /// requested offset.
+    /// Completes a read: the buffer holds `batches`, whose first record is at `first_offset`. The caller has checked
+    /// that they reach the requested offset.
     pub(crate) fn end(&mut self, first_offset: u64, topic_next_offset: u64, batches: Vec<BatchMeta>) {
         let (mut bytes, mut next_offset) = (0, first_offset);
         for meta in &batches {
@@ -126,7 +126,7 @@ impl Fetched {
     }
 }
 
-/// The batch that `meta` describes. It was checked when it was received, so it is always there.
+/// The batch that `meta` describes. It was checked when it was received, so it always exists.
 fn batch<'a>(buffer: &'a [u8], meta: &BatchMeta) -> Batch<'a> {
     let Some(bytes) = usize::try_from(meta.position).ok().and_then(|position| buffer.get(position..)) else {
         unreachable!("{meta:?} is not in {} received bytes", buffer.len())
@@ -140,8 +140,8 @@ fn batch<'a>(buffer: &'a [u8], meta: &BatchMeta) -> Batch<'a> {
     }
 }
 
-/// Goes through the records of a read. Not an `Iterator`, since a record of a compressed batch is valid only until the
-/// next one is requested.
+/// Returns the records of a read one by one. Not an `Iterator`, since a record of a compressed batch is valid only
+/// until the next record is requested.
 #[derive(Debug)]
 pub struct FetchedRecords<'a> {
     buffer: &'a [u8],
@@ -154,12 +154,12 @@ pub struct FetchedRecords<'a> {
     current: Option<Current<'a>>,
 }
 
-/// A record, in the buffer that it was received or decompressed into.
+/// A record, in the buffer into which it was received or decompressed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Record<'a> {
     /// Its offset in the topic.
     pub offset: u64,
-    /// When the producer made the record's batch, by its clock, in microseconds since the Unix epoch.
+    /// Time at which the producer made the record's batch, by its clock, in microseconds since the Unix epoch.
     pub created_us: u64,
     /// The record.
     pub bytes: &'a [u8],
@@ -171,13 +171,13 @@ struct Current<'a> {
     batch: Batch<'a>,
     /// Index of the next record in the batch.
     record: usize,
-    /// Where it begins in the batch's uncompressed data.
+    /// Start of the next record in the batch's uncompressed data.
     position: usize,
     offset: u64,
 }
 
 impl FetchedRecords<'_> {
-    /// The next record; none at the end. Fails if a compressed batch can't be decompressed.
+    /// The next record; `None` at the end. Fails if a compressed batch can't be decompressed.
     ///
     /// Not called `next`, since this is not an iterator.
     #[inline]

@@ -1,11 +1,11 @@
 //! Producer and consumer for a Rawline broker, over HTTP.
 //!
 //! - [`Client`] sends single requests: append, read, describe topics;
-//! - [`Producer`] gathers records into batches and sends them in order, with bounded memory;
+//! - [`Producer`] collects records in batches and sends them in order, with bounded memory;
 //! - [`Consumer`] follows a topic and returns records as slices of the received bytes.
 //!
-//! A consumer receives the very batch that a producer made, and checks its checksum: damage anywhere between the two is
-//! detected here.
+//! A consumer receives the batch exactly as the producer made it, and checks its checksum: damage anywhere between the
+//! two is detected here.
 
 mod append;
 mod body;

@@ -6,24 +6,25 @@ use std::time::Duration;
 /// world.
 pub(crate) const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Maximum time of a request, besides the time that a read lets the broker wait: a commit to S3 takes a fraction of it.
+/// Maximum time of a request, in addition to the time that a read lets the broker wait: a commit to S3 takes a fraction
+/// of it.
 pub(crate) const REQUEST_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Maximum number of idle connections: as many requests of one process are rarely in flight.
+/// Maximum number of idle connections: a process rarely has this many requests in flight.
 pub(crate) const CONNECTIONS_IDLE_MAX: usize = 64;
 
-/// How long connections beyond the maximum stay open for a next request. If every request of many tasks opened one, the
-/// system would soon run out of ports: it keeps that of a closed connection for a minute.
+/// How long connections beyond the maximum stay open for another request. If many tasks opened a connection for every
+/// request, the system would soon run out of ports, because it keeps the port of a closed connection for a minute.
 pub(crate) const CONNECTION_UNUSED_MAX: Duration = Duration::from_secs(1);
 
-/// Maximum size of the response to a read in bytes: twice the broker's limit, so that one batch beyond that limit still
-/// passes.
+/// Maximum size of the response to a read in bytes: twice the broker's limit, so that a single batch beyond that limit
+/// is still accepted.
 pub(crate) const READ_RESPONSE_BYTES_MAX: u64 = 128 << 20;
 
 /// Maximum size of a response without batches in bytes: the list of about 100,000 topics.
 pub(crate) const TEXT_BYTES_MAX: u64 = 32 << 20;
 
-/// Maximum size of the message of a refused request in bytes.
+/// Maximum size of the message of a rejected request in bytes.
 pub(crate) const REFUSAL_BYTES_MAX: u64 = 64 << 10;
 
 /// Size of hyper's receive buffer in bytes: enough for the head of a response and a short body. Long bodies bypass it.
@@ -39,7 +40,7 @@ pub(crate) const BATCH_BYTES: usize = 1 << 20;
 /// Batches end on a multiple of this many bytes; see `docs/format.md`.
 pub(crate) const ALIGNMENT: usize = 8;
 
-/// Maximum number of records in a producer's batch: what a broker accepts by default.
+/// Maximum number of records in a producer's batch: the broker's default limit.
 pub(crate) const BATCH_RECORDS_MAX: u32 = 1 << 20;
 
 /// How long an incomplete batch waits for more records.
@@ -48,10 +49,10 @@ pub(crate) const LINGER: Duration = Duration::from_millis(5);
 /// Maximum size of the records that a producer holds, in bytes.
 pub(crate) const BUFFER_BYTES: usize = 32 << 20;
 
-/// Maximum size of a producer's request in bytes: about what a broker gathers for one commit.
+/// Maximum size of a producer's request in bytes: about what a broker collects for one commit.
 pub(crate) const REQUEST_BYTES_MAX: usize = 8 << 20;
 
-/// Maximum size of one read of a consumer in bytes. Two are held in memory.
+/// Maximum size of one read of a consumer in bytes. Two reads are held in memory.
 pub(crate) const CONSUMER_READ_BYTES: u64 = 4 << 20;
 
 /// The first wait before a retry.
@@ -60,10 +61,10 @@ pub(crate) const RETRY_WAIT_MIN: Duration = Duration::from_millis(50);
 /// The longest wait before a retry.
 pub(crate) const RETRY_WAIT_MAX: Duration = Duration::from_secs(2);
 
-/// How long a request is retried: by then a broker that was restarted is back, and many clients have spread out.
+/// How long a request is retried: by then, a restarted broker is back, and the retries of many clients have spread out.
 pub(crate) const RETRY_FOR: Duration = Duration::from_secs(30);
 
-const _: () = assert!(HEAD_BYTES < PIECE_BYTES, "hyper has received less of a body than what is left when it leaves");
+const _: () = assert!(HEAD_BYTES < PIECE_BYTES, "when a body leaves hyper, most of it is still to be received");
 const _: () = assert!(REFUSAL_BYTES_MAX < TEXT_BYTES_MAX, "an error's message is shorter than other texts");
 const _: () = assert!(BATCH_BYTES <= BUFFER_BYTES / 4, "batches are gathered while others are in flight");
 const _: () = assert!(REQUEST_BYTES_MAX <= BUFFER_BYTES / 2, "the next request is gathered while one is in flight");

@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use tokio::time::Instant;
 
-/// Idle connections. The lock is held for a push or a pop only.
+/// Idle connections. The lock is held only for a push or a pop.
 pub(crate) struct Pool {
     idle: Mutex<Idle>,
     idle_max: usize,
@@ -15,9 +15,9 @@ pub(crate) struct Pool {
 
 #[derive(Default)]
 struct Idle {
-    /// Each with the time of its return, the longest unused first.
+    /// Connections with the time of their return, the longest unused first.
     connections: VecDeque<(Connection, Instant)>,
-    /// Whether a task closes those beyond the maximum.
+    /// Whether a task is closing connections beyond the maximum.
     is_trimmed: bool,
 }
 
@@ -53,7 +53,8 @@ impl Pool {
         }
     }
 
-    /// Closes connections beyond the maximum that were unused for long. False once there are no others.
+    /// Closes connections beyond the maximum that were unused for long. Returns whether connections beyond the maximum
+    /// are left.
     fn trim(&self) -> bool {
         let mut idle = self.lock();
         assert!(idle.is_trimmed, "two tasks close {} idle connections", idle.connections.len());

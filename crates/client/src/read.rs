@@ -1,4 +1,4 @@
-//! Reads batches from a topic into one buffer, checked while they arrive.
+//! Reads batches from a topic into one buffer, and checks them while they arrive.
 
 use crate::call::{Call, query_value};
 use crate::fetched::Fetched;
@@ -12,12 +12,12 @@ use std::time::Duration;
 /// The options of a read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ReadOptions {
-    /// Offset of the first record wanted.
+    /// Offset of the first requested record.
     pub offset: u64,
     /// Maximum number of records; 0 for no limit. A compressed batch is returned whole, so there may be more.
     pub records_max: u64,
-    /// Maximum size of the records in bytes; 0 for the broker's own limit. At least one record is returned, however
-    /// long it is.
+    /// Maximum size of the records in bytes; 0 for the broker's limit. At least one record is returned, whatever its
+    /// length.
     pub bytes_max: u64,
     /// How long the broker waits if no record is available yet, in whole milliseconds.
     pub wait: Duration,
@@ -73,7 +73,7 @@ impl Client {
             if buffer.len() as u64 > bytes_max {
                 return Err(exchange.not_a_brokers(too_long(bytes_max)));
             }
-            // While the piece is still in the processor's cache.
+            // Computed while the piece is still in the processor's cache.
             assert!(received <= buffer.len(), "{} bytes where {received} were received", buffer.len());
             checker.push(buffer.split_at(received).1)?;
         }
@@ -81,7 +81,7 @@ impl Client {
         assert_eq!(received, held, "{held} bytes of a response of {received} are in the buffer");
         let batches = checker.finish()?;
         let records = batches.iter().map(|batch| u64::from(batch.records)).sum();
-        // Records that begin after the requested offset would be a gap that nobody sees.
+        // If records began after the requested offset, the gap would go unnoticed.
         let end_offset = first_offset.checked_add(records);
         if first_offset > options.offset || end_offset.is_none_or(|end| end <= options.offset) {
             let end_offset = first_offset.saturating_add(records);

@@ -1,4 +1,4 @@
-//! What a broker says when it refuses a request.
+//! The broker's error message for a rejected request.
 
 use http::StatusCode;
 use http::header::{CONTENT_TYPE, HeaderMap, RETRY_AFTER};
@@ -10,7 +10,7 @@ pub(crate) fn retry_after(headers: &HeaderMap) -> Option<Duration> {
     headers.get(RETRY_AFTER)?.to_str().ok()?.trim().parse().ok().map(Duration::from_secs)
 }
 
-/// The broker's code and message, or the status in words if there are none.
+/// The broker's code and message, or the status as text if there are none.
 pub(crate) fn refusal(status: StatusCode, headers: &HeaderMap, text: &[u8]) -> (String, String) {
     if let Ok(ErrorBody { code, error }) = serde_json::from_slice(text) {
         return (code.into_owned(), error.into_owned());

@@ -10,7 +10,7 @@ use tokio::time::Instant;
 /// How transient failures of a request are retried.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RetryPolicy {
-    /// The first wait. Each further one is twice as long.
+    /// The first wait. Each further wait is twice as long.
     pub wait_min: Duration,
     /// The longest wait.
     pub wait_max: Duration,
@@ -23,7 +23,7 @@ impl RetryPolicy {
     pub const NONE: RetryPolicy =
         RetryPolicy { wait_min: Duration::ZERO, wait_max: Duration::ZERO, give_up_after: Duration::ZERO };
 
-    /// The default waits, for this long.
+    /// The default waits, with retries for this long.
     pub fn lasting(give_up_after: Duration) -> Self {
         RetryPolicy { give_up_after, ..RetryPolicy::default() }
     }
@@ -50,7 +50,7 @@ pub(crate) struct Attempts {
 }
 
 impl Attempts {
-    /// Waits until the request should be retried; returns the error if it should not be.
+    /// Waits until the request should be retried; returns the error if it should not be retried.
     pub(crate) async fn failed(&mut self, error: ClientError) -> Result<(), ClientError> {
         let Some(wait) = self.wait_after(&error, Instant::now()) else { return Err(error) };
         tokio::time::sleep(wait).await;
@@ -65,8 +65,8 @@ impl Attempts {
         assert!(first_failure_at <= now, "the first failure is {:?} in the future", first_failure_at - now);
         let left = self.policy.give_up_after.checked_sub(now - first_failure_at)?;
         let fraction = self.environment.fraction();
-        assert!((0.0..1.0).contains(&fraction), "{fraction} is no part of a wait");
-        // Half the wait to all of it, at random, so that clients that failed together don't retry together.
+        assert!((0.0..1.0).contains(&fraction), "{fraction} is not from 0 to below 1");
+        // Waits at random from half to all of the time, so that clients that failed together don't retry together.
         let wait = self.wait.mul_f64(0.5 + fraction / 2.0).max(error.retry_after().unwrap_or_default());
         self.wait = self.wait.saturating_mul(2).min(self.policy.wait_max);
         (wait <= left).then_some(wait)
@@ -77,7 +77,7 @@ impl Attempts {
 mod tests {
     use super::*;
 
-    /// Chance that always takes the same side.
+    /// Always returns the same fraction.
     struct Fixed(f64);
 
     impl Environment for Fixed {
@@ -118,7 +118,7 @@ mod tests {
             now += wait;
             waits.push(wait.as_millis() as u64);
         }
-        // Three quarters of each wait: half of it and half of the other half.
+        // Three quarters of each wait: half of it, plus half of the random half.
         assert_eq!(waits, [75, 150, 300, 300, 300, 300, 300]);
         assert_eq!(now - start, Duration::from_millis(1725), "the next one would end after {:?}", policy.give_up_after);
     }
@@ -138,7 +138,7 @@ mod tests {
         let mut attempts = begin(RetryPolicy::default());
         let wait = attempts.wait_after(&busy(3), Instant::now()).unwrap();
         assert_eq!(wait, Duration::from_secs(3));
-        // A wait that would exceed the limit isn't begun.
+        // A wait that would exceed the limit isn't started.
         assert_eq!(attempts.wait_after(&busy(300), Instant::now()), None);
     }
 

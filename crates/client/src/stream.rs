@@ -20,7 +20,7 @@ pub(crate) enum Stream {
     Tls(Box<TlsStream<TcpStream>>),
 }
 
-/// How connections to one host are encrypted.
+/// TLS settings of connections to one host.
 #[derive(Clone)]
 pub(crate) struct Tls {
     connector: TlsConnector,
@@ -28,7 +28,7 @@ pub(crate) struct Tls {
 }
 
 impl Tls {
-    /// Trusts the system's certificates; on Linux `SSL_CERT_FILE` and `SSL_CERT_DIR` can name others.
+    /// Trusts the system's certificates; on Linux, `SSL_CERT_FILE` and `SSL_CERT_DIR` can specify others.
     pub(crate) fn new(host: &str) -> Result<Tls, String> {
         let provider = Arc::new(rustls::crypto::ring::default_provider());
         let config = ClientConfig::builder_with_provider(provider)

@@ -1,4 +1,4 @@
-//! The tasks that the client starts. A simulation's runtime runs them like its own.
+//! Starts the client's tasks. A simulation's runtime runs them like its own.
 
 use tokio::task::JoinHandle;
 

@@ -17,7 +17,7 @@ impl Client {
         self.parse_json(&text)
     }
 
-    /// Sets what a topic's records are, and creates the topic if it doesn't exist. Returns the topic.
+    /// Sets the type of a topic's records, and creates the topic if it doesn't exist. Returns the topic.
     pub async fn set_payload(&self, topic: &str, payload: Payload) -> Result<TopicInfo, ClientError> {
         let mut call = Call::get(format!("{}?topic-name={}", path::TOPIC, query_value(topic)));
         call.method = Method::PUT;

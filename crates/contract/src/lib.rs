@@ -42,7 +42,7 @@ pub struct ErrorBody<'a> {
     /// Stable, for programs: the name of a [`Code`].
     #[serde(borrow)]
     pub code: std::borrow::Cow<'a, str>,
-    /// A sentence for people that says what to do. May change.
+    /// A human-readable message that says what to do. May change.
     #[serde(borrow)]
     pub error: std::borrow::Cow<'a, str>,
 }

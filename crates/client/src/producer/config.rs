@@ -8,24 +8,24 @@ use std::time::Duration;
 /// The settings of a producer.
 #[derive(Debug, Clone)]
 pub struct ProducerConfig {
-    /// Size of the records at which a batch is complete, before compression, in bytes. A larger record gets its own
+    /// Size of the records at which a batch is complete, before compression, in bytes. A larger record gets a separate
     /// batch.
     pub batch_bytes: usize,
     /// Maximum number of records in a batch.
     pub batch_records_max: u32,
     /// How long an incomplete batch waits for more records while nothing else is in flight.
     pub linger: Duration,
-    /// Maximum size of the records held in memory, gathered or in flight, in bytes.
+    /// Maximum size of the records held in memory, buffered or in flight, in bytes.
     /// [`Producer::send`](crate::Producer::send) waits while there is no room.
     pub buffer_bytes: usize,
     /// Maximum size of one request in bytes, in batches as sent. A larger batch is sent alone.
     pub request_bytes_max: usize,
-    /// Maximum number of requests in flight. 1 keeps the order of the records; with more, requests can overtake each
-    /// other.
+    /// Maximum number of requests in flight. 1 preserves the order of the records; with more, requests can overtake
+    /// each other.
     pub in_flight_max: usize,
     /// Compression of the batches' data. A batch that would grow is sent uncompressed.
     pub codec: Codec,
-    /// How failed requests are retried before the producer stops. Retries keep the order; see
+    /// How failed requests are retried before the producer stops. Retries preserve the order; see
     /// [`Producer`](crate::Producer) for duplicates.
     pub retries: RetryPolicy,
 }
@@ -46,7 +46,7 @@ impl Default for ProducerConfig {
 }
 
 impl ProducerConfig {
-    /// Whether a producer can work with these settings, towards a broker with these limits.
+    /// Checks that a producer can work with these settings, with a broker that has these limits.
     pub(super) fn check(&self, limits: &Limits) -> Result<(), ClientError> {
         let wrong = |reason: &str| Err(ClientError::Config { reason: reason.to_owned() });
         if self.batch_bytes == 0 || self.buffer_bytes == 0 || self.in_flight_max == 0 {

@@ -1,4 +1,4 @@
-//! Gathers records into batches and sends them in order, with bounded memory.
+//! Collects records in batches and sends them in order, with bounded memory.
 //!
 //! ```text
 //! send ─► open batch ─► sealed batches ─► one request at a time ─► offsets
@@ -23,17 +23,17 @@ use state::Shared;
 use std::sync::Arc;
 use tokio::task::JoinHandle;
 
-/// Appends records to one topic, in the order in which they are sent.
+/// Appends records to one topic, in the order of sending.
 ///
-/// **At least once.** When a connection breaks after a request was sent, it is unknown whether the request was carried
-/// out, so it is retried. If only the response was lost, its records are then in the topic as duplicates, one directly
-/// after the other.
+/// **At least once.** If a connection breaks after a request was sent, the client doesn't know whether the request was
+/// carried out, and retries it. If only the response was lost, its records are then duplicated in the topic, one copy
+/// directly after the other.
 ///
-/// **Failure.** When a request is refused, or fails for longer than it is retried, the producer stops: the records that
-/// it holds are not sent, so that no later record takes the place of a missing one. From then on every receipt, `send`,
+/// **Failure.** If a request is rejected, or fails for longer than it is retried, the producer stops. Its buffered
+/// records are not sent, so that no later record takes the place of a missing one. From then on, every receipt, `send`,
 /// `flush` and `close` returns the error.
 ///
-/// Dropping a producer discards the records that it holds; [`Producer::close`] sends them first.
+/// Dropping a producer discards its buffered records; [`Producer::close`] sends them first.
 #[derive(Debug)]
 pub struct Producer {
     shared: Arc<Shared>,
@@ -88,7 +88,7 @@ impl Producer {
         Ok(())
     }
 
-    /// As [`Producer::flush`], and ends the producer.
+    /// Like [`Producer::flush`], and ends the producer.
     pub async fn close(mut self) -> Result<(), ClientError> {
         let flushed = self.flush().await;
         {

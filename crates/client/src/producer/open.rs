@@ -1,4 +1,4 @@
-//! The batch that gathers records.
+//! The batch in which records are collected.
 
 use super::config::ProducerConfig;
 use crate::ClientError;
@@ -7,7 +7,7 @@ use rawline_batch::{Batch, BatchError, Builder, Codec, HEADER_BYTES, Limits, sea
 
 /// The open batch.
 pub(super) enum Open {
-    /// Not compressed: the gathered data itself becomes a piece of the request.
+    /// Not compressed: the collected data itself becomes a piece of the request.
     Plain {
         sizes: Vec<u32>,
         data: Vec<u8>,
@@ -46,7 +46,7 @@ impl Open {
         }
     }
 
-    /// Whether the record fits this batch, by the settings and by the limits of a batch.
+    /// Whether the record fits this batch, according to the settings and the limits of a batch.
     pub(super) fn fits(&self, record: &[u8], config: &ProducerConfig, limits: &Limits) -> bool {
         if self.is_empty() {
             return true;
@@ -74,7 +74,7 @@ impl Open {
         Ok(index)
     }
 
-    /// The pieces of the batch, created at `created_us`. Starts the next one.
+    /// Returns the pieces of the batch, created at `created_us`, and starts the next batch.
     pub(super) fn seal(&mut self, created_us: u64, limits: &Limits) -> Result<Vec<Bytes>, BatchError> {
         match self {
             Open::Plain { sizes, data } => {

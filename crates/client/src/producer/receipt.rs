@@ -4,7 +4,7 @@ use crate::ClientError;
 use std::sync::{Arc, OnceLock};
 use tokio::sync::Notify;
 
-/// Resolves when a record is stored. Needs no allocation; may be dropped.
+/// The future offset of a record: resolves when the record is stored. Needs no allocation; may be dropped.
 #[derive(Debug, Clone)]
 pub struct Receipt {
     pub(super) delivery: Arc<Delivery>,
@@ -26,7 +26,7 @@ impl Receipt {
     }
 }
 
-/// The result of a batch, for those who wait for it.
+/// The result of a batch, for the receipts of its records.
 #[derive(Debug, Default)]
 pub(super) struct Delivery {
     /// Offset of the batch's first record.
@@ -35,7 +35,7 @@ pub(super) struct Delivery {
 }
 
 impl Delivery {
-    /// Called once: whoever resolves a batch has taken it out of the state.
+    /// Called once: the caller has taken the batch out of the state.
     pub(super) fn resolve(&self, done: Result<u64, ClientError>) {
         if let Err(second) = self.done.set(done) {
             unreachable!("a batch has the result {:?} and got {second:?}", self.done.get())

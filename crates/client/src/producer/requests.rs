@@ -1,4 +1,4 @@
-//! The task that sends complete batches, in requests that it retries.
+//! The task that sends complete batches, and retries its requests.
 
 use super::state::{SealedBatch, Shared, State};
 use crate::body::Pieces;
@@ -7,7 +7,7 @@ use std::sync::Arc;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 
-/// The sending task: sends batches that are due until the producer is closed or has stopped.
+/// The sending task: sends due batches until the producer is closed or has stopped.
 pub(super) async fn send_all(client: Client, shared: Arc<Shared>) {
     let _stops = StopOnPanic(shared.clone());
     let mut in_flight = JoinSet::new();
@@ -35,9 +35,9 @@ pub(super) async fn send_all(client: Client, shared: Arc<Shared>) {
     }
 }
 
-/// Takes the batches that are due now; if there are none, returns until when the open batch may linger.
+/// Takes the batches that are due now. If there are none, returns the time until which the open batch lingers.
 fn due(shared: &Shared, state: &mut State, now: Instant) -> (Vec<SealedBatch>, Option<Instant>) {
-    // None where the batch lingers until it is full: the time is out of the clock's range.
+    // `None` if the batch lingers until it is full: the time is beyond the clock's range.
     let deadline = state.opened_at.map(|opened_at| opened_at.checked_add(shared.config.linger));
     let lingers = deadline.is_some_and(|deadline| deadline.is_none_or(|deadline| deadline > now));
     if lingers && state.sealed.is_empty() {
@@ -92,7 +92,7 @@ async fn send_one(client: Client, shared: Arc<Shared>, batches: Vec<SealedBatch>
                 offset += u64::from(batch.records);
             }
             assert_eq!(offset, appended.next_offset, "the batches of a request end before or after its records");
-            // A producer that has stopped in the meantime holds nothing.
+            // A producer that has stopped in the meantime holds no records.
             if state.stopped.is_none() {
                 assert!(held_bytes <= state.held_bytes, "{held_bytes} bytes sent of {}", state.held_bytes);
                 state.held_bytes -= held_bytes;
@@ -109,7 +109,7 @@ async fn send_one(client: Client, shared: Arc<Shared>, batches: Vec<SealedBatch>
     shared.room.notify_waiters();
 }
 
-/// Stops the producer if the task that holds this panics: whoever waits for a receipt or for room gets an error.
+/// Stops the producer if the task that holds this panics, so that waiting receipts and sends get an error.
 pub(super) struct StopOnPanic(pub(super) Arc<Shared>);
 
 impl Drop for StopOnPanic {

@@ -27,7 +27,7 @@ pub(super) struct Shared {
 
 pub(super) struct State {
     open: Open,
-    /// When the open batch got its first record.
+    /// Time at which the open batch got its first record.
     pub(super) opened_at: Option<Instant>,
     pub(super) sealed: VecDeque<SealedBatch>,
     /// Cost of the open batch's records; see [`cost`].
@@ -36,9 +36,9 @@ pub(super) struct State {
     pub(super) held_bytes: usize,
     pub(super) closing: bool,
     pub(super) stopped: Option<ClientError>,
-    /// Of the open batch.
+    /// Result of the open batch.
     delivery: Arc<Delivery>,
-    /// Of the batches that are sealed or in flight, in order.
+    /// Results of the batches that are sealed or in flight, in order.
     pub(super) unresolved: Vec<Arc<Delivery>>,
 }
 
@@ -171,7 +171,7 @@ impl State {
         is_empty
     }
 
-    /// Gives a batch that is sealed or in flight its result.
+    /// Sets the result of a batch that is sealed or in flight.
     pub(super) fn resolve(&mut self, delivery: &Arc<Delivery>, done: Result<u64, ClientError>) {
         match self.unresolved.iter().position(|unresolved| Arc::ptr_eq(unresolved, delivery)) {
             Some(position) => self.unresolved.remove(position).resolve(done),
@@ -180,7 +180,7 @@ impl State {
         }
     }
 
-    /// Stops the producer: the records that it holds will not be sent. Receipts of requests in flight get the result of
+    /// Stops the producer: its buffered records will not be sent. Receipts of requests in flight get the result of
     /// their request.
     pub(super) fn stop(&mut self, error: ClientError) {
         let stopped = match &error {
@@ -195,7 +195,7 @@ impl State {
         (self.held_bytes, self.open_held_bytes) = (0, 0);
     }
 
-    /// As [`State::stop`], where nobody waits for the requests in flight any more.
+    /// Like [`State::stop`], if nothing waits for the requests in flight any more.
     pub(super) fn abandon(&mut self, error: ClientError) {
         self.sealed.clear();
         for delivery in std::mem::take(&mut self.unresolved) {
@@ -212,7 +212,7 @@ impl std::fmt::Debug for Shared {
 }
 
 impl std::fmt::Debug for State {
-    /// Counts only: an assertion's message must not hold megabytes of records.
+    /// Shows only counts: an assertion's message must not contain megabytes of records.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("State")
             .field("open_records", &self.open.records())

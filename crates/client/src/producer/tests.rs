@@ -1,4 +1,4 @@
-//! What a producer does when one of its own checks fails.
+//! Tests a producer in which an internal check fails.
 
 use super::requests::StopOnPanic;
 use super::state::Shared;
