@@ -1,14 +1,15 @@
-//! Numbers as Python gives them: whole numbers and seconds, whose errors name the argument.
+//! Numbers from Python: integers and seconds. Errors name the argument.
 
 use crate::error::config_error;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use std::time::Duration;
 
-/// Practically forever, yet small enough to add to any clock's time.
+/// Practically forever, yet small enough to be added to any clock's time.
 const SECONDS_MAX: f64 = 1e9;
 
-/// A whole number of the type's range, from 0 on. What counts as one in Python does here, such as numpy's integers.
+/// A non-negative integer in the type's range. Accepts everything that Python accepts as an index, such as numpy's
+/// integers.
 pub fn whole<T: TryFrom<u64>>(name: &str, number: &Bound<'_, PyAny>) -> PyResult<T> {
     match number.extract::<u64>() {
         Ok(wide) => T::try_from(wide).map_err(|_| config_error(format!("{name} is {wide}; that is too large"))),
@@ -19,7 +20,7 @@ pub fn whole<T: TryFrom<u64>>(name: &str, number: &Bound<'_, PyAny>) -> PyResult
     }
 }
 
-/// As [`whole`], of a value that may be left out.
+/// Like [`whole`], for an optional value.
 pub fn whole_option<T: TryFrom<u64>>(name: &str, number: Option<&Bound<'_, PyAny>>) -> PyResult<Option<T>> {
     number.map(|number| whole(name, number)).transpose()
 }
@@ -31,7 +32,7 @@ pub fn seconds(name: &str, seconds: f64) -> PyResult<Duration> {
         .map_err(|_| config_error(format!("{name} is {seconds}; give seconds from 0 on, such as 2.5")))
 }
 
-/// As [`seconds`], of a value that may be left out, or be infinite, which is the same.
+/// Like [`seconds`], for a value that may be absent or infinite, which means the same.
 pub fn seconds_option(name: &str, given: Option<f64>) -> PyResult<Option<Duration>> {
     given.filter(|given| *given != f64::INFINITY).map(|given| seconds(name, given)).transpose()
 }

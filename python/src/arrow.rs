@@ -1,4 +1,4 @@
-//! Arrow's C data interface by PyCapsules: records out without a copy, arrays in.
+//! Arrow's C data interface with PyCapsules: exports records without a copy, imports arrays.
 
 use crate::batch::Batch;
 use crate::error::config_error;
@@ -23,10 +23,10 @@ const STREAM: &CStr = c"arrow_array_stream";
 
 /// Arrow's errors.
 pub fn arrow_error(error: ArrowError) -> PyErr {
-    config_error(format!("Arrow refuses it: {error}"))
+    config_error(format!("Arrow reports an error: {error}"))
 }
 
-/// A batch's records over their own bytes: Binary, or LargeBinary where 31 bits do not reach.
+/// A batch's records over the batch's memory: Binary, or LargeBinary if 31 bits aren't enough for the offsets.
 pub fn records(batch: &Batch) -> PyResult<ArrayRef> {
     let stored = batch.stored();
     let (start, end) = batch.places();
@@ -42,7 +42,7 @@ pub fn records(batch: &Batch) -> PyResult<ArrayRef> {
     Ok(Arc::new(LargeBinaryArray::try_new(offsets, data, None).map_err(arrow_error)?))
 }
 
-/// Records as another of Arrow's types for bytes or text, over the same memory too.
+/// Records as another of Arrow's binary or string types, over the same memory.
 pub fn records_as(records: ArrayRef, asked: &DataType) -> PyResult<ArrayRef> {
     let is_large = matches!(records.data_type(), DataType::LargeBinary);
     Ok(match asked {
@@ -55,7 +55,7 @@ pub fn records_as(records: ArrayRef, asked: &DataType) -> PyResult<ArrayRef> {
         DataType::Utf8View if !is_large => Arc::new(StringViewArray::from(&text(records.as_binary::<i32>().clone())?)),
         other => {
             return Err(config_error(format!(
-                "records are {}, which is no {other}; ask for a type of binary or string, and cast that",
+                "records are {}, not {other}; request a binary or string type, and cast that",
                 records.data_type()
             )));
         }
@@ -70,19 +70,19 @@ fn widened(records: &BinaryArray) -> PyResult<LargeBinaryArray> {
 
 fn text<O: OffsetSizeTrait>(records: GenericBinaryArray<O>) -> PyResult<GenericStringArray<O>> {
     GenericStringArray::try_from_binary(records)
-        .map_err(|error| config_error(format!("not all records are text: {error}; ask for binary")))
+        .map_err(|error| config_error(format!("not all records are text: {error}; request binary")))
 }
 
-/// What a caller of the PyCapsule interface asks for.
+/// The type that a caller of the PyCapsule interface requests.
 pub fn requested_type(asked: &Bound<'_, PyAny>) -> PyResult<DataType> {
     let asked = asked.cast::<PyCapsule>()?.pointer_checked(Some(SCHEMA))?;
-    // SAFETY: the capsule's name says what it holds, and it is held meanwhile.
+    // SAFETY: the capsule's name guarantees its content, and the capsule is alive during the call.
     let asked = unsafe { asked.cast::<FFI_ArrowSchema>().as_ref() };
     DataType::try_from(asked).map_err(arrow_error)
 }
 
-/// The columns of [`table`]. The records have the requested type if it is one of bytes or text. The
-/// caller casts other columns, and other types.
+/// The columns of [`table`]. The records have the requested type if it is a binary or string type. The caller casts
+/// other columns and other types.
 pub fn table_schema(asked: Option<&DataType>) -> SchemaRef {
     let time = DataType::Timestamp(TimeUnit::Microsecond, Some("UTC".into()));
     let record = match asked {
@@ -100,7 +100,7 @@ pub fn table_schema(asked: Option<&DataType>) -> SchemaRef {
     ]))
 }
 
-/// A batch's records with their offsets and the time that their producer made the batch.
+/// A batch's records with their offsets, and the time at which their producer made the batch.
 pub fn table(batch: &Batch, schema: &SchemaRef) -> PyResult<RecordBatch> {
     let first = batch.first_offset_value();
     let rows = batch.records();
@@ -111,13 +111,13 @@ pub fn table(batch: &Batch, schema: &SchemaRef) -> PyResult<RecordBatch> {
     RecordBatch::try_new(schema.clone(), vec![Arc::new(offsets), Arc::new(times), records]).map_err(arrow_error)
 }
 
-/// A type by the C data interface.
+/// Exports a type through the C data interface.
 pub fn export_type<'py>(py: Python<'py>, data_type: &DataType) -> PyResult<Bound<'py, PyCapsule>> {
     let schema = FFI_ArrowSchema::try_from(data_type).map_err(arrow_error)?;
     PyCapsule::new_with_value(py, schema, SCHEMA)
 }
 
-/// An array by the C data interface: schema and array. Nothing is copied.
+/// Exports an array through the C data interface: schema and array. Nothing is copied.
 pub fn export_array<'py>(
     py: Python<'py>,
     array: &dyn Array,
@@ -126,7 +126,7 @@ pub fn export_array<'py>(
     Ok((PyCapsule::new_with_value(py, schema, SCHEMA)?, PyCapsule::new_with_value(py, array, ARRAY)?))
 }
 
-/// Batches of columns by the C stream interface.
+/// Exports batches of columns through the C stream interface.
 pub fn export_stream<'py>(
     py: Python<'py>,
     schema: SchemaRef,
@@ -136,18 +136,18 @@ pub fn export_stream<'py>(
     PyCapsule::new_with_value(py, FFI_ArrowArrayStream::new(Box::new(reader)), STREAM)
 }
 
-/// Whether an object has arrays by the PyCapsule interface.
+/// Whether an object provides arrays through the PyCapsule interface.
 pub fn is_arrow(object: &Bound<'_, PyAny>) -> PyResult<bool> {
     Ok(object.hasattr("__arrow_c_array__")? || object.hasattr("__arrow_c_stream__")?)
 }
 
-/// The arrays of an object with the PyCapsule interface; a stream's one after the other. Nothing is copied.
+/// The arrays of an object with the PyCapsule interface; a stream's arrays in order. Nothing is copied.
 pub fn import_arrays(object: &Bound<'_, PyAny>) -> PyResult<Vec<ArrayRef>> {
     if object.hasattr("__arrow_c_array__")? {
         let (schema, array): (Bound<'_, PyCapsule>, Bound<'_, PyCapsule>) =
             object.call_method0("__arrow_c_array__")?.extract()?;
         let (schema, array) = (schema.pointer_checked(Some(SCHEMA))?, array.pointer_checked(Some(ARRAY))?);
-        // SAFETY: the capsules' names say what they hold; the array is moved out, as the interface asks for.
+        // SAFETY: the capsules' names guarantee their content; the array is moved out, as the interface requires.
         let data = unsafe {
             let array = FFI_ArrowArray::from_raw(array.as_ptr().cast());
             from_ffi(array, schema.cast::<FFI_ArrowSchema>().as_ref())
@@ -156,21 +156,21 @@ pub fn import_arrays(object: &Bound<'_, PyAny>) -> PyResult<Vec<ArrayRef>> {
     }
     let stream: Bound<'_, PyCapsule> = object.call_method0("__arrow_c_stream__")?.extract()?;
     let stream = stream.pointer_checked(Some(STREAM))?;
-    // SAFETY: the capsule's name says what it holds; the stream is moved out, as the interface asks for.
+    // SAFETY: the capsule's name guarantees its content; the stream is moved out, as the interface requires.
     let stream = unsafe { FFI_ArrowArrayStream::from_raw(stream.as_ptr().cast()) };
     let arrays = ArrayStreamReader::try_new(stream).map_err(arrow_error)?;
     arrays.collect::<Result<_, _>>().map_err(arrow_error)
 }
 
-/// As [`import_arrays`], of tables.
+/// Like [`import_arrays`], for tables.
 pub fn import_tables(object: &Bound<'_, PyAny>) -> PyResult<Vec<RecordBatch>> {
     if !is_arrow(object)? {
-        return Err(config_error("no Arrow table; give one with __arrow_c_array__ or __arrow_c_stream__"));
+        return Err(config_error("not an Arrow table; give an object with __arrow_c_array__ or __arrow_c_stream__"));
     }
     if object.hasattr("__arrow_c_stream__")? {
         let stream: Bound<'_, PyCapsule> = object.call_method0("__arrow_c_stream__")?.extract()?;
         let stream = stream.pointer_checked(Some(STREAM))?;
-        // SAFETY: the capsule's name says what it holds; the stream is moved out, as the interface asks for.
+        // SAFETY: the capsule's name guarantees its content; the stream is moved out, as the interface requires.
         let stream = unsafe { FFI_ArrowArrayStream::from_raw(stream.as_ptr().cast()) };
         let reader = RecordBatchStreamReader::try_new(stream).map_err(arrow_error)?;
         return reader.collect::<Result<_, _>>().map_err(arrow_error);

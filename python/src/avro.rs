@@ -1,4 +1,4 @@
-//! Avro messages to Arrow's columns and back: `rawline.avro`.
+//! Decodes Avro messages into Arrow columns, and encodes columns: `rawline.avro`.
 
 use crate::arguments::whole;
 use crate::arrow;
@@ -23,7 +23,7 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<Table>()
 }
 
-/// An Avro schema, from its JSON. Equal if their canonical forms are.
+/// An Avro schema, from its JSON. Schemas are equal if their canonical forms are.
 #[pyclass(frozen, eq, module = "rawline.avro", name = "Schema")]
 pub struct AvroSchema {
     pub schema: Arc<Schema>,
@@ -69,16 +69,17 @@ impl AvroSchema {
     }
 }
 
-/// A framing's name: `bare`, `single-object` or `registry:N`; and what stands before a message of this schema.
+/// Parses a framing's name (`bare`, `single-object` or `registry:N`). Returns it with the writer's id for messages of
+/// this schema.
 pub fn framing_of(name: &str, schema: &Schema) -> PyResult<(Framing, WriterId)> {
     match name.split_once(':') {
         None if name == "bare" => Ok((Framing::Bare, WriterId::Known)),
         None if name == "single-object" => Ok((Framing::SingleObject, WriterId::Fingerprint(schema.fingerprint()))),
         Some(("registry", number)) => match number.parse() {
             Ok(number) => Ok((Framing::Registry, WriterId::Number(number))),
-            Err(_) => Err(config_error(format!("framing {name:?}; a schema's number is below 2^32"))),
+            Err(_) => Err(config_error(format!("invalid framing {name:?}; a schema's number is below 2^32"))),
         },
-        _ => Err(config_error(format!("no framing {name:?}; there are bare, single-object and registry:N"))),
+        _ => Err(config_error(format!("unknown framing {name:?}; use bare, single-object or registry:N"))),
     }
 }
 
@@ -113,20 +114,20 @@ impl Table {
         Table { schema, batches, faulty: 0, dropped: 0, faults: Vec::new() }
     }
 
-    /// The same with what was left out.
+    /// The same table, with the skipped messages.
     pub fn without(mut self, faulty: u64, dropped: u64, faults: Vec<String>) -> Table {
         (self.faulty, self.dropped, self.faults) = (faulty, dropped, faults);
         self
     }
 
-    /// Fails if messages were left out, unless the caller allows that.
+    /// Fails if messages were skipped, unless the caller allows that.
     pub fn checked(self, skip: bool) -> PyResult<Table> {
         if skip || self.faulty + self.dropped == 0 {
             return Ok(self);
         }
-        let why = self.faults.first().map_or("the table of strings is full; give it more room", String::as_str);
+        let why = self.faults.first().map_or("the table of strings is full; raise its limits", String::as_str);
         Err(avro_error(format!(
-            "{} messages were refused: {why}; errors=\"skip\" leaves them out",
+            "{} messages were rejected: {why}; errors=\"skip\" skips them",
             self.faulty + self.dropped
         )))
     }
@@ -144,19 +145,19 @@ impl Table {
         self.schema.fields().iter().map(|field| field.name().clone()).collect()
     }
 
-    /// Number of messages left out because their bytes are invalid.
+    /// Number of messages skipped because their bytes are invalid.
     #[getter]
     fn faulty(&self) -> u64 {
         self.faulty
     }
 
-    /// Number of messages left out because the table of strings or series is full.
+    /// Number of messages skipped because the table of strings or series is full.
     #[getter]
     fn dropped(&self) -> u64 {
         self.dropped
     }
 
-    /// The first few of these messages, each with its error.
+    /// The first few skipped messages, each with its error.
     #[getter]
     fn faults(&self) -> Vec<String> {
         self.faults.clone()
@@ -173,21 +174,22 @@ impl Table {
         py: Python<'py>,
         requested_schema: Option<Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyCapsule>> {
-        // As the protocol allows, the columns come as they are, whatever types were asked for.
+        // The protocol allows the columns to have their own types, whatever types were requested.
         let _asked = requested_schema;
         arrow::export_stream(py, self.schema.clone(), self.batches.clone())
     }
 
-    /// Their types.
+    /// The columns' types.
     fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
         arrow::export_type(py, &arrow_schema::DataType::Struct(self.schema.fields().clone()))
     }
 }
 
-/// Messages of one schema to columns. See `lib/rawline/_rawline.pyi`.
+/// Decodes messages of one schema into columns. See `lib/rawline/_rawline.pyi`.
 #[pyclass(frozen, module = "rawline._rawline")]
 struct AvroDecoder {
-    /// The error is for schemas that have no columns, such as recursive ones: their messages are decoded one by one.
+    /// An error for schemas that have no columns, such as recursive ones: their messages can only be decoded one by
+    /// one.
     decoder: Result<Mutex<ColumnDecoder>, String>,
     plan: Arc<Plan>,
     framing: Framing,
@@ -218,11 +220,11 @@ impl AvroDecoder {
                 };
                 StringAs::Dictionary(Arc::new(Interner::new(limits, random_seed()).map_err(avro_error)?))
             }
-            other => return Err(config_error(format!("strings={other:?}; there are utf8, view and dictionary"))),
+            other => return Err(config_error(format!("strings={other:?}; use utf8, view or dictionary"))),
         };
         let decoder = match ColumnDecoder::new(plan.clone(), strings) {
             Ok(decoder) => Ok(Mutex::new(decoder)),
-            Err(error) => Err(format!("{error}; decode_one decodes it to Python objects")),
+            Err(error) => Err(format!("{error}; decode_one decodes such messages to Python objects")),
         };
         Ok(AvroDecoder { decoder, plan, framing, writer: id })
     }
@@ -249,7 +251,7 @@ impl AvroDecoder {
     }
 }
 
-const OTHER_SCHEMA: &str = "its frame names another schema; give the decoder the one that wrote it";
+const OTHER_SCHEMA: &str = "its frame names another schema; create the decoder with the schema that wrote it";
 
 impl AvroDecoder {
     fn decode_all(&self, decoder: &Mutex<ColumnDecoder>, chunks: &[Chunk]) -> Table {
@@ -290,7 +292,7 @@ impl AvroDecoder {
     }
 }
 
-/// Objects and columns to messages of one schema. See `lib/rawline/_rawline.pyi`.
+/// Encodes objects and columns as messages of one schema. See `lib/rawline/_rawline.pyi`.
 #[pyclass(frozen, module = "rawline._rawline")]
 struct AvroEncoder {
     schema: Arc<Schema>,
@@ -305,8 +307,8 @@ impl AvroEncoder {
         Ok(AvroEncoder { schema: schema.schema.clone(), writer })
     }
 
-    /// An object as a message. Also fails if the objects' own types are ambiguous, such as a dict for a union of
-    /// several records.
+    /// Encodes an object as a message. Fails also if the types of the objects are ambiguous, such as a dict for a union
+    /// of several records.
     fn encode<'py>(&self, py: Python<'py>, value: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyBytes>> {
         let mut out = Vec::new();
         self.writer.write(&mut out);
@@ -337,10 +339,10 @@ impl AvroEncoder {
     }
 }
 
-/// Objects inside each other: an object may hold itself, and a schema too.
+/// Maximum nesting of objects: both an object and a schema may contain themselves.
 const DEPTH_MAX: usize = 128;
 
-/// A Python object as serde sees it, and how deep it lies.
+/// A Python object to be serialized with serde, and its depth.
 struct Object<'a, 'py>(&'a Bound<'py, PyAny>, usize);
 
 impl Serialize for Object<'_, '_> {

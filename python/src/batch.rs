@@ -1,4 +1,4 @@
-//! Batches as Python sees them: sequences of records, each a memoryview of the received bytes.
+//! Batches in Python: sequences of records, each a memoryview of the received bytes.
 
 use crate::arguments::whole;
 use crate::arrow;
@@ -13,19 +13,19 @@ use rawline_batch::{Builder, Codec, Header, Limits};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Records of one batch: a sequence of read-only memoryviews of the bytes received. Made by consumers and reads.
+/// Records of one batch: a sequence of read-only memoryviews of the received bytes. Created by consumers and reads.
 ///
-/// Nothing is copied: not for `batch[i]`, `for record in batch`, `batch[a:b]` (again a Batch), nor for Arrow:
-/// `pyarrow.array(batch)`, `polars.Series(batch)` share that memory. A compressed batch is decompressed on receipt.
+/// Nothing is copied for `batch[i]`, `for record in batch`, `batch[a:b]` (which is a Batch too) and Arrow:
+/// `pyarrow.array(batch)` and `polars.Series(batch)` share that memory. A compressed batch is decompressed on receipt.
 #[pyclass(frozen, sequence, module = "rawline")]
 pub struct Batch {
     stored: Arc<Stored>,
-    /// Offset of the batch's first record, which need not be one of these.
+    /// Offset of the whole batch's first record, which need not be one of these records.
     offset: u64,
-    /// The records in the batch.
+    /// The range of these records in the batch.
     start: usize,
     end: usize,
-    /// A memoryview of all data, of which the records are slices.
+    /// A memoryview of all data; the records are slices of it.
     data: PyOnceLock<Py<PyAny>>,
 }
 
@@ -38,7 +38,7 @@ impl Batch {
         Batch { stored, offset, start: 0, end, data: PyOnceLock::new() }
     }
 
-    /// The records of these offsets only.
+    /// Keeps only the records with these offsets.
     pub fn within(mut self, first: u64, end: u64) -> Batch {
         let place = |offset: u64| usize::try_from(offset.saturating_sub(self.offset)).unwrap_or(usize::MAX);
         (self.start, self.end) = (self.start.max(place(first)).min(self.end), self.end.min(place(end)));
@@ -63,7 +63,7 @@ impl Batch {
         self.end.saturating_sub(self.start)
     }
 
-    /// The records' places in the batch.
+    /// The range of the records in the batch.
     pub fn places(&self) -> (usize, usize) {
         (self.start, self.end.max(self.start))
     }
@@ -105,7 +105,7 @@ impl Batch {
         if let Ok(range) = index.cast::<PySlice>() {
             let range = range.indices(records as isize)?;
             if range.step != 1 {
-                return Err(PyValueError::new_err("a batch is sliced in steps of 1; take list(batch)[...] for others"));
+                return Err(PyValueError::new_err("a batch is sliced in steps of 1; use list(batch)[...] for others"));
             }
             let start = self.start + range.start.unsigned_abs();
             let part = Batch { start, end: start + range.slicelength, ..self.same() };
@@ -151,7 +151,7 @@ impl Batch {
         self.stored.header().codec.to_string()
     }
 
-    /// When the producer made the batch: microseconds since 1970, by its clock.
+    /// Time at which the producer made the batch, in microseconds since 1970 by its clock.
     #[getter]
     fn created_us(&self) -> u64 {
         self.stored.header().created_us
@@ -163,13 +163,13 @@ impl Batch {
         self.stored.header().producer_id
     }
 
-    /// The producer's own number for the batch's first record.
+    /// The producer's sequence number of the batch's first record.
     #[getter]
     fn sequence(&self) -> u64 {
         self.stored.header().sequence
     }
 
-    /// The batch's checksum, which is verified.
+    /// The batch's checksum, which was verified.
     #[getter]
     fn crc32c(&self) -> u32 {
         self.stored.header().crc32c
@@ -193,13 +193,13 @@ impl Batch {
         self.stored.header().data_bytes
     }
 
-    /// Length of all of the batch's records, uncompressed, in bytes.
+    /// Total uncompressed length of the batch's records in bytes.
     #[getter]
     fn raw_bytes(&self) -> u32 {
         self.stored.header().raw_bytes
     }
 
-    /// These records back to back, uncompressed.
+    /// These records, concatenated and uncompressed.
     #[getter]
     fn data<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let (first, end) = self.places();
@@ -251,7 +251,7 @@ impl Batch {
         }
     }
 
-    /// Its type.
+    /// The array's type.
     fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
         arrow::export_type(py, arrow_array::Array::data_type(&arrow::records(self)?))
     }
@@ -269,12 +269,12 @@ impl BatchIterator {
         BatchIterator { batch, next: AtomicUsize::new(0) }
     }
 
-    /// Whether there are records that were not given yet.
+    /// Whether some records were not returned yet.
     pub fn has_rest(&self) -> bool {
         self.next.load(Ordering::Relaxed) < self.batch.get().records()
     }
 
-    /// Those records; from then on it gives none.
+    /// Returns these records; afterwards the iterator is empty.
     pub fn take_rest(&self) -> Option<Batch> {
         let batch = self.batch.get();
         let given = self.next.swap(batch.records(), Ordering::Relaxed);
@@ -322,7 +322,7 @@ impl Batches {
     }
 
     fn each<'py>(&self, py: Python<'py>) -> impl Iterator<Item = Bound<'py, Batch>> {
-        // Only batches are put in.
+        // The list contains only batches.
         self.batches.bind(py).iter().filter_map(|batch| batch.cast_into::<Batch>().ok())
     }
 }
@@ -368,13 +368,13 @@ impl Batches {
         self.records
     }
 
-    /// Offset of the first record; none without records.
+    /// Offset of the first record; `None` without records.
     #[getter]
     fn first_offset(&self, py: Python<'_>) -> Option<u64> {
         self.each(py).next().map(|batch| batch.get().first_offset_value())
     }
 
-    /// Offset after the last record, where the next read starts; none without records.
+    /// Offset after the last record, where the next read starts; `None` without records.
     #[getter]
     fn next_offset(&self, py: Python<'_>) -> Option<u64> {
         self.each(py).last().map(|batch| batch.get().next_offset())
@@ -393,7 +393,7 @@ impl Batches {
         (py.get_type::<Batches>(), (self.batches.bind(py).clone(),))
     }
 
-    /// One table for each batch.
+    /// One table per batch.
     #[pyo3(signature = (requested_schema=None))]
     fn __arrow_c_stream__<'py>(
         &self,
@@ -413,7 +413,7 @@ impl Batches {
     }
 }
 
-/// The bytes of one batch.
+/// Encodes a batch.
 #[pyfunction]
 #[pyo3(signature = (records, codec, created_us, producer_id, sequence, is_slice))]
 pub fn build_batch<'py>(
@@ -463,7 +463,7 @@ fn mark_as_slice(batch: &mut [u8]) -> PyResult<()> {
     Ok(())
 }
 
-/// The batch at `position` of some bytes, and where the next one begins.
+/// The batch at `position` of these bytes, and the position of the next batch.
 #[pyfunction]
 pub fn parse_batch(
     py: Python<'_>,

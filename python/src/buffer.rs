@@ -1,7 +1,7 @@
-//! Bytes between Rust and Python without a copy: memoryviews of Rust's memory, and slices of Python's.
+//! Shares bytes between Rust and Python without copying: memoryviews of Rust's memory, and slices of Python's.
 //!
-//! The buffer protocol is part of the stable ABI from Python 3.11 on only, but its functions, slots and the layout of
-//! `Py_buffer` have been the same since long before; so they are declared here, and the wheel serves 3.10 too.
+//! The buffer protocol is part of the stable ABI only since Python 3.11, but its functions, slots and the layout of
+//! `Py_buffer` are older and have not changed. They are declared here, so that the wheel supports 3.10 too.
 
 use crate::runtime::attached;
 use pyo3::exceptions::PyTypeError;
@@ -60,19 +60,19 @@ struct Region {
     _owner: Owner,
 }
 
-/// A read-only memoryview of `bytes`, which lie in what `owner` keeps alive and never changes.
+/// A read-only memoryview of `bytes`. `owner` keeps them alive and never changes them.
 pub fn memoryview<'py>(py: Python<'py>, owner: Owner, bytes: &[u8]) -> PyResult<Bound<'py, PyAny>> {
     static TYPE: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
     let exporter = TYPE.get_or_try_init(py, || exporter_type(py))?;
     let region = Region { start: bytes.as_ptr(), length: bytes.len() as ffi::Py_ssize_t, _owner: owner };
-    // SAFETY: the type is one of ours with room for an `Exporter`; the result is owned, or null with an error set.
+    // SAFETY: the type is ours, with room for an `Exporter`; the result is owned, or null with an error set.
     let object = unsafe {
         let object = ffi::PyType_GenericAlloc(exporter.as_ptr().cast(), 0);
         let object = Bound::from_owned_ptr_or_err(py, object)?;
         (*object.as_ptr().cast::<Exporter>()).region = Box::into_raw(Box::new(region));
         object
     };
-    // SAFETY: a valid object; the answer is owned or null with an error set.
+    // SAFETY: a valid object; the result is owned, or null with an error set.
     unsafe { Bound::from_owned_ptr_or_err(py, ffi::PyMemoryView_FromObject(object.as_ptr())) }
 }
 
@@ -91,12 +91,12 @@ fn exporter_type(py: Python<'_>) -> PyResult<Py<PyAny>> {
         flags: (ffi::Py_TPFLAGS_DEFAULT | FLAG_DISALLOW_INSTANTIATION) as _,
         slots: slots.as_mut_ptr(),
     };
-    // SAFETY: the slots are functions of the right types, ended by a zero slot, and are copied by the call.
+    // SAFETY: the slots are functions of the right types, terminated by a zero slot; the call copies them.
     unsafe { Bound::from_owned_ptr_or_err(py, ffi::PyType_FromSpec(&mut spec)).map(Bound::unbind) }
 }
 
 unsafe extern "C" fn dealloc(object: *mut ffi::PyObject) {
-    // SAFETY: called once, by Python, with an object of our type, whose region is ours or still null.
+    // SAFETY: Python calls this once, with an object of our type, whose region is ours or still null.
     unsafe {
         let region = (*object.cast::<Exporter>()).region;
         if !region.is_null() {
@@ -109,7 +109,7 @@ unsafe extern "C" fn dealloc(object: *mut ffi::PyObject) {
 }
 
 unsafe extern "C" fn get_buffer(object: *mut ffi::PyObject, view: *mut c_void, flags: c_int) -> c_int {
-    // SAFETY: called by Python with an object of our type and a view to be filled, as the protocol says.
+    // SAFETY: Python calls this with an object of our type and a view to fill, as the protocol requires.
     unsafe {
         let view = view.cast::<View>();
         (*view).object = std::ptr::null_mut();
@@ -138,7 +138,7 @@ unsafe extern "C" fn get_buffer(object: *mut ffi::PyObject, view: *mut c_void, f
 /// A slice of a memoryview.
 pub fn slice<'py>(view: &Bound<'py, PyAny>, start: usize, end: usize) -> PyResult<Bound<'py, PyAny>> {
     let py = view.py();
-    // SAFETY: each call gives an owned object, or null with an error set.
+    // SAFETY: each call returns an owned object, or null with an error set.
     unsafe {
         let start = Bound::from_owned_ptr_or_err(py, ffi::PyLong_FromSize_t(start))?;
         let end = Bound::from_owned_ptr_or_err(py, ffi::PyLong_FromSize_t(end))?;
@@ -148,8 +148,8 @@ pub fn slice<'py>(view: &Bound<'py, PyAny>, start: usize, end: usize) -> PyResul
     }
 }
 
-/// Bytes that a Python object holds, and the object. Readable without the GIL: `bytes` and `str` never change, and what
-/// changes another object's bytes while they are being sent changes what is sent, as with any buffer.
+/// A Python object and its bytes, which can be read without the GIL. `bytes` and `str` never change. If another
+/// object's bytes change while they are being sent, the changed bytes are sent, as with any buffer.
 pub struct Held {
     start: *const u8,
     length: usize,
@@ -160,12 +160,12 @@ enum Keeper {
     Object {
         _object: Py<PyAny>,
     },
-    /// Boxed, since Python keeps pointers into it.
+    /// Boxed, since Python keeps pointers into the view.
     View(Box<View>),
 }
 
-// SAFETY: the bytes are read only, and stay where they are while the object or the view is held; the view is released
-// with the GIL held.
+// SAFETY: the bytes are only read, and don't move while the object or the view is held; the view is released with the
+// GIL held.
 unsafe impl Send for Held {}
 // SAFETY: as above.
 unsafe impl Sync for Held {}
@@ -215,7 +215,7 @@ impl AsRef<[u8]> for Held {
         if self.length == 0 {
             return &[];
         }
-        // SAFETY: Python gave start and length, and what is held keeps them valid.
+        // SAFETY: start and length are from Python, and the held object keeps them valid.
         unsafe { std::slice::from_raw_parts(self.start, self.length) }
     }
 }
@@ -223,7 +223,7 @@ impl AsRef<[u8]> for Held {
 impl Drop for Held {
     fn drop(&mut self) {
         let Keeper::View(view) = &mut self.keeper else { return };
-        // When the interpreter has ended there is nothing to give back.
+        // After the interpreter has ended, nothing needs to be released.
         let _released = attached(|_| {
             // SAFETY: taken in `new`, released once, with the GIL held.
             unsafe { PyBuffer_Release(&mut **view) }

@@ -55,7 +55,7 @@ fn codec_of(name: &str) -> PyResult<Codec> {
     name.parse().map_err(config_error)
 }
 
-/// What Python holds, as a piece of a request.
+/// A Python object's bytes, as a piece of a request.
 fn bytes_of(object: &Bound<'_, PyAny>) -> PyResult<Bytes> {
     Held::new(object).map(Bytes::from_owner)
 }
@@ -163,7 +163,7 @@ impl ClientCore {
         finish(py, asynchronous, First::Spawn, future, place)
     }
 
-    /// Appends records that lie back to back, as one batch, without copying them.
+    /// Appends concatenated records as one batch, without copying them.
     fn append_records(
         &self,
         py: Python<'_>,
@@ -184,7 +184,7 @@ impl ClientCore {
         finish(py, asynchronous, First::Spawn, future, place)
     }
 
-    /// Appends batches as they are.
+    /// Appends batches unchanged.
     fn append_batches(
         &self,
         py: Python<'_>,
@@ -197,7 +197,7 @@ impl ClientCore {
         finish(py, asynchronous, First::Spawn, async move { client.append(&topic, vec![batches]).await }, place)
     }
 
-    #[expect(clippy::too_many_arguments, reason = "a read's four numbers, and Python's own")]
+    #[expect(clippy::too_many_arguments, reason = "a read's four numbers, and Python's arguments")]
     fn read(
         &self,
         py: Python<'_>,

@@ -1,7 +1,7 @@
 //! The native part of `rawline.Consumer` and `rawline.AsyncConsumer`.
 //!
-//! Waiting and taking are two steps: [`ConsumerCore::fetch`] queues received batches, [`ConsumerCore::take`] and its
-//! variants dequeue them. So a wait may be cancelled or interrupted at any time without a loss.
+//! Waiting and taking are separate steps: [`ConsumerCore::fetch`] queues received batches, [`ConsumerCore::take`] and
+//! its variants dequeue them. A wait may therefore be cancelled or interrupted at any time without losing records.
 
 use crate::arguments::seconds_option;
 use crate::batch::{Batch, BatchIterator, Batches};
@@ -18,17 +18,17 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::sync::Notify;
 
-/// The first wait for a topic that doesn't exist yet; each further one is twice as long.
+/// The first wait for a topic that doesn't exist yet. Each further wait is twice as long.
 const TOPIC_WAIT_MIN: Duration = Duration::from_millis(50);
 
-/// The longest such wait: a consumer reads a new topic at most a second after its creation.
+/// The longest such wait, so that a consumer reads a new topic at most a second after its creation.
 const TOPIC_WAIT_MAX: Duration = Duration::from_secs(1);
 
 /// Follows a topic. See `lib/rawline/consumer.py`.
 #[pyclass(frozen, module = "rawline._rawline")]
 pub struct ConsumerCore {
     shared: Arc<Shared>,
-    /// The batch that is iterated record by record.
+    /// The batch that is being iterated record by record.
     reading: Mutex<Option<Py<BatchIterator>>>,
     process: Process,
 }
@@ -40,7 +40,7 @@ struct Shared {
     wait_for_topic: bool,
     pool: Arc<BufferPool>,
     state: tokio::sync::Mutex<State>,
-    /// Batches received but not taken yet.
+    /// Batches that were received but not taken yet.
     waiting: Mutex<VecDeque<Batch>>,
     closed: AtomicBool,
     /// Notified when the consumer is closed.
@@ -49,7 +49,7 @@ struct Shared {
 }
 
 enum State {
-    /// The first offset is not known yet.
+    /// The first offset is unknown.
     New,
     Open(Box<Consumer>),
     Closed,
@@ -60,7 +60,7 @@ impl Shared {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits until a batch can be taken; false at the end and on close. Cancel safe.
+    /// Waits until a batch can be taken; returns false at the end and on close. Cancel safe.
     async fn fetch(&self) -> Result<bool, ClientError> {
         let mut closing = pin!(self.closing.notified());
         closing.as_mut().enable();
@@ -151,14 +151,14 @@ impl Shared {
 
 #[pymethods]
 impl ConsumerCore {
-    /// Waits until a batch can be taken; false at the end and after a timeout.
+    /// Waits until a batch can be taken; returns false at the end and after a timeout.
     #[pyo3(signature = (asynchronous, timeout=None))]
     fn fetch(&self, py: Python<'_>, asynchronous: bool, timeout: Option<f64>) -> PyResult<Py<PyAny>> {
         self.check()?;
         let timeout = seconds_option("timeout", timeout)?;
         let shared = self.shared.clone();
         let fetch = async move { within(timeout, shared.fetch()).await };
-        // A loop's other tasks get their turn between any two fetches.
+        // Spawned, so that the loop's other tasks run between any two fetches.
         let first = if asynchronous { First::Spawn } else { First::Look };
         finish(py, asynchronous, first, fetch, |py, fetched| {
             let fetched = fetched.unwrap_or(Ok(false)).map_err(client_error)?;
@@ -181,7 +181,7 @@ impl ConsumerCore {
         Ok(self.take_rest().or_else(|| self.shared.waiting().pop_front()))
     }
 
-    /// The records of the first queued batch; the same iterator as before while it has any left.
+    /// The records of the first queued batch. Returns the same iterator until it is exhausted.
     fn take_records(&self, py: Python<'_>) -> PyResult<Option<Py<BatchIterator>>> {
         self.check()?;
         let mut reading = self.reading();
@@ -194,7 +194,7 @@ impl ConsumerCore {
         Ok(Some(iterator))
     }
 
-    /// Makes batches that were taken the next ones again.
+    /// Returns taken batches to the front of the queue.
     fn put_back(&self, batches: Vec<PyRef<'_, Batch>>) {
         let mut waiting = self.shared.waiting();
         for batch in batches.iter().rev() {
@@ -254,7 +254,7 @@ impl ConsumerCore {
     fn check(&self) -> PyResult<()> {
         self.process.check()?;
         if self.shared.closed.load(Ordering::Acquire) {
-            return Err(config_error("the consumer is closed; make a new one"));
+            return Err(config_error("the consumer is closed; create a new one"));
         }
         Ok(())
     }
@@ -263,7 +263,7 @@ impl ConsumerCore {
         self.reading.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What is left of the batch that was being given record by record.
+    /// The rest of the batch that is being iterated record by record.
     fn take_rest(&self) -> Option<Batch> {
         self.reading().take().and_then(|iterator| iterator.get().take_rest())
     }

@@ -1,4 +1,4 @@
-//! Errors of the Rust crates as the package's exceptions, which `lib/rawline/errors.py` defines.
+//! Converts the Rust crates' errors into the package's exceptions, which `lib/rawline/errors.py` defines.
 
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
@@ -17,7 +17,7 @@ fn kind_name(kind: Kind) -> &'static str {
     }
 }
 
-/// An exception of the class of that name in `rawline.errors`.
+/// Creates an exception of this class in `rawline.errors`.
 fn raise(class: &str, arguments: (String, &str, Option<String>, Option<u16>, Option<f64>)) -> PyErr {
     Python::attach(|py| {
         static MODULE: PyOnceLock<Py<PyModule>> = PyOnceLock::new();
@@ -30,7 +30,7 @@ fn raise(class: &str, arguments: (String, &str, Option<String>, Option<u16>, Opt
     })
 }
 
-/// As a tuple, so that they become the exception's own arguments.
+/// As a tuple, so that these values become the exception's arguments.
 fn arguments_of(
     py: Python<'_>,
     arguments: (String, &str, Option<String>, Option<u16>, Option<f64>),
@@ -41,7 +41,7 @@ fn arguments_of(
     }
 }
 
-/// What the client crate reports.
+/// Converts an error of the client crate.
 pub fn client_error(error: ClientError) -> PyErr {
     let class = match &error {
         ClientError::Config { .. } => "ConfigError",
@@ -63,27 +63,27 @@ pub fn client_error(error: ClientError) -> PyErr {
     raise(class, (error.to_string(), kind_name(error.kind()), code, error.status(), retry_after))
 }
 
-/// A batch that is none.
+/// Bytes that aren't a valid batch.
 pub fn batch_error(error: BatchError) -> PyErr {
     client_error(error.into())
 }
 
-/// Settings that can't be.
+/// Invalid settings.
 pub fn config_error(reason: impl Into<String>) -> PyErr {
     client_error(ClientError::Config { reason: reason.into() })
 }
 
-/// The time that the caller gave ran out.
+/// The caller's timeout expired.
 pub fn wait_timeout(what: &str) -> PyErr {
     raise("WaitTimeoutError", (what.to_owned(), "wait", None, None, None))
 }
 
-/// Bytes, JSON or objects that are no value.
+/// Bytes, JSON or objects that aren't a value.
 pub fn value_error(error: impl ToString) -> PyErr {
     raise("ValueFormatError", (error.to_string(), FIX_REQUEST, None, None, None))
 }
 
-/// An Avro schema or message, or a measurement, that does not fit.
+/// An Avro schema, message or measurement that is invalid or doesn't match.
 pub fn avro_error(error: impl ToString) -> PyErr {
     raise("AvroError", (error.to_string(), FIX_REQUEST, None, None, None))
 }

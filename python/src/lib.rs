@@ -1,14 +1,14 @@
 //! The native half of the Python package `rawline`.
 //!
 //! ```text
-//! arguments     numbers as Python gives them
-//! runtime       one tokio runtime; waiting from Python, and asyncio's futures
-//! buffer        bytes in and out of Python without a copy
-//! records       what producers are given: bytes-like objects or Arrow arrays
-//! received      where batches lie that came
-//! batch, arrow  batches as Python and Arrow see them
+//! arguments     numbers from Python
+//! runtime       one tokio runtime; waiting for it from Python, with and without asyncio
+//! buffer        bytes shared with Python without a copy
+//! records       records from Python: bytes-like objects or Arrow arrays
+//! received      the memory of received batches
+//! batch, arrow  batches in Python and Arrow
 //! client, producer, consumer
-//! value         structured values between Python's objects and bytes
+//! value         converts structured values between Python objects and bytes
 //! avro, measurement
 //! ```
 

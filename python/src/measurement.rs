@@ -1,4 +1,4 @@
-//! Measurements to columns of series, time and value: `rawline.measurement`.
+//! Decodes measurements into columns of series, time and value: `rawline.measurement`.
 
 use crate::arguments::{whole, whole_option};
 use crate::arrow::arrow_error;
@@ -26,7 +26,7 @@ struct MeasurementCore {
     table: Arc<SeriesTable>,
     framing: Framing,
     reader: Mutex<MeasurementReader>,
-    /// All strings as the last table has them: made again only when there are more.
+    /// All strings, as in the last table; rebuilt only when strings were added.
     strings: Mutex<Arc<StringArray>>,
 }
 
@@ -39,7 +39,7 @@ impl MeasurementCore {
             "single-object" => Framing::SingleObject,
             "registry" => Framing::Registry,
             other => {
-                return Err(config_error(format!("no framing {other:?}; there are bare, single-object and registry")));
+                return Err(config_error(format!("unknown framing {other:?}; use bare, single-object or registry")));
             }
         };
         let limits = SeriesLimits::for_series(whole("series_max", series_max)?);
@@ -49,7 +49,7 @@ impl MeasurementCore {
         Ok(MeasurementCore { store, table, framing, reader, strings: Mutex::new(Arc::new(StringArray::new_null(0))) })
     }
 
-    /// Makes a writer's schema known; `number` is the registry's.
+    /// Adds a writer's schema; `number` is its number in the registry.
     fn add_schema(&self, schema: &AvroSchema, number: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
         let number = whole_option::<u32>("a schema's number", number)?;
         let id = match (self.framing, number) {
@@ -115,7 +115,7 @@ impl MeasurementCore {
             Field::new("time", time, false),
             Field::new("value", DataType::Float64, false),
         ]));
-        // Every series in the columns is in the table.
+        // Every series in the columns is in the table of series.
         let metric_of = |series: &u32| self.table.get(*series).map_or(0, |series| series.metric_id());
         let keys = UInt32Array::from_iter_values(columns.series.iter().map(metric_of));
         let metrics = DictionaryArray::try_new(keys, self.strings()).map_err(arrow_error)?;

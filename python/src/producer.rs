@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
-/// Gathers records and sends them. See `lib/rawline/producer.py`.
+/// Batches records and sends them. See `lib/rawline/producer.py`.
 #[pyclass(frozen, module = "rawline._rawline")]
 pub struct ProducerCore {
     stage: Arc<Mutex<Stage>>,
@@ -23,7 +23,7 @@ pub struct ProducerCore {
 
 enum Stage {
     Open(Arc<Producer>),
-    /// Accepts no more records; sends the buffered ones, or has failed.
+    /// Accepts no more records; is sending the buffered ones, or has failed.
     Closing(Arc<Producer>),
     /// All records are stored or dropped.
     Closed,
@@ -43,18 +43,18 @@ impl ProducerCore {
         self.process.check()?;
         match &*self.stage() {
             Stage::Open(producer) => Ok(producer.clone()),
-            Stage::Closing(_) | Stage::Closed => Err(config_error("the producer is closed; make a new one")),
+            Stage::Closing(_) | Stage::Closed => Err(config_error("the producer is closed; create a new one")),
         }
     }
 }
 
-/// Sends if that needs no waiting.
+/// Sends if that is possible without waiting.
 fn send_now(py: Python<'_>, producer: &Producer, record: &[u8]) -> PyResult<Option<Receipt>> {
     let sent = py.detach(|| at_once(producer.send(record)));
     sent.transpose().map(|sent| sent.map(Receipt::new)).map_err(client_error)
 }
 
-/// What a future gives if that needs no waiting.
+/// A future's result if it is ready without waiting.
 fn at_once<T>(future: impl Future<Output = T>) -> Option<T> {
     match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
         Poll::Ready(value) => Some(value),
@@ -71,7 +71,7 @@ async fn send_chunk(producer: Arc<Producer>, chunk: Chunk) -> Result<Option<rawl
 }
 
 fn no_room() -> PyErr {
-    wait_timeout("the producer's buffer stayed full; wait longer, or see whether the broker keeps up")
+    wait_timeout("the producer's buffer stayed full; wait longer, or check whether the broker keeps up")
 }
 
 #[pymethods]
@@ -90,7 +90,7 @@ impl ProducerCore {
         }
     }
 
-    /// As `send`, or none if there is no room.
+    /// Like `send`, but returns `None` if there is no room.
     fn try_send(&self, py: Python<'_>, record: &Bound<'_, PyAny>) -> PyResult<Option<Receipt>> {
         send_now(py, &*self.open()?, Held::new(record)?.as_ref())
     }
@@ -103,7 +103,7 @@ impl ProducerCore {
     }
 
     #[pyo3(signature = (records, timeout=None))]
-    #[expect(clippy::disallowed_methods, reason = "Python's timeouts are times of the world outside")]
+    #[expect(clippy::disallowed_methods, reason = "Python's timeouts are in real time")]
     fn send_many(&self, py: Python<'_>, records: &Bound<'_, PyAny>, timeout: Option<f64>) -> PyResult<Option<Receipt>> {
         let producer = self.open()?;
         let timeout = seconds_option("timeout", timeout)?;
@@ -120,7 +120,7 @@ impl ProducerCore {
         Ok(last.map(Receipt::new))
     }
 
-    /// Takes an iterator's next records in; gives a future of the last one's receipt, or none at the iterator's end.
+    /// Accepts an iterator's next records. Returns a future of the last one's receipt, or `None` at the iterator's end.
     fn send_chunk_async<'py>(
         &self,
         py: Python<'py>,
@@ -142,7 +142,7 @@ impl ProducerCore {
         flushed(py, asynchronous, timeout, async move { producer.flush().await })
     }
 
-    /// Takes no more records, and flushes. If that takes too long, is interrupted or fails, it can be called again.
+    /// Accepts no more records, and flushes. If that times out, is interrupted or fails, it can be called again.
     #[pyo3(signature = (asynchronous, timeout=None))]
     fn close(&self, py: Python<'_>, asynchronous: bool, timeout: Option<f64>) -> PyResult<Py<PyAny>> {
         self.process.check()?;
@@ -170,7 +170,7 @@ impl ProducerCore {
         flushed(py, asynchronous, timeout, closing)
     }
 
-    /// Ends the producer and drops what was not sent.
+    /// Ends the producer and drops unsent records.
     fn abandon(&self) {
         *self.stage() = Stage::Closed;
     }
@@ -185,7 +185,7 @@ impl ProducerCore {
         !matches!(&*self.stage(), Stage::Open(_))
     }
 
-    /// Whether records would be lost without a word if it were dropped now.
+    /// Whether dropping the producer now would silently lose records.
     #[getter]
     fn unstored(&self, py: Python<'_>) -> bool {
         let (producer, closing) = match &*self.stage() {
@@ -196,7 +196,7 @@ impl ProducerCore {
         };
         match py.detach(|| at_once(producer.flush())) {
             None => true,
-            // A close that failed has said so.
+            // If close failed, it has already reported the error.
             Some(flushed) => flushed.is_err() && !closing,
         }
     }
@@ -210,11 +210,11 @@ fn flushed(
 ) -> PyResult<Py<PyAny>> {
     finish(py, asynchronous, First::Look, within(timeout, flush), |py, flushed| match flushed {
         Some(flushed) => flushed.map(|()| py.None()).map_err(client_error),
-        None => Err(wait_timeout("not all records are stored yet; wait longer, or see whether the broker keeps up")),
+        None => Err(wait_timeout("not all records are stored yet; wait longer, or check whether the broker keeps up")),
     })
 }
 
-/// Limits a future's time; none after the timeout.
+/// Limits a future's time; returns `None` after the timeout.
 pub async fn within<T>(timeout: Option<Duration>, future: impl Future<Output = T>) -> Option<T> {
     match timeout {
         Some(timeout) => tokio::time::timeout(timeout, future).await.ok(),
@@ -222,7 +222,7 @@ pub async fn within<T>(timeout: Option<Duration>, future: impl Future<Output = T
     }
 }
 
-/// The acknowledgement of a record, which may be dropped.
+/// The future acknowledgement of a record. It may be dropped.
 #[pyclass(frozen, module = "rawline")]
 pub struct Receipt {
     receipt: rawline_client::Receipt,
@@ -242,7 +242,7 @@ impl Receipt {
             match stored {
                 Some(offset) => Ok(offset.map_err(client_error)?.into_pyobject(py)?.into_any().unbind()),
                 None => {
-                    Err(wait_timeout("the record is not stored yet; wait longer, or see whether the broker keeps up"))
+                    Err(wait_timeout("the record is not stored yet; wait longer, or check whether the broker keeps up"))
                 }
             }
         })
@@ -270,7 +270,7 @@ impl Receipt {
     }
 }
 
-/// An iterator of records from which chunks are taken.
+/// An iterator of records, which is consumed in chunks.
 #[pyclass(module = "rawline._rawline")]
 pub struct RecordSource(Source);
 

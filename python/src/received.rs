@@ -7,17 +7,17 @@ use rawline_client::Fetched;
 use std::ptr::NonNull;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-/// Maximum size of the idle buffers in bytes. They are reused, since new memory costs a page fault each 4 KiB.
+/// Maximum total size of idle buffers in bytes. They are reused, since new memory costs a page fault for each 4 KiB.
 const IDLE_BYTES_MAX: usize = 64 << 20;
 
-/// Buffers of responses without remaining references.
+/// Idle buffers of responses, without remaining references.
 #[derive(Debug, Default)]
 pub struct BufferPool {
     idle: Mutex<(Vec<Fetched>, usize)>,
 }
 
 impl BufferPool {
-    /// A buffer to receive into.
+    /// A buffer for receiving a response.
     pub fn take(&self) -> Fetched {
         let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(fetched) = idle.0.pop() else { return Fetched::default() };
@@ -35,7 +35,7 @@ impl BufferPool {
     }
 }
 
-/// A response's bytes; they return to the pool with the last view of them.
+/// A response's bytes. They return to the pool when their last view is dropped.
 #[derive(Debug)]
 pub struct Received {
     fetched: Fetched,
@@ -48,11 +48,11 @@ impl Drop for Received {
     }
 }
 
-/// Whose memory a batch lies in.
+/// The memory of a batch.
 #[derive(Clone)]
 enum Source {
     Received(Arc<Received>),
-    /// Bytes that Python gave.
+    /// Bytes from Python.
     Python(Arc<Held>),
 }
 
@@ -72,23 +72,23 @@ impl Source {
     }
 }
 
-/// A checked batch: its header, and its records as it has them or unpacked.
+/// A checked batch: its header, and its records as received or decompressed.
 pub struct Stored {
     source: Source,
     /// The first byte of the batch in its source.
     position: usize,
     header: Header,
-    /// The data of a compressed batch.
+    /// The decompressed data of a compressed batch.
     unpacked: Option<Arc<Vec<u8>>>,
-    /// Where each record begins in the data, and where the last one ends; computed on first use.
+    /// Start of each record in the data, and end of the last one; computed on first use.
     offsets: OnceLock<Buffer>,
 }
 
 /// A batch and the offset of its first record.
 pub type Placed = (u64, Arc<Stored>);
 
-/// The decompressed batches of a response up to the first damaged one, and the first offset of that one. Fails if the
-/// very first batch is damaged.
+/// The decompressed batches of a response up to the first damaged one, and that one's first offset. Fails if the first
+/// batch is damaged.
 pub fn stored_batches(fetched: Fetched, pool: Arc<BufferPool>) -> Result<(Vec<Placed>, Option<u64>), BatchError> {
     let received = Arc::new(Received { fetched, pool });
     let mut position = 0;
@@ -118,7 +118,7 @@ impl Stored {
         Ok(Stored { source, position, header, unpacked, offsets: OnceLock::new() })
     }
 
-    /// Checks the batch that begins at `position` of bytes that Python holds, and unpacks it.
+    /// Checks the batch that begins at `position` of bytes from Python, and decompresses it.
     pub fn parse(held: Arc<Held>, position: usize, limits: &Limits) -> Result<Stored, BatchError> {
         let bytes = (*held).as_ref().get(position..).unwrap_or_default();
         if bytes.is_empty() {
@@ -133,18 +133,18 @@ impl Stored {
         &self.header
     }
 
-    /// The whole batch as received, with what keeps it alive.
+    /// The whole batch as received, with its owner.
     pub fn bytes(&self) -> (Owner, &[u8]) {
         let bytes = self.source.bytes().get(self.position..self.end()).unwrap_or_default();
         (self.source.owner(), bytes)
     }
 
-    /// Where the next batch would begin in the same bytes.
+    /// Position after this batch in the same bytes.
     pub fn end(&self) -> usize {
         self.position + self.header.batch_bytes() as usize
     }
 
-    /// The records back to back, uncompressed, with what keeps them alive.
+    /// The records, concatenated and uncompressed, with their owner.
     pub fn data(&self) -> (Owner, &[u8]) {
         match &self.unpacked {
             Some(data) => (data.clone(), data.as_slice()),
@@ -157,14 +157,14 @@ impl Stored {
         }
     }
 
-    /// The records' sizes as they stand in the batch, u32 little-endian.
+    /// The records' sizes as in the batch, u32 little-endian.
     pub fn sizes(&self) -> (Owner, &[u8]) {
         let start = rawline_batch::HEADER_BYTES;
         let (owner, bytes) = self.bytes();
         (owner, bytes.get(start..start + self.header.records as usize * 4).unwrap_or_default())
     }
 
-    /// Where the records begin and end in the data: u32, one more than there are records.
+    /// Boundaries of the records in the data: u32, one more than there are records.
     pub fn offsets(&self) -> &Buffer {
         self.offsets.get_or_init(|| {
             let mut end = 0u32;
@@ -172,7 +172,7 @@ impl Stored {
             offsets.push(end);
             let (sizes, _) = self.sizes().1.as_chunks();
             for size in sizes {
-                // Their sum was checked to be that; but what Python gave it may have changed since.
+                // Their sum was checked, but Python may have changed its bytes since.
                 end = end.saturating_add(u32::from_le_bytes(*size)).min(self.header.raw_bytes);
                 offsets.push(end);
             }
@@ -180,7 +180,7 @@ impl Stored {
         })
     }
 
-    /// Where a record lies in the data.
+    /// Byte range of a record in the data.
     pub fn range(&self, record: usize) -> Option<(usize, usize)> {
         let offsets: &[u32] = self.offsets().typed_data();
         Some((*offsets.get(record)? as usize, *offsets.get(record + 1)? as usize))
@@ -192,15 +192,15 @@ impl Stored {
         let Some(start) = NonNull::new(data.as_ptr().cast_mut()).filter(|_| !data.is_empty()) else {
             return Buffer::from_vec(Vec::<u8>::new());
         };
-        // SAFETY: the bytes live as long as their owner, and nobody changes them.
+        // SAFETY: the bytes live as long as their owner, and are never changed.
         unsafe { Buffer::from_custom_allocation(start, data.len(), Arc::new(Allocation { _owner: owner })) }
     }
 }
 
-/// What an Arrow buffer keeps alive.
+/// Keeps an Arrow buffer's memory alive.
 struct Allocation {
     _owner: Owner,
 }
 
-// A panic elsewhere can't leave these bytes half written: nobody writes them.
+// A panic elsewhere can't leave these bytes half written: they are never written.
 impl std::panic::RefUnwindSafe for Allocation {}

@@ -1,4 +1,4 @@
-//! Records from Python, which can be sent without the GIL: bytes-like objects, or Arrow arrays of bytes or text.
+//! Records from Python that can be sent without the GIL: bytes-like objects, or Arrow arrays of bytes or text.
 
 use crate::arrow;
 use crate::buffer::Held;
@@ -10,12 +10,12 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyByteArray, PyBytes, PyDict, PyIterator, PyMemoryView, PyString};
 
-/// Maximum number of records taken from an iterable at once: enough to make the GIL's release cheap, and few
-/// enough that a slow generator's records are sent soon.
+/// Maximum number of records taken from an iterable at once: enough to make releasing the GIL cheap, and few enough
+/// that a slow generator's records are sent soon.
 const CHUNK_RECORDS: usize = 1024;
 const CHUNK_BYTES: usize = 1 << 20;
 
-/// Where records come from.
+/// A source of records.
 pub enum Source {
     Objects(Py<PyIterator>),
     Arrays(std::vec::IntoIter<ArrayRef>),
@@ -28,21 +28,19 @@ pub enum Chunk {
 }
 
 impl Source {
-    /// Records of an Arrow array or of any iterable. A single bytes-like object and a dict are refused: most likely
-    /// they are mistakes, and a dict's keys would be sent.
+    /// Records of an Arrow array or of any iterable. A single bytes-like object and a dict are rejected: they are
+    /// probably mistakes, and a dict's keys would be sent.
     pub fn new(records: &Bound<'_, PyAny>) -> PyResult<Source> {
         let one = records.is_instance_of::<PyBytes>()
             || records.is_instance_of::<PyString>()
             || records.is_instance_of::<PyByteArray>()
             || records.is_instance_of::<PyMemoryView>();
         if one {
-            return Err(PyTypeError::new_err(
-                "one record was given where many are taken; use send, or put it in a list",
-            ));
+            return Err(PyTypeError::new_err("expected many records, got one; use send, or put it in a list"));
         }
         if records.is_instance_of::<PyDict>() {
             return Err(PyTypeError::new_err(
-                "a dict is no row of records; give what it should become, such as its JSON",
+                "a dict is not a sequence of records; encode it first, for example as JSON",
             ));
         }
         if !arrow::is_arrow(records)? {
@@ -53,7 +51,7 @@ impl Source {
         Ok(Source::Arrays(arrays.into_iter()))
     }
 
-    /// The next records; none at the end.
+    /// The next records; `None` at the end.
     pub fn next(&mut self, py: Python<'_>) -> PyResult<Option<Chunk>> {
         let objects = match self {
             Source::Objects(objects) => objects,
@@ -73,13 +71,13 @@ impl Source {
     }
 }
 
-/// The column with the records: the array itself, or of a table the only one or the one named `record`.
+/// The column with the records: the array itself, or a table's only column or the one named `record`.
 fn records_column(array: ArrayRef) -> PyResult<ArrayRef> {
     let array = match array.as_struct_opt() {
         None => array,
         Some(table) if table.num_columns() == 1 => table.column(0).clone(),
         Some(table) => table.column_by_name("record").cloned().ok_or_else(|| {
-            config_error("the table has several columns and none is named \"record\"; give the one with the records")
+            config_error("the table has several columns and none is named \"record\"; pass the column with the records")
         })?,
     };
     if array.null_count() > 0 {
@@ -93,7 +91,7 @@ fn records_column(array: ArrayRef) -> PyResult<ArrayRef> {
         | DataType::LargeUtf8
         | DataType::Utf8View
         | DataType::FixedSizeBinary(_) => Ok(array),
-        other => Err(config_error(format!("an Arrow array of {other}; records are of binary or string: cast it"))),
+        other => Err(config_error(format!("an Arrow array of {other}; records are binary or string: cast it"))),
     }
 }
 
@@ -123,7 +121,7 @@ impl Chunk {
             DataType::LargeUtf8 => array.as_string::<i64>().value(index).as_bytes(),
             DataType::Utf8View => array.as_string_view().value(index).as_bytes(),
             DataType::FixedSizeBinary(_) => array.as_fixed_size_binary().value(index),
-            // `records_column` lets nothing else pass.
+            // `records_column` rejects all other types.
             _ => &[],
         }
     }

@@ -1,4 +1,4 @@
-//! One tokio runtime for the process: how Python's threads and asyncio's loops wait for it.
+//! One tokio runtime per process, and how Python's threads and asyncio's loops wait for it.
 //!
 //! Waiting releases the GIL and checks for signals every [`SIGNALS_EVERY`], so that Ctrl-C ends any wait.
 
@@ -15,12 +15,12 @@ use std::time::Duration;
 use tokio::runtime::Runtime;
 use tokio::task::{AbortHandle, JoinHandle};
 
-/// Short for a person who pressed Ctrl-C, long for a processor.
+/// Short for a user who pressed Ctrl-C, long for a processor.
 const SIGNALS_EVERY: Duration = Duration::from_millis(50);
 
 static RUNTIME: AtomicPtr<Runtime> = AtomicPtr::new(std::ptr::null_mut());
 
-/// How often this process was forked off since the module was loaded in its ancestor.
+/// Number of times that this process' ancestors forked since the module was loaded.
 static FORKS: AtomicU64 = AtomicU64::new(0);
 
 /// The runtime, which is never dropped: its threads may be waiting when the interpreter ends.
@@ -31,19 +31,19 @@ pub fn runtime() -> PyResult<&'static Runtime> {
         return Ok(runtime);
     }
     let made = tokio::runtime::Builder::new_multi_thread().enable_all().thread_name("rawline").build();
-    let made = made.map_err(|error| PyRuntimeError::new_err(format!("rawline's threads can't be started: {error}")))?;
+    let made = made.map_err(|error| PyRuntimeError::new_err(format!("cannot start rawline's threads: {error}")))?;
     let made = Box::into_raw(Box::new(made));
     let stored = RUNTIME.compare_exchange(std::ptr::null_mut(), made, Ordering::AcqRel, Ordering::Acquire);
     if stored.is_err() {
-        // Another thread was faster, as can be where there is no GIL.
-        // SAFETY: made above, and stored nowhere.
+        // Another thread was faster, which is possible without a GIL.
+        // SAFETY: created above, and stored nowhere.
         unsafe { Box::from_raw(made) }.shutdown_background();
     }
-    // SAFETY: either pointer is of a box that is stored, and so never freed.
+    // SAFETY: either pointer belongs to a stored box, which is never freed.
     Ok(unsafe { &*stored.map_or_else(|other| other.cast_const(), |_null| made.cast_const()) })
 }
 
-/// In the child of a fork the runtime's threads are gone: the next use makes new ones.
+/// In the child of a fork, the runtime's threads don't exist: the next use creates a new runtime.
 #[pyfunction(name = "_after_fork")]
 pub fn after_fork() {
     RUNTIME.store(std::ptr::null_mut(), Ordering::Release);
@@ -51,16 +51,17 @@ pub fn after_fork() {
     FORKS.fetch_add(1, Ordering::AcqRel);
 }
 
-/// How many calls of [`attached`] are running.
+/// Number of calls of [`attached`] that are running.
 static INSIDE: AtomicUsize = AtomicUsize::new(0);
 
 /// Whether the interpreter is about to end.
 static ENDING: AtomicBool = AtomicBool::new(false);
 
-/// Takes the GIL in a thread of the runtime; none when the interpreter is ending.
+/// Takes the GIL in a thread of the runtime; `None` when the interpreter is ending.
 ///
-/// The interpreter ends any thread that wants the GIL back after it began to end, wherever that thread is in Python's
-/// own code. A thread that ends below Rust's frames aborts the process. So the exit waits for these threads first.
+/// After the interpreter has begun to end, it ends any thread that wants to take the GIL back, wherever that thread is
+/// in Python's code. A thread that ends below Rust's frames aborts the process. Therefore the exit waits for these
+/// threads first.
 pub fn attached<T>(inside: impl FnOnce(Python<'_>) -> T) -> Option<T> {
     INSIDE.fetch_add(1, Ordering::SeqCst);
     let done = if ENDING.load(Ordering::SeqCst) { None } else { Python::try_attach(inside) };
@@ -68,7 +69,7 @@ pub fn attached<T>(inside: impl FnOnce(Python<'_>) -> T) -> Option<T> {
     done
 }
 
-/// Waits until no thread of the runtime is in Python, and lets none in any more.
+/// Waits until no thread of the runtime is in Python, and lets no thread enter any more.
 #[pyfunction(name = "_before_exit")]
 #[expect(clippy::disallowed_methods, reason = "the thread that sleeps is Python's, not the runtime's")]
 pub fn before_exit(py: Python<'_>) {
@@ -80,22 +81,22 @@ pub fn before_exit(py: Python<'_>) {
     });
 }
 
-/// Ties an object to the process that made it.
+/// Ties an object to the process that created it.
 #[derive(Debug, Clone, Copy)]
 pub struct Process(u64);
 
 impl Process {
-    /// This one.
+    /// The current process.
     pub fn current() -> Process {
         Process(FORKS.load(Ordering::Acquire))
     }
 
-    /// Fails in a process that was forked since.
+    /// Fails in a process that was forked later.
     pub fn check(self) -> PyResult<()> {
         if self.0 == FORKS.load(Ordering::Acquire) {
             return Ok(());
         }
-        Err(config_error("this object was made before the process was forked; make a new Client in the new process"))
+        Err(config_error("this object was created before the process was forked; create a new one in the new process"))
     }
 }
 
@@ -107,17 +108,17 @@ impl Drop for AbortOnDrop {
     }
 }
 
-/// What to do first with a future.
+/// How to begin waiting for a future.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum First {
-    /// Look whether it is ready: much of what producers and consumers are asked for is.
+    /// Poll it once: producers and consumers can often respond immediately.
     Look,
-    /// Hand it to the runtime: a request is never ready, and one that is begun here and goes on there is slower by a
+    /// Spawn it on the runtime: a request is never ready immediately, and polling it here first makes it slower by a
     /// seventh, measured with 16 threads that read 1 MiB each.
     Spawn,
 }
 
-/// Waits for a future with the GIL released. When Ctrl-C is pressed, the future is dropped.
+/// Waits for a future with the GIL released. Ctrl-C drops the future.
 pub fn wait<T: Send + 'static>(
     py: Python<'_>,
     first: First,
@@ -126,7 +127,7 @@ pub fn wait<T: Send + 'static>(
     let runtime = runtime()?;
     let (sender, mut receiver) = sync_channel(1);
     let mut task = None;
-    // Releasing the GIL and taking it again wakes other threads, so it is done once if all goes well.
+    // Releasing and retaking the GIL wakes other threads, so it is done only once if all goes well.
     let (waiting, spawned) = (&mut receiver, &mut task);
     let mut came = py.detach(move || {
         let future = match look(runtime, first, future) {
@@ -134,7 +135,7 @@ pub fn wait<T: Send + 'static>(
             Looked::Pending(future) => future,
         };
         let running = runtime.spawn(async move {
-            // The receiver is gone when the caller has given up.
+            // The receiver was dropped if the caller has given up.
             let _sent = sender.send(future.await);
         });
         *spawned = Some(AbortOnDrop(running.abort_handle()));
@@ -145,7 +146,7 @@ pub fn wait<T: Send + 'static>(
             Ok(value) => return Ok(value),
             Err(RecvTimeoutError::Timeout) => py.check_signals()?,
             Err(RecvTimeoutError::Disconnected) => {
-                return Err(PyRuntimeError::new_err("rawline's task ended without an answer; please report this"));
+                return Err(PyRuntimeError::new_err("rawline's task ended without a result; please report this"));
             }
         }
         // Mutably borrowed, since a receiver may move to another thread but not be shared.
@@ -159,7 +160,7 @@ enum Looked<T> {
     Pending(Pin<Box<dyn Future<Output = T> + Send>>),
 }
 
-/// A future after its first poll, if it is to be looked at first.
+/// A future after its first poll, if it is to be polled first.
 fn look<T: Send + 'static>(
     runtime: &Runtime,
     first: First,
@@ -177,7 +178,7 @@ fn look<T: Send + 'static>(
 
 type Converted = PyResult<Py<PyAny>>;
 
-/// A future of the running asyncio loop that gets what `future` gives. Cancelling it drops `future`.
+/// An asyncio future, of the running loop, that gets the result of `future`. Cancelling it drops `future`.
 pub fn to_asyncio<'py, T: Send + 'static>(
     py: Python<'py>,
     first: First,
@@ -209,7 +210,7 @@ pub fn to_asyncio<'py, T: Send + 'static>(
                 Ok(value) => (value, py.None()),
                 Err(error) => (py.None(), error.into_value(py).into_any()),
             };
-            // A loop that was closed meanwhile refuses; then nobody waits.
+            // A loop that was closed in the meantime rejects the call; then nothing waits.
             let _scheduled = loop_.call_method1(py, "call_soon_threadsafe", (complete, waiting, value, error));
         });
     });
@@ -217,7 +218,7 @@ pub fn to_asyncio<'py, T: Send + 'static>(
     Ok(promise)
 }
 
-/// Ends the task of an asyncio future that is done, if it was cancelled.
+/// Aborts the task of an asyncio future that was cancelled.
 #[pyclass(frozen)]
 struct Canceller {
     task: AbortHandle,
@@ -230,7 +231,7 @@ impl Canceller {
     }
 }
 
-/// What a method gives its caller: the value, or an asyncio future of it.
+/// A method's result for its caller: the value, or an asyncio future of it.
 pub fn finish<T: Send + 'static>(
     py: Python<'_>,
     asynchronous: bool,

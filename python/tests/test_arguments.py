@@ -49,7 +49,7 @@ def test_arguments_of_other_types_are_named(client: rawline.Client, topic: str) 
         (lambda: client.consumer(topic, 1.5), "start is 1.5; give"),  # type: ignore[arg-type]
         (lambda: client.consumer(topic, None), "start is None; give"),  # type: ignore[arg-type]
         (lambda: client.producer(topic, buffer_bytes=1e6), "buffer_bytes is 1000000.0; give a whole number"),  # type: ignore[arg-type]
-        (lambda: client.offset_at(topic, 5), "5 is no time; give a datetime"),  # type: ignore[arg-type]
+        (lambda: client.offset_at(topic, 5), "5 is not a time; give a datetime"),  # type: ignore[arg-type]
         (lambda: client.read(topic, "0"), "offset is '0'; give a whole number"),  # type: ignore[arg-type]
     ]
     for call, why in wrong:

@@ -82,7 +82,7 @@ def test_records_come_as_the_type_asked_for(batch: rawline.Batch) -> None:
         array.validate(full=True)
         assert array.type == kind and array.to_pylist() == expected
         assert address(batch.data) in [buffer.address for buffer in array.buffers() if buffer is not None]
-    with pytest.raises(rawline.ConfigError, match="no Int64; ask for a type of binary or string"):
+    with pytest.raises(rawline.ConfigError, match="not Int64; request a binary or string type"):
         pyarrow.array(batch, type=pyarrow.int64())
     with pytest.raises(rawline.ConfigError, match="not all records are text"):
         pyarrow.array(parse_batch(build_batch([b"\xff"])), type=pyarrow.string())

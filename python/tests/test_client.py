@@ -46,7 +46,7 @@ def test_arrow_arrays_are_appended(client: rawline.Client, topic: str) -> None:
     for bad, why in [
         (pyarrow.array([1, 2]), "cast it"),
         (pyarrow.array(["a", None]), "nulls"),
-        (pyarrow.table({"a": texts, "b": texts}), "give the one with the records"),
+        (pyarrow.table({"a": texts, "b": texts}), "pass the column with the records"),
     ]:
         with pytest.raises(rawline.ConfigError, match=why):
             client.append(topic, bad)

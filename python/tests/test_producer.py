@@ -172,7 +172,7 @@ def test_slips_are_refused(client: rawline.Client, topic: str) -> None:
         for one in (b"x", "x", bytearray(b"x"), memoryview(b"x")):
             with pytest.raises(TypeError, match="put it in a list"):
                 producer.send_many(one)  # type: ignore[arg-type]
-        with pytest.raises(TypeError, match="a dict is no row of records"):
+        with pytest.raises(TypeError, match="a dict is not a sequence of records"):
             producer.send_many({"a": 1})  # type: ignore[arg-type]
         with pytest.raises(TypeError, match="dict holds no bytes"):
             producer.send({"a": 1})  # type: ignore[arg-type]

@@ -208,7 +208,7 @@ def test_what_is_no_value_is_refused_with_what_to_do() -> None:
         (Integer(2**63), ValueFormatError, "beyond 64 bits"),
         ("\ud800", ValueFormatError, "send it as bytes"),
         ({"\ud800": 1}, ValueFormatError, "send it as bytes"),
-        (object(), TypeError, "object is no value"),
+        (object(), TypeError, "object is not a value"),
         (datetime(2022, 1, 1), TypeError, "without a zone"),
     ]:
         with pytest.raises(error, match=why):

@@ -214,7 +214,7 @@ def test_what_does_not_fit_a_class_is_refused() -> None:
         ("qtype", 2**63, "field qtype: 9223372036854775808 isn't a valid integer; the range is"),
         ("queries", -1, "field queries: -1 isn't a valid count"),
         ("ttls", ["x"], "field ttls: .* a field of type integer"),
-        ("rejected", "\ud800", "no UTF-8"),
+        ("rejected", "\ud800", "can't be encoded as UTF-8"),
     ]:
         with pytest.raises(ValueFormatError, match=why):
             record.encode(WHOLE._replace(**{field: bad}))
@@ -235,9 +235,9 @@ def test_what_does_not_fit_a_class_is_refused() -> None:
 
     with pytest.raises(TypeError, match="in their order, because of 'a'"):
         Record(Named)
-    with pytest.raises(ValueFormatError, match='"sorted" is no order; give names or fields'):
+    with pytest.raises(ValueFormatError, match="isn't an order; use names or fields"):
         Record(Dns, order="sorted")  # type: ignore[call-overload]
-    with pytest.raises(ValueFormatError, match='"list" is no form; give table or vector'):
+    with pytest.raises(ValueFormatError, match="isn't a form; use table or vector"):
         Record(Dns, form="list")  # type: ignore[call-overload]
 
 

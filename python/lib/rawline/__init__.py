@@ -7,8 +7,8 @@
 ...     for record in client.consumer("events", end=client.topic("events").next_offset).records():
 ...         print(bytes(record))
 
-`rawline.Client` and what it makes wait; `rawline.AsyncClient` and what it makes are awaited. Every error is a
-`rawline.RawlineError` whose `kind` says what can be done about it.
+Methods of `rawline.Client` and of its producers and consumers block; those of `rawline.AsyncClient` are awaited. Every
+error is a `rawline.RawlineError`, whose `kind` says what can be done about it.
 """
 
 import atexit as _atexit

@@ -12,10 +12,10 @@ MEASUREMENT_SCHEMA: str
 
 @final
 class Batch:
-    """Records of one batch: a sequence of read-only memoryviews of the bytes received. Made by consumers and reads.
+    """Records of one batch: a sequence of read-only memoryviews of the received bytes. Created by consumers and reads.
 
-    Nothing is copied: not for `batch[i]`, `for record in batch`, `batch[a:b]` (again a Batch), nor for Arrow:
-    `pyarrow.array(batch)`, `polars.Series(batch)` share that memory. A compressed batch is decompressed on receipt.
+    Nothing is copied for `batch[i]`, `for record in batch`, `batch[a:b]` (which is a Batch too) and Arrow:
+    `pyarrow.array(batch)` and `polars.Series(batch)` share that memory. A compressed batch is decompressed on receipt.
     """
 
     def __len__(self) -> int: ...
@@ -32,7 +32,7 @@ class Batch:
         """Offset after the last of these records."""
     @property
     def created_us(self) -> int:
-        """When the producer made the batch: microseconds since 1970, by its clock."""
+        """Time at which the producer made the batch, in microseconds since 1970 by its clock."""
     @property
     def codec(self) -> Literal["none", "lz4", "zstd"]:
         """Compression of the batch as received: `none`, `lz4` or `zstd`."""
@@ -41,10 +41,10 @@ class Batch:
         """Id of the producer that made the batch; 0 if it has none."""
     @property
     def sequence(self) -> int:
-        """The producer's own number for the batch's first record."""
+        """The producer's sequence number of the batch's first record."""
     @property
     def crc32c(self) -> int:
-        """The batch's checksum, which is verified."""
+        """The batch's checksum, which was verified."""
     @property
     def is_slice(self) -> bool:
         """Whether the batch is a slice of another."""
@@ -56,10 +56,10 @@ class Batch:
         """Length of the batch's data as received, in bytes."""
     @property
     def raw_bytes(self) -> int:
-        """Length of all of the batch's records, uncompressed, in bytes."""
+        """Total uncompressed length of the batch's records in bytes."""
     @property
     def data(self) -> memoryview:
-        """These records back to back, uncompressed."""
+        """These records, concatenated and uncompressed."""
     @property
     def sizes(self) -> memoryview:
         """These records' lengths, u32 little-endian: `numpy.frombuffer(batch.sizes, "<u4")`."""
@@ -72,7 +72,7 @@ class Batch:
     def __arrow_c_array__(self, requested_schema: object | None = None) -> tuple[object, object]:
         """The records as an Arrow array of binary over the same memory."""
     def __arrow_c_schema__(self) -> object:
-        """Its type."""
+        """The array's type."""
 
 @final
 class BatchIterator:
@@ -101,26 +101,26 @@ class Batches:
         """Number of records."""
     @property
     def first_offset(self) -> int | None:
-        """Offset of the first record; none without records."""
+        """Offset of the first record; `None` without records."""
     @property
     def next_offset(self) -> int | None:
-        """Offset after the last record, where the next read starts; none without records."""
+        """Offset after the last record, where the next read starts; `None` without records."""
     def to_list(self) -> list[bytes]:
         """Copies of the records."""
     def __reduce__(self) -> tuple[Any, ...]: ...
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
-        """One table for each batch."""
+        """One table per batch."""
     def __arrow_c_schema__(self) -> object:
         """The columns' types."""
 
 @final
 class Receipt:
-    """The acknowledgement of a record, which may be dropped."""
+    """The future acknowledgement of a record. It may be dropped."""
 
     def offset(self, timeout: float | None = None) -> int:
         """Waits until the record is stored; returns its offset. Raises `WaitTimeoutError` after `timeout` seconds."""
     def __await__(self) -> Generator[Any, None, int]:
-        """The same for asyncio."""
+        """Like `offset`, for asyncio."""
 
 @final
 class RecordSource:
@@ -221,7 +221,7 @@ class Address:
         """The 16 bytes; an IPv4 address is mapped into IPv6."""
     @property
     def ip(self) -> IPv4Address | IPv6Address:
-        """The same as a class of the standard library."""
+        """The same address as an object of the standard library."""
     def __hash__(self) -> int: ...
     def __eq__(self, value: object, /) -> bool: ...
     def __ne__(self, value: object, /) -> bool: ...
@@ -244,10 +244,10 @@ class Subnet:
         """The network's address."""
     @property
     def length(self) -> int | None:
-        """The prefix's length in the address's own family; none where the bytes hold an impossible one."""
+        """The prefix's length in the address' family; `None` if the bytes have an impossible length."""
     @property
     def network(self) -> IPv4Network | IPv6Network:
-        """The same as a class of the standard library."""
+        """The same network as an object of the standard library."""
     def __hash__(self) -> int: ...
     def __eq__(self, value: object, /) -> bool: ...
     def __ne__(self, value: object, /) -> bool: ...
@@ -267,7 +267,7 @@ class Port:
         """The number."""
     @property
     def protocol(self) -> str:
-        """`tcp`, `udp`, `icmp`, or `?` where it is not known."""
+        """`tcp`, `udp`, `icmp`, or `?` if it is unknown."""
     def __hash__(self) -> int: ...
     def __eq__(self, value: object, /) -> bool: ...
     def __ne__(self, value: object, /) -> bool: ...
@@ -279,14 +279,14 @@ class Port:
 
 @final
 class Timestamp:
-    """A point in time, in nanoseconds since 1970: from such a number, or from text in RFC 3339."""
+    """A point in time, in nanoseconds since 1970. Created from that number, or from text in RFC 3339."""
 
     def __new__(cls, time: int | str) -> Self: ...
     @property
     def ns(self) -> int:
         """Nanoseconds since 1970-01-01T00:00:00Z."""
     def datetime(self) -> datetime:
-        """The same with microseconds, in UTC; truncated."""
+        """The same time as a UTC datetime, truncated to microseconds."""
     def __int__(self) -> int: ...
     def __hash__(self) -> int: ...
     def __eq__(self, value: object, /) -> bool: ...
@@ -299,14 +299,14 @@ class Timestamp:
 
 @final
 class Timespan:
-    """A duration in nanoseconds: from such a number, or from text such as `1500ms`."""
+    """A duration in nanoseconds. Created from that number, or from text such as `1500ms`."""
 
     def __new__(cls, span: int | str) -> Self: ...
     @property
     def ns(self) -> int:
         """Nanoseconds."""
     def timedelta(self) -> timedelta:
-        """The same with microseconds; truncated."""
+        """The same duration as a timedelta, truncated to microseconds."""
     def __int__(self) -> int: ...
     def __hash__(self) -> int: ...
     def __eq__(self, value: object, /) -> bool: ...
@@ -319,29 +319,29 @@ class Timespan:
 
 @final
 class View:
-    """A view of a value in its bytes, which are checked once and not copied. Parts are views too; order is the bytes'.
+    """A view of a value in its bytes, which are checked once and not copied. Parts are views too, in the bytes' order.
 
-    `view["key"]` and `view.get("key")` look a table's key up, `view[0]` is a vector's element. Raises
-    `ValueFormatError` for bytes that are no value.
+    `view["key"]` and `view.get("key")` look up a key of a table; `view[0]` is an element of a vector. Raises
+    `ValueFormatError` if the bytes aren't a value.
     """
 
     def __new__(cls, data: Buffer) -> Self: ...
     @property
     def kind(self) -> str:
-        """`none`, `boolean`, `count`, `integer`, `real`, `string`, `address`, … as docs/values.md names them."""
+        """`none`, `boolean`, `count`, `integer`, `real`, `string`, `address`, …: the names in docs/values.md."""
     @property
     def data(self) -> memoryview:
-        """The value's own bytes: a whole value that can be sent on by itself."""
+        """The bytes of this value alone, which are a complete value."""
     def to_python(self, exact: bool = False) -> Any:
-        """The object, as `decode` makes it."""
+        """The object, as returned by `decode`."""
     def to_json(self, typed: bool = False) -> str:
-        """The JSON, as the function `to_json` makes it."""
+        """The JSON, as returned by the function `to_json`."""
     def __len__(self) -> int: ...
     def __getitem__(self, key: Any, /) -> View: ...
     def __contains__(self, key: Any, /) -> bool: ...
     def __iter__(self) -> Iterator[View]: ...
     def get(self, key: Any) -> View | None:
-        """The value under a table's key; none if there is no such key."""
+        """The value of a table's key; `None` if there is no such key."""
     def items(self) -> list[tuple[View, View]]:
         """A table's keys and values."""
     def __hash__(self) -> int: ...
@@ -359,33 +359,33 @@ class RecordCore:
     ) -> Self: ...
     @property
     def encode(self) -> Callable[[Any], bytes]:
-        """A function from a dict, or an instance, to its bytes."""
+        """A function that encodes a dict or an instance."""
 
 def encode(value: Any, /) -> bytes:
-    """The bytes of the value that an object is; see `rawline.value` for which. Tables and sets are sorted."""
+    """Encodes an object as the bytes of a value; `rawline.value` has the types. Tables and sets are sorted."""
 
 def decode(data: Buffer, exact: bool = False) -> Any:
-    """The object that a value's bytes stand for. With `exact`, integers are `Integer` and so keep their type."""
+    """Decodes a value's bytes to an object. With `exact`, integers become `Integer` and so keep their type."""
 
 def check(data: Buffer) -> None:
     """Raises `ValueFormatError` unless the bytes are exactly one value."""
 
 def field(*path: str | int) -> Callable[[Buffer], Any]:
-    """A function from a value's bytes to one field: `field("query")`, `field("id", "orig_h")`, `field(3)`.
+    """Returns a function from a value's bytes to one field: `field("query")`, `field("id", "orig_h")`, `field(3)`.
 
-    It skips the fields before that one and doesn't read those after it. So its time doesn't depend on these, and damage
-    there goes unnoticed. Returns `None` if the field doesn't exist.
+    The function skips the fields before that one and doesn't read those after it. Its time doesn't depend on later
+    fields, and damage in them isn't noticed. It returns `None` if the field doesn't exist.
     """
 
 def to_json(data: Buffer, typed: bool = False) -> str:
-    """A value's bytes as JSON: human-readable, or with `typed` as JSON that keeps the types."""
+    """A value's bytes as JSON: human-readable, or with `typed` as JSON that preserves types."""
 
 def from_json(text: str | Buffer, typed: bool = False) -> bytes:
-    """The bytes of the value that a JSON text is."""
+    """Encodes the value of a JSON text."""
 
 @final
 class Schema:
-    """An Avro schema, from its JSON. Equal if their canonical forms are."""
+    """An Avro schema, from its JSON. Schemas are equal if their canonical forms are."""
 
     def __new__(cls, json: str) -> Self: ...
     @property
@@ -412,17 +412,17 @@ class Table:
         """The columns' names."""
     @property
     def faulty(self) -> int:
-        """Number of messages left out because their bytes are invalid."""
+        """Number of messages skipped because their bytes are invalid."""
     @property
     def dropped(self) -> int:
-        """Number of messages left out because the table of strings or series is full."""
+        """Number of messages skipped because the table of strings or series is full."""
     @property
     def faults(self) -> list[str]:
-        """The first few of these messages, each with its error."""
+        """The first few skipped messages, each with its error."""
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
         """The columns, as one or more batches."""
     def __arrow_c_schema__(self) -> object:
-        """Their types."""
+        """The columns' types."""
 
 @final
 class AvroDecoder:

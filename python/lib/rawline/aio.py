@@ -1,4 +1,4 @@
-"""The client, producer and consumer for asyncio: calls that wait are awaited."""
+"""The client, producer and consumer for asyncio: blocking calls become awaitable."""
 
 import asyncio
 import time
@@ -26,7 +26,7 @@ def _complete(promise: "asyncio.Future[Any]", value: Any, error: BaseException |
 
 
 class AsyncClient:
-    """As `rawline.Client`; the settings are the same."""
+    """Like `rawline.Client`, with the same settings."""
 
     def __init__(
         self,
@@ -66,11 +66,11 @@ class AsyncClient:
         return [topic_info(topic) for topic in await self._core.topics(True)]
 
     async def set_payload(self, topic: str, payload: Payload) -> TopicInfo:
-        """Sets what a topic's records are, for programs that show them. Creates the topic if the broker allows that."""
+        """Sets the type of a topic's records, for programs that show them. Creates the topic if that is allowed."""
         return topic_info(await self._core.set_payload(True, topic, payload))
 
     async def offset_at(self, topic: str, moment: datetime) -> int:
-        """Offset of the first record appended at or after a time; without one, the topic's next offset."""
+        """Offset of the first record appended at or after a time, otherwise the topic's next offset."""
         return int(await self._core.offset_at(True, topic, time_us(moment)))
 
     async def append(self, topic: str, records: Records, *, codec: Codec = "none") -> Appended:
@@ -78,7 +78,7 @@ class AsyncClient:
         return Appended(*await self._core.append(True, topic, records, codec, time.time_ns() // 1000))
 
     async def append_records(self, topic: str, sizes: BytesLike, data: BytesLike) -> Appended:
-        """Appends records stored back to back; see `Client.append_records`."""
+        """Appends concatenated records; see `Client.append_records`."""
         return Appended(*await self._core.append_records(True, topic, sizes, data))
 
     async def append_batches(self, topic: str, batches: BytesLike) -> Appended:
@@ -137,10 +137,10 @@ class AsyncClient:
 
 
 class AsyncProducer:
-    """As `rawline.Producer`. For timeouts use `asyncio.timeout` or `asyncio.wait_for`.
+    """Like `rawline.Producer`. For timeouts, use `asyncio.timeout` or `asyncio.wait_for`.
 
-    Tasks that wait for room in the buffer continue in any order. A cancelled `send` may have buffered its record. A
-    cancelled `close` can be called again; sending continues meanwhile.
+    Tasks that wait for room in the buffer continue in any order. A cancelled `send` may have buffered its record. After
+    a cancelled `close`, sending continues, and `close` can be called again.
     """
 
     def __init__(self, core: ProducerCore) -> None:
@@ -171,7 +171,7 @@ class AsyncProducer:
         return receipt
 
     async def send_many(self, records: Records) -> Receipt | None:
-        """Buffers records, as `Producer.send_many`; other tasks run after each thousand of them."""
+        """Buffers records like `Producer.send_many`; other tasks run after each thousand of them."""
         source, last = RecordSource(records), None
         while (sent := self._core.send_chunk_async(source)) is not None:
             last = await sent
@@ -187,7 +187,7 @@ class AsyncProducer:
 
 
 class AsyncConsumer:
-    """As `rawline.Consumer`, for `async for`. A cancelled call loses nothing: the next one returns its batches."""
+    """Like `rawline.Consumer`, for `async for`. A cancelled call loses nothing: the next call returns its batches."""
 
     def __init__(self, core: ConsumerCore) -> None:
         self._core = core
@@ -220,7 +220,7 @@ class AsyncConsumer:
                 yield record
 
     async def poll(self, timeout: float | None = None) -> Batches | None:
-        """The next batches; none at `end`, or if no batch is received within `timeout` seconds."""
+        """The next batches; `None` at `end`, or if no batch is received within `timeout` seconds."""
         deadline = Deadline(timeout)
         while (batches := self._core.take()) is None:
             if not await self._core.fetch(True, deadline.left()):

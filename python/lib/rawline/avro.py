@@ -1,6 +1,6 @@
-"""Avro messages: decoding to Arrow columns and encoding from dicts or columns, by schema (docs/measurements.md).
+"""Avro messages: decodes them to Arrow columns, and encodes dicts or columns, by schema (docs/measurements.md).
 
-Strings become ids where asked for: `Decoder(schema, strings="dictionary")` gives dictionary columns whose keys are the
+Strings become ids on request: `Decoder(schema, strings="dictionary")` returns dictionary columns whose keys are the
 same in every table of that decoder. Errors are `rawline.AvroError`s that name the field.
 """
 
@@ -22,10 +22,10 @@ def schema_of(schema: Schema | str | dict[str, Any]) -> Schema:
 
 
 class Decoder:
-    """Reads messages that one schema wrote, as they were written or as another schema's.
+    """Decodes messages written with one schema, with that schema or another.
 
-    - `reader`: the schema to read them as, by Avro's rules of resolution
-    - `framing`: what stands before a message: `"single-object"` (a fingerprint), `"registry:N"` or `"bare"`
+    - `reader`: the schema as which to read messages, by Avro's rules of resolution
+    - `framing`: the header of a message: `"single-object"` (a fingerprint), `"registry:N"` or `"bare"`
     - `strings`: how strings are decoded: `"utf8"`, `"view"` (Arrow's string views) or `"dictionary"` (ids)
     - `strings_max`, `strings_bytes_max`: capacity for distinct strings, with `"dictionary"`
     """
@@ -44,19 +44,19 @@ class Decoder:
         self._core = AvroDecoder(schema_of(schema), read_as, framing, strings, strings_max, strings_bytes_max)
 
     def decode(self, messages: Messages, *, errors: Literal["raise", "skip"] = "raise") -> Table:
-        """Messages (batches, an Arrow array, or any iterable) as columns. Releases the GIL.
+        """Decodes messages (batches, an Arrow array, or any iterable) into columns. Releases the GIL.
 
-        Raises `AvroError` if one is bad, or leaves it out and counts it in the table's `faulty` and `faults`.
+        Raises `AvroError` if a message is bad, or skips it and counts it in the table's `faulty` and `faults`.
         """
         return self._core.decode(messages, errors == "skip")
 
     def decode_one(self, message: BytesLike) -> Any:
-        """One message as Python objects, in the form of its JSON (docs/measurements.md)."""
+        """Decodes one message to Python objects, in the form of its JSON (docs/measurements.md)."""
         return json.loads(self._core.to_json(message))
 
 
 class Encoder:
-    """Writes messages of one schema; `framing` as with `Decoder`."""
+    """Encodes messages of one schema; `framing` as for `Decoder`."""
 
     def __init__(self, schema: Schema | str | dict[str, Any], *, framing: str = "single-object") -> None:
         self._core = AvroEncoder(schema_of(schema), framing)
@@ -66,7 +66,7 @@ class Encoder:
         try:
             return self._core.encode(value)
         except AvroError:
-            # JSON's rules come first; they have no bytes.
+            # JSON's rules have precedence, but JSON has no bytes.
             try:
                 text = json.dumps(value)
             except (TypeError, ValueError):
@@ -76,7 +76,7 @@ class Encoder:
             raise
 
     def encode_table(self, table: ArrowArray | ArrowStream) -> list[bytes]:
-        """A message for each row of an Arrow table (pyarrow's, polars', …), whose columns are matched by name."""
+        """Encodes each row of an Arrow table (pyarrow's, polars', …) as a message. Columns are matched by name."""
         return self._core.encode_table(table)
 
 

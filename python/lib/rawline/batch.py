@@ -38,9 +38,9 @@ def build_batch(
     sequence: int = 0,
     is_slice: bool = False,
 ) -> bytes:
-    """The bytes of one batch of these records. Data that the codec doesn't shorten is stored uncompressed.
+    """Encodes these records as one batch. Data that the codec doesn't shorten is stored uncompressed.
 
-    `created_us` is in microseconds since 1970, by default now. Raises `BatchError` if there is no record.
+    `created_us` is in microseconds since 1970, by default the current time. Raises `BatchError` without records.
     """
     if created_us is None:
         created_us = time.time_ns() // 1000
@@ -66,9 +66,9 @@ def _restore(data: bytes, first_offset: int, start: int, end: int) -> Batch:
 
 
 def parse_batches(data: BytesLike, limits: Limits = FORMAT, first_offset: int = 0) -> Iterator[Batch]:
-    """The batches stored back to back in these bytes.
+    """Reads concatenated batches.
 
-    Raises `BatchError` where one is damaged, after those before it; no bytes are an error too.
+    If a batch is damaged, raises `BatchError` after returning those before it. Empty input is an error too.
     """
     position, length = 0, memoryview(data).nbytes
     while position < length or length == 0:

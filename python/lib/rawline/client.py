@@ -22,7 +22,7 @@ EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 
 
 class Appended(NamedTuple):
-    """Offsets of appended records: from `first_offset` up to, but without, `next_offset`."""
+    """Offsets of appended records: from `first_offset` to before `next_offset`."""
 
     first_offset: int
     next_offset: int
@@ -41,9 +41,9 @@ class TopicInfo(NamedTuple):
     objects: int
     """Number of stored objects."""
     latest_commit_at: datetime | None
-    """When the newest records were committed, by the broker's clock."""
+    """Time at which the newest records were committed, by the broker's clock."""
     payload: str
-    """What the records are, for programs that show them."""
+    """The type of the records, for programs that show them."""
 
     @property
     def records(self) -> int:
@@ -52,16 +52,16 @@ class TopicInfo(NamedTuple):
 
 
 def topic_info(topic: tuple[Any, ...]) -> TopicInfo:
-    """The native half's description of a topic."""
+    """Converts the native half's description of a topic."""
     name, first_offset, next_offset, length, objects, committed_ns, payload = topic
     committed = None if committed_ns is None else EPOCH + timedelta(microseconds=committed_ns // 1000)
     return TopicInfo(name, first_offset, next_offset, length, objects, committed, payload)
 
 
 def time_us(moment: datetime) -> int:
-    """Microseconds since 1970 of a time with a zone; nothing is stored before that."""
+    """Microseconds since 1970 of a time with a zone; 0 for earlier times, since no record is older."""
     if not isinstance(moment, datetime):
-        raise TypeError(f"{moment!r} is no time; give a datetime such as datetime.now(timezone.utc)")
+        raise TypeError(f"{moment!r} is not a time; give a datetime such as datetime.now(timezone.utc)")
     if moment.tzinfo is None:
         raise ConfigError("a time without a zone; give one such as datetime.now(timezone.utc)", "fix_request")
     return max(0, (moment - EPOCH) // timedelta(microseconds=1))
@@ -70,22 +70,22 @@ def time_us(moment: datetime) -> int:
 def core(
     broker: str | None, api_key: str | None, connect_timeout: float, request_timeout: float, retry_for: float
 ) -> ClientCore:
-    """The native client of these settings and of the environment."""
+    """Creates the native client from these settings and the environment."""
     broker = broker or os.environ.get("RAWLINE_BROKER") or BROKER
     api_key = api_key if api_key is not None else os.environ.get("RAWLINE_API_KEY") or None
     return ClientCore(broker, api_key, connect_timeout, request_timeout, retry_for)
 
 
 class Client:
-    """Sends requests to one broker. Cheap to keep, safe to share between threads; connects with the first request.
+    """Sends requests to one broker. Cheap to keep and safe to share between threads; connects on the first request.
 
-    - `broker`: its address, `https` for TLS; by default the value of `RAWLINE_BROKER`, else
+    - `broker`: its address, `https` for TLS; by default the value of `RAWLINE_BROKER`, otherwise
       `http://127.0.0.1:51313`
-    - `api_key`: the key that the broker was started with; by default the value of `RAWLINE_API_KEY`
-    - `connect_timeout`, `request_timeout`: seconds for a connection, and for a request in addition to a read's `wait`
-    - `retry_for`: seconds that failed lookups and reads are retried; appends are not
+    - `api_key`: the broker's API key; by default the value of `RAWLINE_API_KEY`
+    - `connect_timeout`, `request_timeout`: seconds for a connection, and for a request (not counting a read's `wait`)
+    - `retry_for`: seconds that failed lookups and reads are retried; appends are not retried
 
-    Waiting releases the GIL and ends with Ctrl-C. After a fork, make a new one in the child.
+    Waiting releases the GIL and ends with Ctrl-C. After a fork, create a new client in the child.
     """
 
     def __init__(
@@ -126,35 +126,35 @@ class Client:
         return [topic_info(topic) for topic in self._core.topics(False)]
 
     def set_payload(self, topic: str, payload: Payload) -> TopicInfo:
-        """Sets what a topic's records are, for programs that show them. Creates the topic if the broker allows that."""
+        """Sets the type of a topic's records, for programs that show them. Creates the topic if that is allowed."""
         return topic_info(self._core.set_payload(False, topic, payload))
 
     def offset_at(self, topic: str, moment: datetime) -> int:
-        """Offset of the first record appended at or after a time; without one, the topic's next offset."""
+        """Offset of the first record appended at or after a time, otherwise the topic's next offset."""
         return int(self._core.offset_at(False, topic, time_us(moment)))
 
     def append(self, topic: str, records: Records, *, codec: Codec = "none") -> Appended:
-        """Appends records as one batch: bytes-like objects, or an Arrow array of bytes or text. All or none is stored.
+        """Appends records as one batch: bytes-like objects, or an Arrow array of bytes or text. Stores all or none.
 
         Never retried: after a `BrokenError` or `RequestTimeoutError` the records may be stored.
         """
         return Appended(*self._core.append(False, topic, records, codec, time.time_ns() // 1000))
 
     def append_records(self, topic: str, sizes: BytesLike, data: BytesLike) -> Appended:
-        """Appends records stored back to back in `data` as one batch, without copying them.
+        """Appends records concatenated in `data` as one batch, without copying them.
 
         `sizes` has the records' lengths in bytes as `array.array("I")` or numpy's uint32.
         """
         return Appended(*self._core.append_records(False, topic, sizes, data))
 
     def append_batches(self, topic: str, batches: BytesLike) -> Appended:
-        """Appends whole concatenated batches unchanged, such as `Batch.wire` of another topic's."""
+        """Appends whole concatenated batches unchanged, such as `Batch.wire` from another topic."""
         return Appended(*self._core.append_batches(False, topic, batches))
 
     def read(self, topic: str, offset: int, *, records_max: int = 0, bytes_max: int = 0, wait: float = 0.0) -> Batches:
-        """Reads records from `offset` on, up to the maxima (0: the broker's); waits up to `wait` seconds for the first.
+        """Reads records from `offset` on, up to the limits (0: the broker's); waits up to `wait` seconds for the first.
 
-        Compressed batches may exceed `records_max`, since they are not cut. Empty after a timeout.
+        Compressed batches may exceed `records_max`, since they are not split. Empty after a timeout.
         """
         batches: Batches = self._core.read(False, topic, offset, records_max, bytes_max, wait)
         return batches
@@ -172,13 +172,13 @@ class Client:
         in_flight_max: int = 1,
         retry_for: float = 30.0,
     ) -> Producer:
-        """A producer for a topic: gathers records into batches and sends them in order.
+        """A producer for a topic: collects records in batches and sends them in order.
 
-        - `linger`: seconds that a batch which is not full waits for further records
-        - `batch_bytes`, `batch_records_max`: when a batch is full
+        - `linger`: seconds that a batch waits to be filled
+        - `batch_bytes`, `batch_records_max`: size at which a batch is full
         - `buffer_bytes`: maximum bytes of buffered records; `send` waits while the buffer is full
-        - `request_bytes_max`: maximum bytes of one request
-        - `in_flight_max`: maximum number of requests in flight; with more than 1 they can be reordered
+        - `request_bytes_max`: maximum size of a request in bytes
+        - `in_flight_max`: maximum number of requests in flight; if it is more than 1, requests can be reordered
         - `retry_for`: seconds that a failing request is retried before the producer stops
         """
         return Producer(
@@ -206,14 +206,14 @@ class Client:
         retry_for: float = 30.0,
         wait_for_topic: bool = False,
     ) -> Consumer:
-        """A consumer of a topic, from `start` (`"earliest"`, `"latest"`, an offset, a time) up to before `end`.
+        """A consumer of a topic, from `start` (`"earliest"`, `"latest"`, an offset, a time) to before `end`.
 
-        - `end`: None follows the topic forever
-        - `bytes_max`: maximum bytes of one read; two reads are held at a time
-        - `wait`: seconds that the broker holds a read open while there is no record
+        - `end`: `None` follows the topic forever
+        - `bytes_max`: maximum size of a read in bytes; two reads are held at a time
+        - `wait`: seconds that the broker holds a read open when it has no record
         - `retry_for`: seconds that a failing read is retried
-        - `wait_for_topic`: wait for a topic that doesn't exist yet; by default that is a `RefusedError` with the code
-          `topic_not_found`. A consumer that waits starts at the topic's first record, unless `start` is an offset
+        - `wait_for_topic`: waits for a topic that doesn't exist yet; otherwise that is a `RefusedError` with the code
+          `topic_not_found`. A consumer that has waited starts at the topic's first record, unless `start` is an offset
         """
         core = self._core.consumer(topic, *start_of(start), end, bytes_max, wait, retry_for, wait_for_topic)
         return Consumer(core)

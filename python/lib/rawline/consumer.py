@@ -10,11 +10,11 @@ from typing import Literal
 from rawline._rawline import Batch, Batches, ConsumerCore
 
 Start = int | datetime | Literal["earliest", "latest"]
-"""Where a consumer begins."""
+"""The position at which a consumer starts."""
 
 
 def start_of(start: Start) -> tuple[str, int]:
-    """A start as the native half takes it."""
+    """Converts a start for the native half."""
     from rawline.client import time_us
 
     if isinstance(start, datetime):
@@ -35,7 +35,7 @@ class Deadline:
         self._given = timeout
 
     def left(self) -> float | None:
-        """Seconds; at first all that were given."""
+        """Seconds; the first call returns the whole timeout."""
         given, self._given = self._given, None
         if given is not None or self._end is None:
             return given
@@ -43,15 +43,15 @@ class Deadline:
 
 
 def state_of(core: ConsumerCore) -> str:
-    """What a consumer's repr says of it, if anything."""
+    """The state of a consumer for its repr, if any."""
     return ", closed" if core.closed else ", ended" if core.ended else ""
 
 
 class Consumer:
-    """Reads a topic from front to back. Made by `Client.consumer`; for one thread at a time.
+    """Reads a topic in order. Created by `Client.consumer`; only one thread may use it at a time.
 
-    Iterating gives one `Batch` after the other, forever or up to `end`. A batch's records are views of the bytes
-    received; the memory is reused when no view of it is left. After an error the next call continues there.
+    Iterating returns one `Batch` after the other, forever or up to `end`. A batch's records are views of the received
+    bytes; the memory is reused when no view of it is left. After an error, the next call continues at the same offset.
     """
 
     def __init__(self, core: ConsumerCore) -> None:
@@ -76,7 +76,7 @@ class Consumer:
         return f"<rawline.Consumer of {self._core.topic!r}{state_of(self._core)}>"
 
     def records(self) -> Iterator[memoryview]:
-        """The records one by one. If the loop is left within a batch, the next call of any kind continues there."""
+        """The records one by one. If the loop ends within a batch, the next call of any method continues there."""
         while True:
             while (records := self._core.take_records()) is None:
                 if not self._core.fetch(False):
@@ -84,7 +84,7 @@ class Consumer:
             yield from records
 
     def poll(self, timeout: float | None = None) -> Batches | None:
-        """The next batches, at least one; none at `end`, or if no batch is received within `timeout` seconds."""
+        """The next batches, at least one; `None` at `end`, or if no batch is received within `timeout` seconds."""
         deadline = Deadline(timeout)
         while (batches := self._core.take()) is None:
             if not self._core.fetch(False, deadline.left()):

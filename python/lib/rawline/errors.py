@@ -1,4 +1,4 @@
-"""What can go wrong: one class for each cause, one `kind` for what can be done about it."""
+"""The package's exceptions: one class per cause, and one `kind` for what can be done about it."""
 
 from typing import Literal
 
@@ -10,20 +10,20 @@ class RawlineError(Exception):
 
     `kind` is what a program can do about it:
 
-    - `"fix_request"`: it is wrong; a retry gives the same error
+    - `"fix_request"`: the request is wrong; a retry fails with the same error
     - `"try_again"`: a retry may succeed
-    - `"wait"`: a retry succeeds once something has been freed or has recovered
-    - `"tell_human"`: only a person can help
+    - `"wait"`: a retry succeeds after something was freed or has recovered
+    - `"tell_human"`: only a human can help
     """
 
     kind: Kind
     """What can be done about it."""
     code: str | None
-    """The broker's or the format's stable name for it, such as `topic_not_found` or `batch_crc`, if it has one."""
+    """The stable name of the error in the broker or the format, such as `topic_not_found` or `batch_crc`, if any."""
     status: int | None
     """The HTTP status, if the broker responded with an error."""
     retry_after: float | None
-    """Seconds that the broker asked to wait before the next try."""
+    """Seconds that the broker asks to wait before a retry."""
 
     def __init__(
         self,
@@ -72,11 +72,11 @@ class RefusedError(RawlineError):
 
 
 class AnswerError(RawlineError):
-    """The response is not one of a broker."""
+    """The response is not a broker's."""
 
 
 class BatchError(RawlineError, ValueError):
-    """Bytes that are no batch, by the rules of docs/format.md; `code` says which one."""
+    """The bytes aren't a batch, by the rules of docs/format.md; `code` names the rule."""
 
 
 class StoppedError(RawlineError):
@@ -84,8 +84,8 @@ class StoppedError(RawlineError):
 
 
 class ValueFormatError(RawlineError, ValueError):
-    """Bytes, JSON or objects that are no structured value."""
+    """The bytes, the JSON or the object isn't a structured value."""
 
 
 class AvroError(RawlineError, ValueError):
-    """An Avro schema, message or measurement that does not fit."""
+    """An Avro schema, message or measurement is invalid or doesn't match."""

@@ -1,4 +1,4 @@
-"""Measurements: Avro records of a metric, tags, a time and a value, to columns of series ids (docs/measurements.md)."""
+"""Decodes measurements (Avro records of a metric, tags, a time and a value) into columns (docs/measurements.md)."""
 
 from collections.abc import Iterable
 from typing import Any, Literal
@@ -8,15 +8,15 @@ from rawline.avro import Encoder, schema_of
 from rawline.types import Messages
 
 SCHEMA = Schema(MEASUREMENT_SCHEMA)
-"""The schema that new measurements are written with."""
+"""The schema with which new measurements are written."""
 
 
 class Reader:
-    """Reads measurements whatever schemas wrote them, and gives each series (a metric with its tags) one id.
+    """Reads measurements of any known schema, and gives each series (a metric with its tags) one id.
 
-    - `schemas`: the writers' schemas; by default `SCHEMA`. With `framing="registry"` a dict by number
+    - `schemas`: the writers' schemas; by default `SCHEMA`. With `framing="registry"`, a dict from number to schema
     - `framing`: `"single-object"`, `"registry"` or `"bare"`
-    - `series_max`: maximum number of series; about 500 bytes each, of virtual memory until used
+    - `series_max`: maximum number of series; each takes about 500 bytes, which are virtual memory until used
     """
 
     def __init__(
@@ -38,19 +38,20 @@ class Reader:
         return f"<rawline.measurement.Reader of {self.series_count} series>"
 
     def decode(self, messages: Messages, *, errors: Literal["raise", "skip"] = "raise") -> Table:
-        """Messages as a table of `series` (id), `metric` (dictionary), `time` (ms, UTC) and `value`. Releases the GIL.
+        """Decodes messages to a table of `series` (id), `metric` (dictionary), `time` (ms, UTC) and `value`.
 
-        Raises `AvroError` if one is bad, or leaves it out and counts it in the table's `faulty` and `faults`.
+        Releases the GIL. Raises `AvroError` if a message is bad, or skips it and counts it in the table's `faulty` and
+        `faults`.
         """
         return self._core.decode(messages, errors == "skip")
 
     def series(self, since: int = 0) -> Table:
-        """The series with ids from `since` on: `series`, `metric`, `tags` (a map), to join with `decode`'s tables."""
+        """The series with ids from `since` on: `series`, `metric`, `tags` (a map), to join with tables of `decode`."""
         return self._core.series(since)
 
     @property
     def series_count(self) -> int:
-        """Number of series so far; ids are the numbers below it."""
+        """Number of series so far. The ids are the numbers below it."""
         return self._core.series_count
 
 
@@ -58,7 +59,7 @@ _ENCODER = Encoder(SCHEMA)
 
 
 def encode(metric: str, tags: dict[str, str], logtime: int, value: float) -> bytes:
-    """One measurement, framed as a single object of `SCHEMA`. `logtime` is in milliseconds since 1970."""
+    """Encodes one measurement, framed as a single object of `SCHEMA`. `logtime` is in milliseconds since 1970."""
     return _ENCODER.encode({"metric": metric, "tags": tags, "logtime": logtime, "value": float(value)})
 
 

@@ -1,4 +1,4 @@
-"""Gathers records into batches and sends them in order, with bounded memory."""
+"""Collects records in batches and sends them in order, with bounded memory."""
 
 import warnings
 from types import TracebackType
@@ -18,13 +18,13 @@ def warn_of_loss(producer: object, core: ProducerCore) -> None:
 
 
 class Producer:
-    """Appends records to one topic, in the order in which they are sent. Made by `Client.producer`; safe to share.
+    """Appends records to one topic, in the order of sending. Created by `Client.producer`; safe to share.
 
-    **At least once.** When a connection breaks, the request is retried; if only its response was lost, its records are
+    **At least once.** If a connection breaks, the request is retried. If only its response was lost, its records are
     then duplicated in the topic.
 
-    **Failure.** When a request is refused, or fails for longer than `retry_for`, the producer stops: its
-    buffered records are not sent, and every receipt, `send`, `flush` and `close` from then on raises.
+    **Failure.** If a request is rejected, or fails for longer than `retry_for`, the producer stops: its buffered
+    records are not sent, and every later receipt, `send`, `flush` and `close` raises.
 
     Leaving the `with` block sends the buffered records; leaving it with an error drops them.
     """
@@ -50,17 +50,17 @@ class Producer:
         return f"<rawline.Producer of {self._core.topic!r}{', closed' if self._core.closed else ''}>"
 
     def send(self, record: BytesLike | str, timeout: float | None = None) -> Receipt:
-        """Buffers a record: bytes-like, or text as UTF-8. It is stored when its receipt says so.
+        """Buffers a record: bytes-like, or text as UTF-8. Its receipt reports when it is stored.
 
-        Waits while the buffer is full, at most `timeout` seconds, and then raises `WaitTimeoutError`.
+        Waits while the buffer is full; after `timeout` seconds, raises `WaitTimeoutError`.
         """
         return self._core.send(record, timeout)
 
     def send_many(self, records: Records, timeout: float | None = None) -> Receipt | None:
-        """Buffers records: any iterable, or an Arrow array of bytes or text (of a table, its column `record`).
+        """Buffers records: any iterable, or an Arrow array of bytes or text (for a table, its column `record`).
 
-        Returns the last one's receipt: with `in_flight_max=1`, once that is stored all are. After an error, a
-        `WaitTimeoutError` too, the first of them may have been buffered.
+        Returns the receipt of the last record; with `in_flight_max=1`, all are stored when that one is. After an error,
+        including `WaitTimeoutError`, the first of them may have been buffered.
         """
         return self._core.send_many(records, timeout)
 
@@ -71,7 +71,7 @@ class Producer:
     def close(self, timeout: float | None = None) -> None:
         """Accepts no more records, waits until the accepted ones are stored, and stops. Further calls do nothing.
 
-        If `timeout` runs out or Ctrl-C is pressed, sending continues: call it again to wait further.
+        If `timeout` expires or Ctrl-C is pressed, sending continues: call it again to keep waiting.
         """
         self._core.close(False, timeout)
 

@@ -1,4 +1,4 @@
-"""The types that several modules' signatures share."""
+"""Types shared by the signatures of several modules."""
 
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Protocol
@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Protocol
 if TYPE_CHECKING:
     from typing_extensions import Buffer as BytesLike
 else:
-    # What has the buffer protocol has no name before Python 3.12.
+    # Objects with the buffer protocol have no common type before Python 3.12.
     BytesLike = bytes | bytearray | memoryview
 
 
 class ArrowArray(Protocol):
-    """An array or a record batch by Arrow's PyCapsule interface: pyarrow's, this package's `Batch`, and others."""
+    """An array or a record batch with Arrow's PyCapsule interface, such as pyarrow's, and this package's `Batch`."""
 
     def __arrow_c_array__(self, requested_schema: object | None = None, /) -> tuple[object, object]: ...
 
@@ -23,9 +23,9 @@ class ArrowStream(Protocol):
 
 
 Records = Iterable[BytesLike | str] | ArrowArray | ArrowStream
-"""Records to be sent: bytes-like objects and text, or an Arrow array of them; of a table, its column `record`."""
+"""Records to send: bytes-like objects and text, or an Arrow array of them; for a table, its column `record`."""
 
 Messages = Iterable[BytesLike] | ArrowArray | ArrowStream
-"""Avro messages: of batches, an Arrow array, or any iterable."""
+"""Avro messages: from batches, an Arrow array, or any iterable."""
 
 __all__ = ["ArrowArray", "ArrowStream", "BytesLike", "Messages", "Records"]

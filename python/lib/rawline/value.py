@@ -1,12 +1,12 @@
-"""Structured values: JSON that knows addresses, ports, times and sets, in fewer bytes (docs/values.md).
+"""Structured values: JSON with addresses, ports, times and sets, in fewer bytes (docs/values.md).
 
-| value | Python, written and read | written besides |
+| value | Python, written and read | also written |
 |---|---|---|
 | none, boolean | `None`, `bool` | |
-| count, integer | `int`: from 0 on a count, below 0 an integer | `Count`, `Integer` to say which |
+| count, integer | `int`: a count, or an integer if negative | `Count`, `Integer` to choose |
 | real | `float` | |
-| string | `str`; `bytes` where it is no UTF-8 | |
-| address, subnet | `Address`, `Subnet` | what `ipaddress` makes |
+| string | `str`; `bytes` if it isn't UTF-8 | |
+| address, subnet | `Address`, `Subnet` | objects of `ipaddress` |
 | port | `Port` | |
 | timestamp, timespan | `Timestamp`, `Timespan`, in nanoseconds | `datetime` with a zone, `timedelta` |
 | enum | `Name`, a `str` | members of an `enum.Enum` |
@@ -14,16 +14,16 @@
 | set | `frozenset` | `set` |
 | table | `dict` | |
 
-Inside of a set or a key, a vector is a `tuple` and a table a `tuple` of pairs.
+Inside a set or a key, a vector is a `tuple` and a table a `tuple` of pairs.
 
-- `encode` and `decode` convert objects and bytes; `decode(data, exact=True)` keeps integers and counts apart, so
-  that encoding the object again gives the same bytes
+- `encode` and `decode` convert objects and bytes; `decode(data, exact=True)` distinguishes integers from counts, so
+  that encoding the object again returns the same bytes
 - `field("query")` is a function from bytes to one field, which reads nothing after that field
 - `View` is for values whose types matter, or of which only a part is needed
 - `Record` has fields with types: those of a class, which is the fastest to write, or of dicts that come from JSON
 - `to_json`, `from_json` are the two JSON mappings of docs/values.md
 
-Bytes that are no value, and objects that are none, raise `rawline.ValueFormatError`.
+Bytes or objects that aren't a value raise `rawline.ValueFormatError`.
 """
 
 import dataclasses
@@ -57,48 +57,48 @@ _MICROSECOND = timedelta(microseconds=1)
 
 
 class Name(str):
-    """The name of an enumeration's value, such as `Name("Conn::LOG")`."""
+    """The name of an enum's value, such as `Name("Conn::LOG")`."""
 
     __slots__ = ()
 
 
 class Count(int):
-    """A whole number from 0 on that is surely a count."""
+    """An integer from 0 on that is written as a count."""
 
     __slots__ = ()
 
 
 class Integer(int):
-    """A whole number that is surely an integer, even from 0 on."""
+    """An integer that is written as an integer, even from 0 on."""
 
     __slots__ = ()
 
 
 class Record(Generic[_T]):
-    """Fields with names and types: of a class, or of dicts whose objects don't have types, such as those from JSON.
+    """Fields with names and types: those of a class, or of dicts whose objects don't have types, such as JSON.
 
     `fields` is a `NamedTuple` or a dataclass, whose instances are then written and read, or names and types for dicts.
-    Types are `any` (as the object says), `address`, `subnet`, `port` (text such as `"53/udp"`), `port@FIELD` (a number
-    whose protocol is the text of another field), `timestamp` and `timespan` (nanoseconds as an `int`, seconds as a
-    `float`, or text), `enum`, `string`, `count`, `integer`, `real`, `set`. A list's elements get the type, but for
-    `set`, which makes the list one. None is none in every field.
+    Types are `any` (the type of the object), `address`, `subnet`, `port` (text such as `"53/udp"`), `port@FIELD` (a
+    number whose protocol is the text of another field), `timestamp` and `timespan` (nanoseconds as an `int`, seconds as
+    a `float`, or text), `enum`, `string`, `count`, `integer`, `real`, `set`. A type also applies to the elements of a
+    list, except `set`, which makes the list a set. `None` is none in every field.
 
     - `form="table"`: a table with the fields' names as keys. Keys of a dict without a type are written as they are. A
-      class's field that is None is left out; when read, it gets the class's default, or None
-    - `form="vector"`: a vector of all fields in this order, as records are in Zeek; what is missing is none
+      class's field that is `None` is omitted; when read, it gets the class's default, or `None`
+    - `form="vector"`: a vector of all fields in this order, like records in Zeek; missing fields are none
 
     - `order="names"`: a table's keys in ascending order, as `encode` writes them
-    - `order="fields"`: in the order of `fields`, then keys without a type. Readers accept both orders. Reading one
-      field skips those before it, so name fields that are read alone first, and growing ones last. The order applies
+    - `order="fields"`: in the order of `fields`, followed by keys without a type. Readers accept both orders. Reading
+      one field skips those before it, so put fields that are read alone first, and growing ones last. The order applies
       to the outermost table; a vector always has it
 
     >>> dns = Record({"host": "address", "port": "port@proto", "proto": "enum"})
     >>> decode(dns.encode({"host": "10.0.0.1", "port": 53, "proto": "udp"}))
     {'host': Address('10.0.0.1'), 'port': Port('53/udp'), 'proto': 'udp'}
 
-    A class's annotations are its types: `str` a string, `int` an integer, `float` a real, `Name` an enum, `list[int]` a
-    vector of integers, `Address | None` an address or nothing. Fields of other types are written as `encode` writes
-    them. A `NamedTuple` is the fastest to write.
+    A class's annotations are its types: `str` is a string, `int` an integer, `float` a real, `Name` an enum,
+    `list[int]` a vector of integers, `Address | None` an address or none. Fields of other types are written as `encode`
+    writes them. A `NamedTuple` is the fastest to write.
 
     >>> class Dns(NamedTuple):
     ...     host: Address
@@ -130,12 +130,12 @@ class Record(Generic[_T]):
     ) -> None:
         self.form = form
         self.encode: Callable[[_T], bytes]
-        """The bytes of a dict, or of an instance of the class."""
+        """Encodes a dict, or an instance of the class."""
         if isinstance(fields, type):
             self._class: Callable[..., Any] | None = fields
             defaults = _defaults(fields)
             pairs = _typed_fields(fields, list(defaults))
-            # None is left out where it comes back.
+            # None is omitted if reading restores it.
             kept = [name for name, default in defaults.items() if default is not None]
             is_tuple = issubclass(fields, tuple)
             self.encode = RecordCore(pairs, form, order, fields if is_tuple else tuple, kept).encode
@@ -149,7 +149,7 @@ class Record(Generic[_T]):
         self.names = [name for name, _ in pairs]
 
     def decode(self, data: bytes) -> _T:
-        """The dict or the instance of these bytes; fields that there are besides are in the dict only."""
+        """Decodes a dict or an instance of the class. Additional fields are kept only in a dict."""
         read: Any = decode(data)
         if self.form == "vector":
             read = dict(zip(self.names, read, strict=False))
@@ -158,7 +158,7 @@ class Record(Generic[_T]):
         return cast(_T, self._class(*[read.get(name, default) for name, default in self._defaults]))
 
     def field(self, name: str) -> Callable[[bytes], Any]:
-        """A function from a record's bytes to that field."""
+        """Returns a function from a record's bytes to that field."""
         return field(name if self.form == "table" else self.names.index(name))
 
 
@@ -178,12 +178,12 @@ _TYPES: dict[Any, str] = {
 
 
 def _defaults(fields: type[Any]) -> dict[str, Any]:
-    """A class's fields in their order, with what they are if nothing is given."""
+    """A class's fields in order, with their defaults."""
     if issubclass(fields, tuple) and hasattr(fields, "_field_defaults"):
         names = getattr(fields, "_fields")  # noqa: B009 - mypy knows no such attribute of tuples
         return {name: fields._field_defaults.get(name) for name in names}
     if not dataclasses.is_dataclass(fields):
-        raise TypeError(f"{fields.__name__} is neither a NamedTuple nor a dataclass; give names and types")
+        raise TypeError(f"{fields.__name__} is neither a NamedTuple nor a dataclass; pass names and types")
     found = {}
     for each in dataclasses.fields(fields):
         if not each.init or each.kw_only:
@@ -198,7 +198,7 @@ def _typed_fields(fields: type[Any], names: list[str]) -> list[tuple[str, str]]:
 
 
 def _type_of(annotation: Any) -> str:
-    """The type of what is annotated so."""
+    """The type for an annotation."""
     arguments = [each for each in get_args(annotation) if each is not type(None)]
     origin = get_origin(annotation)
     if origin in (Union, types.UnionType, list) and len(arguments) == 1:
@@ -207,26 +207,26 @@ def _type_of(annotation: Any) -> str:
 
 
 def _by_attributes(encode: Callable[[Any], bytes], names: list[str]) -> Callable[[Any], bytes]:
-    """`encode` for objects that are no tuples."""
+    """`encode` for objects that aren't tuples."""
     read: Callable[[Any], tuple[Any, ...]] = operator.attrgetter(*names)
     if len(names) == 1:
-        # It then gives the attribute as such.
+        # attrgetter then returns the attribute itself.
         return lambda record: encode((read(record),))
     return lambda record: encode(read(record))
 
 
 def _datetime_of(ns: int) -> datetime:
-    """The time with microseconds; truncated."""
+    """The time, truncated to microseconds."""
     return _EPOCH + timedelta(microseconds=ns // 1000)
 
 
 def _timedelta_of(ns: int) -> timedelta:
-    """The duration with microseconds; truncated."""
+    """The duration, truncated to microseconds."""
     return timedelta(microseconds=ns // 1000)
 
 
 def _convert(value: Any) -> Any:
-    """An object of another type as one that the native half knows."""
+    """Converts an object of another type to one that the native half supports."""
     if isinstance(value, (ipaddress.IPv4Address, ipaddress.IPv6Address)):
         return Address(value.packed)
     if isinstance(value, (ipaddress.IPv4Network, ipaddress.IPv6Network)):
@@ -241,7 +241,7 @@ def _convert(value: Any) -> Any:
         return Name(value.name)
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return [getattr(value, each.name) for each in dataclasses.fields(value)]
-    # Subclasses of the types that are known, and what behaves like them.
+    # Subclasses of the supported types, and objects that behave like them.
     if isinstance(value, str):
         return str.__str__(value)
     if isinstance(value, int):
@@ -256,7 +256,7 @@ def _convert(value: Any) -> Any:
         return bytes(value)
     if isinstance(value, list):
         return list(value)
-    raise TypeError(f"{type(value).__name__} is no value; see rawline.value for what can be written")
+    raise TypeError(f"{type(value).__name__} is not a value; see rawline.value for the supported types")
 
 
 __all__ = [

@@ -1,4 +1,4 @@
-//! One field of a value, by name or place, without decoding the others, which are skipped.
+//! Reads one field of a value, by name or index, and skips the others without decoding them.
 
 use crate::buffer::Held;
 use crate::error::value_error;
@@ -23,7 +23,7 @@ pub struct FieldPath {
     steps: Vec<Step>,
 }
 
-/// Where the value of that key begins, from a table's first byte on.
+/// Moves the cursor from a table's first byte to the value of this key. False if there is no such key.
 #[inline]
 fn find_key(cursor: &mut Cursor<'_>, key: &[u8]) -> Option<bool> {
     if cursor.byte()? != 13 {
@@ -57,7 +57,7 @@ fn find_index(cursor: &mut Cursor<'_>, index: usize) -> Option<bool> {
 }
 
 impl FieldPath {
-    /// Where the field's value begins; none if there is no such field.
+    /// Start of the field's value; `None` if there is no such field.
     #[inline]
     fn find(&self, bytes: &[u8]) -> Option<Option<usize>> {
         let mut cursor = Cursor { bytes, at: 0 };
@@ -77,7 +77,7 @@ impl FieldPath {
         let Some(found) = self.find(bytes) else { return Err(*cut_off()) };
         let Some(position) = found else { return Ok(py.None().into_ptr()) };
         let mut value = Cursor { bytes, at: position };
-        // The most common field spares the way through the reader.
+        // A fast path for the most common type.
         if value.byte() == Some(5) {
             let text = value.size().and_then(|length| value.take(length)).ok_or_else(|| *cut_off())?;
             // SAFETY: start and length are of one slice; the GIL is held.
@@ -87,7 +87,7 @@ impl FieldPath {
             if !made.is_null() {
                 return Ok(made);
             }
-            // SAFETY: with the GIL held; text that is no UTF-8 is read as bytes below.
+            // SAFETY: with the GIL held; text that isn't UTF-8 is read as bytes below.
             unsafe { ffi::PyErr_Clear() };
         }
         let mut end = Cursor { bytes, at: position };
@@ -96,7 +96,7 @@ impl FieldPath {
     }
 }
 
-/// A function from a value's bytes to one field of it. `path` has names and indices.
+/// Returns a function from a value's bytes to one of its fields. `path` has names and indices.
 #[pyfunction]
 #[pyo3(signature = (*path))]
 pub fn field<'py>(py: Python<'py>, path: &Bound<'py, PyTuple>) -> PyResult<Bound<'py, PyAny>> {
@@ -107,7 +107,7 @@ pub fn field<'py>(py: Python<'py>, path: &Bound<'py, PyTuple>) -> PyResult<Bound
             rawline_value::Put::put(name.to_str()?, &mut head);
             steps.push(Step::Key(head.into()));
         } else {
-            let index = step.extract().map_err(|_| value_error("a field's path has names and indices from 0 on"))?;
+            let index = step.extract().map_err(|_| value_error("a field's path has names and indices, from 0 on"))?;
             steps.push(Step::Index(index));
         }
     }
@@ -125,17 +125,18 @@ pub fn field<'py>(py: Python<'py>, path: &Bound<'py, PyTuple>) -> PyResult<Bound
     }
 }
 
-const DOC: &CStr = c"The field of the value that these bytes are; None if there is no such field.";
+const DOC: &CStr = c"Returns the field of a value's bytes; None if there is no such field.";
 
-/// A method's description, which Python only reads.
+/// A method's description. Python only reads it.
 struct Method(ffi::PyMethodDef);
 
 // SAFETY: it is never written.
 unsafe impl Sync for Method {}
 
-/// Called by Python itself, without PyO3's argument parsing: that would take longer than finding the field.
+/// Python calls this without PyO3's argument parsing, which would take longer than finding the field.
 unsafe extern "C" fn read_field(path: *mut ffi::PyObject, data: *mut ffi::PyObject) -> *mut ffi::PyObject {
-    // SAFETY: Python calls with the GIL held, with the path that `field` gave, and one argument; both outlive the call.
+    // SAFETY: Python calls this with the GIL held, the path that `field` passed, and one argument; both outlive the
+    // call.
     unsafe {
         let py = Python::assume_attached();
         let path = Bound::from_borrowed_ptr(py, path);
@@ -156,7 +157,7 @@ unsafe extern "C" fn read_field(path: *mut ffi::PyObject, data: *mut ffi::PyObje
 #[cold]
 fn read_other(path: &FieldPath, data: &Bound<'_, PyAny>) -> PyResult<*mut ffi::PyObject> {
     if data.is_instance_of::<PyString>() {
-        return Err(PyTypeError::new_err("a value's bytes are wanted, not text; json.loads is for JSON"));
+        return Err(PyTypeError::new_err("expected a value's bytes, not text; use json.loads for JSON"));
     }
     debug_assert!(!data.is_exact_instance_of::<PyBytes>());
     path.read(data.py(), Held::new(data)?.as_ref())

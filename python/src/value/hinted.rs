@@ -1,4 +1,4 @@
-//! Objects as values of a type that was asked for.
+//! Writes objects as values of a requested type.
 
 use crate::value::out::End;
 use crate::value::shape::text_of;
@@ -8,7 +8,7 @@ use pyo3::ffi;
 use rawline_value::{Hint, Kind, Value};
 
 impl Writer<'_, '_> {
-    /// A number that is asked to be an integer.
+    /// A number whose requested type is an integer.
     #[inline(always)]
     pub fn integer(&mut self, object: *mut ffi::PyObject, hint: &Hint, depth: usize, end: End) -> Written {
         let mut overflow = 0;
@@ -20,7 +20,7 @@ impl Writer<'_, '_> {
         Ok(self.scratch.out.word(end, Kind::Integer, number as u64))
     }
 
-    /// A value of the type asked for.
+    /// A value of the requested type.
     pub fn hinted(
         &mut self,
         object: *mut ffi::PyObject,
@@ -35,7 +35,7 @@ impl Writer<'_, '_> {
         let (end, is_written) = if is!(class, PyUnicode_Type) {
             // SAFETY: as above.
             let Some(text) = (unsafe { text_of(object) }) else { return self.raised() };
-            // Python's text is UTF-8 here.
+            // Python's text is in UTF-8 here.
             let text = std::str::from_utf8(text).unwrap_or_default();
             self.scratch.out.append(end, |bytes| hint.put_text(text, bytes))
         } else if is!(class, PyLong_Type) {
@@ -72,7 +72,7 @@ impl Writer<'_, '_> {
         }
     }
 
-    /// A list's elements get the type, unless it is to be a set itself, where what is there twice is there once.
+    /// A list's elements get the type, unless the list itself becomes a set, which drops duplicates.
     fn hinted_list(
         &mut self,
         object: *mut ffi::PyObject,
@@ -97,7 +97,7 @@ impl Writer<'_, '_> {
         }
     }
 
-    /// The name of a port's protocol in another field.
+    /// The name of a port's protocol, from another field.
     fn protocol_text<'a>(&self, object: *mut ffi::PyObject) -> Option<&'a [u8]> {
         // SAFETY: see `value`.
         let class = unsafe { ffi::Py_TYPE(object) };

@@ -1,4 +1,4 @@
-//! Structured values between Python's objects, their bytes and JSON: `rawline.value`.
+//! Converts structured values between Python objects, bytes and JSON: `rawline.value`.
 
 mod field;
 mod hinted;
@@ -37,7 +37,7 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     add_encode(module)
 }
 
-/// A function of one argument that Python itself calls: PyO3's parsing of arguments would be a tenth of the time of a
+/// A function of one argument that Python calls directly: PyO3's argument parsing would take a tenth of the time of a
 /// small value.
 struct Method(ffi::PyMethodDef);
 
@@ -54,7 +54,7 @@ impl Method {
         })
     }
 
-    /// The function, which holds `owner` and gets it at each call.
+    /// A Python function that holds `owner` and gets it at each call.
     fn bind<'py>(&'static self, py: Python<'py>, owner: *mut ffi::PyObject) -> PyResult<Bound<'py, PyAny>> {
         // SAFETY: the method lives forever; the returned function is owned.
         unsafe {
@@ -66,7 +66,7 @@ impl Method {
 
 fn add_encode(module: &Bound<'_, PyModule>) -> PyResult<()> {
     static METHOD: Method =
-        Method::new(c"encode", encode, c"encode(value, /)\n--\n\nThe bytes of the value that a Python object is.");
+        Method::new(c"encode", encode, c"encode(value, /)\n--\n\nEncodes a Python object as the bytes of a value.");
     module.add("encode", METHOD.bind(module.py(), std::ptr::null_mut())?)
 }
 
@@ -74,7 +74,7 @@ static PLACE: Place = Place::new();
 static NO_FIELDS: Fields = Fields { hints: Vec::new(), form: Form::Table, of_class: None };
 
 unsafe extern "C" fn encode(_module: *mut ffi::PyObject, object: *mut ffi::PyObject) -> *mut ffi::PyObject {
-    // SAFETY: Python calls with the GIL held and one argument, which outlives the call.
+    // SAFETY: Python calls this with the GIL held and one argument, which outlives the call.
     let py = unsafe { Python::assume_attached() };
     encoded(py, &PLACE, &NO_FIELDS, object).unwrap_or_else(|error| {
         error.restore(py);
@@ -82,7 +82,7 @@ unsafe extern "C" fn encode(_module: *mut ffi::PyObject, object: *mut ffi::PyObj
     })
 }
 
-/// An owned `bytes`.
+/// Encodes an object; returns an owned `bytes`.
 fn encoded(py: Python<'_>, place: &Place, fields: &Fields, object: *mut ffi::PyObject) -> PyResult<*mut ffi::PyObject> {
     let made = write::encode(py, place, fields, object, |bytes| {
         // SAFETY: start and length are of one slice; with the GIL held.
@@ -91,7 +91,7 @@ fn encoded(py: Python<'_>, place: &Place, fields: &Fields, object: *mut ffi::PyO
     if made.is_null() { Err(PyErr::fetch(py)) } else { Ok(made) }
 }
 
-/// The object that a value's bytes stand for.
+/// Decodes a value's bytes to an object.
 #[pyfunction]
 #[pyo3(signature = (data, exact=false))]
 fn decode<'py>(py: Python<'py>, data: &Bound<'py, PyAny>, exact: bool) -> PyResult<Bound<'py, PyAny>> {
@@ -115,7 +115,7 @@ fn to_json(py: Python<'_>, data: &Bound<'_, PyAny>, typed: bool) -> PyResult<Str
     py.detach(|| view::to_json(held.as_ref(), typed))
 }
 
-/// The bytes of the value that a JSON text is.
+/// Encodes the value of a JSON text.
 #[pyfunction]
 #[pyo3(signature = (text, typed=false))]
 fn from_json<'py>(py: Python<'py>, text: &Bound<'py, PyAny>, typed: bool) -> PyResult<Bound<'py, PyBytes>> {
@@ -133,7 +133,7 @@ fn from_json<'py>(py: Python<'py>, text: &Bound<'py, PyAny>, typed: bool) -> PyR
 #[pyclass(frozen, module = "rawline._rawline")]
 struct RecordCore {
     fields: Fields,
-    /// Of which instances are written; none for dicts.
+    /// The class whose instances are written; `None` for dicts.
     class: Option<Py<PyType>>,
     place: Place,
 }
@@ -141,8 +141,8 @@ struct RecordCore {
 #[pymethods]
 impl RecordCore {
     /// `fields` are names and types; `form` is `table` or `vector`, `order` that of a table: `names` or `fields`.
-    /// `of_class` is a subclass of `tuple` with as many elements. Its fields are left out where they are none, except
-    /// those of `kept`.
+    /// `of_class` is a subclass of `tuple` with as many elements. Fields that are None are omitted, except those of
+    /// `kept`.
     #[new]
     fn new(
         py: Python<'_>,
@@ -156,13 +156,15 @@ impl RecordCore {
             ("table", "names") => Form::Table,
             ("table", "fields") => Form::TableOfFields,
             ("vector", "names" | "fields") => Form::Vector,
-            ("table" | "vector", _) => return Err(value_error(format!("{order:?} is no order; give names or fields"))),
-            _ => return Err(value_error(format!("{form:?} is no form; give table or vector"))),
+            ("table" | "vector", _) => {
+                return Err(value_error(format!("{order:?} isn't an order; use names or fields")));
+            }
+            _ => return Err(value_error(format!("{form:?} isn't a form; use table or vector"))),
         };
         let mut hints = Vec::with_capacity(fields.len());
         for (name, kind) in fields {
             if hints.iter().any(|(known, _)| *known == name) {
-                return Err(value_error(format!("field {name:?} is there twice; name it once")));
+                return Err(value_error(format!("duplicate field {name:?}; name it once")));
             }
             hints.push((name, kind.parse::<Hint>().map_err(value_error)?));
         }
@@ -183,8 +185,8 @@ impl RecordCore {
 }
 
 unsafe extern "C" fn encode_record(owner: *mut ffi::PyObject, record: *mut ffi::PyObject) -> *mut ffi::PyObject {
-    // SAFETY: Python calls with the GIL held and one argument, which outlives the call, as does the owner, to which the
-    // function is bound.
+    // SAFETY: Python calls this with the GIL held and one argument. It outlives the call, and so does the owner, to
+    // which the function is bound.
     let (py, owner, found) = unsafe {
         let py = Python::assume_attached();
         (py, Borrowed::from_ptr(py, owner).cast_unchecked::<RecordCore>(), Borrowed::from_ptr(py, record))
@@ -203,10 +205,10 @@ unsafe extern "C" fn encode_record(owner: *mut ffi::PyObject, record: *mut ffi::
     })
 }
 
-/// Fails unless the object is an instance of the class, which is a tuple's, with this many elements.
+/// Fails unless the object is an instance of the class, a subclass of tuple, with this many elements.
 #[inline]
 fn is_instance(object: Borrowed<'_, '_, PyAny>, class: &Bound<'_, PyType>, elements: usize) -> PyResult<()> {
-    // SAFETY: with the GIL held, the object is alive; its size is asked for once it is known to be a tuple.
+    // SAFETY: the GIL is held and the object is alive; its size is read only when it is known to be a tuple.
     unsafe {
         let found = ffi::Py_TYPE(object.as_ptr());
         let is_one = found == class.as_type_ptr() || ffi::PyType_IsSubtype(found, class.as_type_ptr()) != 0;

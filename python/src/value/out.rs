@@ -1,17 +1,17 @@
-//! The buffer that a value is written to: a vector, and the position of its next byte, which writers pass on.
+//! The buffer to which a value is written: a vector, and the position of its next byte, which writers pass on.
 //!
-//! That place is kept in a register. In memory, each piece would wait for the length that the one before it left, and
-//! there are three pieces to a field: a small dict took a third longer. Short pieces are copied as one or two words.
+//! The position is kept in a register. In memory, each piece would wait for the length that the previous piece stored,
+//! and a field has three pieces: writing a small dict took a third longer. Short pieces are copied as one or two words.
 
 use rawline_value::Kind;
 use std::ptr::NonNull;
 
-/// A key's bytes in a shape: up to this long they are copied as a block of so many.
+/// Maximum length of a key in a shape that is copied as one block of this size.
 pub const BLOCK_BYTES: usize = 32;
 
-/// Where the next byte of an [`Out`] goes. There is one at a time, since it is given away to be written at.
+/// The position of the next byte of an [`Out`]. There is only one at a time, because writing consumes it.
 ///
-/// All SAFETY comments below depend on this: it returns to the `Out` that it comes from, it lies within the vector's
+/// All SAFETY comments below depend on this: it returns to the `Out` that created it, it lies within the vector's
 /// memory, and every byte before it is written.
 #[must_use]
 pub struct End(NonNull<u8>);
@@ -37,13 +37,13 @@ impl Out {
         self.end()
     }
 
-    /// What is written up to here.
+    /// The bytes written up to here.
     pub fn written(&mut self, end: End) -> &[u8] {
         self.close(end);
         &self.bytes
     }
 
-    /// Gives back memory beyond so many bytes, between two values.
+    /// Frees memory beyond this many bytes, between two values.
     pub fn shrink_to(&mut self, bytes_max: usize) {
         if self.bytes.capacity() > bytes_max {
             self.bytes.clear();
@@ -51,36 +51,36 @@ impl Out {
         }
     }
 
-    /// How many bytes are written.
+    /// Number of bytes written.
     #[inline]
     pub fn len(&self, end: &End) -> usize {
         end.0.as_ptr().addr() - self.bytes.as_ptr().addr()
     }
 
-    /// Lets someone write who knows vectors only.
+    /// Lets a writer that needs a vector append to it.
     pub fn append<T>(&mut self, end: End, write: impl FnOnce(&mut Vec<u8>) -> T) -> (End, T) {
         self.close(end);
         let done = write(&mut self.bytes);
         (self.end(), done)
     }
 
-    /// The vector's length as of `end`.
+    /// Sets the vector's length to `end`.
     fn close(&mut self, end: End) {
         let length = self.len(&end);
         assert!(length <= self.bytes.capacity(), "{length} bytes in a vector of {}", self.bytes.capacity());
-        // SAFETY: as many are there, and written.
+        // SAFETY: this many bytes are within the capacity, and written.
         unsafe { self.bytes.set_len(length) }
     }
 
-    /// The end as of the vector's length.
+    /// The end that corresponds to the vector's length.
     fn end(&mut self) -> End {
         let memory = self.bytes.spare_capacity_mut().as_mut_ptr_range();
         self.limit = memory.end.cast();
-        // SAFETY: a vector's memory is not at null, not even an empty one's.
+        // SAFETY: a vector's pointer is never null, not even an empty vector's.
         End(unsafe { NonNull::new_unchecked(memory.start.cast()) })
     }
 
-    /// Room for so many bytes more.
+    /// Makes room for this many more bytes.
     #[inline(always)]
     fn room(&mut self, end: End, count: usize) -> End {
         if self.limit.addr() - end.0.as_ptr().addr() < count { self.grow(end, count) } else { end }
@@ -115,7 +115,7 @@ impl Out {
         unsafe { end.put(&[kind as u8], 1).put(&word.to_be_bytes(), 8) }
     }
 
-    /// A type and so many bytes that are always as many.
+    /// A type and a constant number of bytes.
     #[inline(always)]
     pub fn fixed<const N: usize>(&mut self, end: End, kind: Kind, bytes: &[u8; N]) -> End {
         let end = self.room(end, 1 + N);
@@ -127,11 +127,11 @@ impl Out {
     #[inline(always)]
     pub fn block(&mut self, end: End, block: &[u8; BLOCK_BYTES], length: usize) -> End {
         let end = self.room(end, BLOCK_BYTES);
-        // SAFETY: room was made; the length is cut to the block.
+        // SAFETY: room was made; the length is limited to the block.
         unsafe { end.put(block, length.min(BLOCK_BYTES)) }
     }
 
-    /// A type, a size and so many bytes.
+    /// A type, a size, and as many bytes.
     #[inline(always)]
     pub fn sized(&mut self, end: End, kind: Kind, bytes: &[u8]) -> End {
         if bytes.len() < 0x80 {
@@ -155,7 +155,7 @@ impl Out {
         self.byte(end, size as u8)
     }
 
-    /// Bytes as they are.
+    /// Bytes without a type.
     pub fn bytes(&mut self, end: End, bytes: &[u8]) -> End {
         let end = self.room(end, bytes.len());
         // SAFETY: room was made.
@@ -164,26 +164,26 @@ impl Out {
 }
 
 impl End {
-    /// Copies `bytes`, of which the first `length` stay.
+    /// Copies `bytes`; only the first `length` count.
     ///
     /// # Safety
     /// There is room for all of them, and `length` is at most `N`.
     #[inline(always)]
     unsafe fn put<const N: usize>(self, bytes: &[u8; N], length: usize) -> End {
-        // SAFETY: as the caller promises.
+        // SAFETY: as the caller guarantees.
         unsafe {
             self.0.as_ptr().cast::<[u8; N]>().write_unaligned(*bytes);
             End(self.0.add(length))
         }
     }
 
-    /// Copies bytes, short ones as two words that overlap.
+    /// Copies bytes; short ones as two overlapping words.
     ///
     /// # Safety
     /// There is room for them.
     #[inline(always)]
     unsafe fn copy(self, bytes: &[u8]) -> End {
-        // SAFETY: as the caller promises; each has the length that it asks for.
+        // SAFETY: as the caller guarantees; each call gets the length that it requires.
         unsafe {
             match bytes.len() {
                 16..=32 => self.ends::<16>(bytes),
@@ -200,12 +200,12 @@ impl End {
     }
 
     /// # Safety
-    /// There is room for the bytes, and they are `N` to `2 * N`.
+    /// There is room for the bytes, and their number is `N` to `2 * N`.
     #[inline(always)]
     unsafe fn ends<const N: usize>(self, bytes: &[u8]) -> End {
         debug_assert!((N..=2 * N).contains(&bytes.len()));
         let (Some(first), Some(last)) = (bytes.first_chunk::<N>(), bytes.last_chunk::<N>()) else { return self };
-        // SAFETY: the two chunks cover the bytes, of which there are at most twice as many as in one.
+        // SAFETY: the two chunks cover the bytes, since there are at most twice as many as in one chunk.
         unsafe {
             let end = self.0.add(bytes.len());
             self.0.as_ptr().cast::<[u8; N]>().write_unaligned(*first);

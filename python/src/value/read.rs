@@ -1,4 +1,4 @@
-//! A value's bytes into Python's objects, and past values that nobody asked for.
+//! Decodes a value's bytes to Python objects, and skips values that aren't needed.
 
 use crate::error::value_error;
 use crate::value::types::{Address, Port, Subnet, Timespan, Timestamp, object, subnet_of, types};
@@ -7,7 +7,7 @@ use pyo3::prelude::*;
 use rawline_value::{Decoder, Limits, Protocol};
 use std::sync::{Mutex, PoisonError};
 
-/// What bytes hold that are not a value at all, or none that fits.
+/// An error of bytes that aren't a value, or not of a supported kind.
 pub type Fault = Box<PyErr>;
 
 const TAG_STRING: u8 = 5;
@@ -20,15 +20,15 @@ const TAG_VECTOR: u8 = 14;
 const FIXED_BYTES: [Option<usize>; 11] =
     [Some(0), Some(1), Some(8), Some(8), Some(8), None, Some(16), Some(17), Some(3), Some(8), Some(8)];
 
-/// Deepest nesting that is made into Python objects; what a decoder admits by default.
+/// Maximum nesting of Python objects; the default of decoders.
 const DEPTH_MAX: usize = 128;
 
 #[cold]
 pub fn cut_off() -> Fault {
-    Box::new(value_error("the value is cut off or damaged; send it whole"))
+    Box::new(value_error("the value is truncated or damaged; send it whole"))
 }
 
-/// Bytes that are read from the front.
+/// Reads bytes from the front.
 #[derive(Clone, Copy)]
 pub struct Cursor<'a> {
     pub bytes: &'a [u8],
@@ -73,14 +73,14 @@ impl<'a> Cursor<'a> {
         None
     }
 
-    /// A number of elements, which is never more than there are bytes.
+    /// A number of elements, which is at most the number of bytes.
     #[inline]
     pub fn elements(&mut self, width: usize) -> Option<usize> {
         let count = self.size()?;
         (count.checked_mul(width)? <= self.bytes.len() - self.at).then_some(count)
     }
 
-    /// Goes past a value with all that is in it.
+    /// Skips a value with everything in it.
     #[inline]
     pub fn skip(&mut self) -> Option<()> {
         let mut left = 1usize;
@@ -111,17 +111,17 @@ impl<'a> Cursor<'a> {
     }
 }
 
-/// Strings that tables have as keys, as the objects that were made of them before.
+/// A cache of the keys of tables, as the Python strings made of them earlier.
 pub struct KeyCache {
     places: Vec<Option<Key>>,
 }
 
-/// Its text and the object.
+/// A key's text and its object.
 type Key = (Box<[u8]>, Py<PyAny>);
 
-/// A power of two; several times the field names that a program meets.
+/// A power of two; several times the number of field names in a program.
 const KEYS: usize = 2048;
-/// A longer key is hardly a field's name.
+/// A longer key is unlikely to be a field's name.
 const KEY_BYTES_MAX: usize = 64;
 
 static CACHE: Mutex<Option<Box<KeyCache>>> = Mutex::new(None);
@@ -155,7 +155,7 @@ impl KeyCache {
             return Ok(key.as_ptr());
         }
         let mut key = string(py, text)?;
-        // SAFETY: an owned object; interning replaces it by an equal one, for dicts to find at once.
+        // SAFETY: an owned object; interning replaces it with an equal one, which dicts find faster.
         unsafe {
             if std::ptr::eq(ffi::Py_TYPE(key), &raw mut ffi::PyUnicode_Type) {
                 ffi::PyUnicode_InternInPlace(&mut key);
@@ -166,7 +166,7 @@ impl KeyCache {
     }
 }
 
-/// An owned `str`, or `bytes` where it is no UTF-8.
+/// An owned `str`, or `bytes` if the text isn't UTF-8.
 #[inline]
 fn string(py: Python<'_>, text: &[u8]) -> Result<*mut ffi::PyObject, Fault> {
     let (start, length) = (text.as_ptr().cast(), text.len() as ffi::Py_ssize_t);
@@ -182,10 +182,10 @@ fn string(py: Python<'_>, text: &[u8]) -> Result<*mut ffi::PyObject, Fault> {
     }
 }
 
-/// The object that exactly these bytes stand for.
+/// The object of exactly these bytes.
 ///
-/// Decodes at once, with all but some rare checks of a decoder. In doubt it calls the decoder, which also reports more
-/// precise errors. A check before each value took a fifth of the time.
+/// Decodes directly, with all but a few rare checks of a decoder. In doubt it calls the decoder, which also reports
+/// more precise errors. Checking each value beforehand took a fifth of the time.
 pub fn decode<'py>(py: Python<'py>, bytes: &[u8], exact: bool) -> PyResult<Bound<'py, PyAny>> {
     if bytes.len() > Limits::default().bytes_max as usize {
         check(bytes)?;
@@ -218,11 +218,12 @@ struct Reader<'a, 'py> {
     py: Python<'py>,
     cursor: Cursor<'a>,
     keys: &'a mut KeyCache,
-    /// Integers are `Integer`, so that what is written again has the same types.
+    /// Integers become `Integer`, so that a value that is written again keeps its types.
     exact: bool,
-    /// Elements of all containers so far, as they claim: so many never need more memory than a multiple of the bytes.
+    /// Declared number of elements of all containers so far. It bounds the memory by a multiple of the number of bytes.
     declared: usize,
-    /// Something was read that is not the same value everywhere: a NaN is equivalent to any real, but not in Python.
+    /// Whether a NaN was read where it must be unique. It is equivalent to any real, but not in Python, so a decoder
+    /// must check.
     is_doubtful: bool,
 }
 
@@ -237,13 +238,13 @@ impl Reader<'_, '_> {
         if self.declared > declared_max { Err(cut_off()) } else { Ok(count) }
     }
 
-    /// An owned object. What is to be hashed has no lists in it.
+    /// An owned object. A hashable object contains no lists.
     fn object(&mut self, depth: usize, hashable: bool) -> Read {
         let py = self.py;
         let cursor = &mut self.cursor;
         let word = |cursor: &mut Cursor<'_>| cursor.array::<8>().map(u64::from_be_bytes).ok_or_else(cut_off);
         let tag = cursor.byte().ok_or_else(cut_off)?;
-        // SAFETY: of the calls below, with the GIL held; each gives an owned object, or null with an error set.
+        // SAFETY: of the calls below, with the GIL held; each returns an owned object, or null with an error set.
         let made = match tag {
             // SAFETY: see above; constants.
             0 => unsafe { counted(ffi::Py_None()) },
@@ -283,7 +284,7 @@ impl Reader<'_, '_> {
                 return self.name(text);
             }
             TAG_SET | TAG_TABLE | TAG_VECTOR if depth >= DEPTH_MAX => {
-                return Err(Box::new(value_error("containers nested more than 128 deep; send flatter values")));
+                return Err(Box::new(value_error("containers are nested more than 128 deep; send flatter values")));
             }
             TAG_SET => return self.set(depth),
             TAG_TABLE if hashable => return self.pairs(depth),
@@ -311,7 +312,7 @@ impl Reader<'_, '_> {
             let text = Bound::from_owned_ptr(self.py, string(self.py, text)?);
             (text, Bound::from_borrowed_ptr(self.py, types(self.py)?.name))
         };
-        // A name that is no UTF-8 comes as it is shown.
+        // A name that isn't UTF-8 is returned in its printable form.
         if !text.is_instance_of::<pyo3::types::PyString>() {
             let bytes = text.extract::<Vec<u8>>()?;
             let shown = String::from_utf8_lossy(&bytes).into_owned();
@@ -320,7 +321,7 @@ impl Reader<'_, '_> {
         Ok(class.call1((text,))?.into_ptr())
     }
 
-    /// Puts the elements into a new list or tuple by `set`, which takes them over.
+    /// Puts the elements into a new list or tuple with `set`, which takes ownership of them.
     fn fill(
         &mut self,
         depth: usize,
@@ -329,11 +330,11 @@ impl Reader<'_, '_> {
         set: unsafe extern "C" fn(*mut ffi::PyObject, ffi::Py_ssize_t, *mut ffi::PyObject) -> i32,
     ) -> Read {
         let count = self.elements(1)? as ffi::Py_ssize_t;
-        // SAFETY: a new container of that length, owned, whose places are empty and nobody else's.
+        // SAFETY: a new, owned container of that length, whose slots are empty and not shared.
         let container = unsafe { Bound::from_owned_ptr_or_err(self.py, new(count))? };
         for index in 0..count {
             let element = self.object(depth + 1, hashable)?;
-            // SAFETY: the place is there; the element is given away.
+            // SAFETY: the slot exists; `set` takes ownership of the element.
             unsafe { set(container.as_ptr(), index, element) };
         }
         Ok(container.into_ptr())
@@ -347,7 +348,7 @@ impl Reader<'_, '_> {
         self.fill(depth, true, ffi::PyTuple_New, ffi::PyTuple_SetItem)
     }
 
-    /// A table inside of a set or a key: a tuple of pairs.
+    /// A table inside a set or a key: a tuple of pairs.
     fn pairs(&mut self, depth: usize) -> Read {
         let count = self.elements(2)?;
         let mut pairs = Vec::with_capacity(count);
@@ -404,24 +405,24 @@ impl Reader<'_, '_> {
         Ok(table.into_ptr())
     }
 
-    /// Python holds 1, 1.0 and True for one key.
+    /// Python treats 1, 1.0 and True as one key.
     fn all_there(&self, found: usize, expected: usize) -> Result<(), Fault> {
         if found == expected {
             return Ok(());
         }
-        let why = "a set or table with elements or keys that are there twice, or are equal in Python; read it by View";
+        let why = "a set or table has duplicate elements or keys, or some that are equal in Python; use View";
         Err(Box::new(value_error(why)))
     }
 }
 
-/// A constant with a reference more.
+/// A constant with an additional reference.
 unsafe fn counted(object: *mut ffi::PyObject) -> *mut ffi::PyObject {
     // SAFETY: constants live as long as the interpreter.
     unsafe { ffi::Py_INCREF(object) };
     object
 }
 
-/// The real that a pattern stands for; patterns that are not IEEE 754's are left to the crate that knows them.
+/// The real of a bit pattern; patterns that aren't IEEE 754's are left to the value crate.
 #[inline]
 fn real(bits: u64) -> f64 {
     if (bits >> 52 & 0x7ff).wrapping_sub(1) < 0x7fe {

@@ -1,7 +1,8 @@
-//! Shapes: the keys of a dict, and how a table of them is written. A program's dicts have few; each is worked out once.
+//! Shapes: the keys of a dict, and how a table with these keys is written. A program's dicts have few shapes; each is
+//! computed once.
 //!
-//! A dict is known again by the addresses of its keys, which are the same objects wherever Python interns them, else by
-//! their text. Then each key's tag, size and bytes are copied from the shape, in the order of writing.
+//! A dict's shape is found by the addresses of its keys, which are the same objects if Python interned them, otherwise
+//! by their text. Then each key's tag, size and bytes are copied from the shape, in the order of writing.
 
 use crate::value::out::BLOCK_BYTES;
 use crate::value::types::Types;
@@ -12,38 +13,38 @@ use std::rc::Rc;
 /// Enough for a program's record types. A dict that is used as a map has a new shape each time, which is soon evicted.
 const SHAPES_MAX: usize = 32;
 
-/// One field of what is written.
+/// One field of the output.
 pub struct Entry {
-    /// Which of the dict's pairs; none if it has none for this field.
+    /// The index of the dict's pair; `None` if the dict has no such field.
     pub pair: Option<usize>,
     /// For errors.
     pub name: Box<str>,
-    /// The key's tag, size and bytes, and how many these are; more than a block are in `head_long`.
+    /// The key's tag, size and bytes, and their length; if they exceed a block, they are in `head_long`.
     pub head: [u8; BLOCK_BYTES],
     pub head_bytes: usize,
     pub head_long: Box<[u8]>,
-    /// Whether the object says its type.
+    /// Whether the field has no hint, so that the object's class determines its type.
     pub is_plain: bool,
     pub hint: Hint,
-    /// The class whose objects are of the hint's type anyway.
+    /// The class whose objects have the hinted type anyway.
     pub natural: *mut ffi::PyObject,
-    /// The pair with a port's protocol.
+    /// Index of the pair with a port's protocol.
     pub protocol: Option<usize>,
-    /// Left out where it is none, in a record of a class.
+    /// Whether the field is omitted if it is None, in a record of a class.
     pub leaves_none: bool,
 }
 
 pub struct Shape {
-    /// The keys, owned, so that their addresses stay theirs.
+    /// The keys, owned, so that no other object gets their addresses.
     keys: Vec<*mut ffi::PyObject>,
     texts: Vec<Box<[u8]>>,
     /// In the order of writing.
     pub entries: Vec<Entry>,
-    /// Made with the caller's fields, so of an outermost dict.
+    /// Whether it was made with the caller's fields, which are those of an outermost dict.
     has_fields: bool,
 }
 
-// SAFETY: the keys are touched with the GIL held only, classes are compared with and no more.
+// SAFETY: the keys are used only with the GIL held; classes are only compared.
 unsafe impl Send for Shape {}
 // SAFETY: as above.
 unsafe impl Sync for Shape {}
@@ -69,13 +70,14 @@ impl Pair {
     pub const NONE: Pair = Pair { key: std::ptr::null_mut(), value: std::ptr::null_mut(), class: std::ptr::null_mut() };
 }
 
-/// The UTF-8 of an object that is exactly a `str`; none for another, or with an error set where it has surrogates.
+/// The UTF-8 of an object that is exactly a `str`. `None` for another object, or with an error set if it has
+/// surrogates.
 ///
 /// # Safety
 /// The GIL is held, and the object outlives the text.
 #[inline]
 pub unsafe fn text_of<'a>(object: *mut ffi::PyObject) -> Option<&'a [u8]> {
-    // SAFETY: as the caller promises; Python keeps the text as long as the object.
+    // SAFETY: as the caller guarantees; Python keeps the text as long as the object.
     unsafe {
         let mut length = 0;
         let start = ffi::PyUnicode_AsUTF8AndSize(object, &mut length);
@@ -104,7 +106,7 @@ impl Shapes {
         self.all.iter().find(same).cloned()
     }
 
-    /// As [`Shapes::find`], by the keys' text.
+    /// Like [`Shapes::find`], by the keys' text.
     pub fn find_by_text(&self, texts: &[&[u8]], has_fields: bool) -> Option<Rc<Shape>> {
         let same = |shape: &&Rc<Shape>| {
             shape.texts.len() == texts.len()
@@ -114,7 +116,7 @@ impl Shapes {
         self.all.iter().find(same).cloned()
     }
 
-    /// Remembers a shape in the place of the oldest.
+    /// Stores a shape in the place of the oldest one.
     pub fn add(&mut self, shape: Shape) -> Rc<Shape> {
         let shape = Rc::new(shape);
         if self.all.len() < SHAPES_MAX {
@@ -127,12 +129,12 @@ impl Shapes {
     }
 }
 
-/// What the caller knows of a table's fields: their names in the order of a vector, and their types.
+/// Known fields of a table: their names in the order of a vector, and their types.
 #[derive(Default)]
 pub struct Fields {
     pub hints: Vec<(String, Hint)>,
     pub form: Form,
-    /// Where the fields are a class's: how its instances are written. A pair's place is then the field's.
+    /// How instances are written, if the fields belong to a class. A pair's index is then the field's index.
     pub of_class: Option<Shape>,
 }
 
@@ -142,14 +144,14 @@ pub enum Form {
     /// A table in the format's order.
     #[default]
     Table,
-    /// A table of the fields in their order, and after them of other keys in the format's.
+    /// A table of the fields in their order, followed by other keys in the format's order.
     TableOfFields,
     /// A vector of the fields.
     Vector,
 }
 
 impl Shape {
-    /// The shape of a class's instances, whose fields are these; the fields of `kept` are there even if they are none.
+    /// The shape of instances of a class with these fields. Fields in `kept` are written even if they are None.
     pub fn of_class(fields: &Fields, kept: &[String], types: &Types) -> Result<Shape, String> {
         let names: Vec<&[u8]> = fields.hints.iter().map(|(name, _)| name.as_bytes()).collect();
         let mut shape = Shape::new(&[], &names, fields, types)?;
@@ -215,7 +217,7 @@ impl Shape {
             }
         }
         for (pair, text) in pairs.iter().zip(texts) {
-            // SAFETY: a key of a dict that the caller holds, with the GIL held.
+            // SAFETY: the key belongs to a dict that the caller holds, with the GIL held.
             unsafe { ffi::Py_INCREF(pair.key) };
             shape.keys.push(pair.key);
             shape.texts.push((*text).into());
@@ -224,7 +226,7 @@ impl Shape {
     }
 }
 
-/// The class whose objects are of that type anyway.
+/// The class whose objects have that type anyway.
 #[inline]
 pub fn natural_class(asked: Option<Kind>, types: &Types) -> *mut ffi::PyObject {
     match asked {

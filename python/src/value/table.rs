@@ -1,4 +1,4 @@
-//! Dicts and records of a class, by their shapes: as tables, or where their fields are known as vectors too.
+//! Writes dicts and instances of a class by their shapes: as tables, or as vectors if their fields are known.
 
 use crate::error::value_error;
 use crate::value::out::End;
@@ -18,8 +18,8 @@ impl Writer<'_, '_> {
         }
         let mut position = 0;
         let mut found = base;
-        // Python writes where the pair stays: read from a local at once, as one piece, two fresh words stall. The class
-        // is asked for here, far from where it counts, so that objects that are in no cache are waited for together.
+        // Python writes into the pair's final place: copying two freshly written words from a local as one piece would
+        // stall. The class is read here, well before it is needed, so that cache misses of several objects overlap.
         for pair in self.scratch.pairs.get_mut(base..base + length).unwrap_or_default() {
             // SAFETY: see `value`; the pairs are borrowed from the dict.
             unsafe {
@@ -45,13 +45,13 @@ impl Writer<'_, '_> {
         written
     }
 
-    /// Whether the caller's fields are of a dict at this depth.
+    /// Whether the caller's fields apply to a dict at this depth.
     #[inline]
     fn has_fields(&self, depth: usize) -> bool {
         depth == 0 && !self.fields.hints.is_empty()
     }
 
-    /// The shape is of this dict, whose pairs lie from `base` on.
+    /// Writes a dict with this shape; its pairs begin at `base`.
     fn table_of(&mut self, shape: &Shape, base: usize, depth: usize, end: End) -> Written {
         let is_vector = self.has_fields(depth) && self.fields.form == Form::Vector;
         let kind = if is_vector { Kind::Vector } else { Kind::Table };
@@ -69,15 +69,15 @@ impl Writer<'_, '_> {
         Ok(end)
     }
 
-    /// The instance of a class whose fields are a tuple's; each is there.
+    /// Writes an instance of a class, whose fields are the elements of a tuple.
     pub fn record(&mut self, object: *mut ffi::PyObject, shape: &Shape, end: End) -> Written {
         let is_vector = self.fields.form == Form::Vector;
         let count = shape.entries.len();
-        // SAFETY: see `value`; the tuple keeps its elements, and gives null where there are fewer.
+        // SAFETY: see `value`; the tuple keeps its elements alive, and returns null for missing ones.
         let field = |place: usize| unsafe { ffi::PyTuple_GetItem(object, place as ffi::Py_ssize_t) };
         // SAFETY: `None` is one object.
         let none = unsafe { ffi::Py_None() };
-        // A size of one byte is corrected in the end; a longer one is counted out in front.
+        // A size of one byte is corrected at the end; a longer one is counted first.
         let is_short = count < 0x80;
         let is_left_out = |entry: &&Entry| entry.leaves_none && entry.pair.is_some_and(|place| field(place) == none);
         let known = if is_short { 0 } else { shape.entries.iter().filter(is_left_out).count() };
@@ -110,7 +110,7 @@ impl Writer<'_, '_> {
         Ok(self.scratch.out.append(end, correct).0)
     }
 
-    /// A key, as written before its value.
+    /// Writes a key, which precedes its value.
     #[inline(always)]
     fn head(&mut self, entry: &Entry, end: End) -> End {
         if entry.head_long.is_empty() {
@@ -120,7 +120,7 @@ impl Writer<'_, '_> {
         }
     }
 
-    /// A field's value. `protocol` finds the field of a place.
+    /// Writes a field's value. `protocol` finds the field at an index.
     #[inline(always)]
     fn entry(
         &mut self,
@@ -158,7 +158,7 @@ impl Writer<'_, '_> {
             let Some(text) = (unsafe { text_of(pair.key) }) else { return self.raised() };
             texts.push(text);
         }
-        // The names are those of the outermost dict only.
+        // The names apply only to the outermost dict.
         let none = Fields::default();
         let shape = match self.scratch.shapes.find_by_text(&texts, self.has_fields(depth)) {
             Some(known) => known,
@@ -173,7 +173,7 @@ impl Writer<'_, '_> {
         self.table_of(&shape, base, depth, end)
     }
 
-    /// A table whose keys are not all text: written as it comes, then sorted.
+    /// Writes a table whose keys are not all text: in the dict's order, then sorted.
     fn any_table(&mut self, pairs: &[Pair], depth: usize, end: End) -> Written {
         let start = self.scratch.out.len(&end);
         let mut end = self.begin(Kind::Table, pairs.len(), depth, end)?;

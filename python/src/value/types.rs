@@ -39,7 +39,7 @@ fn parse<T: FromStr<Err: std::fmt::Display>>(text: &str) -> PyResult<T> {
 
 #[pymethods]
 impl Address {
-    /// From its text, from the 4 or 16 bytes of it, or from what `ipaddress` makes.
+    /// From its text, from its 4 or 16 bytes, or from an object of `ipaddress`.
     #[new]
     fn new(address: &Bound<'_, PyAny>) -> PyResult<Address> {
         if let Ok(bytes) = address.cast::<PyBytes>() {
@@ -47,7 +47,7 @@ impl Address {
             return match (<[u8; 4]>::try_from(bytes), <[u8; 16]>::try_from(bytes)) {
                 (Ok(ipv4), _) => Ok(Address(std::net::Ipv4Addr::from(ipv4).into())),
                 (_, Ok(octets)) => Ok(Address(rawline_value::Address::from_octets(octets))),
-                _ => Err(value_error(format!("an address has 4 or 16 bytes, these are {}", bytes.len()))),
+                _ => Err(value_error(format!("an address has 4 or 16 bytes, not {}", bytes.len()))),
             };
         }
         parse(address.str()?.to_str()?).map(Address)
@@ -79,13 +79,13 @@ impl Address {
 
 #[pymethods]
 impl Subnet {
-    /// From its text, from the format's 17 bytes, or from what `ipaddress` makes.
+    /// From its text, from the format's 17 bytes, or from an object of `ipaddress`.
     #[new]
     fn new(subnet: &Bound<'_, PyAny>) -> PyResult<Subnet> {
         if let Ok(bytes) = subnet.cast::<PyBytes>() {
             return match <[u8; 17]>::try_from(bytes.as_bytes()) {
                 Ok(bytes) => Ok(Subnet(subnet_of(&bytes))),
-                Err(_) => Err(value_error(format!("a subnet has 17 bytes, these are {}", bytes.as_bytes().len()))),
+                Err(_) => Err(value_error(format!("a subnet has 17 bytes, not {}", bytes.as_bytes().len()))),
             };
         }
         parse(subnet.str()?.to_str()?).map(Subnet)
@@ -207,7 +207,7 @@ impl Timestamp {
         format!("Timestamp({})", self.0)
     }
 
-    /// With microseconds; what is finer is cut off.
+    /// As a datetime, truncated to microseconds.
     fn datetime<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         static MAKE: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
         MAKE.import(py, "rawline.value", "_datetime_of")?.call1((self.0,))
@@ -246,7 +246,7 @@ impl Timespan {
         format!("Timespan({})", self.0)
     }
 
-    /// With microseconds; what is finer is cut off.
+    /// As a timedelta, truncated to microseconds.
     fn timedelta<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         static MAKE: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
         MAKE.import(py, "rawline.value", "_timedelta_of")?.call1((self.0,))
@@ -268,16 +268,16 @@ pub struct Types {
     pub name: *mut pyo3::ffi::PyObject,
     pub count: *mut pyo3::ffi::PyObject,
     pub integer: *mut pyo3::ffi::PyObject,
-    /// Turns any other object into one of a type that is known here, or raises.
+    /// Converts any other object into one of a type that is known here, or raises.
     pub convert: *mut pyo3::ffi::PyObject,
 }
 
-// SAFETY: the pointers are never freed, and what they point to is used with the GIL held.
+// SAFETY: the pointers are never freed, and their targets are used only with the GIL held.
 unsafe impl Send for Types {}
 // SAFETY: as above.
 unsafe impl Sync for Types {}
 
-/// Found when first asked for, since `rawline.value` is made after this module.
+/// Found on first use, since `rawline.value` is created after this module.
 pub fn types(py: Python<'_>) -> PyResult<&'static Types> {
     static TYPES: PyOnceLock<Types> = PyOnceLock::new();
     TYPES.get_or_try_init(py, || {
@@ -297,7 +297,7 @@ pub fn types(py: Python<'_>) -> PyResult<&'static Types> {
     })
 }
 
-/// Any of these as an owned pointer for the reader.
+/// Any of these classes' objects, as an owned pointer for the reader.
 pub fn object<'py, T: IntoPyObjectExt<'py>>(py: Python<'py>, value: T) -> PyResult<*mut pyo3::ffi::PyObject> {
     Ok(value.into_bound_py_any(py)?.into_ptr())
 }

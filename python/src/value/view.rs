@@ -1,4 +1,4 @@
-//! A view of a value in the bytes that it came in: its type, and its parts, each made into an object when asked for.
+//! A view of a value in its original bytes: its type, and its parts, each decoded on request.
 
 use crate::buffer::{Held, memoryview};
 use crate::error::value_error;
@@ -51,7 +51,7 @@ impl View {
         View { held: self.held.clone(), start: self.start + start, end: self.start + end }
     }
 
-    /// Where each element begins and ends; a table's keys and values in turn.
+    /// Byte range of each element; for a table, those of keys and values alternate.
     fn elements(&self) -> PyResult<Vec<(usize, usize)>> {
         let mut cursor = Cursor { bytes: self.bytes(), at: 1 };
         let width = match self.tag() {
@@ -130,7 +130,7 @@ impl View {
         Ok(self.part(*start, *end))
     }
 
-    /// The value under a key; none if there is no such key.
+    /// The value of a key; `None` if there is no such key.
     fn get(&self, py: Python<'_>, key: &Bound<'_, PyAny>) -> PyResult<Option<View>> {
         self.find(py, key)
     }
@@ -178,7 +178,7 @@ impl View {
     }
 }
 
-/// A value's bytes as JSON: with types, or plain.
+/// A value's bytes as JSON, typed or plain.
 pub fn to_json(bytes: &[u8], typed: bool) -> PyResult<String> {
     let json = if typed { json::typed::to_string(bytes) } else { json::plain::to_string(bytes) };
     json.map_err(value_error)

@@ -1,8 +1,8 @@
-//! Python's objects into a value's bytes.
+//! Writes Python objects as a value's bytes.
 //!
-//! Objects are distinguished by their type's address, and read by the cheapest calls of the stable ABI. As long as no
-//! Python code runs, nothing that a container borrows can go away, so no reference is counted. Where an object needs
-//! Python code (a set, `ipaddress`, `datetime`, a dataclass), writing begins again in a mode that counts them.
+//! Objects are distinguished by their type's address, and read by the cheapest calls of the stable ABI. While no Python
+//! code runs, nothing that a container borrows can be freed, so references are not counted. If an object needs Python
+//! code (a set, `ipaddress`, `datetime`, a dataclass), writing starts over in a mode that counts them.
 
 use crate::error::value_error;
 use crate::value::out::{End, Out};
@@ -14,22 +14,22 @@ use rawline_value::{Decoder, Hint, Kind, Limits, MisfitError, Put, Value};
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
-/// Containers inside each other: what a reader takes by default.
+/// Maximum nesting of containers: the default of readers.
 const DEPTH_MAX: usize = 128;
 
-/// What is kept from one value to the next.
+/// Memory that is reused from one value to the next.
 #[derive(Default)]
 pub struct Scratch {
     pub out: Out,
-    /// Pairs of the dicts that are being written, the inner ones after the outer ones. Those from `pairs_used` on are
-    /// left over from earlier dicts, and never read.
+    /// Pairs of the dicts that are being written, inner ones after outer ones. Pairs from `pairs_used` on are left over
+    /// from earlier dicts, and never read.
     pub pairs: Vec<Pair>,
     pub pairs_used: usize,
     pub shapes: Shapes,
 }
 
-/// Where a [`Scratch`] waits. Taken out while it is in use, so that Python code that runs meanwhile, or another thread,
-/// finds none and makes its own. A scratch is one thread's at a time, which is what lets this be shared.
+/// Stores an idle [`Scratch`]. It is taken out while it is in use, so Python code that runs meanwhile, or another
+/// thread, finds none and creates another. Only one thread uses a scratch at a time, which makes sharing it safe.
 #[derive(Default)]
 pub struct Place(AtomicPtr<Scratch>);
 
@@ -40,7 +40,7 @@ impl Place {
 
     fn take(&self) -> Box<Scratch> {
         let waiting = self.0.swap(ptr::null_mut(), Ordering::Acquire);
-        // SAFETY: what waits is a box's; nobody else has it, now that it is taken out.
+        // SAFETY: the pointer is from a box, and no other thread has it, since it was taken out.
         if waiting.is_null() { Box::default() } else { unsafe { Box::from_raw(waiting) } }
     }
 
@@ -59,11 +59,11 @@ impl Drop for Place {
     }
 }
 
-/// Memory of values up to this many bytes is kept, and of so many pairs.
+/// Limits on the memory of values that is kept, in bytes and in pairs.
 const KEPT_BYTES_MAX: usize = 1 << 20;
 const KEPT_PAIRS_MAX: usize = 1 << 14;
 
-/// Writes a value and hands its bytes to `done`.
+/// Writes a value and passes its bytes to `done`.
 pub fn encode<T>(
     py: Python<'_>,
     place: &Place,
@@ -78,7 +78,7 @@ pub fn encode<T>(
         scratch.pairs_used = 0;
         let end = scratch.out.begin();
         let mut writer = Writer { py, scratch: &mut scratch, types, fields, owned, stop: Stop::NeedsPython };
-        // PyO3 has to know that the GIL is held where references are released: Python's call bypassed it.
+        // PyO3 must know that the GIL is held when references are released: Python's call bypassed it.
         let written = match owned {
             true => Python::attach(|_| writer.root(object, end)),
             false => writer.root(object, end),
@@ -97,19 +97,19 @@ pub fn encode<T>(
     done.map_err(|stop| match stop {
         Stop::Failed(error) => *error,
         Stop::Misfit(why) => value_error(why),
-        Stop::NeedsPython => value_error("the value can't be written"),
+        Stop::NeedsPython => value_error("cannot write the value"),
     })
 }
 
 enum Stop {
-    /// Python code must run: begin again, counting references.
+    /// Python code must run: start over, counting references.
     NeedsPython,
-    /// Of a type that was asked for.
+    /// The value doesn't have the requested type.
     Misfit(Box<MisfitError>),
     Failed(Box<PyErr>),
 }
 
-/// Why is in the writer, so that what is handed on at each value fits a register.
+/// The reason is in the writer, so that the result of each value fits a register.
 pub struct Failed;
 
 pub type Written = Result<End, Failed>;
@@ -120,7 +120,7 @@ pub struct Writer<'a, 'py> {
     pub py: Python<'py>,
     pub scratch: &'a mut Scratch,
     pub types: &'static Types,
-    /// Of the outermost dict.
+    /// The fields of the outermost dict.
     pub fields: &'a Fields,
     pub owned: bool,
     stop: Stop,
@@ -135,7 +135,7 @@ macro_rules! is {
 
 pub(super) use is;
 
-/// An integer above what an `i64` holds, if a `u64` does.
+/// An integer that exceeds an `i64` but fits a `u64`.
 #[cold]
 pub fn unsigned(object: *mut ffi::PyObject) -> Option<u64> {
     // SAFETY: see `Writer::value`; the object is an integer.
@@ -157,8 +157,7 @@ impl Writer<'_, '_> {
         }
     }
 
-    /// Appends an object of this class. Scalars are written where this is called; a call for each would cost as much as
-    /// the writing.
+    /// Appends an object of this class. Scalars are written inline; a call for each would cost as much as the writing.
     #[inline(always)]
     pub fn value(
         &mut self,
@@ -167,8 +166,8 @@ impl Writer<'_, '_> {
         depth: usize,
         end: End,
     ) -> Written {
-        // SAFETY: here and in what is called, the GIL is held; the object is alive, since its container is, or since it
-        // is counted; each call gets an object of the type that was just looked at.
+        // SAFETY: here and in the functions called, the GIL is held. The object is alive, since its container is or
+        // since it is counted. Each call gets an object of the type that was just checked.
         if is!(class, PyUnicode_Type) {
             return self.text(object, Kind::String, end);
         }
@@ -184,7 +183,7 @@ impl Writer<'_, '_> {
             // SAFETY: see above.
             let real = unsafe { ffi::PyFloat_AsDouble(object) };
             let bits = real.to_bits();
-            // Exponents 1 to 2046, and both zeros, are as IEEE 754 has them.
+            // Exponents 1 to 2046, and both zeros, are the same as in IEEE 754.
             return Ok(if (bits >> 52 & 0x7ff).wrapping_sub(1) < 0x7fe {
                 self.scratch.out.word(end, Kind::Real, bits)
             } else {
@@ -194,7 +193,7 @@ impl Writer<'_, '_> {
         self.other(object, class, depth, end)
     }
 
-    /// As above, where the class is not known yet.
+    /// Like `value`, if the class is not known yet.
     #[inline(always)]
     fn any(&mut self, object: *mut ffi::PyObject, depth: usize, end: End) -> Written {
         // SAFETY: see `value`.
@@ -202,7 +201,7 @@ impl Writer<'_, '_> {
         self.value(object, class, depth, end)
     }
 
-    /// Objects whose writing takes longer, or that are rarer.
+    /// Writes objects that take longer, or are rarer.
     #[inline(never)]
     fn other(&mut self, object: *mut ffi::PyObject, known: *mut ffi::PyTypeObject, depth: usize, end: End) -> Written {
         let types = self.types;
@@ -210,7 +209,7 @@ impl Writer<'_, '_> {
         // SAFETY: see `value`.
         let object_is = unsafe { Borrowed::from_ptr(self.py, object) };
         let out = &mut self.scratch.out;
-        // SAFETY: of all calls below, the object's class is the one that was just looked at.
+        // SAFETY: of all calls below, the object's class is the one that was just checked.
         Ok(unsafe {
             if class == types.name {
                 return self.text(object, Kind::Enum, end);
@@ -275,7 +274,7 @@ impl Writer<'_, '_> {
         self.failed(value_error("a number beyond 64 bits; send it as text, or as a float if it may be rounded"))
     }
 
-    /// A number whose class says which of the two it is.
+    /// A number whose class determines its type.
     #[inline]
     fn marked_number(&mut self, object: *mut ffi::PyObject, kind: Kind, end: End) -> Written {
         let mut overflow = 0;
@@ -293,9 +292,9 @@ impl Writer<'_, '_> {
             return self.failed(value_error("a count below 0; send it as an integer"));
         }
         let written = self.long_number(object, overflow, end)?;
-        // A count of 2^63 and above would read as another number.
+        // A count of 2^63 or more would be read as another number.
         if kind == Kind::Integer {
-            return self.failed(value_error("an integer beyond 64 bits with its sign; send it as a count"));
+            return self.failed(value_error("an integer beyond 64 bits including its sign; send it as a count"));
         }
         Ok(written)
     }
@@ -304,7 +303,7 @@ impl Writer<'_, '_> {
     #[cold]
     pub fn raised(&mut self) -> Written {
         let error = PyErr::fetch(self.py);
-        self.failed(value_error(format!("a text that is no UTF-8 ({error}); send it as bytes")))
+        self.failed(value_error(format!("a text that can't be encoded as UTF-8 ({error}); send it as bytes")))
     }
 
     #[cold]
@@ -319,7 +318,7 @@ impl Writer<'_, '_> {
         Err(Failed)
     }
 
-    /// The error of a field of this name.
+    /// Adds a field's name to the error.
     #[cold]
     pub fn named(&mut self, name: &str, failed: Failed) -> Failed {
         if let Stop::Misfit(why) = &self.stop {
@@ -328,7 +327,7 @@ impl Writer<'_, '_> {
         failed
     }
 
-    /// The type and the size of a container.
+    /// Writes the type and the size of a container.
     #[inline]
     pub fn begin(&mut self, kind: Kind, elements: usize, depth: usize, end: End) -> Written {
         if depth >= DEPTH_MAX {
@@ -342,7 +341,7 @@ impl Writer<'_, '_> {
 
     #[cold]
     fn too_deep(&mut self) -> Written {
-        self.failed(value_error("containers nested more than 128 deep; send flatter values"))
+        self.failed(value_error("containers are nested more than 128 deep; send flatter values"))
     }
 
     pub fn list(
@@ -353,7 +352,7 @@ impl Writer<'_, '_> {
         protocol: Option<*mut ffi::PyObject>,
         end: End,
     ) -> Written {
-        // SAFETY: see `value`; an index past the end, should Python code have shortened the list, gives null.
+        // SAFETY: see `value`; if Python code has shortened the list, an index past the end returns null.
         let length = unsafe { ffi::PyList_Size(object) };
         // SAFETY: as above.
         self.elements(length, |index| unsafe { ffi::PyList_GetItem(object, index) }, depth, hint, protocol, end)
@@ -405,19 +404,19 @@ impl Writer<'_, '_> {
         Ok(end)
     }
 
-    /// A reference for as long as Python code may run.
+    /// Takes a reference for as long as Python code may run.
     #[inline]
     pub fn count(&self, object: *mut ffi::PyObject) -> Option<Py<PyAny>> {
         // SAFETY: the object is alive now.
         self.owned.then(|| unsafe { Bound::from_borrowed_ptr(self.py, object).unbind() })
     }
 
-    /// Brings the container that begins at `start` into the format's order.
+    /// Sorts the container that begins at `start` into the format's order.
     pub fn sort(&mut self, start: usize, end: End) -> Written {
         self.replace(start, end, |value| value)
     }
 
-    /// Makes another value of the one that begins at `start`.
+    /// Replaces the value that begins at `start` with another one.
     pub fn replace(&mut self, start: usize, end: End, other: impl FnOnce(Value) -> Value) -> Written {
         let (end, sorted) = self.scratch.out.append(end, |bytes| {
             let written = Decoder::new(Limits::FORMAT)
@@ -433,7 +432,7 @@ impl Writer<'_, '_> {
         }
     }
 
-    /// Sets, and objects that `lib/rawline/value.py` knows how to turn into others.
+    /// Writes sets, and objects that `lib/rawline/value.py` can convert.
     fn by_python(
         &mut self,
         object: *mut ffi::PyObject,
@@ -442,7 +441,7 @@ impl Writer<'_, '_> {
         end: End,
     ) -> Written {
         if !self.owned {
-            // `stop` says so from the beginning.
+            // `stop` has this initial value.
             return Err(Failed);
         }
         // SAFETY: see `value`; the reference is counted from here on.
