@@ -1,4 +1,4 @@
-//! A range of an uncompressed batch as a batch of its own: a new header over sub-ranges of the same bytes.
+//! A range of an uncompressed batch as a separate batch: a new header over sub-ranges of the same bytes.
 
 use crate::header::{HEADER_BYTES, padding};
 use crate::parse::Batch;

@@ -1,4 +1,4 @@
-//! Avro through the command line and a broker: JSON and CSV in, JSON out, schemas that change on the way.
+//! Avro through the command line and a broker: JSON and CSV in, JSON out, schemas that change over time.
 
 #![cfg(feature = "full")]
 #![allow(clippy::unwrap_used, clippy::indexing_slicing)] // Tests.
@@ -78,7 +78,7 @@ fn csv_becomes_measurements_and_json_again() {
     let row = |time: &str, value: f64| json!({"metric": "ec2.cpu", "tags": tags, "logtime": time, "value": value});
     let expected = [row("2014-02-14T14:30:00Z", 0.132), row("2014-02-14T14:35:00Z", -1000.0)];
     assert_eq!(shell.lines(&["consume", "cpu", "--format=avro"]), expected);
-    // The schema is in the log once, whoever produces again.
+    // The log has the schema only once, even if the command is run again.
     shell.ok(&produce, "");
     assert_eq!(shell.ok(&["consume", "_schemas"], "").lines().count(), 1);
 }
@@ -122,10 +122,10 @@ fn three_versions_of_a_schema_are_read_with_each_of_the_three() {
         let read = shell.ok(&["consume", "logins", "--format=avro", "--schema", text(reader)], "");
         assert_eq!(read.lines().collect::<Vec<_>>(), expected);
     }
-    // Each as it was written.
+    // Each record as it was written.
     assert_eq!(shell.ok(&["consume", "logins", "--format=avro"], "").lines().collect::<Vec<_>>(), records);
 
-    // A schema that has no place for what was written: the records before are still shown.
+    // A schema without a counterpart for the written value: the earlier records are still shown.
     let narrow = schema(json!([{"name": "user", "type": "long"}, {"name": "host", "type": "string"}]));
     let narrow = shell.file("narrow.avsc", &narrow);
     let wrong = shell.run(&["consume", "logins", "--offset=1", "--format=avro", "--schema", text(&narrow)], "");
@@ -152,7 +152,7 @@ fn records_that_do_not_name_their_schema_are_read_with_the_one_given() {
 }
 
 #[test]
-fn what_does_not_fit_the_schema_is_told_with_its_line() {
+fn records_that_do_not_match_the_schema_are_reported_with_their_line() {
     let shell = Shell::new();
     let produce =
         |more: &[&'static str]| [&["produce", "t", "--format=avro", "--schema=measurement"][..], more].concat();
@@ -174,7 +174,7 @@ fn what_does_not_fit_the_schema_is_told_with_its_line() {
     shell.fails(&["produce", "t", "--format=avro", "--schema=nowhere.avsc"], "", 1, "nowhere.avsc");
     let broken = shell.file("broken.avsc", "{\"type\": \"record\"}");
     shell.fails(&["produce", "t", "--format=avro", "--schema", text(&broken)], "", 1, "no Avro schema");
-    // What came before the bad line is there.
+    // Records before the bad line were appended.
     assert_eq!(shell.lines(&["consume", "t", "--format=avro"]).len(), 1);
 }
 
@@ -204,7 +204,7 @@ fn container_files_are_read_and_written() {
     shell.ok(&["produce", "wider", text(&file), "--format=avro", "--schema", text(&wider)], "");
     assert_eq!(shell.lines(&["consume", "wider", "--format=avro"])[7], json!({"x": 7, "y": 5}));
 
-    // A topic without records gives a file without values, if its schema is known.
+    // A topic without records becomes a file without values, if its schema is known.
     shell.ok(&["produce", "none", "--format=avro", "--schema", text(&schema)], "");
     let none = ["consume", "points", "--offset=latest", "--format=avro", "--output=avro"];
     shell.fails(&none, "", 1, "give it with --schema");
@@ -219,7 +219,7 @@ fn container_files_are_read_and_written() {
     shell.fails(&set, "", 2, "--set, --column and --skip are for JSON and CSV");
 }
 
-/// Each level of the record holds the one below twice: its defaults would take 2^60 bytes, and took forever.
+/// Each level of the record contains the next level twice: its defaults would take 2^60 bytes, and took forever.
 #[test]
 fn a_hostile_schema_in_the_log_is_reported_and_skipped() {
     let shell = Shell::new();
@@ -239,7 +239,7 @@ fn a_hostile_schema_in_the_log_is_reported_and_skipped() {
     for skipped in ["skipped the record at offset 0 of _schemas", "skipped the record at offset 1 of _schemas"] {
         assert!(error.contains(skipped), "{error}");
     }
-    // Where no record names a schema, none is read.
+    // If no record names a schema, none is read.
     shell.ok(&["produce", "bare", "--format=avro", "--framing=bare", "--schema", text(&schema)], "{\"x\":1}\n");
     let bare = shell.run(&["consume", "bare", "--format=avro", "--framing=bare", "--schema", text(&schema)], "");
     assert_eq!((bare.stdout, bare.stderr), (b"{\"x\":1}\n".to_vec(), Vec::new()));

@@ -25,7 +25,7 @@ fn bench(folder: &Path, args: &[&str]) -> Output {
     rawline().arg("bench").args(args).env("TMPDIR", folder).output().unwrap()
 }
 
-/// Runs a benchmark that must succeed; gives its JSON.
+/// Runs a benchmark that must succeed; returns its JSON.
 fn figures(args: &[&str]) -> Value {
     let folder = TempDir::new().unwrap();
     let json = TempDir::new().unwrap();
@@ -33,7 +33,7 @@ fn figures(args: &[&str]) -> Value {
     let args = [args, &["--json", path.to_str().unwrap()]].concat();
     let output = bench(folder.path(), &args);
     assert!(output.status.success(), "{output:?}");
-    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0, "something is left in the temporary folder");
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0, "the temporary folder is not empty");
     let figures: Value = serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();
     // The decoders touch no files.
     let filesystem = (args[0] != "measurements").then_some("filesystem");
@@ -127,7 +127,7 @@ fn read_reports_what_it_moved_and_compares_with_sendfile() {
     check_runs(&figures, 2, 0);
     let run = &figures["runs"][0];
     assert_eq!(run["requests"], 60);
-    // The topic has 255 records to request, and a request near its end has fewer than 100.
+    // The topic has 255 records to request; a request near its end returns fewer than 100.
     let records = run["records"].as_u64().unwrap();
     assert!((60..6000).contains(&records), "{records}");
     assert_eq!(run["bytes"].as_u64().unwrap(), records * 64);
@@ -193,7 +193,7 @@ fn values_reads_the_same_from_every_format_and_sends_events_through_a_broker() {
     let ten = races["ten_fields"].as_array().unwrap();
     assert!(ten.len() >= 6, "{ten:?}");
     let check = positive(&ten[0]["check"]);
-    assert!(ten.iter().all(|time| positive(&time["check"]) == check), "not every format gave the same: {ten:?}");
+    assert!(ten.iter().all(|time| positive(&time["check"]) == check), "the formats differ: {ten:?}");
     let size = |name: &str| {
         let sizes = races["sizes"].as_array().unwrap();
         sizes.iter().find(|size| size["name"] == name).unwrap()["bytes"].as_u64().unwrap()
@@ -222,7 +222,7 @@ fn values_sends_events_through_a_broker_that_wants_a_key() {
 }
 
 #[test]
-fn values_takes_a_log_of_zeek() {
+fn values_reads_a_zeek_log() {
     let folder = TempDir::new().unwrap();
     let log = folder.path().join("dns.log");
     std::fs::write(&log, "{\"_path\":\"dns\"}\n").unwrap();
@@ -233,7 +233,7 @@ fn values_takes_a_log_of_zeek() {
 }
 
 #[test]
-fn a_broker_that_is_not_there_is_exit_code_1() {
+fn a_missing_broker_is_exit_code_1() {
     // Bound and closed again, so nothing listens there.
     let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let url = format!("http://{address}");
@@ -252,7 +252,7 @@ fn a_broker_that_does_not_start_is_exit_code_1() {
     let output = bench(folder.path(), &["write", "--memory", "3 bananas"]);
     assert_eq!(output.status.code(), Some(1), "{output:?}");
     let said = String::from_utf8_lossy(&output.stderr);
-    assert!(said.contains("bananas"), "what the broker said is missing: {said}");
+    assert!(said.contains("bananas"), "the broker's message is missing: {said}");
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
 }
 
@@ -274,7 +274,7 @@ fn interrupting_removes_everything() {
         .stderr(Stdio::null())
         .spawn()
         .unwrap();
-    // Until the broker has its folder.
+    // Waits until the broker has its folder.
     while std::fs::read_dir(folder.path()).unwrap().next().is_none() {
         assert!(child.try_wait().unwrap().is_none(), "it ended by itself");
         std::thread::yield_now();
@@ -285,13 +285,13 @@ fn interrupting_removes_everything() {
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
 }
 
-/// What the proxy makes the broker do wrong.
+/// The way in which the proxy breaks the broker.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Wrong {
     Nothing,
-    /// Appends are acknowledged, never stored.
+    /// Appends are acknowledged but not stored.
     Swallows,
-    /// Every append gets the offsets of the first.
+    /// Every append gets the offsets of the first one.
     RepeatsOffsets,
     /// Reads return the records before the requested ones, under the requested offsets.
     ReadsElsewhere,
@@ -326,7 +326,7 @@ fn a_broker_that_is_wrong_never_passes() {
     }
 }
 
-/// A proxy of a broker that does one thing wrong; returns its URL. It lives until the tests end.
+/// A proxy that breaks a broker in one way; returns its URL. It lives until the tests end.
 fn proxy(address: SocketAddr, wrong: Wrong) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
@@ -372,7 +372,7 @@ fn proxy(address: SocketAddr, wrong: Wrong) -> String {
                     if append && wrong == Wrong::RepeatsOffsets {
                         (head, body) = first_answer.lock().unwrap().get_or_insert((head, body)).clone();
                     }
-                    // A benchmark that has seen enough does not read the rest.
+                    // A benchmark that has failed doesn't read the rest.
                     if client.write_all(head.as_bytes()).and_then(|()| client.write_all(&body)).is_err() {
                         return;
                     }

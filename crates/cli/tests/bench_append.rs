@@ -1,4 +1,4 @@
-//! `rawline bench --append`: one line of JSON per run, after the lines that are there.
+//! `rawline bench --append`: one line of JSON per run, after the existing lines.
 
 #![cfg(feature = "full")]
 #![allow(clippy::unwrap_used, clippy::indexing_slicing)] // A test.

@@ -1,6 +1,6 @@
-//! The client commands against a real broker: what goes in comes out, and failures say what to do.
+//! The client commands against a real broker: records are returned unchanged, and errors say what to do.
 
-// Clippy knows tests by their attribute only; these are their helpers.
+// Clippy recognizes tests only by their attribute; these are their helpers.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing)]
 
 mod support;
@@ -10,7 +10,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::process::Stdio;
 use support::{rawline, run};
 
-/// Numbers that look random and are the same in every run.
+/// Pseudo-random numbers, the same in every run.
 struct Numbers(u64);
 
 impl Numbers {
@@ -40,7 +40,7 @@ fn lines(count: usize, length_max: u64, seed: u64) -> Vec<u8> {
     out
 }
 
-/// The lines of a command's stderr but its name.
+/// The lines of a command's stderr, except the one with its name.
 fn said(output: &std::process::Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
@@ -116,7 +116,7 @@ fn an_empty_input_appends_nothing_and_says_so() {
 }
 
 #[test]
-fn a_range_is_the_one_asked_for() {
+fn a_range_is_the_requested_one() {
     let broker = support::broker(&[]);
     let numbers: Vec<String> = (0..1000).map(|number| number.to_string()).collect();
     let input = numbers.join("\n");
@@ -181,7 +181,7 @@ fn follow_gives_records_as_they_come_and_ends_cleanly_when_interrupted() {
 }
 
 #[test]
-fn a_reader_that_has_seen_enough_is_no_failure() {
+fn a_reader_that_stops_early_is_not_a_failure() {
     let broker = support::broker(&[]);
     broker.run(&["produce", "t"], &lines(200_000, 60, 5));
     for format in ["raw", "json"] {
@@ -199,7 +199,7 @@ fn a_reader_that_has_seen_enough_is_no_failure() {
 }
 
 #[test]
-fn topics_are_listed_for_people_and_for_machines() {
+fn topics_are_listed_as_text_and_as_json() {
     let broker = support::broker(&[]);
     let output = broker.run(&["topics"], b"");
     assert!(output.stdout.is_empty() && said(&output).contains("no topics yet"), "{}", said(&output));
@@ -291,7 +291,7 @@ fn a_failure_before_the_first_record_does_not_claim_an_empty_input() {
 }
 
 #[test]
-fn batches_are_compressed_as_asked() {
+fn batches_are_compressed_as_requested() {
     let broker = support::broker(&[]);
     let input = b"the same line again and again\n".repeat(10_000);
     let bytes = |topic: &str, flags: &[&str]| {
@@ -304,7 +304,7 @@ fn batches_are_compressed_as_asked() {
         let compressed = bytes(flags.concat().trim_start_matches('-'), &flags);
         assert!(compressed < plain / 5, "{flags:?}: {compressed} of {plain}");
     }
-    // The lines may be split into another number of batches, each with its header.
+    // The lines may be split into a different number of batches, each with a header.
     let none = bytes("none", &["--compression", "none"]);
     assert!(none.abs_diff(plain) < plain / 10, "{none} and {plain}");
 }
@@ -376,7 +376,7 @@ fn every_help_has_examples_and_reads_as_text() {
         let help = String::from_utf8(output.stdout).unwrap();
         assert!(output.status.success() && help.contains("Examples:"), "{help}");
         assert!(help.contains(&format!("rawline {}", command[0])), "{help}");
-        // Each description begins with a capital letter: a verb or a noun.
+        // Each description begins with a capital letter, of a verb or a noun.
         let descriptions = help.lines().filter_map(|line| line.strip_prefix("          "));
         for description in descriptions.filter(|line| !line.starts_with([' ', '[', '-'])).take(1) {
             assert!(description.starts_with(|sign: char| sign.is_uppercase()), "{description}");
@@ -414,7 +414,7 @@ fn produce_and_consume_outlive_the_brokers_restart() {
             sent += 1;
         }
         broker.start_again();
-        // The consumer sees every record in order; one whose answer was lost may come again.
+        // The consumer receives every record in order; a record whose response was lost may be duplicated.
         while seen < sent {
             let line: u64 = consumed.next().unwrap().parse().unwrap();
             assert!(line <= seen, "{line} came before {seen}");

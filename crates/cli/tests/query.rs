@@ -1,8 +1,7 @@
-//! `rawline series` and `rawline query` over roll-ups of a real topic: what they print, and what they say when they
-//! can't.
+//! `rawline series` and `rawline query` over roll-ups of a real topic: their output and their errors.
 
 #![cfg(feature = "full")]
-// Clippy knows tests by their attribute only; these are their helpers.
+// Clippy recognizes tests only by their attribute; these are their helpers.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing)]
 
 mod support;
@@ -18,7 +17,7 @@ use support::{Broker, rawline, run};
 /// 2014-04-10T00:00:00Z.
 const BEGIN_MS: i64 = 1_397_088_000_000;
 
-/// A measurement as Avro has it: metric, map of tags, time, value.
+/// A measurement in Avro: metric, map of tags, time, value.
 fn message(metric: &str, server: &str, time_ms: i64, value: f64) -> Vec<u8> {
     let mut bytes = Vec::new();
     let long = |bytes: &mut Vec<u8>, value: i64| {
@@ -43,7 +42,7 @@ fn message(metric: &str, server: &str, time_ms: i64, value: f64) -> Vec<u8> {
     bytes
 }
 
-/// Two metrics of three servers, a value a minute for three hours, rolled up in the broker's directory.
+/// Two metrics of three servers, one value per minute for three hours, rolled up in the broker's directory.
 fn rolled_up() -> Broker {
     let broker = support::broker(&[]);
     let mut messages = Vec::new();
@@ -78,7 +77,7 @@ fn text(bytes: &[u8]) -> &str {
     std::str::from_utf8(bytes).unwrap()
 }
 
-/// What a command that fails says, and its exit code.
+/// The error message of a failed command, and its exit code.
 fn failure(output: &Output) -> (String, i32) {
     assert!(output.stdout.is_empty(), "{}", text(&output.stdout));
     (text(&output.stderr).to_owned(), output.status.code().unwrap())
@@ -138,7 +137,7 @@ fn plots_are_written_to_files() {
         assert!(output.status.success() && output.stdout.is_empty(), "{}", text(&output.stderr));
         assert!(std::fs::read(&path).unwrap().starts_with(magic), "{name}");
     }
-    // To a pipe, a plot may go.
+    // A plot may be written to a pipe.
     let output = ask(&broker, &["query", "cloud", "cpu.load", "--format", "png"]);
     assert!(output.stdout.starts_with(b"\x89PNG"));
     let (said, code) = failure(&ask(&broker, &["query", "cloud", "cpu.load", "--output", &file("plot.gif")]));
@@ -148,7 +147,7 @@ fn plots_are_written_to_files() {
 }
 
 #[test]
-fn what_is_not_there_is_told_with_what_is() {
+fn missing_names_are_reported_with_existing_ones() {
     let broker = rolled_up();
     let cases: [(&[&str], &str, i32); 12] = [
         (&["query", "cloud", "cpu_load"], "there are these metrics, of 2: cpu.load, requests", 1),

@@ -1,4 +1,4 @@
-//! The README's commands, run as a reader runs them.
+//! Runs the README's commands as a reader would.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing)] // A test.
 
@@ -30,7 +30,7 @@ impl Broker {
             .map_while(Result::ok)
             .find_map(|line| line.split_once("listening on ").map(|(_, url)| url.to_owned()))
             .expect("the broker says where it listens");
-        // The pipe must be read on, or the broker would stop at a full one.
+        // The pipe must be drained, because the broker would block when it is full.
         std::thread::spawn(move || lines.map_while(Result::ok).for_each(drop));
         Broker { process, url }
     }
@@ -38,7 +38,7 @@ impl Broker {
 
 impl Drop for Broker {
     fn drop(&mut self) {
-        // As rudely as the README allows.
+        // As abruptly as the README allows.
         let _ = self.process.kill();
         let _ = self.process.wait();
     }
@@ -66,15 +66,15 @@ fn the_quick_start_works_by_copy_and_paste() {
     let readme = std::fs::read_to_string(root.join("README.md")).unwrap();
     let makefile = std::fs::read_to_string(root.join("Makefile")).unwrap();
     let blocks = shell_blocks(&readme);
-    // The first starts the broker and does not end; here the test starts it.
+    // The first block starts the broker and doesn't end; here the test starts it.
     assert_eq!(blocks[0].trim(), "make run");
     assert!(makefile.contains("\nrun: "));
-    assert!(blocks.len() >= 4, "the README has lost its commands");
+    assert!(blocks.len() >= 4, "the README has too few commands");
 
     let folder = tempfile::tempdir().unwrap();
     let storage = folder.path().join("data");
     let broker = Broker::start(&storage);
-    // What only `make full` builds is run where that is what was built.
+    // Commands that need `make full` are run only in that build.
     let is_built = |block: &&String| cfg!(feature = "full") || !block.contains("--format avro");
     let outputs: Vec<_> = blocks[1..].iter().filter(is_built).map(|block| run(block, folder.path(), &broker)).collect();
     assert!(outputs[0].contains("the same bytes"), "{}", outputs[0]);

@@ -1,6 +1,6 @@
-//! Clients and a broker behind a proxy that ends TLS.
+//! Clients and a broker behind a proxy that terminates TLS.
 
-// Clippy knows tests by their attribute only; these are their helpers.
+// Clippy recognizes tests only by their attribute; these are their helpers.
 #![allow(clippy::unwrap_used)]
 
 mod support;
@@ -16,7 +16,7 @@ use tokio_rustls::rustls::ServerConfig;
 use tokio_rustls::rustls::crypto::ring;
 use tokio_rustls::rustls::pki_types::PrivatePkcs8KeyDer;
 
-/// Terminates TLS for a broker until it is dropped, with a certificate for `localhost` of its own authority.
+/// Terminates TLS for a broker until it is dropped, with a certificate for `localhost` from its own authority.
 struct Proxy {
     port: u16,
     authority: PathBuf,
@@ -51,7 +51,7 @@ impl Proxy {
                 let (socket, _) = listener.accept().await.unwrap();
                 let acceptor = acceptor.clone();
                 tokio::spawn(async move {
-                    // A client that does not trust the certificate ends here.
+                    // A client that doesn't trust the certificate disconnects here.
                     let Ok(mut client) = acceptor.accept(socket).await else { return };
                     let mut broker = TcpStream::connect(broker).await.unwrap();
                     let _ = tokio::io::copy_bidirectional(&mut client, &mut broker).await;
@@ -70,7 +70,7 @@ impl Proxy {
 fn records_go_through_tls_and_come_back() {
     let broker = support::broker(&[]);
     let proxy = Proxy::start(broker.address);
-    // More than one answer, each long enough to be read past the HTTP library.
+    // More than one response, each long enough to be read without the HTTP library.
     let lines: Vec<u8> = (0..1_000_000).flat_map(|number| format!("{number}\n").into_bytes()).collect();
     let command = |args: &[&str]| {
         let mut command = rawline(&proxy.url("localhost"), args);
@@ -89,7 +89,7 @@ fn a_certificate_that_is_not_trusted_is_refused_at_once() {
     let broker = support::broker(&[]);
     let proxy = Proxy::start(broker.address);
     let other = Proxy::start(broker.address);
-    // Signed by somebody else, and for another name.
+    // Signed by another authority, and for another name.
     for (host, authority) in [("localhost", &other.authority), ("127.0.0.1", &proxy.authority)] {
         let mut command = rawline(&proxy.url(host), &["consume", "numbers"]);
         command.env("SSL_CERT_FILE", authority);

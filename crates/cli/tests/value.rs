@@ -1,6 +1,6 @@
 //! Structured values on the command line: JSON to bytes and back, and through a broker.
 
-// Clippy knows tests by their attribute only; these are their helpers.
+// Clippy recognizes tests only by their attribute; these are their helpers.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing)]
 
 mod support;
@@ -14,7 +14,7 @@ fn rawline(arguments: &[&str], input: &[u8]) -> Output {
     support::run(command, input)
 }
 
-/// The same where it must work.
+/// The same for commands that must succeed.
 fn done(arguments: &[&str], input: &[u8]) -> Vec<u8> {
     let output = rawline(arguments, input);
     assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
@@ -61,7 +61,7 @@ fn json_becomes_bytes_and_json_again() {
 }
 
 #[test]
-fn fields_get_the_types_asked_for() {
+fn fields_get_the_requested_types() {
     let hex = done(&with_types(&["value", "encode"]), EVENTS.as_bytes());
     let typed = String::from_utf8(done(&["value", "decode", "--to", "json"], &hex)).unwrap();
     for part in [
@@ -80,7 +80,7 @@ fn fields_get_the_types_asked_for() {
 }
 
 #[test]
-fn a_bad_line_is_told_and_the_others_are_done() {
+fn a_bad_line_is_reported_and_the_others_are_converted() {
     let output = rawline(&["value", "encode"], b"1\n{\n\n2\n");
     assert_eq!(output.status.code(), Some(1));
     assert_eq!(output.stdout, b"020000000000000001\n020000000000000002\n");
@@ -111,7 +111,7 @@ fn values_go_through_a_broker_and_keep_their_types() {
     let typed = done(&["consume", "events", "--format", "value-typed", at[0], at[1]], b"");
     let bytes = done(&["value", "encode", "--from", "json"], &typed);
     assert_eq!(bytes, done(&with_types(&["value", "encode"]), EVENTS.as_bytes()));
-    // What is shown with its types can be produced again as it is.
+    // Output with types can be produced again unchanged.
     done(&["produce", "again", "--format", "value", at[0], at[1]], &typed);
     let again = done(&["consume", "again", "--format", "value-typed", at[0], at[1]], b"");
     assert_eq!(again, typed);
@@ -132,7 +132,7 @@ fn values_go_through_a_broker_and_keep_their_types() {
     assert!(String::from_utf8_lossy(&none.stderr).contains("the record at offset 0 isn't a structured value"));
 }
 
-/// The mapping that keeps types has a mistake: it isn't stored as a table with the keys `@data-type` and `data`.
+/// An error in the JSON mapping that preserves types: it isn't stored as a table with the keys `@data-type` and `data`.
 #[test]
 fn typed_json_with_a_mistake_is_refused_with_its_line() {
     let broker = support::broker(&[]);
@@ -149,7 +149,7 @@ fn typed_json_with_a_mistake_is_refused_with_its_line() {
         let error = String::from_utf8_lossy(&output.stderr).into_owned();
         assert!(error.contains("line 2: "), "{line}: {error}");
     }
-    // The name deeper inside, or as a text, is plain JSON's own.
+    // The name at a deeper level, or as a text, is ordinary JSON.
     let plain = "{\"text\":\"@data-type\",\"inner\":{\"@data-type\":1}}\n";
     done(&["produce", "plain", "--format", "value", "--broker", url.as_str()], plain.as_bytes());
     let shown = done(&["consume", "plain", "--format", "value", "--broker", url.as_str()], b"");
@@ -164,7 +164,7 @@ fn values_that_break_a_rule_are_refused_however_they_are_shown() {
     let count = [2, 0, 0, 0, 0, 0, 0, 0, 7];
     let typed = done(&["value", "encode"], b"[[7]]\n");
     let length = |bytes: &[u8]| [&(bytes.len() as u32).to_le_bytes()[..], bytes].concat();
-    // The tags and counts as the program itself writes them.
+    // The tags and counts as the program writes them.
     let nested = hex::decode(typed.trim_ascii()).unwrap();
     let head = nested[..nested.len() - count.len()].len() / 2;
     let level = nested[..head].to_vec();

@@ -1,8 +1,8 @@
-//! Invariant 6: what a request costs the broker does not depend on its number of records.
+//! Invariant 6: the broker's cost of a request doesn't depend on the number of its records.
 //!
-//! The broker runs in this process under an allocator that counts; the client is a plain socket whose buffers are made
-//! before the count begins. The same number of bytes is sent as 10 and as 100,000 records. Responses in other forms
-//! than batches return 65,536 of these.
+//! The broker runs in this process with a counting allocator. The client is a plain socket whose buffers are allocated
+//! before counting begins. The same number of bytes is sent as 10 and as 100,000 records. Responses in forms other than
+//! batches return 65,536 of these.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing)] // A test.
 
@@ -25,7 +25,7 @@ const BATCH_BYTES: usize = 1 << 20;
 const REQUESTS: u64 = 40;
 const FORMS: [&str; 3] = ["application/json", "application/x-ndjson", "multipart/form-data"];
 
-/// Allocations and allocated bytes a request.
+/// Allocations and allocated bytes per request.
 #[derive(Debug, Clone, Copy)]
 struct Cost {
     allocations: u64,
@@ -33,7 +33,7 @@ struct Cost {
 }
 
 fn cost(mut request: impl FnMut()) -> Cost {
-    // The first requests make what is kept: connection buffers, the topic's segment.
+    // The first requests allocate what is kept: connection buffers, the topic's segment.
     for _ in 0..10 {
         request();
     }
@@ -76,7 +76,7 @@ impl Connection {
         Connection { stream, answer: vec![0; BATCH_BYTES * 8] }
     }
 
-    /// Sends a request and reads its answer; gives the length of the answer's body.
+    /// Sends a request and reads its response; returns the length of the response's body.
     fn request(&mut self, head: &[u8], body: &[u8], status: &[u8]) -> usize {
         self.stream.write_all(head).unwrap();
         self.stream.write_all(body).unwrap();
@@ -149,7 +149,7 @@ fn a_requests_cost_does_not_depend_on_its_number_of_records() {
         slices.push(cost(|| {
             connection.request(slice.as_bytes(), b"", b"HTTP/1.1 200");
         }));
-        // Text lies in buffers of the pool; nothing outside them may be noted of each record.
+        // Text is written to buffers of the pool; outside the pool, nothing may be allocated per record.
         for (costs, accept) in forms.iter_mut().zip(FORMS) {
             let head = format!(
                 "GET /records?topic-name=t{records}&offset=0&max-records={records} HTTP/1.1\r\nhost: localhost\r\n\
@@ -168,8 +168,8 @@ fn a_requests_cost_does_not_depend_on_its_number_of_records() {
     for (what, costs) in batches.into_iter().chain(FORMS.into_iter().zip(forms)) {
         let [few, many] = costs[..] else { unreachable!() };
         println!("{what} of 1 MiB: 10 records {few:?}, 100,000 records {many:?}");
-        // How many pieces the socket cuts a body into varies from request to request; a cost that grew with the
-        // records would be 100,000 and more.
+        // The number of pieces in which a socket delivers a body varies from request to request. A cost that grew with
+        // the records would be 100,000 or more.
         assert!(many.allocations <= few.allocations * 2 + 100, "{what}: {few:?}, then {many:?}");
         assert!(many.bytes <= few.bytes * 2 + (64 << 10), "{what}: {few:?}, then {many:?}");
         assert!(few.allocations < 500, "{what}: {few:?}");

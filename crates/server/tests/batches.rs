@@ -1,4 +1,4 @@
-//! What a response takes outside the pool doesn't grow with the number of batches that it is made of.
+//! A response's memory outside the pool doesn't grow with its number of batches.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing)] // A test.
 
@@ -17,10 +17,10 @@ use tokio::net::TcpStream;
 #[global_allocator]
 static COUNTING: Counting = Counting;
 
-/// One request's batches, each of one empty record.
+/// The batches of one request, each with one empty record.
 const BATCHES: usize = 40_000;
 
-/// Most of it is the object's index, which is read for a moment.
+/// Mostly the object's index, which is held briefly.
 const COST_MAX: u64 = 2 << 20;
 
 fn body() -> Vec<u8> {
@@ -52,7 +52,7 @@ async fn a_response_of_many_batches_takes_bounded_memory_outside_the_pool() {
             "GET /records?topic-name=t&offset=0&max-records=0 HTTP/1.1\r\nhost: localhost\r\naccept: {form}\r\n\r\n"
         );
         let mut cost = 0;
-        // The first makes what is kept.
+        // The first request allocates what is kept.
         for _ in 0..2 {
             let before = allocated().bytes;
             stream.write_all(read.as_bytes()).await.unwrap();

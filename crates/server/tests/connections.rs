@@ -1,4 +1,4 @@
-//! A limit on connections doesn't lock out those who have something to do.
+//! The limit on connections doesn't lock out active clients.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing)] // A test.
 
@@ -15,7 +15,7 @@ use tokio::net::TcpStream;
 
 const CONNECTIONS_MAX: usize = 4;
 
-/// Enough of a body for its first buffers.
+/// Enough of a body to get its first buffers.
 static SENT: [u8; 40 << 10] = [b's'; 40 << 10];
 
 async fn start() -> Served {
@@ -50,7 +50,7 @@ async fn the_oldest_idle_connection_makes_room_for_a_new_one() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn half_a_head_holds_no_connection_against_others() {
+async fn incomplete_heads_make_room_for_other_connections() {
     let server = start().await;
     let mut half = Vec::new();
     for _ in 0..CONNECTIONS_MAX {
@@ -69,15 +69,15 @@ async fn health_is_known_while_all_connections_are_busy() {
     let mut uploads = Vec::new();
     for _ in 0..CONNECTIONS_MAX {
         let mut stream = connect(&server).await;
-        // The response to the first request shows that the connection has its place.
+        // The response to the first request shows that the connection was admitted.
         assert_eq!(append(&mut stream).await.unwrap().0, 201);
         stream.write_all(append_head(SENT.len() + 1).as_bytes()).await.unwrap();
         stream.write_all(&SENT).await.unwrap();
         uploads.push(stream);
     }
-    // Each has begun once it has buffers for its sizes and its data.
+    // An upload has begun when it has buffers for its sizes and its data.
     wait_until(|| server.pool.bytes() - server.pool.bytes_free() >= (CONNECTIONS_MAX * 2 * (64 << 10)) as u64).await;
-    // More clients than reserved places, and they keep their connections.
+    // More clients than reserved places, with open connections.
     let mut kept = Vec::new();
     for _ in 0..40 {
         let mut stream = connect(&server).await;

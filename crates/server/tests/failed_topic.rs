@@ -1,4 +1,4 @@
-//! A topic that a failed assertion has stopped asks for a human; the others go on.
+//! A topic that a failed assertion has stopped needs a human; other topics continue.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing)] // A test.
 
@@ -17,7 +17,7 @@ use std::ops::Range;
 use std::sync::Arc;
 use support::{append_head, connect, exchange, get};
 
-/// Fails an assertion at the second append to the topic "bad".
+/// Fails an assertion on the second append to the topic "bad".
 #[derive(Default)]
 struct Asserting(MemoryStore);
 
@@ -70,7 +70,7 @@ async fn a_topic_stopped_by_a_failed_assertion_asks_for_a_human_and_the_others_g
     assert!(ask(&server, "/health").await.1.ends_with("ok\n"));
     assert!(ask(&server, "/metrics").await.1.contains("rawline_topics_failed 0\n"));
 
-    // The append that meets the assertion, and later ones.
+    // The append that fails the assertion, and later ones.
     for _ in 0..3 {
         let (status, text) = append(&server, "bad").await;
         assert_eq!((status, code::kind_of_status(status)), (500, Kind::TellHuman), "{text}");

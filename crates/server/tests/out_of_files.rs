@@ -1,4 +1,4 @@
-//! Without file descriptors, appends that need one are refused for the moment; the others go on.
+//! Without file descriptors, appends that need one get 503; other requests continue.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing)] // A test.
 
@@ -12,7 +12,7 @@ use std::fs::File;
 use std::sync::Arc;
 use support::{connect, exchange, get};
 
-/// Low enough to use up, far more than the server needs. The test has its process for itself.
+/// Low enough to exhaust, and far more than the server needs. The test has a separate process.
 const FILES_MAX: u64 = 200;
 
 async fn append(stream: &mut tokio::net::TcpStream, topic: &str) -> (u16, String) {
@@ -20,7 +20,7 @@ async fn append(stream: &mut tokio::net::TcpStream, topic: &str) -> (u16, String
     exchange(stream, &[head.as_bytes(), b"abc"]).await.unwrap()
 }
 
-/// Defect 14: a broker out of file descriptors answered 500, as if its disk were broken, until a restart.
+/// Defect 14: without file descriptors, a broker responded with 500, as if its disk were broken, until a restart.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_append_that_finds_no_file_descriptor_gets_503_and_succeeds_later() {
     let mut limit = getrlimit(Resource::Nofile);

@@ -15,7 +15,7 @@ use tokio::net::TcpStream;
 const POOL_BYTES: usize = 64 << 20;
 const BODY_BYTES: usize = 10 << 20;
 
-/// A sender that has sent this much of its body, and sends no more.
+/// A sender that has sent this much of its body and then stops.
 async fn stalled(server: &Served, from: [u8; 4], sent: usize) -> TcpStream {
     let mut stream = connect_from(from, server).await;
     stream.write_all(append_head(BODY_BYTES).as_bytes()).await.unwrap();
@@ -33,7 +33,7 @@ async fn work(server: &Served, appends: usize) {
     }
 }
 
-/// Defect 9: each reserved as much as it had announced, so that six of them held all buffers.
+/// Defect 9: each sender reserved as much as it had announced, so that six of them held all buffers.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn appends_go_on_while_slow_senders_announce_much() {
     let config = HttpConfig { waits: PATIENT, ..HttpConfig::default() };
@@ -46,14 +46,15 @@ async fn appends_go_on_while_slow_senders_announce_much() {
     let held = server.pool.bytes() - 40 * 2 * (64 << 10);
     wait_until(|| server.pool.bytes_free() <= held).await;
     work(&server, 12).await;
-    // They are still there, and each holds two buffers.
+    // The senders are still connected, and each holds two buffers.
     assert_eq!(server.pool.bytes_free(), held);
     for stream in &mut slow {
         stream.write_all(b"x").await.unwrap();
     }
 }
 
-/// Senders that were fast and stop shortly before their end hold nearly everything. They lose it to those who wait.
+/// Senders that were fast and stop shortly before their end hold nearly all buffers. They lose them to waiting
+/// requests.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn bodies_that_stall_lose_their_buffers_to_those_who_wait() {
     let mut waits = PATIENT;
@@ -75,6 +76,6 @@ async fn bodies_that_stall_lose_their_buffers_to_those_who_wait() {
             refused += 1;
         }
     }
-    assert!(refused >= 1, "nobody has lost its buffers");
+    assert!(refused >= 1, "no sender has lost its buffers");
     work(&server, 4).await;
 }

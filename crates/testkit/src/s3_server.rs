@@ -19,7 +19,7 @@ struct Server {
     _process: Child,
 }
 
-/// An empty bucket of its own.
+/// A new, empty bucket.
 pub struct Bucket {
     pub name: String,
     pub address: SocketAddr,

@@ -45,7 +45,7 @@ async fn a_kill_loses_nothing_acknowledged() {
 }
 
 #[tokio::test]
-#[ignore = "runs as a process of its own, started by another test"]
+#[ignore = "runs as a separate process, started by another test"]
 async fn child_commits_until_killed() {
     let Some(dir) = child_dir() else { return };
     let store = small(&dir, Durability::Fsync);
@@ -63,7 +63,7 @@ async fn child_commits_until_killed() {
 #[tokio::test]
 async fn a_full_disk_passes() {
     let dir = tempfile::tempdir().unwrap();
-    // A file system of its own, so small that it is soon full; needs user namespaces, which not every machine allows.
+    // A separate file system, so small that it is soon full. It needs user namespaces, which not every machine allows.
     let mount = r#"mount -t tmpfs -o size=1m tmpfs "$RAWLINE_TEST_CHILD_DIR" || exit 77; exec "$0" "$@""#;
     let child = child("process::child_fills_its_disk", dir.path());
     let mut command = Command::new("unshare");
@@ -74,13 +74,13 @@ async fn a_full_disk_passes() {
     let stdout = String::from_utf8_lossy(&output.stdout);
     let stderr = String::from_utf8_lossy(&output.stderr);
     if output.status.code() == Some(77) || stderr.contains("unshare:") {
-        return eprintln!("skipped: no file system of its own: {stderr}");
+        return eprintln!("skipped: no separate file system: {stderr}");
     }
     assert!(output.status.success() && stdout.contains("the disk was full"), "{stdout}{stderr}");
 }
 
 #[tokio::test]
-#[ignore = "runs as a process of its own, started by another test"]
+#[ignore = "runs as a separate process, started by another test"]
 async fn child_fills_its_disk() {
     let Some(dir) = child_dir() else { return };
     let options = Options { durability: Durability::Fsync, segment_bytes: 64 << 10 };
@@ -139,7 +139,7 @@ async fn any_number_of_segments_and_topics_needs_few_files() {
 }
 
 #[tokio::test]
-#[ignore = "runs as a process of its own, started by another test"]
+#[ignore = "runs as a separate process, started by another test"]
 async fn child_has_few_files() {
     let Some(dir) = child_dir() else { return };
     limit_files(64, 64);
@@ -173,7 +173,7 @@ async fn a_process_without_files_left_asks_to_wait() {
 }
 
 #[tokio::test]
-#[ignore = "runs as a process of its own, started by another test"]
+#[ignore = "runs as a separate process, started by another test"]
 async fn child_runs_out_of_files() {
     let Some(dir) = child_dir() else { return };
     limit_files(64, 64);
@@ -199,7 +199,7 @@ async fn a_store_may_open_as_many_files_as_the_system_allows() {
 }
 
 #[tokio::test]
-#[ignore = "runs as a process of its own, started by another test"]
+#[ignore = "runs as a separate process, started by another test"]
 async fn child_raises_its_limit() {
     let Some(dir) = child_dir() else { return };
     let maximum = getrlimit(Resource::Nofile).maximum.unwrap_or(4096).min(4096);
@@ -229,7 +229,7 @@ async fn a_topic_whose_name_is_not_durable_takes_no_commit() {
 }
 
 #[tokio::test]
-#[ignore = "runs as a process of its own, started by another test"]
+#[ignore = "runs as a separate process, started by another test"]
 async fn child_cannot_sync_a_name() {
     let Some(dir) = child_dir() else { return };
     let store = small(&dir, Durability::Fsync);

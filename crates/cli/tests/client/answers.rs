@@ -1,4 +1,4 @@
-//! Responses that no broker sends are errors, and clients hand in their own time.
+//! Responses that no broker sends are errors; clients use the time of their environment.
 
 use crate::{batch, client, support};
 use bytes::Bytes;
@@ -27,7 +27,7 @@ async fn an_answer_that_skips_records_is_refused() {
     for (first_offset, offset, reason) in [
         (5, 3, "records 5..6 for offset 3"),
         (5, 6, "records 5..6 for offset 6"),
-        // Records after the last offset that there can be.
+        // Records after the greatest possible offset.
         (u64::MAX, u64::MAX, "for offset 18446744073709551615"),
     ] {
         let head = format!("rawline-first-offset: {first_offset}\r\nrawline-next-offset: 6\r\n");
@@ -41,7 +41,7 @@ async fn an_answer_that_skips_records_is_refused() {
 }
 
 #[tokio::test]
-async fn an_append_of_other_records_than_were_sent_is_refused() {
+async fn a_response_for_other_records_than_were_sent_is_refused() {
     for body in [r#"{"first_offset":3,"next_offset":5}"#, r#"{"first_offset":5,"next_offset":5}"#] {
         let (client, served) = answered("", body.as_bytes());
         let error = client.append_records("t", &[1], Bytes::from_static(b"x")).await.unwrap_err();
@@ -51,7 +51,7 @@ async fn an_append_of_other_records_than_were_sent_is_refused() {
 }
 
 #[tokio::test]
-async fn the_time_of_a_batch_is_the_one_that_was_handed_in() {
+async fn a_batch_has_the_time_of_the_environment() {
     struct Noon;
     impl Environment for Noon {
         fn now_us(&self) -> u64 {

@@ -59,7 +59,7 @@ async fn many_tasks_take_turns_on_their_connections() {
     for task in tasks.collect::<Vec<_>>() {
         task.await.unwrap();
     }
-    // Some open twice where the machine stands still for a second.
+    // Some tasks open two connections if the machine pauses for a second.
     let opened = opened.load(Relaxed);
     assert!(opened <= 2 * TASKS, "{opened} connections for {TASKS} tasks");
     while open.load(Relaxed) > 4 {

@@ -1,4 +1,4 @@
-//! The consumer: where it begins and ends, and what it keeps when nobody waits for it.
+//! The consumer: where it starts and ends, and that cancelled calls lose nothing.
 
 use crate::{batch, client, support};
 use bytes::Bytes;
@@ -6,7 +6,7 @@ use rawline_client::{Codec, Consumer, ConsumerConfig, Kind, Payload, Start};
 use std::time::Duration;
 
 #[tokio::test]
-async fn a_consumer_begins_and_ends_where_it_is_told() {
+async fn a_consumer_starts_and_ends_at_the_given_offsets() {
     let broker = support::broker(&[]);
     let client = client(&broker);
     for first in [0, 100, 200] {
@@ -41,7 +41,7 @@ async fn a_consumer_begins_and_ends_where_it_is_told() {
 }
 
 #[tokio::test]
-async fn a_consumer_that_was_not_waited_for_loses_nothing() {
+async fn a_cancelled_wait_loses_nothing() {
     let broker = support::broker(&[]);
     let client = client(&broker);
     let missing = Consumer::new(client.clone(), "t", ConsumerConfig::default()).await.unwrap_err();
@@ -49,7 +49,7 @@ async fn a_consumer_that_was_not_waited_for_loses_nothing() {
     client.set_payload("t", Payload::Bytes).await.unwrap();
     let mut consumer = Consumer::new(client.clone(), "t", ConsumerConfig::default()).await.unwrap();
     for number in 0..5u64 {
-        // Given up while it waits, each time somewhere else.
+        // Cancelled while it waits, each time at a different point.
         let given_up = tokio::time::timeout(Duration::from_millis(number), consumer.next()).await;
         assert!(given_up.is_err());
         client.append_records("t", &[1], Bytes::from(number.to_string())).await.unwrap();

@@ -5,7 +5,7 @@ use rawline_client::{ClientError, Codec, Producer, ProducerConfig};
 use std::time::Duration;
 
 #[tokio::test]
-async fn a_producer_may_linger_for_ever() {
+async fn a_producer_may_linger_forever() {
     let broker = support::broker(&[]);
     let config = ProducerConfig { linger: Duration::MAX, ..ProducerConfig::default() };
     let producer = Producer::new(client(&broker), "t", config).unwrap();
@@ -17,13 +17,13 @@ async fn a_producer_may_linger_for_ever() {
 }
 
 #[tokio::test]
-async fn a_producers_receipts_tell_the_offsets() {
+async fn receipts_return_the_offsets() {
     let broker = support::broker(&[]);
     let client = client(&broker);
     let want: Vec<Vec<u8>> = (0..5000).map(|number| format!("record {number}").into_bytes()).collect();
     for (i, codec) in [Codec::None, Codec::Lz4, Codec::Zstd].into_iter().enumerate() {
         let topic = format!("t{i}");
-        // Small batches and a buffer of a few of them: full most of the time.
+        // Small batches, and a buffer for a few of them that is full most of the time.
         let config = ProducerConfig {
             batch_bytes: 1000,
             batch_records_max: 60,
@@ -42,7 +42,7 @@ async fn a_producers_receipts_tell_the_offsets() {
             assert_eq!(receipt.offset().await.unwrap(), offset as u64);
         }
         assert_eq!(read_all(&client, &topic, 0).await, want);
-        // Nothing to do, and nothing is done.
+        // Without records, flush returns immediately.
         producer.flush().await.unwrap();
         producer.close().await.unwrap();
         assert_eq!(client.topic(&topic).await.unwrap().next_offset, 5000);
@@ -59,7 +59,7 @@ async fn a_record_longer_than_batch_and_buffer_gets_through() {
     for record in &records {
         producer.send(record).await.unwrap();
     }
-    // One that no batch can hold harms only itself.
+    // A record that exceeds a batch fails alone.
     let limit = client.config().limits.batch_bytes_max as usize;
     assert!(producer.send(vec![0; limit]).await.is_err());
     producer.send("last").await.unwrap();
@@ -173,7 +173,8 @@ async fn a_producer_keeps_the_order_over_restarts_and_loses_nothing_acknowledged
     for (offset, number) in placed {
         assert_eq!(all[offset as usize], number);
     }
-    // A batch whose answer was lost may be there twice, side by side: each record comes first after the one before it.
+    // A batch whose response was lost may be duplicated: its copies are adjacent, and each record first follows the
+    // previous one.
     let mut next = 0;
     for number in all {
         assert!(number <= next, "{number} came before {next}");

@@ -1,4 +1,4 @@
-//! Single requests: append, read, wait, and what is refused.
+//! Single requests: append, read, wait, and rejected requests.
 
 use crate::{batch, client, read_all, support};
 use bytes::Bytes;
@@ -12,7 +12,7 @@ async fn batches_are_received_exactly_as_they_were_sent() {
     client.health().await.unwrap();
     let mut sent = batch(Codec::Zstd, (0..100).map(|number| format!("record {number}")));
     sent.extend(batch(Codec::None, (100..105).map(|number| format!("record {number}"))));
-    // Cut where no border is.
+    // Split at arbitrary positions.
     let pieces = sent.chunks(100).map(Bytes::copy_from_slice).collect();
     let appended = client.append("t", pieces).await.unwrap();
     assert_eq!((appended.first_offset, appended.next_offset), (0, 105));
@@ -21,7 +21,7 @@ async fn batches_are_received_exactly_as_they_were_sent() {
     assert_eq!(fetched.as_bytes(), sent);
     assert_eq!((fetched.first_offset(), fetched.topic_next_offset(), fetched.records_count()), (0, 105, 105));
 
-    // The same memory again; from inside the compressed batch, which comes whole.
+    // Reuses the same memory. The offset is inside the compressed batch, which is returned whole.
     let place = fetched.as_bytes().as_ptr();
     let options = ReadOptions { offset: 42, ..ReadOptions::default() };
     let mut fetched = client.read("t", &options, fetched).await.unwrap();
@@ -47,7 +47,7 @@ async fn records_are_appended_from_sizes_and_data() {
 }
 
 #[tokio::test]
-async fn a_read_waits_for_what_is_not_there_yet() {
+async fn a_read_waits_for_new_records() {
     let broker = support::broker(&[]);
     let client = client(&broker);
     client.set_payload("t", Payload::Bytes).await.unwrap();
@@ -67,7 +67,7 @@ async fn a_read_waits_for_what_is_not_there_yet() {
 }
 
 #[tokio::test]
-async fn what_the_broker_refuses_says_why() {
+async fn rejected_requests_say_why() {
     let strict = support::broker(&["--no-create-topics"]);
     let missing = client(&strict).topic("t").await.unwrap_err();
     assert_eq!(
@@ -82,6 +82,6 @@ async fn what_the_broker_refuses_says_why() {
     let refused = client.append("t", vec![Bytes::from(damaged)]).await.unwrap_err();
     assert_eq!(refused.status(), Some(400), "{refused}");
     assert!(!refused.is_retryable());
-    // The client goes on to work.
+    // The client still works.
     client.topics().await.unwrap();
 }

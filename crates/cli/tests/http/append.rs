@@ -1,4 +1,4 @@
-//! `POST /records`: the four forms go in and come out as they were, and what is wrong is said.
+//! `POST /records`: the four forms are stored unchanged, and errors are reported.
 
 use crate::broker::{Broker, batch, records, records_of};
 use crate::client::*;
@@ -11,7 +11,7 @@ fn odd_records() -> Vec<Vec<u8>> {
     records.map(<[u8]>::to_vec).to_vec()
 }
 
-/// Reads all records of a topic in a form and takes them out of it.
+/// Reads all records of a topic in a form and extracts them.
 fn read_as(broker: &Broker, topic: &str, accept: &str, want: &[Vec<u8>]) {
     let answer = broker.get_as(&format!("/records?topic-name={topic}&offset=0&max-records=0"), accept);
     answer.assert_status(200);
@@ -175,9 +175,9 @@ fn multipart_is_taken_exactly_or_not_at_all() {
         );
     }
     broker.post("/records?topic-name=t", "multipart/form-data", b"").assert_error(400, "multipart_boundary");
-    assert_eq!(broker.get("/topic?topic-name=t").json()["next_offset"], 0, "nothing of all this was stored");
+    assert_eq!(broker.get("/topic?topic-name=t").json()["next_offset"], 0, "none of these was stored");
 
-    // Spaces, a preamble and a body full of boundaries' beginnings are right.
+    // Spaces, a preamble and a body full of beginnings of boundaries are valid.
     broker.post("/records?topic-name=t", MULTIPART, &multipart(" [ 2 ,\n0 ] ", b"ab")).assert_status(201);
     let record = b"\r\n--XY\r\n--X\r\n--".repeat(10_000);
     let body = [b"preamble\r\n".to_vec(), multipart_of(std::slice::from_ref(&record))].concat();
@@ -185,7 +185,7 @@ fn multipart_is_taken_exactly_or_not_at_all() {
     assert!(broker.get("/record?topic-name=t&offset=2").body == record);
 }
 
-/// The parser of forms gathers what it can't make sense of; that must not grow with the body.
+/// The parser of forms buffers bytes that it can't parse; the buffer must not grow with the body.
 #[test]
 fn a_form_whose_parts_never_begin_is_refused_early() {
     let broker = Broker::start(&[]);
@@ -264,10 +264,10 @@ fn wrong_batches_are_refused_each_with_its_code() {
 }
 
 #[test]
-fn what_is_larger_than_a_batch_may_be_is_refused() {
+fn bodies_larger_than_a_batch_are_refused() {
     let broker = Broker::start(&["--batch-bytes-max", "64KiB", "--batch-records-max", "100", "--memory", "1MiB"]);
     let target = "/records?topic-name=t";
-    // By the head alone: no byte of the body is waited for.
+    // By the head alone: the broker waits for no byte of the body.
     let head = format!(
         "POST {target} HTTP/1.1\r\nhost: localhost\r\ncontent-type: {RECORD}\r\ncontent-length: 131073\r\n\r\n"
     );
@@ -299,7 +299,7 @@ fn what_is_larger_than_a_batch_may_be_is_refused() {
     broker.post(target, BATCH, &bomb).assert_error(413, "batch_limit");
 }
 
-/// A client that sends everything before it looks for an answer must see the answer, not a reset.
+/// A client that sends everything before it reads the response must get the response, not a reset.
 #[test]
 fn a_refused_upload_still_gets_its_answer() {
     let broker = Broker::start(&["--batch-bytes-max", "64KiB"]);
@@ -310,7 +310,7 @@ fn a_refused_upload_still_gets_its_answer() {
     }
 }
 
-/// Defect 15: any page of the web could fill the broker with topics by its images.
+/// Defect 15: any web page could fill the broker with topics through its images.
 #[test]
 fn only_appends_and_settings_create_topics() {
     let broker = Broker::start(&[]);

@@ -1,10 +1,10 @@
-//! Who may send requests: holders of a key, or without keys programs of this machine, but no web pages.
+//! Access: with keys, only their holders; without keys, programs on this machine, but no web pages.
 
 use crate::broker::Broker;
 use crate::client::*;
 
 #[test]
-fn keys_open_the_door_and_nothing_else_does() {
+fn only_a_key_gives_access() {
     let broker = Broker::start(&["--api-key", "first", "--api-key", "second"]);
     let with = |method: &str, target: &str, value: Option<&str>| {
         let mut headers = vec![("content-type", RECORD)];
@@ -34,7 +34,7 @@ fn keys_open_the_door_and_nothing_else_does() {
         ] {
             let answer = with(method, target, wrong);
             answer.assert_error(401, "unauthorized");
-            assert!(answer.text().contains("invalid auth"), "what clients of the original look for");
+            assert!(answer.text().contains("invalid auth"), "clients of the original expect this text");
             assert_eq!(answer.header("www-authenticate"), Some("Bearer"));
         }
     }
@@ -55,7 +55,7 @@ fn without_keys_any_program_of_this_machine_may_send_requests() {
     broker.get("/topics").assert_status(200);
 }
 
-/// Defect 2: under DNS rebinding a page of the web reads from a broker without a key as from its own site.
+/// Defect 2: with DNS rebinding, a web page could read from a broker without keys as from its own site.
 #[test]
 fn without_keys_web_pages_get_nothing() {
     let broker = Broker::start(&[]);
@@ -78,10 +78,10 @@ fn without_keys_web_pages_get_nothing() {
         get("/topics", host, "").assert_status(200);
         get("/topics", host, "sec-fetch-site: none\r\n").assert_status(200);
     }
-    // A probe of an orchestrator uses any name.
+    // An orchestrator's probe may use any name.
     get("/health", "pod.example", "").assert_status(200);
 
-    // A key shows that the client is no page of another site, and other machines use names of their own.
+    // A key shows that the client is not another site's page, and other machines use other host names.
     let keyed = Broker::start(&["--api-key", "k"]);
     let bytes =
         "GET /topics HTTP/1.1\r\nhost: broker.example\r\norigin: https://a.example\r\nauthorization: Bearer k\r\n\r\n";

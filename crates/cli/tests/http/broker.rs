@@ -1,4 +1,4 @@
-//! Brokers for tests: the real binary on a directory of its own, or in this process where a test needs its insides.
+//! Brokers for tests: the real binary on a new directory, or a broker in this process if a test needs its internals.
 
 use crate::client::{Answer, exchange, request};
 use rawline_broker::store::memory::MemoryStore;
@@ -13,11 +13,11 @@ use std::sync::Arc;
 
 pub const RAWLINE: &str = env!("CARGO_BIN_EXE_rawline");
 
-/// The real binary; ends with the value.
+/// The real binary; ends when the value is dropped.
 pub struct Broker {
     process: process::Broker,
     pub address: SocketAddr,
-    /// What it printed on stderr before it listened.
+    /// Its output on stderr before it listened.
     pub said: String,
 }
 
@@ -44,7 +44,7 @@ impl Broker {
         create_topic(self.address, name);
     }
 
-    /// Asks it to shut down.
+    /// Sends SIGTERM.
     pub fn terminate(&self) {
         let process = rustix::process::Pid::from_raw(self.process.pid().cast_signed()).unwrap();
         rustix::process::kill_process(process, rustix::process::Signal::TERM).unwrap();

@@ -1,4 +1,4 @@
-//! A plain HTTP client: what a test sends goes out byte for byte, so that it can also be wrong.
+//! A plain HTTP client: it sends a test's bytes unchanged, even invalid ones.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -11,7 +11,7 @@ pub const RECORD: &str = "application/octet-stream";
 pub const JSON: &str = "application/json";
 pub const MULTIPART: &str = "multipart/form-data; boundary=XX";
 
-/// A connection. Fails the test when the broker is silent for long.
+/// A connection. Fails the test if the broker is silent for too long.
 pub struct Connection {
     pub stream: TcpStream,
     received: Vec<u8>,
@@ -37,7 +37,7 @@ impl Connection {
         self.stream.write_all(bytes).unwrap();
     }
 
-    /// The next answer; `None` when the broker closes the connection instead.
+    /// The next response; `None` if the broker closes the connection instead.
     pub fn try_receive(&mut self, has_body: bool) -> Option<Answer> {
         let head_bytes = loop {
             if let Some(end) = self.received.windows(4).position(|four| four == b"\r\n\r\n") {
@@ -51,16 +51,16 @@ impl Connection {
         assert!(status_line.starts_with("HTTP/1."), "{status_line}");
         let status = status_line.split(' ').nth(1).unwrap().parse().unwrap();
         let headers = lines.map(|line| {
-            let (name, value) = line.split_once(": ").unwrap_or_else(|| panic!("{line:?} is no header"));
+            let (name, value) = line.split_once(": ").unwrap_or_else(|| panic!("{line:?} is not a header"));
             (name.to_ascii_lowercase(), value.to_owned())
         });
         let mut answer = Answer { status, headers: headers.collect(), body: Vec::new() };
-        // The broker always knows an answer's length.
+        // The broker always announces a response's length.
         let body_bytes = answer.header("content-length").map_or(0, |value| value.parse().unwrap());
         assert_eq!(answer.header("transfer-encoding"), None);
         if has_body {
             while self.received.len() < body_bytes {
-                self.receive_more().expect("the body was cut off");
+                self.receive_more().expect("the body was truncated");
             }
             answer.body = self.received.drain(..body_bytes).collect();
         }
@@ -68,16 +68,16 @@ impl Connection {
     }
 
     pub fn receive(&mut self) -> Answer {
-        self.try_receive(true).expect("the broker closed the connection without an answer")
+        self.try_receive(true).expect("the broker closed the connection without a response")
     }
 
-    /// Whether the broker has closed its side, after at most what it still sends.
+    /// Whether the broker has closed its side, after the bytes that it still sends.
     pub fn is_closed(&mut self) -> bool {
         while self.receive_more().is_some() {}
         true
     }
 
-    /// Whether nothing comes for a short while.
+    /// Whether nothing is received for a short while.
     pub fn is_silent(&mut self) -> bool {
         self.stream.set_read_timeout(Some(Duration::from_millis(50))).unwrap();
         let mut byte = [0];
@@ -96,7 +96,7 @@ impl Connection {
                 Some(())
             }
             Err(error) if matches!(error.kind(), ErrorKind::ConnectionReset | ErrorKind::BrokenPipe) => None,
-            Err(error) => panic!("no answer: {error}"),
+            Err(error) => panic!("no response: {error}"),
         }
     }
 }
@@ -119,7 +119,7 @@ impl Answer {
         self.header(header).unwrap_or_else(|| panic!("no {header}: {self:?}")).parse().unwrap()
     }
 
-    /// The code of an error, which must have its whole shape.
+    /// The code of an error, which must have the complete format.
     pub fn code(&self) -> String {
         let shape = self.json();
         assert!(shape["error"].as_str().is_some_and(|sentence| sentence.len() > 10), "{shape}");
@@ -152,7 +152,7 @@ pub fn request(method: &str, target: &str, headers: &[(&str, &str)], body: &[u8]
     bytes
 }
 
-/// The same with a body in chunks of this many bytes, and no length in the head.
+/// The same with a chunked body, in chunks of this many bytes, and no length in the head.
 pub fn chunked(target: &str, content_type: &str, body: &[u8], chunk_bytes: usize) -> Vec<u8> {
     let mut bytes = format!(
         "POST {target} HTTP/1.1\r\nhost: localhost\r\ncontent-type: {content_type}\r\n\
@@ -168,14 +168,14 @@ pub fn chunked(target: &str, content_type: &str, body: &[u8], chunk_bytes: usize
     bytes
 }
 
-/// One exchange on a connection of its own.
+/// One exchange on a new connection.
 pub fn exchange(address: SocketAddr, request: &[u8]) -> Answer {
     let mut connection = Connection::open(address);
     connection.send(request);
     connection.receive()
 }
 
-/// The original's form, with boundary `XX`.
+/// The original's format, with boundary `XX`.
 pub fn multipart(sizes: &str, records: &[u8]) -> Vec<u8> {
     let mut body = format!(
         "--XX\r\nContent-Disposition: form-data; name=\"sizes\"\r\n\r\n{sizes}\r\n\
@@ -187,13 +187,13 @@ pub fn multipart(sizes: &str, records: &[u8]) -> Vec<u8> {
     body
 }
 
-/// Records in the original's form.
+/// Records in the original's format.
 pub fn multipart_of(records: &[Vec<u8>]) -> Vec<u8> {
     let sizes: Vec<usize> = records.iter().map(Vec::len).collect();
     multipart(&format!("{sizes:?}"), &records.concat())
 }
 
-/// What an answer in the original's form must be, byte for byte but for the boundary.
+/// The expected response in the original's format, byte for byte except for the boundary.
 pub fn multipart_answer(answer: &Answer, records: &[Vec<u8>]) -> Vec<u8> {
     let content_type = answer.header("content-type").unwrap();
     let boundary = content_type.strip_prefix("multipart/form-data; boundary=").unwrap();

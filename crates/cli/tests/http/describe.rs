@@ -1,4 +1,4 @@
-//! The API's descriptions, for tools and for people, say what the server does, no more and no less.
+//! The API's descriptions, machine-readable and human-readable, match what the server does exactly.
 
 use crate::broker::{Broker, RAWLINE};
 use crate::client::*;
@@ -24,7 +24,7 @@ fn the_openapi_document_has_every_path_and_method() {
         for method in METHODS {
             let answer = exchange(broker.address, &request(method, path, &[], b""));
             let is_described = operations.get(method.to_lowercase()).is_some();
-            assert_eq!(answer.status != 405, is_described, "{method} {path} answers {}", answer.status);
+            assert_eq!(answer.status != 405, is_described, "{method} {path} returns {}", answer.status);
             assert_ne!(answer.status, 404, "{method} {path}");
         }
     }
@@ -46,7 +46,7 @@ fn the_openapi_document_refers_to_what_is_in_it() {
     let mut found = Vec::new();
     refs(&document, &mut found);
     for reference in &found {
-        assert!(document.pointer(&reference[1..]).is_some(), "{reference} is not there");
+        assert!(document.pointer(&reference[1..]).is_some(), "{reference} doesn't exist");
     }
     for (kind, components) in document["components"].as_object().unwrap() {
         for name in components.as_object().unwrap().keys() {
@@ -56,9 +56,9 @@ fn the_openapi_document_refers_to_what_is_in_it() {
     }
 }
 
-/// What an operation answers is among what the document says: status, type of content, fields of JSON.
+/// The document describes every response of an operation: status, content type, fields of JSON.
 #[test]
-fn answers_are_as_the_openapi_document_says() {
+fn responses_match_the_openapi_document() {
     let broker = Broker::start(&["--api-key", "key"]);
     let document: Value = serde_json::from_str(include_str!("../../../server/src/http/openapi.json")).unwrap();
     let ask = |method: &str, target: &str, headers: &[(&str, &str)], body: &[u8]| {
@@ -104,7 +104,7 @@ fn answers_are_as_the_openapi_document_says() {
     }
 }
 
-/// As much of JSON Schema as the document uses for answers.
+/// Checks the subset of JSON Schema that the document uses for responses.
 fn check(document: &Value, schema: &Value, value: &Value, what: &str) {
     if let Some(reference) = schema["$ref"].as_str() {
         check(document, document.pointer(&reference[1..]).unwrap(), value, what);
@@ -150,7 +150,7 @@ fn codes() -> BTreeSet<(String, u16)> {
         rawline_contract::code::ALL.iter().map(|code| (code.name.to_owned(), code.status)).collect();
     let is_code = |text: &str| text.starts_with("batch_") && text.bytes().all(|b| b.is_ascii_lowercase() || b == b'_');
     let batch = std::fs::read_to_string(root().join("crates/batch/src/error.rs")).unwrap();
-    // A body is any number of batches, which the broker neither cuts nor decompresses when it receives them.
+    // A body is any number of batches, which the broker neither slices nor decompresses on receipt.
     let unreachable = ["batch_trailing_bytes", "batch_range", "batch_slice_compressed", "batch_decompress"];
     let of_batches = batch.split('"').filter(|text| is_code(text) && !unreachable.contains(text));
     codes.extend(of_batches.map(|name| (name.to_owned(), if name == "batch_limit" { 413 } else { 400 })));
@@ -175,9 +175,9 @@ fn every_error_code_is_documented() {
     assert!(gone.is_empty(), "only in docs/http.md: {gone:?}");
 }
 
-/// `docs/http.md` shows commands and what they print. A `…` there stands for anything.
+/// `docs/http.md` shows commands and their output. A `…` there stands for any text.
 #[test]
-fn the_examples_of_the_page_print_what_it_says() {
+fn the_examples_of_the_page_print_its_output() {
     let page = std::fs::read_to_string(root().join("docs/http.md")).unwrap();
     let broker = Broker::start(&["--memory", "512MiB"]);
     let folder = tempfile::tempdir().unwrap();
@@ -205,10 +205,10 @@ fn the_examples_of_the_page_print_what_it_says() {
             examples += 1;
         }
     }
-    assert!(examples >= 15, "the page has lost its examples");
+    assert!(examples >= 15, "the page has too few examples");
 }
 
-/// Whether a line is as the page has it.
+/// Whether a line matches the page's.
 fn fits(line: &str, pattern: &str) -> bool {
     let Some((start, mut rest)) = pattern.split_once('…') else { return line == pattern };
     let Some(mut line) = line.strip_prefix(start) else { return false };
@@ -220,7 +220,7 @@ fn fits(line: &str, pattern: &str) -> bool {
     line.ends_with(rest)
 }
 
-/// `docs/operating.md` lists every setting of `rawline serve`, and no other.
+/// `docs/operating.md` lists every setting of `rawline serve`, and no others.
 #[test]
 fn every_setting_is_documented() {
     let output = Command::new(RAWLINE).args(["serve", "--help"]).output().unwrap();

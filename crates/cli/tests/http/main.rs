@@ -1,4 +1,4 @@
-//! The HTTP API as its clients meet it: over real sockets, mostly against the real binary.
+//! The HTTP API from a client's point of view: over real sockets, mostly against the real binary.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)] // A test.
 

@@ -1,4 +1,4 @@
-//! What is no HTTP, or strange HTTP: the broker survives it and answers each request once.
+//! Invalid or unusual HTTP: the broker survives it and sends one response per request.
 
 use crate::broker::{Broker, batch, records};
 use crate::client::*;
@@ -11,7 +11,7 @@ fn every_request_gets_its_own_one_answer() {
     let append = |target: &str, content_type: &str, body: &[u8]| {
         request("POST", target, &[("content-type", content_type)], body)
     };
-    // All at once, on one connection; the original answers the wrong ones twice.
+    // All on one connection, without waiting; the original responds twice to invalid ones.
     let all = [
         (400, request("GET", "/record?topic-name=t&offset=x", &[], b"")),
         (200, request("GET", "/record?topic-name=t&offset=0", &[], b"")),
@@ -38,7 +38,7 @@ fn every_request_gets_its_own_one_answer() {
 }
 
 #[test]
-fn wrong_methods_are_told_the_right_ones() {
+fn wrong_methods_get_a_list_of_the_right_ones() {
     let broker = Broker::start(&[]);
     for (method, target, allowed) in [
         ("PUT", "/records?topic-name=t", "GET, HEAD, POST"),
@@ -85,7 +85,7 @@ fn heads_have_a_limit() {
         request("GET", "/health", &many, b""),
     ] {
         let mut connection = Connection::open(broker.address);
-        // The broker may have closed the connection before all of it is sent.
+        // The broker may have closed the connection before everything is sent.
         let _ = std::io::Write::write_all(&mut connection.stream, &bytes);
         if let Some(answer) = connection.try_receive(true) {
             assert!([400, 414, 431].contains(&answer.status), "{}", answer.status);
@@ -142,7 +142,7 @@ fn bodies_with_a_wrong_length_or_encoding_are_refused() {
 }
 
 #[test]
-fn a_body_cut_off_is_not_stored() {
+fn a_truncated_body_is_not_stored() {
     let broker = Broker::start(&[]);
     let body = batch(Codec::None, &records(0, 10, 100));
     for (content_type, body) in [(BATCH, body), (RECORD, vec![b'x'; 1000]), (LINES, b"a\nb\nc".to_vec())] {
@@ -165,7 +165,7 @@ fn a_body_cut_off_is_not_stored() {
 }
 
 #[test]
-fn garbage_never_ends_the_broker() {
+fn garbage_never_stops_the_broker() {
     let mut broker = Broker::start(&[]);
     broker.create_topic("t");
     let good = [

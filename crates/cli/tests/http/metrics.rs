@@ -1,11 +1,11 @@
-//! `/metrics`: Prometheus' text, and numbers that follow what happens.
+//! `/metrics`: the text format of Prometheus, with counters that match the requests.
 
 use crate::broker::{Broker, batch, pause, records};
 use crate::client::*;
 use rawline_batch::Codec;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Samples by name with labels. Fails the test on a line that is no Prometheus text.
+/// Samples by name with labels. Fails the test on a line that isn't in the text format.
 fn scrape(broker: &Broker) -> BTreeMap<String, f64> {
     let answer = broker.get("/metrics");
     assert_eq!(answer.assert_status(200).header("content-type"), Some("text/plain; version=0.0.4; charset=utf-8"));
@@ -19,7 +19,7 @@ fn scrape(broker: &Broker) -> BTreeMap<String, f64> {
                     assert!(typed.insert(name.to_owned()), "{name} has two types");
                 }
                 (Some("HELP"), Some(_), Some(_)) => {}
-                _ => panic!("{line:?} is no comment of Prometheus' text"),
+                _ => panic!("{line:?} is not a comment of the text format"),
             }
             continue;
         }
@@ -32,7 +32,7 @@ fn scrape(broker: &Broker) -> BTreeMap<String, f64> {
         let family = ["_bucket", "_sum", "_count"].iter().find_map(|end| name.strip_suffix(end)).unwrap_or(name);
         assert!(typed.contains(name) || typed.contains(family), "{name} has no type");
         assert!(series.len() == name.len() || series.ends_with('}'), "{line}");
-        assert!(samples.insert(series.to_owned(), value.parse().unwrap()).is_none(), "{series} is there twice");
+        assert!(samples.insert(series.to_owned(), value.parse().unwrap()).is_none(), "{series} is a duplicate");
     }
     samples
 }
@@ -63,7 +63,7 @@ fn counters_move_with_what_they_count() {
     assert_eq!(grown("rawline_append_records_total"), 300.0);
     assert_eq!(grown("rawline_append_bytes_total"), stored);
     assert_eq!(grown("rawline_commit_records_total{topic=\"t\"}"), 300.0);
-    // Three objects, each with a header and an index of one entry in front.
+    // Three objects, each preceded by a header and an index of one entry.
     let objects = grown("rawline_commit_bytes_total{topic=\"t\"}");
     assert!(objects > stored && objects < stored + 3.0 * 512.0, "{objects}");
     assert_eq!(grown("rawline_commit_bytes_sum"), objects);
@@ -80,7 +80,7 @@ fn counters_move_with_what_they_count() {
     assert_eq!(after["rawline_pool_bytes"], f64::from(128 << 20));
 }
 
-/// `docs/operating.md` explains every series there is, and no other.
+/// `docs/operating.md` explains every series, and no others.
 #[test]
 fn every_metric_is_documented() {
     let broker = Broker::start(&[]);

@@ -1,4 +1,4 @@
-//! `GET /records` and `GET /record`: limits, slices, compressed batches, and what is refused.
+//! `GET /records` and `GET /record`: limits, slices, compressed batches, and rejected requests.
 
 use crate::broker::{Broker, batch, records, records_of};
 use crate::client::*;
@@ -19,7 +19,7 @@ fn five_batches(broker: &Broker, codec: Codec) -> (Vec<Vec<u8>>, Vec<Vec<u8>>) {
 fn limits_hold_in_every_form_across_batches_and_objects() {
     let broker = Broker::start(&[]);
     let (all, _) = five_batches(&broker, Codec::None);
-    // (offset, max-records, max-bytes) and how many records come: 10 if nothing is said, one at least.
+    // (offset, max-records, max-bytes) and the number of records returned: 10 by default, at least one.
     let cases = [
         ("offset=0", 0, 10),
         ("offset=7", 7, 10),
@@ -78,7 +78,7 @@ fn whole_batches_are_verbatim_and_the_ends_are_slices() {
 }
 
 #[test]
-fn compressed_batches_come_whole_as_batches_and_exactly_as_records() {
+fn compressed_batches_are_returned_whole_but_records_exactly() {
     for codec in [Codec::Lz4, Codec::Zstd] {
         let broker = Broker::start(&[]);
         let (all, batches) = five_batches(&broker, codec);
@@ -106,9 +106,9 @@ fn compressed_batches_come_whole_as_batches_and_exactly_as_records() {
     }
 }
 
-/// A few stored bytes can unpack to many; an answer is made of a bounded part of them.
+/// A few stored bytes can decompress to many; a response contains a bounded part of them.
 #[test]
-fn what_unpacks_to_much_is_given_out_bit_by_bit() {
+fn records_that_decompress_to_much_are_returned_in_parts() {
     let broker = Broker::start(&[]);
     let megabytes = vec![vec![b'a'; 1 << 20]; 10];
     for _ in 0..3 {
@@ -119,7 +119,7 @@ fn what_unpacks_to_much_is_given_out_bit_by_bit() {
         let bytes = answer.assert_status(200).body.len();
         assert!((4 << 20..5 << 20).contains(&bytes), "{bytes}");
     }
-    // One record always comes, however large.
+    // One record is always returned, whatever its size.
     let large = vec![b'b'; 20 << 20];
     broker
         .post("/records?topic-name=large", BATCH, &batch(Codec::Zstd, std::slice::from_ref(&large)))
@@ -128,7 +128,7 @@ fn what_unpacks_to_much_is_given_out_bit_by_bit() {
     assert!(answer.body == multipart_answer(&answer, std::slice::from_ref(&large)));
     assert!(broker.get("/record?topic-name=large&offset=0").body == large);
     assert_eq!(broker.get_as("/records?topic-name=large&offset=0", LINES).body.len(), large.len() + 1);
-    // As JSON it might need more than all buffers: 6 bytes for each of its own.
+    // As JSON it might need more than all buffers: 6 bytes for each byte.
     broker.get_as("/records?topic-name=large&offset=0", JSON).assert_status(200);
     let larger = vec![b'b'; 30 << 20];
     broker.post("/records?topic-name=large", BATCH, &batch(Codec::Zstd, &[larger])).assert_status(201);
@@ -136,10 +136,10 @@ fn what_unpacks_to_much_is_given_out_bit_by_bit() {
 }
 
 #[test]
-fn data_that_does_not_unpack_is_given_out_as_sent_and_named_otherwise() {
+fn data_that_does_not_decompress_is_returned_as_sent_or_reported() {
     let broker = Broker::start(&[]);
     let mut broken = batch(Codec::Zstd, &records(0, 100, 100));
-    // The broker checks checksums, not what a codec makes of the data: so the checksum is made right again.
+    // The broker verifies checksums, but not that data decompresses: the checksum is therefore corrected.
     let data = 64 + 400 + 8;
     broken[data] ^= 0xff;
     let (header, body) = broken.split_at_mut(64);
@@ -205,7 +205,7 @@ fn queries_are_checked() {
 }
 
 #[test]
-fn a_record_that_is_not_there_is_not_found() {
+fn a_missing_record_is_not_found() {
     let broker = Broker::start(&[]);
     broker.create_topic("t");
     broker.get("/record?topic-name=t&offset=0").assert_error(404, "offset_out_of_bounds");
@@ -217,7 +217,7 @@ fn a_record_that_is_not_there_is_not_found() {
 }
 
 #[test]
-fn a_form_that_is_not_there_is_not_acceptable() {
+fn an_unknown_form_is_not_acceptable() {
     let broker = Broker::start(&[]);
     broker.post("/records?topic-name=t", RECORD, b"a").assert_status(201);
     for accept in ["text/html", "image/png, text/plain", "multipart/mixed"] {
@@ -236,7 +236,7 @@ fn a_form_that_is_not_there_is_not_acceptable() {
     }
 }
 
-/// Every answer has its own boundary, so that nobody can write a record that holds it.
+/// Every response has a new boundary, so that no producer can write a record that contains it.
 #[test]
 fn boundaries_are_not_used_twice() {
     let broker = Broker::start(&[]);
@@ -260,7 +260,7 @@ fn a_head_request_has_the_head_of_the_answer() {
 }
 
 #[test]
-fn nothing_new_is_an_empty_answer_in_every_form() {
+fn without_new_records_the_response_is_empty_in_every_form() {
     let broker = Broker::start(&[]);
     broker.post("/records?topic-name=t", RECORD, b"a").assert_status(201);
     broker.create_topic("empty");

@@ -1,4 +1,4 @@
-//! `rawline serve`: what it refuses to start with, when it listens, its profiles.
+//! `rawline serve`: settings with which it refuses to start, when it listens, and its profiles.
 
 use crate::broker::{Broker, RAWLINE, command, create_topic, pause};
 use crate::client::*;
@@ -12,16 +12,16 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::process::Command;
 
-/// Starts a broker that must not start; gives its exit code and what it said.
+/// Starts a broker that must not start; returns its exit code and its output.
 fn refused(flags: &[&str]) -> (Option<i32>, String) {
     let directory = tempfile::tempdir().unwrap();
     let output = command(flags).arg("--storage").arg(directory.path().join("data")).output().unwrap();
-    assert!(!directory.path().join("data").exists(), "nothing is made before the settings are known to be right");
+    assert!(!directory.path().join("data").exists(), "nothing is created before the settings are checked");
     (output.status.code(), String::from_utf8(output.stderr).unwrap())
 }
 
 #[test]
-fn an_open_door_is_for_loopback_only() {
+fn access_without_keys_is_for_loopback_only() {
     for listen in ["0.0.0.0:0", "[::]:0"] {
         let (code, said) = refused(&["--listen", listen]);
         assert_eq!(code, Some(2), "{said}");
@@ -35,7 +35,7 @@ fn an_open_door_is_for_loopback_only() {
 }
 
 #[test]
-fn wrong_settings_are_refused_with_what_to_do() {
+fn wrong_settings_are_refused_with_advice() {
     for (flags, word) in [
         (&["--memory", "1MiB"][..], "--batch-bytes-max"),
         (&["--batch-bytes-max", "1GiB"], "128MiB"),
@@ -92,9 +92,9 @@ fn connections_are_refused_until_topics_are_recovered() {
     assert_eq!(exchange(address, &request("GET", "/record?topic-name=t&offset=0", &[], b"")).text(), "one");
 }
 
-/// Where the profiles are, as the broker says it.
+/// The address of the profiles, as reported by the broker.
 fn debug_address(broker: &Broker) -> SocketAddr {
-    let (_, address) = broker.said.split_once("profiles on http://").expect("no word of profiles");
+    let (_, address) = broker.said.split_once("profiles on http://").expect("no address of profiles");
     address.split('/').next().unwrap().parse().unwrap()
 }
 
@@ -129,11 +129,11 @@ fn profiles_can_be_taken_while_the_broker_runs() {
         assert_eq!(graph.assert_status(200).header("content-type"), Some("image/svg+xml"));
         assert!(graph.text().starts_with("<?xml") && graph.text().contains("<svg") && graph.text().contains("</svg>"));
     });
-    // The API's own address tells nothing of this.
+    // The API's address doesn't serve profiles.
     broker.get("/debug/pprof/profile").assert_status(404);
 }
 
-/// The table of strings of a profile in pprof's format, which begins with an empty one.
+/// The string table of a profile in pprof's format, which begins with an empty string.
 fn profile_strings(mut bytes: &[u8]) -> Vec<String> {
     fn number(bytes: &mut &[u8]) -> u64 {
         let mut value = 0;

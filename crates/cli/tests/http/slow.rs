@@ -31,7 +31,7 @@ fn large_batch() -> Vec<u8> {
     batch(Codec::None, &records(0, 60, 1000))
 }
 
-/// As many uploads, one byte short of whole, as all buffers together can take.
+/// As many uploads as use up all buffers, each one byte short of complete.
 fn stalled_uploads(broker: &InProcess) -> Vec<Connection> {
     let bytes = append(&large_batch());
     let mut stalled = Vec::new();
@@ -61,7 +61,7 @@ fn without_buffers_requests_get_503() {
         answer.assert_error(503, "buffers_exhausted");
         assert_eq!(answer.header("retry-after"), Some("1"));
     }
-    // So is a list of all topics, which can have megabytes.
+    // The same holds for a list of all topics, which can have megabytes.
     let answer = exchange(broker.address, &request("GET", "/topics", &[], b""));
     answer.assert_error(503, "buffers_exhausted");
     // Requests that need no buffers get their responses.
@@ -88,7 +88,7 @@ fn buffers_come_back_from_clients_that_leave() {
 }
 
 #[test]
-fn stalled_uploads_are_cut_off() {
+fn stalled_uploads_are_disconnected() {
     let mut config = patient();
     config.waits.body_piece = Duration::from_millis(100);
     let broker = InProcess::start(config.clone(), pool_bytes(&config));
@@ -97,7 +97,7 @@ fn stalled_uploads_are_cut_off() {
         assert!(connection.is_closed());
     }
     broker.wait_for_buffers();
-    // So are those that say nothing of their form, and those that send a byte now and then.
+    // The same holds for uploads without a content type, and for those that send a byte now and then.
     config.waits.body_piece = PATIENT.body_piece;
     config.waits.body = Duration::from_millis(100);
     let broker = InProcess::start(config.clone(), pool_bytes(&config));
@@ -115,7 +115,7 @@ fn stalled_uploads_are_cut_off() {
 }
 
 #[test]
-fn connections_that_say_nothing_are_closed() {
+fn silent_connections_are_closed() {
     let mut config = patient();
     config.waits.head = Duration::from_millis(50);
     let broker = InProcess::start(config, 1 << 20);
@@ -130,7 +130,7 @@ fn connections_that_say_nothing_are_closed() {
 }
 
 #[test]
-fn a_reader_that_takes_nothing_is_cut_off_and_stands_in_nobodys_way() {
+fn a_reader_that_stalls_is_disconnected_and_blocks_nobody() {
     let mut config = HttpConfig {
         waits: Waits { answer_piece: Duration::from_millis(100), ..patient().waits },
         ..HttpConfig::default()
@@ -142,7 +142,7 @@ fn a_reader_that_takes_nothing_is_cut_off_and_stands_in_nobodys_way() {
     exchange(broker.address, &request("POST", "/records?topic-name=t", &[("content-type", RECORD)], &large))
         .assert_status(201);
     let read = request("GET", "/records?topic-name=t&offset=0", &[("accept", LINES)], b"");
-    // Each holds buffers for its lines; more of them than there is memory for.
+    // Each holds buffers for its lines; together they need more memory than there is.
     let mut stalled: Vec<Connection> = (0..6).map(|_| Connection::open(broker.address)).collect();
     for connection in &mut stalled {
         connection.send(&read);
@@ -153,7 +153,7 @@ fn a_reader_that_takes_nothing_is_cut_off_and_stands_in_nobodys_way() {
 
 /// Defect 9: 40 clients at 1 KiB/s held all buffers, and 16 others got almost none.
 #[test]
-fn those_who_announce_much_and_send_little_hold_no_buffers() {
+fn clients_that_announce_much_and_send_little_hold_no_buffers() {
     let config = patient();
     let broker = InProcess::start(config.clone(), pool_bytes(&config));
     let bytes = append(&large_batch());
@@ -161,14 +161,14 @@ fn those_who_announce_much_and_send_little_hold_no_buffers() {
     for connection in &mut slow {
         connection.send(&bytes[..20 << 10]);
     }
-    // One at a time, so that the buffers suffice; without waiting for them.
+    // One at a time, so that the buffers suffice, and without waiting for the responses.
     for _ in 0..20 {
         exchange(broker.address, &bytes).assert_status(201);
     }
     for connection in &mut slow {
         connection.send(&bytes[20 << 10..]);
     }
-    // What they hold only now may be too much for all of them at once.
+    // The buffers that they need only now may be too many for all of them at once.
     for connection in &mut slow {
         assert!([201, 503].contains(&connection.receive().status));
     }

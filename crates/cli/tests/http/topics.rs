@@ -5,7 +5,7 @@ use crate::client::*;
 use serde_json::Value;
 
 #[test]
-fn topics_tell_their_extent() {
+fn topics_report_their_extent() {
     let broker = Broker::start(&[]);
     assert_eq!(broker.get("/topics").json()["topics"], Value::Array(Vec::new()));
     broker.create_topic("new");
@@ -40,7 +40,7 @@ fn offsets_are_found_by_time() {
         broker.get(&format!("/offset?topic-name=t&time={time}")).json()["offset"].as_u64().unwrap()
     };
     for (number, time) in times.iter().enumerate() {
-        // Two commits within a microsecond have one time; its first offset is found.
+        // Two commits within a microsecond have the same time; the first one's offset is returned.
         let first = times.iter().position(|other| other == time).unwrap();
         assert_eq!(at(time), first as u64 * 3, "commit {number}");
     }

@@ -1,4 +1,4 @@
-//! Long polls: they wait, are woken, end in time, and don't outlive the broker.
+//! Long polls wait, are woken, time out, and don't outlive the broker.
 
 use crate::broker::{Broker, InProcess, create_topic};
 use crate::client::*;
@@ -12,7 +12,7 @@ fn poll(broker: &Broker, target: &str) -> Connection {
 }
 
 #[test]
-fn an_append_wakes_those_who_wait_for_it() {
+fn an_append_wakes_waiting_readers() {
     let broker = Broker::start(&[]);
     broker.create_topic("t");
     broker.create_topic("other");
@@ -31,7 +31,7 @@ fn an_append_wakes_those_who_wait_for_it() {
     assert_eq!(answer.body, multipart_answer(&answer, &[b"second".to_vec()]));
     broker.post("/records?topic-name=other", RECORD, b"third").assert_status(201);
     other.receive().assert_status(200);
-    // The connection goes on.
+    // The connection stays open.
     empty.send(&request("GET", "/health", &[], b""));
     assert_eq!(empty.receive().text(), "ok\n");
 }
@@ -47,7 +47,7 @@ fn a_poll_ends_at_its_timeout() {
 }
 
 #[test]
-fn sigterm_answers_what_is_under_way_and_ends_with_0() {
+fn sigterm_completes_requests_in_flight_and_exits_with_0() {
     let mut broker = Broker::start(&[]);
     broker.create_topic("t");
     let mut polls: Vec<Connection> =
@@ -55,7 +55,7 @@ fn sigterm_answers_what_is_under_way_and_ends_with_0() {
     let mut idle = Connection::open(broker.address);
     idle.send(&request("GET", "/health", &[], b""));
     idle.receive().assert_status(200);
-    // An append whose body is half there.
+    // An append with half of its body sent.
     let mut append = Connection::open(broker.address);
     let bytes = request("POST", "/records?topic-name=t", &[("content-type", RECORD)], &[b'x'; 1000]);
     let (half, rest) = bytes.split_at(bytes.len() - 500);
@@ -76,9 +76,9 @@ fn sigterm_answers_what_is_under_way_and_ends_with_0() {
     assert_eq!(broker.wait().code(), Some(0));
 }
 
-/// A reader that goes away must not keep its place until its time is over.
+/// A reader that disconnects must not keep its place until its timeout.
 #[test]
-fn those_who_wait_give_their_connection_back_when_they_leave() {
+fn waiting_clients_that_disconnect_release_their_connection() {
     let broker = InProcess::start(HttpConfig { connections_max: 2, ..HttpConfig::default() }, 1 << 27);
     create_topic(broker.address, "t");
     for _ in 0..10 {
@@ -88,9 +88,9 @@ fn those_who_wait_give_their_connection_back_when_they_leave() {
     exchange(broker.address, &request("GET", "/health", &[], b"")).assert_status(200);
 }
 
-/// Defect 8: one byte of a next request hid from the HTTP library that the client was gone.
+/// Defect 8: one byte of a next request hid from the HTTP library that the client had disconnected.
 #[test]
-fn waiting_clients_that_leave_a_byte_behind_give_their_connection_back() {
+fn waiting_clients_that_sent_an_extra_byte_release_their_connection() {
     let broker = InProcess::start(HttpConfig { connections_max: 2, ..HttpConfig::default() }, 1 << 27);
     create_topic(broker.address, "t");
     for _ in 0..3 {
@@ -107,7 +107,7 @@ fn some_connections_are_kept_for_requests_that_do_not_wait() {
     let poll = request("GET", "/records?topic-name=t&offset=0&timeout=1h", &[], b"");
     let mut waiting: Vec<Connection> = (0..3).map(|_| Connection::open(broker.address)).collect();
     let create = request("PUT", "/topic?topic-name=t", &[], br#"{"payload":"bytes"}"#);
-    // No fourth connection, for which one of the three would have to make room.
+    // A fourth connection would require one of the three to make room.
     waiting[0].send(&create);
     waiting[0].receive().assert_status(200);
     for connection in &mut waiting {

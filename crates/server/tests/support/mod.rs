@@ -1,6 +1,6 @@
-//! Requests to a broker in the test's own process, whose bytes the test sends as it likes.
+//! Requests with arbitrary bytes, to a broker in the test's own process.
 
-#![allow(dead_code)] // Each test uses some of it.
+#![allow(dead_code)] // Each test uses a part of it.
 
 use rawline_testkit::served::Served;
 use std::net::{IpAddr, SocketAddr};
@@ -8,10 +8,10 @@ use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpSocket, TcpStream};
 
-/// After this time a test has failed. Nothing that works takes so long.
+/// A test fails after this time. No successful test takes this long.
 pub const DEADLINE: Duration = Duration::from_secs(60);
 
-/// A connection from this address.
+/// Connects from this address.
 pub async fn connect_from(from: [u8; 4], server: &Served) -> TcpStream {
     let socket = TcpSocket::new_v4().unwrap();
     socket.bind(SocketAddr::new(IpAddr::from(from), 0)).unwrap();
@@ -36,7 +36,7 @@ pub fn get(target: &str) -> String {
     format!("GET {target} HTTP/1.1\r\nhost: localhost\r\n\r\n")
 }
 
-/// Sends bytes and returns the response: its status, and all of it as text. None if the connection is closed instead.
+/// Sends bytes and returns the response: its status and its whole text. `None` if the connection is closed instead.
 pub async fn exchange(stream: &mut TcpStream, pieces: &[&[u8]]) -> Option<(u16, String)> {
     for piece in pieces {
         stream.write_all(piece).await.ok()?;
@@ -44,7 +44,7 @@ pub async fn exchange(stream: &mut TcpStream, pieces: &[&[u8]]) -> Option<(u16, 
     receive(stream).await
 }
 
-/// The next response. None if the connection is closed instead.
+/// The next response. `None` if the connection is closed instead.
 pub async fn receive(stream: &mut TcpStream) -> Option<(u16, String)> {
     let mut received = Vec::new();
     let reading = async {

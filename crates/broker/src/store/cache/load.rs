@@ -30,7 +30,7 @@ impl AsRef<[u8]> for InMemory {
 }
 
 impl Inner {
-    /// Gets an object in a task of its own, so that it ends well even if every caller that waits for it goes away.
+    /// Gets an object in a separate task, so that it completes even if every caller that waits for it goes away.
     pub(super) fn fly<F>(
         self: Arc<Self>,
         landing: Landing<CopyName, Landed>,
