@@ -43,9 +43,9 @@ pub fn records(batch: &Batch) -> PyResult<ArrayRef> {
 }
 
 /// Records as another of Arrow's binary or string types, over the same memory.
-pub fn records_as(records: ArrayRef, asked: &DataType) -> PyResult<ArrayRef> {
+pub fn records_as(records: ArrayRef, requested: &DataType) -> PyResult<ArrayRef> {
     let is_large = matches!(records.data_type(), DataType::LargeBinary);
-    Ok(match asked {
+    Ok(match requested {
         same if same == records.data_type() => records,
         DataType::LargeBinary => Arc::new(widened(records.as_binary())?),
         DataType::LargeUtf8 if is_large => Arc::new(text(records.as_binary::<i64>().clone())?),
@@ -74,18 +74,18 @@ fn text<O: OffsetSizeTrait>(records: GenericBinaryArray<O>) -> PyResult<GenericS
 }
 
 /// The type that a caller of the PyCapsule interface requests.
-pub fn requested_type(asked: &Bound<'_, PyAny>) -> PyResult<DataType> {
-    let asked = asked.cast::<PyCapsule>()?.pointer_checked(Some(SCHEMA))?;
+pub fn requested_type(requested: &Bound<'_, PyAny>) -> PyResult<DataType> {
+    let requested = requested.cast::<PyCapsule>()?.pointer_checked(Some(SCHEMA))?;
     // SAFETY: the capsule's name guarantees its content, and the capsule is alive during the call.
-    let asked = unsafe { asked.cast::<FFI_ArrowSchema>().as_ref() };
-    DataType::try_from(asked).map_err(arrow_error)
+    let requested = unsafe { requested.cast::<FFI_ArrowSchema>().as_ref() };
+    DataType::try_from(requested).map_err(arrow_error)
 }
 
 /// The columns of [`table`]. The records have the requested type if it is a binary or string type. The caller casts
 /// other columns and other types.
-pub fn table_schema(asked: Option<&DataType>) -> SchemaRef {
+pub fn table_schema(requested: Option<&DataType>) -> SchemaRef {
     let time = DataType::Timestamp(TimeUnit::Microsecond, Some("UTC".into()));
-    let record = match asked {
+    let record = match requested {
         Some(DataType::Struct(fields)) => fields.find("record").map(|(_, field)| field.data_type().clone()),
         _ => None,
     };

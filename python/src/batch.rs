@@ -245,8 +245,8 @@ impl Batch {
         requested_schema: Option<Bound<'py, PyAny>>,
     ) -> PyResult<(Bound<'py, PyCapsule>, Bound<'py, PyCapsule>)> {
         let records = arrow::records(self)?;
-        match requested_schema.map(|asked| arrow::requested_type(&asked)).transpose()? {
-            Some(asked) => arrow::export_array(py, &arrow::records_as(records, &asked)?),
+        match requested_schema.map(|requested| arrow::requested_type(&requested)).transpose()? {
+            Some(requested) => arrow::export_array(py, &arrow::records_as(records, &requested)?),
             None => arrow::export_array(py, &records),
         }
     }
@@ -400,8 +400,8 @@ impl Batches {
         py: Python<'py>,
         requested_schema: Option<Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyCapsule>> {
-        let asked = requested_schema.map(|asked| arrow::requested_type(&asked)).transpose()?;
-        let schema = arrow::table_schema(asked.as_ref());
+        let requested = requested_schema.map(|requested| arrow::requested_type(&requested)).transpose()?;
+        let schema = arrow::table_schema(requested.as_ref());
         let batches = self.each(py).map(|batch| arrow::table(batch.get(), &schema)).collect::<PyResult<Vec<_>>>()?;
         arrow::export_stream(py, schema, batches)
     }

@@ -89,7 +89,7 @@ impl Shared {
             };
         }
         let State::Open(consumer) = &mut *state else { return Ok(false) };
-        let asked = consumer.offset();
+        let requested = consumer.offset();
         let end = self.config.end_offset.unwrap_or(u64::MAX);
         let mut topic_wait = TOPIC_WAIT_MIN;
         let fetched = loop {
@@ -107,16 +107,16 @@ impl Shared {
             }
         };
         let came_to = consumer.offset();
-        let (came, damaged_at) = match stored_batches(fetched, self.pool.clone()) {
-            Ok(came) => came,
+        let (received, damaged_at) = match stored_batches(fetched, self.pool.clone()) {
+            Ok(received) => received,
             Err(error) => {
                 // As after any error, the next call continues at the same offset.
-                *state = self.begin(Start::Offset(asked)).await?;
+                *state = self.begin(Start::Offset(requested)).await?;
                 return Err(error.into());
             }
         };
-        let came = came.into_iter().map(|placed| Batch::new(placed).within(asked, end));
-        self.waiting().extend(came.filter(|batch| batch.records() > 0));
+        let received = received.into_iter().map(|placed| Batch::new(placed).within(requested, end));
+        self.waiting().extend(received.filter(|batch| batch.records() > 0));
         match damaged_at {
             // The damaged batch is read again, and reported then.
             Some(damaged_at) => *state = self.begin(Start::Offset(damaged_at)).await?,

@@ -129,7 +129,7 @@ pub fn wait<T: Send + 'static>(
     let mut task = None;
     // Releasing and retaking the GIL wakes other threads, so it is done only once if all goes well.
     let (waiting, spawned) = (&mut receiver, &mut task);
-    let mut came = py.detach(move || {
+    let mut received = py.detach(move || {
         let future = match look(runtime, first, future) {
             Looked::Ready(value) => return Ok(value),
             Looked::Pending(future) => future,
@@ -142,7 +142,7 @@ pub fn wait<T: Send + 'static>(
         waiting.recv_timeout(SIGNALS_EVERY)
     });
     loop {
-        match came {
+        match received {
             Ok(value) => return Ok(value),
             Err(RecvTimeoutError::Timeout) => py.check_signals()?,
             Err(RecvTimeoutError::Disconnected) => {
@@ -151,7 +151,7 @@ pub fn wait<T: Send + 'static>(
         }
         // Mutably borrowed, since a receiver may move to another thread but not be shared.
         let waiting = &mut receiver;
-        came = py.detach(move || waiting.recv_timeout(SIGNALS_EVERY));
+        received = py.detach(move || waiting.recv_timeout(SIGNALS_EVERY));
     }
 }
 

@@ -345,13 +345,13 @@ fn proxy(address: SocketAddr, wrong: Wrong) -> String {
                 let mut from_broker = BufReader::new(broker.try_clone().unwrap());
                 while let Some((mut head, body)) = message(&mut from_client) {
                     let append = head.starts_with("POST");
-                    let asked = head.split_once("&offset=").and_then(|(_, rest)| {
+                    let requested = head.split_once("&offset=").and_then(|(_, rest)| {
                         rest.split(|end: char| !end.is_ascii_digit()).next()?.parse::<u64>().ok()
                     });
                     // The record before the requested one, if there is one.
-                    let elsewhere = asked.filter(|&asked| wrong == Wrong::ReadsElsewhere && asked > 0);
-                    if let Some(asked) = elsewhere {
-                        head = head.replace(&format!("&offset={asked}"), &format!("&offset={}", asked - 1));
+                    let elsewhere = requested.filter(|&requested| wrong == Wrong::ReadsElsewhere && requested > 0);
+                    if let Some(requested) = elsewhere {
+                        head = head.replace(&format!("&offset={requested}"), &format!("&offset={}", requested - 1));
                     }
                     let (mut head, mut body) = if append && wrong == Wrong::Swallows {
                         // The batch header's number of records.
@@ -364,10 +364,10 @@ fn proxy(address: SocketAddr, wrong: Wrong) -> String {
                         broker.write_all(&body).unwrap();
                         message(&mut from_broker).unwrap()
                     };
-                    if let Some(asked) = elsewhere {
-                        let is = format!("rawline-first-offset: {}\r\n", asked - 1);
+                    if let Some(requested) = elsewhere {
+                        let is = format!("rawline-first-offset: {}\r\n", requested - 1);
                         assert!(head.contains(&is), "{head}");
-                        head = head.replace(&is, &format!("rawline-first-offset: {asked}\r\n"));
+                        head = head.replace(&is, &format!("rawline-first-offset: {requested}\r\n"));
                     }
                     if append && wrong == Wrong::RepeatsOffsets {
                         (head, body) = first_answer.lock().unwrap().get_or_insert((head, body)).clone();

@@ -225,15 +225,15 @@ fn topics_are_listed_as_text_and_as_json() {
 fn failures_have_their_exit_code_and_say_what_to_do() {
     let broker = support::broker(&["--api-key", "right"]);
     let url = broker.url();
-    let gone = {
+    let unreachable_url = {
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         format!("http://{}", listener.local_addr().unwrap())
     };
     for (url, args, input, code, what) in [
-        (&gone, &["topics"][..], "", 1, "rawline serve"),
-        (&gone, &["topic", "t"], "", 1, "rawline serve"),
-        (&gone, &["consume", "t"], "", 1, "is the broker running"),
-        (&gone, &["produce", "t"], "a\n", 1, "is the broker running"),
+        (&unreachable_url, &["topics"][..], "", 1, "rawline serve"),
+        (&unreachable_url, &["topic", "t"], "", 1, "rawline serve"),
+        (&unreachable_url, &["consume", "t"], "", 1, "is the broker running"),
+        (&unreachable_url, &["produce", "t"], "a\n", 1, "is the broker running"),
         (&url, &["topics"], "", 1, "401"),
         (&url, &["produce", "t", "--api-key", "wrong"], "a\n", 1, "401"),
         (&url, &["consume", "t", "--api-key", "wrong"], "", 1, "401"),

@@ -98,12 +98,12 @@ impl Consumer {
                 return Ok(None);
             }
             let fetched = self.arrival().await?;
-            let (asked, next) = (fetched.offset_asked(), fetched.next_offset());
-            assert_eq!(asked, self.offset, "the read in flight began at another offset than the consumer is at");
+            let (requested, next) = (fetched.requested_offset(), fetched.next_offset());
+            assert_eq!(requested, self.offset, "the read in flight is not at the consumer's offset");
             if fetched.is_empty() {
                 continue;
             }
-            assert!(next > asked, "records up to {next} for a read at {asked}");
+            assert!(next > requested, "records up to {next} for a read at {requested}");
             self.offset = next;
             let free = std::mem::replace(&mut self.current, fetched);
             if self.config.end_offset.is_none_or(|end| self.offset < end) {

@@ -10,7 +10,7 @@ pub struct Fetched {
     batches: Vec<BatchMeta>,
     /// Decompressed data of the batch whose records are being returned.
     unpacked: Vec<u8>,
-    offset_asked: u64,
+    requested_offset: u64,
     first_offset: u64,
     next_offset: u64,
     topic_next_offset: u64,
@@ -55,12 +55,12 @@ impl Fetched {
 
     /// Number of records from the requested offset on.
     pub fn records_count(&self) -> u64 {
-        self.next_offset - self.offset_asked
+        self.next_offset - self.requested_offset
     }
 
     /// The offset that was requested.
-    pub(crate) fn offset_asked(&self) -> u64 {
-        self.offset_asked
+    pub(crate) fn requested_offset(&self) -> u64 {
+        self.requested_offset
     }
 
     /// The batches as received, each with the offset of its first record. The first may begin before the requested
@@ -81,20 +81,20 @@ impl Fetched {
             buffer: &self.buffer,
             batches: self.batches.iter(),
             unpacked: &mut self.unpacked,
-            offset_asked: self.offset_asked,
-            offset_next_batch: self.first_offset,
+            requested_offset: self.requested_offset,
+            next_batch_offset: self.first_offset,
             next_offset: self.next_offset,
             current: None,
         }
     }
 
-    pub(crate) fn begin(&mut self, offset_asked: u64) {
+    pub(crate) fn begin(&mut self, requested_offset: u64) {
         self.buffer.clear();
         self.batches.clear();
-        self.offset_asked = offset_asked;
-        self.first_offset = offset_asked;
-        self.next_offset = offset_asked;
-        self.topic_next_offset = offset_asked;
+        self.requested_offset = requested_offset;
+        self.first_offset = requested_offset;
+        self.next_offset = requested_offset;
+        self.topic_next_offset = requested_offset;
     }
 
     /// The buffer for receiving.
@@ -112,8 +112,11 @@ impl Fetched {
             next_offset += u64::from(meta.records);
         }
         assert_eq!(bytes, self.buffer.len() as u64, "bytes in {} checked batches and in the buffer", batches.len());
-        let asked = self.offset_asked;
-        assert!(first_offset <= asked && asked <= next_offset, "{first_offset}..{next_offset} for offset {asked}");
+        let requested = self.requested_offset;
+        assert!(
+            first_offset <= requested && requested <= next_offset,
+            "{first_offset}..{next_offset} for offset {requested}"
+        );
         self.first_offset = first_offset;
         self.next_offset = next_offset;
         self.topic_next_offset = topic_next_offset;
@@ -147,8 +150,8 @@ pub struct FetchedRecords<'a> {
     buffer: &'a [u8],
     batches: std::slice::Iter<'a, BatchMeta>,
     unpacked: &'a mut Vec<u8>,
-    offset_asked: u64,
-    offset_next_batch: u64,
+    requested_offset: u64,
+    next_batch_offset: u64,
     /// Offset after the last record of all batches.
     next_offset: u64,
     current: Option<Current<'a>>,
@@ -191,8 +194,8 @@ impl FetchedRecords<'_> {
                 current.position += size.get() as usize;
                 current.record += 1;
                 current.offset += 1;
-                debug_assert!(current.offset <= self.offset_next_batch, "{offset} is in the next batch");
-                if offset < self.offset_asked {
+                debug_assert!(current.offset <= self.next_batch_offset, "{offset} is in the next batch");
+                if offset < self.requested_offset {
                     continue;
                 }
                 let range = start..current.position;
@@ -213,25 +216,25 @@ impl FetchedRecords<'_> {
 
     fn next_batch(&mut self) -> Result<bool, ClientError> {
         if let Some(Current { offset, .. }) = self.current {
-            assert_eq!(offset, self.offset_next_batch, "a batch ends and the next one begins");
+            assert_eq!(offset, self.next_batch_offset, "a batch ends and the next one begins");
         }
         let Some(meta) = self.batches.next() else {
-            assert_eq!(self.offset_next_batch, self.next_offset, "the last batch ends at another offset than the read");
+            assert_eq!(self.next_batch_offset, self.next_offset, "the last batch ends at another offset than the read");
             self.current = None;
             return Ok(false);
         };
         let batch = batch(self.buffer, meta);
-        let offset = self.offset_next_batch;
+        let offset = self.next_batch_offset;
         let header = *batch.header();
-        self.offset_next_batch += u64::from(header.records);
+        self.next_batch_offset += u64::from(header.records);
         // A batch that ends before the requested offset need not be decompressed.
-        let wanted = self.offset_next_batch > self.offset_asked;
+        let wanted = self.next_batch_offset > self.requested_offset;
         if wanted && header.codec != Codec::None {
             decompress_into(header.codec, batch.data(), header.raw_bytes, self.unpacked)?;
             let bytes = self.unpacked.len();
             assert_eq!(bytes, header.raw_bytes as usize, "the batch at offset {offset} unpacks to {bytes} bytes");
         }
-        let (record, offset) = if wanted { (0, offset) } else { (header.records as usize, self.offset_next_batch) };
+        let (record, offset) = if wanted { (0, offset) } else { (header.records as usize, self.next_batch_offset) };
         self.current = Some(Current { batch, record, position: 0, offset });
         Ok(true)
     }
@@ -242,7 +245,7 @@ mod tests {
     use super::*;
     use rawline_batch::{Builder, Checker};
 
-    fn fetched(codecs: &[Codec], records_each: u32, first_offset: u64, offset_asked: u64) -> Fetched {
+    fn fetched(codecs: &[Codec], records_each: u32, first_offset: u64, requested_offset: u64) -> Fetched {
         let mut fetched = Fetched::default();
         let mut bytes = Vec::new();
         let mut offset = first_offset;
@@ -256,7 +259,7 @@ mod tests {
         }
         let mut checker = Checker::new(Limits::default());
         checker.push(&bytes).unwrap();
-        fetched.begin(offset_asked);
+        fetched.begin(requested_offset);
         fetched.buffer().extend_from_slice(&bytes);
         fetched.end(first_offset, offset, checker.finish().unwrap());
         fetched
@@ -265,9 +268,9 @@ mod tests {
     #[test]
     fn records_come_with_their_offsets_from_the_one_asked_for_on() {
         let codecs = [Codec::Zstd, Codec::None, Codec::Lz4, Codec::None];
-        for asked in 100..=140 {
-            let mut fetched = fetched(&codecs, 10, 100, asked);
-            let mut want = asked;
+        for requested in 100..=140 {
+            let mut fetched = fetched(&codecs, 10, 100, requested);
+            let mut want = requested;
             let mut records = fetched.records();
             while let Some(Record { offset, created_us, bytes }) = records.next_record().unwrap() {
                 assert_eq!(offset, want);
@@ -278,7 +281,7 @@ mod tests {
             }
             assert_eq!(want, 140);
             assert_eq!(fetched.next_offset(), 140);
-            assert_eq!(fetched.records_count(), 140 - asked);
+            assert_eq!(fetched.records_count(), 140 - requested);
         }
     }
 

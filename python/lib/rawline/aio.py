@@ -232,9 +232,9 @@ class AsyncConsumer:
         deadline = Deadline(timeout)
         batches: list[Batch] = []
         try:
-            while records > 0 and (came := await self.poll(deadline.left())) is not None:
-                batches.extend(came)
-                records -= came.records
+            while records > 0 and (received := await self.poll(deadline.left())) is not None:
+                batches.extend(received)
+                records -= received.records
         except BaseException:
             self._core.put_back(batches)
             raise

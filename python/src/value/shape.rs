@@ -228,8 +228,8 @@ impl Shape {
 
 /// The class whose objects have that type anyway.
 #[inline]
-pub fn natural_class(asked: Option<Kind>, types: &Types) -> *mut ffi::PyObject {
-    match asked {
+pub fn natural_class(requested: Option<Kind>, types: &Types) -> *mut ffi::PyObject {
+    match requested {
         Some(Kind::String) => (&raw mut ffi::PyUnicode_Type).cast(),
         Some(Kind::Real) => (&raw mut ffi::PyFloat_Type).cast(),
         Some(Kind::Integer) => types.integer,

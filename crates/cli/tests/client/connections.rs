@@ -14,8 +14,8 @@ async fn a_client_outlives_its_connections() {
     client.append_records("t", &[1], Bytes::from_static(b"x")).await.unwrap();
     client.topic("t").await.unwrap();
     broker.kill();
-    let gone = client.topic("t").await.unwrap_err();
-    assert!(gone.is_retryable() && gone.to_string().contains("rawline serve"), "{gone}");
+    let error = client.topic("t").await.unwrap_err();
+    assert!(error.is_retryable() && error.to_string().contains("rawline serve"), "{error}");
     broker.start_again();
     assert_eq!(client.topic("t").await.unwrap().next_offset, 1);
 }

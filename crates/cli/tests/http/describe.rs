@@ -171,8 +171,8 @@ fn every_error_code_is_documented() {
     let codes = codes();
     let missing: Vec<_> = codes.difference(&documented).collect();
     assert!(missing.is_empty(), "not in docs/http.md: {missing:?}");
-    let gone: Vec<_> = documented.difference(&codes).collect();
-    assert!(gone.is_empty(), "only in docs/http.md: {gone:?}");
+    let unknown: Vec<_> = documented.difference(&codes).collect();
+    assert!(unknown.is_empty(), "only in docs/http.md: {unknown:?}");
 }
 
 /// `docs/http.md` shows commands and their output. A `…` there stands for any text.

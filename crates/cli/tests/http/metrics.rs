@@ -86,19 +86,19 @@ fn every_metric_is_documented() {
     let broker = Broker::start(&[]);
     broker.post("/records?topic-name=t", RECORD, b"a").assert_status(201);
     broker.get("/record?topic-name=t&offset=0").assert_status(200);
-    let there: BTreeSet<String> = broker
+    let served: BTreeSet<String> = broker
         .get("/metrics")
         .text()
         .lines()
         .filter_map(|line| line.strip_prefix("# TYPE ")?.split(' ').next().map(str::to_owned))
         .collect();
     let page = include_str!("../../../../docs/operating.md");
-    let told: BTreeSet<String> = page
+    let documented: BTreeSet<String> = page
         .lines()
         .filter_map(|line| line.strip_prefix("| `rawline_")?.split('`').next().map(|name| format!("rawline_{name}")))
         .collect();
-    let untold: Vec<_> = there.difference(&told).collect();
-    assert!(untold.is_empty(), "not in docs/operating.md: {untold:?}");
-    let gone: Vec<_> = told.difference(&there).filter(|name| !name.contains("failures")).collect();
-    assert!(gone.is_empty(), "only in docs/operating.md: {gone:?}");
+    let undocumented: Vec<_> = served.difference(&documented).collect();
+    assert!(undocumented.is_empty(), "not in docs/operating.md: {undocumented:?}");
+    let unknown: Vec<_> = documented.difference(&served).filter(|name| !name.contains("failures")).collect();
+    assert!(unknown.is_empty(), "only in docs/operating.md: {unknown:?}");
 }

@@ -108,7 +108,7 @@ impl Shared {
         state.open_held_bytes += cost(record);
         state.held_bytes += cost(record);
         debug_assert!(state.held_bytes >= state.open_held_bytes, "{state:?}");
-        debug_assert_eq!(state.open.records(), index + 1, "a record got an index that others have");
+        debug_assert_eq!(state.open.records(), index + 1, "two records have the same index");
         let receipt = Receipt { delivery: state.delivery.clone(), index };
         if state.open.data_bytes() >= self.config.batch_bytes || state.open.records() >= self.config.batch_records_max {
             self.seal(state)?;
@@ -138,7 +138,7 @@ impl Shared {
                 assert!(bytes.is_multiple_of(ALIGNMENT), "a batch of {records} records has {bytes} bytes");
                 assert!(
                     bytes as u64 <= self.limits.batch_bytes_max.into(),
-                    "a batch of {bytes} bytes is over the limit"
+                    "a batch of {bytes} bytes exceeds the limit"
                 );
                 state.unresolved.push(delivery.clone());
                 state.sealed.push_back(SealedBatch { pieces, bytes, records, held_bytes, delivery });
@@ -167,7 +167,7 @@ impl State {
     /// Whether every record that was sent is stored.
     pub(super) fn is_empty(&self) -> bool {
         let is_empty = self.open.is_empty() && self.unresolved.is_empty();
-        assert_eq!(self.held_bytes == 0, is_empty, "bytes are counted of no record, or records of no byte: {self:?}");
+        assert_eq!(self.held_bytes == 0, is_empty, "the held bytes and the held records disagree: {self:?}");
         is_empty
     }
 

@@ -44,7 +44,7 @@ pub(crate) async fn nearby(
         if metrics.len() < METRICS_MAX && !metrics.contains(metric) {
             metrics.insert(metric.to_owned());
         }
-        if selector.metric().is_none_or(|asked| asked == metric) {
+        if selector.metric().is_none_or(|wanted| wanted == metric) {
             nearby.with_metric += 1;
             let value = tags.iter().find(|(key, _)| Some(*key) == asked_tag.as_deref()).map(|(_, value)| *value);
             if let Some(value) = value
@@ -59,8 +59,8 @@ pub(crate) async fn nearby(
     .await?;
     nearby.metric_count = metrics.len();
     let mut metrics: Vec<String> = metrics.into_iter().collect();
-    if let Some(asked) = selector.metric() {
-        let distance = |metric: &String| (strsim::jaro_winkler(asked, metric) * -1000.0) as i64;
+    if let Some(wanted) = selector.metric() {
+        let distance = |metric: &String| (strsim::jaro_winkler(wanted, metric) * -1000.0) as i64;
         metrics.sort_by_cached_key(distance);
     }
     metrics.truncate(NEARBY_MAX);

@@ -153,9 +153,9 @@ async fn extent(
 }
 
 /// The requested tier, or the coarsest tier whose windows divide the steps. Both start at multiples of their length.
-pub fn choose_tier(asked: Option<Tier>, step_ms: i64) -> Result<Tier, QueryError> {
+pub fn choose_tier(requested: Option<Tier>, step_ms: i64) -> Result<Tier, QueryError> {
     let fits = |tier: Tier| tier.window_ms().is_none_or(|window_ms| step_ms % window_ms == 0);
-    match asked {
+    match requested {
         None => Ok(Tier::ALL.into_iter().rev().find(|&tier| fits(tier)).unwrap_or(Tier::Raw)),
         Some(tier) if fits(tier) => Ok(tier),
         Some(tier) => Err(QueryError::Tier { tier, step_ms }),

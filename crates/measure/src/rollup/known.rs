@@ -25,7 +25,7 @@ pub(crate) async fn load_series(
     let files = snapshot.series().map(|file| async {
         let path = layout.file(file);
         let bytes = storage.get(&path).await?;
-        let missing = object_store::Error::NotFound { path: path.to_string(), source: "it is gone".into() };
+        let missing = object_store::Error::NotFound { path: path.to_string(), source: "it doesn't exist".into() };
         Ok::<_, MeasureError>((path.clone(), bytes.ok_or_else(|| failed("read", &path, &missing))?))
     });
     let mut files = futures_util::stream::iter(files).buffered(READS_AT_ONCE);
