@@ -307,7 +307,7 @@ impl AvroEncoder {
         Ok(AvroEncoder { schema: schema.schema.clone(), writer })
     }
 
-    /// Encodes an object as a message. Fails also if the types of the objects are ambiguous, such as a dict for a union
+    /// Encodes an object as a message. Also fails if the types of the objects are ambiguous, such as a dict for a union
     /// of several records.
     fn encode<'py>(&self, py: Python<'py>, value: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyBytes>> {
         let mut out = Vec::new();

@@ -6,7 +6,7 @@
 use rawline_value::Kind;
 use std::ptr::NonNull;
 
-/// Maximum length of a key in a shape that is copied as one block of this size.
+/// Size of the block as which a key of a shape is copied, if it is at most this long.
 pub const BLOCK_BYTES: usize = 32;
 
 /// The position of the next byte of an [`Out`]. There is only one at a time, because writing consumes it.

@@ -81,7 +81,7 @@ fn union<'a>(schema: &'a Schema, branches: &'a [TypeId], array: &'a ArrayRef) ->
     let DataType::Union(fields, _) = array.data_type() else { return Err(mismatch("a union", array)) };
     if fields.len() != branches.len() {
         let reason =
-            format!("its union has {} branches, its column {}; give both as many", branches.len(), fields.len());
+            format!("its union has {} branches, its column {}; make both equal", branches.len(), fields.len());
         return Err(ColumnsError::new(&reason));
     }
     let array = array.as_union();
