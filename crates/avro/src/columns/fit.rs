@@ -80,8 +80,7 @@ pub(super) fn column<'a>(schema: &'a Schema, id: TypeId, array: &'a ArrayRef) ->
 fn union<'a>(schema: &'a Schema, branches: &'a [TypeId], array: &'a ArrayRef) -> Result<Writer<'a>, ColumnsError> {
     let DataType::Union(fields, _) = array.data_type() else { return Err(mismatch("a union", array)) };
     if fields.len() != branches.len() {
-        let reason =
-            format!("its union has {} branches, its column {}; make both equal", branches.len(), fields.len());
+        let reason = format!("its union has {} branches, its column {}; make both equal", branches.len(), fields.len());
         return Err(ColumnsError::new(&reason));
     }
     let array = array.as_union();
