@@ -2,7 +2,7 @@
 
 use crate::Clock;
 use crate::limits::{COMMIT_BYTES, OBJECT_BYTES_MAX, TOPICS_MAX, TOPICS_RECOVERING_MAX};
-use crate::store::{FileRange, Store, StoreError};
+use crate::store::{Mappings, Store, StoreError};
 use crate::topic::{Status, Topic, TopicError, check_name};
 use futures_util::{StreamExt, stream};
 use std::collections::BTreeMap;
@@ -143,9 +143,9 @@ impl Broker {
         let _ = ended.recv().await;
     }
 
-    /// The file range that bytes of a read come from, if they come from a file.
-    pub fn file_of(&self, bytes: &[u8]) -> Option<FileRange> {
-        self.store.file_of(bytes)
+    /// The mapped files of which reads return parts, if the store maps files: they can be sent without being read.
+    pub fn mappings(&self) -> Option<Arc<Mappings>> {
+        self.store.mappings()
     }
 
     fn slot(&self, name: &str) -> Option<Slot> {

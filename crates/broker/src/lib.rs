@@ -5,7 +5,6 @@
 
 mod append;
 mod broker;
-mod budget;
 mod clock;
 mod commit;
 mod files_limit;

@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use futures_util::future::BoxFuture;
 use rawline_broker::object::Object;
-use rawline_broker::store::{Begun, CommitError, FileRange, Listed, ObjectAt, Store, StoreError};
+use rawline_broker::store::{Begun, CommitError, Listed, Mappings, ObjectAt, Store, StoreError};
 use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
@@ -103,8 +103,8 @@ impl Store for Faulty {
         self.store.put_settings(topic, settings)
     }
 
-    fn file_of(&self, bytes: &[u8]) -> Option<FileRange> {
-        self.store.file_of(bytes)
+    fn mappings(&self) -> Option<Arc<Mappings>> {
+        self.store.mappings()
     }
 
     fn delete_before<'a>(&'a self, topic: &'a str, offset: u64) -> BoxFuture<'a, Result<u64, StoreError>> {

@@ -1,6 +1,7 @@
 //! Lays out an object around the batches that were received.
 
-use super::{BatchEntry, HEADER_BYTES, Header, OBJECT_ALIGNMENT, checksum, index_bytes};
+use super::index::checksum;
+use super::{BatchEntry, HEADER_BYTES, Header, OBJECT_ALIGNMENT, index_bytes};
 use crate::limits::{OBJECT_BATCHES_MAX, OBJECT_BYTES_MAX};
 use bytes::Bytes;
 use rawline_batch::BatchMeta;

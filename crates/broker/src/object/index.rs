@@ -1,7 +1,7 @@
 //! Reads the index of an object and checks it, and the batches against it.
 
-use super::{BatchEntry, HEADER_BYTES, Header, ObjectError, checksum};
-use rawline_batch::HEADER_BYTES as BATCH_HEADER_BYTES;
+use super::{BatchEntry, CRC_POSITION, HEADER_BYTES, Header, ObjectError};
+use rawline_batch::{Crc32c, HEADER_BYTES as BATCH_HEADER_BYTES};
 use zerocopy::{FromBytes, IntoBytes};
 
 /// The checked index of an object: its header and its entries, in place.
@@ -73,4 +73,12 @@ pub fn verify(bytes: &[u8]) -> Result<Header, ObjectError> {
         entry.verify(number, batch)?;
     }
     Ok(index.header)
+}
+
+/// The checksum of a header and its entries.
+pub(super) fn checksum(header: &[u8; HEADER_BYTES], entries: &[u8]) -> u32 {
+    let mut crc = Crc32c::new();
+    crc.update(header.split_at(CRC_POSITION).0);
+    crc.update(entries);
+    crc.value()
 }

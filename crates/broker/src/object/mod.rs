@@ -35,8 +35,6 @@ pub use header::Header;
 pub use index::{ObjectIndex, verify};
 pub(crate) use remains::{place, remains};
 
-use rawline_batch::Crc32c;
-
 /// Size of an object's header in bytes.
 pub const HEADER_BYTES: usize = 64;
 /// Size of one entry of an object's index in bytes.
@@ -55,11 +53,4 @@ const _: () = assert!(HEADER_BYTES.is_multiple_of(OBJECT_ALIGNMENT) && ENTRY_BYT
 /// Size of the index of an object with `batches` batches, header included, in bytes.
 pub const fn index_bytes(batches: usize) -> usize {
     HEADER_BYTES + batches * ENTRY_BYTES
-}
-
-fn checksum(header: &[u8; HEADER_BYTES], entries: &[u8]) -> u32 {
-    let mut crc = Crc32c::new();
-    crc.update(header.split_at(CRC_POSITION).0);
-    crc.update(entries);
-    crc.value()
 }

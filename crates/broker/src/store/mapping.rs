@@ -7,11 +7,12 @@ use std::fs::File;
 use std::sync::{Arc, PoisonError, RwLock};
 
 /// The mappings that are in use, by address.
-#[derive(Default)]
-pub(crate) struct Mappings {
+#[derive(Debug, Default)]
+pub struct Mappings {
     by_address: RwLock<BTreeMap<usize, Mapped>>,
 }
 
+#[derive(Debug)]
 struct Mapped {
     length: usize,
     file: Arc<File>,
@@ -28,7 +29,7 @@ pub struct FileRange {
 
 impl Mappings {
     /// Shares a mapping of `file`, from the file's first byte on, as bytes.
-    pub fn share(self: &Arc<Self>, mmap: Mmap, file: impl Into<Arc<File>>) -> Bytes {
+    pub(super) fn share(self: &Arc<Self>, mmap: Mmap, file: impl Into<Arc<File>>) -> Bytes {
         let mapped = Mapped { length: mmap.len(), file: file.into() };
         let address = mmap.as_ptr().addr();
         let end = address + mapped.length;

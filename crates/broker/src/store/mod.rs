@@ -11,13 +11,14 @@ mod mapping;
 pub mod memory;
 pub mod s3;
 
-pub use mapping::FileRange;
+pub use mapping::{FileRange, Mappings};
 
 use crate::Kind;
 use crate::object::Object;
 use bytes::Bytes;
 use futures_util::future::BoxFuture;
 use std::ops::Range;
+use std::sync::Arc;
 use thiserror::Error;
 
 /// Name of a topic's settings, in its directory and under its prefix.
@@ -135,9 +136,8 @@ pub trait Store: Send + Sync + 'static {
         Box::pin(std::future::ready(false))
     }
 
-    /// Where bytes that [`Store::get`] returned are in a file, if they are: so that they can be sent without being
-    /// read.
-    fn file_of(&self, _bytes: &[u8]) -> Option<FileRange> {
+    /// The mapped files of which [`Store::get`] returns parts, if it maps files.
+    fn mappings(&self) -> Option<Arc<Mappings>> {
         None
     }
 

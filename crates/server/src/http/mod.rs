@@ -154,7 +154,7 @@ pub async fn serve(
         let stream = SharedStream::new(stream);
         let peer = Peer::new(stream.clone(), api.pool.holder(network(address.ip())));
         let stream =
-            Paced::new(FileSender::new(stream, api.broker.clone()), api.config.waits, place.open.activity.clone());
+            Paced::new(FileSender::new(stream, api.broker.mappings()), api.config.waits, place.open.activity.clone());
         let (activity, is_reserve) = (place.open.activity.clone(), place.is_reserve);
         let api = api.clone();
         let connection = hyper::server::conn::http1::Builder::new()

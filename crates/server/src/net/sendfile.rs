@@ -1,12 +1,11 @@
 //! A connection that sends stored bytes from the page cache by `sendfile`, without copying them.
 //!
 //! The HTTP library writes by `writev`, which copies into the socket's buffers. Where a piece lies in a mapped file,
-//! this asks the kernel to send the file's pages instead: the same bytes, one copy less. The store knows the file by
-//! the address of the piece.
+//! this asks the kernel to send the file's pages instead: the same bytes, one copy less. The address of the
+//! piece says which file that is.
 
 use crate::net::peer::SharedStream;
-use rawline_broker::Broker;
-use rawline_broker::store::FileRange;
+use rawline_broker::store::{FileRange, Mappings};
 use rustix::net::{SendAncillaryBuffer, SendFlags};
 use std::io::{self, IoSlice};
 use std::os::fd::AsFd;
@@ -21,16 +20,13 @@ const SENDFILE_BYTES_MIN: usize = 32 << 10;
 
 pub(crate) struct FileSender {
     stream: SharedStream,
-    broker: Arc<Broker>,
+    mappings: Option<Arc<Mappings>>,
 }
 
 impl FileSender {
-    pub fn new(stream: SharedStream, broker: Arc<Broker>) -> Self {
-        FileSender { stream, broker }
-    }
-
-    fn file_of(&self, piece: &[u8]) -> Option<FileRange> {
-        if piece.len() < SENDFILE_BYTES_MIN { None } else { self.broker.file_of(piece) }
+    /// Sends pieces of these mapped files without copying them.
+    pub fn new(stream: SharedStream, mappings: Option<Arc<Mappings>>) -> Self {
+        FileSender { stream, mappings }
     }
 
     /// Calls `write` whenever the socket is writable, until it writes or fails.
@@ -60,7 +56,10 @@ impl AsyncWrite for FileSender {
         context: &mut Context<'_>,
         pieces: &[IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        let in_file = pieces.iter().enumerate().find_map(|(i, piece)| Some((i, piece.len(), self.file_of(piece)?)));
+        let in_file = self.mappings.as_ref().and_then(|mappings| {
+            let mut long = pieces.iter().enumerate().filter(|(_, piece)| piece.len() >= SENDFILE_BYTES_MIN);
+            long.find_map(|(number, piece)| Some((number, piece.len(), mappings.find(piece)?)))
+        });
         match in_file {
             None => Pin::new(&mut *self.stream.lock()).poll_write_vectored(context, pieces),
             Some((0, length, FileRange { file, position })) => self.poll_write_with(context, |stream| {

@@ -30,8 +30,8 @@ impl Files {
         Files { objects, mappings: Arc::default(), writes: AtomicU64::new(0) }
     }
 
-    pub fn mappings(&self) -> &Mappings {
-        &self.mappings
+    pub fn mappings(&self) -> Arc<Mappings> {
+        self.mappings.clone()
     }
 
     pub fn path(&self, name: &CopyName) -> PathBuf {

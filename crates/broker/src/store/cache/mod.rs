@@ -13,7 +13,7 @@ mod room;
 mod state;
 
 use super::lock::DirLock;
-use super::{FileRange, ObjectAt, Setting, StoreError};
+use super::{Mappings, ObjectAt, Setting, StoreError};
 use crate::limits::{CACHE_MAPPINGS_MAX, CACHE_MEMORY_BYTES_MAX};
 use crate::object::ObjectError;
 use crate::tasks::spawn_blocking;
@@ -125,9 +125,9 @@ impl Cache {
         self.inner.state().room.bytes()
     }
 
-    /// The file range that bytes of a copy come from.
-    pub(crate) fn file_of(&self, bytes: &[u8]) -> Option<FileRange> {
-        self.inner.files.mappings().find(bytes)
+    /// The mapped copies.
+    pub(crate) fn mappings(&self) -> Arc<Mappings> {
+        self.inner.files.mappings()
     }
 
     /// Whether there is a copy, or will be.

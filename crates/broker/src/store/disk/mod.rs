@@ -20,7 +20,7 @@ mod sys;
 mod walk;
 
 use super::lock::DirLock;
-use super::mapping::FileRange;
+use super::mapping::Mappings;
 use super::{Begun, CommitError, Listed, Location, ObjectAt, SETTINGS_NAME, Store, StoreError};
 use crate::Kind;
 use crate::limits::SEGMENT_BYTES;
@@ -189,8 +189,8 @@ impl Store for DiskStore {
         }))
     }
 
-    fn file_of(&self, bytes: &[u8]) -> Option<FileRange> {
-        self.inner.shared.files.find(bytes)
+    fn mappings(&self) -> Option<Arc<Mappings>> {
+        Some(self.inner.shared.files.mappings())
     }
 
     fn delete_before<'a>(&'a self, topic: &'a str, offset: u64) -> BoxFuture<'a, Result<u64, StoreError>> {

@@ -2,7 +2,7 @@
 
 use crate::limits::OPEN_SEGMENTS_MAX;
 use crate::raise_files_limit;
-use crate::store::mapping::{FileRange, Mappings};
+use crate::store::mapping::Mappings;
 use bytes::Bytes;
 use rustix::io::Errno;
 use std::collections::VecDeque;
@@ -85,9 +85,9 @@ impl OpenFiles {
         Ok(opened)
     }
 
-    /// The file that holds `bytes`, if they are a part of a mapping.
-    pub(super) fn find(&self, bytes: &[u8]) -> Option<FileRange> {
-        self.mappings.find(bytes)
+    /// The mappings that are in use.
+    pub(super) fn mappings(&self) -> Arc<Mappings> {
+        self.mappings.clone()
     }
 
     fn open(&self, bytes: u64, open: impl Fn() -> io::Result<File>) -> io::Result<Open> {

@@ -10,7 +10,7 @@ mod listing;
 mod probe;
 
 use super::cache::{Cache, CopyName, Sink};
-use super::{Begun, CommitError, FileRange, Listed, Location, ObjectAt, Setting, Store, StoreError};
+use super::{Begun, CommitError, Listed, Location, Mappings, ObjectAt, Setting, Store, StoreError};
 use crate::limits::{NEWEST_CHECK_INTERVAL, PREFETCH_OBJECTS_MAX, SETTINGS_BYTES_MAX};
 use crate::object::{HEADER_BYTES, Object};
 use bucket::Bucket;
@@ -309,8 +309,8 @@ impl Store for S3Store {
         Box::pin(self.cache.remove(vec![copy_name(topic, object.first_offset, object.location)]))
     }
 
-    fn file_of(&self, bytes: &[u8]) -> Option<FileRange> {
-        self.cache.file_of(bytes)
+    fn mappings(&self) -> Option<Arc<Mappings>> {
+        Some(self.cache.mappings())
     }
 
     fn delete_before<'a>(&'a self, topic: &'a str, offset: u64) -> BoxFuture<'a, Result<u64, StoreError>> {

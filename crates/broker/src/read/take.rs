@@ -1,21 +1,87 @@
-//! How much one read may still return.
+//! What a read takes of an object's batches, and how much it may still take.
 
 use crate::limits::READ_BYTES_MAX;
 use crate::object::{BatchEntry, ObjectError};
-use crate::read::ReadRequest;
+use crate::read::answer::{Piece, ReadAnswer, ReadRequest};
 use bytes::Bytes;
 use rawline_batch::{Batch, Codec, HEADER_BYTES as BATCH_HEADER_BYTES, Limits, Slice};
 use std::ops::Range;
 
 /// How much one read may still return. The limits are soft: at least one record is returned, and a compressed batch is
 /// returned whole; so what is left stops at zero.
-pub(crate) struct Budget {
+pub(super) struct Budget {
     records: u64,
     /// Bytes of records.
     bytes: u64,
     /// Bytes of the response: bounds responses of many empty records.
     response_bytes: u64,
     is_fresh: bool,
+}
+
+/// Takes from the batches of one object, which lie back to back in `bytes`, what the budget allows. `record` is the
+/// first wanted of the object, counted from the object's own first, whose offset is `object_offset`.
+pub(super) fn take<'a>(
+    object_offset: u64,
+    record: u32,
+    entries: impl Iterator<Item = (usize, &'a BatchEntry)>,
+    bytes: &Bytes,
+    verify: bool,
+    budget: &mut Budget,
+    answer: &mut ReadAnswer,
+) -> Result<(), ObjectError> {
+    let (mut whole, mut position, mut is_first) = (0..0, 0, true);
+    for (number, entry) in entries {
+        let batch = position..position + (entry.range().end - entry.range().start) as usize;
+        position = batch.end;
+        let first = entry.record_first();
+        assert_eq!(is_first, record >= first, "record {record} is wanted, batch {number} begins at {first}");
+        let from = if is_first { record - first } else { 0 };
+        let taken = budget.take(|| bytes.slice(batch.clone()), entry, number, from, verify);
+        let taken = match taken {
+            Ok(Taken::Nothing) => break,
+            Ok(taken) => taken,
+            Err(error) if is_first => return Err(error),
+            Err(_) => {
+                // The read that begins at this batch reports the damage.
+                budget.end();
+                break;
+            }
+        };
+        let cut = match &taken {
+            Taken::Slice { records, .. } => records.clone(),
+            _ => 0..entry.records(),
+        };
+        let begins = object_offset + u64::from(first + cut.start);
+        let ends = object_offset + u64::from(first + cut.end);
+        let end_offset = answer.end_offset;
+        if answer.pieces.is_empty() && whole.is_empty() {
+            assert!(begins <= end_offset, "records from {begins} on for offset {end_offset}");
+            answer.first_offset = begins;
+        } else {
+            assert_eq!(begins, end_offset, "a gap in a response after batch {number} of an object");
+        }
+        assert!(ends > end_offset, "records up to {ends} after {end_offset}");
+        is_first = false;
+        answer.end_offset = ends;
+        if let Taken::Slice { records, slice } = taken {
+            push_whole(answer, bytes, &mut whole);
+            answer.pieces.push(Piece::Slice { batch: bytes.slice(batch), records, slice });
+        } else {
+            whole = if whole.is_empty() { batch } else { whole.start..batch.end };
+        }
+        if budget.is_used_up() {
+            break;
+        }
+    }
+    push_whole(answer, bytes, &mut whole);
+    Ok(())
+}
+
+fn push_whole(answer: &mut ReadAnswer, bytes: &Bytes, whole: &mut Range<usize>) {
+    if whole.start < whole.end {
+        answer.pieces.push(Piece::Whole(bytes.slice(whole.clone())));
+        *whole = 0..0;
+    }
 }
 
 impl Budget {
@@ -63,7 +129,7 @@ impl Budget {
 
     /// Takes records of one batch, number `number` of its object, from record `from` on. A compressed batch is taken
     /// whole. The batch's checksum is verified if only a part of it is taken, or if `verify` is set.
-    pub fn take(
+    fn take(
         &mut self,
         batch: impl Fn() -> Bytes,
         entry: &BatchEntry,
@@ -139,7 +205,7 @@ impl Budget {
 
 /// What is taken of a batch.
 #[derive(Debug, PartialEq)]
-pub(crate) enum Taken {
+enum Taken {
     /// Nothing: the next record doesn't fit.
     Nothing,
     /// The batch as it is stored.

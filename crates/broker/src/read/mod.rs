@@ -1,102 +1,23 @@
 //! Read by offset: whole batches as they are stored, slices at the ends, waiting for data that isn't there yet.
 
-use crate::Kind;
-use crate::budget::{Budget, Taken};
+mod answer;
+mod take;
+
+pub use answer::{Piece, ReadAnswer, ReadError, ReadRequest};
+
 use crate::index::Found;
 use crate::limits::{
     INDEX_BYTES_GUESS, PREFETCH_OBJECTS_MAX, READ_GATHER_MAX, READ_OBJECTS_MAX, READ_OBJECTS_PER_YIELD,
 };
-use crate::object::{self, BatchEntry, HEADER_BYTES, Header, ObjectError, ObjectIndex};
+use crate::object::{self, HEADER_BYTES, Header, ObjectError, ObjectIndex};
 use crate::store::StoreError;
 use crate::tasks;
 use crate::topic::Topic;
 use bytes::Bytes;
-use rawline_batch::Slice;
 use std::ops::Range;
 use std::time::Duration;
-use thiserror::Error;
+use take::{Budget, take};
 use tokio::time::{Instant, timeout_at};
-
-/// What to read.
-#[derive(Debug, Clone, Copy)]
-pub struct ReadRequest {
-    /// Offset of the first record wanted.
-    pub offset: u64,
-    /// Maximum number of records; 0 for no limit.
-    pub records_max: u64,
-    /// Soft limit of the size of the records in bytes: at least one record is returned. 0 for the broker's own limit.
-    pub bytes_max: u64,
-    /// How long to wait for the record at `offset` if it isn't there yet.
-    pub wait: Duration,
-    /// Whether to compute the checksum of every batch again. For callers that pass records on without their batch's
-    /// checksum: whoever gets whole batches checks them anyway. Slices are always checked.
-    pub verify: bool,
-}
-
-/// What was read: nothing if `pieces` is empty.
-#[derive(Debug)]
-pub struct ReadAnswer {
-    /// Offset of the first record in `pieces`. Lower than the requested one where that record is inside a compressed
-    /// batch, which is returned whole.
-    pub first_offset: u64,
-    /// Offset after the last record in `pieces`.
-    pub end_offset: u64,
-    /// The topic's `next_offset`.
-    pub next_offset: u64,
-    /// The batches, in order.
-    pub pieces: Vec<Piece>,
-}
-
-/// A run of batches.
-#[derive(Debug, Clone)]
-pub enum Piece {
-    /// Batches back to back, as stored.
-    Whole(Bytes),
-    /// Some records of one uncompressed batch, whose checksum was just verified.
-    Slice {
-        /// The batch, whole.
-        batch: Bytes,
-        /// The records' numbers in it.
-        records: Range<u32>,
-        /// They as a batch.
-        slice: Slice,
-    },
-}
-
-/// Why a read failed.
-#[derive(Debug, Error)]
-pub enum ReadError {
-    /// The offset's records are deleted.
-    #[error("offset {offset} is below the topic's first offset {first_offset}; read from there")]
-    Deleted {
-        /// The requested offset.
-        offset: u64,
-        /// The topic's first offset.
-        first_offset: u64,
-    },
-    /// The store returned other bytes than were stored.
-    #[error("the object at offset {first_offset} is damaged: {error}; restore it from a copy")]
-    Damaged {
-        /// The object's first offset.
-        first_offset: u64,
-        /// The damage.
-        error: ObjectError,
-    },
-    /// The store failed.
-    #[error(transparent)]
-    Store(#[from] StoreError),
-}
-
-impl ReadError {
-    /// What a caller can do.
-    pub fn kind(&self) -> Kind {
-        match self {
-            ReadError::Deleted { .. } => Kind::FixRequest,
-            ReadError::Damaged { .. } => Kind::TellHuman,
-            ReadError::Store(error) => error.kind,
-        }
-    }
-}
 
 /// Objects up to this size are verified by the task that reads them, larger ones on a thread that may block.
 const VERIFY_INLINE_BYTES_MAX: u64 = 256 << 10;
@@ -259,7 +180,8 @@ impl Topic {
         }
         let bytes = self.get(found, range).await?;
         let numbered = (first..).zip(taken);
-        take(found, record, numbered, &bytes, verify, budget, answer)
+        let taken = take(found.at.first_offset, record, numbered, &bytes, verify, budget, answer);
+        taken.map_err(|error| damaged(found, error))
     }
 
     /// The bytes of an object's index, or more.
@@ -310,72 +232,6 @@ impl Topic {
     }
 }
 
-/// Takes from the batches of one object, which lie back to back in `bytes`, what the budget allows. `record` is the
-/// first wanted of the object.
-fn take<'a>(
-    found: &Found,
-    record: u32,
-    entries: impl Iterator<Item = (usize, &'a BatchEntry)>,
-    bytes: &Bytes,
-    verify: bool,
-    budget: &mut Budget,
-    answer: &mut ReadAnswer,
-) -> Result<(), ReadError> {
-    let (mut whole, mut position, mut is_first) = (0..0, 0, true);
-    for (number, entry) in entries {
-        let batch = position..position + (entry.range().end - entry.range().start) as usize;
-        position = batch.end;
-        let first = entry.record_first();
-        assert_eq!(is_first, record >= first, "record {record} is wanted, batch {number} begins at {first}");
-        let from = if is_first { record - first } else { 0 };
-        let taken = budget.take(|| bytes.slice(batch.clone()), entry, number, from, verify);
-        let taken = match taken {
-            Ok(Taken::Nothing) => break,
-            Ok(taken) => taken,
-            Err(error) if is_first => return Err(damaged(found, error)),
-            Err(_) => {
-                // The read that begins at this batch reports the damage.
-                budget.end();
-                break;
-            }
-        };
-        let cut = match &taken {
-            Taken::Slice { records, .. } => records.clone(),
-            _ => 0..entry.records(),
-        };
-        let begins = found.at.first_offset + u64::from(first + cut.start);
-        let ends = found.at.first_offset + u64::from(first + cut.end);
-        let end_offset = answer.end_offset;
-        if answer.pieces.is_empty() && whole.is_empty() {
-            assert!(begins <= end_offset, "records from {begins} on for offset {end_offset}");
-            answer.first_offset = begins;
-        } else {
-            assert_eq!(begins, end_offset, "a gap in a response after batch {number} of an object");
-        }
-        assert!(ends > end_offset, "records up to {ends} after {end_offset}");
-        is_first = false;
-        answer.end_offset = ends;
-        if let Taken::Slice { records, slice } = taken {
-            push_whole(answer, bytes, &mut whole);
-            answer.pieces.push(Piece::Slice { batch: bytes.slice(batch), records, slice });
-        } else {
-            whole = if whole.is_empty() { batch } else { whole.start..batch.end };
-        }
-        if budget.is_used_up() {
-            break;
-        }
-    }
-    push_whole(answer, bytes, &mut whole);
-    Ok(())
-}
-
 fn damaged(found: &Found, error: ObjectError) -> ReadError {
     ReadError::Damaged { first_offset: found.at.first_offset, error }
-}
-
-fn push_whole(answer: &mut ReadAnswer, bytes: &Bytes, whole: &mut Range<usize>) {
-    if whole.start < whole.end {
-        answer.pieces.push(Piece::Whole(bytes.slice(whole.clone())));
-        *whole = 0..0;
-    }
 }

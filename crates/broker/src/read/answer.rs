@@ -1,0 +1,91 @@
+//! What a read is asked for, and what it returns.
+
+use crate::Kind;
+use crate::object::ObjectError;
+use crate::store::StoreError;
+use bytes::Bytes;
+use rawline_batch::Slice;
+use std::ops::Range;
+use std::time::Duration;
+use thiserror::Error;
+
+/// What to read.
+#[derive(Debug, Clone, Copy)]
+pub struct ReadRequest {
+    /// Offset of the first record wanted.
+    pub offset: u64,
+    /// Maximum number of records; 0 for no limit.
+    pub records_max: u64,
+    /// Soft limit of the size of the records in bytes: at least one record is returned. 0 for the broker's own limit.
+    pub bytes_max: u64,
+    /// How long to wait for the record at `offset` if it isn't there yet.
+    pub wait: Duration,
+    /// Whether to compute the checksum of every batch again. For callers that pass records on without their batch's
+    /// checksum: whoever gets whole batches checks them anyway. Slices are always checked.
+    pub verify: bool,
+}
+
+/// What was read: nothing if `pieces` is empty.
+#[derive(Debug)]
+pub struct ReadAnswer {
+    /// Offset of the first record in `pieces`. Lower than the requested one where that record is inside a compressed
+    /// batch, which is returned whole.
+    pub first_offset: u64,
+    /// Offset after the last record in `pieces`.
+    pub end_offset: u64,
+    /// The topic's `next_offset`.
+    pub next_offset: u64,
+    /// The batches, in order.
+    pub pieces: Vec<Piece>,
+}
+
+/// A run of batches.
+#[derive(Debug, Clone)]
+pub enum Piece {
+    /// Batches back to back, as stored.
+    Whole(Bytes),
+    /// Some records of one uncompressed batch, whose checksum was just verified.
+    Slice {
+        /// The batch, whole.
+        batch: Bytes,
+        /// The records' numbers in it.
+        records: Range<u32>,
+        /// They as a batch.
+        slice: Slice,
+    },
+}
+
+/// Why a read failed.
+#[derive(Debug, Error)]
+pub enum ReadError {
+    /// The offset's records are deleted.
+    #[error("offset {offset} is below the topic's first offset {first_offset}; read from there")]
+    Deleted {
+        /// The requested offset.
+        offset: u64,
+        /// The topic's first offset.
+        first_offset: u64,
+    },
+    /// The store returned other bytes than were stored.
+    #[error("the object at offset {first_offset} is damaged: {error}; restore it from a copy")]
+    Damaged {
+        /// The object's first offset.
+        first_offset: u64,
+        /// The damage.
+        error: ObjectError,
+    },
+    /// The store failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+impl ReadError {
+    /// What a caller can do.
+    pub fn kind(&self) -> Kind {
+        match self {
+            ReadError::Deleted { .. } => Kind::FixRequest,
+            ReadError::Damaged { .. } => Kind::TellHuman,
+            ReadError::Store(error) => error.kind,
+        }
+    }
+}
