@@ -1,4 +1,4 @@
-//! Selects the records of a read, batch by batch, for responses in other forms than batches.
+//! Turns a read into the parts of a response: batches as they are stored, or the selected records of each batch.
 //!
 //! What is noted of a batch doesn't grow with the number of its records: a list of a million positions would be larger
 //! than the batch itself, and it lies outside the pool.
