@@ -1,14 +1,15 @@
 //! All topics of one store: recovered at start, opened and created on demand.
 
 use crate::Clock;
-use crate::limits::{COMMIT_BYTES, OBJECT_BYTES_MAX, TOPICS_MAX, TOPICS_RECOVERING_MAX};
+use crate::limits::{COMMIT_BYTES, OBJECT_BYTES_MAX, RETENTION_INTERVAL, TOPICS_MAX, TOPICS_RECOVERING_MAX};
+use crate::retention::{self, RetentionTask};
 use crate::store::{Mappings, Store, StoreError};
 use crate::topic::{Status, Topic, TopicError, check_name};
 use futures_util::{StreamExt, stream};
 use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
-use tokio::sync::{OnceCell, mpsc};
+use tokio::sync::{Notify, OnceCell, mpsc};
 
 /// A broker's settings.
 #[derive(Debug, Clone)]
@@ -21,6 +22,8 @@ pub struct Config {
     pub request_bytes_max: u64,
     /// Whether the first append to a topic creates it.
     pub create_topics: bool,
+    /// How often old records are deleted.
+    pub retention_interval: Duration,
     /// Random: distinguishes the objects of this run from those of other runs and brokers.
     pub writer_id: u64,
 }
@@ -33,6 +36,7 @@ impl Config {
             commit_bytes: COMMIT_BYTES,
             request_bytes_max: 64 << 20,
             create_topics: true,
+            retention_interval: RETENTION_INTERVAL,
             writer_id,
         }
     }
@@ -55,12 +59,27 @@ pub struct FailedTopic {
 
 type Slot = Arc<OnceCell<Arc<Topic>>>;
 
+/// All topics, by name.
+#[derive(Default)]
+pub(crate) struct Topics(RwLock<BTreeMap<String, Slot>>);
+
+impl Topics {
+    /// Those that are open.
+    pub(crate) fn all(&self) -> Vec<Arc<Topic>> {
+        let topics = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        topics.values().filter_map(|slot| slot.get()).cloned().collect()
+    }
+}
+
 /// The broker: topics on a store.
 pub struct Broker {
     store: Arc<dyn Store>,
     clock: Arc<dyn Clock>,
     config: Config,
-    topics: RwLock<BTreeMap<String, Slot>>,
+    topics: Arc<Topics>,
+    settings_changed: Arc<Notify>,
+    /// Deletes old records; `None` until all topics are recovered.
+    retention: Option<RetentionTask>,
     /// Every topic's task holds a clone: the channel closes when the last of them has ended.
     tasks: (mpsc::Sender<()>, mpsc::Receiver<()>),
 }
@@ -71,7 +90,15 @@ impl Broker {
     pub async fn open(store: Arc<dyn Store>, clock: Arc<dyn Clock>, config: Config) -> Result<Broker, StoreError> {
         crate::metrics::register();
         let names = store.topics().await?;
-        let broker = Broker { store, clock, config, topics: RwLock::default(), tasks: mpsc::channel(1) };
+        let mut broker = Broker {
+            store,
+            clock,
+            config,
+            topics: Arc::default(),
+            settings_changed: Arc::default(),
+            retention: None,
+            tasks: mpsc::channel(1),
+        };
         let open = &broker;
         stream::iter(&names)
             .for_each_concurrent(TOPICS_RECOVERING_MAX, |name| async move {
@@ -84,6 +111,9 @@ impl Broker {
                 }
             })
             .await;
+        let (topics, changed) = (broker.topics.clone(), broker.settings_changed.clone());
+        broker.retention =
+            Some(retention::start(topics, broker.clock.clone(), broker.config.retention_interval, changed));
         Ok(broker)
     }
 
@@ -120,8 +150,7 @@ impl Broker {
 
     /// All topics, by name.
     pub fn topics(&self) -> Vec<Arc<Topic>> {
-        let topics = self.topics.read().unwrap_or_else(PoisonError::into_inner);
-        topics.values().filter_map(|slot| slot.get()).cloned().collect()
+        self.topics.all()
     }
 
     /// Topics that take no appends because their task has panicked, by name. Their records can be read.
@@ -137,7 +166,10 @@ impl Broker {
 
     /// Commits pending appends and releases the store. Waits until topic handles that are held elsewhere are dropped.
     pub async fn close(self) {
-        let Broker { topics, tasks: (sender, mut ended), .. } = self;
+        let Broker { topics, retention, tasks: (sender, mut ended), .. } = self;
+        if let Some(retention) = retention {
+            retention.stop().await;
+        }
         drop((topics, sender));
         // Nobody sends: this returns when the last task has ended.
         let _ = ended.recv().await;
@@ -149,12 +181,12 @@ impl Broker {
     }
 
     fn slot(&self, name: &str) -> Option<Slot> {
-        self.topics.read().unwrap_or_else(PoisonError::into_inner).get(name).cloned()
+        self.topics.0.read().unwrap_or_else(PoisonError::into_inner).get(name).cloned()
     }
 
     async fn open_topic(&self, name: &str) -> Result<Arc<Topic>, TopicError> {
         let slot = {
-            let mut topics = self.topics.write().unwrap_or_else(PoisonError::into_inner);
+            let mut topics = self.topics.0.write().unwrap_or_else(PoisonError::into_inner);
             if topics.len() >= TOPICS_MAX && !topics.contains_key(name) {
                 return Err(TopicError::TooMany { limit: TOPICS_MAX });
             }
@@ -162,8 +194,8 @@ impl Broker {
             assert!(topics.len() <= TOPICS_MAX, "{} topics of at most {TOPICS_MAX}", topics.len());
             slot
         };
-        let task = self.tasks.0.clone();
-        let open = || Topic::open(name.to_owned(), self.store.clone(), self.clock.clone(), &self.config, task);
+        let (task, changed) = (self.tasks.0.clone(), self.settings_changed.clone());
+        let open = || Topic::open(name.to_owned(), self.store.clone(), self.clock.clone(), &self.config, changed, task);
         Ok(slot.get_or_try_init(open).await?.clone())
     }
 }

@@ -23,6 +23,10 @@ struct ObjectEntry {
 pub(crate) struct TopicIndex {
     entries: VecDeque<ObjectEntry>,
     next_offset: u64,
+    /// Records below it are deleted, although an object may still hold them.
+    trimmed_to: u64,
+    /// Objects that were here and are deleted: numbers an object whatever is deleted before it.
+    deleted: u64,
     bytes: u64,
 }
 
@@ -47,7 +51,7 @@ impl TopicIndex {
     /// begin anywhere, because its front may have been deleted.
     pub fn extend(&mut self, listed: &[Listed]) -> Result<(), Gap> {
         for (number, object) in listed.iter().enumerate() {
-            if object.first_offset < self.next_offset && !self.entries.is_empty() {
+            if object.first_offset < self.next_offset {
                 continue;
             }
             // A store that doesn't read headers knows where an object ends by where the next one begins.
@@ -68,7 +72,9 @@ impl TopicIndex {
         bytes: u64,
         known: Option<Known>,
     ) -> Result<(), Gap> {
-        if !self.entries.is_empty() && first_offset != self.next_offset || next_offset <= first_offset {
+        // The end of an object is never 0.
+        let is_first = self.next_offset == 0;
+        if !is_first && first_offset != self.next_offset || next_offset <= first_offset {
             return Err(Gap { expected: self.next_offset, found: first_offset });
         }
         assert!(bytes > 0 && bytes <= OBJECT_BYTES_MAX, "an object of {bytes} bytes at offset {first_offset}");
@@ -92,11 +98,12 @@ impl TopicIndex {
 
     /// Offset of the first record; `next_offset` in an empty topic.
     pub fn first_offset(&self) -> u64 {
-        self.entries.front().map_or(self.next_offset, |entry| entry.first_offset)
+        self.entries.front().map_or(self.next_offset, |entry| entry.first_offset).max(self.trimmed_to)
     }
 
-    pub fn is_empty(&self) -> bool {
-        self.entries.is_empty()
+    /// Offset of the newest object's first record; `next_offset` in an empty topic.
+    pub fn newest_first_offset(&self) -> u64 {
+        self.entries.back().map_or(self.next_offset, |entry| entry.first_offset)
     }
 
     pub fn objects(&self) -> usize {
@@ -137,9 +144,35 @@ impl TopicIndex {
         Some(Found { at, next_offset, verified: entry.verified })
     }
 
-    /// Time of the append of the object at `position`, if known.
-    pub fn appended_us_at(&self, position: usize) -> Option<u64> {
-        self.entries.get(position).and_then(|entry| entry.appended_us).map(NonZeroU64::get)
+    /// The numbers of the objects that hold records from the first offset on. An object keeps its number.
+    pub fn numbers(&self) -> Range<u64> {
+        self.deleted + self.hidden() as u64..self.deleted + self.entries.len() as u64
+    }
+
+    /// The object with this number, if there is one.
+    pub fn numbered(&self, number: u64) -> Option<Found> {
+        self.at(self.position(number)?)
+    }
+
+    /// Time of the append of the object with this number, if known.
+    pub fn appended_us_of(&self, number: u64) -> Option<u64> {
+        self.entries.get(self.position(number)?).and_then(|entry| entry.appended_us).map(NonZeroU64::get)
+    }
+
+    fn position(&self, number: u64) -> Option<usize> {
+        usize::try_from(number.checked_sub(self.deleted)?).ok()
+    }
+
+    /// The offset where the longest run of objects up to the newest begins that has at most `bytes_max` bytes.
+    pub fn first_within(&self, bytes_max: u64) -> u64 {
+        let mut bytes = self.bytes;
+        for entry in &self.entries {
+            if bytes <= bytes_max {
+                return entry.first_offset;
+            }
+            bytes -= u64::from(entry.bytes);
+        }
+        self.next_offset
     }
 
     /// Objects that follow `offset`'s, without the one that holds it: at most `objects_max` of them, and fewer once
@@ -171,15 +204,32 @@ impl TopicIndex {
         }
     }
 
-    /// Removes the objects before `first_offset`.
-    pub fn delete_before(&mut self, first_offset: u64) {
-        while let Some(entry) = self.entries.front().filter(|entry| entry.first_offset < first_offset) {
-            let bytes = u64::from(entry.bytes);
-            assert!(bytes <= self.bytes, "an object of {bytes} bytes in a topic of {}", self.bytes);
-            self.bytes -= bytes;
-            self.entries.pop_front();
+    /// Deletes the records below `offset`. Their objects stay until [`TopicIndex::delete_hidden`].
+    pub fn trim(&mut self, offset: u64) {
+        assert!(offset <= self.next_offset, "trimmed to {offset} in a topic that ends at {}", self.next_offset);
+        self.trimmed_to = self.trimmed_to.max(offset);
+    }
+
+    /// Number of objects all of whose records are deleted. The newest object never counts: its end and its time are
+    /// the topic's.
+    pub fn hidden(&self) -> usize {
+        // An object ends where the next one begins.
+        let begun = self.entries.partition_point(|entry| entry.first_offset <= self.trimmed_to);
+        begun.saturating_sub(1)
+    }
+
+    /// Removes the objects all of whose records are deleted. Returns their size in bytes.
+    pub fn delete_hidden(&mut self) -> u64 {
+        let mut deleted_bytes = 0;
+        let hidden = self.hidden();
+        for entry in self.entries.drain(..hidden) {
+            deleted_bytes += u64::from(entry.bytes);
+            self.deleted += 1;
         }
-        assert!(!self.entries.is_empty() || self.bytes == 0, "{} bytes in a topic without objects", self.bytes);
+        assert!(deleted_bytes <= self.bytes, "deleted {deleted_bytes} bytes of a topic of {}", self.bytes);
+        self.bytes -= deleted_bytes;
+        assert!(!self.entries.is_empty() || self.next_offset == 0, "a topic lost its newest object");
+        deleted_bytes
     }
 
     fn entry_mut(&mut self, first_offset: u64) -> Option<&mut ObjectEntry> {

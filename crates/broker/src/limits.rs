@@ -26,6 +26,10 @@ pub const SEGMENT_STEP_BYTES_MIN: u64 = 1 << 20;
 /// The largest such step.
 pub const SEGMENT_STEP_BYTES_MAX: u64 = 64 << 20;
 
+/// The newest segment is closed early, so that it can be deleted, when this part of a segment's length and half of the
+/// segment are deleted. Without it, a topic that keeps a megabyte would take up two whole segments.
+pub const SEGMENT_DELETED_PART_MIN: u64 = 64;
+
 /// Requests and reads are buffered in blocks of this size: small enough that a lone record does not waste much, large
 /// enough that a commit of 10 MiB is one `writev`.
 pub const BLOCK_BYTES: usize = 64 << 10;
@@ -83,6 +87,16 @@ pub const TOPICS_MAX: usize = 10_000;
 
 /// Topics that are recovered at the same time at start: enough to hide an S3 request's latency.
 pub const TOPICS_RECOVERING_MAX: usize = 16;
+
+/// How often old records are deleted: soon enough for a limit in hours, and on S3 a request a minute for a topic that
+/// deletes something.
+pub const RETENTION_INTERVAL: Duration = Duration::from_secs(60);
+
+/// How long shutdown waits for deletions in flight. What is left of them is deleted after the next start.
+pub const RETENTION_STOP_MAX: Duration = Duration::from_secs(5);
+
+/// Topics from which old records are deleted at the same time: enough to hide an S3 request's latency.
+pub const TOPICS_TRIMMING_MAX: usize = 16;
 
 /// Mappings of cached objects kept open: a sixteenth of the 65,530 that Linux gives a process by default.
 pub const CACHE_MAPPINGS_MAX: usize = 4096;

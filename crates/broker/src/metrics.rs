@@ -9,9 +9,10 @@ const TOPICS_LABELLED_MAX: usize = 200;
 
 static TOPICS_LABELLED: AtomicUsize = AtomicUsize::new(0);
 
-/// Shows the number of failed topics, as long as it is zero too.
+/// Shows the number of failed topics and what was deleted, as long as these are zero too.
 pub(crate) fn register() {
     gauge!("rawline_topics_failed").increment(0.0);
+    TrimMetrics::new();
 }
 
 /// Counts a topic whose task has panicked.
@@ -25,6 +26,31 @@ pub(crate) struct TopicMetrics {
     failures: Counter,
     commit_bytes: Histogram,
     commit_seconds: Histogram,
+}
+
+/// What trims and retention delete, of all topics.
+pub(crate) struct TrimMetrics {
+    records: Counter,
+    bytes: Counter,
+}
+
+impl TrimMetrics {
+    pub fn new() -> Self {
+        TrimMetrics {
+            records: counter!("rawline_deleted_records_total"),
+            bytes: counter!("rawline_deleted_bytes_total"),
+        }
+    }
+
+    /// Records are below the first offset now.
+    pub fn trimmed(&self, records: u64) {
+        self.records.increment(records);
+    }
+
+    /// Objects are deleted.
+    pub fn deleted(&self, bytes: u64) {
+        self.bytes.increment(bytes);
+    }
 }
 
 impl TopicMetrics {

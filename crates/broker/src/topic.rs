@@ -3,16 +3,19 @@
 use crate::append::Append;
 use crate::commit::Appender;
 use crate::index::TopicIndex;
-use crate::limits::{APPEND_QUEUE_MAX, SETTINGS_BYTES_MAX, TOPIC_NAME_BYTES_MAX};
+use crate::limits::{APPEND_QUEUE_MAX, TOPIC_NAME_BYTES_MAX};
+use crate::metrics::TrimMetrics;
+use crate::settings::Settings;
 use crate::store::{Store, StoreError};
 use crate::{Clock, Config, Kind, tasks};
-use bytes::Bytes;
 use futures_util::FutureExt;
+use serde_json::{Map, Value};
 use std::any::Any;
 use std::panic::AssertUnwindSafe;
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use thiserror::Error;
-use tokio::sync::{mpsc, watch};
+use tokio::sync::{Mutex, Notify, mpsc, watch};
 
 /// A topic. Dropping the last handle ends its task, once pending appends are stored.
 pub struct Topic {
@@ -22,8 +25,15 @@ pub struct Topic {
     pub(crate) next_offset: watch::Receiver<u64>,
     pub(crate) inbox: mpsc::Sender<Append>,
     pub(crate) object_bytes_max: u64,
+    /// Held while the settings or the first offset change: what is stored is read, changed and stored again.
+    pub(crate) changing: Mutex<()>,
+    /// Whether the store had objects at the start whose records are all deleted.
+    pub(crate) leftover: AtomicBool,
+    pub(crate) trim_metrics: TrimMetrics,
     task: watch::Receiver<TaskState>,
-    settings: RwLock<Option<Bytes>>,
+    settings: RwLock<Arc<Settings>>,
+    /// Notified when the settings change.
+    settings_changed: Arc<Notify>,
 }
 
 /// State of the task that owns a topic's end.
@@ -113,6 +123,32 @@ fn failed(topic: &str, panic: &(dyn Any + Send)) -> TaskState {
     TaskState::Failed(reason)
 }
 
+/// The topic's objects and settings as the store has them, and whether all records of some objects are deleted.
+async fn recover(store: &dyn Store, name: &str) -> Result<(TopicIndex, Settings, bool), StoreError> {
+    // The settings first: another broker may append and then trim, and the list must have what it appended.
+    let mut settings = Settings::parse(name, store.settings(name).await?.as_ref())?;
+    let mut index = TopicIndex::default();
+    let listed = store.list(name, 0).await?;
+    index.extend(&listed).map_err(|gap| StoreError::human(format!("topic {name}: {gap}")))?;
+    let next_offset = index.next_offset();
+    if settings.first_offset() > next_offset {
+        // The machine went down before trimmed records were on disk, or objects were removed by hand. New records must
+        // not be taken for deleted ones, now or after a restart.
+        tracing::warn!(
+            topic = name,
+            first_offset = settings.first_offset(),
+            next_offset,
+            "the topic ends before its first offset: records that were trimmed are lost; it goes on at its end"
+        );
+        settings = settings.at(next_offset);
+        store.put_settings(name, settings.encode()?).await?;
+    }
+    index.trim(settings.first_offset());
+    let has_leftover = index.hidden() > 0;
+    index.delete_hidden();
+    Ok((index, settings, has_leftover))
+}
+
 impl Topic {
     /// Recovers the topic from the store and starts the task that owns its end.
     pub(crate) async fn open(
@@ -120,12 +156,10 @@ impl Topic {
         store: Arc<dyn Store>,
         clock: Arc<dyn Clock>,
         config: &Config,
+        settings_changed: Arc<Notify>,
         task: mpsc::Sender<()>,
     ) -> Result<Arc<Topic>, StoreError> {
-        let mut index = TopicIndex::default();
-        let settings = store.settings(&name).await?;
-        let listed = store.list(&name, 0).await?;
-        index.extend(&listed).map_err(|gap| StoreError::human(format!("topic {name}: {gap}")))?;
+        let (index, settings, leftover) = recover(&*store, &name).await?;
         let (sender, next_offset) = watch::channel(index.next_offset());
         let (inbox, waiting) = mpsc::channel(APPEND_QUEUE_MAX);
         let index = Arc::new(RwLock::new(index));
@@ -141,8 +175,20 @@ impl Topic {
             drop(task);
         });
         let object_bytes_max = config.object_bytes_max();
-        let settings = RwLock::new(settings);
-        Ok(Arc::new(Topic { name, store, index, next_offset, inbox, object_bytes_max, task: state_now, settings }))
+        Ok(Arc::new(Topic {
+            trim_metrics: TrimMetrics::new(),
+            name,
+            store,
+            index,
+            next_offset,
+            inbox,
+            object_bytes_max,
+            changing: Mutex::default(),
+            leftover: AtomicBool::new(leftover),
+            task: state_now,
+            settings: RwLock::new(Arc::new(settings)),
+            settings_changed,
+        }))
     }
 
     /// Why the topic takes no appends any more, if its task has panicked: the panic's message. Its records can be read.
@@ -161,16 +207,30 @@ impl Topic {
         self.failure()
     }
 
-    /// What [`Topic::set_settings`] stored last, in this run or an earlier one. The broker doesn't interpret it.
-    pub fn settings(&self) -> Option<Bytes> {
+    /// The topic's settings.
+    pub fn settings(&self) -> Arc<Settings> {
         self.settings.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Stores settings for those who read this topic; at most [`SETTINGS_BYTES_MAX`] bytes.
-    pub async fn set_settings(&self, settings: Bytes) -> Result<(), StoreError> {
-        assert!(settings.len() <= SETTINGS_BYTES_MAX, "{} bytes of settings", settings.len());
-        self.store.put_settings(&self.name, settings.clone()).await?;
-        *self.settings.write().unwrap_or_else(PoisonError::into_inner) = Some(settings);
+    /// Changes settings: a member that is null is removed, one that isn't mentioned stays as it is. They may have
+    /// [`SETTINGS_BYTES_MAX`](crate::limits::SETTINGS_BYTES_MAX) bytes.
+    pub async fn change_settings(&self, changes: Map<String, Value>) -> Result<(), StoreError> {
+        let _one_at_a_time = self.changing.lock().await;
+        self.store_settings(|settings| settings.changed(&self.name, changes)).await?;
+        self.settings_changed.notify_one();
+        Ok(())
+    }
+
+    /// Stores changed settings, and then uses them. The caller holds the lock.
+    pub(crate) async fn store_settings(&self, change: impl FnOnce(Settings) -> Settings) -> Result<(), StoreError> {
+        // Another broker on the same bucket may have changed them.
+        let stored = self.store.settings(&self.name).await?;
+        let settings = change(Settings::parse(&self.name, stored.as_ref())?);
+        self.store.put_settings(&self.name, settings.encode()?).await?;
+        let mut index = self.index_mut();
+        let first_offset = settings.first_offset().min(index.next_offset());
+        index.trim(first_offset);
+        *self.settings.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(settings);
         Ok(())
     }
 
@@ -185,14 +245,6 @@ impl Topic {
             bytes: index.bytes(),
             latest_commit_us: index.appended_us(),
         }
-    }
-
-    /// Deletes objects from the topic's front whose records are all below `offset`. Returns the first offset left.
-    pub async fn delete_before(&self, offset: u64) -> Result<u64, StoreError> {
-        let offset = offset.min(self.index().next_offset());
-        let first_offset = self.store.delete_before(&self.name, offset).await?;
-        self.index_mut().delete_before(first_offset);
-        Ok(self.index().first_offset())
     }
 
     pub(crate) fn index(&self) -> RwLockReadGuard<'_, TopicIndex> {

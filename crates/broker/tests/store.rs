@@ -181,6 +181,23 @@ async fn deleting_takes_only_what_lies_below() {
     }
 }
 
+#[tokio::test]
+async fn deleting_everything_keeps_the_newest_object() {
+    for place in places().await {
+        let store = place.open().await;
+        let objects = commit_some(&*store, "t", 20).await;
+        let before = place.allocated_bytes();
+        store.delete_before("t", 60).await.unwrap();
+        drop(store);
+        let store = place.open().await;
+        assert_eq!(store.list("t", 0).await.unwrap().last().unwrap().known.unwrap().next_offset, 60, "{}", place.name);
+        assert_holds(&*store, "t", &objects[19..], place.name).await;
+        store.commit("t", object_of(60, 1, 3, 20, WRITER_ID + 1)).await.unwrap();
+        assert_eq!(store.delete_before("t", 60).await.unwrap(), 60, "{}", place.name);
+        assert!(place.allocated_bytes() < before || before == 0, "{}", place.name);
+    }
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn readers_see_whole_objects_while_commits_go_on() {
     for place in places().await {

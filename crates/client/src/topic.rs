@@ -6,7 +6,7 @@ use crate::{Client, ClientError};
 use bytes::Bytes;
 use http::Method;
 use jiff::Timestamp;
-use rawline_contract::{OffsetFound, Payload, Settings, TopicInfo, TopicList, path};
+use rawline_contract::{OffsetFound, Payload, Settings, TopicInfo, TopicList, Trimmed, path};
 use serde::de::DeserializeOwned;
 use std::time::SystemTime;
 
@@ -19,11 +19,26 @@ impl Client {
 
     /// Sets the type of a topic's records, and creates the topic if it doesn't exist. Returns the topic.
     pub async fn set_payload(&self, topic: &str, payload: Payload) -> Result<TopicInfo, ClientError> {
+        self.set_topic(topic, &Settings { payload: Some(Some(payload)), ..Settings::default() }).await
+    }
+
+    /// Changes a topic's settings, and creates the topic if it doesn't exist. What is `None` in `settings` stays as it
+    /// is. Returns the topic.
+    pub async fn set_topic(&self, topic: &str, settings: &Settings) -> Result<TopicInfo, ClientError> {
         let mut call = Call::get(format!("{}?topic-name={}", path::TOPIC, query_value(topic)));
         call.method = Method::PUT;
-        let settings =
-            serde_json::to_vec(&Settings { payload }).map_err(|error| self.not_a_brokers(error.to_string()))?;
+        let settings = serde_json::to_vec(settings).map_err(|error| self.not_a_brokers(error.to_string()))?;
         call.body = Pieces::new(vec![Bytes::from(settings)]);
+        let text = self.text(&call).await?;
+        self.parse_json(&text)
+    }
+
+    /// Deletes the records below `before`, which becomes the topic's first offset. A lower one than the first changes
+    /// nothing. Returns the topic's extent.
+    pub async fn trim(&self, topic: &str, before: u64) -> Result<Trimmed, ClientError> {
+        let target = format!("{}?topic-name={}&before={before}", path::TRIM, query_value(topic));
+        let mut call = Call::get(target);
+        call.method = Method::POST;
         let text = self.text(&call).await?;
         self.parse_json(&text)
     }

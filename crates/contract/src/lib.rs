@@ -9,6 +9,7 @@ pub mod header;
 mod media_type;
 pub mod path;
 mod record;
+mod retention;
 mod topic;
 
 pub use code::Code;
@@ -16,6 +17,7 @@ pub use duration::parse_duration;
 pub use media_type::MediaType;
 pub use rawline_batch::Kind;
 pub use record::{JsonRecord, timestamp};
+pub use retention::Hours;
 pub use topic::{Payload, Settings, TopicInfo, TopicList};
 
 use serde::{Deserialize, Serialize};
@@ -26,6 +28,15 @@ pub struct Appended {
     /// Offset of the first record.
     pub first_offset: u64,
     /// Offset after the last record.
+    pub next_offset: u64,
+}
+
+/// The extent of a topic after records were deleted from its front.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Trimmed {
+    /// Offset of the first record.
+    pub first_offset: u64,
+    /// Offset that the next record will get.
     pub next_offset: u64,
 }
 

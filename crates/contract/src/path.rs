@@ -6,6 +6,8 @@ pub const RECORDS: &str = "/records";
 pub const RECORD: &str = "/record";
 /// One topic: its extent and its settings.
 pub const TOPIC: &str = "/topic";
+/// Delete records from a topic's front.
+pub const TRIM: &str = "/trim";
 /// All topics.
 pub const TOPICS: &str = "/topics";
 /// Find an offset by time.

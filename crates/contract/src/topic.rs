@@ -1,7 +1,9 @@
 //! Topics as the API describes them.
 
+use crate::Hours;
 use jiff::Timestamp;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
+use std::num::NonZeroU64;
 
 /// A topic.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -24,6 +26,12 @@ pub struct TopicInfo {
     /// What its records are.
     #[serde(default)]
     pub payload: Payload,
+    /// Records are deleted when they are older; none keeps them.
+    #[serde(default)]
+    pub retain_hours: Option<Hours>,
+    /// The oldest records are deleted while the objects have more bytes; none keeps them.
+    #[serde(default)]
+    pub retain_bytes: Option<u64>,
 }
 
 impl TopicInfo {
@@ -40,12 +48,24 @@ pub struct TopicList {
     pub topics: Vec<TopicInfo>,
 }
 
-/// What can be set for a topic.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+/// What to change of a topic's settings. What is `None` stays as it is; `Some(None)` sets the default.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Settings {
     /// What its records are.
-    pub payload: Payload,
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "mentioned")]
+    pub payload: Option<Option<Payload>>,
+    /// How old records get before they are deleted.
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "mentioned")]
+    pub retain_hours: Option<Option<Hours>>,
+    /// Size of the topic's objects in bytes from which on the oldest are deleted.
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "mentioned")]
+    pub retain_bytes: Option<Option<NonZeroU64>>,
+}
+
+/// A member that is there, null or not.
+fn mentioned<'de, D: Deserializer<'de>, T: Deserialize<'de>>(deserializer: D) -> Result<Option<T>, D::Error> {
+    T::deserialize(deserializer).map(Some)
 }
 
 /// What a topic's records are, for programs that display them. The broker treats all records alike.
@@ -90,6 +110,29 @@ mod tests {
         let topic: TopicInfo = serde_json::from_str(r#"{"name":"t","first_offset":2,"next_offset":5}"#).unwrap();
         assert_eq!((topic.records(), topic.bytes, topic.payload), (3, 0, Payload::Bytes));
         assert_eq!(topic.latest_commit_at, None);
+    }
+
+    #[test]
+    fn settings_tell_null_from_absent() {
+        for (json, settings) in [
+            ("{}", Settings::default()),
+            (r#"{"payload":null}"#, Settings { payload: Some(None), ..Settings::default() }),
+            (
+                r#"{"retain_hours":0.5,"retain_bytes":7}"#,
+                Settings {
+                    retain_hours: Some(Hours::new(0.5)),
+                    retain_bytes: Some(NonZeroU64::new(7)),
+                    ..Settings::default()
+                },
+            ),
+            (r#"{"retain_bytes":null}"#, Settings { retain_bytes: Some(None), ..Settings::default() }),
+        ] {
+            assert_eq!(serde_json::from_str::<Settings>(json).unwrap(), settings);
+            assert_eq!(serde_json::to_string(&settings).unwrap(), json);
+        }
+        for wrong in [r#"{"retain_bytes":0}"#, r#"{"retain_hours":0}"#, r#"{"retain_hours":"24"}"#, r#"{"retain":1}"#] {
+            assert!(serde_json::from_str::<Settings>(wrong).is_err(), "{wrong}");
+        }
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! A store whose requests fail, wait or panic as a test says.
 
 use bytes::Bytes;
-use futures_util::future::BoxFuture;
+use futures_util::future::{BoxFuture, ready};
 use rawline_broker::object::Object;
 use rawline_broker::store::{Begun, CommitError, Listed, Mappings, ObjectAt, Store, StoreError};
 use std::ops::Range;
@@ -32,6 +32,10 @@ pub struct Faulty {
     pub on_get: Box<dyn Fn(u64, u64, Bytes) -> Bytes + Send + Sync>,
     /// How long a read of an object takes.
     pub get_delay: Rule<Duration>,
+    /// Whether a deletion of the objects before an offset fails.
+    pub fails_delete: Rule<bool>,
+    /// Whether storing a topic's settings fails.
+    pub fails_settings: Box<dyn Fn(&str) -> bool + Send + Sync>,
 }
 
 impl Faulty {
@@ -41,6 +45,8 @@ impl Faulty {
             on_begin: Box::new(|_, _| OnBegin::Pass),
             on_get: Box::new(|_, _, bytes| bytes),
             get_delay: Box::new(|_, _| Duration::ZERO),
+            fails_delete: Box::new(|_, _| false),
+            fails_settings: Box::new(|_| false),
         }
     }
 }
@@ -51,7 +57,7 @@ impl Store for Faulty {
         Box::pin(async move {
             match act {
                 OnBegin::Panic(message) => panic!("{message}"),
-                OnBegin::Fail => return Err(StoreError::wait("the store is down for a moment; retry").into()),
+                OnBegin::Fail => return Err(down().into()),
                 OnBegin::Pass | OnBegin::ConfirmAfter(_) | OnBegin::LoseResponse => {}
             }
             let Begun { location, confirmed } = self.store.begin(topic, object).await?;
@@ -100,6 +106,9 @@ impl Store for Faulty {
     }
 
     fn put_settings<'a>(&'a self, topic: &'a str, settings: Bytes) -> BoxFuture<'a, Result<(), StoreError>> {
+        if (self.fails_settings)(topic) {
+            return Box::pin(ready(Err(down())));
+        }
         self.store.put_settings(topic, settings)
     }
 
@@ -108,6 +117,13 @@ impl Store for Faulty {
     }
 
     fn delete_before<'a>(&'a self, topic: &'a str, offset: u64) -> BoxFuture<'a, Result<u64, StoreError>> {
+        if (self.fails_delete)(topic, offset) {
+            return Box::pin(ready(Err(down())));
+        }
         self.store.delete_before(topic, offset)
     }
+}
+
+fn down() -> StoreError {
+    StoreError::wait("the store is down for a moment; retry")
 }

@@ -8,6 +8,8 @@ use rawline_broker::store::disk::{DiskStore, Durability, Options};
 use rawline_broker::store::memory::MemoryStore;
 use rawline_broker::store::s3::{S3Config, S3Store};
 use rawline_broker::store::{Listed, ObjectAt, Store};
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
 use std::sync::Arc;
 use tempfile::TempDir;
 
@@ -51,10 +53,31 @@ impl Place {
 }
 
 impl Place {
+    /// How much room its files take up on disk, those of the test S3 server included; 0 in memory.
+    pub fn allocated_bytes(&self) -> u64 {
+        match &self.kind {
+            Kind::Memory(_) => 0,
+            Kind::Disk(dir, _) => allocated_bytes(dir.path()),
+            Kind::S3(bucket) => allocated_bytes(&bucket.file("")),
+        }
+    }
+
     /// Whether several brokers may have it open at once; a directory has one owner.
     pub fn is_shared(&self) -> bool {
         !matches!(self.kind, Kind::Disk(..))
     }
+}
+
+/// Blocks that are allocated for the files below `dir`, in bytes.
+fn allocated_bytes(dir: &Path) -> u64 {
+    let entries = std::fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path());
+    entries
+        .map(|path| match path.is_dir() {
+            true => allocated_bytes(&path),
+            // A file may be deleted meanwhile.
+            false => path.metadata().map_or(0, |metadata| metadata.blocks() * 512),
+        })
+        .sum()
 }
 
 /// A new, empty place for each store.

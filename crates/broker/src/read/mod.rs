@@ -9,7 +9,7 @@ use crate::index::Found;
 use crate::limits::{
     INDEX_BYTES_GUESS, PREFETCH_OBJECTS_MAX, READ_GATHER_MAX, READ_OBJECTS_MAX, READ_OBJECTS_PER_YIELD,
 };
-use crate::object::{self, HEADER_BYTES, Header, ObjectError, ObjectIndex};
+use crate::object::{self, Header, ObjectError, ObjectIndex};
 use crate::store::StoreError;
 use crate::tasks;
 use crate::topic::Topic;
@@ -46,7 +46,8 @@ impl Topic {
                 self.store.prefetch(&self.name, &ahead);
             }
             if answer.pieces.is_empty() {
-                self.read_object(&found, request.verify, &mut budget, &mut answer).await?;
+                let read = self.read_object(&found, request.verify, &mut budget, &mut answer).await;
+                read.map_err(|error| self.or_deleted(request.offset, error))?;
                 continue;
             }
             let more = self.read_object(&found, request.verify, &mut budget, &mut answer);
@@ -68,11 +69,18 @@ impl Topic {
     fn find(&self, request: &ReadRequest, answer: &mut ReadAnswer) -> Result<Option<Found>, ReadError> {
         let index = self.index();
         answer.next_offset = index.next_offset();
-        let is_deleted = answer.end_offset < index.first_offset() && !index.is_empty();
-        if is_deleted && answer.pieces.is_empty() {
-            return Err(ReadError::Deleted { offset: request.offset, first_offset: index.first_offset() });
+        if answer.end_offset < index.first_offset() {
+            // A read that has returned something ends where records were deleted meanwhile.
+            let deleted = ReadError::Deleted { offset: request.offset, first_offset: index.first_offset() };
+            return if answer.pieces.is_empty() { Err(deleted) } else { Ok(None) };
         }
         Ok(index.find(answer.end_offset))
+    }
+
+    /// The reason why a read at `offset` failed: its records may have been deleted while they were read.
+    fn or_deleted(&self, offset: u64, error: ReadError) -> ReadError {
+        let first_offset = self.index().first_offset();
+        if offset < first_offset { ReadError::Deleted { offset, first_offset } } else { error }
     }
 
     /// Waits until the record at `offset` is there, or `wait` has passed.
@@ -89,39 +97,6 @@ impl Topic {
         };
         // On a timeout the caller looks at what is there.
         let _ = tokio::time::timeout(wait, arrived).await;
-    }
-
-    /// The first offset whose record was appended at or after `time_us` (microseconds since the Unix epoch);
-    /// `next_offset` if there is no such record yet.
-    pub async fn offset_at(&self, time_us: u64) -> Result<u64, ReadError> {
-        let (mut low, mut high) = (0, self.index().objects());
-        while low < high {
-            let middle = low + (high - low) / 2;
-            if self.appended_us(middle).await? < time_us {
-                low = middle + 1;
-            } else {
-                high = middle;
-            }
-        }
-        let index = self.index();
-        Ok(index.at(low).map_or(index.next_offset(), |found| found.at.first_offset))
-    }
-
-    /// Time of the append of the object at a position of the index, from its header if it isn't known yet.
-    async fn appended_us(&self, position: usize) -> Result<u64, ReadError> {
-        let found = {
-            let index = self.index();
-            match (index.appended_us_at(position), index.at(position)) {
-                (Some(appended_us), _) => return Ok(appended_us),
-                (None, Some(found)) => found,
-                // Deleted meanwhile: older than anything that is left.
-                (None, None) => return Ok(0),
-            }
-        };
-        let bytes = self.get(&found, 0..found.at.bytes.min(HEADER_BYTES as u64)).await?;
-        let header = Header::parse(&bytes).map_err(|error| damaged(&found, error))?;
-        self.index_mut().set_appended_us(found.at.first_offset, header.appended_us);
-        Ok(header.appended_us)
     }
 
     /// Adds what the answer still wants from one object. On an error it has added nothing.
@@ -197,7 +172,7 @@ impl Topic {
     }
 
     /// Bytes of an object from the store.
-    async fn get(&self, found: &Found, range: Range<u64>) -> Result<Bytes, StoreError> {
+    pub(crate) async fn get(&self, found: &Found, range: Range<u64>) -> Result<Bytes, StoreError> {
         assert!(range.start < range.end && range.end <= found.at.bytes, "bytes {range:?} of {:?}", found.at);
         let bytes_wanted = range.end - range.start;
         let bytes = self.store.get(&self.name, found.at, range).await?;
@@ -232,6 +207,6 @@ impl Topic {
     }
 }
 
-fn damaged(found: &Found, error: ObjectError) -> ReadError {
+pub(crate) fn damaged(found: &Found, error: ObjectError) -> ReadError {
     ReadError::Damaged { first_offset: found.at.first_offset, error }
 }

@@ -111,7 +111,8 @@ impl Store for MemoryStore {
         let mut topics = self.topics();
         let mut first_left = offset;
         if let Some(objects) = topics.get_mut(topic) {
-            objects.retain(|_, stored| stored.header.next_offset() > offset);
+            let newest = objects.keys().next_back().copied();
+            objects.retain(|first, stored| stored.header.next_offset() > offset || Some(*first) == newest);
             first_left = objects.keys().next().copied().unwrap_or(offset);
         }
         Box::pin(ready(Ok(first_left)))

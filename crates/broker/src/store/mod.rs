@@ -141,8 +141,9 @@ pub trait Store: Send + Sync + 'static {
         None
     }
 
-    /// Deletes objects from the topic's front whose records are all below `offset`. A store may keep some of them: a
-    /// segment is deleted as a whole. Returns the first offset that is left, or `offset` if nothing is.
+    /// Deletes objects from the topic's front whose records are all below `offset`. The newest object stays, because
+    /// it says where the topic continues. A store may keep more: a segment is deleted as a whole. Returns the first
+    /// offset that is left, or `offset` if the topic has no object.
     fn delete_before<'a>(&'a self, topic: &'a str, offset: u64) -> BoxFuture<'a, Result<u64, StoreError>>;
 }
 

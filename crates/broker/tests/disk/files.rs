@@ -35,6 +35,31 @@ async fn the_end_of_a_log_outlives_the_deletion_of_all_before_it() {
     }
 }
 
+/// Otherwise a topic that keeps little would take up two segments of full length.
+#[tokio::test]
+async fn a_segment_of_which_half_is_deleted_takes_no_more_commits() {
+    for durability in [Durability::Fsync, Durability::PageCache] {
+        let dir = tempfile::tempdir().unwrap();
+        let open = |bytes| DiskStore::open_with(dir.path(), Options { durability, segment_bytes: bytes }).unwrap();
+        let store = open(1 << 20);
+        commit_some(&store, "t", 200).await;
+        let segments = || files(&dir.path().join("topics/t"), "seg").len();
+        // Less than half, and less than a 64th of a segment.
+        for offset in [270, 30] {
+            assert_eq!(store.delete_before("t", offset).await.unwrap(), 0);
+        }
+        store.commit("t", object(600, 1, 3)).await.unwrap();
+        assert_eq!(segments(), 1);
+        assert_eq!(store.delete_before("t", 303).await.unwrap(), 0);
+        store.commit("t", object(603, 1, 3)).await.unwrap();
+        assert_eq!(segments(), 2);
+        assert_eq!(store.delete_before("t", 603).await.unwrap(), 603);
+        assert_eq!(segments(), 1);
+        drop(store);
+        assert_holds(&open(1 << 20), "t", &[object(603, 1, 3)], "after a restart").await;
+    }
+}
+
 #[tokio::test]
 async fn a_topic_cannot_lead_out_of_the_directory() {
     let dir = tempfile::tempdir().unwrap();

@@ -5,6 +5,8 @@
 mod append;
 mod damage;
 mod read;
+mod retention;
 mod supervise;
 mod support;
 mod topics;
+mod trim;

@@ -2,7 +2,7 @@
 
 use crate::support::{SECOND_US, append_some, batch, body, open, received, record, records, request};
 use rawline_batch::Codec;
-use rawline_broker::{Broker, Clock, Config, ReadError, ReadRequest};
+use rawline_broker::{Broker, Clock, Config, ReadRequest};
 use rawline_testkit::stores::places;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -134,22 +134,5 @@ async fn a_clock_that_goes_back_does_not_reorder_times() {
         assert_eq!(topic.status().latest_commit_us, Some(100 * SECOND_US), "{}", place.name);
         assert_eq!(topic.offset_at(100 * SECOND_US).await.unwrap(), 0);
         assert_eq!(topic.offset_at(100 * SECOND_US + 1).await.unwrap(), 10);
-    }
-}
-
-#[tokio::test]
-async fn what_is_deleted_says_so() {
-    for place in places().await {
-        let broker = open(place.open().await).await;
-        let topic = broker.topic_or_create("t").await.unwrap();
-        // Several of the test's short segments.
-        append_some(&topic, 0, 600, 10, Codec::None).await;
-        let first_offset = topic.delete_before(400).await.unwrap();
-        assert!(first_offset > 0 && first_offset <= 400, "{}: {first_offset}", place.name);
-        assert_eq!(topic.status().first_offset, first_offset);
-        let below = topic.read(&request(first_offset - 1, 1, 0)).await;
-        assert!(matches!(below, Err(ReadError::Deleted { .. })), "{}: {below:?}", place.name);
-        let answer = topic.read(&request(first_offset, 0, 0)).await.unwrap();
-        assert_eq!(records(&answer), (first_offset..600).map(record).collect::<Vec<_>>(), "{}", place.name);
     }
 }

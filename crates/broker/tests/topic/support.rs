@@ -4,6 +4,7 @@ use bytes::Bytes;
 use rawline_batch::{Batches, Builder, Checker, Codec, Limits};
 use rawline_broker::store::Store;
 use rawline_broker::{Broker, Clock, Config, Piece, ReadAnswer, ReadRequest, Received, Topic};
+use serde_json::{Map, Value};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -72,6 +73,33 @@ pub(crate) async fn append_some(topic: &Topic, from: u64, to: u64, batch_records
 
 pub(crate) fn request(offset: u64, records_max: u64, bytes_max: u64) -> ReadRequest {
     ReadRequest { offset, records_max, bytes_max, wait: Duration::ZERO, verify: false }
+}
+
+/// Checks that the records from `first` on are those of [`append_some`], up to `next`. A read of a bucket may return
+/// fewer than there are.
+pub(crate) async fn assert_records(topic: &Topic, first: u64, next: u64, what: &str) {
+    let mut offset = first;
+    while offset < next {
+        let answer = topic.read(&request(offset, 0, 0)).await.unwrap();
+        let expected: Vec<_> = (offset..answer.end_offset).map(record).collect();
+        assert!(answer.first_offset == offset && records(&answer) == expected, "{what}: from {offset} on");
+        assert!(answer.end_offset > offset, "{what}: nothing at {offset}");
+        offset = answer.end_offset;
+    }
+    assert_eq!(offset, next, "{what}");
+    assert!(topic.read(&request(next, 0, 0)).await.unwrap().pieces.is_empty(), "{what}");
+}
+
+/// Members of a topic's settings.
+pub(crate) fn changes(members: Value) -> Map<String, Value> {
+    serde_json::from_value(members).unwrap()
+}
+
+/// Waits until `happened` is true, however long that takes.
+pub(crate) async fn eventually(mut happened: impl AsyncFnMut() -> bool) {
+    while !happened().await {
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
 }
 
 /// The answer's batches as they go to a socket.

@@ -1,12 +1,13 @@
 //! Topics are created, found, named, and recovered after a restart.
 
-use crate::support::{append_some, body, open, open_with, request};
-use bytes::Bytes;
+use crate::support::{append_some, body, changes, open, open_with, request};
 use rawline_batch::Codec;
 use rawline_broker::store::disk::{DiskStore, Durability, Options as DiskOptions};
-use rawline_broker::{Config, TopicError, check_name};
+use rawline_broker::{Config, Retention, Settings, TopicError, check_name};
 use rawline_testkit::stores::places;
+use serde_json::json;
 use std::sync::Arc;
+use std::time::Duration;
 
 #[tokio::test]
 async fn everything_is_there_after_a_restart() {
@@ -34,19 +35,22 @@ async fn settings_outlive_the_broker() {
     for place in places().await {
         let broker = open(place.open().await).await;
         let topic = broker.topic_or_create("t").await.unwrap();
-        assert_eq!(topic.settings(), None, "{}", place.name);
-        for settings in ["one", "two"] {
-            topic.set_settings(Bytes::from_static(settings.as_bytes())).await.unwrap();
-            assert_eq!(topic.settings().unwrap(), settings);
+        assert_eq!(*topic.settings(), Settings::default(), "{}", place.name);
+        for number in 1..=2 {
+            topic.change_settings(changes(json!({ "number": number, "retain_bytes": 1000 }))).await.unwrap();
+            assert_eq!(topic.settings().get("number"), Some(&number.into()));
         }
+        topic.change_settings(changes(json!({ "retain_hours": 2, "retain_bytes": null }))).await.unwrap();
         append_some(&topic, 0, 10, 5, Codec::None).await;
         drop(topic);
         broker.close().await;
         let broker = open(place.open().await).await;
         let topic = broker.topic_or_create("t").await.unwrap();
-        assert_eq!(topic.settings().unwrap(), "two", "{}", place.name);
+        assert_eq!(topic.settings().get("number"), Some(&2.into()), "{}", place.name);
+        let retention = Retention { age: Some(Duration::from_secs(7200)), bytes: None };
+        assert_eq!(topic.settings().retention(), retention, "{}", place.name);
         assert_eq!(topic.status().next_offset, 10);
-        assert_eq!(broker.topic_or_create("other").await.unwrap().settings(), None);
+        assert_eq!(*broker.topic_or_create("other").await.unwrap().settings(), Settings::default());
     }
 }
 
@@ -72,11 +76,10 @@ async fn looking_for_a_topic_does_not_create_it() {
         append_some(&broker.topic_or_create("t1").await.unwrap(), 0, 1, 1, Codec::None).await;
         assert_eq!(broker.topic("t1").await.unwrap().status().next_offset, 1, "{}", place.name);
         // With settings only, it exists too.
-        let settings = Bytes::from_static(b"{}");
-        broker.topic_or_create("t2").await.unwrap().set_settings(settings.clone()).await.unwrap();
+        broker.topic_or_create("t2").await.unwrap().change_settings(changes(json!({ "a": 1 }))).await.unwrap();
         broker.close().await;
         let broker = open(place.open().await).await;
-        assert_eq!(broker.topic("t2").await.unwrap().settings(), Some(settings), "{}", place.name);
+        assert_eq!(broker.topic("t2").await.unwrap().settings().get("a"), Some(&1.into()), "{}", place.name);
         assert!(broker.topic("t0").await.is_err(), "{}", place.name);
     }
 }

@@ -180,6 +180,7 @@ fn broker_config(args: &Args, request_bytes_max: u64) -> Config {
         commit_bytes: args.batch_bytes.clamp(1, limits::OBJECT_BYTES_MAX / 2),
         request_bytes_max,
         create_topics: !args.no_create_topics,
+        retention_interval: limits::RETENTION_INTERVAL,
         writer_id: rand::random(),
     }
 }

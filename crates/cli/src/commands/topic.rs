@@ -1,10 +1,11 @@
-//! `rawline topic`: shows a topic, or sets the type of its records.
+//! `rawline topic`: shows a topic, changes its settings, or deletes records from its front.
 
-use super::{BrokerArgs, CommandError, print};
+use super::{BrokerArgs, CommandError, parse_bytes, print};
 use clap::Subcommand;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use indicatif::BinaryBytes;
-use rawline_client::Payload;
+use rawline_client::{Hours, Payload, Settings};
+use std::num::NonZeroU64;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -15,9 +16,34 @@ Examples:
   rawline topic dns --json | jq .next_offset
 
   # Declare that the records are structured values: GET /records shows them as JSON
-  rawline topic set dns --payload value";
+  rawline topic set dns --payload value
 
-/// Show a topic, or set the type of its records
+  # Delete records that are older than a day, and the oldest while there are more than 10 GiB
+  rawline topic set dns --retain-hours 24 --retain-bytes 10GiB
+
+  # Keep records of any age again
+  rawline topic set dns --retain-hours none
+
+  # Delete the records before offset 5000
+  rawline topic trim dns --before 5000";
+
+const SET_EXAMPLES: &str = "\
+Examples:
+  # Delete records that are older than a day
+  rawline topic set dns --retain-hours 24
+
+  # Delete the oldest records while there are more than 10 GiB, whatever their age
+  rawline topic set dns --retain-hours none --retain-bytes 10GiB";
+
+const TRIM_EXAMPLES: &str = "\
+Examples:
+  # Delete the records before offset 5000, which becomes the first offset
+  rawline topic trim dns --before 5000
+
+  # Delete all records
+  rawline topic trim dns --before $(rawline topic dns --json | jq .next_offset)";
+
+/// Show a topic, change its settings, or delete its oldest records
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES, args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
 pub struct Args {
@@ -38,30 +64,109 @@ pub struct Args {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Set the type of a topic's records, for programs that show them; the broker doesn't interpret records
+    /// Change a topic's settings, and create the topic if it doesn't exist
+    ///
+    /// Settings that aren't mentioned stay as they are. Old records are deleted a commit at a time, about once a
+    /// minute; the newest commit is always kept.
+    #[command(after_help = SET_EXAMPLES)]
     Set {
         /// Topic to change
         #[arg(value_name = "TOPIC")]
         topic: String,
 
-        /// Type of the records: any bytes, or structured values
-        #[arg(long, value_name = "TYPE", value_parser = payload())]
-        payload: Payload,
+        #[command(flatten)]
+        changes: Changes,
+
+        #[command(flatten)]
+        broker: BrokerArgs,
+    },
+
+    /// Delete the records before an offset, for good
+    #[command(after_help = TRIM_EXAMPLES)]
+    Trim {
+        /// Topic to trim
+        #[arg(value_name = "TOPIC")]
+        topic: String,
+
+        /// Offset that becomes the topic's first one; at most its next offset
+        #[arg(long, value_name = "OFFSET")]
+        before: u64,
 
         #[command(flatten)]
         broker: BrokerArgs,
     },
 }
 
+#[derive(Debug, clap::Args)]
+#[group(required = true, multiple = true)]
+struct Changes {
+    /// Type of the records, for programs that show them: any bytes, or structured values
+    #[arg(long, value_name = "TYPE", value_parser = payload())]
+    payload: Option<Payload>,
+
+    /// Age in hours at which records are deleted, such as 24 or 0.5; none keeps records of any age
+    #[arg(long, value_name = "HOURS|none", value_parser = parse_hours)]
+    retain_hours: Option<Limit<Hours>>,
+
+    /// Size, such as 10GiB, from which on the oldest records are deleted; none keeps any amount
+    #[arg(long, value_name = "BYTES|none", value_parser = parse_retain_bytes)]
+    retain_bytes: Option<Limit<NonZeroU64>>,
+}
+
+/// A limit on what a topic keeps.
+#[derive(Debug, Clone, Copy)]
+enum Limit<T> {
+    None,
+    At(T),
+}
+
+impl<T> Limit<T> {
+    fn parse(text: &str, parse: impl FnOnce(&str) -> Result<T, String>) -> Result<Limit<T>, String> {
+        if text == "none" { Ok(Limit::None) } else { parse(text).map(Limit::At) }
+    }
+
+    fn value(self) -> Option<T> {
+        match self {
+            Limit::None => None,
+            Limit::At(limit) => Some(limit),
+        }
+    }
+}
+
+fn parse_hours(text: &str) -> Result<Limit<Hours>, String> {
+    Limit::parse(text, |text| text.parse().map_err(|error| format!("{error}, or none")))
+}
+
+fn parse_retain_bytes(text: &str) -> Result<Limit<NonZeroU64>, String> {
+    Limit::parse(text, |text| {
+        NonZeroU64::new(parse_bytes(text)?).ok_or_else(|| "give a number of bytes greater than 0, or none".to_owned())
+    })
+}
+
+impl Changes {
+    fn settings(self) -> Settings {
+        Settings {
+            payload: self.payload.map(Some),
+            retain_hours: self.retain_hours.map(Limit::value),
+            retain_bytes: self.retain_bytes.map(Limit::value),
+        }
+    }
+}
+
 fn payload() -> impl TypedValueParser<Value = Payload> {
     PossibleValuesParser::new(["bytes", "value"]).try_map(|name| name.parse())
 }
 
-/// Prints the topic's offsets, size and time.
+/// Prints the topic's offsets, size, time and settings.
 pub async fn run(args: Args) -> Result<(), CommandError> {
     let topic = match args.command {
-        Some(Command::Set { topic, payload, broker }) => {
-            broker.client_without_retries()?.set_payload(&topic, payload).await?
+        Some(Command::Set { topic, changes, broker }) => {
+            broker.client_without_retries()?.set_topic(&topic, &changes.settings()).await?
+        }
+        Some(Command::Trim { topic, before, broker }) => {
+            let client = broker.client_without_retries()?;
+            client.trim(&topic, before).await?;
+            client.topic(&topic).await?
         }
         // Without a subcommand, clap requires the name.
         None => args.broker.client_without_retries()?.topic(&args.topic.unwrap_or_default()).await?,
@@ -70,6 +175,9 @@ pub async fn run(args: Args) -> Result<(), CommandError> {
         let json = serde_json::to_string_pretty(&topic).map_err(|error| CommandError::Failed(error.to_string()))?;
         return print(&(json + "\n"));
     }
+    let no_limit = || "no limit".to_owned();
+    let retain_hours = topic.retain_hours.map_or_else(no_limit, |hours| hours.to_string());
+    let retain_bytes = topic.retain_bytes.map_or_else(no_limit, |bytes| format!("{bytes} ({})", BinaryBytes(bytes)));
     let time = topic.latest_commit_at.map_or("-".to_owned(), |time| time.to_string());
     print(&format!(
         "name           {}\n\
@@ -79,7 +187,9 @@ pub async fn run(args: Args) -> Result<(), CommandError> {
          bytes          {} ({})\n\
          objects        {}\n\
          latest commit  {time}\n\
-         payload        {}\n",
+         payload        {}\n\
+         retain hours   {retain_hours}\n\
+         retain bytes   {retain_bytes}\n",
         topic.name.escape_debug(),
         topic.records(),
         topic.first_offset,

@@ -88,6 +88,8 @@ mod tests {
             objects: 1,
             latest_commit_at: "2026-11-21T09:07:46.489227Z".parse().ok(),
             payload: rawline_client::Payload::Bytes,
+            retain_hours: None,
+            retain_bytes: None,
         };
         let text = table(&[topic("dns", 53_615, 17 << 20), topic("größer\u{1b}[2J", 7, 12)]);
         let want = "\

@@ -44,6 +44,21 @@ impl Broker {
         create_topic(self.address, name);
     }
 
+    pub fn put(&self, target: &str, body: &str) -> Answer {
+        exchange(self.address, &request("PUT", target, &[], body.as_bytes()))
+    }
+
+    /// Kills it and starts it again on the same directory.
+    pub fn kill_and_restart(&mut self) {
+        self.process.kill();
+        self.process.start_again();
+    }
+
+    /// `rawline` with these arguments.
+    pub fn rawline(&self, args: &[&str]) -> Command {
+        self.process.rawline(args)
+    }
+
     /// Sends SIGTERM.
     pub fn terminate(&self) {
         let process = rustix::process::Pid::from_raw(self.process.pid().cast_signed()).unwrap();

@@ -13,4 +13,5 @@ mod read;
 mod serve;
 mod slow;
 mod topics;
+mod trim;
 mod wait;

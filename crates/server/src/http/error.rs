@@ -5,7 +5,7 @@ use http::{HeaderName, HeaderValue, StatusCode, header};
 use rawline_batch::BatchError;
 use rawline_broker::pool::PoolError;
 use rawline_broker::store::StoreError;
-use rawline_broker::{AppendError, Kind, ReadError, TopicError};
+use rawline_broker::{AppendError, Kind, ReadError, TopicError, TrimError};
 use rawline_contract::{Code, ErrorBody, code};
 
 /// An error as a client receives it.
@@ -131,6 +131,17 @@ impl From<ReadError> for ApiError {
     }
 }
 
+impl From<TrimError> for ApiError {
+    fn from(error: TrimError) -> Self {
+        let code = match error {
+            TrimError::AboveEnd { .. } => code::OFFSET_OUT_OF_BOUNDS,
+            TrimError::Store(error) => return error.into(),
+        };
+        assert_eq!(code.kind, error.kind(), "{}", code.name);
+        ApiError::new(code, error.to_string())
+    }
+}
+
 impl From<PoolError> for ApiError {
     fn from(error: PoolError) -> Self {
         let code = match error {
@@ -180,8 +191,9 @@ mod tests {
             ApiError::from(AppendError::Failed { topic: "t".into(), reason: "r".into() }),
             ApiError::from(ReadError::Deleted { offset: 0, first_offset: 1 }),
             ApiError::from(ReadError::Damaged { first_offset: 0, error: object }),
+            ApiError::from(TrimError::AboveEnd { offset: 1, next_offset: 0 }),
         ];
         let statuses = errors.map(|error| error.into_response().status().as_u16());
-        assert_eq!(statuses, [400, 404, 507, 413, 503, 503, 500, 404, 500]);
+        assert_eq!(statuses, [400, 404, 507, 413, 503, 503, 500, 404, 500, 404]);
     }
 }

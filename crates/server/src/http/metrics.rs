@@ -58,6 +58,8 @@ fn describe() {
     describe_counter!("rawline_commit_records_total", "Records stored, by topic");
     describe_counter!("rawline_commit_bytes_total", "Bytes stored, by topic");
     describe_counter!("rawline_commit_failures_total", "Commits that failed in the store, by topic");
+    describe_counter!("rawline_deleted_records_total", "Records deleted from the fronts of topics");
+    describe_counter!("rawline_deleted_bytes_total", "Bytes of objects deleted from the fronts of topics");
     describe_histogram!("rawline_commit_bytes", "Size of an object in bytes");
     describe_histogram!("rawline_commit_seconds", "From the first batch of a commit to the store's response");
     describe_counter!("rawline_http_requests_total", "Requests, by verb and status");

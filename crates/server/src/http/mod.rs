@@ -245,6 +245,7 @@ async fn handle(
         Endpoint::ReadOne => read::record(api, peer, request).await,
         Endpoint::Topic => topics::topic(api, request).await,
         Endpoint::SetTopic => topics::set_topic(api, request).await,
+        Endpoint::Trim => topics::trim(api, request).await,
         Endpoint::Topics => topics::topics(api, peer).await,
         Endpoint::Offset => topics::offset(api, request).await,
         Endpoint::Metrics => render_metrics(api).await,

@@ -27,6 +27,7 @@ pub(crate) enum Endpoint {
     ReadOne,
     Topic,
     SetTopic,
+    Trim,
     Topics,
     Offset,
     Metrics,
@@ -54,12 +55,13 @@ const fn open(path: &'static str, endpoint: Endpoint) -> Route {
 }
 
 /// The busiest first.
-pub(crate) static ROUTES: [Route; 11] = [
+pub(crate) static ROUTES: [Route; 12] = [
     route(Method::POST, path::RECORDS, "topic-name=T", Endpoint::Append, "append"),
     route(Method::GET, path::RECORDS, "topic-name=T&offset=0", Endpoint::Read, "read"),
     route(Method::GET, path::RECORD, "topic-name=T&offset=0", Endpoint::ReadOne, "read_one"),
     route(Method::GET, path::TOPIC, "topic-name=T", Endpoint::Topic, "topics"),
     route(Method::PUT, path::TOPIC, "topic-name=T", Endpoint::SetTopic, "topics"),
+    route(Method::POST, path::TRIM, "topic-name=T&before=0", Endpoint::Trim, "topics"),
     route(Method::GET, path::TOPICS, "", Endpoint::Topics, "topics"),
     route(Method::GET, path::OFFSET, "topic-name=T&time=2026-01-01T00:00:00Z", Endpoint::Offset, "topics"),
     route(Method::GET, path::METRICS, "", Endpoint::Metrics, LABEL_OTHER),

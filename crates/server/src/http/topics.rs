@@ -1,4 +1,4 @@
-//! `GET /topic`, `PUT /topic`, `GET /topics` and `GET /offset`: what is known about topics, without their records.
+//! `/topic`, `/topics`, `/trim` and `/offset`: what is known about topics and set for them, without their records.
 
 use crate::http::Api;
 use crate::http::body::BodyReader;
@@ -12,17 +12,23 @@ use hyper::body::Incoming;
 use rawline_broker::Topic;
 use rawline_broker::limits::{SETTINGS_BYTES_MAX, TOPIC_NAME_BYTES_MAX};
 use rawline_broker::pool::Gathered;
-use rawline_contract::{MediaType, OffsetFound, Payload, Settings, TopicInfo, code, timestamp};
+use rawline_contract::{MediaType, OffsetFound, Payload, Settings, TopicInfo, Trimmed, code, timestamp};
+use serde::de::{Deserialize, DeserializeOwned};
 use serde::ser::{Serialize, SerializeStruct, Serializer};
+use serde_json::{Map, Value};
 use std::sync::Arc;
 
-/// Length of a topic in the list of all topics without its name: field names, five numbers of up to 20 digits, a time.
-const INFO_BYTES_MAX: u64 = 320;
+/// Length of a topic in the list of all topics without its name: field names, six numbers of up to 25 digits, a time.
+const INFO_BYTES_MAX: u64 = 420;
 
-/// What the topic's records are. Settings that this version doesn't know, because a later one stored them, are ignored.
+/// What the topic's records are.
 pub(crate) fn payload(topic: &Topic) -> Payload {
-    let settings = topic.settings().and_then(|bytes| serde_json::from_slice::<Settings>(&bytes).ok());
-    settings.map(|settings| settings.payload).unwrap_or_default()
+    setting(topic, "payload").unwrap_or_default()
+}
+
+/// One of the topic's settings. What this version doesn't know, because a later one stored it, counts as absent.
+fn setting<T: DeserializeOwned>(topic: &Topic, name: &str) -> Option<T> {
+    topic.settings().get(name).and_then(|value| T::deserialize(value).ok())
 }
 
 fn info(topic: &Topic) -> TopicInfo {
@@ -36,6 +42,8 @@ fn info(topic: &Topic) -> TopicInfo {
         bytes: status.bytes,
         latest_commit_at: status.latest_commit_us.map(timestamp),
         payload: payload(topic),
+        retain_hours: setting(topic, "retain_hours"),
+        retain_bytes: topic.settings().retention().bytes,
     }
 }
 
@@ -46,7 +54,7 @@ pub(crate) async fn topic(api: &Api, request: Request<Incoming>) -> Result<ApiRe
     Ok(response::json(StatusCode::OK, &info(&topic)))
 }
 
-/// Sets what a topic's records are; creates the topic if it doesn't exist.
+/// Changes a topic's settings; creates the topic if it doesn't exist.
 pub(crate) async fn set_topic(api: &Api, request: Request<Incoming>) -> Result<ApiResponse, ApiError> {
     let (request, mut body) = BodyReader::split(api, request);
     let name = Query::of(&request).topic()?.into_owned();
@@ -57,17 +65,35 @@ pub(crate) async fn set_topic(api: &Api, request: Request<Incoming>) -> Result<A
         }
         text.extend_from_slice(&piece);
     }
-    let settings: Settings = serde_json::from_slice(&text).map_err(|error| {
-        let message = format!("send {{\"payload\": \"bytes\"}} or {{\"payload\": \"value\"}}: {error}");
-        ApiError::new(code::SETTINGS_INVALID, message)
-    })?;
+    let changes = changes(&text)?;
     let topic = api.broker.topic_or_create(&name).await?;
-    let stored = match serde_json::to_vec(&settings) {
-        Ok(stored) => stored,
-        Err(error) => unreachable!("{settings:?} has no JSON form: {error}"),
-    };
-    topic.set_settings(stored.into()).await?;
+    topic.change_settings(changes).await?;
     Ok(response::json(StatusCode::OK, &info(&topic)))
+}
+
+/// The settings that a request changes, checked.
+fn changes(text: &[u8]) -> Result<Map<String, Value>, ApiError> {
+    let object: Result<Map<String, Value>, _> = serde_json::from_slice(text);
+    let checked = object.and_then(|object| Settings::deserialize(Value::Object(object.clone())).map(|_| object));
+    checked.map_err(|error| {
+        let message = format!(
+            "send a JSON object with some of \"payload\" (\"bytes\" or \"value\"), \"retain_hours\" (a number greater \
+             than 0) and \"retain_bytes\" (a whole number of 1 or more), or null to clear one: {error}"
+        );
+        ApiError::new(code::SETTINGS_INVALID, message)
+    })
+}
+
+/// Deletes records from a topic's front.
+pub(crate) async fn trim(api: &Api, request: Request<Incoming>) -> Result<ApiResponse, ApiError> {
+    // A body has no meaning and is not read.
+    let (request, _body) = BodyReader::split(api, request);
+    let query = Query::of(&request);
+    let name = query.topic()?.into_owned();
+    let before = query.number("before", None)?;
+    let topic = api.broker.topic(&name).await?;
+    let rawline_broker::Trimmed { first_offset, next_offset } = topic.trim(before).await?;
+    Ok(response::json(StatusCode::OK, &Trimmed { first_offset, next_offset }))
 }
 
 /// All topics, by name. Their list can have megabytes, so it lies in buffers of the pool.

@@ -39,20 +39,20 @@ pub(super) struct Shared {
 
 /// One topic. All but [`Log::resident`] block, so they are called on blocking threads only.
 pub(super) struct Log {
-    dir: PathBuf,
-    shared: Arc<Shared>,
+    pub(super) dir: PathBuf,
+    pub(super) shared: Arc<Shared>,
     /// Held during a commit and whatever else changes files.
     writer: Mutex<State>,
     /// Held during a sync. The writer's lock is never requested under it.
     syncing: Mutex<()>,
     /// Why nothing more may be committed.
-    failed: OnceLock<StoreError>,
+    pub(super) failed: OnceLock<StoreError>,
     /// Held for a look-up only: reading never waits for the disk's writes.
     segments: RwLock<BTreeMap<u64, Arc<Segment>>>,
 }
 
 #[derive(Default)]
-struct State {
+pub(super) struct State {
     /// `None` until the topic is recovered.
     writer: Option<Writer>,
     /// Why the latest attempt to recover it failed.
@@ -61,8 +61,8 @@ struct State {
     is_name_durable: bool,
 }
 
-struct Writer {
-    active: Option<Active>,
+pub(super) struct Writer {
+    pub(super) active: Option<Active>,
     /// The offset after the last record that was written.
     next_offset: u64,
 }
@@ -226,44 +226,11 @@ impl Log {
         segment.fetch(range)
     }
 
-    /// Deletes the segments all of whose records are below `offset`. The last one that holds an object stays: after a
-    /// restart its end says which offset comes next.
-    pub(super) fn delete_before(&self, offset: u64) -> Result<u64, StoreError> {
-        let mut guard = self.state();
-        let writer = self.recovered(&mut guard)?;
-        loop {
-            let front: Vec<_> =
-                self.segments().iter().take(2).map(|(&first, segment)| (first, segment.clone())).collect();
-            let (first_offset, segment, can_go) = match front.as_slice() {
-                [] => return Ok(offset),
-                [(first, segment)] => (*first, segment, false),
-                [(first, segment), (next, after), ..] => (*first, segment, *next <= offset && after.bytes() > 0),
-            };
-            if !can_go {
-                return Ok(first_offset);
-            }
-            let is_active = writer.active.as_ref().is_some_and(|active| Arc::ptr_eq(active.segment(), segment));
-            assert!(!is_active, "deleting {}, which takes the commits", segment.path.display());
-            segment.remove()?;
-            let removed = self.segments_mut().remove(&first_offset);
-            assert!(removed.is_some(), "{} was not listed", segment.path.display());
-            if self.durability() == Durability::Fsync {
-                // One at a time: if a later one vanished before an earlier one, a crash would leave a gap.
-                sync_dir(&self.dir)?;
-            }
-        }
-    }
-
     /// The segment that takes `object`: the active one, or a new one.
     fn active_for<'a>(&self, state: &'a mut State, object: &Object) -> Result<&'a mut Active, StoreError> {
         let writer = self.recovered(state)?;
-        if let Some(full) = writer.active.take_if(|active| !active.takes(object)) {
-            if let Err(error) = full.all_written().and_then(|written| self.confirm(&written)) {
-                // It is still the one that takes the commits.
-                writer.active = Some(full);
-                return Err(error);
-            }
-            self.seal_later(full.finish(writer.next_offset));
+        if writer.active.as_ref().is_some_and(|active| !active.takes(object)) {
+            self.close_active(writer)?;
         }
         let (active, next_offset) = (writer.active.take(), writer.next_offset);
         let active = match active {
@@ -275,6 +242,18 @@ impl Log {
         };
         assert!(active.takes(object), "{} has no room for {:?}", active.segment().path.display(), object.header);
         Ok(self.recovered(state)?.active.insert(active))
+    }
+
+    /// Ends the active segment: the next object begins a new one.
+    pub(super) fn close_active(&self, writer: &mut Writer) -> Result<(), StoreError> {
+        let Some(full) = writer.active.take() else { return Ok(()) };
+        if let Err(error) = full.all_written().and_then(|written| self.confirm(&written)) {
+            // It is still the one that takes the commits.
+            writer.active = Some(full);
+            return Err(error);
+        }
+        self.seal_later(full.finish(writer.next_offset));
+        Ok(())
     }
 
     fn create_active(&self, next_offset: u64, object: &Object) -> Result<Active, StoreError> {
@@ -308,11 +287,11 @@ impl Log {
         });
     }
 
-    fn durability(&self) -> Durability {
+    pub(super) fn durability(&self) -> Durability {
         self.shared.options.durability
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    pub(super) fn state(&self) -> MutexGuard<'_, State> {
         self.lock(&self.writer)
     }
 
@@ -330,16 +309,16 @@ impl Log {
         })
     }
 
-    fn segments(&self) -> RwLockReadGuard<'_, BTreeMap<u64, Arc<Segment>>> {
+    pub(super) fn segments(&self) -> RwLockReadGuard<'_, BTreeMap<u64, Arc<Segment>>> {
         self.segments.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn segments_mut(&self) -> RwLockWriteGuard<'_, BTreeMap<u64, Arc<Segment>>> {
+    pub(super) fn segments_mut(&self) -> RwLockWriteGuard<'_, BTreeMap<u64, Arc<Segment>>> {
         self.segments.write().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The writer, after recovering the topic if that was not yet done.
-    fn recovered<'a>(&self, state: &'a mut State) -> Result<&'a mut Writer, StoreError> {
+    pub(super) fn recovered<'a>(&self, state: &'a mut State) -> Result<&'a mut Writer, StoreError> {
         if state.writer.is_none() {
             let changed = changed(&self.dir);
             if let Some(Unrecovered { error, .. }) = state.unrecovered.as_ref().filter(|failed| failed.holds(changed)) {

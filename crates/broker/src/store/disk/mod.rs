@@ -10,6 +10,7 @@
 //! (system calls). It runs on one of tokio's blocking threads, as everything that blocks does.
 
 mod active;
+mod delete;
 mod durability;
 mod log;
 mod open_files;

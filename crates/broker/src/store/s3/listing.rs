@@ -10,6 +10,7 @@ use crate::store::{Known, Listed, Location, SETTINGS_NAME, StoreError};
 use futures_util::StreamExt;
 use object_store::path::Path;
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::sync::PoisonError;
 use tokio::time::timeout;
 
@@ -20,7 +21,7 @@ impl S3Store {
     /// Lists a topic's objects from an offset on. The newest one's header says where the topic continues; no object may
     /// be there, or the listing was truncated and is continued.
     pub(super) async fn list_from(&self, topic: &str, from: u64) -> Result<Vec<Listed>, StoreError> {
-        let (mut listed, mut vanished) = (self.list_keys(topic, from).await?, 0);
+        let (mut listed, mut vanished) = (self.list_keys(topic, from..u64::MAX).await?, 0);
         loop {
             let newest = listed.pop();
             let next_offset = match newest {
@@ -37,7 +38,7 @@ impl S3Store {
                     }
                     // Another broker deletes from the front: what was the newest no longer exists, so list again.
                     None if vanished < LISTS_AGAIN_MAX => {
-                        (listed, vanished) = (self.list_keys(topic, from).await?, vanished + 1);
+                        (listed, vanished) = (self.list_keys(topic, from..u64::MAX).await?, vanished + 1);
                         continue;
                     }
                     None => {
@@ -62,7 +63,7 @@ impl S3Store {
                     );
                     let after = unlisted.known.map_or(next_offset + 1, |known| known.next_offset);
                     listed.push(unlisted);
-                    listed.extend(self.list_keys(topic, after).await?);
+                    listed.extend(self.list_keys(topic, after..u64::MAX).await?);
                 }
             }
         }
@@ -94,9 +95,13 @@ impl S3Store {
         ))
     }
 
-    pub(super) async fn list_keys(&self, topic: &str, from: u64) -> Result<Vec<Listed>, StoreError> {
+    /// The topic's objects that begin at `offsets.start` or later. It may leave out those after the first that begins
+    /// at `offsets.end` or later.
+    pub(super) async fn list_keys(&self, topic: &str, offsets: Range<u64>) -> Result<Vec<Listed>, StoreError> {
         let dir = self.bucket.topic_path(topic)?;
-        let mut after = match from.checked_sub(1) {
+        // Keys come in order, except from the buckets of S3 Express.
+        let is_sorted = !self.bucket.name.ends_with("--x-s3");
+        let mut after = match offsets.start.checked_sub(1) {
             Some(before) => Some(self.bucket.object_path(topic, before)?),
             None => None,
         };
@@ -115,11 +120,13 @@ impl S3Store {
                     Err(_) => break Failed::TimedOut,
                 };
                 if let Some(listed) = self.listed(topic, &key)
-                    && listed.first_offset >= from
+                    && listed.first_offset >= offsets.start
                 {
                     found.insert(listed.first_offset, listed);
-                    // Keys come in order, except from the buckets of S3 Express.
-                    if !self.bucket.name.ends_with("--x-s3") {
+                    if is_sorted && listed.first_offset >= offsets.end {
+                        return Ok(found.into_values().collect());
+                    }
+                    if is_sorted {
                         after = Some(key.location);
                     }
                 }

@@ -149,7 +149,7 @@ impl S3Store {
             return Ok(());
         }
         // Another broker may have written more and deleted the front. It keeps its newest object.
-        if !self.list_keys(topic, newest).await?.is_empty() {
+        if !self.list_keys(topic, newest..u64::MAX).await?.is_empty() {
             return Err(CommitError::Exists);
         }
         Err(CommitError::Store(StoreError::human(format!(
@@ -226,7 +226,7 @@ impl S3Store {
     }
 
     async fn delete_front(&self, topic: &str, offset: u64) -> Result<u64, StoreError> {
-        let listed = self.list_keys(topic, 0).await?;
+        let listed = self.list_keys(topic, 0..offset).await?;
         let Some(newest) = listed.last() else { return Ok(offset) };
         // An object ends where the next begins; the newest stays, because it says where the topic goes on.
         let ends = listed.iter().skip(1).map(|next| next.first_offset);

@@ -1,0 +1,60 @@
+//! Searches a topic by time of append.
+
+use crate::object::{HEADER_BYTES, Header};
+use crate::read::{ReadError, damaged};
+use crate::topic::Topic;
+use std::ops::Range;
+
+impl Topic {
+    /// The first offset whose record was appended at or after `time_us` (microseconds since the Unix epoch);
+    /// `next_offset` if there is no such record yet.
+    pub async fn offset_at(&self, time_us: u64) -> Result<u64, ReadError> {
+        let numbers = self.index().numbers();
+        self.first_since(time_us, numbers).await
+    }
+
+    /// The same before a time when few objects are older: looks at those near the topic's front only.
+    pub(crate) async fn offset_at_near_front(&self, time_us: u64) -> Result<u64, ReadError> {
+        let numbers = self.index().numbers();
+        let (mut older, mut step) = (numbers.start, 1);
+        while older + step < numbers.end && self.appended_us(older + step).await? < time_us {
+            (older, step) = (older + step, step * 2);
+        }
+        self.first_since(time_us, older..numbers.end.min(older + step)).await
+    }
+
+    /// The first offset appended at or after `time_us`. It begins an object with one of these numbers, or the one after
+    /// them.
+    async fn first_since(&self, time_us: u64, numbers: Range<u64>) -> Result<u64, ReadError> {
+        let Range { start: mut low, end: mut high } = numbers;
+        while low < high {
+            let middle = low + (high - low) / 2;
+            if self.appended_us(middle).await? < time_us {
+                low = middle + 1;
+            } else {
+                high = middle;
+            }
+        }
+        let index = self.index();
+        // Objects may have been deleted meanwhile.
+        let found = index.numbered(low.max(index.numbers().start));
+        Ok(found.map_or(index.next_offset(), |found| found.at.first_offset.max(index.first_offset())))
+    }
+
+    /// Time of the append of an object by its number, from its header if it isn't known yet.
+    async fn appended_us(&self, number: u64) -> Result<u64, ReadError> {
+        let found = {
+            let index = self.index();
+            match (index.appended_us_of(number), index.numbered(number)) {
+                (Some(appended_us), _) => return Ok(appended_us),
+                (None, Some(found)) => found,
+                // Deleted meanwhile: older than anything that is left.
+                (None, None) => return Ok(0),
+            }
+        };
+        let bytes = self.get(&found, 0..found.at.bytes.min(HEADER_BYTES as u64)).await?;
+        let header = Header::parse(&bytes).map_err(|error| damaged(&found, error))?;
+        self.index_mut().set_appended_us(found.at.first_offset, header.appended_us);
+        Ok(header.appended_us)
+    }
+}

@@ -1,0 +1,196 @@
+//! A topic's settings as they are stored: a JSON object. The broker reads three of its members and keeps the others.
+
+use crate::limits::SETTINGS_BYTES_MAX;
+use crate::store::{SETTINGS_NAME, StoreError};
+use bytes::Bytes;
+use serde_json::{Map, Value};
+use std::time::Duration;
+
+/// Records below this offset are deleted.
+const FIRST_OFFSET: &str = "first_offset";
+
+/// Records are deleted once they are older than this many hours.
+const RETAIN_HOURS: &str = "retain_hours";
+
+/// The oldest records are deleted while the topic's objects have more bytes than this.
+const RETAIN_BYTES: &str = "retain_bytes";
+
+/// Which records a topic keeps; the default is all of them.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Retention {
+    /// Objects that were appended longer ago are deleted.
+    pub age: Option<Duration>,
+    /// The oldest objects are deleted while all of them have more bytes.
+    pub bytes: Option<u64>,
+}
+
+/// A topic's settings.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Settings {
+    members: Map<String, Value>,
+    first_offset: u64,
+    retention: Retention,
+}
+
+impl Settings {
+    /// Parses what is stored for `topic`; nothing is stored for a topic whose settings never changed.
+    ///
+    /// Fails if the first offset can't be known: deleted records would be readable again. A limit of retention that
+    /// can't be understood is reported in the log, and deletes nothing.
+    pub(crate) fn parse(topic: &str, stored: Option<&Bytes>) -> Result<Settings, StoreError> {
+        let Some(stored) = stored else { return Ok(Settings::default()) };
+        let unusable = |why: String| {
+            StoreError::human(format!(
+                "topic {topic}: its {SETTINGS_NAME} {why}; correct the file, or restore it from a copy"
+            ))
+        };
+        let members: Map<String, Value> =
+            serde_json::from_slice(stored).map_err(|error| unusable(format!("is not a JSON object: {error}")))?;
+        let first_offset = match members.get(FIRST_OFFSET) {
+            None => 0,
+            Some(offset) => offset
+                .as_u64()
+                .ok_or_else(|| unusable(format!("has the {FIRST_OFFSET} {offset}, which is no offset")))?,
+        };
+        let retention = retention(topic, &members);
+        Ok(Settings { members, first_offset, retention })
+    }
+
+    /// A member, whether or not the broker reads it.
+    pub fn get(&self, name: &str) -> Option<&Value> {
+        self.members.get(name)
+    }
+
+    /// Which records the topic keeps.
+    pub fn retention(&self) -> Retention {
+        self.retention
+    }
+
+    /// Records below this offset are deleted; 0 if none were deleted by a trim.
+    pub(crate) fn first_offset(&self) -> u64 {
+        self.first_offset
+    }
+
+    /// These settings with `changes`: a member that is null is removed.
+    pub(crate) fn changed(&self, topic: &str, changes: Map<String, Value>) -> Settings {
+        assert!(!changes.contains_key(FIRST_OFFSET), "only a trim moves a topic's first offset");
+        let mut members = self.members.clone();
+        for (name, value) in changes {
+            match value {
+                Value::Null => drop(members.remove(&name)),
+                value => drop(members.insert(name, value)),
+            }
+        }
+        let retention = retention(topic, &members);
+        Settings { members, first_offset: self.first_offset, retention }
+    }
+
+    /// These settings with another first offset.
+    pub(crate) fn at(mut self, first_offset: u64) -> Settings {
+        self.first_offset = first_offset;
+        match first_offset {
+            0 => drop(self.members.remove(FIRST_OFFSET)),
+            offset => drop(self.members.insert(FIRST_OFFSET.to_owned(), offset.into())),
+        }
+        self
+    }
+
+    /// The form in which they are stored.
+    pub(crate) fn encode(&self) -> Result<Bytes, StoreError> {
+        let encoded = match serde_json::to_vec(&self.members) {
+            Ok(encoded) => encoded,
+            Err(error) => unreachable!("{:?} has no JSON form: {error}", self.members),
+        };
+        if encoded.len() > SETTINGS_BYTES_MAX {
+            return Err(StoreError::new(
+                crate::Kind::FixRequest,
+                format!(
+                    "the settings would have {} bytes of at most {SETTINGS_BYTES_MAX}; make them smaller",
+                    encoded.len()
+                ),
+            ));
+        }
+        Ok(encoded.into())
+    }
+}
+
+/// The limits among a topic's settings. Those that this version doesn't understand count as absent.
+fn retention(topic: &str, members: &Map<String, Value>) -> Retention {
+    let member = |name| members.get(name).filter(|value| !value.is_null());
+    let warn = |name, value: &Value| {
+        tracing::warn!(topic, setting = name, %value, "this limit is not understood and deletes nothing; set it again");
+    };
+    let age = member(RETAIN_HOURS).and_then(|value| {
+        let age = value.as_f64().filter(|&hours| hours > 0.0);
+        let age = age.and_then(|hours| Duration::try_from_secs_f64(hours * 3600.0).ok());
+        age.or_else(|| {
+            warn(RETAIN_HOURS, value);
+            None
+        })
+    });
+    let bytes = member(RETAIN_BYTES).and_then(|value| {
+        value.as_u64().filter(|&bytes| bytes > 0).or_else(|| {
+            warn(RETAIN_BYTES, value);
+            None
+        })
+    });
+    Retention { age, bytes }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(text: &'static str) -> Result<Settings, StoreError> {
+        Settings::parse("t", Some(&Bytes::from_static(text.as_bytes())))
+    }
+
+    fn changes(text: &str) -> Map<String, Value> {
+        serde_json::from_str(text).unwrap()
+    }
+
+    #[test]
+    fn members_are_read_and_unknown_ones_are_kept() {
+        let stored = r#"{"first_offset":7,"later":[1],"payload":"value","retain_bytes":10,"retain_hours":0.5}"#;
+        let settings = parse(stored).unwrap();
+        assert_eq!(settings.first_offset(), 7);
+        let retention = Retention { age: Some(Duration::from_secs(1800)), bytes: Some(10) };
+        assert_eq!(settings.retention(), retention);
+        assert_eq!(settings.encode().unwrap(), stored);
+        let changed = settings.changed("t", changes(r#"{"retain_hours":null,"retain_bytes":11}"#)).at(9);
+        assert_eq!(changed.encode().unwrap(), r#"{"first_offset":9,"later":[1],"payload":"value","retain_bytes":11}"#);
+        assert_eq!(changed.retention(), Retention { age: None, bytes: Some(11) });
+        assert_eq!(changed.at(0).encode().unwrap(), r#"{"later":[1],"payload":"value","retain_bytes":11}"#);
+        assert_eq!(Settings::parse("t", None).unwrap(), Settings::default());
+    }
+
+    #[test]
+    fn a_first_offset_that_cannot_be_known_is_an_error() {
+        for text in ["", "one", "[]", r#"{"first_offset":-1}"#, r#"{"first_offset":"7"}"#, r#"{"first_offset":1.5}"#] {
+            let error = parse(text).unwrap_err();
+            assert!(error.to_string().contains("topic t: its settings.json"), "{text}: {error}");
+        }
+    }
+
+    #[test]
+    fn a_limit_that_is_not_understood_deletes_nothing() {
+        for text in [
+            r#"{"retain_hours":0}"#,
+            r#"{"retain_hours":-1}"#,
+            r#"{"retain_hours":"2h"}"#,
+            r#"{"retain_hours":1e300}"#,
+            r#"{"retain_bytes":0}"#,
+            r#"{"retain_bytes":-5}"#,
+            r#"{"retain_hours":null,"retain_bytes":null}"#,
+        ] {
+            assert_eq!(parse(text).unwrap().retention(), Retention::default(), "{text}");
+        }
+    }
+
+    #[test]
+    fn settings_that_are_too_large_are_refused() {
+        let long = format!(r#"{{"x":"{}"}}"#, "x".repeat(SETTINGS_BYTES_MAX));
+        let error = Settings::default().changed("t", changes(&long)).encode().unwrap_err();
+        assert_eq!(error.kind, crate::Kind::FixRequest);
+    }
+}

@@ -1,0 +1,153 @@
+//! Old records are deleted by age and by size.
+
+use crate::support::{append_some, assert_records, changes, eventually, request};
+use rawline_batch::Codec;
+use rawline_broker::store::Store;
+use rawline_broker::store::memory::MemoryStore;
+use rawline_broker::{Broker, Clock, Config, Topic};
+use rawline_testkit::faulty::Faulty;
+use rawline_testkit::stores::places;
+use serde_json::json;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
+
+const HOUR_US: u64 = 3_600_000_000;
+
+/// A clock that a test sets.
+#[derive(Default)]
+struct Set(AtomicU64);
+
+impl Set {
+    fn hours(&self, hours: u64) {
+        self.0.store(hours * HOUR_US, Ordering::SeqCst);
+    }
+}
+
+impl Clock for Set {
+    fn now_us(&self) -> u64 {
+        self.0.load(Ordering::SeqCst)
+    }
+}
+
+async fn open(store: Arc<dyn Store>, clock: &Arc<Set>) -> Broker {
+    let config = Config { retention_interval: Duration::from_millis(1), ..Config::new(1) };
+    Broker::open(store, clock.clone(), config).await.unwrap()
+}
+
+/// An object of ten records an hour: at the hours `from / 10` to `to / 10 - 1`.
+async fn append_hourly(topic: &Topic, clock: &Set, from: u64, to: u64) {
+    for first_offset in (from..to).step_by(10) {
+        clock.hours(first_offset / 10);
+        append_some(topic, first_offset, first_offset + 10, 10, Codec::None).await;
+    }
+}
+
+async fn assert_holds(topic: &Topic, first_offset: u64, next_offset: u64, what: &str) {
+    assert_records(topic, first_offset, next_offset, what).await;
+    assert!(topic.read(&request(first_offset - 1, 0, 0)).await.is_err(), "{what}");
+}
+
+#[tokio::test]
+async fn records_are_deleted_by_age() {
+    for place in places().await {
+        let clock = Arc::new(Set::default());
+        let broker = open(place.open().await, &clock).await;
+        append_hourly(&broker.topic_or_create("t").await.unwrap(), &clock, 0, 600).await;
+        let before = place.allocated_bytes();
+        // A listing of a bucket has no times: they are read from headers.
+        broker.close().await;
+        let broker = open(place.open().await, &clock).await;
+        let topic = broker.topic("t").await.unwrap();
+        let first = async |expected| eventually(async || topic.status().first_offset == expected).await;
+        topic.change_settings(changes(json!({ "retain_hours": 20.5 }))).await.unwrap();
+        // It is hour 59: the object of hour 39 is 20 hours old and stays.
+        first(390).await;
+        assert_holds(&topic, 390, 600, place.name).await;
+        clock.hours(60);
+        first(400).await;
+        topic.change_settings(changes(json!({ "retain_hours": 7 }))).await.unwrap();
+        first(530).await;
+        assert_holds(&topic, 530, 600, place.name).await;
+        // The newest object stays, however old it is.
+        clock.hours(1000);
+        first(590).await;
+        drop(topic);
+        broker.close().await;
+        let listed = place.open().await.list("t", 0).await.unwrap();
+        assert!(listed.len() < 30 && listed.last().unwrap().first_offset == 590, "{}: {listed:?}", place.name);
+        assert!(place.allocated_bytes() < before / 2 || before == 0, "{}: {before}", place.name);
+    }
+}
+
+#[tokio::test]
+async fn records_are_deleted_by_size() {
+    for place in places().await {
+        let clock = Arc::new(Set::default());
+        let broker = open(place.open().await, &clock).await;
+        let topic = broker.topic_or_create("t").await.unwrap();
+        append_hourly(&topic, &clock, 0, 600).await;
+        let before = place.allocated_bytes();
+        let bytes = topic.status().bytes;
+        topic.change_settings(changes(json!({ "retain_bytes": bytes / 3 }))).await.unwrap();
+        eventually(async || topic.status().bytes <= bytes / 3).await;
+        let first_offset = topic.status().first_offset;
+        // One more object would exceed the limit.
+        assert!((380..=410).contains(&first_offset) && first_offset % 10 == 0, "{}: {first_offset}", place.name);
+        assert_holds(&topic, first_offset, 600, place.name).await;
+        append_hourly(&topic, &clock, 600, 700).await;
+        eventually(async || topic.status().bytes <= bytes / 3).await;
+        assert_holds(&topic, topic.status().first_offset, 700, place.name).await;
+        topic.change_settings(changes(json!({ "retain_bytes": 1 }))).await.unwrap();
+        eventually(async || topic.status().first_offset == 690).await;
+        assert_holds(&topic, 690, 700, place.name).await;
+        eventually(async || place.allocated_bytes() < before / 2 || before == 0).await;
+        // Without limits nothing more is deleted.
+        topic.change_settings(changes(json!({ "retain_bytes": null }))).await.unwrap();
+        append_hourly(&topic, &clock, 700, 800).await;
+        tokio::time::sleep(Duration::from_millis(20)).await;
+        assert_holds(&topic, 690, 800, place.name).await;
+    }
+}
+
+#[tokio::test]
+async fn limits_and_what_they_deleted_outlive_a_restart() {
+    for place in places().await {
+        let clock = Arc::new(Set::default());
+        let broker = open(place.open().await, &clock).await;
+        let topic = broker.topic_or_create("t").await.unwrap();
+        append_hourly(&topic, &clock, 0, 100).await;
+        topic.change_settings(changes(json!({ "retain_hours": 5 }))).await.unwrap();
+        eventually(async || topic.status().first_offset == 40).await;
+        drop(topic);
+        broker.close().await;
+        let broker = open(place.open().await, &clock).await;
+        let topic = broker.topic("t").await.unwrap();
+        assert_holds(&topic, 40, 100, place.name).await;
+        clock.hours(12);
+        eventually(async || topic.status().first_offset == 70).await;
+    }
+}
+
+#[tokio::test]
+async fn a_topic_that_cannot_be_trimmed_is_retried_and_stops_nothing() {
+    let mut store = Faulty::new(Arc::new(MemoryStore::new()));
+    let is_down = Arc::new(AtomicBool::new(true));
+    let down = is_down.clone();
+    store.fails_delete = Box::new(move |topic, _| topic == "bad" && down.load(Ordering::SeqCst));
+    let store: Arc<dyn Store> = Arc::new(store);
+    let clock = Arc::new(Set::default());
+    let broker = open(store.clone(), &clock).await;
+    let (bad, good) = (broker.topic_or_create("bad").await.unwrap(), broker.topic_or_create("good").await.unwrap());
+    for topic in [&bad, &good] {
+        append_hourly(topic, &clock, 0, 100).await;
+        topic.change_settings(changes(json!({ "retain_hours": 5 }))).await.unwrap();
+    }
+    eventually(async || store.list("good", 0).await.unwrap().len() == 6).await;
+    eventually(async || bad.status().first_offset == 40).await;
+    assert_holds(&bad, 40, 100, "bad").await;
+    append_hourly(&bad, &clock, 100, 110).await;
+    assert_eq!(store.list("bad", 0).await.unwrap().len(), 11);
+    is_down.store(false, Ordering::SeqCst);
+    eventually(async || store.list("bad", 0).await.unwrap().len() == 6).await;
+}
