@@ -13,9 +13,10 @@ use bytes::Bytes;
 use pyo3::prelude::*;
 use rawline_batch::{Builder, Codec};
 use rawline_client::{
-    Appended, Client, ClientConfig, ClientError, ConsumerConfig, Payload, Producer, ProducerConfig, ReadOptions,
-    RetryPolicy, Start, TopicInfo,
+    Appended, Client, ClientConfig, ClientError, ConsumerConfig, Hours, Payload, Producer, ProducerConfig, ReadOptions,
+    RetryPolicy, Settings, Start, TopicInfo, Trimmed,
 };
+use std::num::NonZeroU64;
 use std::sync::Arc;
 use std::time::{Duration, UNIX_EPOCH};
 
@@ -35,13 +36,25 @@ fn place(py: Python<'_>, appended: Result<Appended, ClientError>) -> PyResult<Py
     Ok(place.into_pyobject(py)?.into_any().unbind())
 }
 
-/// Name, first offset, next offset, bytes, objects, latest commit in nanoseconds since 1970, payload.
-type Topic = (String, u64, u64, u64, u64, Option<i128>, String);
+/// Name, first offset, next offset, bytes, objects, latest commit in nanoseconds since 1970, payload, limits in hours
+/// and in bytes.
+type Topic = (String, u64, u64, u64, u64, Option<i128>, String, Option<f64>, Option<u64>);
 
 fn topic_of(info: TopicInfo) -> Topic {
     let committed_ns = info.latest_commit_at.map(|at| at.as_nanosecond());
     let payload = info.payload.to_string();
-    (info.name, info.first_offset, info.next_offset, info.bytes, info.objects, committed_ns, payload)
+    let hours = info.retain_hours.map(Hours::get);
+    (
+        info.name,
+        info.first_offset,
+        info.next_offset,
+        info.bytes,
+        info.objects,
+        committed_ns,
+        payload,
+        hours,
+        info.retain_bytes,
+    )
 }
 
 fn retries(give_up_after: f64) -> PyResult<RetryPolicy> {
@@ -113,6 +126,43 @@ impl ClientCore {
         let payload: Payload = payload.parse().map_err(config_error)?;
         finish(py, asynchronous, First::Spawn, async move { client.set_payload(&topic, payload).await }, |py, info| {
             Ok(topic_of(info.map_err(client_error)?).into_pyobject(py)?.into_any().unbind())
+        })
+    }
+
+    /// Sets both limits; `None` is no limit.
+    fn set_retention(
+        &self,
+        py: Python<'_>,
+        asynchronous: bool,
+        topic: String,
+        retain_hours: Option<f64>,
+        retain_bytes: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Py<PyAny>> {
+        let client = self.client()?;
+        let wrong = |limit: &str| config_error(format!("{limit} must be greater than 0; use None for no limit"));
+        let limit = |hours| Hours::new(hours).ok_or_else(|| wrong("retain_hours"));
+        let retain_hours = Some(retain_hours.map(limit).transpose()?);
+        let limit = |bytes| NonZeroU64::new(bytes).ok_or_else(|| wrong("retain_bytes"));
+        let retain_bytes = Some(whole_option("retain_bytes", retain_bytes)?.map(limit).transpose()?);
+        let settings = Settings { retain_hours, retain_bytes, ..Settings::default() };
+        finish(py, asynchronous, First::Spawn, async move { client.set_topic(&topic, &settings).await }, |py, info| {
+            Ok(topic_of(info.map_err(client_error)?).into_pyobject(py)?.into_any().unbind())
+        })
+    }
+
+    fn trim(
+        &self,
+        py: Python<'_>,
+        asynchronous: bool,
+        topic: String,
+        before: &Bound<'_, PyAny>,
+    ) -> PyResult<Py<PyAny>> {
+        let client = self.client()?;
+        let before = whole("before", before)?;
+        finish(py, asynchronous, First::Spawn, async move { client.trim(&topic, before).await }, |py, trimmed| {
+            let Trimmed { first_offset, next_offset } = trimmed.map_err(client_error)?;
+            let extent: Place = (first_offset, next_offset);
+            Ok(extent.into_pyobject(py)?.into_any().unbind())
         })
     }
 

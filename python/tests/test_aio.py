@@ -29,6 +29,8 @@ def test_everything_is_awaited(broker: Broker, topic: str) -> None:
             assert topic in [info.name for info in await client.topics()]
             assert await client.offset_at(topic, datetime(2020, 1, 1, tzinfo=timezone.utc)) == 0
             assert (await client.set_payload(topic, "value")).payload == "value"
+            assert (await client.set_retention(topic, retain_hours=100)).retain_hours == 100
+            assert await client.trim(topic, 0) == (0, 2)
             for batch in await client.read(topic, 0):
                 assert await client.append_batches(topic, batch.wire) == (2, 4)
             async with client.producer(topic) as producer:

@@ -83,6 +83,28 @@ def test_topics_are_described(client: rawline.Client, topic: str) -> None:
         client.offset_at(topic, datetime.now())
 
 
+def test_limits_are_set_and_records_trimmed(client: rawline.Client, topic: str) -> None:
+    client.append(topic, [b"1", b"2", b"3"])
+    info = client.set_retention(topic, retain_hours=0.5, retain_bytes=1 << 40)
+    assert (info.retain_hours, info.retain_bytes) == (0.5, 1 << 40)
+    assert client.set_payload(topic, "value").retain_hours == 0.5
+    info = client.set_retention(topic, retain_hours=24)
+    assert (info.payload, info.retain_hours, info.retain_bytes) == ("value", 24, None)
+    assert client.set_retention(topic) == client.topic(topic)
+    assert client.topic(topic).retain_hours is None
+    for wrong in [{"retain_hours": 0}, {"retain_hours": -1}, {"retain_bytes": 0}, {"retain_bytes": -1}]:
+        with pytest.raises(rawline.ConfigError, match="retain_"):
+            client.set_retention(topic, **wrong)  # type: ignore[arg-type]
+    assert client.trim(topic, 2) == (2, 3)
+    assert client.trim(topic, 1).first_offset == 2
+    with pytest.raises(rawline.RefusedError, match="next offset is 3") as refused:
+        client.trim(topic, 4)
+    assert refused.value.code == "offset_out_of_bounds"
+    with pytest.raises(rawline.RefusedError, match="first offset 2"):
+        client.read(topic, 1)
+    assert client.read(topic, 2).to_list() == [b"3"]
+
+
 def test_a_consumer_begins_and_ends_where_it_is_told(client: rawline.Client, topic: str) -> None:
     for first in range(0, 100, 10):
         client.append(

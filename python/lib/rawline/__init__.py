@@ -21,7 +21,7 @@ from rawline import value as value
 from rawline._rawline import Batch, Batches, Receipt, __version__, _after_fork, _before_exit
 from rawline.aio import AsyncClient, AsyncConsumer, AsyncProducer
 from rawline.batch import Limits, build_batch, parse_batch, parse_batches
-from rawline.client import Appended, Client, TopicInfo
+from rawline.client import Appended, Client, TopicInfo, Trimmed
 from rawline.consumer import Consumer
 from rawline.errors import (
     AnswerError,
@@ -68,6 +68,7 @@ __all__ = [
     "StoppedError",
     "TlsError",
     "TopicInfo",
+    "Trimmed",
     "ValueFormatError",
     "WaitTimeoutError",
     "__version__",

@@ -9,7 +9,7 @@ from typing import Any
 
 from rawline._rawline import Batch, Batches, ConsumerCore, ProducerCore, Receipt, RecordSource
 from rawline.batch import Codec
-from rawline.client import Appended, Payload, TopicInfo, core, time_us, topic_info
+from rawline.client import Appended, Payload, TopicInfo, Trimmed, core, time_us, topic_info
 from rawline.consumer import Deadline, Start, start_of, state_of
 from rawline.producer import warn_of_loss
 from rawline.types import BytesLike, Records
@@ -68,6 +68,16 @@ class AsyncClient:
     async def set_payload(self, topic: str, payload: Payload) -> TopicInfo:
         """Sets the type of a topic's records, for programs that show them. Creates the topic if that is allowed."""
         return topic_info(await self._core.set_payload(True, topic, payload))
+
+    async def set_retention(
+        self, topic: str, *, retain_hours: float | None = None, retain_bytes: int | None = None
+    ) -> TopicInfo:
+        """Sets both limits of what a topic keeps; see `Client.set_retention`."""
+        return topic_info(await self._core.set_retention(True, topic, retain_hours, retain_bytes))
+
+    async def trim(self, topic: str, before: int) -> Trimmed:
+        """Deletes the records before an offset, for good; see `Client.trim`."""
+        return Trimmed(*await self._core.trim(True, topic, before))
 
     async def offset_at(self, topic: str, moment: datetime) -> int:
         """Offset of the first record appended at or after a time, otherwise the topic's next offset."""

@@ -28,6 +28,15 @@ class Appended(NamedTuple):
     next_offset: int
 
 
+class Trimmed(NamedTuple):
+    """Extent of a topic after old records were deleted."""
+
+    first_offset: int
+    """Offset of the oldest record."""
+    next_offset: int
+    """Offset that the next record gets."""
+
+
 class TopicInfo(NamedTuple):
     """A topic as the broker describes it."""
 
@@ -44,6 +53,10 @@ class TopicInfo(NamedTuple):
     """Time at which the newest records were committed, by the broker's clock."""
     payload: str
     """The type of the records, for programs that show them."""
+    retain_hours: float | None
+    """Age in hours at which records are deleted; `None` keeps records of any age."""
+    retain_bytes: int | None
+    """Size of the stored objects from which on the oldest are deleted; `None` keeps any amount."""
 
     @property
     def records(self) -> int:
@@ -53,9 +66,9 @@ class TopicInfo(NamedTuple):
 
 def topic_info(topic: tuple[Any, ...]) -> TopicInfo:
     """Converts the native half's description of a topic."""
-    name, first_offset, next_offset, length, objects, committed_ns, payload = topic
+    name, first_offset, next_offset, length, objects, committed_ns, payload, retain_hours, retain_bytes = topic
     committed = None if committed_ns is None else EPOCH + timedelta(microseconds=committed_ns // 1000)
-    return TopicInfo(name, first_offset, next_offset, length, objects, committed, payload)
+    return TopicInfo(name, first_offset, next_offset, length, objects, committed, payload, retain_hours, retain_bytes)
 
 
 def time_us(moment: datetime) -> int:
@@ -128,6 +141,22 @@ class Client:
     def set_payload(self, topic: str, payload: Payload) -> TopicInfo:
         """Sets the type of a topic's records, for programs that show them. Creates the topic if that is allowed."""
         return topic_info(self._core.set_payload(False, topic, payload))
+
+    def set_retention(
+        self, topic: str, *, retain_hours: float | None = None, retain_bytes: int | None = None
+    ) -> TopicInfo:
+        """Sets both limits of what a topic keeps: age and size of its records. `None` is no limit.
+
+        The broker deletes whole commits, about once a minute, and always keeps the newest one.
+        """
+        return topic_info(self._core.set_retention(False, topic, retain_hours, retain_bytes))
+
+    def trim(self, topic: str, before: int) -> Trimmed:
+        """Deletes the records before an offset, for good. Offsets don't move.
+
+        An offset below the topic's first one changes nothing; one above its next offset raises `RefusedError`.
+        """
+        return Trimmed(*self._core.trim(False, topic, before))
 
     def offset_at(self, topic: str, moment: datetime) -> int:
         """Offset of the first record appended at or after a time, otherwise the topic's next offset."""
@@ -219,4 +248,4 @@ class Client:
         return Consumer(core)
 
 
-__all__ = ["Appended", "Client", "Payload", "TopicInfo"]
+__all__ = ["Appended", "Client", "Payload", "TopicInfo", "Trimmed"]

@@ -53,7 +53,7 @@ async fn a_trim_sets_exactly_the_first_offset_and_outlives_a_restart() {
             drop(topic);
             broker.close().await;
             let broker = open(place.open().await).await;
-            assert_extent(&*broker.topic("t").await.unwrap(), offset, 600, &what).await;
+            assert_extent(&broker.topic("t").await.unwrap(), offset, 600, &what).await;
             broker.close().await;
         }
         assert_eq!(objects, 1, "{}", place.name);
@@ -84,7 +84,7 @@ async fn a_topic_that_is_trimmed_to_its_end_continues_there() {
             drop(topic);
             broker.close().await;
             let broker = open(place.open().await).await;
-            assert_extent(&*broker.topic("t").await.unwrap(), next + 2, next + 3, place.name).await;
+            assert_extent(&broker.topic("t").await.unwrap(), next + 2, next + 3, place.name).await;
             next += 3;
             broker.close().await;
         }
@@ -120,9 +120,9 @@ async fn the_first_offset_is_stored_before_anything_is_deleted() {
         assert_eq!(store.list("t", 0).await.unwrap().len(), 60, "{}", place.name);
 
         let broker = open(store.clone()).await;
-        assert_extent(&*broker.topic("t").await.unwrap(), 455, 600, place.name).await;
+        assert_extent(&broker.topic("t").await.unwrap(), 455, 600, place.name).await;
         eventually(async || store.list("t", 0).await.unwrap().len() < 40).await;
-        assert_extent(&*broker.topic("t").await.unwrap(), 455, 600, place.name).await;
+        assert_extent(&broker.topic("t").await.unwrap(), 455, 600, place.name).await;
     }
 }
 
@@ -174,7 +174,7 @@ async fn records_after_a_lost_end_are_not_taken_for_deleted_ones() {
         drop(topic);
         broker.close().await;
         let broker = open(place.open().await).await;
-        assert_extent(&*broker.topic("t").await.unwrap(), 20, 2000, place.name).await;
+        assert_extent(&broker.topic("t").await.unwrap(), 20, 2000, place.name).await;
     }
 }
 

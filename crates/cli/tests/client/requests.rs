@@ -2,7 +2,7 @@
 
 use crate::{batch, client, read_all, support};
 use bytes::Bytes;
-use rawline_client::{ClientError, Codec, Fetched, Kind, Payload, ReadOptions};
+use rawline_client::{ClientError, Codec, Fetched, Hours, Kind, Payload, ReadOptions, Settings, Trimmed};
 use std::time::Duration;
 
 #[tokio::test]
@@ -64,6 +64,27 @@ async fn a_read_waits_for_new_records() {
     client.append_records("t", &[1], Bytes::from_static(b"x")).await.unwrap();
     let fetched = read.await.unwrap().unwrap();
     assert_eq!((fetched.records_count(), fetched.next_offset()), (1, 1));
+}
+
+#[tokio::test]
+async fn limits_are_set_and_records_trimmed() {
+    let broker = support::broker(&[]);
+    let client = client(&broker);
+    client.append_records("t", &[1, 1, 1], Bytes::from_static(b"abc")).await.unwrap();
+    let limits = Settings { retain_hours: Some(Hours::new(0.5)), ..Settings::default() };
+    let topic = client.set_topic("t", &limits).await.unwrap();
+    assert_eq!((topic.retain_hours, topic.retain_bytes), (Hours::new(0.5), None));
+    assert_eq!(client.set_payload("t", Payload::Value).await.unwrap().retain_hours, Hours::new(0.5));
+    let none = Settings { retain_hours: Some(None), ..Settings::default() };
+    assert_eq!(client.set_topic("t", &none).await.unwrap().retain_hours, None);
+
+    assert_eq!(client.trim("t", 2).await.unwrap(), Trimmed { first_offset: 2, next_offset: 3 });
+    let above = client.trim("t", 4).await.unwrap_err();
+    assert!(above.to_string().contains("next offset is 3") && above.kind() == Kind::FixRequest, "{above}");
+    let options = ReadOptions { offset: 1, ..ReadOptions::default() };
+    let deleted = client.read("t", &options, Fetched::default()).await.unwrap_err();
+    assert!(deleted.to_string().contains("first offset 2"), "{deleted}");
+    assert_eq!(read_all(&client, "t", 2).await, [b"c".to_vec()]);
 }
 
 #[tokio::test]

@@ -205,10 +205,37 @@ public final class Client implements AutoCloseable {
      * @return the topic, with the new setting
      */
     public TopicInfo setPayload(String topic, Payload payload) {
-        ByteBuffer body =
-                StandardCharsets.UTF_8.encode("{\"payload\":\"" + Settings.notNull("payload", payload) + "\"}");
-        Request request = new Request("PUT", "/topic" + query(topic), "", body);
+        return set(topic, "{\"payload\":\"" + Settings.notNull("payload", payload) + "\"}");
+    }
+
+    /**
+     * Sets which records of a topic are kept. Creates the topic if it doesn't exist, unless the broker is configured
+     * not to create topics.
+     *
+     * @param topic its name
+     * @param retention both limits
+     * @return the topic, with the new setting
+     */
+    public TopicInfo setRetention(String topic, Retention retention) {
+        return set(topic, Settings.notNull("retention", retention).json());
+    }
+
+    private TopicInfo set(String topic, String settings) {
+        Request request = new Request("PUT", "/topic" + query(topic), "", StandardCharsets.UTF_8.encode(settings));
         return responses.topic(onTopic(topic, () -> text(config.retries, request)));
+    }
+
+    /**
+     * Deletes the records before an offset, for good. Offsets don't move. An offset below the topic's first one changes
+     * nothing; one above its next offset is refused.
+     *
+     * @param topic the topic
+     * @param before offset that becomes the topic's first one
+     * @return the topic's extent
+     */
+    public Trimmed trim(String topic, long before) {
+        String target = "/trim" + query(topic) + "&before=" + Settings.atLeast("before", 0L, before);
+        return responses.trimmed(onTopic(topic, () -> text(config.retries, new Request("POST", target, ""))));
     }
 
     /**

@@ -1,6 +1,7 @@
 package io.rawline;
 
 import io.rawline.batch.BatchChecker;
+import io.rawline.error.ConfigException;
 import io.rawline.error.RawlineException;
 import io.rawline.http.Exchange;
 import io.rawline.http.Http;
@@ -14,6 +15,8 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.OptionalDouble;
+import java.util.OptionalLong;
 
 /** Turns a broker's responses into results; what a broker doesn't send is an {@code AnswerException}. */
 final class Responses {
@@ -83,7 +86,33 @@ final class Responses {
             throw unexpected("a topic with the offsets " + firstOffset + ".." + nextOffset, null);
         }
         return new TopicInfo(
-                name, firstOffset, nextOffset, number(map, "bytes"), number(map, "objects"), latest, payload);
+                name,
+                firstOffset,
+                nextOffset,
+                number(map, "bytes"),
+                number(map, "objects"),
+                latest,
+                payload,
+                retention(map));
+    }
+
+    /** The limits of a topic; an earlier broker has none. */
+    private Retention retention(Map<?, ?> topic) {
+        OptionalDouble hours = topic.get("retain_hours") instanceof Number number
+                ? OptionalDouble.of(number.doubleValue())
+                : OptionalDouble.empty();
+        OptionalLong bytes =
+                topic.get("retain_bytes") instanceof Long number ? OptionalLong.of(number) : OptionalLong.empty();
+        try {
+            return new Retention(hours, bytes);
+        } catch (ConfigException error) {
+            throw unexpected(error.getMessage(), error);
+        }
+    }
+
+    Trimmed trimmed(byte[] text) {
+        Map<?, ?> map = parse(text);
+        return new Trimmed(number(map, "first_offset"), number(map, "next_offset"));
     }
 
     /** Receives batches, and checks them while they arrive. */

@@ -13,6 +13,7 @@ import java.util.Optional;
  * @param objects number of stored objects
  * @param latestCommitAt when the newest records were committed, by the broker's clock; empty if there are none
  * @param payload what its records are
+ * @param retention which of them are kept
  */
 public record TopicInfo(
         String name,
@@ -21,7 +22,8 @@ public record TopicInfo(
         long bytes,
         long objects,
         Optional<Instant> latestCommitAt,
-        Payload payload) {
+        Payload payload,
+        Retention retention) {
     /**
      * Number of records that are stored.
      *

@@ -30,6 +30,8 @@ import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.OptionalDouble;
+import java.util.OptionalLong;
 import java.util.Random;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
@@ -203,6 +205,34 @@ class ClientTest {
             Instant commit = info.latestCommitAt().orElseThrow();
             assertEquals(0, client.offsetAt("described", commit.minusSeconds(60)));
             assertEquals(3, client.offsetAt("described", commit.plusSeconds(60)));
+        }
+    }
+
+    @Test
+    void limitsAreSetAndRecordsTrimmed() {
+        try (Client client = broker.client()) {
+            client.append("trimmed", numbered(Codec.NONE, 0, 3));
+            assertEquals(Retention.UNLIMITED, client.topic("trimmed").retention());
+            Retention both = new Retention(OptionalDouble.of(0.5), OptionalLong.of(1L << 40));
+            assertEquals(both, client.setRetention("trimmed", both).retention());
+            assertEquals(
+                    both, client.setPayload("trimmed", Payload.VALUE).retention(), "other settings stay as they are");
+            TopicInfo limited = client.setRetention("trimmed", Retention.ofHours(24));
+            assertEquals(Retention.ofHours(24), limited.retention());
+            assertEquals(Payload.VALUE, limited.payload());
+            assertEquals(
+                    Retention.UNLIMITED,
+                    client.setRetention("trimmed", Retention.UNLIMITED).retention());
+            assertThrows(ConfigException.class, () -> Retention.ofHours(0));
+            assertThrows(ConfigException.class, () -> Retention.ofBytes(0));
+            assertEquals(new Trimmed(2, 3), client.trim("trimmed", 2));
+            assertEquals(new Trimmed(2, 3), client.trim("trimmed", 1));
+            RefusedException above = assertThrows(RefusedException.class, () -> client.trim("trimmed", 4));
+            assertEquals("offset_out_of_bounds", above.code());
+            RefusedException deleted =
+                    assertThrows(RefusedException.class, () -> client.read("trimmed", ReadOptions.from(1)));
+            assertTrue(deleted.getMessage().contains("first offset 2"), deleted.getMessage());
+            assertEquals(2, client.read("trimmed", ReadOptions.from(2)).firstOffset());
         }
     }
 

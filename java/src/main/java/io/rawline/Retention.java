@@ -1,0 +1,51 @@
+package io.rawline;
+
+import io.rawline.error.ConfigException;
+import java.util.OptionalDouble;
+import java.util.OptionalLong;
+
+/**
+ * Which records a topic keeps. The broker deletes whole commits, about once a minute, and always keeps the newest one.
+ *
+ * @param hours records are deleted when they were appended more hours ago; empty keeps records of any age
+ * @param bytes the oldest records are deleted while the stored objects have more bytes; empty keeps any amount
+ */
+public record Retention(OptionalDouble hours, OptionalLong bytes) {
+    /** Keeps all records. */
+    public static final Retention UNLIMITED = new Retention(OptionalDouble.empty(), OptionalLong.empty());
+
+    /** Checks that the limits are greater than 0. */
+    public Retention {
+        if (!(Settings.notNull("hours", hours).orElse(1) > 0)) {
+            throw new ConfigException("hours must be greater than 0, not " + hours.getAsDouble(), null);
+        }
+        Settings.atLeast("bytes", 1L, Settings.notNull("bytes", bytes).orElse(1));
+    }
+
+    /**
+     * Keeps records of a limited age.
+     *
+     * @param hours their age
+     * @return no limit of their amount
+     */
+    public static Retention ofHours(double hours) {
+        return new Retention(OptionalDouble.of(hours), OptionalLong.empty());
+    }
+
+    /**
+     * Keeps a limited amount of records.
+     *
+     * @param bytes size of their objects
+     * @return no limit of their age
+     */
+    public static Retention ofBytes(long bytes) {
+        return new Retention(OptionalDouble.empty(), OptionalLong.of(bytes));
+    }
+
+    /** The settings in the broker's API. */
+    String json() {
+        String hours = hours().isPresent() ? Double.toString(hours().getAsDouble()) : "null";
+        String bytes = bytes().isPresent() ? Long.toString(bytes().getAsLong()) : "null";
+        return "{\"retain_hours\":" + hours + ",\"retain_bytes\":" + bytes + "}";
+    }
+}
