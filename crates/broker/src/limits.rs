@@ -88,9 +88,12 @@ pub const TOPICS_MAX: usize = 10_000;
 /// Topics that are recovered at the same time at start: enough to hide an S3 request's latency.
 pub const TOPICS_RECOVERING_MAX: usize = 16;
 
-/// How often old records are deleted: soon enough for a limit in hours, and on S3 a request a minute for a topic that
-/// deletes something.
+/// How often old records are deleted: soon enough for a limit in hours, and on S3 about five requests a minute for a
+/// topic that deletes something.
 pub const RETENTION_INTERVAL: Duration = Duration::from_secs(60);
+
+/// How long a trim waits until its objects are deleted: a million keys of a bucket take longer than a client waits.
+pub const TRIM_WAIT_MAX: Duration = Duration::from_secs(5);
 
 /// How long shutdown waits for deletions in flight. What is left of them is deleted after the next start.
 pub const RETENTION_STOP_MAX: Duration = Duration::from_secs(5);

@@ -32,8 +32,8 @@ pub struct Topic {
     pub(crate) trim_metrics: TrimMetrics,
     task: watch::Receiver<TaskState>,
     settings: RwLock<Arc<Settings>>,
-    /// Notified when the settings change.
-    settings_changed: Arc<Notify>,
+    /// Notified when the settings change, or when there is something to delete.
+    pub(crate) settings_changed: Arc<Notify>,
 }
 
 /// State of the task that owns a topic's end.

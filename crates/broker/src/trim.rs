@@ -4,10 +4,12 @@
 //! restart reads it. Objects that could not be deleted are hidden, and the next pass of `retention.rs` deletes them.
 
 use crate::Kind;
+use crate::limits::TRIM_WAIT_MAX;
 use crate::store::StoreError;
 use crate::topic::Topic;
 use std::sync::atomic::Ordering;
 use thiserror::Error;
+use tokio::time::timeout;
 
 /// A topic's extent after a trim.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -48,7 +50,7 @@ impl TrimError {
 
 impl Topic {
     /// Makes `offset` the topic's first one and deletes the objects below it. A lower offset than the topic's first
-    /// changes nothing. Objects that the store can't delete now are deleted later.
+    /// changes nothing. Objects that the store can't delete now, or not within a few seconds, are deleted later.
     pub async fn trim(&self, offset: u64) -> Result<Trimmed, TrimError> {
         let _one_at_a_time = self.changing.lock().await;
         let next_offset = *self.next_offset.borrow();
@@ -64,11 +66,14 @@ impl Topic {
             .await?;
             self.trim_metrics.trimmed(offset - first_offset);
         }
-        if let Err(error) = self.delete_hidden().await {
-            tracing::warn!(
+        match timeout(TRIM_WAIT_MAX, self.delete_hidden()).await {
+            Ok(Ok(())) => {}
+            Ok(Err(error)) => tracing::warn!(
                 topic = self.name, %error,
                 "records are deleted, but their objects still take room in the store; deleting them again later"
-            );
+            ),
+            // The task of the broker continues.
+            Err(_) => self.settings_changed.notify_one(),
         }
         let first_offset = self.index().first_offset();
         assert!(first_offset >= offset, "trimmed to {first_offset} instead of {offset}");

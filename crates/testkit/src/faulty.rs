@@ -34,6 +34,8 @@ pub struct Faulty {
     pub get_delay: Rule<Duration>,
     /// Whether a deletion of the objects before an offset fails.
     pub fails_delete: Rule<bool>,
+    /// How long such a deletion takes.
+    pub delete_delay: Rule<Duration>,
     /// Whether storing a topic's settings fails.
     pub fails_settings: Box<dyn Fn(&str) -> bool + Send + Sync>,
 }
@@ -46,6 +48,7 @@ impl Faulty {
             on_get: Box::new(|_, _, bytes| bytes),
             get_delay: Box::new(|_, _| Duration::ZERO),
             fails_delete: Box::new(|_, _| false),
+            delete_delay: Box::new(|_, _| Duration::ZERO),
             fails_settings: Box::new(|_| false),
         }
     }
@@ -120,7 +123,13 @@ impl Store for Faulty {
         if (self.fails_delete)(topic, offset) {
             return Box::pin(ready(Err(down())));
         }
-        self.store.delete_before(topic, offset)
+        let delay = (self.delete_delay)(topic, offset);
+        Box::pin(async move {
+            if !delay.is_zero() {
+                tokio::time::sleep(delay).await;
+            }
+            self.store.delete_before(topic, offset).await
+        })
     }
 }
 

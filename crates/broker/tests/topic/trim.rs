@@ -126,6 +126,24 @@ async fn the_first_offset_is_stored_before_anything_is_deleted() {
     }
 }
 
+/// A client doesn't wait for the deletion of a million keys.
+#[tokio::test(start_paused = true)]
+async fn a_trim_returns_although_deleting_objects_takes_long() {
+    let place = Arc::new(MemoryStore::new());
+    let mut store = Faulty::new(place.clone());
+    store.delete_delay = Box::new(|_, _| Duration::from_secs(1000));
+    let broker = open(Arc::new(store)).await;
+    let topic = broker.topic_or_create("t").await.unwrap();
+    append_some(&topic, 0, 60, 10, Codec::None).await;
+    let started = tokio::time::Instant::now();
+    topic.trim(45).await.unwrap();
+    assert!(started.elapsed() < Duration::from_secs(10), "{:?}", started.elapsed());
+    assert_extent(&topic, 45, 60, "hidden").await;
+    assert_eq!(place.list("t", 0).await.unwrap().len(), 6);
+    eventually(async || place.list("t", 0).await.unwrap().len() == 2).await;
+    assert_extent(&topic, 45, 60, "deleted").await;
+}
+
 #[tokio::test]
 async fn nothing_is_deleted_if_the_first_offset_cannot_be_stored() {
     for place in places().await {
