@@ -8,6 +8,12 @@ pub const PUTS_IN_FLIGHT_MAX: usize = 8;
 /// Maximum number of appends in one object, so that its index stays below 4 MiB and a reader gets it at once.
 pub const OBJECT_APPENDS_MAX: usize = 65_536;
 
+/// Maximum size of an object in bytes.
+pub const OBJECT_BYTES_MAX: u64 = 1 << 30;
+
+/// Maximum number of partitions of a topic.
+pub const PARTITIONS_MAX: u32 = 1024;
+
 /// Limits of a writer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Limits {

@@ -1,0 +1,81 @@
+//! Builds the index of a journal object.
+
+use super::raw::{FLAG_CONTINUES, FLAG_PRODUCER, HEADER_BYTES, MAGIC, RawEntry, RawHeader, RawSection, VERSION};
+use super::raw::{checksum, index_bytes};
+use super::{Batch, Section};
+use crate::chain::Link;
+use crate::limits::{OBJECT_APPENDS_MAX, OBJECT_BYTES_MAX};
+use zerocopy::IntoBytes;
+use zerocopy::little_endian::{U16, U32, U64};
+
+/// The index of an object with these batches by partition, which follow it in the same order. The caller keeps to
+/// [`OBJECT_APPENDS_MAX`] batches and to [`OBJECT_BYTES_MAX`].
+pub fn build_index(link: Link, appended_us: u64, partitions: &[(Section, &[Batch])]) -> Vec<u8> {
+    let batches: usize = partitions.iter().map(|(_, batches)| batches.len()).sum();
+    assert!(batches <= OBJECT_APPENDS_MAX, "{batches} batches in journal object {}", link.number);
+    let in_order = partitions.is_sorted_by(|(one, _), (next, _)| one.partition < next.partition);
+    assert!(in_order, "partitions of journal object {} are not in order", link.number);
+    let (sections, batches) = (partitions.len() as u32, batches as u32);
+    let bytes = partitions.iter().flat_map(|(_, batches)| *batches).map(|batch| u64::from(batch.bytes)).sum::<u64>();
+    let object_bytes = index_bytes(sections, batches) + bytes;
+    assert!(object_bytes <= OBJECT_BYTES_MAX, "journal object {} has {object_bytes} bytes", link.number);
+    let mut header = RawHeader {
+        magic: MAGIC,
+        version: VERSION,
+        zero: [0; 3],
+        number: U64::new(link.number),
+        id_run: U64::new(link.id.run),
+        id_commit: U64::new(link.id.commit),
+        prev_run: U64::new(link.prev.run),
+        prev_commit: U64::new(link.prev.commit),
+        object_bytes: U64::new(object_bytes),
+        appended_us: U64::new(appended_us),
+        sections: U32::new(sections),
+        batches: U32::new(batches),
+        zero_too: U32::new(0),
+        crc32c: U32::new(0),
+    };
+    let mut index = Vec::with_capacity(index_bytes(sections, batches) as usize);
+    index.extend_from_slice(header.as_bytes());
+    for (section, batches) in partitions {
+        index.extend_from_slice(raw_section(section, batches).as_bytes());
+    }
+    for (_, batches) in partitions {
+        batches.iter().for_each(|batch| index.extend_from_slice(raw_entry(batch).as_bytes()));
+    }
+    let (front, rest) = index.split_at_mut(HEADER_BYTES);
+    header.crc32c = U32::new(checksum(&header, rest));
+    front.copy_from_slice(header.as_bytes());
+    index
+}
+
+fn raw_section(section: &Section, batches: &[Batch]) -> RawSection {
+    assert!(batches.first().is_some_and(|first| !first.continues), "{section:?} begins in the middle of an append");
+    let records: u64 = batches.iter().map(|batch| u64::from(batch.records)).sum();
+    let next_offset = section.first_offset.checked_add(records);
+    assert!(next_offset.is_some(), "{section:?} has {records} records");
+    RawSection {
+        topic: U64::new(section.partition.topic),
+        first_offset: U64::new(section.first_offset),
+        partition: U32::new(section.partition.number),
+        batches: U32::new(batches.len() as u32),
+    }
+}
+
+fn raw_entry(batch: &Batch) -> RawEntry {
+    assert!(batch.records > 0 && batch.bytes > 0, "{batch:?}");
+    assert!(batch.producer.is_none() || !batch.continues, "{batch:?} names its producer again");
+    let continues = if batch.continues { FLAG_CONTINUES } else { 0 };
+    let producer = if batch.producer.is_some() { FLAG_PRODUCER } else { 0 };
+    RawEntry {
+        records: U32::new(batch.records),
+        bytes: U32::new(batch.bytes),
+        crc32c: U32::new(batch.crc32c),
+        kind: batch.kind as u8,
+        flags: continues | producer,
+        producer_epoch: U16::new(batch.producer.map_or(0, |producer| producer.epoch)),
+        producer_id: U64::new(batch.producer.map_or(0, |producer| producer.id)),
+        sequence: U64::new(batch.producer.map_or(0, |producer| producer.sequence)),
+        max_timestamp_us: U64::new(batch.max_timestamp_us),
+    }
+}

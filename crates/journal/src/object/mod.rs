@@ -1,0 +1,68 @@
+//! The bytes of a journal object: what one PUT commits, for any number of partitions.
+//!
+//! All numbers are little-endian and unsigned. The index comes first, so that one small ranged GET returns it, and says
+//! everything that [`State`](crate::State) needs: nobody reads batches to learn what is stored.
+//!
+//! ```text
+//! header (80) │ section (24) × sections │ entry (40) × batches │ batches, verbatim, back to back
+//!
+//! header:
+//!  0        4  5        8              16             24             32
+//! ┌────────┬──┬────────┬──────────────┬──────────────┬──────────────┐
+//! │ "RAWJ" │v │ zero   │ number       │ id: run      │ id: commit   │
+//! ├────────┴──┴────────┼──────────────┼──────────────┼──────────────┤
+//! │ prev: run          │ prev: commit │ object_bytes │ appended_us  │
+//! ├──────────┬─────────┼──────┬───────┼──────────────┴──────────────┘
+//! │ sections │ batches │ zero │ crc32c│
+//! └──────────┴─────────┴──────┴───────┘
+//! 64                                  80
+//! section: topic u64 │ first_offset u64 │ partition u32 │ batches u32
+//! entry:   records u32 │ bytes u32 │ crc32c u32 │ kind u8 │ flags u8 │ producer epoch u16 │ producer id u64 │
+//!          sequence u64 │ max_timestamp_us u64
+//! ```
+//!
+//! A section has the batches of one partition, so that they are one range of the object. Sections are in order of topic
+//! and partition, and their entries and batches are in the same order. The checksum covers the header up to it, sections
+//! and entries; each entry repeats its batch's own checksum. So the header vouches for every byte of the object.
+
+mod build;
+mod error;
+mod parse;
+mod raw;
+#[cfg(test)]
+mod tests;
+
+pub use build::build_index;
+pub use error::ObjectError;
+pub use parse::{Header, Index, Section};
+pub use raw::index_bytes;
+
+use crate::producers::Producer;
+
+/// Who defines a batch's bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum BatchKind {
+    /// A batch as `docs/format.md` specifies it.
+    Rawline = 1,
+    /// Kafka's RecordBatch, version 2.
+    Kafka = 2,
+}
+
+/// One batch as an object's index describes it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Batch {
+    /// Who defines its bytes.
+    pub kind: BatchKind,
+    /// Number of records, at least 1.
+    pub records: u32,
+    /// Size in bytes, at least 1.
+    pub bytes: u32,
+    /// The batch's own checksum.
+    pub crc32c: u32,
+    /// Whether it belongs to the same append as the batch before it.
+    pub continues: bool,
+    /// Who appended it, in the first batch of an exactly-once append.
+    pub producer: Option<Producer>,
+    /// Time of its newest record by the producer's clock, in microseconds since the Unix epoch; 0 if unknown.
+    pub max_timestamp_us: u64,
+}

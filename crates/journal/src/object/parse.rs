@@ -1,0 +1,220 @@
+//! Reads the index of a journal object and checks it.
+
+use super::raw::{FLAG_CONTINUES, FLAG_PRODUCER, HEADER_BYTES, MAGIC, RawEntry, RawHeader, RawSection, VERSION};
+use super::raw::{checksum, index_bytes};
+use super::{Batch, BatchKind, ObjectError};
+use crate::chain::{Id, Link};
+use crate::limits::{OBJECT_APPENDS_MAX, OBJECT_BYTES_MAX, PARTITIONS_MAX};
+use crate::producers::Producer;
+use crate::state::{Entry, PartitionId};
+use std::ops::Range;
+use zerocopy::FromBytes;
+
+/// A journal object's header. Its checksum needs the whole index and is checked by [`Index::parse`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Header {
+    /// The object's place in the chain.
+    pub link: Link,
+    /// Size of the whole object in bytes.
+    pub object_bytes: u64,
+    /// When the broker built the object: microseconds since the Unix epoch.
+    pub appended_us: u64,
+    /// Number of partitions that have batches in it.
+    pub sections: u32,
+    /// Number of batches.
+    pub batches: u32,
+}
+
+/// The batches of one partition in an object.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Section {
+    /// Where they belong.
+    pub partition: PartitionId,
+    /// Offset of the first record.
+    pub first_offset: u64,
+}
+
+/// The checked index of a journal object.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Index {
+    /// The header.
+    pub header: Header,
+    sections: Vec<(Section, Range<usize>)>,
+    /// All batches, with the position of each in the object, in bytes.
+    batches: Vec<(Batch, u64)>,
+}
+
+impl Header {
+    /// Size of the index in bytes, header included: the position of the first batch.
+    pub fn index_bytes(&self) -> u64 {
+        index_bytes(self.sections, self.batches)
+    }
+
+    /// Reads a header.
+    pub fn parse(bytes: &[u8]) -> Result<Header, ObjectError> {
+        let Ok((raw, _)) = RawHeader::read_from_prefix(bytes) else {
+            return Err(ObjectError::Truncated { have: bytes.len() as u64, need: HEADER_BYTES as u64 });
+        };
+        if raw.magic != MAGIC {
+            return Err(ObjectError::Magic { found: raw.magic });
+        }
+        if raw.version != VERSION {
+            return Err(ObjectError::Version { found: raw.version });
+        }
+        let id = |run: u64, commit: u64| Id { run, commit };
+        let link = Link {
+            number: raw.number.get(),
+            id: id(raw.id_run.get(), raw.id_commit.get()),
+            prev: id(raw.prev_run.get(), raw.prev_commit.get()),
+        };
+        let header = Header {
+            link,
+            object_bytes: raw.object_bytes.get(),
+            appended_us: raw.appended_us.get(),
+            sections: raw.sections.get(),
+            batches: raw.batches.get(),
+        };
+        if header.batches as usize > OBJECT_APPENDS_MAX || header.sections > header.batches {
+            return Err(ObjectError::Index("the numbers of sections and batches"));
+        }
+        let has_batches = header.batches > 0;
+        let index_bytes = header.index_bytes();
+        if header.object_bytes > OBJECT_BYTES_MAX
+            || header.object_bytes < index_bytes
+            || has_batches != (header.object_bytes > index_bytes)
+        {
+            return Err(ObjectError::Index("the size of the object"));
+        }
+        if link.number == 0 || link.id == Id::ROOT {
+            return Err(ObjectError::Index("the number or the id"));
+        }
+        Ok(header)
+    }
+}
+
+impl Index {
+    /// Reads the index at the beginning of `bytes` and checks all of it. If there are too few bytes, the error says how
+    /// many to read.
+    pub fn parse(bytes: &[u8]) -> Result<Index, ObjectError> {
+        let header = Header::parse(bytes)?;
+        let truncated = ObjectError::Truncated { have: bytes.len() as u64, need: header.index_bytes() };
+        let (raw, rest) = RawHeader::read_from_prefix(bytes).map_err(|_| truncated)?;
+        let sections = <[RawSection]>::ref_from_prefix_with_elems(rest, header.sections as usize);
+        let (sections, rest) = sections.map_err(|_| truncated)?;
+        let (entries, _) =
+            <[RawEntry]>::ref_from_prefix_with_elems(rest, header.batches as usize).map_err(|_| truncated)?;
+        let covered = bytes.get(HEADER_BYTES..header.index_bytes() as usize).ok_or(truncated)?;
+        if checksum(&raw, covered) != raw.crc32c.get() {
+            return Err(ObjectError::Crc);
+        }
+        let mut index = Index { header, sections: Vec::new(), batches: Vec::new() };
+        index.add_batches(entries)?;
+        index.add_sections(sections)?;
+        Ok(index)
+    }
+
+    fn add_batches(&mut self, entries: &[RawEntry]) -> Result<(), ObjectError> {
+        let mut position = self.header.index_bytes();
+        self.batches.reserve_exact(entries.len());
+        for entry in entries {
+            let batch = batch(entry)?;
+            self.batches.push((batch, position));
+            position += u64::from(batch.bytes);
+        }
+        if position == self.header.object_bytes { Ok(()) } else { Err(ObjectError::Index("the sizes of the batches")) }
+    }
+
+    fn add_sections(&mut self, sections: &[RawSection]) -> Result<(), ObjectError> {
+        let mut next = 0;
+        self.sections.reserve_exact(sections.len());
+        for raw in sections {
+            let partition = PartitionId { topic: raw.topic.get(), number: raw.partition.get() };
+            let section = Section { partition, first_offset: raw.first_offset.get() };
+            if self.sections.last().is_some_and(|(before, _)| before.partition >= partition) {
+                return Err(ObjectError::Index("the order of the sections"));
+            }
+            if partition.number >= PARTITIONS_MAX {
+                return Err(ObjectError::Index("the number of a partition"));
+            }
+            let range = next..next + raw.batches.get() as usize;
+            let batches = self.batches.get(range.clone()).filter(|batches| !batches.is_empty());
+            let batches = batches.ok_or(ObjectError::Index("the number of a section's batches"))?;
+            if batches.first().is_some_and(|(first, _)| first.continues) {
+                return Err(ObjectError::Index("an append that continues in another section"));
+            }
+            let (mut records, mut of_append) = (0, 0);
+            for (batch, _) in batches {
+                of_append = u64::from(batch.records) + if batch.continues { of_append } else { 0 };
+                records += u64::from(batch.records);
+                if of_append > u64::from(u32::MAX) || section.first_offset.checked_add(records).is_none() {
+                    return Err(ObjectError::Index("the number of records"));
+                }
+            }
+            next = range.end;
+            self.sections.push((section, range));
+        }
+        if next == self.batches.len() { Ok(()) } else { Err(ObjectError::Index("batches of no section")) }
+    }
+
+    /// The partitions that have batches in the object, each with its batches and their positions in the object.
+    pub fn sections(&self) -> impl Iterator<Item = (Section, &[(Batch, u64)])> {
+        self.sections.iter().map(|(section, range)| {
+            let Some(batches) = self.batches.get(range.clone()) else {
+                unreachable!("{section:?} has the batches {range:?} of {}", self.batches.len())
+            };
+            (*section, batches)
+        })
+    }
+
+    /// The appends in the object, by partition, for [`State::observe`](crate::State::observe).
+    pub fn entries(&self) -> Vec<Entry> {
+        let mut entries: Vec<Entry> = Vec::new();
+        for (Section { partition, first_offset }, batches) in self.sections() {
+            let mut next_offset = first_offset;
+            for (batch, _) in batches {
+                match entries.last_mut() {
+                    Some(entry) if batch.continues => entry.records += batch.records,
+                    _ => entries.push(Entry {
+                        partition,
+                        first_offset: next_offset,
+                        records: batch.records,
+                        producer: batch.producer,
+                    }),
+                }
+                next_offset += u64::from(batch.records);
+            }
+        }
+        entries
+    }
+}
+
+fn batch(raw: &RawEntry) -> Result<Batch, ObjectError> {
+    let kind = match raw.kind {
+        1 => BatchKind::Rawline,
+        2 => BatchKind::Kafka,
+        _ => return Err(ObjectError::Index("a kind of batch that this broker doesn't know")),
+    };
+    if raw.flags & !(FLAG_CONTINUES | FLAG_PRODUCER) != 0 {
+        return Err(ObjectError::Index("flags that this broker doesn't know"));
+    }
+    let continues = raw.flags & FLAG_CONTINUES != 0;
+    let named = Producer { id: raw.producer_id.get(), epoch: raw.producer_epoch.get(), sequence: raw.sequence.get() };
+    let producer = (raw.flags & FLAG_PRODUCER != 0).then_some(named);
+    let is_unnamed = named == Producer { id: 0, epoch: 0, sequence: 0 };
+    if producer.is_none() && !is_unnamed || producer.is_some() && continues {
+        return Err(ObjectError::Index("a producer"));
+    }
+    let batch = Batch {
+        kind,
+        records: raw.records.get(),
+        bytes: raw.bytes.get(),
+        crc32c: raw.crc32c.get(),
+        continues,
+        producer,
+        max_timestamp_us: raw.max_timestamp_us.get(),
+    };
+    if batch.records == 0 || batch.bytes == 0 {
+        return Err(ObjectError::Index("a batch without records or bytes"));
+    }
+    Ok(batch)
+}

@@ -1,0 +1,84 @@
+//! The index as it lies in memory.
+
+use crate::limits::{OBJECT_APPENDS_MAX, OBJECT_BYTES_MAX};
+use rawline_batch::Crc32c;
+use zerocopy::little_endian::{U16, U32, U64};
+use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
+
+/// The first bytes of every journal object.
+pub(super) const MAGIC: [u8; 4] = *b"RAWJ";
+pub(super) const VERSION: u8 = 1;
+
+/// Size of a header in bytes: what a reader needs to know the size of the whole index.
+pub const HEADER_BYTES: usize = 80;
+pub(super) const SECTION_BYTES: usize = 24;
+pub(super) const ENTRY_BYTES: usize = 40;
+const CRC_POSITION: usize = 76;
+
+/// Flag of an entry: the batch belongs to the same append as the one before it.
+pub(super) const FLAG_CONTINUES: u8 = 1;
+/// Flag of an entry: it names a producer.
+pub(super) const FLAG_PRODUCER: u8 = 2;
+
+#[derive(FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned, Clone, Copy)]
+#[repr(C)]
+pub(super) struct RawHeader {
+    pub magic: [u8; 4],
+    pub version: u8,
+    pub zero: [u8; 3],
+    pub number: U64,
+    pub id_run: U64,
+    pub id_commit: U64,
+    pub prev_run: U64,
+    pub prev_commit: U64,
+    pub object_bytes: U64,
+    pub appended_us: U64,
+    pub sections: U32,
+    pub batches: U32,
+    pub zero_too: U32,
+    pub crc32c: U32,
+}
+
+#[derive(FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned, Clone, Copy, Debug)]
+#[repr(C)]
+pub(super) struct RawSection {
+    pub topic: U64,
+    pub first_offset: U64,
+    pub partition: U32,
+    pub batches: U32,
+}
+
+#[derive(FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned, Clone, Copy, Debug)]
+#[repr(C)]
+pub(super) struct RawEntry {
+    pub records: U32,
+    pub bytes: U32,
+    pub crc32c: U32,
+    pub kind: u8,
+    pub flags: u8,
+    pub producer_epoch: U16,
+    pub producer_id: U64,
+    pub sequence: U64,
+    pub max_timestamp_us: U64,
+}
+
+const _: () = assert!(size_of::<RawHeader>() == HEADER_BYTES);
+const _: () = assert!(std::mem::offset_of!(RawHeader, crc32c) == CRC_POSITION && CRC_POSITION + 4 == HEADER_BYTES);
+const _: () = assert!(size_of::<RawSection>() == SECTION_BYTES && size_of::<RawEntry>() == ENTRY_BYTES);
+const _: () = assert!(
+    index_bytes(OBJECT_APPENDS_MAX as u32, OBJECT_APPENDS_MAX as u32) < OBJECT_BYTES_MAX,
+    "the largest index fits an object"
+);
+
+/// Size of an index in bytes, its header included.
+pub const fn index_bytes(sections: u32, batches: u32) -> u64 {
+    HEADER_BYTES as u64 + sections as u64 * SECTION_BYTES as u64 + batches as u64 * ENTRY_BYTES as u64
+}
+
+/// The checksum of an index.
+pub(super) fn checksum(header: &RawHeader, rest: &[u8]) -> u32 {
+    let mut crc = Crc32c::new();
+    crc.update(header.as_bytes().split_at(CRC_POSITION).0);
+    crc.update(rest);
+    crc.value()
+}

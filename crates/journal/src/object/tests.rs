@@ -1,0 +1,163 @@
+//! The bytes of an index: golden, there and back, and damaged in every way.
+
+use super::raw::{ENTRY_BYTES, HEADER_BYTES, RawHeader, SECTION_BYTES, checksum};
+use super::*;
+use crate::chain::{Id, Link};
+use crate::state::{Entry, PartitionId, State};
+use zerocopy::{FromBytes, IntoBytes};
+
+const LINK: Link = Link { number: 3, id: Id { run: 0x1122, commit: 7 }, prev: Id { run: 0x3344, commit: 9 } };
+
+fn section(topic: u64, number: u32, first_offset: u64) -> Section {
+    Section { partition: PartitionId { topic, number }, first_offset }
+}
+
+fn plain(records: u32, bytes: u32) -> Batch {
+    let (kind, crc32c) = (BatchKind::Rawline, 0xaabb_ccdd);
+    Batch { kind, records, bytes, crc32c, continues: false, producer: None, max_timestamp_us: 0 }
+}
+
+/// Two partitions: an append of two batches, and two of one batch, the last from a Kafka producer.
+fn example() -> Vec<u8> {
+    let rest = Batch { continues: true, ..plain(2, 80) };
+    let producer = Some(Producer { id: 5, epoch: 6, sequence: 100 });
+    let kafka = Batch { kind: BatchKind::Kafka, producer, max_timestamp_us: 1_000_000, ..plain(4, 61) };
+    let one = (section(1, 0, 10), &[plain(1, 72), rest][..]);
+    build_index(LINK, 77, &[one, (section(1, 3, 0), &[plain(3, 72), kafka])])
+}
+
+#[test]
+fn the_bytes_are_golden() {
+    let header = "5241574a01000000 0300000000000000 2211000000000000 0700000000000000 4433000000000000 0900000000000000\
+                  3d02000000000000 4d00000000000000 02000000 04000000 00000000 d2057006";
+    let sections = "0100000000000000 0a00000000000000 00000000 02000000\
+                    0100000000000000 0000000000000000 03000000 02000000";
+    let entries = "01000000 48000000 ddccbbaa 01 00 0000 0000000000000000 0000000000000000 0000000000000000\
+                   02000000 50000000 ddccbbaa 01 01 0000 0000000000000000 0000000000000000 0000000000000000\
+                   03000000 48000000 ddccbbaa 01 00 0000 0000000000000000 0000000000000000 0000000000000000\
+                   04000000 3d000000 ddccbbaa 02 02 0600 0500000000000000 6400000000000000 40420f0000000000";
+    let golden = format!("{header}{sections}{entries}").replace(' ', "");
+    let found: String = example().iter().map(|byte| format!("{byte:02x}")).collect();
+    assert_eq!(found, golden);
+}
+
+#[test]
+fn an_index_says_what_was_appended_where() {
+    let bytes = example();
+    let index = Index::parse(&bytes).unwrap();
+    assert_eq!((index.header.link, index.header.appended_us), (LINK, 77));
+    assert_eq!((index.header.index_bytes(), index.header.object_bytes), (288, 288 + 72 + 80 + 72 + 61));
+    let found: Vec<_> = index.sections().map(|(section, batches)| (section, batches.to_vec())).collect();
+    let (first, second) = (&found[0], &found[1]);
+    assert_eq!((first.0, second.0), (section(1, 0, 10), section(1, 3, 0)));
+    assert_eq!([first.1[0].1, first.1[1].1, second.1[0].1, second.1[1].1], [288, 360, 440, 512]);
+    let rebuilt: Vec<(Section, Vec<Batch>)> =
+        found.iter().map(|(section, batches)| (*section, batches.iter().map(|(batch, _)| *batch).collect())).collect();
+    let rebuilt: Vec<_> = rebuilt.iter().map(|(section, batches)| (*section, &batches[..])).collect();
+    assert_eq!(build_index(LINK, 77, &rebuilt), bytes);
+    let entry = |number, first_offset, records, producer| Entry {
+        partition: PartitionId { topic: 1, number },
+        first_offset,
+        records,
+        producer,
+    };
+    let producer = Producer { id: 5, epoch: 6, sequence: 100 };
+    let appends = [entry(0, 10, 3, None), entry(3, 0, 3, None), entry(3, 3, 4, Some(producer))];
+    assert_eq!(index.entries(), appends);
+}
+
+#[test]
+fn a_state_follows_objects_by_their_indexes() {
+    let mut state = State::default();
+    for number in 1..=3 {
+        let link = Link { number, id: Id { run: 1, commit: number }, prev: state.chain().last() };
+        let sections =
+            [(section(1, 0, (number - 1) * 3), &[plain(3, 72)][..]), (section(2, 0, number - 1), &[plain(1, 72)])];
+        let bytes = build_index(link, number, &sections);
+        let index = Index::parse(&bytes).unwrap();
+        assert_eq!(state.observe(index.header.link, &index.entries()), Ok(true));
+    }
+    assert_eq!(state.next_offset(PartitionId { topic: 1, number: 0 }), 9);
+    assert_eq!(state.next_offset(PartitionId { topic: 2, number: 0 }), 3);
+}
+
+#[test]
+fn an_object_that_settles_a_number_is_its_header() {
+    let bytes = build_index(LINK, 0, &[]);
+    assert_eq!(bytes.len(), HEADER_BYTES);
+    let index = Index::parse(&bytes).unwrap();
+    assert_eq!((index.header.object_bytes, index.entries()), (80, vec![]));
+}
+
+#[test]
+fn a_reader_learns_how_many_bytes_it_needs() {
+    let bytes = example();
+    for have in 0..bytes.len() {
+        let need = if have < HEADER_BYTES { HEADER_BYTES } else { bytes.len() };
+        let truncated = ObjectError::Truncated { have: have as u64, need: need as u64 };
+        assert_eq!(Index::parse(&bytes[..have]), Err(truncated));
+    }
+    assert_eq!(Index::parse(&[&bytes[..], b"batches"].concat()), Index::parse(&bytes));
+}
+
+#[test]
+fn every_flipped_bit_is_noticed() {
+    let bytes = example();
+    for bit in 0..bytes.len() * 8 {
+        let mut flipped = bytes.clone();
+        flipped[bit / 8] ^= 1 << (bit % 8);
+        assert!(Index::parse(&flipped).is_err(), "bit {bit}");
+    }
+}
+
+/// Changes bytes and makes the checksum right again: only the rules can refuse what is left.
+fn changed(change: impl Fn(&mut Vec<u8>)) -> Result<Index, ObjectError> {
+    let mut bytes = example();
+    change(&mut bytes);
+    let (front, rest) = bytes.split_at_mut(HEADER_BYTES);
+    let mut header = RawHeader::read_from_bytes(front).unwrap();
+    header.crc32c = checksum(&header, rest).into();
+    front.copy_from_slice(header.as_bytes());
+    Index::parse(&bytes)
+}
+
+#[test]
+fn an_index_that_contradicts_itself_is_refused() {
+    const SECTIONS: usize = HEADER_BYTES;
+    const ENTRIES: usize = SECTIONS + 2 * SECTION_BYTES;
+    const LAST: usize = ENTRIES + 3 * ENTRY_BYTES;
+    let refused = |position: usize, byte: u8, rule: &str| {
+        let error = changed(|bytes| bytes[position] = byte).unwrap_err();
+        assert!(matches!(error, ObjectError::Index(found) if found.contains(rule)), "byte {position}: {error}");
+    };
+    assert!(changed(|_| ()).is_ok());
+    assert!(changed(|bytes| bytes[SECTIONS + 8] = 11).is_ok(), "any offset can be the first");
+    refused(8, 0, "the number or the id");
+    refused(49, 0, "the size of the object");
+    refused(51, 0x80, "the size of the object");
+    refused(48, 0x3e, "the sizes of the batches");
+    refused(64, 5, "sections and batches");
+    refused(70, 2, "sections and batches");
+    refused(SECTIONS, 2, "the order of the sections");
+    refused(SECTIONS + 16, 3, "the order of the sections");
+    refused(SECTIONS + SECTION_BYTES + 17, 4, "the number of a partition");
+    refused(SECTIONS + 20, 1, "an append that continues");
+    refused(SECTIONS + SECTION_BYTES + 20, 1, "batches of no section");
+    refused(SECTIONS + SECTION_BYTES + 20, 3, "section's batches");
+    refused(SECTIONS + SECTION_BYTES + 20, 0, "section's batches");
+    refused(ENTRIES, 0, "without records");
+    refused(ENTRIES + 12, 3, "kind of batch");
+    refused(ENTRIES + 13, 4, "flags");
+    refused(ENTRIES + 16, 1, "a producer");
+    refused(LAST + 13, 0, "a producer");
+    refused(LAST + 13, 3, "a producer");
+    let error = changed(|bytes| bytes[SECTIONS + 8..SECTIONS + 16].fill(0xff));
+    assert_eq!(error, Err(ObjectError::Index("the number of records")));
+    let error = changed(|bytes| {
+        bytes[ENTRIES..ENTRIES + 4].fill(0xff);
+        bytes[ENTRIES + ENTRY_BYTES] = 1;
+    });
+    assert_eq!(error, Err(ObjectError::Index("the number of records")));
+    assert!(matches!(changed(|bytes| bytes[4] = 2), Err(ObjectError::Version { found: 2 })));
+    assert!(matches!(changed(|bytes| bytes[3] = b'O'), Err(ObjectError::Magic { .. })));
+}
