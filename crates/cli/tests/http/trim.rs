@@ -123,6 +123,7 @@ fn settings_that_make_no_sense_say_what_to_send() {
         r#"{"retain_hours":1e300}"#,
         r#"{"retain_bytes":0}"#,
         r#"{"retain_bytes":1.5}"#,
+        r#"{"retain_bytes":9223372036854775808}"#,
         r#"{"retain_bytes":"10GiB"}"#,
         r#"{"first_offset":7}"#,
         r#"{"payload":"text"}"#,

@@ -13,7 +13,7 @@ use rawline_broker::Topic;
 use rawline_broker::limits::{SETTINGS_BYTES_MAX, TOPIC_NAME_BYTES_MAX};
 use rawline_broker::pool::Gathered;
 use rawline_contract::{MediaType, OffsetFound, Payload, Settings, TopicInfo, Trimmed, code, timestamp};
-use serde::de::{Deserialize, DeserializeOwned};
+use serde::de::{Deserialize, DeserializeOwned, Error};
 use serde::ser::{Serialize, SerializeStruct, Serializer};
 use serde_json::{Map, Value};
 use std::sync::Arc;
@@ -74,7 +74,16 @@ pub(crate) async fn set_topic(api: &Api, request: Request<Incoming>) -> Result<A
 /// The settings that a request changes, checked.
 fn changes(text: &[u8]) -> Result<Map<String, Value>, ApiError> {
     let object: Result<Map<String, Value>, _> = serde_json::from_slice(text);
-    let checked = object.and_then(|object| Settings::deserialize(Value::Object(object.clone())).map(|_| object));
+    let checked = object.and_then(|object| {
+        let settings = Settings::deserialize(Value::Object(object.clone()))?;
+        match settings.retain_bytes.flatten() {
+            // Clients whose integers have a sign could not read the topic.
+            Some(bytes) if i64::try_from(bytes.get()).is_err() => {
+                Err(serde_json::Error::custom(format!("retain_bytes {bytes} is 2^63 or more")))
+            }
+            _ => Ok(object),
+        }
+    });
     checked.map_err(|error| {
         let message = format!(
             "send a JSON object with some of \"payload\" (\"bytes\" or \"value\"), \"retain_hours\" (a number greater \
