@@ -9,10 +9,11 @@ const TOPICS_LABELLED_MAX: usize = 200;
 
 static TOPICS_LABELLED: AtomicUsize = AtomicUsize::new(0);
 
-/// Shows the number of failed topics and what was deleted, as long as these are zero too.
+/// Shows the number of failed topics, what was deleted and requests to a bucket, as long as these are zero too.
 pub(crate) fn register() {
     gauge!("rawline_topics_failed").increment(0.0);
     TrimMetrics::new();
+    BucketMetrics::new();
 }
 
 /// Counts a topic whose task has panicked.
@@ -50,6 +51,50 @@ impl TrimMetrics {
     /// Objects are deleted.
     pub fn deleted(&self, bytes: u64) {
         self.bytes.increment(bytes);
+    }
+}
+
+/// Requests to a bucket.
+#[derive(Debug)]
+pub(crate) struct BucketMetrics {
+    put: Counter,
+    list: Counter,
+    get: Counter,
+    delete: Counter,
+    sent: Counter,
+    received: Counter,
+}
+
+impl BucketMetrics {
+    pub fn new() -> Self {
+        let requests = |operation: &'static str| counter!("rawline_bucket_requests_total", "operation" => operation);
+        BucketMetrics {
+            put: requests("put"),
+            list: requests("list"),
+            get: requests("get"),
+            delete: requests("delete"),
+            sent: counter!("rawline_bucket_sent_bytes_total"),
+            received: counter!("rawline_bucket_received_bytes_total"),
+        }
+    }
+
+    /// A request with this HTTP method is sent. The kinds are those with a price: HEAD is billed as GET, POST as PUT.
+    pub fn requested(&self, method: &str, is_list: bool) {
+        let counter = match method {
+            "GET" if is_list => &self.list,
+            "GET" | "HEAD" => &self.get,
+            "DELETE" => &self.delete,
+            _ => &self.put,
+        };
+        counter.increment(1);
+    }
+
+    pub fn sent(&self, bytes: u64) {
+        self.sent.increment(bytes);
+    }
+
+    pub fn received(&self, bytes: u64) {
+        self.received.increment(bytes);
     }
 }
 

@@ -59,6 +59,12 @@ impl Client {
         self.parse_json(&text).map(|found: OffsetFound| found.offset)
     }
 
+    /// The broker's metrics in Prometheus' text format.
+    pub async fn metrics(&self) -> Result<String, ClientError> {
+        let text = self.text(&Call::get(path::METRICS.to_owned())).await?;
+        String::from_utf8(text).map_err(|error| self.not_a_brokers(error.to_string()))
+    }
+
     pub(crate) fn parse_json<T: DeserializeOwned>(&self, text: &[u8]) -> Result<T, ClientError> {
         serde_json::from_slice(text).map_err(|error| self.not_a_brokers(error.to_string()))
     }

@@ -3,6 +3,7 @@
 #[cfg(feature = "full")]
 pub mod avro;
 pub mod consume;
+pub mod cost;
 mod explain;
 #[cfg(feature = "full")]
 pub mod full;

@@ -6,6 +6,7 @@ mod append;
 mod auth;
 mod broker;
 mod client;
+mod cost;
 mod describe;
 mod malformed;
 mod metrics;

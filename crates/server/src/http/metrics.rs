@@ -60,6 +60,10 @@ fn describe() {
     describe_counter!("rawline_commit_failures_total", "Commits that failed in the store, by topic");
     describe_counter!("rawline_deleted_records_total", "Records deleted from the fronts of topics");
     describe_counter!("rawline_deleted_bytes_total", "Bytes of objects deleted from the fronts of topics");
+    describe_gauge!("rawline_start_time_seconds", "When the broker began to serve, in seconds since the Unix epoch");
+    describe_counter!("rawline_bucket_requests_total", "Requests sent to the bucket, by operation");
+    describe_counter!("rawline_bucket_sent_bytes_total", "Bytes of requests to the bucket");
+    describe_counter!("rawline_bucket_received_bytes_total", "Bytes of responses from the bucket");
     describe_histogram!("rawline_commit_bytes", "Size of an object in bytes");
     describe_histogram!("rawline_commit_seconds", "From the first batch of a commit to the store's response");
     describe_counter!("rawline_http_requests_total", "Requests, by verb and status");
@@ -88,6 +92,11 @@ impl HttpMetrics {
     pub fn returned(&self, records: u64, bytes: u64) {
         self.records_out.increment(records);
         self.bytes_out.increment(bytes);
+    }
+
+    /// The broker begins to serve at this time, in microseconds since the Unix epoch.
+    pub fn started(&self, now_us: u64) {
+        gauge!("rawline_start_time_seconds").set(now_us as f64 / 1e6);
     }
 
     pub fn responded(&self, verb: &'static str, status: StatusCode, took: Duration) {

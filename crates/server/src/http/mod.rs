@@ -131,6 +131,7 @@ pub async fn serve(
     let graceful = GracefulShutdown::new();
     let shutdown_wait = config.shutdown_wait;
     let metrics = metrics::HttpMetrics::new();
+    metrics.started(clock.now_us());
     let tidying = metrics.tidy();
     let api = Arc::new(Api {
         broker,

@@ -2,6 +2,7 @@
 
 use super::S3Config;
 use super::failed::{Failed, Reply, Tries, error_chain};
+use super::requests::CountingConnector;
 use crate::Kind;
 use crate::limits::INDEX_BYTES_GUESS;
 use crate::object::{Header, ObjectIndex};
@@ -56,11 +57,14 @@ pub fn connect(
         .with_timeout_disabled()
         .with_connect_timeout(connect_timeout);
     let retry = RetryConfig { max_retries: 0, ..RetryConfig::default() };
+    let url = endpoint.map_or_else(|| format!("https://s3.{region}.amazonaws.com"), str::to_owned);
+    let connector = CountingConnector { bucket: bucket.to_owned(), endpoint: url.clone() };
     // The payload is not signed: that would be a SHA-256 over each commit, on the caller's thread. It is protected by
     // TLS and by the checksum, which the store compares before it stores.
     let mut builder = AmazonS3Builder::new()
         .with_unsigned_payload(true)
         .with_checksum_algorithm(Checksum::CRC64NVME)
+        .with_http_connector(connector)
         .with_client_options(options);
     for (name, value) in variables.iter().filter(|(name, value)| name.starts_with("AWS_") && !value.is_empty()) {
         if let Ok(key) = name.to_ascii_lowercase().parse() {
@@ -80,7 +84,7 @@ pub fn connect(
                 error_chain(&error)
             ))
         })?;
-    Ok((s3, endpoint.map_or_else(|| format!("https://s3.{region}.amazonaws.com"), str::to_owned)))
+    Ok((s3, url))
 }
 
 impl Bucket {

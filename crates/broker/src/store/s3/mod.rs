@@ -8,6 +8,7 @@ mod bucket;
 mod failed;
 mod listing;
 mod probe;
+mod requests;
 
 use super::cache::{Cache, CopyName, Sink};
 use super::{Begun, CommitError, Listed, Location, Mappings, ObjectAt, Setting, Store, StoreError};

@@ -1,0 +1,70 @@
+//! Counts the requests to a bucket, because they are what it costs: every one that is sent, with each page of a listing.
+
+use crate::metrics::BucketMetrics;
+use object_store::ClientOptions;
+use object_store::client::{
+    HttpClient, HttpConnector, HttpError, HttpRequest, HttpResponse, HttpService, ReqwestConnector,
+};
+use std::pin::Pin;
+
+/// Connects clients that count.
+#[derive(Debug)]
+pub(super) struct CountingConnector {
+    pub bucket: String,
+    pub endpoint: String,
+}
+
+#[derive(Debug)]
+struct CountingClient {
+    client: HttpClient,
+    /// Requests to these hosts are the bucket's; others get credentials, and cost nothing.
+    endpoint: String,
+    bucket_host: String,
+    metrics: BucketMetrics,
+}
+
+impl HttpConnector for CountingConnector {
+    fn connect(&self, options: &ClientOptions) -> object_store::Result<HttpClient> {
+        let client = ReqwestConnector::default().connect(options)?;
+        let bucket_host = format!("{}.", self.bucket);
+        let endpoint = self.endpoint.clone();
+        Ok(HttpClient::new(CountingClient { client, endpoint, bucket_host, metrics: BucketMetrics::new() }))
+    }
+}
+
+impl CountingClient {
+    fn is_buckets(&self, host: &str) -> bool {
+        self.endpoint.contains(host) || host.starts_with(&self.bucket_host)
+    }
+
+    async fn send(&self, request: HttpRequest) -> Result<HttpResponse, HttpError> {
+        if !request.uri().host().is_some_and(|host| self.is_buckets(host)) {
+            return self.client.execute(request).await;
+        }
+        let is_list = request.uri().query().is_some_and(|query| query.contains("list-type="));
+        self.metrics.requested(request.method().as_str(), is_list);
+        self.metrics.sent(length(request.headers().get("content-length").map(|value| value.as_bytes())));
+        let response = self.client.execute(request).await?;
+        self.metrics.received(length(response.headers().get("content-length").map(|value| value.as_bytes())));
+        Ok(response)
+    }
+}
+
+/// A length as a header announces it; 0 if it doesn't.
+fn length(value: Option<&[u8]>) -> u64 {
+    value.and_then(|value| std::str::from_utf8(value).ok()).and_then(|value| value.parse().ok()).unwrap_or(0)
+}
+
+impl HttpService for CountingClient {
+    // What `async_trait` makes of an `async fn`.
+    fn call<'a, 'b>(
+        &'a self,
+        request: HttpRequest,
+    ) -> Pin<Box<dyn Future<Output = Result<HttpResponse, HttpError>> + Send + 'b>>
+    where
+        'a: 'b,
+        Self: 'b,
+    {
+        Box::pin(self.send(request))
+    }
+}

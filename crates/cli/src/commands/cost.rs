@@ -1,0 +1,255 @@
+//! `rawline cost`: what a broker's bucket costs, from the requests that the broker counts.
+
+use super::{BrokerArgs, CommandError, parse_duration, print};
+use indicatif::BinaryBytes;
+use serde_json::{Map, Value, json};
+use std::fmt::Write;
+use std::time::{Duration, SystemTime};
+
+const EXAMPLES: &str = "\
+Examples:
+  # Requests and dollars per day, from what the broker has sent since it was started
+  rawline cost
+
+  # From what it sends during the next minute
+  rawline cost --for 1m
+
+  # The dollars per day alone
+  rawline cost --json | jq .dollars_per_day";
+
+/// Show what the requests to the bucket cost
+///
+/// Prices are the list prices of S3 Standard in us-east-1, without traffic out of the region: $5.00 per million PUT and
+/// LIST requests, $0.40 per million GET requests, $0.023 per GiB and month. DELETE requests are free.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Args {
+    /// Count requests during this time, such as 30s or 5m [default: since the broker was started]
+    #[arg(long = "for", value_name = "TIME", value_parser = parse_duration)]
+    duration: Option<Duration>,
+
+    /// Print a JSON object
+    #[arg(long)]
+    json: bool,
+
+    #[command(flatten)]
+    broker: BrokerArgs,
+}
+
+/// Operations with their list price in dollars per million requests.
+const OPERATIONS: [(&str, f64); 4] = [("put", 5.0), ("list", 5.0), ("get", 0.4), ("delete", 0.0)];
+
+/// List price of a GiB for a month, in dollars.
+const STORED_GIB_MONTH: f64 = 0.023;
+
+const DAY_SECONDS: f64 = 86_400.0;
+const GIB: f64 = (1u64 << 30) as f64;
+
+/// What a broker has counted.
+#[derive(Debug, Clone, PartialEq)]
+struct Counted {
+    requests: [f64; OPERATIONS.len()],
+    sent_bytes: f64,
+    received_bytes: f64,
+    appended_bytes: f64,
+    started_at: f64,
+}
+
+/// What was counted during some time.
+#[derive(Debug)]
+struct Usage {
+    seconds: f64,
+    counted: Counted,
+    stored_bytes: u64,
+}
+
+/// Prints requests and dollars.
+pub async fn run(args: Args) -> Result<(), CommandError> {
+    let client = args.broker.client_without_retries()?;
+    let counted = async || Counted::parse(&client.metrics().await?);
+    let before = counted().await?;
+    let (seconds, counted) = match args.duration {
+        None => (now()? - before.started_at, before),
+        Some(duration) => {
+            tokio::time::sleep(duration).await;
+            let after = counted().await?;
+            (duration.as_secs_f64(), after.since(&before)?)
+        }
+    };
+    let stored_bytes = client.topics().await?.iter().map(|topic| topic.bytes).sum();
+    let usage = Usage { seconds: seconds.max(1.0), counted, stored_bytes };
+    if args.json {
+        return print(&format!("{:#}\n", usage.json()));
+    }
+    if usage.counted.requests.iter().sum::<f64>() == 0.0 {
+        eprintln!("rawline: the broker has sent no requests to a bucket; a directory costs nothing but its disk");
+        return Ok(());
+    }
+    print(&usage.table())
+}
+
+fn now() -> Result<f64, CommandError> {
+    let since_epoch = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+    since_epoch.map(|time| time.as_secs_f64()).map_err(|error| CommandError::Failed(error.to_string()))
+}
+
+impl Counted {
+    /// Reads the broker's metrics.
+    fn parse(text: &str) -> Result<Counted, CommandError> {
+        let sample = |series: &str| {
+            let value = text.lines().find_map(|line| line.strip_prefix(series)?.strip_prefix(' ')?.parse().ok());
+            value.ok_or_else(|| CommandError::Failed(format!("the broker doesn't report {series}; update the broker")))
+        };
+        let mut requests = [0.0; OPERATIONS.len()];
+        for (count, (operation, _)) in requests.iter_mut().zip(OPERATIONS) {
+            *count = sample(&format!("rawline_bucket_requests_total{{operation=\"{operation}\"}}"))?;
+        }
+        Ok(Counted {
+            requests,
+            sent_bytes: sample("rawline_bucket_sent_bytes_total")?,
+            received_bytes: sample("rawline_bucket_received_bytes_total")?,
+            appended_bytes: sample("rawline_append_bytes_total")?,
+            started_at: sample("rawline_start_time_seconds")?,
+        })
+    }
+
+    /// What was counted since `before`.
+    fn since(&self, before: &Counted) -> Result<Counted, CommandError> {
+        if self.started_at != before.started_at {
+            return Err(CommandError::Failed("the broker was restarted meanwhile; run this again".to_owned()));
+        }
+        let mut requests = self.requests;
+        requests.iter_mut().zip(before.requests).for_each(|(count, before)| *count -= before);
+        Ok(Counted {
+            requests,
+            sent_bytes: self.sent_bytes - before.sent_bytes,
+            received_bytes: self.received_bytes - before.received_bytes,
+            appended_bytes: self.appended_bytes - before.appended_bytes,
+            started_at: self.started_at,
+        })
+    }
+}
+
+impl Usage {
+    fn per_day(&self, count: f64) -> f64 {
+        count / self.seconds * DAY_SECONDS
+    }
+
+    /// `None` if nothing was appended.
+    fn per_gib(&self, count: f64) -> Option<f64> {
+        (self.counted.appended_bytes > 0.0).then(|| count / self.counted.appended_bytes * GIB)
+    }
+
+    /// Dollars for the requests that were counted.
+    fn dollars(&self) -> f64 {
+        self.counted.requests.iter().zip(OPERATIONS).map(|(count, (_, price))| count * price / 1e6).sum()
+    }
+
+    fn stored_dollars_per_month(&self) -> f64 {
+        self.stored_bytes as f64 / GIB * STORED_GIB_MONTH
+    }
+
+    fn json(&self) -> Value {
+        let requests: Map<String, Value> = (self.counted.requests.iter().zip(OPERATIONS))
+            .map(|(count, (operation, _))| (operation.to_owned(), json!(*count as u64)))
+            .collect();
+        json!({
+            "seconds": self.seconds,
+            "requests": requests,
+            "sent_bytes": self.counted.sent_bytes as u64,
+            "received_bytes": self.counted.received_bytes as u64,
+            "appended_bytes": self.counted.appended_bytes as u64,
+            "stored_bytes": self.stored_bytes,
+            "dollars_per_day": self.per_day(self.dollars()),
+            "dollars_per_gib": self.per_gib(self.dollars()),
+            "stored_dollars_per_month": self.stored_dollars_per_month(),
+        })
+    }
+
+    /// Aligned columns: names to the left, numbers to the right.
+    fn table(&self) -> String {
+        let or_dash = |number: Option<f64>, digits: usize| match number {
+            Some(number) => format!("{number:.digits$}"),
+            None => "-".to_owned(),
+        };
+        let mut text = String::new();
+        // Writing to a string can't fail.
+        let mut line = |name: &str, count: &str, day: &str, gib: &str, dollars: &str| {
+            let _ = writeln!(text, "{name:<9} {count:>11} {day:>13} {gib:>13} {dollars:>13}");
+        };
+        line("REQUESTS", "COUNTED", "PER DAY", "PER GIB IN", "$ PER DAY");
+        for (&count, (operation, price)) in self.counted.requests.iter().zip(OPERATIONS) {
+            let dollars = self.per_day(count * price / 1e6);
+            line(
+                &operation.to_uppercase(),
+                &format!("{count:.0}"),
+                &format!("{:.0}", self.per_day(count)),
+                &or_dash(self.per_gib(count), 1),
+                &format!("{dollars:.4}"),
+            );
+        }
+        let _ = write!(
+            text,
+            "\nrequests  ${:.4} per day, ${} per GiB appended; counted for {:.0} s\n\
+             traffic   {} sent, {} received, {} appended\n\
+             stored    {}: ${:.4} per month\n",
+            self.per_day(self.dollars()),
+            or_dash(self.per_gib(self.dollars()), 6),
+            self.seconds,
+            BinaryBytes(self.counted.sent_bytes as u64),
+            BinaryBytes(self.counted.received_bytes as u64),
+            BinaryBytes(self.counted.appended_bytes as u64),
+            BinaryBytes(self.stored_bytes),
+            self.stored_dollars_per_month(),
+        );
+        text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const METRICS: &str = "# TYPE rawline_bucket_requests_total counter\n\
+        rawline_bucket_requests_total{operation=\"put\"} 1000\n\
+        rawline_bucket_requests_total{operation=\"list\"} 200\n\
+        rawline_bucket_requests_total{operation=\"get\"} 5000\n\
+        rawline_bucket_requests_total{operation=\"delete\"} 7\n\
+        rawline_bucket_sent_bytes_total 3000\n\
+        rawline_bucket_received_bytes_total 4000\n\
+        rawline_append_bytes_total 536870912\n\
+        rawline_start_time_seconds 100.5\n";
+
+    #[test]
+    fn dollars_follow_from_counters() {
+        let counted = Counted::parse(METRICS).unwrap();
+        let usage = Usage { seconds: 8640.0, counted, stored_bytes: 10 << 30 };
+        let json = usage.json();
+        assert_eq!(json["requests"], json!({"put": 1000, "list": 200, "get": 5000, "delete": 7}));
+        // 1,200 at $5 and 5,000 at $0.40 per million, in a tenth of a day and for half a GiB.
+        assert!((json["dollars_per_day"].as_f64().unwrap() - 0.08).abs() < 1e-12, "{json}");
+        assert!((json["dollars_per_gib"].as_f64().unwrap() - 0.016).abs() < 1e-12, "{json}");
+        assert!((json["stored_dollars_per_month"].as_f64().unwrap() - 0.23).abs() < 1e-12, "{json}");
+        let table = usage.table();
+        assert!(table.contains("PUT              1000         10000        2000.0        0.0500"), "{table}");
+        assert!(table.contains("requests  $0.0800 per day, $0.016000 per GiB appended; counted for 8640 s"), "{table}");
+    }
+
+    #[test]
+    fn what_is_counted_meanwhile_is_a_difference() {
+        let before = Counted::parse(METRICS).unwrap();
+        let mut after = before.clone();
+        after.requests[0] += 5.0;
+        after.appended_bytes += 9.0;
+        let meanwhile = after.since(&before).unwrap();
+        assert_eq!((meanwhile.requests, meanwhile.appended_bytes), ([5.0, 0.0, 0.0, 0.0], 9.0));
+        after.started_at += 1.0;
+        assert!(after.since(&before).unwrap_err().to_string().contains("restarted"));
+    }
+
+    #[test]
+    fn an_older_broker_is_reported() {
+        let error = Counted::parse("rawline_append_bytes_total 1\n").unwrap_err();
+        assert!(error.to_string().contains("rawline_bucket_requests_total{operation=\"put\"}"), "{error}");
+    }
+}
