@@ -17,13 +17,14 @@
 //! └──────────┴─────────┴──────┴───────┘
 //! 64                                  80
 //! section: topic u64 │ first_offset u64 │ partition u32 │ batches u32
-//! entry:   records u32 │ bytes u32 │ crc32c u32 │ kind u8 │ flags u8 │ producer epoch u16 │ producer id u64 │
-//!          sequence u64 │ max_timestamp_us u64
+//! entry:   records u32 │ bytes u32 │ crc32c u32 │ kind u8 │ flags u8 │ producer epoch u16 │
+//!          producer id u64 │ sequence u64 │ max_timestamp_us u64
 //! ```
 //!
 //! A section has the batches of one partition, so that they are one range of the object. Sections are in order of topic
-//! and partition, and their entries and batches are in the same order. The checksum covers the header up to it, sections
-//! and entries; each entry repeats its batch's own checksum. So the header vouches for every byte of the object.
+//! and partition, and their entries and batches are in the same order. The checksum covers the header up to it, the
+//! sections and the entries; each entry repeats its batch's own checksum. So the header vouches for every byte of the
+//! object.
 
 mod build;
 mod error;
