@@ -1,4 +1,4 @@
-//! Counts the requests to a bucket, because they are what it costs: every one that is sent, with each page of a listing.
+//! Counts the requests to a bucket, because they are what it costs: each page of a listing, each retry.
 
 use crate::metrics::BucketMetrics;
 use object_store::ClientOptions;
