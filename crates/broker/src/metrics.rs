@@ -78,12 +78,14 @@ impl BucketMetrics {
         }
     }
 
-    /// A request with this HTTP method is sent. The kinds are those with a price: HEAD is billed as GET, POST as PUT.
-    pub fn requested(&self, method: &str, is_list: bool) {
+    /// A request with this HTTP method and query is sent. The kinds are those with a price: HEAD is billed as GET,
+    /// and the deletion of many objects, a POST, as DELETE.
+    pub fn requested(&self, method: &str, query: &str) {
         let counter = match method {
-            "GET" if is_list => &self.list,
+            "GET" if query.contains("list-type=") => &self.list,
             "GET" | "HEAD" => &self.get,
             "DELETE" => &self.delete,
+            "POST" if query.starts_with("delete") => &self.delete,
             _ => &self.put,
         };
         counter.increment(1);

@@ -41,8 +41,7 @@ impl CountingClient {
         if !request.uri().host().is_some_and(|host| self.is_buckets(host)) {
             return self.client.execute(request).await;
         }
-        let is_list = request.uri().query().is_some_and(|query| query.contains("list-type="));
-        self.metrics.requested(request.method().as_str(), is_list);
+        self.metrics.requested(request.method().as_str(), request.uri().query().unwrap_or_default());
         self.metrics.sent(length(request.headers().get("content-length").map(|value| value.as_bytes())));
         let response = self.client.execute(request).await?;
         self.metrics.received(length(response.headers().get("content-length").map(|value| value.as_bytes())));
