@@ -14,7 +14,12 @@ public record Retention(OptionalDouble hours, OptionalLong bytes) {
     /** Keeps all records. */
     public static final Retention UNLIMITED = new Retention(OptionalDouble.empty(), OptionalLong.empty());
 
-    /** Checks that the limits are greater than 0. */
+    /**
+     * Checks that the limits are greater than 0.
+     *
+     * @param hours records are deleted when they were appended more hours ago; empty keeps records of any age
+     * @param bytes the oldest records are deleted while the stored objects have more bytes; empty keeps any amount
+     */
     public Retention {
         if (!(Settings.notNull("hours", hours).orElse(1) > 0)) {
             throw new ConfigException("hours must be greater than 0, not " + hours.getAsDouble(), null);
