@@ -168,8 +168,10 @@ pub async fn run(args: Args) -> Result<(), CommandError> {
             client.trim(&topic, before).await?;
             client.topic(&topic).await?
         }
-        // Without a subcommand, clap requires the name.
-        None => args.broker.client_without_retries()?.topic(&args.topic.unwrap_or_default()).await?,
+        None => {
+            let Some(topic) = args.topic else { unreachable!("clap requires the name of a topic") };
+            args.broker.client_without_retries()?.topic(&topic).await?
+        }
     };
     if args.json {
         let json = serde_json::to_string_pretty(&topic).map_err(|error| CommandError::Failed(error.to_string()))?;
