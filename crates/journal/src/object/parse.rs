@@ -61,11 +61,10 @@ impl Header {
         if raw.version != VERSION {
             return Err(ObjectError::Version { found: raw.version });
         }
-        let id = |run: u64, commit: u64| Id { run, commit };
         let link = Link {
             number: raw.number.get(),
-            id: id(raw.id_run.get(), raw.id_commit.get()),
-            prev: id(raw.prev_run.get(), raw.prev_commit.get()),
+            id: Id { run: raw.id_run.get(), commit: raw.id_commit.get() },
+            prev: Id { run: raw.prev_run.get(), commit: raw.prev_commit.get() },
         };
         let header = Header {
             link,
