@@ -76,6 +76,15 @@ pub enum AppendError {
     /// The topic's task has ended, because the broker is shutting down.
     #[error("the broker is shutting down; retry when it is running again")]
     Closed,
+    /// The topic's deletion has begun.
+    #[error(
+        "topic {topic:?} was deleted, and this append was not stored; send it again only if it belongs in a new topic \
+         of that name"
+    )]
+    TopicDeleted {
+        /// The topic.
+        topic: String,
+    },
     /// The topic's task has panicked: a bug. Its stored records can still be read.
     #[error(
         "topic {topic:?} has stopped after an internal error ({reason}); its records can be read, but appends need a \
@@ -96,7 +105,7 @@ impl AppendError {
     /// What a caller can do.
     pub fn kind(&self) -> Kind {
         match self {
-            AppendError::TooLarge { .. } => Kind::FixRequest,
+            AppendError::TooLarge { .. } | AppendError::TopicDeleted { .. } => Kind::FixRequest,
             AppendError::Busy | AppendError::Closed => Kind::Wait,
             AppendError::Failed { .. } => Kind::TellHuman,
             AppendError::Store(error) => error.kind,
@@ -110,6 +119,13 @@ pub(crate) struct Append {
     pub answer: oneshot::Sender<Result<Appended, AppendError>>,
 }
 
+/// What the task that owns a topic's end is sent.
+pub(crate) enum Message {
+    Append(Append),
+    /// Nothing after this is stored: the topic is being deleted.
+    Stop,
+}
+
 impl Topic {
     /// Appends batches. Returns when the store has confirmed them. They are stored even if the caller stops waiting.
     pub async fn append(&self, received: Received) -> Result<Appended, AppendError> {
@@ -118,7 +134,7 @@ impl Topic {
         }
         let records = received.records;
         let (answer, answered) = oneshot::channel();
-        match self.inbox.try_send(Append { received, answer }) {
+        match self.inbox.try_send(Message::Append(Append { received, answer })) {
             Err(mpsc::error::TrySendError::Full(_)) => return Err(AppendError::Busy),
             Err(mpsc::error::TrySendError::Closed(_)) => return Err(self.why_ended().await),
             Ok(()) => {}
@@ -140,7 +156,16 @@ impl Topic {
     async fn why_ended(&self) -> AppendError {
         match self.task_ended().await {
             Some(reason) => AppendError::Failed { topic: self.name.clone(), reason },
+            None if !self.life.is_live() => AppendError::TopicDeleted { topic: self.name.clone() },
             None => AppendError::Closed,
         }
+    }
+
+    /// Ends the topic's task, after the appends that it has received: its deletion begins. Later ones get an error.
+    pub(crate) async fn stop(&self) {
+        self.life.stop();
+        // A task that has ended receives nothing.
+        let _ = self.inbox.send(Message::Stop).await;
+        self.task_ended().await;
     }
 }

@@ -1,15 +1,16 @@
 //! All topics of one store: recovered at start, opened and created on demand.
 
 use crate::Clock;
+use crate::delete::{Deletions, Progress};
 use crate::limits::{COMMIT_BYTES, OBJECT_BYTES_MAX, RETENTION_INTERVAL, TOPICS_MAX, TOPICS_RECOVERING_MAX};
 use crate::retention::{self, RetentionTask};
 use crate::store::{Mappings, Store, StoreError};
-use crate::topic::{Status, Topic, TopicError, check_name};
+use crate::topic::{Missing, Status, Topic, TopicError, check_name};
 use futures_util::{StreamExt, stream};
 use std::collections::BTreeMap;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::time::Duration;
-use tokio::sync::{Notify, OnceCell, mpsc};
+use tokio::sync::{Notify, OnceCell, mpsc, watch};
 
 /// A broker's settings.
 #[derive(Debug, Clone)]
@@ -57,7 +58,35 @@ pub struct FailedTopic {
     pub reason: String,
 }
 
-type Slot = Arc<OnceCell<Arc<Topic>>>;
+/// What a topic's name stands for.
+#[derive(Clone)]
+pub(crate) enum Slot {
+    /// A topic, as soon as it is open.
+    Topic(Arc<OnceCell<Opened>>),
+    /// A topic that is being deleted. Its name is free when the deletion is done.
+    Deleting(watch::Receiver<Progress>),
+}
+
+/// What became of a topic that was to be opened.
+#[derive(Clone)]
+pub(crate) enum Opened {
+    Topic(Arc<Topic>),
+    /// Its deletion began first.
+    Deleting,
+}
+
+impl Slot {
+    /// The topic, if it is open.
+    pub(crate) fn opened(&self) -> Option<&Arc<Topic>> {
+        match self {
+            Slot::Topic(cell) => match cell.get() {
+                Some(Opened::Topic(topic)) => Some(topic),
+                Some(Opened::Deleting) | None => None,
+            },
+            Slot::Deleting(_) => None,
+        }
+    }
+}
 
 /// All topics, by name.
 #[derive(Default)]
@@ -66,22 +95,43 @@ pub(crate) struct Topics(RwLock<BTreeMap<String, Slot>>);
 impl Topics {
     /// Those that are open.
     pub(crate) fn all(&self) -> Vec<Arc<Topic>> {
-        let topics = self.0.read().unwrap_or_else(PoisonError::into_inner);
-        topics.values().filter_map(|slot| slot.get()).cloned().collect()
+        self.read().values().filter_map(Slot::opened).cloned().collect()
+    }
+
+    pub(crate) fn read(&self) -> RwLockReadGuard<'_, BTreeMap<String, Slot>> {
+        self.0.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn write(&self) -> RwLockWriteGuard<'_, BTreeMap<String, Slot>> {
+        self.0.write().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Forgets a name whose topic does not exist, unless somebody else is opening it.
+    fn forget(&self, name: &str, cell: Arc<OnceCell<Opened>>) {
+        drop(cell);
+        let mut topics = self.write();
+        // Clones are made under the lock: nobody gets one now.
+        if let Some(Slot::Topic(cell)) = topics.get(name)
+            && Arc::strong_count(cell) == 1
+            && cell.get().is_none()
+        {
+            topics.remove(name);
+        }
     }
 }
 
 /// The broker: topics on a store.
 pub struct Broker {
-    store: Arc<dyn Store>,
+    pub(crate) store: Arc<dyn Store>,
     clock: Arc<dyn Clock>,
-    config: Config,
-    topics: Arc<Topics>,
+    pub(crate) config: Config,
+    pub(crate) topics: Arc<Topics>,
     settings_changed: Arc<Notify>,
     /// Deletes old records; `None` until all topics are recovered.
     retention: Option<RetentionTask>,
-    /// Every topic's task holds a clone: the channel closes when the last of them has ended.
-    tasks: (mpsc::Sender<()>, mpsc::Receiver<()>),
+    pub(crate) deletions: Deletions,
+    /// Every topic's task and every deletion holds a clone: the channel closes when the last of them has ended.
+    pub(crate) tasks: (mpsc::Sender<()>, mpsc::Receiver<()>),
 }
 
 impl Broker {
@@ -97,17 +147,21 @@ impl Broker {
             topics: Arc::default(),
             settings_changed: Arc::default(),
             retention: None,
+            deletions: Deletions::default(),
             tasks: mpsc::channel(1),
         };
         let open = &broker;
         stream::iter(&names)
             .for_each_concurrent(TOPICS_RECOVERING_MAX, |name| async move {
                 let opened = match check_name(name) {
-                    Ok(()) => open.open_topic(name).await.map(drop),
+                    Ok(()) => open.open_topic(name, Missing::Refuse).await.map(drop),
                     Err(error) => Err(error),
                 };
-                if let Err(error) = opened {
-                    tracing::error!(topic = name, %error, "a topic can't be used");
+                match opened {
+                    // A prefix of a bucket may hold no object of ours.
+                    Ok(()) | Err(TopicError::NotFound { .. }) => {}
+                    Err(TopicError::Deleting { .. }) => open.continue_deletion(name),
+                    Err(error) => tracing::error!(topic = name, %error, "a topic can't be used"),
                 }
             })
             .await;
@@ -120,30 +174,34 @@ impl Broker {
     /// The topic of that name, if it exists: opened already, or in the store, where another broker may have created it.
     /// Nothing is created.
     pub async fn topic(&self, name: &str) -> Result<Arc<Topic>, TopicError> {
-        match self.slot(name) {
-            Some(slot) => match slot.get() {
-                Some(topic) => Ok(topic.clone()),
-                // It was found in the store but could not be opened before.
-                None => self.open_topic(name).await,
-            },
-            None => {
-                check_name(name)?;
-                let is_stored =
-                    self.store.settings(name).await?.is_some() || !self.store.list(name, 0).await?.is_empty();
-                if is_stored {
-                    self.open_topic(name).await
-                } else {
-                    Err(TopicError::NotFound { name: name.to_owned() })
-                }
+        let slot = self.slot(name);
+        if let Some(topic) = slot.as_ref().and_then(Slot::opened) {
+            return Ok(topic.clone());
+        }
+        check_name(name)?;
+        // A name that is known was found in the store, but its topic could not be opened before.
+        let is_known = slot.map(drop).is_some();
+        if is_known || self.is_stored(name).await? {
+            match self.open_topic(name, Missing::Refuse).await {
+                Err(TopicError::Deleting { .. }) => {}
+                opened => return opened,
             }
         }
+        Err(TopicError::NotFound { name: name.to_owned() })
+    }
+
+    /// Whether the store has anything of that topic.
+    pub(crate) async fn is_stored(&self, name: &str) -> Result<bool, StoreError> {
+        Ok(self.store.settings(name).await?.is_some() || !self.store.list(name, 0).await?.is_empty())
     }
 
     /// The topic of that name; creates it if it doesn't exist and the configuration allows that. For appends and for
     /// requests that create a topic.
     pub async fn topic_or_create(&self, name: &str) -> Result<Arc<Topic>, TopicError> {
         match self.topic(name).await {
-            Err(TopicError::NotFound { .. }) if self.config.create_topics => self.open_topic(name).await,
+            Err(TopicError::NotFound { .. }) if self.config.create_topics => {
+                self.open_topic(name, Missing::Create).await
+            }
             found => found,
         }
     }
@@ -166,7 +224,8 @@ impl Broker {
 
     /// Commits pending appends and releases the store. Waits until topic handles that are held elsewhere are dropped.
     pub async fn close(self) {
-        let Broker { topics, retention, tasks: (sender, mut ended), .. } = self;
+        let Broker { topics, retention, deletions, tasks: (sender, mut ended), .. } = self;
+        deletions.stop();
         if let Some(retention) = retention {
             retention.stop().await;
         }
@@ -180,22 +239,40 @@ impl Broker {
         self.store.mappings()
     }
 
-    fn slot(&self, name: &str) -> Option<Slot> {
-        self.topics.0.read().unwrap_or_else(PoisonError::into_inner).get(name).cloned()
+    pub(crate) fn slot(&self, name: &str) -> Option<Slot> {
+        self.topics.read().get(name).cloned()
     }
 
-    async fn open_topic(&self, name: &str) -> Result<Arc<Topic>, TopicError> {
-        let slot = {
-            let mut topics = self.topics.0.write().unwrap_or_else(PoisonError::into_inner);
-            if topics.len() >= TOPICS_MAX && !topics.contains_key(name) {
-                return Err(TopicError::TooMany { limit: TOPICS_MAX });
+    pub(crate) async fn open_topic(&self, name: &str, missing: Missing) -> Result<Arc<Topic>, TopicError> {
+        let deleting = || TopicError::Deleting { name: name.to_owned() };
+        let cell = {
+            let mut topics = self.topics.write();
+            match topics.get(name) {
+                Some(Slot::Topic(cell)) => cell.clone(),
+                Some(Slot::Deleting(_)) => return Err(deleting()),
+                None if topics.len() >= TOPICS_MAX => return Err(TopicError::TooMany { limit: TOPICS_MAX }),
+                None => {
+                    let cell = Arc::default();
+                    topics.insert(name.to_owned(), Slot::Topic(Arc::clone(&cell)));
+                    cell
+                }
             }
-            let slot = topics.entry(name.to_owned()).or_default().clone();
-            assert!(topics.len() <= TOPICS_MAX, "{} topics of at most {TOPICS_MAX}", topics.len());
-            slot
         };
-        let (task, changed) = (self.tasks.0.clone(), self.settings_changed.clone());
-        let open = || Topic::open(name.to_owned(), self.store.clone(), self.clock.clone(), &self.config, changed, task);
-        Ok(slot.get_or_try_init(open).await?.clone())
+        let open = || async {
+            let (task, changed) = (self.tasks.0.clone(), self.settings_changed.clone());
+            let (store, clock) = (self.store.clone(), self.clock.clone());
+            let opened = Topic::open(name.to_owned(), missing, store, clock, &self.config, changed, task);
+            Ok::<_, TopicError>(Opened::Topic(opened.await?))
+        };
+        match cell.get_or_try_init(open).await.cloned() {
+            Ok(Opened::Topic(topic)) => Ok(topic),
+            Ok(Opened::Deleting) => Err(deleting()),
+            Err(error) => {
+                if matches!(error, TopicError::NotFound { .. } | TopicError::Deleting { .. }) {
+                    self.topics.forget(name, cell);
+                }
+                Err(error)
+            }
+        }
     }
 }

@@ -3,7 +3,7 @@
 //!
 //! The task never waits for the store alone: while an object is being stored it takes appends and confirmations.
 
-use crate::append::{Append, AppendError};
+use crate::append::{Append, AppendError, Message};
 use crate::index::TopicIndex;
 use crate::limits::COMMITS_CONFIRMING_MAX;
 use crate::log::{Commit, GroupLimits, Log, Resolved, Step};
@@ -67,8 +67,8 @@ impl Appender {
         config: &Config,
         index: Arc<RwLock<TopicIndex>>,
         next_offset: watch::Sender<u64>,
+        metrics: TopicMetrics,
     ) -> Self {
-        let metrics = TopicMetrics::new(&name);
         let object_bytes_max = config.object_bytes_max();
         let commit_bytes = config.commit_bytes.min(object_bytes_max);
         let limits = GroupLimits { batch_wait: config.batch_wait, commit_bytes, object_bytes_max };
@@ -95,8 +95,9 @@ impl Appender {
         }
     }
 
-    /// Commits what arrives, until every handle of the topic is dropped and everything is stored.
-    pub async fn run(mut self, mut inbox: mpsc::Receiver<Append>) {
+    /// Commits what arrives, until every handle of the topic is dropped or the topic is deleted, and everything is
+    /// stored.
+    pub async fn run(mut self, mut inbox: mpsc::Receiver<Message>) {
         let (store, name) = (self.store.clone(), self.name.clone());
         let mut storing: Option<Storing<'_>> = None;
         let mut looking: Option<BoxFuture<'_, Seen>> = None;
@@ -104,9 +105,10 @@ impl Appender {
         loop {
             while self.log.awaits_appends() {
                 match inbox.try_recv() {
-                    Ok(append) => self.push(append),
+                    Ok(Message::Append(append)) => self.push(append),
                     Err(mpsc::error::TryRecvError::Empty) => break,
-                    Err(mpsc::error::TryRecvError::Disconnected) => self.log.close(),
+                    // What follows a stop is dropped with the inbox.
+                    Ok(Message::Stop) | Err(mpsc::error::TryRecvError::Disconnected) => self.log.close(),
                 }
             }
             assert_eq!(confirming.len(), self.log.confirming(), "commits that the store and the log are confirming");
@@ -144,9 +146,9 @@ impl Appender {
                     looking = None;
                     self.seen(seen);
                 }
-                append = inbox.recv(), if self.log.awaits_appends() => match append {
-                    Some(append) => self.push(append),
-                    None => self.log.close(),
+                message = inbox.recv(), if self.log.awaits_appends() => match message {
+                    Some(Message::Append(append)) => self.push(append),
+                    Some(Message::Stop) | None => self.log.close(),
                 },
                 () = sleep_until(self.epoch + wait_until.unwrap_or_default()), if wait_until.is_some() => {}
             }

@@ -98,6 +98,12 @@ pub const TRIM_WAIT_MAX: Duration = Duration::from_secs(5);
 /// How long shutdown waits for deletions in flight. What is left of them is deleted after the next start.
 pub const RETENTION_STOP_MAX: Duration = Duration::from_secs(5);
 
+/// How long the deletion of a topic waits until its objects are deleted, after it is certain: for the same reason.
+pub const DELETE_WAIT_MAX: Duration = Duration::from_secs(5);
+
+/// How long a deletion that the store could not note pauses before its retry: soon after a store is back.
+pub const DELETE_PAUSE: Duration = Duration::from_secs(5);
+
 /// Topics from which old records are deleted at the same time: enough to hide an S3 request's latency.
 pub const TOPICS_TRIMMING_MAX: usize = 16;
 

@@ -1,13 +1,22 @@
 //! What the broker counts, under the names that `/metrics` shows.
 
 use ::metrics::{Counter, Histogram, counter, gauge, histogram};
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 use std::time::Duration;
 
 /// Topics with their own series. The others share one name, so that topics can't flood a monitoring system.
 const TOPICS_LABELLED_MAX: usize = 200;
 
-static TOPICS_LABELLED: AtomicUsize = AtomicUsize::new(0);
+/// The name that all other topics share. No topic can have it.
+const OTHERS: &str = "(other)";
+
+/// The counts of topics with their own series. A topic's end with it: the recorder of `/metrics` forgets no series.
+static TOPICS: Mutex<BTreeMap<String, Weak<Commits>>> = Mutex::new(BTreeMap::new());
+
+/// The counts of all other topics.
+static OTHER_TOPICS: OnceLock<Arc<Commits>> = OnceLock::new();
 
 /// Shows the number of failed topics, what was deleted and requests to a bucket, as long as these are zero too.
 pub(crate) fn register() {
@@ -21,10 +30,50 @@ pub(crate) fn topic_failed() {
     gauge!("rawline_topics_failed").increment(1.0);
 }
 
+/// A topic whose task has panicked is not among the broker's topics any more.
+pub(crate) fn failed_topic_gone() {
+    gauge!("rawline_topics_failed").decrement(1.0);
+}
+
+/// What is counted of a topic's commits.
+#[derive(Debug, Default)]
+struct Commits {
+    records: AtomicU64,
+    bytes: AtomicU64,
+    failures: AtomicU64,
+}
+
+/// What a topic has committed since this process opened it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CommitCounts {
+    /// The topic's name, or `(other)` for the sum of those without their own counts.
+    pub topic: String,
+    /// Records stored.
+    pub records: u64,
+    /// Bytes of objects stored.
+    pub bytes: u64,
+    /// Commits that failed in the store.
+    pub failures: u64,
+}
+
+/// The counts of the topics that are open, by name.
+pub fn commit_counts() -> Vec<CommitCounts> {
+    let counts = |topic: &str, commits: &Commits| CommitCounts {
+        topic: topic.to_owned(),
+        records: commits.records.load(Ordering::Relaxed),
+        bytes: commits.bytes.load(Ordering::Relaxed),
+        failures: commits.failures.load(Ordering::Relaxed),
+    };
+    let others = OTHER_TOPICS.get().map(|commits| counts(OTHERS, commits));
+    let topics = TOPICS.lock().unwrap_or_else(PoisonError::into_inner);
+    let topics = topics.iter().filter_map(|(topic, commits)| Some(counts(topic, &*commits.upgrade()?)));
+    others.into_iter().chain(topics).collect()
+}
+
+/// The counts of a topic as long as a clone of this exists, and the histograms of all topics.
+#[derive(Clone)]
 pub(crate) struct TopicMetrics {
-    records: Counter,
-    bytes: Counter,
-    failures: Counter,
+    commits: Arc<Commits>,
     commit_bytes: Histogram,
     commit_seconds: Histogram,
 }
@@ -102,25 +151,33 @@ impl BucketMetrics {
 
 impl TopicMetrics {
     pub fn new(topic: &str) -> Self {
-        let labelled = TOPICS_LABELLED.fetch_add(1, Ordering::Relaxed) < TOPICS_LABELLED_MAX;
-        let topic = if labelled { topic.to_owned() } else { "(other)".to_owned() };
         TopicMetrics {
-            records: counter!("rawline_commit_records_total", "topic" => topic.clone()),
-            bytes: counter!("rawline_commit_bytes_total", "topic" => topic.clone()),
-            failures: counter!("rawline_commit_failures_total", "topic" => topic),
+            commits: TopicMetrics::commits(topic),
             commit_bytes: histogram!("rawline_commit_bytes"),
             commit_seconds: histogram!("rawline_commit_seconds"),
         }
     }
 
+    fn commits(topic: &str) -> Arc<Commits> {
+        let mut topics = TOPICS.lock().unwrap_or_else(PoisonError::into_inner);
+        topics.retain(|_, commits| commits.strong_count() > 0);
+        if topics.len() >= TOPICS_LABELLED_MAX && !topics.contains_key(topic) {
+            return OTHER_TOPICS.get_or_init(Arc::default).clone();
+        }
+        let commits = Arc::default();
+        // A deleted topic of the same name may still be held by its readers.
+        topics.insert(topic.to_owned(), Arc::downgrade(&commits));
+        commits
+    }
+
     pub fn committed(&self, records: u64, bytes: u64, took: Duration) {
-        self.records.increment(records);
-        self.bytes.increment(bytes);
+        self.commits.records.fetch_add(records, Ordering::Relaxed);
+        self.commits.bytes.fetch_add(bytes, Ordering::Relaxed);
         self.commit_bytes.record(bytes as f64);
         self.commit_seconds.record(took.as_secs_f64());
     }
 
     pub fn failed(&self) {
-        self.failures.increment(1);
+        self.commits.failures.fetch_add(1, Ordering::Relaxed);
     }
 }

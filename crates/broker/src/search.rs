@@ -9,6 +9,9 @@ impl Topic {
     /// The first offset whose record was appended at or after `time_us` (microseconds since the Unix epoch);
     /// `next_offset` if there is no such record yet.
     pub async fn offset_at(&self, time_us: u64) -> Result<u64, ReadError> {
+        if self.life.is_deleted() {
+            return Err(self.deleted());
+        }
         let numbers = self.index().numbers();
         self.first_since(time_us, numbers).await
     }

@@ -1,4 +1,4 @@
-//! A topic's settings as they are stored: a JSON object. The broker reads three of its members and keeps the others.
+//! A topic's settings as they are stored: a JSON object. The broker reads four of its members and keeps the others.
 
 use crate::limits::SETTINGS_BYTES_MAX;
 use crate::store::{SETTINGS_NAME, StoreError};
@@ -8,6 +8,9 @@ use std::time::Duration;
 
 /// Records below this offset are deleted.
 const FIRST_OFFSET: &str = "first_offset";
+
+/// There only while the topic is being deleted: who deletes it.
+const DELETED: &str = "deleted";
 
 /// Records are deleted once they are older than this many hours.
 const RETAIN_HOURS: &str = "retain_hours";
@@ -56,6 +59,19 @@ impl Settings {
         Ok(Settings { members, first_offset, retention })
     }
 
+    /// What is stored in place of the settings of a topic that `by` deletes.
+    pub(crate) fn deleted(by: &str) -> Bytes {
+        let members = Map::from_iter([(DELETED.to_owned(), Value::from(by))]);
+        Value::Object(members).to_string().into()
+    }
+
+    /// Who deletes the topic, if these are the settings of a topic that is being deleted.
+    pub(crate) fn deleted_by(stored: &Bytes) -> Option<String> {
+        let members: Map<String, Value> = serde_json::from_slice(stored).ok()?;
+        let by = members.get(DELETED).filter(|by| !by.is_null())?;
+        Some(by.as_str().map_or_else(|| by.to_string(), str::to_owned))
+    }
+
     /// A member, whether or not the broker reads it.
     pub fn get(&self, name: &str) -> Option<&Value> {
         self.members.get(name)
@@ -74,6 +90,7 @@ impl Settings {
     /// These settings with `changes`: a member that is null is removed.
     pub(crate) fn changed(&self, topic: &str, changes: Map<String, Value>) -> Settings {
         assert!(!changes.contains_key(FIRST_OFFSET), "only a trim moves a topic's first offset");
+        assert!(!changes.contains_key(DELETED), "only its deletion marks a topic as deleted");
         let mut members = self.members.clone();
         for (name, value) in changes {
             match value {
@@ -184,6 +201,18 @@ mod tests {
             r#"{"retain_hours":null,"retain_bytes":null}"#,
         ] {
             assert_eq!(parse(text).unwrap().retention(), Retention::default(), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_deletion_is_marked_in_the_settings() {
+        let marker = Settings::deleted("5eed");
+        assert_eq!(marker, r#"{"deleted":"5eed"}"#);
+        assert_eq!(Settings::deleted_by(&marker).unwrap(), "5eed");
+        let other = Bytes::from_static(br#"{"deleted":true,"payload":"value"}"#);
+        assert_eq!(Settings::deleted_by(&other).unwrap(), "true");
+        for text in ["", "[]", "{}", r#"{"deleted":null}"#, r#"{"retain_hours":1}"#] {
+            assert_eq!(Settings::deleted_by(&Bytes::from_static(text.as_bytes())), None, "{text}");
         }
     }
 

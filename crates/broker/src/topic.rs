@@ -1,10 +1,11 @@
 //! One topic: its name, its index, and the handle through which everyone reads it and appends to it.
 
-use crate::append::Append;
+use crate::append::Message;
 use crate::commit::Appender;
 use crate::index::TopicIndex;
+use crate::life::Life;
 use crate::limits::{APPEND_QUEUE_MAX, TOPIC_NAME_BYTES_MAX};
-use crate::metrics::TrimMetrics;
+use crate::metrics::{TopicMetrics, TrimMetrics};
 use crate::settings::Settings;
 use crate::store::{Store, StoreError};
 use crate::{Clock, Config, Kind, tasks};
@@ -23,13 +24,16 @@ pub struct Topic {
     pub(crate) store: Arc<dyn Store>,
     pub(crate) index: Arc<RwLock<TopicIndex>>,
     pub(crate) next_offset: watch::Receiver<u64>,
-    pub(crate) inbox: mpsc::Sender<Append>,
+    pub(crate) inbox: mpsc::Sender<Message>,
     pub(crate) object_bytes_max: u64,
     /// Held while the settings or the first offset change: what is stored is read, changed and stored again.
     pub(crate) changing: Mutex<()>,
+    pub(crate) life: Life,
     /// Whether the store had objects at the start whose records are all deleted.
     pub(crate) leftover: AtomicBool,
     pub(crate) trim_metrics: TrimMetrics,
+    /// Held, so that they are shown as long as the topic exists, even if its task has panicked.
+    _metrics: TopicMetrics,
     task: watch::Receiver<TaskState>,
     settings: RwLock<Arc<Settings>>,
     /// Notified when the settings change, or when there is something to delete.
@@ -80,6 +84,21 @@ pub enum TopicError {
         /// The name asked for.
         name: String,
     },
+    /// A topic of that name was to be created, and one exists.
+    #[error("topic {name:?} exists already; use another name, or change the topic's settings")]
+    Exists {
+        /// The name asked for.
+        name: String,
+    },
+    /// A topic of that name was deleted, and the store still has some of its objects.
+    #[error(
+        "topic {name:?} was deleted, and its objects are still being removed from the store; retry until its name is \
+         free"
+    )]
+    Deleting {
+        /// The name asked for.
+        name: String,
+    },
     /// The broker has its maximum number of topics.
     #[error("this broker has {limit} topics, its maximum; use fewer topics")]
     TooMany {
@@ -95,7 +114,8 @@ impl TopicError {
     /// What a caller can do.
     pub fn kind(&self) -> Kind {
         match self {
-            TopicError::Name { .. } | TopicError::NotFound { .. } => Kind::FixRequest,
+            TopicError::Name { .. } | TopicError::NotFound { .. } | TopicError::Exists { .. } => Kind::FixRequest,
+            TopicError::Deleting { .. } => Kind::Wait,
             TopicError::TooMany { .. } => Kind::TellHuman,
             TopicError::Store(error) => error.kind,
         }
@@ -123,12 +143,26 @@ fn failed(topic: &str, panic: &(dyn Any + Send)) -> TaskState {
     TaskState::Failed(reason)
 }
 
+/// Whether a topic that the store doesn't have may be opened, as an empty one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Missing {
+    Create,
+    Refuse,
+}
+
 /// The topic's objects and settings as the store has them, and whether all records of some objects are deleted.
-async fn recover(store: &dyn Store, name: &str) -> Result<(TopicIndex, Settings, bool), StoreError> {
+async fn recover(store: &dyn Store, name: &str, missing: Missing) -> Result<(TopicIndex, Settings, bool), TopicError> {
     // The settings first: another broker may append and then trim, and the list must have what it appended.
-    let mut settings = Settings::parse(name, store.settings(name).await?.as_ref())?;
+    let stored = store.settings(name).await?;
+    if stored.as_ref().and_then(Settings::deleted_by).is_some() {
+        return Err(TopicError::Deleting { name: name.to_owned() });
+    }
+    let mut settings = Settings::parse(name, stored.as_ref())?;
     let mut index = TopicIndex::default();
     let listed = store.list(name, 0).await?;
+    if missing == Missing::Refuse && stored.is_none() && listed.is_empty() {
+        return Err(TopicError::NotFound { name: name.to_owned() });
+    }
     index.extend(&listed).map_err(|gap| StoreError::human(format!("topic {name}: {gap}")))?;
     let next_offset = index.next_offset();
     if settings.first_offset() > next_offset {
@@ -153,17 +187,20 @@ impl Topic {
     /// Recovers the topic from the store and starts the task that owns its end.
     pub(crate) async fn open(
         name: String,
+        missing: Missing,
         store: Arc<dyn Store>,
         clock: Arc<dyn Clock>,
         config: &Config,
         settings_changed: Arc<Notify>,
         task: mpsc::Sender<()>,
-    ) -> Result<Arc<Topic>, StoreError> {
-        let (index, settings, leftover) = recover(&*store, &name).await?;
+    ) -> Result<Arc<Topic>, TopicError> {
+        let (index, settings, leftover) = recover(&*store, &name, missing).await?;
         let (sender, next_offset) = watch::channel(index.next_offset());
         let (inbox, waiting) = mpsc::channel(APPEND_QUEUE_MAX);
         let index = Arc::new(RwLock::new(index));
-        let appender = Appender::new(name.clone(), store.clone(), clock, config, index.clone(), sender);
+        let metrics = TopicMetrics::new(&name);
+        let appender =
+            Appender::new(name.clone(), store.clone(), clock, config, index.clone(), sender, metrics.clone());
         let (state, state_now) = watch::channel(TaskState::Running);
         let topic = name.clone();
         tasks::spawn(async move {
@@ -177,6 +214,7 @@ impl Topic {
         let object_bytes_max = config.object_bytes_max();
         Ok(Arc::new(Topic {
             trim_metrics: TrimMetrics::new(),
+            _metrics: metrics,
             name,
             store,
             index,
@@ -184,6 +222,7 @@ impl Topic {
             inbox,
             object_bytes_max,
             changing: Mutex::default(),
+            life: Life::new(),
             leftover: AtomicBool::new(leftover),
             task: state_now,
             settings: RwLock::new(Arc::new(settings)),
@@ -214,8 +253,11 @@ impl Topic {
 
     /// Changes settings: a member that is null is removed, one that isn't mentioned stays as it is. They may have
     /// [`SETTINGS_BYTES_MAX`](crate::limits::SETTINGS_BYTES_MAX) bytes.
-    pub async fn change_settings(&self, changes: Map<String, Value>) -> Result<(), StoreError> {
+    pub async fn change_settings(&self, changes: Map<String, Value>) -> Result<(), TopicError> {
         let _one_at_a_time = self.changing.lock().await;
+        if !self.life.is_live() {
+            return Err(TopicError::NotFound { name: self.name.clone() });
+        }
         self.store_settings(|settings| settings.changed(&self.name, changes)).await?;
         self.settings_changed.notify_one();
         Ok(())
@@ -225,6 +267,12 @@ impl Topic {
     pub(crate) async fn store_settings(&self, change: impl FnOnce(Settings) -> Settings) -> Result<(), StoreError> {
         // Another broker on the same bucket may have changed them.
         let stored = self.store.settings(&self.name).await?;
+        if stored.as_ref().and_then(Settings::deleted_by).is_some() {
+            return Err(StoreError::wait(format!(
+                "topic {}: another broker is deleting it; restart this broker to use a new topic of that name",
+                self.name
+            )));
+        }
         let settings = change(Settings::parse(&self.name, stored.as_ref())?);
         self.store.put_settings(&self.name, settings.encode()?).await?;
         let mut index = self.index_mut();

@@ -33,6 +33,12 @@ pub enum TrimError {
         /// The topic's next offset.
         next_offset: u64,
     },
+    /// The topic's deletion has begun.
+    #[error("topic {topic:?} was deleted")]
+    TopicDeleted {
+        /// The topic.
+        topic: String,
+    },
     /// The store failed. Unless the first offset was stored all the same, nothing is deleted.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -42,7 +48,7 @@ impl TrimError {
     /// What a caller can do.
     pub fn kind(&self) -> Kind {
         match self {
-            TrimError::AboveEnd { .. } => Kind::FixRequest,
+            TrimError::AboveEnd { .. } | TrimError::TopicDeleted { .. } => Kind::FixRequest,
             TrimError::Store(error) => error.kind,
         }
     }
@@ -53,6 +59,7 @@ impl Topic {
     /// changes nothing. Objects that the store can't delete now, or not within a few seconds, are deleted later.
     pub async fn trim(&self, offset: u64) -> Result<Trimmed, TrimError> {
         let _one_at_a_time = self.changing.lock().await;
+        self.check_live()?;
         let next_offset = *self.next_offset.borrow();
         if offset > next_offset {
             return Err(TrimError::AboveEnd { offset, next_offset });
@@ -86,9 +93,15 @@ impl Topic {
     }
 
     /// Deletes objects whose records are all deleted.
-    pub(crate) async fn delete_leftover(&self) -> Result<(), StoreError> {
+    pub(crate) async fn delete_leftover(&self) -> Result<(), TrimError> {
         let _one_at_a_time = self.changing.lock().await;
-        self.delete_hidden().await
+        self.check_live()?;
+        Ok(self.delete_hidden().await?)
+    }
+
+    /// The name of a deleted topic may belong to another one, whose objects must stay. The caller holds the lock.
+    fn check_live(&self) -> Result<(), TrimError> {
+        if self.life.is_live() { Ok(()) } else { Err(TrimError::TopicDeleted { topic: self.name.clone() }) }
     }
 
     /// Deletes objects whose records are all deleted. The caller holds the lock.

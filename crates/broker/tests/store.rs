@@ -1,6 +1,7 @@
 //! What every store promises, over every store.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)] // Helpers of tests may fail the test.
 
+use bytes::Bytes;
 use rawline_broker::Kind;
 use rawline_broker::store::{CommitError, ObjectAt};
 use rawline_testkit::stores::{WRITER_ID, assert_holds, at, bytes_of, commit_some, object, object_of, places};
@@ -195,6 +196,72 @@ async fn deleting_everything_keeps_the_newest_object() {
         store.commit("t", object_of(60, 1, 3, 20, WRITER_ID + 1)).await.unwrap();
         assert_eq!(store.delete_before("t", 60).await.unwrap(), 60, "{}", place.name);
         assert!(place.allocated_bytes() < before || before == 0, "{}", place.name);
+    }
+}
+
+#[tokio::test]
+async fn a_deleted_topic_leaves_nothing_and_its_name_can_be_used_again() {
+    for place in places().await {
+        let store = place.open().await;
+        let empty_bytes = place.allocated_bytes();
+        let objects = commit_some(&*store, "t", 40).await;
+        store.put_settings("t", Bytes::from_static(b"{}")).await.unwrap();
+        let held = store.list("t", 0).await.unwrap()[3];
+        let bytes = store.get("t", at(&held), 0..held.bytes).await.unwrap();
+        store.mark_deleted("t").await.unwrap();
+        // Twice: an earlier run may have done all of it.
+        for _ in 0..2 {
+            store.delete_topic("t").await.unwrap();
+            assert_eq!(store.topics().await.unwrap(), [""; 0], "{}", place.name);
+            assert_eq!(store.list("t", 0).await.unwrap(), [], "{}", place.name);
+            assert_eq!(store.settings("t").await.unwrap(), None, "{}", place.name);
+            assert!(store.get("t", at(&held), 0..held.bytes).await.is_err(), "{}", place.name);
+        }
+        assert_eq!(bytes, bytes_of(&objects[3]), "{}: bytes that are held outlive their topic", place.name);
+        // A directory's own entries may take another block.
+        assert!(place.allocated_bytes() <= empty_bytes + 8192, "{}", place.name);
+
+        let new: Vec<_> = (0..30).map(|number| object_of(number * 2, 1, 2, 33, WRITER_ID)).collect();
+        for object in &new {
+            store.commit("t", object.clone()).await.unwrap();
+        }
+        assert_holds(&*store, "t", &new, place.name).await;
+        drop(store);
+        let store = place.open().await;
+        assert_holds(&*store, "t", &new, place.name).await;
+        assert_eq!(store.settings("t").await.unwrap(), None, "{}", place.name);
+    }
+}
+
+#[tokio::test]
+async fn a_topic_that_is_marked_as_deleted_says_so_or_is_gone_after_a_restart() {
+    for place in places().await {
+        let store = place.open().await;
+        commit_some(&*store, "t", 20).await;
+        let other = commit_some(&*store, "t.0", 3).await;
+        store.put_settings("t", Bytes::from_static(br#"{"payload":"value"}"#)).await.unwrap();
+        store.mark_deleted("t").await.unwrap();
+        drop(store);
+        let store = place.open().await;
+        match store.settings("t").await.unwrap() {
+            Some(settings) => assert!(settings.starts_with(br#"{"deleted":"#), "{}: {settings:?}", place.name),
+            None => assert_eq!(store.list("t", 0).await.unwrap(), [], "{}", place.name),
+        }
+        store.delete_topic("t").await.unwrap();
+        assert_eq!(store.topics().await.unwrap(), ["t.0"], "{}", place.name);
+        assert_eq!(store.list("t", 0).await.unwrap(), [], "{}", place.name);
+        assert_holds(&*store, "t.0", &other, place.name).await;
+    }
+}
+
+#[tokio::test]
+async fn a_topic_that_does_not_exist_is_deleted_without_an_error() {
+    for place in places().await {
+        let store = place.open().await;
+        store.mark_deleted("t").await.unwrap();
+        store.delete_topic("t").await.unwrap();
+        store.delete_topic("t").await.unwrap();
+        assert_eq!(store.topics().await.unwrap(), [""; 0], "{}", place.name);
     }
 }
 

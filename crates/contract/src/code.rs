@@ -100,7 +100,7 @@ codes! {
     ORIGIN_REFUSED = "origin_refused", FixRequest, 403;
     /// A request to a broker without a key by a name that isn't this machine's own.
     HOST_REFUSED = "host_refused", FixRequest, 403;
-    /// The topic doesn't exist.
+    /// The topic doesn't exist, or was deleted.
     TOPIC_NOT_FOUND = "topic_not_found", FixRequest, 404;
     /// The record isn't written yet, or is deleted.
     OFFSET_OUT_OF_BOUNDS = "offset_out_of_bounds", FixRequest, 404;
@@ -108,6 +108,8 @@ codes! {
     PATH_NOT_FOUND = "path_not_found", FixRequest, 404;
     /// The path has other methods.
     METHOD_NOT_ALLOWED = "method_not_allowed", FixRequest, 405;
+    /// The topic was to be created, and exists.
+    TOPIC_EXISTS = "topic_exists", FixRequest, 409;
     /// `Accept` names no known form.
     NOT_ACCEPTABLE = "not_acceptable", FixRequest, 406;
     /// The body arrives too slowly.
@@ -132,6 +134,8 @@ codes! {
     BUFFERS_EXHAUSTED = "buffers_exhausted", Wait;
     /// Too many pending appends to this topic.
     TOPIC_BUSY = "topic_busy", Wait;
+    /// A topic of that name was deleted, and its objects are still being removed.
+    TOPIC_DELETING = "topic_deleting", Wait;
     /// Too many requests wait for records.
     WAITS_TOO_MANY = "waits_too_many", Wait;
     /// All connections are busy.

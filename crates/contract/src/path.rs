@@ -4,7 +4,7 @@
 pub const RECORDS: &str = "/records";
 /// Read one record.
 pub const RECORD: &str = "/record";
-/// One topic: its extent and its settings.
+/// One topic: its extent and its settings; create and delete it.
 pub const TOPIC: &str = "/topic";
 /// Delete records from a topic's front.
 pub const TRIM: &str = "/trim";

@@ -51,6 +51,14 @@ impl Store for Asserting {
     fn delete_before<'a>(&'a self, topic: &'a str, offset: u64) -> BoxFuture<'a, Result<u64, StoreError>> {
         self.0.delete_before(topic, offset)
     }
+
+    fn mark_deleted<'a>(&'a self, topic: &'a str) -> BoxFuture<'a, Result<(), StoreError>> {
+        self.0.mark_deleted(topic)
+    }
+
+    fn delete_topic<'a>(&'a self, topic: &'a str) -> BoxFuture<'a, Result<(), StoreError>> {
+        self.0.delete_topic(topic)
+    }
 }
 
 async fn append(server: &Served, topic: &str) -> (u16, String) {
@@ -84,4 +92,10 @@ async fn a_topic_stopped_by_a_failed_assertion_asks_for_a_human_and_the_others_g
     assert!(text.contains("ok, but 1 topics have failed"), "{text}");
     let (_, text) = ask(&server, "/metrics").await;
     assert!(text.contains("rawline_topics_failed 1\n"), "{text}");
+
+    let delete = get("/topic?topic-name=bad").replacen("GET", "DELETE", 1);
+    assert_eq!(exchange(&mut connect(&server).await, &[delete.as_bytes()]).await.unwrap().0, 204);
+    assert!(ask(&server, "/health").await.1.ends_with("ok\n"));
+    assert!(ask(&server, "/metrics").await.1.contains("rawline_topics_failed 0\n"));
+    assert_eq!(append(&server, "bad").await.0, 201, "a new topic of the same name");
 }

@@ -36,6 +36,10 @@ pub struct Faulty {
     pub fails_delete: Rule<bool>,
     /// How long such a deletion takes.
     pub delete_delay: Rule<Duration>,
+    /// The error that noting a topic's deletion ends with, if it does.
+    pub on_mark_deleted: Box<dyn Fn(&str) -> Option<StoreError> + Send + Sync>,
+    /// Whether the deletion of what is left of a topic fails.
+    pub fails_delete_topic: Box<dyn Fn(&str) -> bool + Send + Sync>,
     /// Whether storing a topic's settings fails.
     pub fails_settings: Box<dyn Fn(&str) -> bool + Send + Sync>,
 }
@@ -49,6 +53,8 @@ impl Faulty {
             get_delay: Box::new(|_, _| Duration::ZERO),
             fails_delete: Box::new(|_, _| false),
             delete_delay: Box::new(|_, _| Duration::ZERO),
+            on_mark_deleted: Box::new(|_| None),
+            fails_delete_topic: Box::new(|_| false),
             fails_settings: Box::new(|_| false),
         }
     }
@@ -130,6 +136,20 @@ impl Store for Faulty {
             }
             self.store.delete_before(topic, offset).await
         })
+    }
+
+    fn mark_deleted<'a>(&'a self, topic: &'a str) -> BoxFuture<'a, Result<(), StoreError>> {
+        match (self.on_mark_deleted)(topic) {
+            Some(error) => Box::pin(ready(Err(error))),
+            None => self.store.mark_deleted(topic),
+        }
+    }
+
+    fn delete_topic<'a>(&'a self, topic: &'a str) -> BoxFuture<'a, Result<(), StoreError>> {
+        if (self.fails_delete_topic)(topic) {
+            return Box::pin(ready(Err(down())));
+        }
+        self.store.delete_topic(topic)
     }
 }
 

@@ -66,6 +66,12 @@ pub enum ReadError {
         /// The topic's first offset.
         first_offset: u64,
     },
+    /// The topic was deleted.
+    #[error("topic {topic:?} was deleted; if a topic of that name exists now, it is another one, from offset 0 on")]
+    TopicDeleted {
+        /// The topic.
+        topic: String,
+    },
     /// The store returned other bytes than were stored.
     #[error("the object at offset {first_offset} is damaged: {error}; restore it from a copy")]
     Damaged {
@@ -83,7 +89,7 @@ impl ReadError {
     /// What a caller can do.
     pub fn kind(&self) -> Kind {
         match self {
-            ReadError::Deleted { .. } => Kind::FixRequest,
+            ReadError::Deleted { .. } | ReadError::TopicDeleted { .. } => Kind::FixRequest,
             ReadError::Damaged { .. } => Kind::TellHuman,
             ReadError::Store(error) => error.kind,
         }

@@ -29,6 +29,9 @@ impl Topic {
     /// the read that begins there.
     pub async fn read(&self, request: &ReadRequest) -> Result<ReadAnswer, ReadError> {
         self.wait(request.offset, request.wait).await;
+        if self.life.is_deleted() {
+            return Err(self.deleted());
+        }
         let gather_until = Instant::now() + READ_GATHER_MAX;
         let mut answer =
             ReadAnswer { first_offset: request.offset, end_offset: request.offset, next_offset: 0, pieces: Vec::new() };
@@ -83,7 +86,7 @@ impl Topic {
         if offset < first_offset { ReadError::Deleted { offset, first_offset } } else { error }
     }
 
-    /// Waits until the record at `offset` is there, or `wait` has passed.
+    /// Waits until the record at `offset` is there, `wait` has passed, or the topic is deleted.
     pub async fn wait(&self, offset: u64, wait: Duration) {
         if *self.next_offset.borrow() > offset || wait.is_zero() {
             return;
@@ -91,12 +94,15 @@ impl Topic {
         let mut next_offset = self.next_offset.clone();
         let arrived = async {
             if next_offset.wait_for(|&next| next > offset).await.is_err() {
-                // The topic's task has failed: nothing will arrive, and callers must not poll in a loop.
+                // The topic's task has ended: nothing will arrive, and callers must not poll in a loop.
                 std::future::pending::<()>().await;
             }
         };
-        // On a timeout the caller looks at what is there.
-        let _ = tokio::time::timeout(wait, arrived).await;
+        // In each case the caller looks at what is there.
+        tokio::select! {
+            _ = tokio::time::timeout(wait, arrived) => {}
+            () = self.life.ended() => {}
+        }
     }
 
     /// Adds what the answer still wants from one object. On an error it has added nothing.
@@ -168,16 +174,28 @@ impl Topic {
             return Ok(front);
         }
         let index_bytes = (header.index_bytes() as u64).min(found.at.bytes);
-        Ok(self.get(found, 0..index_bytes).await?)
+        self.get(found, 0..index_bytes).await
     }
 
     /// Bytes of an object from the store.
-    pub(crate) async fn get(&self, found: &Found, range: Range<u64>) -> Result<Bytes, StoreError> {
+    pub(crate) async fn get(&self, found: &Found, range: Range<u64>) -> Result<Bytes, ReadError> {
         assert!(range.start < range.end && range.end <= found.at.bytes, "bytes {range:?} of {:?}", found.at);
         let bytes_wanted = range.end - range.start;
-        let bytes = self.store.get(&self.name, found.at, range).await?;
-        assert_eq!(bytes.len() as u64, bytes_wanted, "the store returned other bytes of {:?}", found.at);
-        Ok(bytes)
+        match self.store.get(&self.name, found.at, range).await {
+            // Checked after the bytes are there: they may be those of a new topic that has the name now.
+            _ if self.life.is_deleted() => Err(self.deleted()),
+            Ok(bytes) => {
+                assert_eq!(bytes.len() as u64, bytes_wanted, "the store returned other bytes of {:?}", found.at);
+                Ok(bytes)
+            }
+            // The store may have deleted it before the topic learns that.
+            Err(_) if !self.life.is_live() => Err(self.deleted()),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    pub(crate) fn deleted(&self) -> ReadError {
+        ReadError::TopicDeleted { topic: self.name.clone() }
     }
 
     /// Checks an object's checksums, once in this process' life. If its index is intact and one of its batches is not,

@@ -2,10 +2,11 @@
 
 use super::{Begun, CommitError, Known, Listed, Location, ObjectAt, Store, StoreError};
 use crate::Kind;
+use crate::Settings;
 use crate::object::{Header, Object};
 use bytes::{Bytes, BytesMut};
 use futures_util::future::{BoxFuture, ready};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::Range;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -35,8 +36,10 @@ impl MemoryStore {
 impl Store for MemoryStore {
     fn topics(&self) -> BoxFuture<'_, Result<Vec<String>, StoreError>> {
         let topics = self.topics();
-        let names = topics.iter().filter(|(_, objects)| !objects.is_empty()).map(|(name, _)| name.clone());
-        Box::pin(ready(Ok(names.collect())))
+        let with_objects = topics.iter().filter(|(_, objects)| !objects.is_empty()).map(|(name, _)| name);
+        let settings = self.settings.lock().unwrap_or_else(PoisonError::into_inner);
+        let names: BTreeSet<&String> = with_objects.chain(settings.keys()).collect();
+        Box::pin(ready(Ok(names.into_iter().cloned().collect())))
     }
 
     fn list<'a>(&'a self, topic: &'a str, from: u64) -> BoxFuture<'a, Result<Vec<Listed>, StoreError>> {
@@ -116,6 +119,16 @@ impl Store for MemoryStore {
             first_left = objects.keys().next().copied().unwrap_or(offset);
         }
         Box::pin(ready(Ok(first_left)))
+    }
+
+    fn mark_deleted<'a>(&'a self, topic: &'a str) -> BoxFuture<'a, Result<(), StoreError>> {
+        self.put_settings(topic, Settings::deleted("memory"))
+    }
+
+    fn delete_topic<'a>(&'a self, topic: &'a str) -> BoxFuture<'a, Result<(), StoreError>> {
+        self.topics().remove(topic);
+        self.settings.lock().unwrap_or_else(PoisonError::into_inner).remove(topic);
+        Box::pin(ready(Ok(())))
     }
 }
 

@@ -85,7 +85,7 @@ pub struct Known {
 
 /// Where objects live. Safe to call from many tasks; commits to one topic come from one task at a time.
 pub trait Store: Send + Sync + 'static {
-    /// The names of all topics that have an object, in no order.
+    /// The names of all topics that have an object or settings, in no order.
     fn topics(&self) -> BoxFuture<'_, Result<Vec<String>, StoreError>>;
 
     /// The topic's objects whose first offset is `from` or greater, in order of offset. Foreign files and torn writes
@@ -145,6 +145,15 @@ pub trait Store: Send + Sync + 'static {
     /// it says where the topic continues. A store may keep more: a segment is deleted as a whole. Returns the first
     /// offset that is left, or `offset` if the topic has no object.
     fn delete_before<'a>(&'a self, topic: &'a str, offset: u64) -> BoxFuture<'a, Result<u64, StoreError>>;
+
+    /// Notes durably that a topic is deleted, all that it has. Until [`Store::delete_topic`] has returned, the topic's
+    /// settings say so, also after a crash, or the store has nothing of the topic any more. Nothing else is done with
+    /// the topic at the same time, except that it is read.
+    fn mark_deleted<'a>(&'a self, topic: &'a str) -> BoxFuture<'a, Result<(), StoreError>>;
+
+    /// Deletes what is left of a topic that is marked as deleted, its settings last: then its name can be used again.
+    /// Continues what an earlier run began. Bytes that readers hold stay valid.
+    fn delete_topic<'a>(&'a self, topic: &'a str) -> BoxFuture<'a, Result<(), StoreError>>;
 }
 
 /// An object that is being stored.

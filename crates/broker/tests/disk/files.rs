@@ -6,6 +6,8 @@ use rawline_broker::store::disk::{DiskStore, Durability, Options};
 use rawline_broker::store::{CommitError, Store};
 use rawline_testkit::stores::{WRITER_ID, assert_holds, commit_some, object, object_of};
 use std::fs::{self, File};
+use std::path::PathBuf;
+use std::time::Duration;
 
 #[tokio::test]
 async fn a_commit_that_leaves_a_gap_is_refused() {
@@ -234,4 +236,56 @@ async fn cold_bytes_are_read_from_the_disk() {
     }
     assert_holds(&store, "t", &objects, "cold").await;
     assert_holds(&store, "t", &objects, "warm").await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_segment_of_a_deleted_topic_that_was_to_be_sealed_leaves_the_new_topics_files_alone() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = small(dir.path(), Durability::PageCache);
+    commit_some(&store, "t", 100).await;
+    assert_eq!(files(&dir.path().join("topics/t"), "idx"), [""; 0].map(PathBuf::from), "they are sealed later");
+    store.mark_deleted("t").await.unwrap();
+    store.delete_topic("t").await.unwrap();
+    let new: Vec<_> = (0..100).map(|number| object_of(number * 2, 1, 2, 33, WRITER_ID)).collect();
+    for object in &new {
+        store.commit("t", object.clone()).await.unwrap();
+    }
+    tokio::time::sleep(Duration::from_secs(60)).await;
+    assert_holds(&store, "t", &new, "after the time of sealing").await;
+    drop(store);
+    assert_holds(&small(dir.path(), Durability::PageCache), "t", &new, "after a restart").await;
+}
+
+#[tokio::test]
+async fn the_next_start_removes_what_is_left_of_a_deleted_topic() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = small(dir.path(), Durability::Fsync);
+    commit_some(&store, "t", 20).await;
+    // Killed before the files are removed.
+    store.mark_deleted("t").await.unwrap();
+    drop(store);
+    let left = dir.path().join("topics/.deleted.t.0");
+    assert!(left.is_dir());
+    let store = small(dir.path(), Durability::Fsync);
+    assert_eq!(store.topics().await.unwrap(), [""; 0]);
+    while left.exists() {
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
+    commit_some(&store, "t", 3).await;
+}
+
+#[tokio::test]
+async fn a_topic_that_can_not_be_recovered_is_deleted() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = small(dir.path(), Durability::Fsync);
+    commit_some(&store, "t", 100).await;
+    drop(store);
+    fs::remove_file(&files(&dir.path().join("topics/t"), "seg")[1]).unwrap();
+    let store = small(dir.path(), Durability::Fsync);
+    assert!(store.list("t", 0).await.is_err());
+    store.mark_deleted("t").await.unwrap();
+    store.delete_topic("t").await.unwrap();
+    assert_eq!(store.topics().await.unwrap(), [""; 0]);
+    let objects = commit_some(&store, "t", 3).await;
+    assert_holds(&store, "t", &objects, "a new topic").await;
 }

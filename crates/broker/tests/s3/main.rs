@@ -4,6 +4,7 @@
 mod bucket;
 mod cache;
 mod damage;
+mod delete_topic;
 mod fake;
 mod http;
 mod machine;

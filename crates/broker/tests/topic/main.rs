@@ -4,6 +4,7 @@
 
 mod append;
 mod damage;
+mod delete;
 mod read;
 mod retention;
 mod supervise;

@@ -130,4 +130,12 @@ async fn a_topic_that_cannot_be_recovered_does_not_keep_others_from_being_served
     assert!(refused.to_string().contains("missing"), "{refused}");
     std::fs::rename(&aside, second).unwrap();
     assert_eq!(broker.topic_or_create("bad").await.unwrap().status().next_offset, 300);
+
+    // It can be deleted as it is.
+    broker.close().await;
+    std::fs::rename(second, &aside).unwrap();
+    let broker = open(open_dir()).await;
+    broker.delete_topic("bad").await.unwrap();
+    assert_eq!(broker.topic_or_create("bad").await.unwrap().status().next_offset, 0);
+    assert_eq!(broker.topic("good").await.unwrap().status().next_offset, 300);
 }

@@ -107,6 +107,14 @@ fn responses_match_the_openapi_document() {
     ask("POST", "/trim?topic-name=t&before=1", &[], b"");
     ask("POST", "/trim?topic-name=t&before=9", &[], b"");
     ask("GET", "/topic?topic-name=t", &[], b"");
+    for _ in 0..2 {
+        ask("POST", "/topic?topic-name=new", &[], b"{}");
+    }
+    ask("POST", "/topic?topic-name=new", &[], b"[]");
+    for _ in 0..2 {
+        ask("DELETE", "/topic?topic-name=new", &[], b"");
+    }
+    ask("DELETE", "/topic", &[], b"");
 }
 
 /// Checks the subset of JSON Schema that the document uses for responses.

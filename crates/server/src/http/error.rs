@@ -97,6 +97,8 @@ impl From<TopicError> for ApiError {
         let code = match error {
             TopicError::Name { .. } => code::TOPIC_NAME,
             TopicError::NotFound { .. } => code::TOPIC_NOT_FOUND,
+            TopicError::Exists { .. } => code::TOPIC_EXISTS,
+            TopicError::Deleting { .. } => code::TOPIC_DELETING,
             TopicError::TooMany { .. } => code::TOPICS_TOO_MANY,
             TopicError::Store(error) => return error.into(),
         };
@@ -111,6 +113,7 @@ impl From<AppendError> for ApiError {
             AppendError::TooLarge { .. } => code::APPEND_TOO_LARGE,
             AppendError::Busy => code::TOPIC_BUSY,
             AppendError::Closed => code::SHUTTING_DOWN,
+            AppendError::TopicDeleted { .. } => code::TOPIC_NOT_FOUND,
             AppendError::Failed { .. } => code::TOPIC_FAILED,
             AppendError::Store(error) => return error.into(),
         };
@@ -123,6 +126,7 @@ impl From<ReadError> for ApiError {
     fn from(error: ReadError) -> Self {
         let code = match error {
             ReadError::Deleted { .. } => code::OFFSET_OUT_OF_BOUNDS,
+            ReadError::TopicDeleted { .. } => code::TOPIC_NOT_FOUND,
             ReadError::Damaged { .. } => code::OBJECT_DAMAGED,
             ReadError::Store(error) => return error.into(),
         };
@@ -135,6 +139,7 @@ impl From<TrimError> for ApiError {
     fn from(error: TrimError) -> Self {
         let code = match error {
             TrimError::AboveEnd { .. } => code::OFFSET_OUT_OF_BOUNDS,
+            TrimError::TopicDeleted { .. } => code::TOPIC_NOT_FOUND,
             TrimError::Store(error) => return error.into(),
         };
         assert_eq!(code.kind, error.kind(), "{}", code.name);
@@ -184,16 +189,21 @@ mod tests {
         let errors = [
             ApiError::from(TopicError::Name { name: "/".into() }),
             ApiError::from(TopicError::NotFound { name: "t".into() }),
+            ApiError::from(TopicError::Exists { name: "t".into() }),
+            ApiError::from(TopicError::Deleting { name: "t".into() }),
             ApiError::from(TopicError::TooMany { limit: 1 }),
             ApiError::from(AppendError::TooLarge { bytes: 1, batches: 1 }),
             ApiError::from(AppendError::Busy),
             ApiError::from(AppendError::Closed),
+            ApiError::from(AppendError::TopicDeleted { topic: "t".into() }),
             ApiError::from(AppendError::Failed { topic: "t".into(), reason: "r".into() }),
             ApiError::from(ReadError::Deleted { offset: 0, first_offset: 1 }),
+            ApiError::from(ReadError::TopicDeleted { topic: "t".into() }),
             ApiError::from(ReadError::Damaged { first_offset: 0, error: object }),
             ApiError::from(TrimError::AboveEnd { offset: 1, next_offset: 0 }),
+            ApiError::from(TrimError::TopicDeleted { topic: "t".into() }),
         ];
         let statuses = errors.map(|error| error.into_response().status().as_u16());
-        assert_eq!(statuses, [400, 404, 507, 413, 503, 503, 500, 404, 500, 404]);
+        assert_eq!(statuses, [400, 404, 409, 503, 507, 413, 503, 503, 404, 500, 404, 404, 500, 404, 404]);
     }
 }

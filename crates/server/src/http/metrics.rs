@@ -3,6 +3,7 @@
 use http::StatusCode;
 use metrics::{Counter, counter, describe_counter, describe_gauge, describe_histogram, gauge, histogram};
 use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
+use rawline_broker::CommitCounts;
 use rawline_broker::pool::Pool;
 use std::sync::OnceLock;
 use std::time::Duration;
@@ -55,9 +56,6 @@ fn describe() {
     describe_counter!("rawline_append_bytes_total", "Bytes received in checked batches");
     describe_counter!("rawline_read_records_total", "Records returned");
     describe_counter!("rawline_read_bytes_total", "Bytes of responses that return records");
-    describe_counter!("rawline_commit_records_total", "Records stored, by topic");
-    describe_counter!("rawline_commit_bytes_total", "Bytes stored, by topic");
-    describe_counter!("rawline_commit_failures_total", "Commits that failed in the store, by topic");
     describe_counter!("rawline_deleted_records_total", "Records deleted from the fronts of topics");
     describe_counter!("rawline_deleted_bytes_total", "Bytes of objects deleted from the fronts of topics");
     describe_gauge!("rawline_start_time_seconds", "When the broker began to serve, in seconds since the Unix epoch");
@@ -121,7 +119,27 @@ impl HttpMetrics {
         gauge!("rawline_pool_bytes").set(pool.bytes() as f64);
         gauge!("rawline_pool_free_bytes").set(pool.bytes_free() as f64);
         self.handle.run_upkeep();
-        self.handle.render()
+        let mut text = self.handle.render();
+        commits(&mut text, &rawline_broker::commit_counts());
+        text
+    }
+}
+
+/// Adds the counters by topic. The recorder would keep those of deleted topics.
+fn commits(text: &mut String, topics: &[CommitCounts]) {
+    type Count = fn(&CommitCounts) -> u64;
+    let counters: [(&str, &str, Count); 3] = [
+        ("rawline_commit_records_total", "Records stored, by topic", |topic| topic.records),
+        ("rawline_commit_bytes_total", "Bytes stored, by topic", |topic| topic.bytes),
+        ("rawline_commit_failures_total", "Commits that failed in the store, by topic", |topic| topic.failures),
+    ];
+    for (name, help, count) in counters.into_iter().filter(|_| !topics.is_empty()) {
+        text.push_str(&format!("# HELP {name} {help}\n# TYPE {name} counter\n"));
+        for counts in topics {
+            // Names of topics have no character that a label would have to escape.
+            text.push_str(&format!("{name}{{topic=\"{}\"}} {}\n", counts.topic, count(counts)));
+        }
+        text.push('\n');
     }
 }
 

@@ -246,6 +246,8 @@ async fn handle(
         Endpoint::ReadOne => read::record(api, peer, request).await,
         Endpoint::Topic => topics::topic(api, request).await,
         Endpoint::SetTopic => topics::set_topic(api, request).await,
+        Endpoint::CreateTopic => topics::create_topic(api, request).await,
+        Endpoint::DeleteTopic => topics::delete_topic(api, request).await,
         Endpoint::Trim => topics::trim(api, request).await,
         Endpoint::Topics => topics::topics(api, peer).await,
         Endpoint::Offset => topics::offset(api, request).await,

@@ -27,6 +27,8 @@ pub(crate) enum Endpoint {
     ReadOne,
     Topic,
     SetTopic,
+    CreateTopic,
+    DeleteTopic,
     Trim,
     Topics,
     Offset,
@@ -55,12 +57,14 @@ const fn open(path: &'static str, endpoint: Endpoint) -> Route {
 }
 
 /// The busiest first.
-pub(crate) static ROUTES: [Route; 12] = [
+pub(crate) static ROUTES: [Route; 14] = [
     route(Method::POST, path::RECORDS, "topic-name=T", Endpoint::Append, "append"),
     route(Method::GET, path::RECORDS, "topic-name=T&offset=0", Endpoint::Read, "read"),
     route(Method::GET, path::RECORD, "topic-name=T&offset=0", Endpoint::ReadOne, "read_one"),
     route(Method::GET, path::TOPIC, "topic-name=T", Endpoint::Topic, "topics"),
     route(Method::PUT, path::TOPIC, "topic-name=T", Endpoint::SetTopic, "topics"),
+    route(Method::POST, path::TOPIC, "topic-name=T", Endpoint::CreateTopic, "topics"),
+    route(Method::DELETE, path::TOPIC, "topic-name=T", Endpoint::DeleteTopic, "topics"),
     route(Method::POST, path::TRIM, "topic-name=T&before=0", Endpoint::Trim, "topics"),
     route(Method::GET, path::TOPICS, "", Endpoint::Topics, "topics"),
     route(Method::GET, path::OFFSET, "topic-name=T&time=2026-01-01T00:00:00Z", Endpoint::Offset, "topics"),
@@ -97,7 +101,7 @@ pub(crate) fn welcome() -> String {
     let mut text = format!("rawline {}\n\n", env!("CARGO_PKG_VERSION"));
     for Route { method, path, example_query, .. } in ROUTES.iter().filter(|route| route.path != path::WELCOME) {
         let separator = if example_query.is_empty() { "" } else { "?" };
-        text.push_str(&format!("{:4} {path}{separator}{example_query}\n", method.as_str()));
+        text.push_str(&format!("{:6} {path}{separator}{example_query}\n", method.as_str()));
     }
     text
 }

@@ -56,6 +56,30 @@ pub(crate) async fn topic(api: &Api, request: Request<Incoming>) -> Result<ApiRe
 
 /// Changes a topic's settings; creates the topic if it doesn't exist.
 pub(crate) async fn set_topic(api: &Api, request: Request<Incoming>) -> Result<ApiResponse, ApiError> {
+    let (name, changes) = named_changes(api, request).await?;
+    let topic = api.broker.topic_or_create(&name).await?;
+    topic.change_settings(changes).await?;
+    Ok(response::json(StatusCode::OK, &info(&topic)))
+}
+
+/// Creates a topic with settings; fails if it exists.
+pub(crate) async fn create_topic(api: &Api, request: Request<Incoming>) -> Result<ApiResponse, ApiError> {
+    let (name, settings) = named_changes(api, request).await?;
+    let topic = api.broker.create_topic(&name, settings).await?;
+    Ok(response::json(StatusCode::CREATED, &info(&topic)))
+}
+
+/// Deletes a topic.
+pub(crate) async fn delete_topic(api: &Api, request: Request<Incoming>) -> Result<ApiResponse, ApiError> {
+    // A body has no meaning and is not read.
+    let (request, _body) = BodyReader::split(api, request);
+    let name = Query::of(&request).topic()?.into_owned();
+    api.broker.delete_topic(&name).await?;
+    Ok(response::no_content())
+}
+
+/// A topic's name, and the settings that the request's body changes.
+async fn named_changes(api: &Api, request: Request<Incoming>) -> Result<(String, Map<String, Value>), ApiError> {
     let (request, mut body) = BodyReader::split(api, request);
     let name = Query::of(&request).topic()?.into_owned();
     let mut text = Vec::new();
@@ -65,10 +89,7 @@ pub(crate) async fn set_topic(api: &Api, request: Request<Incoming>) -> Result<A
         }
         text.extend_from_slice(&piece);
     }
-    let changes = changes(&text)?;
-    let topic = api.broker.topic_or_create(&name).await?;
-    topic.change_settings(changes).await?;
-    Ok(response::json(StatusCode::OK, &info(&topic)))
+    Ok((name, changes(&text)?))
 }
 
 /// The settings that a request changes, checked.

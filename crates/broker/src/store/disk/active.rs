@@ -123,10 +123,8 @@ impl Active {
             entries,
         };
         move || {
-            if segment.is_removed() {
-                return;
-            }
-            if let Err(error) = segment.file().and_then(|file| segment.seal(&file, &seal, true)) {
+            let sealed = segment.unless_removed(|| segment.file().and_then(|file| segment.seal(&file, &seal, true)));
+            if let Some(Err(error)) = sealed {
                 tracing::error!(%error, "a full segment could not be sealed; the next start walks it and seals it");
             }
         }

@@ -201,6 +201,19 @@ impl Log {
         Ok(())
     }
 
+    /// Ends the log, because its topic is deleted: nothing is written to its files or removed any more.
+    pub(super) fn end(&self) {
+        let mut state = self.state();
+        let message = format!("{}: the topic was deleted", self.dir.display());
+        self.failed.get_or_init(|| StoreError::new(Kind::FixRequest, message));
+        let next_offset = state.writer.as_ref().map_or(0, |writer| writer.next_offset);
+        // It is never recovered again: the directory may be another topic's then.
+        state.writer = Some(Writer { active: None, next_offset });
+        let segments = std::mem::take(&mut *self.segments_mut());
+        drop(state);
+        segments.values().for_each(|segment| segment.retire());
+    }
+
     /// Bytes of an object if they are in memory. Never blocks.
     pub(super) fn resident(&self, object: &ObjectAt, range: &Range<u64>) -> Option<Bytes> {
         let segment = self.segments().get(&object.location.segment().0)?.clone();

@@ -4,6 +4,7 @@
 //! DIR/LOCK                                    locked by the one owner
 //! DIR/topics/NAME/00000000000000000000.seg    objects back to back, named by the first offset
 //! DIR/topics/NAME/00000000000000000000.idx    index of a segment that is sealed
+//! DIR/topics/.deleted.NAME.0                  what is left of a deleted topic
 //! ```
 //!
 //! `docs/format.md` has the rules. An append goes down from here: `log` (which segment), `active` (where in it), `sys`
@@ -11,6 +12,7 @@
 
 mod active;
 mod delete;
+mod delete_topic;
 mod durability;
 mod log;
 mod open_files;
@@ -36,6 +38,7 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 use tokio::sync::Semaphore;
 
@@ -68,6 +71,10 @@ struct Inner {
     topics_dir: PathBuf,
     logs: RwLock<HashMap<String, Arc<Log>>>,
     shared: Arc<Shared>,
+    /// How many topics were deleted.
+    deletions: AtomicU64,
+    /// Shared while settings are stored, exclusive while a topic is deleted: settings don't revive a deleted topic.
+    storing: RwLock<()>,
     _lock: DirLock,
 }
 
@@ -91,7 +98,9 @@ impl DiskStore {
         create_dir(&topics_dir, options.durability)?;
         let sealing = Arc::new(Semaphore::new(1));
         let shared = Arc::new(Shared { options, files: Arc::new(OpenFiles::new()), sealing });
-        let inner = Inner { topics_dir, logs: RwLock::default(), shared, _lock: lock };
+        let logs = RwLock::default();
+        let (deletions, storing) = (AtomicU64::new(0), RwLock::default());
+        let inner = Inner { topics_dir, logs, shared, deletions, storing, _lock: lock };
         Ok(DiskStore { inner: Arc::new(inner) })
     }
 
@@ -172,7 +181,13 @@ impl Store for DiskStore {
 
     fn put_settings<'a>(&'a self, topic: &'a str, settings: Bytes) -> BoxFuture<'a, Result<(), StoreError>> {
         let topic = topic.to_owned();
+        let seen = self.inner.deletions.load(Ordering::Acquire);
         Box::pin(self.blocking(move |inner| {
+            // The caller may have given up long ago, and the topic may be deleted.
+            let _no_deletion = inner.storing.read().unwrap_or_else(PoisonError::into_inner);
+            if inner.deletions.load(Ordering::Acquire) != seen {
+                return Err(StoreError::wait("a topic was deleted at the same time; nothing was stored, so retry"));
+            }
             let log = inner.log_created(&topic)?;
             log.sync_name()?;
             let dir = inner.dir(&topic)?;
@@ -195,22 +210,39 @@ impl Store for DiskStore {
     }
 
     fn delete_before<'a>(&'a self, topic: &'a str, offset: u64) -> BoxFuture<'a, Result<u64, StoreError>> {
+        // Looked up now: when this runs, another topic may have the name.
+        let log = self.inner.known(topic);
         let topic = topic.to_owned();
-        Box::pin(self.blocking(move |inner| match inner.log(&topic)? {
+        Box::pin(self.blocking(move |inner| match log.map_or_else(|| inner.log(&topic), |log| Ok(Some(log)))? {
             Some(log) => log.delete_before(offset),
             None => Ok(offset),
         }))
     }
+
+    fn mark_deleted<'a>(&'a self, topic: &'a str) -> BoxFuture<'a, Result<(), StoreError>> {
+        let topic = topic.to_owned();
+        Box::pin(self.blocking(move |inner| inner.mark_deleted(&topic)))
+    }
+
+    fn delete_topic<'a>(&'a self, topic: &'a str) -> BoxFuture<'a, Result<(), StoreError>> {
+        let topic = topic.to_owned();
+        Box::pin(self.blocking(move |inner| inner.delete_topic(&topic)))
+    }
 }
 
 impl Inner {
-    /// The topics that have an object. Recovers all of them, on several threads.
+    /// The topics that have an object or settings. Recovers all of them, on several threads.
     fn topics(&self) -> Result<Vec<String>, StoreError> {
         let error = |error| io_error("list", &self.topics_dir, &error);
         let mut names = Vec::new();
         for entry in std::fs::read_dir(&self.topics_dir).map_err(error)? {
             let entry = entry.map_err(error)?;
             match entry.file_name().into_string() {
+                Ok(name) if delete_topic::is_left(&name) => {
+                    let dir = entry.path();
+                    // Without a handle of the store: the directory's lock doesn't wait for it.
+                    tasks::spawn_blocking(move || delete_topic::remove(&dir));
+                }
                 Ok(name) if entry.path().is_dir() => names.push(name),
                 name => {
                     let dir = self.topics_dir.display();
@@ -219,11 +251,10 @@ impl Inner {
             }
         }
         // A topic that can't be recovered is listed as well: whoever asks for it gets the reason.
-        let has_objects =
-            |name: &String| match self.log(name).and_then(|log| log.map_or(Ok(true), |log| log.is_empty())) {
-                Ok(is_empty) => !is_empty,
-                Err(_) => true,
-            };
+        let exists = |name: &String| match self.log(name).and_then(|log| log.map_or(Ok(true), |log| log.is_empty())) {
+            Ok(true) => self.topics_dir.join(name).join(SETTINGS_NAME).exists(),
+            Ok(false) | Err(_) => true,
+        };
         let threads = std::thread::available_parallelism().map_or(1, usize::from);
         let share = names.len().div_ceil(threads).max(1);
         #[expect(
@@ -231,7 +262,7 @@ impl Inner {
             reason = "runs on a thread that may block; the result doesn't depend on the order"
         )]
         std::thread::scope(|scope| {
-            let worker = |names: &[String]| names.iter().filter(|name| has_objects(name)).cloned().collect::<Vec<_>>();
+            let worker = |names: &[String]| names.iter().filter(|name| exists(name)).cloned().collect::<Vec<_>>();
             let workers: Vec<_> = names.chunks(share).map(|names| scope.spawn(move || worker(names))).collect();
             let mut listed = Vec::new();
             for worker in workers {

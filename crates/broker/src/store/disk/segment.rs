@@ -35,7 +35,10 @@ pub(super) struct Segment {
     files: Arc<OpenFiles>,
     /// Its objects, as long as no seal on disk has them.
     entries: Mutex<Option<Arc<Vec<Entry>>>>,
+    /// Whether its files are removed, or will be.
     removed: AtomicBool,
+    /// Held while its files are written to, except by commits.
+    sealing: Mutex<()>,
 }
 
 impl Segment {
@@ -95,6 +98,7 @@ impl Segment {
             files: files.clone(),
             entries: Mutex::default(),
             removed: AtomicBool::new(false),
+            sealing: Mutex::default(),
         }
     }
 
@@ -139,7 +143,11 @@ impl Segment {
     }
 
     fn open(&self) -> Result<Open, StoreError> {
-        let open = || File::options().read(true).write(self.is_own).open(&self.path);
+        let open = || {
+            let file = File::options().read(true).write(self.is_own).open(&self.path)?;
+            // Checked after it is open: another topic's file may have its name.
+            if self.removed.load(Ordering::Acquire) { Err(io::ErrorKind::NotFound.into()) } else { Ok(file) }
+        };
         let opened = self.files.get(&self.slot, self.mapped_bytes, open);
         opened.map_err(|error| io_error("open", &self.path, &error))
     }
@@ -182,13 +190,21 @@ impl Segment {
         Ok(())
     }
 
-    pub(super) fn is_removed(&self) -> bool {
-        self.removed.load(Ordering::Acquire)
+    /// Does `work` with the files, unless they are removed; they are not removed meanwhile.
+    pub(super) fn unless_removed<T>(&self, work: impl FnOnce() -> T) -> Option<T> {
+        let _not_meanwhile = self.sealing.lock().unwrap_or_else(PoisonError::into_inner);
+        (!self.removed.load(Ordering::Acquire)).then(work)
+    }
+
+    /// Leaves the files to whoever removes them: another segment may get their names.
+    pub(super) fn retire(&self) {
+        let _not_meanwhile = self.sealing.lock().unwrap_or_else(PoisonError::into_inner);
+        self.removed.store(true, Ordering::Release);
     }
 
     /// Removes the files. Bytes that readers hold stay readable until they are dropped.
     pub(super) fn remove(&self) -> Result<(), StoreError> {
-        self.removed.store(true, Ordering::Release);
+        self.retire();
         // The index first: without its segment it would be a stray file, while a segment needs no index.
         match std::fs::remove_file(self.path.with_extension("idx")) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => {

@@ -1,8 +1,8 @@
 //! Requests to a bucket, each with its retries.
 
-use super::S3Config;
 use super::failed::{Failed, Reply, Tries, error_chain};
 use super::requests::CountingConnector;
+use super::{S3Config, is_same};
 use crate::Kind;
 use crate::limits::INDEX_BYTES_GUESS;
 use crate::object::{Header, ObjectIndex};
@@ -12,7 +12,7 @@ use bytes::Bytes;
 use futures_util::StreamExt;
 use object_store::aws::{AmazonS3, AmazonS3Builder, AwsCredentialProvider, Checksum, S3ConditionalPut};
 use object_store::path::Path;
-use object_store::{ClientOptions, GetOptions, GetRange, ObjectStore, PutMode, PutPayload, RetryConfig};
+use object_store::{ClientOptions, GetOptions, GetRange, ObjectStore, PutMode, PutPayload, RetryConfig, UpdateVersion};
 use rawline_batch::Crc32c;
 use std::sync::Arc;
 use std::time::Duration;
@@ -203,14 +203,55 @@ impl Bucket {
         }
     }
 
-    /// Fetches a whole object. After an interruption it continues where it was.
-    pub(super) async fn fetch(&self, path: &Path, bytes: u64, sink: Sink) -> Result<(), StoreError> {
+    /// Stores a key, replacing what was there, if that still has this ETag. False if it does not.
+    pub(super) async fn replace_if(&self, path: &Path, bytes: Bytes, e_tag: &str) -> Result<bool, StoreError> {
+        let version = UpdateVersion { e_tag: Some(e_tag.to_owned()), version: None };
+        let mut tries = self.tries();
+        loop {
+            let put = self.s3.put_opts(path, bytes.clone().into(), PutMode::Update(version.clone()).into());
+            let failed = match timeout(self.request_timeout, put).await {
+                Ok(Ok(_)) => return Ok(true),
+                Ok(Err(object_store::Error::Precondition { .. })) => return Ok(false),
+                Ok(Err(error)) => Failed::from(error),
+                Err(_) => Failed::TimedOut,
+            };
+            if failed.is_missing_object() {
+                return Ok(false);
+            }
+            tries.again(failed).await.map_err(|failed| self.explain("store", path, &failed))?;
+        }
+    }
+
+    /// A small key's content and its ETag; `None` if there is no such key.
+    pub(super) async fn small(&self, path: &Path) -> Result<Option<(Bytes, Option<String>)>, StoreError> {
+        let get = || async {
+            let got = self.s3.get_opts(path, GetOptions::default()).await?;
+            let e_tag = got.meta.e_tag.clone();
+            Ok::<_, object_store::Error>((got.bytes().await?, e_tag))
+        };
+        let mut tries = self.tries();
+        loop {
+            let failed = match timeout(self.request_timeout, get()).await {
+                Ok(Ok(got)) => return Ok(Some(got)),
+                Ok(Err(error)) => Failed::from(error),
+                Err(_) => Failed::TimedOut,
+            };
+            if failed.is_missing_object() {
+                return Ok(None);
+            }
+            tries.again(failed).await.map_err(|failed| self.explain("read", path, &failed))?;
+        }
+    }
+
+    /// Fetches a whole object, which must have this tag. After an interruption it continues where it was.
+    pub(super) async fn fetch(&self, path: &Path, bytes: u64, tag: u32, sink: Sink) -> Result<(), StoreError> {
         let mut position = 0;
         let mut tries = self.tries();
         while position < bytes {
             let before = position;
-            let failed = match self.fetch_some(path, bytes, &mut position, &sink).await {
-                Ok(()) => continue,
+            let failed = match self.fetch_some(path, bytes, tag, &mut position, &sink).await {
+                Ok(true) => continue,
+                Ok(false) => return Err(self.replaced(path)),
                 Err(failed) => failed,
             };
             if failed.is_missing_object() {
@@ -224,11 +265,22 @@ impl Bucket {
         Ok(())
     }
 
-    async fn fetch_some(&self, path: &Path, bytes: u64, position: &mut u64, sink: &Sink) -> Result<(), Failed> {
+    /// False if another object has the key.
+    async fn fetch_some(
+        &self,
+        path: &Path,
+        bytes: u64,
+        wanted: u32,
+        position: &mut u64,
+        sink: &Sink,
+    ) -> Result<bool, Failed> {
         let range = (*position > 0).then_some(GetRange::Bounded(*position..bytes));
         let options = GetOptions { range, ..GetOptions::default() };
         let got = timeout(self.request_timeout, self.s3.get_opts(path, options)).await;
         let got = got.map_err(|_| Failed::TimedOut)?.map_err(Failed::from)?;
+        if !is_same(wanted, tag(got.meta.e_tag.as_deref())) {
+            return Ok(false);
+        }
         if got.meta.size != bytes {
             let found = got.meta.size;
             return Err(Failed::ForGood(Reply::new(format!(
@@ -245,7 +297,7 @@ impl Bucket {
                     }
                 }
                 Ok(None) if *position < bytes => return Err(Failed::Passing(Reply::new("the response was truncated"))),
-                Ok(None) => return Ok(()),
+                Ok(None) => return Ok(true),
                 Ok(Some(Err(error))) => return Err(Failed::from(error)),
                 Err(_) => return Err(Failed::TimedOut),
             }
@@ -293,6 +345,15 @@ impl Bucket {
         let url = self.url(path);
         let message = format!("{url} is gone from the bucket; retry, and if it stays away, restore it from a copy");
         StoreError::new(Kind::TryAgain, message)
+    }
+
+    /// Another broker has deleted the topic and created one with the same name.
+    pub(super) fn replaced(&self, path: &Path) -> StoreError {
+        StoreError::human(format!(
+            "{} is another object than it was: its topic was deleted, and another one has its name; restart this \
+             broker to use that",
+            self.url(path)
+        ))
     }
 
     pub(super) fn unreadable(&self, path: &Path, error: CacheError) -> StoreError {

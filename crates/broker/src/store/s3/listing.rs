@@ -51,7 +51,7 @@ impl S3Store {
             match self.look_at(topic, next_offset).await? {
                 None => {
                     if let Some(newest) = listed.last() {
-                        self.saw_newest(topic, newest.first_offset);
+                        self.saw_newest(topic, newest.first_offset, newest.location.tag());
                     }
                     return Ok(listed);
                 }

@@ -5,6 +5,7 @@
 //! brokers from using the same offset, so a store that ignores the condition is refused when it is opened.
 
 mod bucket;
+mod delete_topic;
 mod failed;
 mod listing;
 mod probe;
@@ -97,10 +98,20 @@ pub struct S3Store {
     cache: Cache,
     /// Foreign keys that the log has reported.
     foreign: Mutex<HashSet<String>>,
-    /// The newest object of each topic, and when it was last seen in the bucket.
-    newest: Mutex<HashMap<String, (u64, Instant)>>,
+    /// The newest object of each topic as it was last seen in the bucket.
+    newest: Mutex<HashMap<String, Newest>>,
+    /// Names this store in the settings of topics that it deletes.
+    deleter: String,
     newest_check: Duration,
     prefetching: Arc<Semaphore>,
+}
+
+/// A topic's newest object.
+#[derive(Clone, Copy)]
+struct Newest {
+    first_offset: u64,
+    tag: u32,
+    seen: Instant,
 }
 
 impl S3Store {
@@ -123,16 +134,18 @@ impl S3Store {
             cache: config.cache,
             foreign: Mutex::default(),
             newest: Mutex::default(),
+            deleter: delete_topic::new_deleter(),
             newest_check: config.newest_check,
             prefetching: Arc::new(Semaphore::new(2 * PREFETCH_OBJECTS_MAX)),
         })
     }
 
-    fn saw_newest(&self, topic: &str, first_offset: u64) {
+    fn saw_newest(&self, topic: &str, first_offset: u64, tag: u32) {
         let mut newest = self.newest.lock().unwrap_or_else(PoisonError::into_inner);
+        let now = Newest { first_offset, tag, seen: Instant::now() };
         match newest.get_mut(topic) {
-            Some(seen) => *seen = (first_offset, Instant::now()),
-            None => drop(newest.insert(topic.to_owned(), (first_offset, Instant::now()))),
+            Some(before) => *before = now,
+            None => drop(newest.insert(topic.to_owned(), now)),
         }
     }
 
@@ -140,14 +153,18 @@ impl S3Store {
     /// the topic was deleted in the bucket, and an object at its old end would begin a topic with a hole.
     async fn check_newest(&self, topic: &str, first_offset: u64) -> Result<(), CommitError> {
         let newest = self.newest.lock().unwrap_or_else(PoisonError::into_inner).get(topic).copied();
-        let Some((newest, seen)) = newest else { return Ok(()) };
+        let Some(Newest { first_offset: newest, tag, seen }) = newest else { return Ok(()) };
         if seen.elapsed() < self.newest_check || newest >= first_offset {
             return Ok(());
         }
         let path = self.bucket.object_path(topic, newest)?;
-        if self.bucket.front(&path, HEADER_BYTES as u64).await?.is_some() {
-            self.saw_newest(topic, newest);
-            return Ok(());
+        match self.bucket.front(&path, HEADER_BYTES as u64).await? {
+            Some((_, found)) if is_same(tag, found) => {
+                self.saw_newest(topic, newest, tag);
+                return Ok(());
+            }
+            Some(_) => return Err(CommitError::Store(self.bucket.replaced(&path))),
+            None => {}
         }
         // Another broker may have written more and deleted the front. It keeps its newest object.
         if !self.list_keys(topic, newest..u64::MAX).await?.is_empty() {
@@ -188,7 +205,7 @@ impl S3Store {
             tries.again(failed).await.map_err(|failed| self.bucket.explain("store", &path, &failed))?;
         };
         let (first_offset, location) = (object.header.first_offset, Location::Key { tag });
-        self.saw_newest(topic, first_offset);
+        self.saw_newest(topic, first_offset, tag);
         self.cache.put(copy_name(topic, first_offset, location), object.parts);
         Ok(location)
     }
@@ -204,7 +221,8 @@ impl S3Store {
             let index = self.bucket.index(&path).await;
             let index = index.map_err(|error| self.bucket.unreadable(&path, error))?;
             return match index {
-                Some((_, front, _)) => Ok(front.slice(..range.end as usize)),
+                Some((_, front, tag)) if is_same(name.tag, tag) => Ok(front.slice(..range.end as usize)),
+                Some(_) => Err(self.bucket.replaced(&path)),
                 None => Err(self.bucket.gone(&path)),
             };
         }
@@ -222,7 +240,7 @@ impl S3Store {
         let bucket = self.bucket.clone();
         move |sink| {
             let (bucket, path) = (bucket.clone(), path.clone());
-            Box::pin(async move { bucket.fetch(&path, object.bytes, sink).await })
+            Box::pin(async move { bucket.fetch(&path, object.bytes, object.location.tag(), sink).await })
         }
     }
 
@@ -236,17 +254,24 @@ impl S3Store {
         // From the front, one request after the other, so that a failure leaves no hole.
         for old in old.chunks(DELETES_MAX) {
             self.delete_all(topic, old).await?;
-            self.cache.remove(old.iter().map(|old| copy_name(topic, old.first_offset, old.location)).collect()).await;
         }
         Ok(kept.first().unwrap_or(newest).first_offset)
     }
 
+    /// Deletes at most [`DELETES_MAX`] objects and their copies.
     async fn delete_all(&self, topic: &str, old: &[Listed]) -> Result<(), StoreError> {
         let paths: Result<Vec<Path>, StoreError> =
             old.iter().map(|old| self.bucket.object_path(topic, old.first_offset)).collect();
-        let paths = paths?;
+        self.delete_keys(topic, &paths?).await?;
+        self.cache.remove(old.iter().map(|old| copy_name(topic, old.first_offset, old.location)).collect()).await;
+        Ok(())
+    }
+
+    /// Deletes at most [`DELETES_MAX`] keys of a topic.
+    async fn delete_keys(&self, topic: &str, paths: &[Path]) -> Result<(), StoreError> {
+        assert!(paths.len() <= DELETES_MAX, "{} keys in one request", paths.len());
         let mut tries = self.bucket.tries();
-        while let Err(failed) = self.bucket.delete(&paths).await {
+        while let Err(failed) = self.bucket.delete(paths).await {
             let dir = self.bucket.topic_path(topic)?;
             tries.again(failed).await.map_err(|failed| self.bucket.explain("delete from", &dir, &failed))?;
         }
@@ -317,6 +342,19 @@ impl Store for S3Store {
     fn delete_before<'a>(&'a self, topic: &'a str, offset: u64) -> BoxFuture<'a, Result<u64, StoreError>> {
         Box::pin(self.delete_front(topic, offset))
     }
+
+    fn mark_deleted<'a>(&'a self, topic: &'a str) -> BoxFuture<'a, Result<(), StoreError>> {
+        Box::pin(self.mark_topic(topic))
+    }
+
+    fn delete_topic<'a>(&'a self, topic: &'a str) -> BoxFuture<'a, Result<(), StoreError>> {
+        Box::pin(self.delete_marked(topic))
+    }
+}
+
+/// Whether tags are those of one object; 0 is not known.
+fn is_same(tag: u32, found: u32) -> bool {
+    tag == found || tag == 0 || found == 0
 }
 
 fn copy_name(topic: &str, first_offset: u64, location: Location) -> CopyName {

@@ -1,0 +1,32 @@
+//! Creates a topic on request: it exists from then on, also without a record.
+
+use crate::broker::Broker;
+use crate::topic::{Missing, Topic, TopicError, check_name};
+use serde_json::{Map, Value};
+use std::sync::Arc;
+
+impl Broker {
+    /// Creates a topic with these settings, which are stored. Fails if the topic exists. Unlike an append, a request to
+    /// create a topic needs no permission by [`Config::create_topics`](crate::Config::create_topics).
+    pub async fn create_topic(&self, name: &str, settings: Map<String, Value>) -> Result<Arc<Topic>, TopicError> {
+        check_name(name)?;
+        let topic = self.open_topic(name, Missing::Create).await?;
+        topic.create(settings).await?;
+        Ok(topic)
+    }
+}
+
+impl Topic {
+    /// Stores the first settings of a topic that the store doesn't have yet.
+    async fn create(&self, settings: Map<String, Value>) -> Result<(), TopicError> {
+        let _one_at_a_time = self.changing.lock().await;
+        if !self.life.is_live() {
+            return Err(TopicError::Deleting { name: self.name.clone() });
+        }
+        // Another request, or another broker on the same bucket, may have been first.
+        if self.status().next_offset > 0 || self.store.settings(&self.name).await?.is_some() {
+            return Err(TopicError::Exists { name: self.name.clone() });
+        }
+        Ok(self.store_settings(|stored| stored.changed(&self.name, settings)).await?)
+    }
+}
