@@ -1,4 +1,4 @@
-//! Describes topics and changes their settings.
+//! Describes topics, creates and deletes them, and changes their settings.
 
 use crate::body::Pieces;
 use crate::call::{Call, query_value};
@@ -6,6 +6,7 @@ use crate::{Client, ClientError};
 use bytes::Bytes;
 use http::Method;
 use jiff::Timestamp;
+use rawline_contract::code::TOPIC_NOT_FOUND;
 use rawline_contract::{OffsetFound, Payload, Settings, TopicInfo, TopicList, Trimmed, path};
 use serde::de::DeserializeOwned;
 use std::time::SystemTime;
@@ -25,8 +26,40 @@ impl Client {
     /// Changes a topic's settings, and creates the topic if it doesn't exist. What is `None` in `settings` stays as it
     /// is. Returns the topic.
     pub async fn set_topic(&self, topic: &str, settings: &Settings) -> Result<TopicInfo, ClientError> {
+        self.store_topic(Method::PUT, topic, settings).await
+    }
+
+    /// Creates a topic. Returns it, or an error with the code `topic_exists` if there is one of that name: also if a
+    /// retry finds that an earlier try whose response was lost has created it.
+    pub async fn create_topic(&self, topic: &str, settings: &Settings) -> Result<TopicInfo, ClientError> {
+        self.store_topic(Method::POST, topic, settings).await
+    }
+
+    /// Deletes a topic with all its records, for good. The deletion is durable when this returns. A topic that is
+    /// created with the same name later begins at offset 0. Fails with the code `topic_not_found` if it
+    /// doesn't exist.
+    pub async fn delete_topic(&self, topic: &str) -> Result<(), ClientError> {
         let mut call = Call::get(format!("{}?topic-name={}", path::TOPIC, query_value(topic)));
-        call.method = Method::PUT;
+        call.method = Method::DELETE;
+        let (mut attempts, mut may_be_deleted) = (self.attempts(), false);
+        loop {
+            match self.text_once(&call).await {
+                Ok(_) => return Ok(()),
+                // An earlier try, whose response was lost, has deleted it.
+                Err(ClientError::Refused { code, .. }) if may_be_deleted && code == TOPIC_NOT_FOUND.name => {
+                    return Ok(());
+                }
+                Err(error) => {
+                    may_be_deleted |= matches!(error, ClientError::Broken { .. } | ClientError::Timeout { .. });
+                    attempts.failed(error).await?;
+                }
+            }
+        }
+    }
+
+    async fn store_topic(&self, method: Method, topic: &str, settings: &Settings) -> Result<TopicInfo, ClientError> {
+        let mut call = Call::get(format!("{}?topic-name={}", path::TOPIC, query_value(topic)));
+        call.method = method;
         let settings = serde_json::to_vec(settings).map_err(|error| self.not_a_brokers(error.to_string()))?;
         call.body = Pieces::new(vec![Bytes::from(settings)]);
         let text = self.text(&call).await?;

@@ -1,10 +1,11 @@
-//! `rawline topic`: shows a topic, changes its settings, or deletes records from its front.
+//! `rawline topic`: shows a topic, creates or deletes it, changes its settings, or deletes records from its front.
 
 use super::{BrokerArgs, CommandError, parse_bytes, print};
-use clap::Subcommand;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::{ArgGroup, Subcommand};
 use indicatif::BinaryBytes;
-use rawline_client::{Hours, Payload, Settings};
+use rawline_client::{Client, Hours, Payload, Settings, TopicInfo};
+use std::io::{IsTerminal, Write};
 use std::num::NonZeroU64;
 
 const EXAMPLES: &str = "\
@@ -25,7 +26,28 @@ Examples:
   rawline topic set dns --retain-hours none
 
   # Delete the records before offset 5000
-  rawline topic trim dns --before 5000";
+  rawline topic trim dns --before 5000
+
+  # Delete the topic with all its records
+  rawline topic delete dns";
+
+const CREATE_EXAMPLES: &str = "\
+Examples:
+  # Create a topic without records
+  rawline topic create dns
+
+  # Create one whose records are structured values, and are deleted after a week
+  rawline topic create dns --payload value --retain-hours 168";
+
+const DELETE_EXAMPLES: &str = "\
+Examples:
+  # Delete a topic; asks first
+  rawline topic delete dns
+
+  # Delete it in a script
+  rawline topic delete dns --yes
+
+Exit codes: 0 deleted, 1 not deleted, 2 --yes is missing and no terminal can be asked.";
 
 const SET_EXAMPLES: &str = "\
 Examples:
@@ -43,7 +65,7 @@ Examples:
   # Delete all records
   rawline topic trim dns --before $(rawline topic dns --json | jq .next_offset)";
 
-/// Show a topic, change its settings, or delete its oldest records
+/// Show a topic, create or delete it, change its settings, or delete its oldest records
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES, args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
 pub struct Args {
@@ -64,18 +86,54 @@ pub struct Args {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    /// Create a topic; fails if it exists
+    ///
+    /// Works also if the broker was started with --no-create-topics.
+    #[command(after_help = CREATE_EXAMPLES)]
+    Create {
+        /// Topic to create
+        #[arg(value_name = "TOPIC")]
+        topic: String,
+
+        #[command(flatten)]
+        values: Values,
+
+        #[command(flatten)]
+        broker: BrokerArgs,
+    },
+
+    /// Delete a topic with all its records and settings, for good
+    ///
+    /// A topic that is created with the same name later begins at offset 0.
+    #[command(after_help = DELETE_EXAMPLES)]
+    Delete {
+        /// Topic to delete
+        #[arg(value_name = "TOPIC")]
+        topic: String,
+
+        /// Don't ask for confirmation
+        #[arg(long)]
+        yes: bool,
+
+        #[command(flatten)]
+        broker: BrokerArgs,
+    },
+
     /// Change a topic's settings, and create the topic if it doesn't exist
     ///
     /// Settings that aren't mentioned stay as they are. Old records are deleted a commit at a time, about once a
     /// minute; the newest commit is always kept.
-    #[command(after_help = SET_EXAMPLES)]
+    #[command(
+        after_help = SET_EXAMPLES,
+        group = ArgGroup::new("changes").args(["payload", "retain_hours", "retain_bytes"]).required(true).multiple(true)
+    )]
     Set {
         /// Topic to change
         #[arg(value_name = "TOPIC")]
         topic: String,
 
         #[command(flatten)]
-        changes: Changes,
+        values: Values,
 
         #[command(flatten)]
         broker: BrokerArgs,
@@ -98,8 +156,7 @@ enum Command {
 }
 
 #[derive(Debug, clap::Args)]
-#[group(required = true, multiple = true)]
-struct Changes {
+struct Values {
     /// Type of the records, for programs that show them: any bytes, or structured values
     #[arg(long, value_name = "TYPE", value_parser = payload())]
     payload: Option<Payload>,
@@ -143,7 +200,7 @@ fn parse_retain_bytes(text: &str) -> Result<Limit<NonZeroU64>, String> {
     })
 }
 
-impl Changes {
+impl Values {
     fn settings(self) -> Settings {
         Settings {
             payload: self.payload.map(Some),
@@ -157,11 +214,53 @@ fn payload() -> impl TypedValueParser<Value = Payload> {
     PossibleValuesParser::new(["bytes", "value"]).try_map(|name| name.parse())
 }
 
+/// Deletes a topic, after confirmation where a person can give it.
+async fn delete(client: &Client, topic: &str, yes: bool) -> Result<(), CommandError> {
+    if !yes {
+        let (stdin, stderr) = (std::io::stdin(), std::io::stderr());
+        if !stdin.is_terminal() || !stderr.is_terminal() {
+            return Err(CommandError::Usage(format!(
+                "there is no terminal to confirm the deletion of topic {topic:?}; add --yes to delete it"
+            )));
+        }
+        let found = client.topic(topic).await?;
+        // The answer is read from a terminal; whether the question could be written is seen there.
+        let _ = write!(stderr.lock(), "{}", question(&found));
+        let mut answer = String::new();
+        let read = stdin.read_line(&mut answer);
+        read.map_err(|error| CommandError::Failed(format!("can't read the answer: {error}")))?;
+        if !is_yes(&answer) {
+            return Err(CommandError::Failed(format!("topic {topic:?} was not deleted")));
+        }
+    }
+    client.delete_topic(topic).await?;
+    print(&format!("deleted topic {}\n", topic.escape_debug()))
+}
+
+fn question(topic: &TopicInfo) -> String {
+    format!(
+        "Delete topic {} with {} records ({}), for good? [y/N] ",
+        topic.name.escape_debug(),
+        topic.records(),
+        BinaryBytes(topic.bytes)
+    )
+}
+
+fn is_yes(answer: &str) -> bool {
+    ["y", "yes"].contains(&answer.trim().to_ascii_lowercase().as_str())
+}
+
 /// Prints the topic's offsets, size, time and settings.
 pub async fn run(args: Args) -> Result<(), CommandError> {
     let topic = match args.command {
-        Some(Command::Set { topic, changes, broker }) => {
-            broker.client_without_retries()?.set_topic(&topic, &changes.settings()).await?
+        Some(Command::Create { topic, values, broker }) => {
+            broker.client_without_retries()?.create_topic(&topic, &values.settings()).await?
+        }
+        Some(Command::Delete { topic, yes, broker }) => {
+            return delete(&broker.client_without_retries()?, &topic, yes).await;
+        }
+        Some(Command::Set { topic, values, broker }) => {
+            broker.client_without_retries()?.set_topic(&topic, &values.settings()).await?
         }
         Some(Command::Trim { topic, before, broker }) => {
             let client = broker.client_without_retries()?;
@@ -201,4 +300,19 @@ pub async fn run(args: Args) -> Result<(), CommandError> {
         topic.objects,
         topic.payload,
     ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_yes_deletes() {
+        for yes in ["y\n", "Y\n", "yes\n", "YES"] {
+            assert!(is_yes(yes), "{yes:?}");
+        }
+        for no in ["", "\n", "n\n", "no\n", "dns\n", "yess\n"] {
+            assert!(!is_yes(no), "{no:?}");
+        }
+    }
 }

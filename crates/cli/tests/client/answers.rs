@@ -51,6 +51,36 @@ async fn a_response_for_other_records_than_were_sent_is_refused() {
 }
 
 #[tokio::test]
+async fn a_deletion_whose_response_was_lost_is_done_if_the_topic_is_gone() {
+    let body = r#"{"code":"topic_not_found","error":"topic \"t\" does not exist"}"#;
+    let gone = format!("HTTP/1.1 404 Not Found\r\ncontent-length: {}\r\n\r\n{body}", body.len());
+    for lost in [0, 1, 2] {
+        let server = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = format!("http://{}", server.local_addr().unwrap());
+        let gone = gone.clone();
+        let served = std::thread::spawn(move || {
+            for number in 0..=lost {
+                let (mut connection, _) = server.accept().unwrap();
+                let mut request = [0; 4096];
+                assert!(connection.read(&mut request).unwrap() > 0);
+                assert!(request.starts_with(b"DELETE /topic?topic-name=t HTTP/1.1"));
+                if number == lost {
+                    connection.write_all(gone.as_bytes()).unwrap();
+                }
+            }
+        });
+        let deleted = Client::new(ClientConfig::new(url)).unwrap().delete_topic("t").await;
+        let is_expected = match &deleted {
+            Ok(()) => lost > 0,
+            Err(ClientError::Refused { code, .. }) => lost == 0 && code == "topic_not_found",
+            Err(_) => false,
+        };
+        assert!(is_expected, "{lost} lost: {deleted:?}");
+        served.join().unwrap();
+    }
+}
+
+#[tokio::test]
 async fn a_batch_has_the_time_of_the_environment() {
     struct Noon;
     impl Environment for Noon {

@@ -67,6 +67,31 @@ async fn a_read_waits_for_new_records() {
 }
 
 #[tokio::test]
+async fn topics_are_created_and_deleted() {
+    let broker = support::broker(&[]);
+    let client = client(&broker);
+    let settings = Settings { retain_hours: Some(Hours::new(0.5)), ..Settings::default() };
+    let topic = client.create_topic("t", &settings).await.unwrap();
+    assert_eq!((topic.retain_hours, topic.next_offset), (Hours::new(0.5), 0));
+    let code = |error: ClientError| match error {
+        ClientError::Refused { code, .. } => code,
+        error => panic!("{error}"),
+    };
+    assert_eq!(code(client.create_topic("t", &settings).await.unwrap_err()), "topic_exists");
+    client.append_records("t", &[1, 1], Bytes::from_static(b"ab")).await.unwrap();
+    let waiting = tokio::spawn({
+        let client = client.clone();
+        let options = ReadOptions { offset: 2, wait: Duration::from_secs(60), ..ReadOptions::default() };
+        async move { client.read("t", &options, Fetched::default()).await }
+    });
+    client.delete_topic("t").await.unwrap();
+    assert_eq!(code(waiting.await.unwrap().unwrap_err()), "topic_not_found");
+    assert_eq!(code(client.delete_topic("t").await.unwrap_err()), "topic_not_found");
+    assert_eq!(client.append_records("t", &[1], Bytes::from_static(b"x")).await.unwrap().first_offset, 0);
+    assert_eq!(client.topic("t").await.unwrap().retain_hours, None);
+}
+
+#[tokio::test]
 async fn limits_are_set_and_records_trimmed() {
     let broker = support::broker(&[]);
     let client = client(&broker);

@@ -7,6 +7,7 @@ mod auth;
 mod broker;
 mod client;
 mod cost;
+mod delete;
 mod describe;
 mod malformed;
 mod metrics;
