@@ -57,6 +57,16 @@ fn topic_of(info: TopicInfo) -> Topic {
     )
 }
 
+/// Settings with both limits; `None` is no limit.
+fn retention(retain_hours: Option<f64>, retain_bytes: Option<&Bound<'_, PyAny>>) -> PyResult<Settings> {
+    let wrong = |limit: &str| config_error(format!("{limit} must be greater than 0; use None for no limit"));
+    let limit = |hours| Hours::new(hours).ok_or_else(|| wrong("retain_hours"));
+    let retain_hours = Some(retain_hours.map(limit).transpose()?);
+    let limit = |bytes| NonZeroU64::new(bytes).ok_or_else(|| wrong("retain_bytes"));
+    let retain_bytes = Some(whole_option("retain_bytes", retain_bytes)?.map(limit).transpose()?);
+    Ok(Settings { retain_hours, retain_bytes, ..Settings::default() })
+}
+
 fn retries(give_up_after: f64) -> PyResult<RetryPolicy> {
     Ok(match seconds("retry_for", give_up_after)? {
         Duration::ZERO => RetryPolicy::NONE,
@@ -129,6 +139,31 @@ impl ClientCore {
         })
     }
 
+    fn create_topic(
+        &self,
+        py: Python<'_>,
+        asynchronous: bool,
+        topic: String,
+        payload: &str,
+        retain_hours: Option<f64>,
+        retain_bytes: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Py<PyAny>> {
+        let client = self.client()?;
+        let payload: Payload = payload.parse().map_err(config_error)?;
+        let settings = Settings { payload: Some(Some(payload)), ..retention(retain_hours, retain_bytes)? };
+        let create = async move { client.create_topic(&topic, &settings).await };
+        finish(py, asynchronous, First::Spawn, create, |py, info| {
+            Ok(topic_of(info.map_err(client_error)?).into_pyobject(py)?.into_any().unbind())
+        })
+    }
+
+    fn delete_topic(&self, py: Python<'_>, asynchronous: bool, topic: String) -> PyResult<Py<PyAny>> {
+        let client = self.client()?;
+        finish(py, asynchronous, First::Spawn, async move { client.delete_topic(&topic).await }, |py, deleted| {
+            deleted.map(|()| py.None()).map_err(client_error)
+        })
+    }
+
     /// Sets both limits; `None` is no limit.
     fn set_retention(
         &self,
@@ -139,12 +174,7 @@ impl ClientCore {
         retain_bytes: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Py<PyAny>> {
         let client = self.client()?;
-        let wrong = |limit: &str| config_error(format!("{limit} must be greater than 0; use None for no limit"));
-        let limit = |hours| Hours::new(hours).ok_or_else(|| wrong("retain_hours"));
-        let retain_hours = Some(retain_hours.map(limit).transpose()?);
-        let limit = |bytes| NonZeroU64::new(bytes).ok_or_else(|| wrong("retain_bytes"));
-        let retain_bytes = Some(whole_option("retain_bytes", retain_bytes)?.map(limit).transpose()?);
-        let settings = Settings { retain_hours, retain_bytes, ..Settings::default() };
+        let settings = retention(retain_hours, retain_bytes)?;
         finish(py, asynchronous, First::Spawn, async move { client.set_topic(&topic, &settings).await }, |py, info| {
             Ok(topic_of(info.map_err(client_error)?).into_pyobject(py)?.into_any().unbind())
         })

@@ -31,6 +31,8 @@ def test_everything_is_awaited(broker: Broker, topic: str) -> None:
             assert (await client.set_payload(topic, "value")).payload == "value"
             assert (await client.set_retention(topic, retain_hours=100)).retain_hours == 100
             assert await client.trim(topic, 0) == (0, 2)
+            assert (await client.create_topic(topic + "-new", retain_bytes=7)).retain_bytes == 7
+            assert await client.delete_topic(topic + "-new") is None
             for batch in await client.read(topic, 0):
                 assert await client.append_batches(topic, batch.wire) == (2, 4)
             async with client.producer(topic) as producer:

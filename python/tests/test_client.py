@@ -83,6 +83,40 @@ def test_topics_are_described(client: rawline.Client, topic: str) -> None:
         client.offset_at(topic, datetime.now())
 
 
+def test_topics_are_created_and_deleted(client: rawline.Client, topic: str) -> None:
+    topic += "-new"
+    info = client.create_topic(topic, payload="value", retain_hours=24, retain_bytes=1 << 40)
+    assert (info.payload, info.retain_hours, info.retain_bytes, info.next_offset) == ("value", 24, 1 << 40, 0)
+    with pytest.raises(rawline.RefusedError) as refused:
+        client.create_topic(topic)
+    assert (refused.value.status, refused.value.code) == (409, "topic_exists")
+    client.append(topic, [b"1", b"2", b"3"])
+    assert client.delete_topic(topic) is None
+    for use in [lambda: client.topic(topic), lambda: client.read(topic, 0), lambda: client.delete_topic(topic)]:
+        with pytest.raises(rawline.RefusedError) as refused:
+            use()
+        assert refused.value.code == "topic_not_found"
+    assert client.append(topic, [b"new"]) == (0, 1)
+    assert client.topic(topic).payload == "bytes"
+    client.delete_topic(topic)
+    assert client.create_topic(topic).retain_hours is None
+    with pytest.raises(rawline.ConfigError, match="retain_hours"):
+        client.create_topic(topic, retain_hours=0)
+    with pytest.raises(rawline.ConfigError, match="payload"):
+        client.create_topic(topic, payload="text")  # type: ignore[arg-type]
+
+
+def test_a_consumer_of_a_topic_that_is_deleted_says_so(client: rawline.Client, topic: str) -> None:
+    client.append(topic, [b"1"])
+    with client.consumer(topic) as consumer:
+        assert bytes(next(iter(consumer.records()))) == b"1"
+        client.delete_topic(topic)
+        with pytest.raises(rawline.RefusedError) as refused:
+            for _ in consumer.records():
+                pass
+        assert refused.value.code == "topic_not_found"
+
+
 def test_limits_are_set_and_records_trimmed(client: rawline.Client, topic: str) -> None:
     client.append(topic, [b"1", b"2", b"3"])
     info = client.set_retention(topic, retain_hours=0.5, retain_bytes=1 << 40)

@@ -65,6 +65,21 @@ class AsyncClient:
         """All topics, by name."""
         return [topic_info(topic) for topic in await self._core.topics(True)]
 
+    async def create_topic(
+        self,
+        topic: str,
+        *,
+        payload: Payload = "bytes",
+        retain_hours: float | None = None,
+        retain_bytes: int | None = None,
+    ) -> TopicInfo:
+        """Creates a topic; see `Client.create_topic`."""
+        return topic_info(await self._core.create_topic(True, topic, payload, retain_hours, retain_bytes))
+
+    async def delete_topic(self, topic: str) -> None:
+        """Deletes a topic with all its records, for good; see `Client.delete_topic`."""
+        await self._core.delete_topic(True, topic)
+
     async def set_payload(self, topic: str, payload: Payload) -> TopicInfo:
         """Sets the type of a topic's records, for programs that show them. Creates the topic if that is allowed."""
         return topic_info(await self._core.set_payload(True, topic, payload))

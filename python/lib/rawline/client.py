@@ -138,6 +138,28 @@ class Client:
         """All topics, by name."""
         return [topic_info(topic) for topic in self._core.topics(False)]
 
+    def create_topic(
+        self,
+        topic: str,
+        *,
+        payload: Payload = "bytes",
+        retain_hours: float | None = None,
+        retain_bytes: int | None = None,
+    ) -> TopicInfo:
+        """Creates a topic. Raises `RefusedError` with the code `topic_exists` if it exists.
+
+        The settings are those of `set_payload` and `set_retention`.
+        """
+        return topic_info(self._core.create_topic(False, topic, payload, retain_hours, retain_bytes))
+
+    def delete_topic(self, topic: str) -> None:
+        """Deletes a topic with all its records, for good.
+
+        The deletion is durable when this returns. A topic that is created with the same name later begins at offset 0.
+        Raises `RefusedError` with the code `topic_not_found` if the topic doesn't exist.
+        """
+        self._core.delete_topic(False, topic)
+
     def set_payload(self, topic: str, payload: Payload) -> TopicInfo:
         """Sets the type of a topic's records, for programs that show them. Creates the topic if that is allowed."""
         return topic_info(self._core.set_payload(False, topic, payload))

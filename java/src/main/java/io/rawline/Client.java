@@ -4,9 +4,11 @@ import io.rawline.batch.BatchException;
 import io.rawline.batch.Limits;
 import io.rawline.batch.SealedBatch;
 import io.rawline.error.ConfigException;
+import io.rawline.error.ConnectionBrokenException;
 import io.rawline.error.InterruptedCallException;
 import io.rawline.error.RawlineException;
 import io.rawline.error.RefusedException;
+import io.rawline.error.RequestTimeoutException;
 import io.rawline.error.StoppedException;
 import io.rawline.error.TopicNotFoundException;
 import io.rawline.http.Address;
@@ -24,6 +26,7 @@ import java.util.concurrent.Executor;
 import java.util.concurrent.SynchronousQueue;
 import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Supplier;
 
 /**
@@ -197,6 +200,62 @@ public final class Client implements AutoCloseable {
     }
 
     /**
+     * Creates a topic that keeps all its records, which are any bytes.
+     *
+     * @param topic its name
+     * @return the topic
+     * @throws RefusedException with the code {@code topic_exists} if it exists
+     */
+    public TopicInfo createTopic(String topic) {
+        return createTopic(topic, Payload.BYTES, Retention.UNLIMITED);
+    }
+
+    /**
+     * Creates a topic.
+     *
+     * @param topic its name
+     * @param payload what its records are
+     * @param retention which of them are kept
+     * @return the topic
+     * @throws RefusedException with the code {@code topic_exists} if it exists; also if a retry finds that an earlier
+     *     try whose response was lost has created it
+     */
+    public TopicInfo createTopic(String topic, Payload payload, Retention retention) {
+        String limits = Settings.notNull("retention", retention).json();
+        String settings = "{\"payload\":\"" + Settings.notNull("payload", payload) + "\"," + limits.substring(1);
+        return store("POST", topic, settings);
+    }
+
+    /**
+     * Deletes a topic with all its records, for good. The deletion is durable when this returns. A topic that is
+     * created with the same name later begins at offset 0.
+     *
+     * @param topic its name
+     * @throws TopicNotFoundException there is no such topic
+     */
+    public void deleteTopic(String topic) {
+        Request request = new Request("DELETE", "/topic" + query(topic), "");
+        Call call = new Call();
+        AtomicBoolean mayBeDeleted = new AtomicBoolean();
+        onTopic(
+                topic,
+                () -> retry(call, config.retries, () -> {
+                    try {
+                        return http.text(call, request);
+                    } catch (ConnectionBrokenException | RequestTimeoutException error) {
+                        mayBeDeleted.set(true);
+                        throw error;
+                    } catch (RefusedException error) {
+                        if (mayBeDeleted.get() && error.code().equals("topic_not_found")) {
+                            // An earlier try, whose response was lost, has deleted it.
+                            return new byte[0];
+                        }
+                        throw error;
+                    }
+                }));
+    }
+
+    /**
      * Sets what a topic's records are. Creates the topic if it doesn't exist, unless the broker is configured not to
      * create topics.
      *
@@ -205,7 +264,7 @@ public final class Client implements AutoCloseable {
      * @return the topic, with the new setting
      */
     public TopicInfo setPayload(String topic, Payload payload) {
-        return set(topic, "{\"payload\":\"" + Settings.notNull("payload", payload) + "\"}");
+        return store("PUT", topic, "{\"payload\":\"" + Settings.notNull("payload", payload) + "\"}");
     }
 
     /**
@@ -217,11 +276,11 @@ public final class Client implements AutoCloseable {
      * @return the topic, with the new setting
      */
     public TopicInfo setRetention(String topic, Retention retention) {
-        return set(topic, Settings.notNull("retention", retention).json());
+        return store("PUT", topic, Settings.notNull("retention", retention).json());
     }
 
-    private TopicInfo set(String topic, String settings) {
-        Request request = new Request("PUT", "/topic" + query(topic), "", StandardCharsets.UTF_8.encode(settings));
+    private TopicInfo store(String method, String topic, String settings) {
+        Request request = new Request(method, "/topic" + query(topic), "", StandardCharsets.UTF_8.encode(settings));
         return responses.topic(onTopic(topic, () -> text(config.retries, request)));
     }
 

@@ -209,6 +209,29 @@ class ClientTest {
     }
 
     @Test
+    void topicsAreCreatedAndDeleted() {
+        try (Client client = broker.client()) {
+            Retention both = new Retention(OptionalDouble.of(24), OptionalLong.of(1L << 40));
+            TopicInfo created = client.createTopic("deleted", Payload.VALUE, both);
+            assertEquals(Payload.VALUE, created.payload());
+            assertEquals(both, created.retention());
+            assertEquals(0, created.nextOffset());
+            RefusedException exists = assertThrows(RefusedException.class, () -> client.createTopic("deleted"));
+            assertEquals("topic_exists", exists.code());
+            assertEquals(409, exists.status());
+            client.append("deleted", numbered(Codec.NONE, 0, 3));
+            client.deleteTopic("deleted");
+            assertThrows(TopicNotFoundException.class, () -> client.topic("deleted"));
+            assertThrows(TopicNotFoundException.class, () -> client.read("deleted", ReadOptions.from(0)));
+            assertThrows(TopicNotFoundException.class, () -> client.deleteTopic("deleted"));
+            assertEquals(0, client.append("deleted", numbered(Codec.NONE, 0, 2)).firstOffset());
+            assertEquals(Retention.UNLIMITED, client.topic("deleted").retention());
+            client.deleteTopic("deleted");
+            assertEquals(Payload.BYTES, client.createTopic("deleted").payload());
+        }
+    }
+
+    @Test
     void limitsAreSetAndRecordsTrimmed() {
         try (Client client = broker.client()) {
             client.append("trimmed", numbered(Codec.NONE, 0, 3));
