@@ -42,6 +42,12 @@ impl Default for Chain {
 }
 
 impl Chain {
+    /// The chain as a snapshot has it, if it can be.
+    pub(crate) fn after(next: u64, last: Id) -> Option<Chain> {
+        let is_sound = next > 1 || next == 1 && last == Id::ROOT;
+        is_sound.then_some(Chain { next, last })
+    }
+
     /// The lowest number that hasn't been observed.
     pub fn next(&self) -> u64 {
         self.next

@@ -5,21 +5,27 @@
 //! The journal is a chain of objects numbered 1, 2, 3, …, each created once and never overwritten. An object has an id
 //! and names the id of the object before it; [`Chain`] says which objects are valid. [`State`] is what the valid ones
 //! add up to, and [`Writer`] extends the chain, whatever other writers do at the same time. [`Index`] is the beginning
-//! of an object's bytes: its place in the chain and what was appended in it.
+//! of an object's bytes: its place in the chain and what it changes. [`Snapshot`] is the state at one moment, as bytes.
 
 mod chain;
+mod control;
 mod limits;
 #[cfg(test)]
 mod model;
 mod object;
 mod producers;
 mod rules;
+mod snapshot;
 mod state;
+mod topics;
 mod writer;
 
 pub use chain::{Chain, Id, Link};
+pub use control::{Control, Refused};
 pub use limits::Limits;
 pub use object::{Batch, BatchKind, Header, Index, ObjectError, Section, build_index, index_bytes};
 pub use producers::{Producer, Rejected};
-pub use state::{Contradiction, Entry, PartitionId, State};
-pub use writer::{Action, Answer, Append, Event, Outcome, PutResult, ReadResult, Writer};
+pub use snapshot::{Piece, Snapshot, SnapshotError, build_snapshot};
+pub use state::{Changes, Contradiction, Entry, PartitionId, State, Wrong};
+pub use topics::Topic;
+pub use writer::{Action, Answer, Append, Event, Outcome, PutResult, ReadResult, Size, Writer};

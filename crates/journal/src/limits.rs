@@ -8,11 +8,23 @@ pub const PUTS_IN_FLIGHT_MAX: usize = 8;
 /// Maximum number of appends in one object, so that its index stays below 4 MiB and a reader gets it at once.
 pub const OBJECT_APPENDS_MAX: usize = 65_536;
 
+/// Maximum size of the control records in one object in bytes, for the same reason.
+pub const OBJECT_CONTROL_BYTES_MAX: u64 = 1 << 20;
+
 /// Maximum size of an object in bytes.
 pub const OBJECT_BYTES_MAX: u64 = 1 << 30;
 
 /// Maximum number of partitions of a topic.
 pub const PARTITIONS_MAX: u32 = 1024;
+
+/// Maximum length of a topic's name in bytes.
+pub const NAME_BYTES_MAX: usize = 200;
+
+/// Maximum size of a topic's settings in bytes.
+pub const SETTINGS_BYTES_MAX: usize = 4096;
+
+/// Maximum number of producers that a partition remembers. Each takes about 200 bytes of memory while it is remembered.
+pub const PRODUCERS_MAX: usize = 1000;
 
 /// Limits of a writer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

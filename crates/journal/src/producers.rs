@@ -1,5 +1,7 @@
 //! Exactly-once appends: what a partition remembers of its producers, and what that says of a new append.
 
+use crate::control::Refused;
+use crate::limits::PRODUCERS_MAX;
 use std::collections::{BTreeMap, VecDeque};
 use thiserror::Error;
 
@@ -42,6 +44,9 @@ pub enum Rejected {
         /// The append's sequence.
         found: u64,
     },
+    /// There is no such partition, or no longer.
+    #[error(transparent)]
+    Partition(Refused),
 }
 
 /// What the remembered appends say of a new one.
@@ -57,24 +62,46 @@ pub(crate) enum Verdict {
     Unknown,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-struct Stored {
-    sequence: u64,
-    records: u32,
-    first_offset: u64,
+/// One append of a producer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) struct Stored {
+    pub sequence: u64,
+    pub records: u32,
+    pub first_offset: u64,
 }
 
-/// A producer's newest appends to a partition.
+/// A producer's newest appends to a partition, at least one.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct History {
-    epoch: u16,
-    next_sequence: u64,
-    stored: VecDeque<Stored>,
+    pub epoch: u16,
+    pub stored: VecDeque<Stored>,
 }
 
-/// A partition's producers.
+impl History {
+    fn newest(&self) -> Stored {
+        let Some(newest) = self.stored.back() else { unreachable!("a producer without an append: {self:?}") };
+        *newest
+    }
+
+    /// The sequence that comes next.
+    fn next_sequence(&self) -> u64 {
+        let newest = self.newest();
+        newest.sequence + u64::from(newest.records)
+    }
+}
+
+/// A partition's producers, at most [`PRODUCERS_MAX`].
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
-pub(crate) struct Producers(BTreeMap<u64, History>);
+pub(crate) struct Producers(pub BTreeMap<u64, History>);
+
+/// A producer before its newest append, to take that back.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(crate) struct Before {
+    id: u64,
+    history: Option<History>,
+    /// The producer that made room for it.
+    forgotten: Option<(u64, History)>,
+}
 
 impl Producers {
     /// What to do with an append of `records` records.
@@ -88,11 +115,12 @@ impl Producers {
             // A new instance begins its own sequence.
             return if found == 0 { Verdict::New } else { Verdict::Rejected(Rejected::Gap { expected: 0, found }) };
         }
-        if found == history.next_sequence {
+        let expected = history.next_sequence();
+        if found == expected {
             return Verdict::New;
         }
-        if found > history.next_sequence {
-            return Verdict::Rejected(Rejected::Gap { expected: history.next_sequence, found });
+        if found > expected {
+            return Verdict::Rejected(Rejected::Gap { expected, found });
         }
         let same = history.stored.iter().find(|stored| stored.sequence == found && stored.records == records);
         same.map_or(Verdict::Rejected(Rejected::Old { found }), |stored| Verdict::Duplicate {
@@ -100,29 +128,34 @@ impl Producers {
         })
     }
 
-    /// Notes an append that is part of the partition. Returns what [`Producers::restore`] needs to take it back.
-    pub fn note(&mut self, producer: Producer, records: u32, first_offset: u64) -> Option<History> {
-        let before = self.0.get(&producer.id).cloned();
-        let fresh = || History { epoch: producer.epoch, next_sequence: 0, stored: VecDeque::new() };
-        let history = self.0.entry(producer.id).or_insert_with(fresh);
-        if producer.epoch != history.epoch {
-            *history = fresh();
+    /// Notes an append that is part of the partition. The producer whose newest append is the oldest is forgotten when
+    /// there are too many: every observer forgets the same one.
+    pub fn note(&mut self, producer: Producer, records: u32, first_offset: u64) -> Before {
+        let history = self.0.remove(&producer.id);
+        let forgotten = if self.0.len() < PRODUCERS_MAX { None } else { self.forget() };
+        let same = history.clone().filter(|history| history.epoch == producer.epoch);
+        let mut noted = same.unwrap_or_else(|| History { epoch: producer.epoch, stored: VecDeque::new() });
+        if noted.stored.len() == REMEMBERED_MAX {
+            noted.stored.pop_front();
         }
-        history.next_sequence = producer.sequence + u64::from(records);
-        if history.stored.len() == REMEMBERED_MAX {
-            history.stored.pop_front();
-        }
-        history.stored.push_back(Stored { sequence: producer.sequence, records, first_offset });
-        assert!(history.stored.len() <= REMEMBERED_MAX, "{} appends of producer {}", history.stored.len(), producer.id);
-        before
+        noted.stored.push_back(Stored { sequence: producer.sequence, records, first_offset });
+        self.0.insert(producer.id, noted);
+        assert!(self.0.len() <= PRODUCERS_MAX, "{} producers of one partition", self.0.len());
+        Before { id: producer.id, history, forgotten }
+    }
+
+    fn forget(&mut self) -> Option<(u64, History)> {
+        let idlest = self.0.iter().min_by_key(|(_, history)| history.newest().first_offset).map(|(id, _)| *id)?;
+        self.0.remove_entry(&idlest)
     }
 
     /// Takes the newest append of a producer back.
-    pub fn restore(&mut self, id: u64, before: Option<History>) {
-        match before {
-            Some(history) => self.0.insert(id, history),
-            None => self.0.remove(&id),
+    pub fn restore(&mut self, before: Before) {
+        match before.history {
+            Some(history) => self.0.insert(before.id, history),
+            None => self.0.remove(&before.id),
         };
+        self.0.extend(before.forgotten);
     }
 }
 
@@ -168,7 +201,24 @@ mod tests {
         let before = producers.note(producer(2, 0), 1, 120);
         let fenced = Rejected::Fenced { current: 2, found: 1 };
         assert_eq!(producers.judge(producer(1, 20), 2), Verdict::Rejected(fenced));
-        producers.restore(7, before);
+        producers.restore(before);
         assert_eq!(producers, ten());
+    }
+
+    #[test]
+    fn the_idlest_producer_is_forgotten() {
+        let new = |id| Producer { id, epoch: 1, sequence: 0 };
+        let mut producers = Producers::default();
+        for id in 0..PRODUCERS_MAX as u64 {
+            producers.note(new(id), 1, id);
+        }
+        producers.note(Producer { sequence: 1, ..new(0) }, 1, 5000);
+        let full = producers.clone();
+        let before = producers.note(new(9999), 1, 5001);
+        assert_eq!(producers.0.len(), PRODUCERS_MAX);
+        assert_eq!(producers.judge(Producer { sequence: 1, ..new(1) }, 1), Verdict::Unknown);
+        assert_eq!(producers.judge(Producer { sequence: 2, ..new(0) }, 1), Verdict::New);
+        producers.restore(before);
+        assert_eq!(producers, full);
     }
 }

@@ -1,12 +1,16 @@
-//! What the valid objects of a journal add up to: where each partition ends and what its producers appended.
+//! What the valid objects of a journal add up to: its topics, where each partition begins and ends, and what its
+//! producers appended.
 //!
 //! A writer counts its own objects in before they are confirmed, so that the next append gets the offset after them,
 //! and takes them out again, newest first, when another writer was faster.
 
 use crate::chain::{Chain, Link};
-use crate::producers::{History, Producer, Producers, Verdict};
+use crate::control::{Control, Refused};
+use crate::producers::{Before, Producer, Producers, Rejected, Verdict};
 use crate::rules::Rules;
+use crate::topics::{Topic, Topics};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use thiserror::Error;
 
 /// A partition of a topic. A topic's id is never used again, unlike its name.
@@ -38,42 +42,75 @@ impl Entry {
     }
 }
 
+/// What an object changes if it is valid: first its control records, then its appends, each in order.
+#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Changes {
+    /// Changes of topics.
+    pub controls: Arc<[Control]>,
+    /// Appends.
+    pub entries: Arc<[Entry]>,
+}
+
 /// A valid object doesn't follow from those before it: it is damaged, or a writer is wrong.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Error)]
-#[error(
-    "journal object {number} has records of partition {partition:?} at offset {found}, where {expected} comes next; \
-     restore the object from a copy"
-)]
+#[error("journal object {number} contradicts the objects before it: {what}; restore the object from a copy")]
 pub struct Contradiction {
     /// The object's number.
     pub number: u64,
-    /// The partition.
-    pub partition: PartitionId,
-    /// The partition's next offset.
-    pub expected: u64,
-    /// The entry's first offset.
-    pub found: u64,
+    /// What is wrong.
+    pub what: Wrong,
+}
+
+/// What is wrong with a valid object.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Error)]
+pub enum Wrong {
+    /// Records have other offsets than those that come next.
+    #[error("it has records of partition {partition:?} at offset {found}, where {expected} comes next")]
+    Offset {
+        /// The partition.
+        partition: PartitionId,
+        /// The partition's next offset.
+        expected: u64,
+        /// The entry's first offset.
+        found: u64,
+    },
+    /// Records belong to no partition.
+    #[error("it has records of partition {partition:?}, but {refused}")]
+    Partition {
+        /// The partition.
+        partition: PartitionId,
+        /// Why there is no such partition.
+        refused: Refused,
+    },
+    /// A topic can't change like that.
+    #[error("it changes a topic, but {0}")]
+    Control(Refused),
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
-struct Partition {
-    next_offset: u64,
-    producers: Producers,
+pub(crate) struct Partition {
+    pub first_offset: u64,
+    pub next_offset: u64,
+    pub producers: Producers,
 }
 
 /// The state after an object of the chain.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub struct State {
-    chain: Chain,
-    partitions: BTreeMap<PartitionId, Partition>,
+    pub(crate) chain: Chain,
+    pub(crate) topics: Topics,
+    /// Partitions that have had a record.
+    pub(crate) partitions: BTreeMap<PartitionId, Partition>,
 }
 
-/// What one entry changed, to take it back.
+/// What one control record or one entry changed, to take it back.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(crate) struct Undo {
-    partition: PartitionId,
-    next_offset: u64,
-    producer: Option<(u64, Option<History>)>,
+pub(crate) enum Undo {
+    Create { topic: u64 },
+    Alter { topic: u64, before: Topic },
+    Delete { topic: u64, before: Topic, partitions: Vec<(PartitionId, Partition)> },
+    Trim { partition: PartitionId, first_offset: u64 },
+    Entry { partition: PartitionId, next_offset: u64, producer: Option<Before> },
 }
 
 impl State {
@@ -82,42 +119,124 @@ impl State {
         &self.chain
     }
 
+    /// The topic with this id.
+    pub fn topic(&self, id: u64) -> Option<&Topic> {
+        self.topics.get(id)
+    }
+
+    /// The id of the topic with this name.
+    pub fn topic_id(&self, name: &str) -> Option<u64> {
+        self.topics.id(name)
+    }
+
+    /// All topics with their ids, in order of id.
+    pub fn topics(&self) -> impl Iterator<Item = (u64, &Topic)> {
+        self.topics.iter()
+    }
+
+    /// Offset of a partition's first record; its next offset if there is no record.
+    pub fn first_offset(&self, partition: PartitionId) -> u64 {
+        self.partitions.get(&partition).map_or(0, |partition| partition.first_offset)
+    }
+
     /// The offset that a partition's next record gets.
     pub fn next_offset(&self, partition: PartitionId) -> u64 {
         self.partitions.get(&partition).map_or(0, |partition| partition.next_offset)
     }
 
+    /// This state with no memory of producers: for tests of those who remember them.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn without_producers(mut self) -> State {
+        self.partitions.values_mut().for_each(|partition| partition.producers = Producers::default());
+        self
+    }
+
     /// Takes the next object of the chain into account. Returns whether it is valid; a void one changes nothing.
-    pub fn observe(&mut self, link: Link, entries: &[Entry]) -> Result<bool, Contradiction> {
-        self.observe_by(link, entries, Rules::default())
+    pub fn observe(&mut self, link: Link, changes: &Changes) -> Result<bool, Contradiction> {
+        self.observe_by(link, changes, Rules::default())
     }
 
-    pub(crate) fn observe_by(&mut self, link: Link, entries: &[Entry], rules: Rules) -> Result<bool, Contradiction> {
-        let is_valid = self.chain.observe(link, rules);
-        if is_valid {
-            for entry in entries {
-                let expected = self.next_offset(entry.partition);
-                if entry.first_offset != expected {
-                    let (number, partition, found) = (link.number, entry.partition, entry.first_offset);
-                    return Err(Contradiction { number, partition, expected, found });
-                }
-                self.add(entry);
-            }
+    pub(crate) fn observe_by(&mut self, link: Link, changes: &Changes, rules: Rules) -> Result<bool, Contradiction> {
+        let wrong = |what| Contradiction { number: link.number, what };
+        if !self.chain.observe(link, rules) {
+            return Ok(false);
         }
-        Ok(is_valid)
+        for control in &*changes.controls {
+            self.apply(control).map_err(|refused| wrong(Wrong::Control(refused)))?;
+        }
+        for entry in &*changes.entries {
+            let Entry { partition, first_offset: found, .. } = *entry;
+            self.topics
+                .check_partition(partition.topic, partition.number)
+                .map_err(|refused| wrong(Wrong::Partition { partition, refused }))?;
+            let expected = self.next_offset(partition);
+            if found != expected {
+                return Err(wrong(Wrong::Offset { partition, expected, found }));
+            }
+            self.add(entry);
+        }
+        Ok(true)
     }
 
-    /// Takes an object whose entries are counted in already into the chain.
+    /// Takes an object whose changes are counted in already into the chain.
     pub(crate) fn confirm(&mut self, link: Link, rules: Rules) {
         assert!(self.chain.observe(link, rules), "{link:?} was confirmed, which does not follow {:?}", self.chain);
     }
 
     /// What to do with an append.
     pub(crate) fn judge(&self, partition: PartitionId, records: u32, producer: Option<Producer>) -> Verdict {
+        if let Err(refused) = self.topics.check_partition(partition.topic, partition.number) {
+            return Verdict::Rejected(Rejected::Partition(refused));
+        }
         match (producer, self.partitions.get(&partition)) {
             (None, _) => Verdict::New,
             (Some(_), None) => Verdict::Unknown,
             (Some(producer), Some(found)) => found.producers.judge(producer, records),
+        }
+    }
+
+    /// The control record that a request leads to: a new topic gets its id.
+    pub(crate) fn record(&self, request: Control) -> Control {
+        match request {
+            Control::Create { name, partitions, settings, .. } => {
+                Control::Create { topic: self.topics.next_id(), name, partitions, settings }
+            }
+            Control::Alter { .. } | Control::Delete { .. } | Control::Trim { .. } => request,
+        }
+    }
+
+    /// Changes a topic, or nothing.
+    pub(crate) fn apply(&mut self, control: &Control) -> Result<Undo, Refused> {
+        match control {
+            Control::Create { topic, name, partitions, settings } => {
+                let created = Topic { name: name.clone(), partitions: *partitions, settings: settings.clone() };
+                self.topics.create(*topic, created)?;
+                Ok(Undo::Create { topic: *topic })
+            }
+            Control::Alter { topic, partitions, settings } => {
+                let before = self.topics.alter(*topic, *partitions, settings.clone())?;
+                Ok(Undo::Alter { topic: *topic, before })
+            }
+            Control::Delete { topic } => {
+                let before = self.topics.remove(*topic)?;
+                let id = |number| PartitionId { topic: *topic, number };
+                let partitions = (0..before.partitions).map(id);
+                let partitions = partitions.filter_map(|id| self.partitions.remove_entry(&id)).collect();
+                Ok(Undo::Delete { topic: *topic, before, partitions })
+            }
+            Control::Trim { partition, first_offset: found } => {
+                self.topics.check_partition(partition.topic, partition.number)?;
+                let next_offset = self.next_offset(*partition);
+                if *found > next_offset {
+                    return Err(Refused::AfterEnd { found: *found, next_offset });
+                }
+                let before = self.first_offset(*partition);
+                if let Some(partition) = self.partitions.get_mut(partition) {
+                    partition.first_offset = before.max(*found);
+                }
+                Ok(Undo::Trim { partition: *partition, first_offset: before })
+            }
         }
     }
 
@@ -127,23 +246,40 @@ impl State {
         assert_eq!(entry.first_offset, partition.next_offset, "{entry:?} is not at the end of its partition");
         assert!(entry.records > 0, "{entry:?} has no records");
         let next_offset = std::mem::replace(&mut partition.next_offset, entry.next_offset());
-        let note =
-            |producer: Producer| (producer.id, partition.producers.note(producer, entry.records, entry.first_offset));
-        Undo { partition: entry.partition, next_offset, producer: entry.producer.map(note) }
+        let note = |producer| partition.producers.note(producer, entry.records, entry.first_offset);
+        Undo::Entry { partition: entry.partition, next_offset, producer: entry.producer.map(note) }
     }
 
-    /// Takes an append out again. Entries are taken out in the opposite order.
+    /// Takes a change out again. Changes are taken out in the opposite order.
     pub(crate) fn undo(&mut self, undo: Undo) {
-        let Some(partition) = self.partitions.get_mut(&undo.partition) else {
-            unreachable!("{:?} was counted in and is not there", undo.partition)
-        };
-        assert!(undo.next_offset < partition.next_offset, "{undo:?} at the end {}", partition.next_offset);
-        partition.next_offset = undo.next_offset;
-        if let Some((id, before)) = undo.producer {
-            partition.producers.restore(id, before);
-        }
-        if partition.next_offset == 0 {
-            self.partitions.remove(&undo.partition);
+        match undo {
+            Undo::Create { topic } => self.topics.uncreate(topic),
+            Undo::Alter { topic, before } => self.topics.put(topic, before),
+            Undo::Delete { topic, before, partitions } => {
+                self.topics.put(topic, before);
+                self.partitions.extend(partitions);
+            }
+            Undo::Trim { partition, first_offset } => {
+                if let Some(partition) = self.partitions.get_mut(&partition) {
+                    partition.first_offset = first_offset;
+                }
+            }
+            Undo::Entry { partition: id, next_offset, producer } => {
+                let Some(partition) = self.partitions.get_mut(&id) else {
+                    unreachable!("an append to {id:?} was counted in and is not there")
+                };
+                assert!(next_offset < partition.next_offset, "{next_offset} after {}", partition.next_offset);
+                partition.next_offset = next_offset;
+                if let Some(before) = producer {
+                    partition.producers.restore(before);
+                }
+                if partition.next_offset == 0 {
+                    self.partitions.remove(&id);
+                }
+            }
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,18 +1,25 @@
 //! A store, a network and writers, small enough to explore.
 
-use crate::chain::Link;
+use crate::chain::{Id, Link};
+use crate::control::{Control, Refused};
 use crate::limits::Limits;
 use crate::producers::Producer;
 use crate::rules::Rules;
-use crate::state::{Entry, PartitionId, State};
-use crate::writer::{Action, Append, Event, Outcome, PutResult, ReadResult, Writer};
+use crate::state::{Changes, PartitionId, State};
+use crate::writer::{Action, Append, Event, Outcome, PutResult, ReadResult, Size, Writer};
 use stateright::{Model, Property};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Names an append. All of its retries have the same.
+/// Names an append, or a creation. All of its retries have the same.
 pub type Ticket = u8;
+
+/// Tickets from here on are those of creations.
+const CREATION: Ticket = 128;
+
+/// The topic that writers create.
+const NEW: &str = "new";
 
 /// `D` in the store's time. Writers acknowledge within 1 of it, and believe what they read only within the same second.
 pub const DELETION_DELAY: u64 = 2;
@@ -22,6 +29,8 @@ pub const DELETION_DELAY: u64 = 2;
 pub struct Bounds {
     /// Number of appends that each writer gets.
     pub appends: &'static [u8],
+    /// Whether each writer also creates a topic, all with the same name.
+    pub creates: bool,
     /// Whether producers number their appends, and send again what nobody knows the outcome of.
     pub sequences: bool,
     pub in_flight_max: usize,
@@ -44,7 +53,8 @@ pub struct Bounds {
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Object {
     link: Link,
-    appends: Arc<[(Ticket, Entry)]>,
+    changes: Changes,
+    tickets: Arc<[Ticket]>,
     created: u64,
 }
 
@@ -58,7 +68,8 @@ pub struct Request {
     /// The writer that waits for the response; `None` once nobody does.
     from: Option<usize>,
     link: Link,
-    appends: Arc<[(Ticket, Entry)]>,
+    changes: Changes,
+    tickets: Arc<[Ticket]>,
     /// Once the store has answered: the date of a creation, or `None` if the object exists.
     response: Option<Option<u64>>,
 }
@@ -72,7 +83,9 @@ pub struct Site {
     /// The read or load that the writer waits for: a number, or 0 for a snapshot.
     wants: Option<u64>,
     sent: u8,
-    /// Appends without an answer.
+    /// Whether it was asked to create the topic.
+    has_created: bool,
+    /// Appends and creations without an answer.
     open: Vec<Ticket>,
 }
 
@@ -80,7 +93,8 @@ pub struct Site {
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct World {
     objects: BTreeMap<u64, Object>,
-    snapshot: Option<(State, Log, u64)>,
+    /// The newest snapshot, with what it shows and its time.
+    snapshot: (State, Log, u64),
     requests: Vec<Request>,
     sites: Vec<Site>,
     pub clock: u64,
@@ -91,8 +105,12 @@ pub struct World {
     /// What someone sees who has followed the chain from the beginning, all the time.
     truth: State,
     pub log: Log,
+    /// Whose creation is part of the chain.
+    creators: Vec<Ticket>,
     pub acknowledged: BTreeMap<Ticket, u64>,
-    /// Appends of which a writer said that they are not stored.
+    /// The ids that writers gave for the new topic.
+    pub created: Vec<u64>,
+    /// Appends and creations of which a writer said that they are not stored.
     pub denied: Vec<Ticket>,
     /// A writer published what isn't in the chain, or found a contradiction.
     pub is_disagreeing: bool,
@@ -109,6 +127,7 @@ pub struct Reached {
     pub deleted: bool,
     pub duplicate: bool,
     pub unknown: bool,
+    pub refused: bool,
 }
 
 /// One event. Numbers are positions of writers and requests.
@@ -116,6 +135,8 @@ pub struct Reached {
 pub enum Step {
     /// A writer gets its next append.
     Append(usize),
+    /// A writer is asked to create the new topic.
+    Create(usize),
     /// A client sends an append again, to any writer.
     Again(Ticket, usize),
     /// A request reaches the store.
@@ -150,7 +171,7 @@ fn append(ticket: Ticket, bounds: &Bounds) -> Append<Ticket> {
         ticket,
         partition: partition_of(ticket, bounds),
         records: 1,
-        bytes: 1,
+        size: Size { batches: 1, bytes: 1 },
         producer: bounds.sequences.then_some(producer),
     }
 }
@@ -171,24 +192,41 @@ impl Bounds {
         let mut actions = Vec::new();
         let writer = Writer::with_rules(self.limits(), run, self.rules, &mut actions);
         assert_eq!(actions, [Action::LoadSnapshot]);
-        Site { writer, run, now: 0, wants: Some(0), sent: 0, open: Vec::new() }
+        Site { writer, run, now: 0, wants: Some(0), sent: 0, has_created: false, open: Vec::new() }
     }
 }
 
+/// The state after the journal's first object, which creates the topic that writers append to.
+fn founded() -> State {
+    let mut state = State::default();
+    let create = Control::Create { topic: 1, name: "old".into(), partitions: 2, settings: [].into() };
+    let link = Link { number: 1, id: Id { run: 1000, commit: 1 }, prev: Id::ROOT };
+    let changes = Changes { controls: [create].into(), entries: [].into() };
+    assert_eq!(state.observe(link, &changes), Ok(true));
+    state
+}
+
 impl World {
-    /// What someone sees who begins now, at the newest snapshot.
-    pub fn fresh_log(&self) -> Log {
-        let (mut state, mut log) = match &self.snapshot {
-            Some((state, log, _)) => (state.clone(), log.clone()),
-            None => (State::default(), Log::new()),
-        };
+    /// What someone sees who begins now, at the newest snapshot: the records, and the new topic's id.
+    pub fn fresh(&self) -> (Log, Option<u64>) {
+        let (mut state, mut log, _) = self.snapshot.clone();
         while let Some(object) = self.objects.get(&state.chain().next()) {
-            let entries: Vec<_> = object.appends.iter().map(|(_, entry)| *entry).collect();
-            if let Ok(true) = state.observe(object.link, &entries) {
-                add(&mut log, &object.appends);
+            if let Ok(true) = state.observe(object.link, &object.changes) {
+                add(&mut log, object);
             }
         }
-        log
+        (log, state.topic_id(NEW))
+    }
+
+    /// The new topic's id, for someone who has followed the chain all the time.
+    pub fn new_topic(&self) -> Option<u64> {
+        self.truth.topic_id(NEW)
+    }
+
+    /// Whether the chain has what a request asked for.
+    pub fn has(&self, ticket: Ticket) -> bool {
+        // Another writer's creation doesn't count: that one is refused.
+        self.log.values().any(|stored| *stored == ticket) || self.creators.contains(&ticket)
     }
 
     /// Whether an append waits although nothing will happen any more.
@@ -200,11 +238,11 @@ impl World {
 
     fn follow(&mut self) {
         while let Some(object) = self.objects.get(&self.truth.chain().next()) {
-            let entries: Vec<_> = object.appends.iter().map(|(_, entry)| *entry).collect();
-            match self.truth.observe(object.link, &entries) {
+            match self.truth.observe(object.link, &object.changes) {
                 Ok(true) => {
-                    self.reached.settled |= entries.is_empty();
-                    add(&mut self.log, &object.appends);
+                    self.reached.settled |= object.tickets.is_empty();
+                    self.creators.extend(object.tickets.iter().filter(|ticket| **ticket >= CREATION));
+                    add(&mut self.log, object);
                 }
                 Ok(false) => self.reached.void = true,
                 Err(_) => self.is_disagreeing = true,
@@ -226,11 +264,12 @@ impl World {
     fn carry_out(&mut self, at: usize, action: Action<Ticket>) {
         let Some(site) = self.sites.get_mut(at) else { unreachable!("writer {at}") };
         match action {
-            Action::Put { link, appends } => {
-                self.requests.push(Request { from: Some(at), link, appends, response: None });
+            Action::Put { link, changes, tickets } => {
+                self.requests.push(Request { from: Some(at), link, changes, tickets, response: None });
             }
             Action::Read { number } => site.wants = Some(number),
             Action::LoadSnapshot => site.wants = Some(0),
+            Action::Restore => {}
             Action::Answer { ticket, outcome } => {
                 site.open.retain(|open| *open != ticket);
                 match outcome {
@@ -240,23 +279,32 @@ impl World {
                         self.is_disagreeing |= before.is_some_and(|offset| offset != answer.first_offset);
                     }
                     Outcome::NotStored => self.denied.push(ticket),
+                    Outcome::Changed { topic } => self.created.push(topic),
+                    Outcome::Refused(Refused::Exists { topic }) => {
+                        self.reached.refused = true;
+                        self.created.push(topic);
+                    }
                     Outcome::Rejected(_) => {}
+                    Outcome::Refused(refused) => unreachable!("a creation was refused: {refused}"),
+                    Outcome::Unknown if ticket >= CREATION => self.reached.unknown = true,
                     Outcome::Unknown => {
                         self.reached.unknown = true;
                         self.again.push(ticket);
                     }
                 }
             }
-            Action::Publish { entries, .. } => {
-                let is_true = entries.iter().all(|entry| self.log.contains_key(&(entry.partition, entry.first_offset)));
+            Action::Publish { changes, .. } => {
+                let is_true =
+                    changes.entries.iter().all(|entry| self.log.contains_key(&(entry.partition, entry.first_offset)));
                 self.is_disagreeing |= !is_true;
             }
         }
     }
 }
 
-fn add(log: &mut Log, appends: &[(Ticket, Entry)]) {
-    for (ticket, entry) in appends {
+fn add(log: &mut Log, object: &Object) {
+    let tickets = object.tickets.iter().skip(object.changes.controls.len());
+    for (ticket, entry) in tickets.zip(&*object.changes.entries) {
         let before = log.insert((entry.partition, entry.first_offset), *ticket);
         assert_eq!(before, None, "two records at {entry:?}");
     }
@@ -269,7 +317,7 @@ impl Model for Bounds {
     fn init_states(&self) -> Vec<World> {
         vec![World {
             objects: BTreeMap::new(),
-            snapshot: None,
+            snapshot: (founded(), Log::new(), 0),
             requests: Vec::new(),
             sites: (0..self.appends.len()).map(|at| self.site(at as u64 + 1)).collect(),
             clock: 0,
@@ -277,9 +325,11 @@ impl Model for Bounds {
             crashes: self.crashes,
             ticks: self.ticks,
             snapshots: self.snapshots,
-            truth: State::default(),
+            truth: founded(),
             log: Log::new(),
+            creators: Vec::new(),
             acknowledged: BTreeMap::new(),
+            created: Vec::new(),
             denied: Vec::new(),
             is_disagreeing: false,
             reached: Reached::default(),
@@ -291,6 +341,9 @@ impl Model for Bounds {
         for (at, site) in world.sites.iter().enumerate() {
             if self.appends.get(at).is_some_and(|appends| site.sent < *appends) {
                 actions.push(Step::Append(at));
+            }
+            if self.creates && !site.has_created {
+                actions.push(Step::Create(at));
             }
             if site.wants.is_some() {
                 actions.push(Step::Read(at));
@@ -318,7 +371,7 @@ impl Model for Bounds {
         if world.clock < self.clock {
             actions.push(Step::Clock);
         }
-        let covered = world.snapshot.as_ref().map_or(1, |(state, ..)| state.chain().next());
+        let covered = world.snapshot.0.chain().next();
         if world.snapshots > 0 && world.truth.chain().next() > covered {
             actions.push(Step::Snapshot);
         }
@@ -336,6 +389,14 @@ impl Model for Bounds {
                 site.sent += 1;
                 site.open.push(ticket);
                 world.feed(at, Event::Append(append(ticket, self)));
+            }
+            Step::Create(at) => {
+                let site = world.sites.get_mut(at)?;
+                site.has_created = true;
+                let ticket = CREATION + at as u8;
+                site.open.push(ticket);
+                let control = Control::Create { topic: 0, name: NEW.into(), partitions: 1, settings: [].into() };
+                world.feed(at, Event::Change { ticket, control });
             }
             Step::Again(ticket, at) => {
                 world.again.retain(|again| *again != ticket);
@@ -369,10 +430,9 @@ impl Model for Bounds {
             Step::Crash(at) => {
                 world.crashes -= 1;
                 let site = world.sites.get_mut(at)?;
-                let (sent, open) = (site.sent, std::mem::take(&mut site.open));
-                *site = self.site(site.run + 16);
-                site.sent = sent;
-                world.again.extend(open);
+                let (sent, has_created, open) = (site.sent, site.has_created, std::mem::take(&mut site.open));
+                *site = Site { sent, has_created, ..self.site(site.run + 16) };
+                world.again.extend(open.into_iter().filter(|ticket| *ticket < CREATION));
                 world.requests.retain(|request| request.from != Some(at) || request.response.is_none());
                 for request in &mut world.requests {
                     request.from = request.from.filter(|from| *from != at);
@@ -382,7 +442,7 @@ impl Model for Bounds {
             Step::Clock => world.clock += 1,
             Step::Snapshot => {
                 world.snapshots -= 1;
-                world.snapshot = Some((world.truth.clone(), world.log.clone(), world.clock));
+                world.snapshot = (world.truth.clone(), world.log.clone(), world.clock);
             }
             Step::Delete => {
                 for number in self.deletable(&world).collect::<Vec<_>>() {
@@ -405,8 +465,8 @@ impl Bounds {
         let number = request.link.number;
         let exists = world.objects.contains_key(&number);
         if !exists || !self.create_only {
-            let (link, appends) = (request.link, request.appends.clone());
-            world.objects.insert(number, Object { link, appends, created: world.clock });
+            let (link, changes, tickets) = (request.link, request.changes.clone(), request.tickets.clone());
+            world.objects.insert(number, Object { link, changes, tickets, created: world.clock });
         }
         request.response = Some((!exists || !self.create_only).then_some(world.clock));
         if request.from.is_none() {
@@ -422,13 +482,10 @@ impl Bounds {
         let number = world.sites.get_mut(at)?.wants.take()?;
         let date = world.clock;
         let event = match (number, world.objects.get(&number)) {
-            (0, _) => {
-                let state = world.snapshot.as_ref().map(|(state, ..)| Box::new(state.clone()));
-                Event::Snapshot { state, date }
-            }
+            (0, _) => Event::Snapshot { state: Some(Box::new(world.snapshot.0.clone())), date },
             (_, Some(object)) => {
-                let entries = object.appends.iter().map(|(_, entry)| *entry).collect();
-                Event::Read { number, result: ReadResult::Found { link: object.link, entries, date } }
+                let changes = object.changes.clone();
+                Event::Read { number, result: ReadResult::Found { link: object.link, changes, date } }
             }
             (_, None) => Event::Read { number, result: ReadResult::Missing { date } },
         };
@@ -438,8 +495,8 @@ impl Bounds {
 
     fn deletable<'a>(&'a self, world: &'a World) -> impl Iterator<Item = u64> + 'a {
         let is_old = |date: u64| date + self.deletion_delay < world.clock;
-        let covered = world.snapshot.as_ref().filter(move |(.., date)| is_old(*date));
-        let covered = covered.map_or(1, |(state, ..)| state.chain().next());
+        let (state, _, date) = &world.snapshot;
+        let covered = if is_old(*date) { state.chain().next() } else { 1 };
         world.objects.range(..covered).filter(move |(_, object)| is_old(object.created)).map(|(number, _)| *number)
     }
 }

@@ -2,22 +2,26 @@
 
 use super::raw::{FLAG_CONTINUES, FLAG_PRODUCER, HEADER_BYTES, MAGIC, RawEntry, RawHeader, RawSection, VERSION};
 use super::raw::{checksum, index_bytes};
-use super::{Batch, Section};
+use super::{Batch, Section, control, control_bytes};
 use crate::chain::Link;
-use crate::limits::{OBJECT_APPENDS_MAX, OBJECT_BYTES_MAX};
+use crate::control::Control;
+use crate::limits::{OBJECT_APPENDS_MAX, OBJECT_BYTES_MAX, OBJECT_CONTROL_BYTES_MAX};
 use zerocopy::IntoBytes;
 use zerocopy::little_endian::{U16, U32, U64};
 
-/// The index of an object with these batches by partition, which follow it in the same order. The caller keeps to
-/// [`OBJECT_APPENDS_MAX`] batches and to [`OBJECT_BYTES_MAX`].
-pub fn build_index(link: Link, appended_us: u64, partitions: &[(Section, &[Batch])]) -> Vec<u8> {
+/// The index of an object with these control records, and with these batches by partition, which follow it in the same
+/// order. The caller keeps to [`OBJECT_APPENDS_MAX`] batches and to [`OBJECT_BYTES_MAX`].
+pub fn build_index(link: Link, appended_us: u64, controls: &[Control], partitions: &[(Section, &[Batch])]) -> Vec<u8> {
     let batches: usize = partitions.iter().map(|(_, batches)| batches.len()).sum();
     assert!(batches <= OBJECT_APPENDS_MAX, "{batches} batches in journal object {}", link.number);
     let in_order = partitions.is_sorted_by(|(one, _), (next, _)| one.partition < next.partition);
     assert!(in_order, "partitions of journal object {} are not in order", link.number);
     let (sections, batches) = (partitions.len() as u32, batches as u32);
     let bytes = partitions.iter().flat_map(|(_, batches)| *batches).map(|batch| u64::from(batch.bytes)).sum::<u64>();
-    let object_bytes = index_bytes(sections, batches) + bytes;
+    let control_bytes: u64 = controls.iter().map(control_bytes).sum();
+    assert!(control_bytes <= OBJECT_CONTROL_BYTES_MAX, "{control_bytes} bytes of control records");
+    let index_bytes = index_bytes(sections, batches, control_bytes);
+    let object_bytes = index_bytes + bytes;
     assert!(object_bytes <= OBJECT_BYTES_MAX, "journal object {} has {object_bytes} bytes", link.number);
     let mut header = RawHeader {
         magic: MAGIC,
@@ -32,10 +36,10 @@ pub fn build_index(link: Link, appended_us: u64, partitions: &[(Section, &[Batch
         appended_us: U64::new(appended_us),
         sections: U32::new(sections),
         batches: U32::new(batches),
-        zero_too: U32::new(0),
+        control_bytes: U32::new(control_bytes as u32),
         crc32c: U32::new(0),
     };
-    let mut index = Vec::with_capacity(index_bytes(sections, batches) as usize);
+    let mut index = Vec::with_capacity(index_bytes as usize);
     index.extend_from_slice(header.as_bytes());
     for (section, batches) in partitions {
         index.extend_from_slice(raw_section(section, batches).as_bytes());
@@ -43,6 +47,8 @@ pub fn build_index(link: Link, appended_us: u64, partitions: &[(Section, &[Batch
     for (_, batches) in partitions {
         batches.iter().for_each(|batch| index.extend_from_slice(raw_entry(batch).as_bytes()));
     }
+    controls.iter().for_each(|control| control::write(control, &mut index));
+    assert_eq!(index.len() as u64, index_bytes, "the index of journal object {}", link.number);
     let (front, rest) = index.split_at_mut(HEADER_BYTES);
     header.crc32c = U32::new(checksum(&header, rest));
     front.copy_from_slice(header.as_bytes());

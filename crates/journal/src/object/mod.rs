@@ -4,7 +4,7 @@
 //! everything that [`State`](crate::State) needs: nobody reads batches to learn what is stored.
 //!
 //! ```text
-//! header (80) │ section (24) × sections │ entry (40) × batches │ batches, verbatim, back to back
+//! header (80) │ section (24) × sections │ entry (40) × batches │ control records │ batches, verbatim, back to back
 //!
 //! header:
 //!  0        4  5        8              16             24             32
@@ -13,20 +13,24 @@
 //! ├────────┴──┴────────┼──────────────┼──────────────┼──────────────┤
 //! │ prev: run          │ prev: commit │ object_bytes │ appended_us  │
 //! ├──────────┬─────────┼──────┬───────┼──────────────┴──────────────┘
-//! │ sections │ batches │ zero │ crc32c│
+//! │ sections │ batches │ cntrl│ crc32c│
 //! └──────────┴─────────┴──────┴───────┘
 //! 64                                  80
+//! cntrl: size of the control records in bytes
 //! section: topic u64 │ first_offset u64 │ partition u32 │ batches u32
 //! entry:   records u32 │ bytes u32 │ crc32c u32 │ kind u8 │ flags u8 │ producer epoch u16 │
 //!          producer id u64 │ sequence u64 │ max_timestamp_us u64
+//! control: kind u8 │ zero (3) │ partitions or partition u32 │ topic u64 │ first_offset u64 │ name_bytes u16 │
+//!          settings_bytes u16 │ zero (4) │ name │ settings │ zeros up to a multiple of 8
 //! ```
 //!
 //! A section has the batches of one partition, so that they are one range of the object. Sections are in order of topic
 //! and partition, and their entries and batches are in the same order. The checksum covers the header up to it, the
-//! sections and the entries; each entry repeats its batch's own checksum. So the header vouches for every byte of the
-//! object.
+//! sections, the entries and the control records; each entry repeats its batch's own checksum. So the header vouches for
+//! every byte of the object.
 
 mod build;
+mod control;
 mod error;
 mod parse;
 mod raw;
@@ -34,6 +38,7 @@ mod raw;
 mod tests;
 
 pub use build::build_index;
+pub(crate) use control::{CONTROL_BYTES_MAX, control_bytes};
 pub use error::ObjectError;
 pub use parse::{Header, Index, Section};
 pub use raw::index_bytes;

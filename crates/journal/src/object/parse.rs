@@ -2,12 +2,14 @@
 
 use super::raw::{FLAG_CONTINUES, FLAG_PRODUCER, HEADER_BYTES, MAGIC, RawEntry, RawHeader, RawSection, VERSION};
 use super::raw::{checksum, index_bytes};
-use super::{Batch, BatchKind, ObjectError};
+use super::{Batch, BatchKind, ObjectError, control};
 use crate::chain::{Id, Link};
-use crate::limits::{OBJECT_APPENDS_MAX, OBJECT_BYTES_MAX, PARTITIONS_MAX};
+use crate::control::Control;
+use crate::limits::{OBJECT_APPENDS_MAX, OBJECT_BYTES_MAX, OBJECT_CONTROL_BYTES_MAX, PARTITIONS_MAX};
 use crate::producers::Producer;
-use crate::state::{Entry, PartitionId};
+use crate::state::{Changes, Entry, PartitionId};
 use std::ops::Range;
+use std::sync::Arc;
 use zerocopy::FromBytes;
 
 /// A journal object's header. Its checksum needs the whole index and is checked by [`Index::parse`].
@@ -23,6 +25,8 @@ pub struct Header {
     pub sections: u32,
     /// Number of batches.
     pub batches: u32,
+    /// Size of the control records in bytes.
+    pub control_bytes: u32,
 }
 
 /// The batches of one partition in an object.
@@ -39,6 +43,7 @@ pub struct Section {
 pub struct Index {
     /// The header.
     pub header: Header,
+    controls: Arc<[Control]>,
     sections: Vec<(Section, Range<usize>)>,
     /// All batches, with the position of each in the object, in bytes.
     batches: Vec<(Batch, u64)>,
@@ -47,7 +52,7 @@ pub struct Index {
 impl Header {
     /// Size of the index in bytes, header included: the position of the first batch.
     pub fn index_bytes(&self) -> u64 {
-        index_bytes(self.sections, self.batches)
+        index_bytes(self.sections, self.batches, u64::from(self.control_bytes))
     }
 
     /// Reads a header.
@@ -72,9 +77,13 @@ impl Header {
             appended_us: raw.appended_us.get(),
             sections: raw.sections.get(),
             batches: raw.batches.get(),
+            control_bytes: raw.control_bytes.get(),
         };
         if header.batches as usize > OBJECT_APPENDS_MAX || header.sections > header.batches {
             return Err(ObjectError::Index("the numbers of sections and batches"));
+        }
+        if u64::from(header.control_bytes) > OBJECT_CONTROL_BYTES_MAX {
+            return Err(ObjectError::Index("the size of the control records"));
         }
         let has_batches = header.batches > 0;
         let index_bytes = header.index_bytes();
@@ -100,13 +109,15 @@ impl Index {
         let (raw, rest) = RawHeader::read_from_prefix(bytes).map_err(|_| truncated)?;
         let sections = <[RawSection]>::ref_from_prefix_with_elems(rest, header.sections as usize);
         let (sections, rest) = sections.map_err(|_| truncated)?;
-        let (entries, _) =
+        let (entries, rest) =
             <[RawEntry]>::ref_from_prefix_with_elems(rest, header.batches as usize).map_err(|_| truncated)?;
+        let controls = rest.get(..header.control_bytes as usize).ok_or(truncated)?;
         let covered = bytes.get(HEADER_BYTES..header.index_bytes() as usize).ok_or(truncated)?;
         if checksum(&raw, covered) != raw.crc32c.get() {
             return Err(ObjectError::Crc);
         }
-        let mut index = Index { header, sections: Vec::new(), batches: Vec::new() };
+        let controls = control::read_all(controls)?.into();
+        let mut index = Index { header, controls, sections: Vec::new(), batches: Vec::new() };
         index.add_batches(entries)?;
         index.add_sections(sections)?;
         Ok(index)
@@ -141,10 +152,14 @@ impl Index {
             if batches.first().is_some_and(|(first, _)| first.continues) {
                 return Err(ObjectError::Index("an append that continues in another section"));
             }
-            let (mut records, mut of_append) = (0, 0);
+            let (mut records, mut of_append, mut sequence) = (0, 0, 0u64);
             for (batch, _) in batches {
                 of_append = u64::from(batch.records) + if batch.continues { of_append } else { 0 };
                 records += u64::from(batch.records);
+                sequence = batch.producer.map_or(if batch.continues { sequence } else { 0 }, |named| named.sequence);
+                if sequence.checked_add(of_append).is_none() {
+                    return Err(ObjectError::Index("a producer's sequence"));
+                }
                 if of_append > u64::from(u32::MAX) || section.first_offset.checked_add(records).is_none() {
                     return Err(ObjectError::Index("the number of records"));
                 }
@@ -165,8 +180,13 @@ impl Index {
         })
     }
 
-    /// The appends in the object, by partition, for [`State::observe`](crate::State::observe).
-    pub fn entries(&self) -> Vec<Entry> {
+    /// What the object changes if it is valid, for [`State::observe`](crate::State::observe).
+    pub fn changes(&self) -> Changes {
+        Changes { controls: self.controls.clone(), entries: self.entries().into() }
+    }
+
+    /// The appends in the object, by partition.
+    fn entries(&self) -> Vec<Entry> {
         let mut entries: Vec<Entry> = Vec::new();
         for (Section { partition, first_offset }, batches) in self.sections() {
             let mut next_offset = first_offset;

@@ -1,6 +1,6 @@
 //! The index as it lies in memory.
 
-use crate::limits::{OBJECT_APPENDS_MAX, OBJECT_BYTES_MAX};
+use crate::limits::{OBJECT_APPENDS_MAX, OBJECT_BYTES_MAX, OBJECT_CONTROL_BYTES_MAX};
 use rawline_batch::Crc32c;
 use zerocopy::little_endian::{U16, U32, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
@@ -35,7 +35,7 @@ pub(super) struct RawHeader {
     pub appended_us: U64,
     pub sections: U32,
     pub batches: U32,
-    pub zero_too: U32,
+    pub control_bytes: U32,
     pub crc32c: U32,
 }
 
@@ -66,13 +66,13 @@ const _: () = assert!(size_of::<RawHeader>() == HEADER_BYTES);
 const _: () = assert!(std::mem::offset_of!(RawHeader, crc32c) == CRC_POSITION && CRC_POSITION + 4 == HEADER_BYTES);
 const _: () = assert!(size_of::<RawSection>() == SECTION_BYTES && size_of::<RawEntry>() == ENTRY_BYTES);
 const _: () = assert!(
-    index_bytes(OBJECT_APPENDS_MAX as u32, OBJECT_APPENDS_MAX as u32) < OBJECT_BYTES_MAX,
+    index_bytes(OBJECT_APPENDS_MAX as u32, OBJECT_APPENDS_MAX as u32, OBJECT_CONTROL_BYTES_MAX) < OBJECT_BYTES_MAX,
     "the largest index fits an object"
 );
 
 /// Size of an index in bytes, its header included.
-pub const fn index_bytes(sections: u32, batches: u32) -> u64 {
-    HEADER_BYTES as u64 + sections as u64 * SECTION_BYTES as u64 + batches as u64 * ENTRY_BYTES as u64
+pub const fn index_bytes(sections: u32, batches: u32, control_bytes: u64) -> u64 {
+    HEADER_BYTES as u64 + sections as u64 * SECTION_BYTES as u64 + batches as u64 * ENTRY_BYTES as u64 + control_bytes
 }
 
 /// The checksum of an index.

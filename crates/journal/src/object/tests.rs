@@ -3,13 +3,18 @@
 use super::raw::{ENTRY_BYTES, HEADER_BYTES, RawHeader, SECTION_BYTES, checksum};
 use super::*;
 use crate::chain::{Id, Link};
-use crate::state::{Entry, PartitionId, State};
+use crate::control::Control;
+use crate::state::{Changes, Entry, PartitionId, State};
 use zerocopy::{FromBytes, IntoBytes};
 
 const LINK: Link = Link { number: 3, id: Id { run: 0x1122, commit: 7 }, prev: Id { run: 0x3344, commit: 9 } };
 
 fn section(topic: u64, number: u32, first_offset: u64) -> Section {
     Section { partition: PartitionId { topic, number }, first_offset }
+}
+
+fn create(topic: u64, name: &str, partitions: u32) -> Control {
+    Control::Create { topic, name: name.into(), partitions, settings: [].into() }
 }
 
 fn plain(records: u32, bytes: u32) -> Batch {
@@ -23,7 +28,7 @@ fn example() -> Vec<u8> {
     let producer = Some(Producer { id: 5, epoch: 6, sequence: 100 });
     let kafka = Batch { kind: BatchKind::Kafka, producer, max_timestamp_us: 1_000_000, ..plain(4, 61) };
     let one = (section(1, 0, 10), &[plain(1, 72), rest][..]);
-    build_index(LINK, 77, &[one, (section(1, 3, 0), &[plain(3, 72), kafka])])
+    build_index(LINK, 77, &[], &[one, (section(1, 3, 0), &[plain(3, 72), kafka])])
 }
 
 #[test]
@@ -54,7 +59,7 @@ fn an_index_says_what_was_appended_where() {
     let rebuilt: Vec<(Section, Vec<Batch>)> =
         found.iter().map(|(section, batches)| (*section, batches.iter().map(|(batch, _)| *batch).collect())).collect();
     let rebuilt: Vec<_> = rebuilt.iter().map(|(section, batches)| (*section, &batches[..])).collect();
-    assert_eq!(build_index(LINK, 77, &rebuilt), bytes);
+    assert_eq!(build_index(LINK, 77, &[], &rebuilt), bytes);
     let entry = |number, first_offset, records, producer| Entry {
         partition: PartitionId { topic: 1, number },
         first_offset,
@@ -63,19 +68,20 @@ fn an_index_says_what_was_appended_where() {
     };
     let producer = Producer { id: 5, epoch: 6, sequence: 100 };
     let appends = [entry(0, 10, 3, None), entry(3, 0, 3, None), entry(3, 3, 4, Some(producer))];
-    assert_eq!(index.entries(), appends);
+    assert_eq!(index.changes().entries[..], appends);
 }
 
 #[test]
 fn a_state_follows_objects_by_their_indexes() {
     let mut state = State::default();
+    let controls = [create(1, "one", 1), create(2, "two", 1)];
     for number in 1..=3 {
         let link = Link { number, id: Id { run: 1, commit: number }, prev: state.chain().last() };
         let sections =
             [(section(1, 0, (number - 1) * 3), &[plain(3, 72)][..]), (section(2, 0, number - 1), &[plain(1, 72)])];
-        let bytes = build_index(link, number, &sections);
+        let bytes = build_index(link, number, if number == 1 { &controls } else { &[] }, &sections);
         let index = Index::parse(&bytes).unwrap();
-        assert_eq!(state.observe(index.header.link, &index.entries()), Ok(true));
+        assert_eq!(state.observe(index.header.link, &index.changes()), Ok(true));
     }
     assert_eq!(state.next_offset(PartitionId { topic: 1, number: 0 }), 9);
     assert_eq!(state.next_offset(PartitionId { topic: 2, number: 0 }), 3);
@@ -83,10 +89,10 @@ fn a_state_follows_objects_by_their_indexes() {
 
 #[test]
 fn an_object_that_settles_a_number_is_its_header() {
-    let bytes = build_index(LINK, 0, &[]);
+    let bytes = build_index(LINK, 0, &[], &[]);
     assert_eq!(bytes.len(), HEADER_BYTES);
     let index = Index::parse(&bytes).unwrap();
-    assert_eq!((index.header.object_bytes, index.entries()), (80, vec![]));
+    assert_eq!((index.header.object_bytes, index.changes()), (80, Changes::default()));
 }
 
 #[test]
@@ -98,6 +104,52 @@ fn a_reader_learns_how_many_bytes_it_needs() {
         assert_eq!(Index::parse(&bytes[..have]), Err(truncated));
     }
     assert_eq!(Index::parse(&[&bytes[..], b"batches"].concat()), Index::parse(&bytes));
+}
+
+/// One control record of each kind, and a batch.
+fn controls() -> [Control; 4] {
+    let settings = b"{\"retain_hours\":24}"[..].into();
+    [
+        create(7, "one", 4),
+        Control::Alter { topic: 6, partitions: 8, settings },
+        Control::Delete { topic: 5 },
+        Control::Trim { partition: PartitionId { topic: 4, number: 3 }, first_offset: 1_000 },
+    ]
+}
+
+#[test]
+fn the_bytes_of_control_records_are_golden() {
+    let bytes = build_index(LINK, 77, &controls(), &[(section(1, 0, 10), &[plain(1, 72)][..])]);
+    let golden = "01000000 04000000 0700000000000000 0000000000000000 0300 0000 00000000 6f6e650000000000\
+                  02000000 08000000 0600000000000000 0000000000000000 0000 1300 00000000\
+                  7b2272657461696e5f686f757273223a32347d0000000000\
+                  03000000 00000000 0500000000000000 0000000000000000 0000 0000 00000000\
+                  04000000 03000000 0400000000000000 e803000000000000 0000 0000 00000000";
+    let found: String =
+        bytes[HEADER_BYTES + SECTION_BYTES + ENTRY_BYTES..].iter().map(|byte| format!("{byte:02x}")).collect();
+    assert_eq!(found, golden.replace(' ', ""));
+    let index = Index::parse(&bytes).unwrap();
+    assert_eq!(index.header.index_bytes(), bytes.len() as u64);
+    assert_eq!(index.changes().controls[..], controls());
+    assert_eq!(index.changes().entries.len(), 1);
+}
+
+#[test]
+fn control_records_have_one_form() {
+    let bytes = build_index(LINK, 77, &controls(), &[]);
+    let refused = |position: usize, byte: u8| {
+        let mut bytes = bytes.clone();
+        bytes[HEADER_BYTES + position] = byte;
+        assert_eq!(with_checksum(bytes), Err(ObjectError::Index("a control record")), "byte {position}");
+    };
+    refused(0, 5); // The kind.
+    refused(1, 1); // Reserved.
+    refused(4 + 2, 1); // More partitions than possible.
+    refused(16, 1); // An offset, where none belongs.
+    refused(24, 0); // A topic without a name.
+    refused(24, 200); // A name that is longer than the record.
+    refused(32, 0xff); // A name that isn't UTF-8.
+    refused(35, 1); // Padding.
 }
 
 #[test]
@@ -114,11 +166,38 @@ fn every_flipped_bit_is_noticed() {
 fn changed(change: impl Fn(&mut Vec<u8>)) -> Result<Index, ObjectError> {
     let mut bytes = example();
     change(&mut bytes);
+    with_checksum(bytes)
+}
+
+fn with_checksum(mut bytes: Vec<u8>) -> Result<Index, ObjectError> {
     let (front, rest) = bytes.split_at_mut(HEADER_BYTES);
     let mut header = RawHeader::read_from_bytes(front).unwrap();
     header.crc32c = checksum(&header, rest).into();
     front.copy_from_slice(header.as_bytes());
     Index::parse(&bytes)
+}
+
+#[test]
+fn no_index_makes_a_reader_panic() {
+    let mut random = fastrand::Rng::with_seed(1);
+    let first = Link { number: 1, prev: Id::ROOT, ..LINK };
+    let sound = build_index(first, 77, &controls(), &[(section(1, 0, 10), &[plain(1, 72), plain(3, 80)][..])]);
+    let mut accepted = 0;
+    for _ in 0..50_000 {
+        let mut bytes = sound.clone();
+        for _ in 0..random.usize(1..4) {
+            let at = random.usize(8..bytes.len());
+            bytes[at] = if random.bool() { random.u8(..) } else { [0, 1, 0xff][random.usize(0..3)] };
+        }
+        if let Ok(index) = with_checksum(bytes) {
+            accepted += 1;
+            // An object whose number isn't its key's is refused by the driver.
+            if index.header.link.number == 1 {
+                let _ = State::default().observe(index.header.link, &index.changes());
+            }
+        }
+    }
+    assert!(accepted > 1_000, "only {accepted} indexes were possible");
 }
 
 #[test]
@@ -138,6 +217,7 @@ fn an_index_that_contradicts_itself_is_refused() {
     refused(48, 0x3e, "the sizes of the batches");
     refused(64, 5, "sections and batches");
     refused(70, 2, "sections and batches");
+    refused(75, 1, "the size of the control records");
     refused(SECTIONS, 2, "the order of the sections");
     refused(SECTIONS + 16, 3, "the order of the sections");
     refused(SECTIONS + SECTION_BYTES + 17, 4, "the number of a partition");
@@ -158,6 +238,8 @@ fn an_index_that_contradicts_itself_is_refused() {
         bytes[ENTRIES + ENTRY_BYTES] = 1;
     });
     assert_eq!(error, Err(ObjectError::Index("the number of records")));
+    let error = changed(|bytes| bytes[LAST + 24..LAST + 32].fill(0xff));
+    assert_eq!(error, Err(ObjectError::Index("a producer's sequence")));
     assert!(matches!(changed(|bytes| bytes[4] = 2), Err(ObjectError::Version { found: 2 })));
     assert!(matches!(changed(|bytes| bytes[3] = b'O'), Err(ObjectError::Magic { .. })));
 }

@@ -1,18 +1,44 @@
 //! The end is known: appends become objects, objects are put, confirmed, sent again, or given up.
 
 use crate::chain::{Id, Link};
-use crate::limits::OBJECT_APPENDS_MAX;
-use crate::producers::Verdict;
-use crate::state::Entry;
-use crate::writer::flight::{Flight, Put, Queued};
-use crate::writer::{Action, Answer, Outcome, Phase, PutResult, Writer};
+use crate::control::Control;
+use crate::limits::{OBJECT_APPENDS_MAX, OBJECT_CONTROL_BYTES_MAX};
+use crate::object::{CONTROL_BYTES_MAX, control_bytes};
+use crate::producers::{Rejected, Verdict};
+use crate::state::{Changes, Entry, Undo};
+use crate::writer::flight::{Flight, Judged, Put, Queued};
+use crate::writer::{Action, Answer, Outcome, Phase, PutResult, Size, Writer};
 use std::sync::Arc;
 use std::time::Duration;
+
+/// What goes into the next object.
+struct Gathered<T> {
+    controls: Vec<Control>,
+    entries: Vec<Entry>,
+    /// The callers of the control records, then those of the appends.
+    tickets: Vec<T>,
+    sizes: Vec<Size>,
+    undo: Vec<Undo>,
+    judged: Vec<(Judged<T>, Outcome)>,
+}
+
+impl<T> Default for Gathered<T> {
+    fn default() -> Self {
+        Gathered {
+            controls: Vec::new(),
+            entries: Vec::new(),
+            tickets: Vec::new(),
+            sizes: Vec::new(),
+            undo: Vec::new(),
+            judged: Vec::new(),
+        }
+    }
+}
 
 impl<T: Copy + PartialEq + std::fmt::Debug> Writer<T> {
     /// When the group is put, unless it is full before: at once after a quiet period.
     pub(super) fn group_due_at(&self) -> Option<Duration> {
-        let can_put = self.group.front().is_some() && self.flights.len() < self.window && self.void.is_empty();
+        let can_put = !self.group.is_empty() && self.flights.len() < self.window && self.void.is_empty();
         can_put.then(|| self.put_at.map_or(Duration::ZERO, |put_at| put_at + self.limits.batch_wait))
     }
 
@@ -25,28 +51,134 @@ impl<T: Copy + PartialEq + std::fmt::Debug> Writer<T> {
         }
     }
 
-    /// Puts an object of the oldest appends.
+    /// Puts an object of what has waited longest.
     fn put_group(&mut self, now: Duration, actions: &mut Vec<Action<T>>) {
-        let (mut appends, mut sizes, mut undo, mut duplicates) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        self.group.extend_front(std::mem::take(&mut self.suspects));
+        let mut object = Gathered::default();
+        self.gather_controls(&mut object);
+        self.gather_appends(&mut object, actions);
+        let Gathered { controls, entries, tickets, sizes, undo, judged } = object;
+        if tickets.is_empty() {
+            return self.keep_judged(judged, actions);
+        }
+        assert_eq!(tickets.len(), controls.len() + entries.len(), "callers of an object");
+        let link = self.next_link();
+        let changes = Changes { controls: controls.into(), entries: entries.into() };
+        let tickets: Arc<[T]> = tickets.into();
+        actions.push(Action::Put { link, changes: changes.clone(), tickets: tickets.clone() });
+        self.put_at = Some(now);
+        self.flights.push_back(Flight {
+            link,
+            changes,
+            tickets,
+            sizes: sizes.into(),
+            judged,
+            put: Put::Sent,
+            unknown_since: None,
+            is_given_up: false,
+            undo,
+        });
+    }
+
+    /// Nothing is put that could show whether what was judged is true. A duplicate's original is certain or in flight,
+    /// so it is true as soon as all of that is certain; anything else has to be checked.
+    fn keep_judged(&mut self, judged: Vec<(Judged<T>, Outcome)>, actions: &mut Vec<Action<T>>) {
+        for (request, outcome) in judged {
+            match (outcome, self.flights.back_mut()) {
+                (Outcome::Stored(_), Some(newest)) => newest.judged.push((request, outcome)),
+                (Outcome::Stored(_), None) => actions.push(Action::Answer { ticket: request.ticket(), outcome }),
+                _ => self.suspects.push(request),
+            }
+        }
+    }
+
+    /// Reads the chain's end again if requests wait for it.
+    pub(super) fn check_suspects(&mut self, actions: &mut Vec<Action<T>>) {
+        let is_idle =
+            self.phase == Phase::Writing && self.flights.is_empty() && self.void.is_empty() && self.group.is_empty();
+        if is_idle && !self.suspects.is_empty() {
+            self.follow(actions);
+        }
+    }
+
+    /// The end was read after these requests had arrived, and nothing is in flight: what is impossible now is answered.
+    pub(super) fn judge_suspects(&mut self, actions: &mut Vec<Action<T>>) {
+        let mut possible = Vec::new();
+        for request in std::mem::take(&mut self.suspects) {
+            match self.judge_again(&request) {
+                Some(outcome) => actions.push(Action::Answer { ticket: request.ticket(), outcome }),
+                None => possible.push(request),
+            }
+        }
+        self.group.extend_front(possible);
+    }
+
+    /// What a request that changes nothing leads to; `None` if it changes something.
+    fn judge_again(&mut self, request: &Judged<T>) -> Option<Outcome> {
+        match request {
+            Judged::Append(append) => match self.state.judge(append.partition, append.records, append.producer) {
+                Verdict::New | Verdict::Unknown => None,
+                Verdict::Duplicate { first_offset } => {
+                    Some(Outcome::Stored(Answer { first_offset, is_duplicate: true }))
+                }
+                Verdict::Rejected(rejected) => Some(Outcome::Rejected(rejected)),
+            },
+            Judged::Control(_, request) => {
+                let control = self.state.record(request.clone());
+                match self.state.apply(&control) {
+                    Ok(undo) => {
+                        self.state.undo(undo);
+                        None
+                    }
+                    Err(refused) => Some(Outcome::Refused(refused)),
+                }
+            }
+        }
+    }
+
+    /// Counts the changes in that wait, as many as an object takes.
+    fn gather_controls(&mut self, object: &mut Gathered<T>) {
         let mut bytes = 0;
-        while appends.len() < OBJECT_APPENDS_MAX {
-            let Some(next) = self.group.front() else { break };
-            if !appends.is_empty() && bytes + next.append.bytes > self.limits.object_bytes {
+        while bytes < OBJECT_CONTROL_BYTES_MAX - CONTROL_BYTES_MAX {
+            let Some((ticket, request)) = self.group.pop_control() else { break };
+            let control = self.state.record(request);
+            match self.state.apply(&control) {
+                Ok(undo) => {
+                    bytes += control_bytes(&control);
+                    object.undo.push(undo);
+                    object.controls.push(control);
+                    object.tickets.push(ticket);
+                }
+                Err(refused) => object.judged.push((Judged::Control(ticket, control), Outcome::Refused(refused))),
+            }
+        }
+    }
+
+    /// Counts the oldest appends in, as many as an object takes.
+    fn gather_appends(&mut self, object: &mut Gathered<T>, actions: &mut Vec<Action<T>>) {
+        let (mut bytes, mut batches) = (0, 0);
+        while let Some(next) = self.group.front() {
+            let Size { batches: more_batches, bytes: more_bytes } = next.append.size;
+            let is_full =
+                bytes + more_bytes > self.limits.object_bytes || batches + more_batches as usize > OBJECT_APPENDS_MAX;
+            if is_full && !object.entries.is_empty() {
                 break;
             }
             let Some(Queued { append, maybe_stored }) = self.group.pop() else {
                 unreachable!("the oldest append left")
             };
             let verdict = self.state.judge(append.partition, append.records, append.producer);
+            let is_judged = self.rules.sequences() || matches!(verdict, Verdict::Rejected(Rejected::Partition(_)));
             match verdict {
-                Verdict::Unknown if maybe_stored && self.rules.sequences() => {
+                Verdict::Unknown | Verdict::Rejected(Rejected::Partition(_)) if maybe_stored && is_judged => {
                     actions.push(Action::Answer { ticket: append.ticket, outcome: Outcome::Unknown });
                 }
-                Verdict::Duplicate { first_offset } if self.rules.sequences() => {
-                    duplicates.push((append, first_offset));
+                Verdict::Duplicate { first_offset } if is_judged => {
+                    let outcome = Outcome::Stored(Answer { first_offset, is_duplicate: true });
+                    object.judged.push((Judged::Append(append), outcome));
                 }
-                Verdict::Rejected(rejected) if self.rules.sequences() => {
-                    actions.push(Action::Answer { ticket: append.ticket, outcome: Outcome::Rejected(rejected) });
+                Verdict::Rejected(rejected) if is_judged => {
+                    object.judged.push((Judged::Append(append), Outcome::Rejected(rejected)));
                 }
                 Verdict::New | Verdict::Unknown | Verdict::Duplicate { .. } | Verdict::Rejected(_) => {
                     let entry = Entry {
@@ -55,38 +187,15 @@ impl<T: Copy + PartialEq + std::fmt::Debug> Writer<T> {
                         records: append.records,
                         producer: append.producer,
                     };
-                    undo.push(self.state.add(&entry));
-                    bytes += append.bytes;
-                    sizes.push(append.bytes);
-                    appends.push((append.ticket, entry));
+                    object.undo.push(self.state.add(&entry));
+                    object.entries.push(entry);
+                    object.tickets.push(append.ticket);
+                    object.sizes.push(append.size);
+                    bytes += more_bytes;
+                    batches += more_batches as usize;
                 }
             }
         }
-        if appends.is_empty() {
-            // What they repeat is stored, or in the newest object in flight at the latest.
-            match self.flights.back_mut() {
-                Some(newest) => newest.duplicates.extend(duplicates),
-                None => actions.extend(duplicates.into_iter().map(|(append, first_offset)| {
-                    let outcome = Outcome::Stored(Answer { first_offset, is_duplicate: true });
-                    Action::Answer { ticket: append.ticket, outcome }
-                })),
-            }
-            return;
-        }
-        let link = self.next_link();
-        let appends: Arc<[_]> = appends.into();
-        actions.push(Action::Put { link, appends: appends.clone() });
-        self.put_at = Some(now);
-        self.flights.push_back(Flight {
-            link,
-            appends,
-            sizes: sizes.into(),
-            duplicates,
-            put: Put::Sent,
-            unknown_since: None,
-            is_given_up: false,
-            undo,
-        });
     }
 
     /// The place after everything in flight.
@@ -172,7 +281,7 @@ impl<T: Copy + PartialEq + std::fmt::Debug> Writer<T> {
     /// An object in flight is part of the chain, and everything before it is.
     pub(super) fn publish(&mut self, flight: &Flight<T>, actions: &mut Vec<Action<T>>) {
         self.window = self.limits.in_flight_max;
-        actions.push(Action::Publish { number: flight.link.number, entries: flight.entries() });
+        actions.push(Action::Publish { link: flight.link, changes: flight.changes.clone() });
         flight.answer_stored(actions);
     }
 
@@ -196,7 +305,8 @@ impl<T: Copy + PartialEq + std::fmt::Debug> Writer<T> {
         for flight in &mut self.flights {
             if matches!(flight.put, Put::Retry { at } if at <= now) {
                 flight.put = Put::Sent;
-                actions.push(Action::Put { link: flight.link, appends: flight.appends.clone() });
+                let (changes, tickets) = (flight.changes.clone(), flight.tickets.clone());
+                actions.push(Action::Put { link: flight.link, changes, tickets });
             }
         }
     }
@@ -219,7 +329,7 @@ impl<T: Copy + PartialEq + std::fmt::Debug> Writer<T> {
 
     pub(super) fn put_empty(&mut self, link: Link, actions: &mut Vec<Action<T>>) {
         self.phase = Phase::Settling { link, put: Put::Sent };
-        actions.push(Action::Put { link, appends: [].into() });
+        actions.push(Action::Put { link, changes: Changes::default(), tickets: [].into() });
     }
 
     /// The empty object is there.
@@ -231,17 +341,33 @@ impl<T: Copy + PartialEq + std::fmt::Debug> Writer<T> {
         self.end_seen = self.end_seen.max(date);
         self.drop_given_up(actions);
         self.state.confirm(link, self.rules);
-        actions.push(Action::Publish { number: link.number, entries: [].into() });
+        actions.push(Action::Publish { link, changes: Changes::default() });
         self.phase = Phase::Writing;
     }
 
     fn drop_given_up(&mut self, actions: &mut Vec<Action<T>>) {
-        for flight in self.flights.drain(..) {
+        for flight in std::mem::take(&mut self.flights).into_iter().rev() {
             assert!(flight.is_given_up && flight.undo.is_empty(), "{:?} was not given up", flight.link);
             if flight.put == Put::Sent {
                 self.void.push(flight.id());
             }
-            flight.answer_all(Outcome::NotStored, actions);
+            self.deny(flight, actions);
         }
+    }
+
+    /// An object that was given up is void. What it would have stored never will be, unless another request has stored
+    /// the same. What was judged by it is judged again: the original of a duplicate, for example, may well be stored.
+    pub(super) fn deny(&mut self, flight: Flight<T>, actions: &mut Vec<Action<T>>) {
+        let denied = |ticket| Action::Answer { ticket, outcome: Outcome::NotStored };
+        actions.extend(flight.controls().map(|(ticket, _)| denied(ticket)));
+        actions.extend(flight.appends().map(|(ticket, entry)| {
+            match self.state.judge(entry.partition, entry.records, entry.producer) {
+                Verdict::Duplicate { first_offset } => {
+                    Action::Answer { ticket, outcome: Outcome::Stored(Answer { first_offset, is_duplicate: true }) }
+                }
+                Verdict::New | Verdict::Rejected(_) | Verdict::Unknown => denied(ticket),
+            }
+        }));
+        self.group.extend_front(flight.judged.into_iter().map(|(request, _)| request).collect());
     }
 }

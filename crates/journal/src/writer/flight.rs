@@ -1,8 +1,9 @@
 //! What a writer holds: appends that wait, and objects whose PUT has begun.
 
 use crate::chain::{Id, Link};
-use crate::state::{Entry, Undo};
-use crate::writer::{Action, Answer, Append, Outcome};
+use crate::control::Control;
+use crate::state::{Changes, Entry, Undo};
+use crate::writer::{Action, Answer, Append, Outcome, Size};
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,55 +16,99 @@ pub(super) struct Queued<T> {
     pub maybe_stored: bool,
 }
 
-/// Appends that wait, in order.
+/// A request that is answered without being part of an object.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(super) enum Judged<T> {
+    Append(Append<T>),
+    Control(T, Control),
+}
+
+impl<T: Copy> Judged<T> {
+    pub fn ticket(&self) -> T {
+        match self {
+            Judged::Append(append) => append.ticket,
+            Judged::Control(ticket, _) => *ticket,
+        }
+    }
+}
+
+/// What waits for an object, in order.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) struct Group<T> {
-    queue: VecDeque<Queued<T>>,
+    /// Changes of topics, which come first in an object: they are concurrent with the appends that wait.
+    controls: VecDeque<(T, Control)>,
+    appends: VecDeque<Queued<T>>,
+    /// Size of the appends in bytes.
     bytes: u64,
 }
 
 impl<T> Default for Group<T> {
     fn default() -> Self {
-        Group { queue: VecDeque::new(), bytes: 0 }
+        Group { controls: VecDeque::new(), appends: VecDeque::new(), bytes: 0 }
     }
 }
 
 impl<T> Group<T> {
     /// Adds an append at the end.
     pub fn push(&mut self, append: Append<T>) {
-        self.bytes += append.bytes;
-        self.queue.push_back(Queued { append, maybe_stored: false });
+        self.bytes += append.size.bytes;
+        self.appends.push_back(Queued { append, maybe_stored: false });
+    }
+
+    /// Adds a change at the end.
+    pub fn push_control(&mut self, ticket: T, control: Control) {
+        self.controls.push_back((ticket, control));
     }
 
     /// Puts an append that was in flight back, before all that wait.
     pub fn push_front(&mut self, queued: Queued<T>) {
-        self.bytes += queued.append.bytes;
-        self.queue.push_front(queued);
+        self.bytes += queued.append.size.bytes;
+        self.appends.push_front(queued);
+    }
+
+    /// Puts a change that was in flight back, before all that wait.
+    pub fn push_control_front(&mut self, ticket: T, control: Control) {
+        self.controls.push_front((ticket, control));
+    }
+
+    /// Puts requests back that were taken out, in the same order.
+    pub fn extend_front(&mut self, requests: Vec<Judged<T>>) {
+        for request in requests.into_iter().rev() {
+            match request {
+                Judged::Append(append) => self.push_front(Queued { append, maybe_stored: false }),
+                Judged::Control(ticket, control) => self.push_control_front(ticket, control),
+            }
+        }
     }
 
     /// Takes the oldest append.
     pub fn pop(&mut self) -> Option<Queued<T>> {
-        let queued = self.queue.pop_front()?;
-        assert!(self.bytes >= queued.append.bytes, "{} bytes wait, {} of them in one", self.bytes, queued.append.bytes);
-        self.bytes -= queued.append.bytes;
-        assert!(!self.queue.is_empty() || self.bytes == 0, "{} bytes of no appends", self.bytes);
+        let queued = self.appends.pop_front()?;
+        let bytes = queued.append.size.bytes;
+        assert!(self.bytes >= bytes, "{} bytes wait, {bytes} of them in one", self.bytes);
+        self.bytes -= bytes;
+        assert!(!self.appends.is_empty() || self.bytes == 0, "{} bytes of no appends", self.bytes);
         Some(queued)
     }
 
-    /// Takes all.
-    pub fn take_all(&mut self) -> VecDeque<Queued<T>> {
-        self.bytes = 0;
-        std::mem::take(&mut self.queue)
+    /// Takes the oldest change.
+    pub fn pop_control(&mut self) -> Option<(T, Control)> {
+        self.controls.pop_front()
     }
 
-    /// Size of all in bytes.
+    /// The oldest append.
+    pub fn front(&self) -> Option<&Queued<T>> {
+        self.appends.front()
+    }
+
+    /// Size of the appends in bytes.
     pub fn bytes(&self) -> u64 {
         self.bytes
     }
 
-    /// The oldest.
-    pub fn front(&self) -> Option<&Queued<T>> {
-        self.queue.front()
+    /// Whether nothing waits.
+    pub fn is_empty(&self) -> bool {
+        self.appends.is_empty() && self.controls.is_empty()
     }
 }
 
@@ -84,18 +129,19 @@ pub(super) enum Put {
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) struct Flight<T> {
     pub link: Link,
-    /// Its appends with what the index says of them.
-    pub appends: Arc<[(T, Entry)]>,
-    /// Sizes of the appends in bytes, in the same order.
-    pub sizes: Arc<[u64]>,
-    /// Callers whose append is stored already, or will be once this object is: the answer waits for it.
-    pub duplicates: Vec<(Append<T>, u64)>,
+    pub changes: Changes,
+    /// The callers of the control records, then those of the appends.
+    pub tickets: Arc<[T]>,
+    /// Sizes of the appends, in order.
+    pub sizes: Arc<[Size]>,
+    /// Requests that this object and those before it make duplicate or impossible: the answer waits for it.
+    pub judged: Vec<(Judged<T>, Outcome)>,
     pub put: Put,
     /// Since when its outcome is unknown.
     pub unknown_since: Option<Duration>,
     /// Its number is being settled: it is not sent again.
     pub is_given_up: bool,
-    /// What its entries changed in the state, newest last; empty while they are not counted in.
+    /// What its changes did to the state, newest last; empty while they are not counted in.
     pub undo: Vec<Undo>,
 }
 
@@ -112,38 +158,64 @@ impl<T: Copy> Flight<T> {
         }
     }
 
-    /// The entries, as an index has them.
-    pub fn entries(&self) -> Arc<[Entry]> {
-        self.appends.iter().map(|(_, entry)| *entry).collect()
+    /// Whether the only request that was sent found another object at its number: it is stored nowhere, and neither is
+    /// what names it as its predecessor.
+    pub fn is_refused(&self) -> bool {
+        self.put == Put::Exists && self.unknown_since.is_none()
+    }
+
+    /// The control records with their callers.
+    pub fn controls(&self) -> impl Iterator<Item = (T, &Control)> {
+        self.tickets.iter().copied().zip(&*self.changes.controls)
+    }
+
+    /// The appends with their callers.
+    pub fn appends(&self) -> impl Iterator<Item = (T, &Entry)> {
+        self.tickets.iter().copied().skip(self.changes.controls.len()).zip(&*self.changes.entries)
     }
 
     /// Tells every caller the same.
     pub fn answer_all(&self, outcome: Outcome, actions: &mut Vec<Action<T>>) {
-        let tickets = self.appends.iter().map(|(ticket, _)| *ticket);
-        let tickets = tickets.chain(self.duplicates.iter().map(|(append, _)| append.ticket));
+        let tickets = self.tickets.iter().copied();
+        let tickets = tickets.chain(self.judged.iter().map(|(request, _)| request.ticket()));
         actions.extend(tickets.map(|ticket| Action::Answer { ticket, outcome }));
     }
 
-    /// Tells every caller where its records are.
+    /// Tells every caller what was stored, and where.
     pub fn answer_stored(&self, actions: &mut Vec<Action<T>>) {
-        let fresh = self.appends.iter().map(|(ticket, entry)| (*ticket, entry.first_offset, false));
-        let duplicates = self.duplicates.iter().map(|(append, first_offset)| (append.ticket, *first_offset, true));
-        for (ticket, first_offset, is_duplicate) in fresh.chain(duplicates) {
-            let outcome = Outcome::Stored(Answer { first_offset, is_duplicate });
-            actions.push(Action::Answer { ticket, outcome });
-        }
+        let changed = self.controls().map(|(ticket, control)| (ticket, Outcome::Changed { topic: control.topic() }));
+        let stored = self.appends().map(|(ticket, entry)| {
+            (ticket, Outcome::Stored(Answer { first_offset: entry.first_offset, is_duplicate: false }))
+        });
+        let judged = self.judged.iter().map(|(request, outcome)| (request.ticket(), *outcome));
+        let answers = changed.chain(stored).chain(judged);
+        actions.extend(answers.map(|(ticket, outcome)| Action::Answer { ticket, outcome }));
     }
 
     /// Its appends, to be appended again.
-    pub fn into_queued(self, maybe_stored: bool) -> impl DoubleEndedIterator<Item = Queued<T>> {
-        let appends = self.appends.iter().zip(self.sizes.iter()).map(move |((ticket, entry), bytes)| Append {
-            ticket: *ticket,
+    pub fn queued(&self, maybe_stored: bool) -> impl DoubleEndedIterator<Item = Queued<T>> {
+        let appends = self.appends().zip(self.sizes.iter()).map(move |((ticket, entry), size)| Append {
+            ticket,
             partition: entry.partition,
             records: entry.records,
-            bytes: *bytes,
+            size: *size,
             producer: entry.producer,
         });
-        let appends: Vec<_> = appends.chain(self.duplicates.into_iter().map(|(append, _)| append)).collect();
+        let judged = self.judged.iter().filter_map(|(request, _)| match request {
+            Judged::Append(append) => Some(append.clone()),
+            Judged::Control(..) => None,
+        });
+        let appends: Vec<_> = appends.chain(judged).collect();
         appends.into_iter().map(move |append| Queued { append, maybe_stored })
+    }
+
+    /// Its changes of topics with their callers, to be made again.
+    pub fn queued_controls(&self) -> impl DoubleEndedIterator<Item = (T, Control)> {
+        let controls = self.controls().map(|(ticket, control)| (ticket, control.clone()));
+        let judged = self.judged.iter().filter_map(|(request, _)| match request {
+            Judged::Append(_) => None,
+            Judged::Control(ticket, control) => Some((*ticket, control.clone())),
+        });
+        controls.chain(judged).collect::<Vec<_>>().into_iter()
     }
 }

@@ -1,10 +1,9 @@
 //! The end isn't known: the newest snapshot and the objects after it show what is stored, our own objects included.
 
 use crate::chain::Link;
-use crate::state::{Entry, State};
+use crate::state::{Changes, State};
 use crate::writer::flight::{Flight, Put};
 use crate::writer::{Action, Outcome, Phase, ReadResult, Writer};
-use std::sync::Arc;
 use std::time::Duration;
 
 impl<T: Copy + PartialEq + std::fmt::Debug> Writer<T> {
@@ -28,21 +27,28 @@ impl<T: Copy + PartialEq + std::fmt::Debug> Writer<T> {
             && state.chain().next() > self.state.chain().next()
         {
             self.state = *state;
+            actions.push(Action::Restore);
+            if self.flights.front().is_some_and(Flight::is_refused) {
+                self.lose(actions);
+            }
             let next = self.state.chain().next();
             let covered = self.flights.iter().take_while(|flight| flight.link.number < next).count();
             let covered: Vec<_> = self.flights.drain(..covered).collect();
             for flight in covered.into_iter().rev() {
-                self.look_up(flight, actions);
+                self.look_up(&flight, actions);
             }
         }
         self.follow(actions);
     }
 
-    /// Appends an object's appends again as far as their producers' sequences say that they are not stored. Its object
+    /// Appends an object's appends again as far as their producers' sequences say that they are not stored. The object
     /// may have been valid, but it is too old to be found.
-    fn look_up(&mut self, flight: Flight<T>, actions: &mut Vec<Action<T>>) {
+    fn look_up(&mut self, flight: &Flight<T>, actions: &mut Vec<Action<T>>) {
         let is_given_up = flight.is_given_up;
-        for queued in flight.into_queued(true).rev() {
+        for (ticket, _) in flight.queued_controls() {
+            actions.push(Action::Answer { ticket, outcome: Outcome::Unknown });
+        }
+        for queued in flight.queued(true).rev() {
             if is_given_up || queued.append.producer.is_none() && self.rules.sequences() {
                 actions.push(Action::Answer { ticket: queued.append.ticket, outcome: Outcome::Unknown });
             } else {
@@ -68,7 +74,7 @@ impl<T: Copy + PartialEq + std::fmt::Debug> Writer<T> {
             ReadResult::Found { date, .. } | ReadResult::Missing { date } if self.is_outdated(date) => {
                 self.load(actions);
             }
-            ReadResult::Found { link, entries, date } => self.found(link, entries, date, actions),
+            ReadResult::Found { link, changes, date } => self.found(link, changes, date, actions),
             ReadResult::Missing { date } => {
                 self.end_seen = self.end_seen.max(date);
                 self.end_reached(actions);
@@ -81,9 +87,9 @@ impl<T: Copy + PartialEq + std::fmt::Debug> Writer<T> {
     }
 
     /// The next object of the chain, valid or void, ours or another writer's.
-    fn found(&mut self, link: Link, entries: Arc<[Entry]>, date: u64, actions: &mut Vec<Action<T>>) {
+    fn found(&mut self, link: Link, changes: Changes, date: u64, actions: &mut Vec<Action<T>>) {
         self.end_seen = self.end_seen.max(date);
-        let is_valid = match self.state.observe_by(link, &entries, self.rules) {
+        let is_valid = match self.state.observe_by(link, &changes, self.rules) {
             Ok(is_valid) => is_valid,
             Err(contradiction) => {
                 self.contradiction = Some(contradiction);
@@ -99,13 +105,13 @@ impl<T: Copy + PartialEq + std::fmt::Debug> Writer<T> {
                 self.lose(actions);
             }
             if is_valid {
-                actions.push(Action::Publish { number: link.number, entries });
+                actions.push(Action::Publish { link, changes });
             }
         }
         self.follow(actions);
     }
 
-    /// Everything in flight is void. Its appends are appended again, before those that wait.
+    /// Everything in flight is void. What wasn't given up is put again, before what waits.
     fn lose(&mut self, actions: &mut Vec<Action<T>>) {
         self.window = 1;
         for flight in std::mem::take(&mut self.flights).into_iter().rev() {
@@ -114,9 +120,11 @@ impl<T: Copy + PartialEq + std::fmt::Debug> Writer<T> {
                 self.void.push(flight.id());
             }
             if flight.is_given_up {
-                flight.answer_all(Outcome::NotStored, actions);
+                self.deny(flight, actions);
             } else {
-                flight.into_queued(false).rev().for_each(|queued| self.group.push_front(queued));
+                let controls = flight.queued_controls().rev();
+                controls.for_each(|(ticket, control)| self.group.push_control_front(ticket, control));
+                flight.queued(false).rev().for_each(|queued| self.group.push_front(queued));
             }
         }
     }
@@ -133,13 +141,21 @@ impl<T: Copy + PartialEq + std::fmt::Debug> Writer<T> {
             self.count_in_again();
             self.confirm(actions);
         }
+        if self.phase == Phase::Writing && self.flights.is_empty() {
+            self.judge_suspects(actions);
+        }
     }
 
     /// What is in flight may still become part of the chain.
     fn count_in_again(&mut self) {
         for flight in &mut self.flights {
             assert!(flight.undo.is_empty(), "{:?} is counted in already", flight.link);
-            flight.undo = flight.appends.iter().map(|(_, entry)| self.state.add(entry)).collect();
+            for control in &*flight.changes.controls {
+                let applied = self.state.apply(control);
+                let Ok(undo) = applied else { unreachable!("{control:?} was possible before: {applied:?}") };
+                flight.undo.push(undo);
+            }
+            flight.undo.extend(flight.changes.entries.iter().map(|entry| self.state.add(entry)));
             // Something was at its number when the response came, and is not the chain's: it was this very object, read
             // too early, or the number is read again after the next PUT.
             if flight.put == Put::Exists {

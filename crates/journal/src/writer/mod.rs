@@ -22,11 +22,12 @@ mod flight;
 mod follow;
 
 use crate::chain::{Id, Link};
-use crate::limits::{Limits, PUTS_IN_FLIGHT_MAX};
+use crate::control::{Control, Refused};
+use crate::limits::{Limits, OBJECT_APPENDS_MAX, PUTS_IN_FLIGHT_MAX};
 use crate::producers::{Producer, Rejected};
 use crate::rules::Rules;
-use crate::state::{Contradiction, Entry, PartitionId, State};
-use flight::{Flight, Group, Put};
+use crate::state::{Changes, Contradiction, PartitionId, State};
+use flight::{Flight, Group, Judged, Put};
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
@@ -41,10 +42,19 @@ pub struct Append<T> {
     pub partition: PartitionId,
     /// Number of records, at least 1.
     pub records: u32,
-    /// Size in bytes.
-    pub bytes: u64,
-    /// Who appends, if it asked for exactly-once appends.
+    /// How much of an object it takes.
+    pub size: Size,
+    /// Who appends, if it asked for exactly-once appends. Its sequence and the records together are below 2^64.
     pub producer: Option<Producer>,
+}
+
+/// How much of an object an append takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Size {
+    /// Number of batches, at least 1.
+    pub batches: u32,
+    /// Size of the batches in bytes.
+    pub bytes: u64,
 }
 
 /// How a PUT ended.
@@ -68,8 +78,8 @@ pub enum ReadResult {
     Found {
         /// Its place in the chain.
         link: Link,
-        /// Its entries, in order.
-        entries: Arc<[Entry]>,
+        /// What it changes if it is valid.
+        changes: Changes,
         /// The store's time in seconds.
         date: u64,
     },
@@ -87,6 +97,13 @@ pub enum ReadResult {
 pub enum Event<T> {
     /// An append arrived.
     Append(Append<T>),
+    /// A change of a topic was requested.
+    Change {
+        /// Identifies the request to the driver.
+        ticket: T,
+        /// The change. A topic to be created has no id.
+        control: Control,
+    },
     /// A PUT ended. The id tells the writer's objects with the same number apart.
     Put {
         /// The object's id.
@@ -121,8 +138,10 @@ pub enum Action<T> {
     Put {
         /// Its place in the chain.
         link: Link,
-        /// The appends in it, in order, with what the index says of each. Empty where a number is settled.
-        appends: Arc<[(T, Entry)]>,
+        /// What it changes; nothing where a number is settled.
+        changes: Changes,
+        /// The callers of the control records, then those of the appends.
+        tickets: Arc<[T]>,
     },
     /// Read an object's index and report [`Event::Read`].
     Read {
@@ -138,22 +157,31 @@ pub enum Action<T> {
         /// What became of it.
         outcome: Outcome,
     },
+    /// The snapshot that was loaded last takes the place of everything that was published.
+    Restore,
     /// An object of the chain is certain: its records can be read. Objects are published in order of their numbers.
     Publish {
-        /// The object's number.
-        number: u64,
-        /// Its entries.
-        entries: Arc<[Entry]>,
+        /// Its place in the chain.
+        link: Link,
+        /// What it changes.
+        changes: Changes,
     },
 }
 
-/// What became of an append.
+/// What became of an append, or of the change of a topic.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Outcome {
     /// It is stored.
     Stored(Answer),
-    /// It is not stored and never will be.
+    /// The change is stored.
+    Changed {
+        /// The id of the topic that changed.
+        topic: u64,
+    },
+    /// The append is not stored and never will be.
     Rejected(Rejected),
+    /// The change is not stored and never will be.
+    Refused(Refused),
     /// The store didn't take it. It is not stored and never will be.
     NotStored,
     /// It may be stored or not: nobody can tell any more.
@@ -193,6 +221,9 @@ pub struct Writer<T> {
     state: State,
     phase: Phase,
     group: Group<T>,
+    /// Requests that are impossible by what this writer knows. Another writer may have gone on since the end was seen:
+    /// they are answered once an object that is put later, or a read that begins later, shows that it hasn't.
+    suspects: Vec<Judged<T>>,
     /// Objects with consecutive numbers, the oldest at `state.chain().next()`.
     flights: VecDeque<Flight<T>>,
     /// Our void objects whose PUT has not ended. One of them may take the number that the next object gets: nothing is
@@ -228,6 +259,7 @@ impl<T: Copy + PartialEq + std::fmt::Debug> Writer<T> {
             state: State::default(),
             phase: Phase::Loading { at: None },
             group: Group::default(),
+            suspects: Vec::new(),
             flights: VecDeque::new(),
             void: Vec::new(),
             window: limits.in_flight_max,
@@ -242,6 +274,15 @@ impl<T: Copy + PartialEq + std::fmt::Debug> Writer<T> {
         &self.state
     }
 
+    /// The valid objects that are certain: what a snapshot has.
+    pub fn certain(&self) -> State {
+        let mut state = self.state.clone();
+        for flight in self.flights.iter().rev() {
+            flight.undo.iter().rev().for_each(|undo| state.undo(undo.clone()));
+        }
+        state
+    }
+
     /// Why the journal takes no appends any more, if a valid object contradicts those before it.
     pub fn contradiction(&self) -> Option<&Contradiction> {
         self.contradiction.as_ref()
@@ -250,7 +291,8 @@ impl<T: Copy + PartialEq + std::fmt::Debug> Writer<T> {
     /// Takes an event into account at the time `now`, counted from any moment, and adds what to do to `actions`.
     pub fn on(&mut self, now: Duration, event: Event<T>, actions: &mut Vec<Action<T>>) {
         match event {
-            Event::Append(append) => self.group.push(append),
+            Event::Append(append) => self.append(append),
+            Event::Change { ticket, control } => self.group.push_control(ticket, control),
             Event::Put { id, result } => self.put_ended(now, id, result, actions),
             Event::Read { number, result } => self.read_ended(now, number, result, actions),
             Event::Snapshot { state, date } => self.loaded(state, date, actions),
@@ -286,9 +328,19 @@ impl<T: Copy + PartialEq + std::fmt::Debug> Writer<T> {
             Phase::Writing => {
                 self.retry(now, actions);
                 self.put_groups(now, actions);
+                self.check_suspects(actions);
             }
             _ => {}
         }
+    }
+
+    fn append(&mut self, append: Append<T>) {
+        let Append { records, size, producer, .. } = append;
+        assert!(records > 0 && size.batches > 0 && size.batches <= records, "{append:?}");
+        assert!(size.batches as usize <= OBJECT_APPENDS_MAX, "{append:?} fits no object");
+        let end = producer.map(|producer| producer.sequence.checked_add(u64::from(records)));
+        assert!(end != Some(None), "{append:?} is after the last sequence");
+        self.group.push(append);
     }
 
     /// Answers everything that waits, after a contradiction: what was in flight may be stored or not.
@@ -296,7 +348,11 @@ impl<T: Copy + PartialEq + std::fmt::Debug> Writer<T> {
         for flight in std::mem::take(&mut self.flights) {
             flight.answer_all(Outcome::Unknown, actions);
         }
-        for queued in self.group.take_all() {
+        self.group.extend_front(std::mem::take(&mut self.suspects));
+        while let Some((ticket, _)) = self.group.pop_control() {
+            actions.push(Action::Answer { ticket, outcome: Outcome::NotStored });
+        }
+        while let Some(queued) = self.group.pop() {
             let outcome = if queued.maybe_stored { Outcome::Unknown } else { Outcome::NotStored };
             actions.push(Action::Answer { ticket: queued.append.ticket, outcome });
         }

@@ -1,0 +1,97 @@
+//! Builds a snapshot.
+
+use super::Piece;
+use super::raw::{ALIGNMENT, HEADER_BYTES, MAGIC, RawAppend, RawHeader, RawPartition, RawPiece, RawProducer, RawTopic};
+use super::raw::{VERSION, checksum};
+use crate::producers::History;
+use crate::state::{Partition, PartitionId, State};
+use crate::topics::Topic;
+use std::collections::BTreeMap;
+use zerocopy::IntoBytes;
+use zerocopy::little_endian::{U16, U32, U64};
+
+/// The snapshot of a state, with the pieces of every partition that has some.
+pub fn build_snapshot(state: &State, pieces: &BTreeMap<PartitionId, Vec<Piece>>) -> Vec<u8> {
+    let mut bytes = vec![0; HEADER_BYTES];
+    for (id, topic) in state.topics.iter() {
+        write_topic(id, topic, &mut bytes);
+    }
+    let mut with_pieces = 0;
+    for (id, partition) in &state.partitions {
+        let pieces = pieces.get(id).map(Vec::as_slice);
+        with_pieces += usize::from(pieces.is_some());
+        write_partition(*id, partition, pieces.unwrap_or_default(), &mut bytes);
+    }
+    assert_eq!(with_pieces, pieces.len(), "pieces of partitions without a record");
+    let (chain, topics) = (state.chain(), &state.topics);
+    let mut header = RawHeader {
+        magic: MAGIC,
+        version: VERSION,
+        zero: [0; 3],
+        snapshot_bytes: U64::new(bytes.len() as u64),
+        next_number: U64::new(chain.next()),
+        last_run: U64::new(chain.last().run),
+        last_commit: U64::new(chain.last().commit),
+        next_topic: U64::new(topics.next_id()),
+        topics: U32::new(topics.iter().count() as u32),
+        partitions: U32::new(state.partitions.len() as u32),
+        zero_too: [0; 12],
+        crc32c: U32::new(0),
+    };
+    let (front, rest) = bytes.split_at_mut(HEADER_BYTES);
+    header.crc32c = U32::new(checksum(&header, rest));
+    front.copy_from_slice(header.as_bytes());
+    bytes
+}
+
+fn write_topic(id: u64, topic: &Topic, bytes: &mut Vec<u8>) {
+    let raw = RawTopic {
+        id: U64::new(id),
+        partitions: U32::new(topic.partitions),
+        name_bytes: U16::new(topic.name.len() as u16),
+        settings_bytes: U16::new(topic.settings.len() as u16),
+    };
+    bytes.extend_from_slice(raw.as_bytes());
+    bytes.extend_from_slice(topic.name.as_bytes());
+    bytes.extend_from_slice(&topic.settings);
+    bytes.resize(bytes.len().next_multiple_of(ALIGNMENT), 0);
+}
+
+fn write_partition(id: PartitionId, partition: &Partition, pieces: &[Piece], bytes: &mut Vec<u8>) {
+    let in_order = pieces.is_sorted_by(|one, next| one.first_offset < next.first_offset && one.number < next.number);
+    assert!(in_order, "the pieces of {id:?} are not in order");
+    let producers = &partition.producers.0;
+    let raw = RawPartition {
+        topic: U64::new(id.topic),
+        number: U32::new(id.number),
+        producers: U32::new(producers.len() as u32),
+        first_offset: U64::new(partition.first_offset),
+        next_offset: U64::new(partition.next_offset),
+        pieces: U64::new(pieces.len() as u64),
+    };
+    bytes.extend_from_slice(raw.as_bytes());
+    producers.iter().for_each(|(producer, history)| write_producer(*producer, history, bytes));
+    for piece in pieces {
+        let raw = RawPiece {
+            first_offset: U64::new(piece.first_offset),
+            number: U64::new(piece.number),
+            appended_us: U64::new(piece.appended_us),
+            bytes: U64::new(piece.bytes),
+        };
+        bytes.extend_from_slice(raw.as_bytes());
+    }
+}
+
+fn write_producer(id: u64, history: &History, bytes: &mut Vec<u8>) {
+    let (id, epoch, appends) = (U64::new(id), U16::new(history.epoch), U32::new(history.stored.len() as u32));
+    bytes.extend_from_slice(RawProducer { id, epoch, zero: [0; 2], appends }.as_bytes());
+    for stored in &history.stored {
+        let raw = RawAppend {
+            sequence: U64::new(stored.sequence),
+            first_offset: U64::new(stored.first_offset),
+            records: U32::new(stored.records),
+            zero: U32::new(0),
+        };
+        bytes.extend_from_slice(raw.as_bytes());
+    }
+}

@@ -1,0 +1,188 @@
+//! Reads a snapshot and checks it.
+
+use super::raw::{ALIGNMENT, HEADER_BYTES, MAGIC, RawAppend, RawHeader, RawPartition, RawPiece, RawProducer, RawTopic};
+use super::raw::{VERSION, checksum};
+use super::{Piece, Snapshot};
+use crate::chain::{Chain, Id};
+use crate::limits::{NAME_BYTES_MAX, PRODUCERS_MAX, SETTINGS_BYTES_MAX};
+use crate::producers::{History, Producers, REMEMBERED_MAX, Stored};
+use crate::state::{Partition, PartitionId, State};
+use crate::topics::{Topic, Topics};
+use std::collections::{BTreeMap, VecDeque};
+use thiserror::Error;
+use zerocopy::{FromBytes, Immutable, KnownLayout};
+
+/// Why bytes are not a snapshot.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+pub enum SnapshotError {
+    /// There are too few or too many bytes.
+    #[error("{have} bytes instead of {need}")]
+    Length {
+        /// Bytes found.
+        have: u64,
+        /// Bytes needed.
+        need: u64,
+    },
+    /// Not the first four bytes of a snapshot.
+    #[error("begins with {found:02x?}, not with \"RAWS\"")]
+    Magic {
+        /// The first four bytes.
+        found: [u8; 4],
+    },
+    /// A version that this broker doesn't know.
+    #[error("snapshot version {found}; this broker knows version 1")]
+    Version {
+        /// The snapshot's version.
+        found: u8,
+    },
+    /// The checksum is wrong.
+    #[error("checksum mismatch")]
+    Crc,
+    /// The snapshot breaks one of its rules.
+    #[error("the snapshot contradicts itself: {0}")]
+    Content(&'static str),
+}
+
+impl Snapshot {
+    /// Reads a snapshot and checks all of it.
+    pub fn parse(bytes: &[u8]) -> Result<Snapshot, SnapshotError> {
+        let have = bytes.len() as u64;
+        let Ok((header, rest)) = RawHeader::read_from_prefix(bytes) else {
+            return Err(SnapshotError::Length { have, need: HEADER_BYTES as u64 });
+        };
+        if header.magic != MAGIC {
+            return Err(SnapshotError::Magic { found: header.magic });
+        }
+        if header.version != VERSION {
+            return Err(SnapshotError::Version { found: header.version });
+        }
+        if header.snapshot_bytes.get() != have {
+            return Err(SnapshotError::Length { have, need: header.snapshot_bytes.get() });
+        }
+        if checksum(&header, rest) != header.crc32c.get() {
+            return Err(SnapshotError::Crc);
+        }
+        read(&header, Parts { rest })
+    }
+}
+
+fn read(header: &RawHeader, mut parts: Parts<'_>) -> Result<Snapshot, SnapshotError> {
+    let last = Id { run: header.last_run.get(), commit: header.last_commit.get() };
+    let chain = Chain::after(header.next_number.get(), last).ok_or(SnapshotError::Content("the chain's end"))?;
+    let mut topics = BTreeMap::new();
+    for _ in 0..header.topics.get() {
+        let (id, topic) = parts.topic()?;
+        if topics.last_key_value().is_some_and(|(before, _)| *before >= id) {
+            return Err(SnapshotError::Content("the order of the topics"));
+        }
+        topics.insert(id, topic);
+    }
+    let topics = Topics::new(header.next_topic.get(), topics).ok_or(SnapshotError::Content("the topics"))?;
+    let mut snapshot =
+        Snapshot { state: State { chain, topics, partitions: BTreeMap::new() }, pieces: BTreeMap::new() };
+    for _ in 0..header.partitions.get() {
+        parts.partition(&mut snapshot)?;
+    }
+    if parts.rest.is_empty() { Ok(snapshot) } else { Err(SnapshotError::Content("bytes after the last partition")) }
+}
+
+/// The bytes that haven't been read.
+struct Parts<'a> {
+    rest: &'a [u8],
+}
+
+impl Parts<'_> {
+    fn next<T: FromBytes + KnownLayout + Immutable>(&mut self) -> Result<T, SnapshotError> {
+        let (part, rest) = T::read_from_prefix(self.rest).map_err(|_| SnapshotError::Content("its length"))?;
+        self.rest = rest;
+        Ok(part)
+    }
+
+    fn bytes(&mut self, count: usize) -> Result<&[u8], SnapshotError> {
+        let (bytes, rest) = self.rest.split_at_checked(count).ok_or(SnapshotError::Content("its length"))?;
+        self.rest = rest;
+        Ok(bytes)
+    }
+
+    fn topic(&mut self) -> Result<(u64, Topic), SnapshotError> {
+        let raw: RawTopic = self.next()?;
+        let (name_bytes, settings_bytes) = (raw.name_bytes.get() as usize, raw.settings_bytes.get() as usize);
+        if name_bytes == 0 || name_bytes > NAME_BYTES_MAX || settings_bytes > SETTINGS_BYTES_MAX {
+            return Err(SnapshotError::Content("the size of a topic's name or settings"));
+        }
+        let texts = self.bytes((name_bytes + settings_bytes).next_multiple_of(ALIGNMENT))?;
+        let (name, settings) = texts.split_at(name_bytes);
+        let name = str::from_utf8(name).map_err(|_| SnapshotError::Content("a topic's name"))?;
+        let settings = settings.get(..settings_bytes).ok_or(SnapshotError::Content("its length"))?;
+        Ok((raw.id.get(), Topic { name: name.into(), partitions: raw.partitions.get(), settings: settings.into() }))
+    }
+
+    fn partition(&mut self, snapshot: &mut Snapshot) -> Result<(), SnapshotError> {
+        let raw: RawPartition = self.next()?;
+        let id = PartitionId { topic: raw.topic.get(), number: raw.number.get() };
+        let (first_offset, next_offset) = (raw.first_offset.get(), raw.next_offset.get());
+        let Snapshot { state, pieces } = snapshot;
+        let is_in_order = state.partitions.last_key_value().is_none_or(|(before, _)| *before < id);
+        if !is_in_order || state.topics.check_partition(id.topic, id.number).is_err() {
+            return Err(SnapshotError::Content("a partition's topic or number"));
+        }
+        if next_offset == 0 || first_offset > next_offset {
+            return Err(SnapshotError::Content("a partition's offsets"));
+        }
+        if raw.producers.get() as usize > PRODUCERS_MAX {
+            return Err(SnapshotError::Content("a partition's number of producers"));
+        }
+        let mut producers = BTreeMap::new();
+        for _ in 0..raw.producers.get() {
+            let (producer, history) = self.producer(next_offset)?;
+            if producers.last_key_value().is_some_and(|(before, _)| *before >= producer) {
+                return Err(SnapshotError::Content("the order of a partition's producers"));
+            }
+            producers.insert(producer, history);
+        }
+        let mut found: Vec<Piece> = Vec::new();
+        for _ in 0..raw.pieces.get() {
+            let piece = self.piece()?;
+            let follows = found
+                .last()
+                .is_none_or(|before| before.first_offset < piece.first_offset && before.number < piece.number);
+            if !follows || piece.first_offset >= next_offset || piece.number >= state.chain.next() {
+                return Err(SnapshotError::Content("a partition's pieces"));
+            }
+            found.push(piece);
+        }
+        if !found.is_empty() {
+            pieces.insert(id, found);
+        }
+        state.partitions.insert(id, Partition { first_offset, next_offset, producers: Producers(producers) });
+        Ok(())
+    }
+
+    fn producer(&mut self, next_offset: u64) -> Result<(u64, History), SnapshotError> {
+        let raw: RawProducer = self.next()?;
+        if !(1..=REMEMBERED_MAX).contains(&(raw.appends.get() as usize)) {
+            return Err(SnapshotError::Content("a producer's number of appends"));
+        }
+        let mut stored = VecDeque::new();
+        for _ in 0..raw.appends.get() {
+            let raw: RawAppend = self.next()?;
+            let (sequence, first_offset, records) = (raw.sequence.get(), raw.first_offset.get(), raw.records.get());
+            let ends_in = |first: u64, end: u64| first.checked_add(u64::from(records)).is_some_and(|sum| sum <= end);
+            if records == 0 || !ends_in(sequence, u64::MAX) || !ends_in(first_offset, next_offset) {
+                return Err(SnapshotError::Content("a producer's append"));
+            }
+            stored.push_back(Stored { sequence, records, first_offset });
+        }
+        Ok((raw.id.get(), History { epoch: raw.epoch.get(), stored }))
+    }
+
+    fn piece(&mut self) -> Result<Piece, SnapshotError> {
+        let raw: RawPiece = self.next()?;
+        Ok(Piece {
+            first_offset: raw.first_offset.get(),
+            number: raw.number.get(),
+            appended_us: raw.appended_us.get(),
+            bytes: raw.bytes.get(),
+        })
+    }
+}

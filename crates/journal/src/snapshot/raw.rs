@@ -1,0 +1,89 @@
+//! A snapshot's parts as they lie in memory.
+
+use rawline_batch::Crc32c;
+use zerocopy::little_endian::{U16, U32, U64};
+use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
+
+/// The first bytes of every snapshot.
+pub(super) const MAGIC: [u8; 4] = *b"RAWS";
+pub(super) const VERSION: u8 = 1;
+pub(super) const HEADER_BYTES: usize = 72;
+/// Names and settings are padded to a multiple of this.
+pub(super) const ALIGNMENT: usize = 8;
+const CRC_POSITION: usize = 68;
+
+#[derive(FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned, Clone, Copy)]
+#[repr(C)]
+pub(super) struct RawHeader {
+    pub magic: [u8; 4],
+    pub version: u8,
+    pub zero: [u8; 3],
+    pub snapshot_bytes: U64,
+    pub next_number: U64,
+    pub last_run: U64,
+    pub last_commit: U64,
+    pub next_topic: U64,
+    pub topics: U32,
+    pub partitions: U32,
+    pub zero_too: [u8; 12],
+    pub crc32c: U32,
+}
+
+#[derive(FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned, Clone, Copy)]
+#[repr(C)]
+pub(super) struct RawTopic {
+    pub id: U64,
+    pub partitions: U32,
+    pub name_bytes: U16,
+    pub settings_bytes: U16,
+}
+
+#[derive(FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned, Clone, Copy)]
+#[repr(C)]
+pub(super) struct RawPartition {
+    pub topic: U64,
+    pub number: U32,
+    pub producers: U32,
+    pub first_offset: U64,
+    pub next_offset: U64,
+    pub pieces: U64,
+}
+
+#[derive(FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned, Clone, Copy)]
+#[repr(C)]
+pub(super) struct RawProducer {
+    pub id: U64,
+    pub epoch: U16,
+    pub zero: [u8; 2],
+    pub appends: U32,
+}
+
+#[derive(FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned, Clone, Copy)]
+#[repr(C)]
+pub(super) struct RawAppend {
+    pub sequence: U64,
+    pub first_offset: U64,
+    pub records: U32,
+    pub zero: U32,
+}
+
+#[derive(FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned, Clone, Copy)]
+#[repr(C)]
+pub(super) struct RawPiece {
+    pub first_offset: U64,
+    pub number: U64,
+    pub appended_us: U64,
+    pub bytes: U64,
+}
+
+const _: () = assert!(size_of::<RawHeader>() == HEADER_BYTES && HEADER_BYTES.is_multiple_of(ALIGNMENT));
+const _: () = assert!(std::mem::offset_of!(RawHeader, crc32c) == CRC_POSITION && CRC_POSITION + 4 == HEADER_BYTES);
+const _: () = assert!(size_of::<RawTopic>().is_multiple_of(ALIGNMENT));
+
+/// The checksum of a snapshot.
+pub(super) fn checksum(header: &RawHeader, rest: &[u8]) -> u32 {
+    let mut crc = Crc32c::new();
+    crc.update(header.as_bytes().split_at(CRC_POSITION).0);
+    crc.update(rest);
+    crc.value()
+}

@@ -1,0 +1,134 @@
+//! The bytes of a snapshot: golden, there and back, and damaged in every way.
+
+use super::raw::{HEADER_BYTES, RawHeader, checksum};
+use super::*;
+use crate::chain::{Id, Link};
+use crate::control::Control;
+use crate::producers::Producer;
+use crate::state::{Changes, Entry};
+use zerocopy::{FromBytes, IntoBytes};
+
+const ONE: PartitionId = PartitionId { topic: 1, number: 1 };
+
+/// Two topics, one of which has a partition with ten records, trimmed to 2, in two pieces.
+fn example() -> Snapshot {
+    let mut state = State::default();
+    let create = |topic, name: &str, partitions| {
+        let settings = b"{}"[..].into();
+        Control::Create { topic, name: name.into(), partitions, settings }
+    };
+    let producer = Some(Producer { id: 5, epoch: 6, sequence: 100 });
+    let controls = [create(1, "one", 2), create(2, "two", 1)];
+    let entries = [Entry { partition: ONE, first_offset: 0, records: 4, producer }];
+    let link = Link { number: 1, id: Id { run: 8, commit: 1 }, prev: Id::ROOT };
+    assert_eq!(state.observe(link, &Changes { controls: controls.into(), entries: entries.into() }), Ok(true));
+    let controls = [Control::Trim { partition: ONE, first_offset: 2 }];
+    let entries = [Entry { partition: ONE, first_offset: 4, records: 6, producer: None }];
+    let link = Link { number: 2, id: Id { run: 8, commit: 2 }, prev: link.id };
+    assert_eq!(state.observe(link, &Changes { controls: controls.into(), entries: entries.into() }), Ok(true));
+    let piece = |number, first_offset| Piece { first_offset, number, appended_us: 77, bytes: 72 };
+    Snapshot { state, pieces: BTreeMap::from([(ONE, vec![piece(1, 0), piece(2, 4)])]) }
+}
+
+fn bytes() -> Vec<u8> {
+    let Snapshot { state, pieces } = example();
+    build_snapshot(&state, &pieces)
+}
+
+#[test]
+fn the_bytes_are_golden() {
+    let header = "5241575301000000 0801000000000000 0300000000000000 0800000000000000 0200000000000000 0300000000000000\
+                  02000000 01000000 000000000000000000000000";
+    let topics = "0100000000000000 02000000 0300 0200 6f6e657b7d000000\
+                  0200000000000000 01000000 0300 0200 74776f7b7d000000";
+    let partition = "0100000000000000 01000000 01000000 0200000000000000 0a00000000000000 0200000000000000";
+    let producer = "0500000000000000 0600 0000 01000000 6400000000000000 0000000000000000 04000000 00000000";
+    let pieces = "0000000000000000 0100000000000000 4d00000000000000 4800000000000000\
+                  0400000000000000 0200000000000000 4d00000000000000 4800000000000000";
+    let hex = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
+    let (found, rest) = (bytes(), format!("{topics}{partition}{producer}{pieces}").replace(' ', ""));
+    assert_eq!(hex(&found[..HEADER_BYTES - 4]), header.replace(' ', ""));
+    assert_eq!(hex(&found[HEADER_BYTES..]), rest);
+}
+
+#[test]
+fn a_snapshot_is_what_it_was_made_of() {
+    assert_eq!(Snapshot::parse(&bytes()), Ok(example()));
+    let empty = Snapshot { state: State::default(), pieces: BTreeMap::new() };
+    assert_eq!(Snapshot::parse(&build_snapshot(&empty.state, &empty.pieces)), Ok(empty));
+}
+
+#[test]
+fn every_flipped_bit_and_every_missing_byte_is_noticed() {
+    let bytes = bytes();
+    for bit in 0..bytes.len() * 8 {
+        let mut flipped = bytes.clone();
+        flipped[bit / 8] ^= 1 << (bit % 8);
+        assert!(Snapshot::parse(&flipped).is_err(), "bit {bit}");
+    }
+    for have in 0..bytes.len() {
+        assert!(matches!(Snapshot::parse(&bytes[..have]), Err(SnapshotError::Length { .. })), "{have} bytes");
+    }
+    assert!(matches!(Snapshot::parse(&[&bytes[..], b"more"].concat()), Err(SnapshotError::Length { .. })));
+}
+
+/// Makes the checksum right again: only the rules can refuse what is left.
+fn with_checksum(mut bytes: Vec<u8>) -> Result<Snapshot, SnapshotError> {
+    let (front, rest) = bytes.split_at_mut(HEADER_BYTES);
+    let mut header = RawHeader::read_from_bytes(front).unwrap();
+    header.crc32c = checksum(&header, rest).into();
+    front.copy_from_slice(header.as_bytes());
+    Snapshot::parse(&bytes)
+}
+
+#[test]
+fn no_snapshot_makes_a_reader_panic() {
+    let mut random = fastrand::Rng::with_seed(1);
+    let mut accepted = 0;
+    for _ in 0..50_000 {
+        let mut bytes = bytes();
+        for _ in 0..random.usize(1..4) {
+            let at = random.usize(8..bytes.len());
+            bytes[at] = if random.bool() { random.u8(..) } else { [0, 1, 0xff][random.usize(0..3)] };
+        }
+        if let Ok(Snapshot { state, pieces }) = with_checksum(bytes) {
+            accepted += 1;
+            let again = Snapshot::parse(&build_snapshot(&state, &pieces));
+            assert_eq!(again, Ok(Snapshot { state, pieces }));
+        }
+    }
+    assert!(accepted > 1_000, "only {accepted} snapshots were possible");
+}
+
+#[test]
+fn a_snapshot_that_contradicts_itself_is_refused() {
+    const TOPICS: usize = HEADER_BYTES;
+    const PARTITION: usize = TOPICS + 48;
+    const PRODUCER: usize = PARTITION + 40;
+    const APPEND: usize = PRODUCER + 16;
+    const PIECES: usize = APPEND + 24;
+    let refused = |position: usize, byte: u8, rule: &str| {
+        let mut bytes = bytes();
+        bytes[position] = byte;
+        let error = with_checksum(bytes).unwrap_err();
+        assert!(matches!(error, SnapshotError::Content(found) if found.contains(rule)), "byte {position}: {error}");
+    };
+    refused(16, 0, "the chain's end");
+    refused(40, 2, "the topics");
+    refused(TOPICS, 2, "the order of the topics");
+    refused(TOPICS + 12, 0, "a topic's name or settings");
+    refused(TOPICS + 16, 0xff, "a topic's name");
+    refused(PARTITION, 3, "a partition's topic or number");
+    refused(PARTITION + 8, 2, "a partition's topic or number");
+    refused(PARTITION + 16, 11, "a partition's offsets");
+    refused(PARTITION + 14, 1, "a partition's number of producers");
+    refused(PRODUCER + 12, 0, "a producer's number of appends");
+    refused(PRODUCER + 12, 6, "a producer's number of appends");
+    refused(APPEND + 8, 7, "a producer's append");
+    refused(APPEND + 16, 0, "a producer's append");
+    refused(PIECES, 4, "a partition's pieces");
+    refused(PIECES + 8, 2, "a partition's pieces");
+    refused(PIECES + 32 + 8, 3, "a partition's pieces");
+    refused(PIECES + 32, 10, "a partition's pieces");
+    refused(PARTITION + 32, 1, "after the last partition");
+}

@@ -1,0 +1,109 @@
+//! Every change counts, and what is taken back has never been.
+
+use super::*;
+use crate::chain::Id;
+
+const ONE: PartitionId = PartitionId { topic: 1, number: 0 };
+
+fn create(topic: u64, name: &str) -> Control {
+    Control::Create { topic, name: name.into(), partitions: 2, settings: [].into() }
+}
+
+fn entry(partition: PartitionId, first_offset: u64, records: u32) -> Entry {
+    Entry { partition, first_offset, records, producer: None }
+}
+
+/// A state with the topic 1, whose partition 0 has ten records.
+fn state() -> State {
+    let mut state = State::default();
+    observe(&mut state, &[create(1, "one")], &[entry(ONE, 0, 10)]).unwrap();
+    state
+}
+
+fn observe(state: &mut State, controls: &[Control], entries: &[Entry]) -> Result<bool, Contradiction> {
+    let number = state.chain().next();
+    let link = Link { number, id: Id { run: 1, commit: number }, prev: state.chain().last() };
+    state.observe(link, &Changes { controls: controls.into(), entries: entries.into() })
+}
+
+#[test]
+fn control_records_come_before_appends() {
+    let mut state = state();
+    let two = PartitionId { topic: 2, number: 1 };
+    assert_eq!(observe(&mut state, &[create(2, "two")], &[entry(two, 0, 3)]), Ok(true));
+    assert_eq!((state.next_offset(two), state.topic_id("two")), (3, Some(2)));
+}
+
+#[test]
+fn a_deleted_topic_shares_nothing_with_its_successor() {
+    let mut state = state();
+    let controls = [Control::Delete { topic: 1 }, create(2, "one")];
+    assert_eq!(observe(&mut state, &controls, &[]), Ok(true));
+    let successor = PartitionId { topic: 2, number: 0 };
+    assert_eq!((state.next_offset(ONE), state.next_offset(successor)), (0, 0));
+    assert_eq!(state.topic_id("one"), Some(2));
+    let refused = Rejected::Partition(Refused::NoTopic { topic: 1 });
+    assert_eq!(state.judge(ONE, 1, None), Verdict::Rejected(refused));
+}
+
+#[test]
+fn a_trim_moves_the_first_offset_and_nothing_else() {
+    let mut state = state();
+    let trim = |first_offset| Control::Trim { partition: ONE, first_offset };
+    observe(&mut state, &[trim(4), trim(3)], &[]).unwrap();
+    assert_eq!((state.first_offset(ONE), state.next_offset(ONE)), (4, 10));
+    let after_end = Refused::AfterEnd { found: 11, next_offset: 10 };
+    assert_eq!(state.apply(&trim(11)), Err(after_end));
+}
+
+#[test]
+fn a_valid_object_that_does_not_follow_is_a_contradiction() {
+    let wrong = |controls: &[Control], entries: &[Entry]| observe(&mut state(), controls, entries).unwrap_err().what;
+    let offset = Wrong::Offset { partition: ONE, expected: 10, found: 11 };
+    assert_eq!(wrong(&[], &[entry(ONE, 11, 1)]), offset);
+    let id = Refused::Id { expected: 2, found: 3 };
+    assert_eq!(wrong(&[create(3, "two")], &[]), Wrong::Control(id));
+    let partition = PartitionId { topic: 1, number: 2 };
+    let refused = Refused::NoPartition { found: 2, last: 1 };
+    assert_eq!(wrong(&[], &[entry(partition, 0, 1)]), Wrong::Partition { partition, refused });
+}
+
+/// Makes a random change if it is possible.
+fn change(state: &mut State, random: &mut fastrand::Rng) -> Option<Undo> {
+    let topic = random.u64(1..5);
+    let partition = PartitionId { topic, number: random.u32(0..3) };
+    let control = match random.u8(0..8) {
+        0 => state.record(create(0, ["one", "two", "three"][random.usize(0..3)])),
+        1 => Control::Alter { topic, partitions: random.u32(1..4), settings: [random.u8(..)].into() },
+        2 => Control::Delete { topic },
+        3 => Control::Trim { partition, first_offset: random.u64(0..30) },
+        _ => {
+            let (records, first_offset) = (random.u32(1..10), state.next_offset(partition));
+            let producer = Producer { id: random.u64(0..4), epoch: 0, sequence: first_offset };
+            let producer = random.bool().then_some(producer);
+            let is_possible = state.judge(partition, records, None) == Verdict::New;
+            return is_possible.then(|| state.add(&Entry { partition, first_offset, records, producer }));
+        }
+    };
+    state.apply(&control).ok()
+}
+
+#[test]
+fn what_is_taken_back_has_never_been() {
+    let mut random = fastrand::Rng::with_seed(1);
+    let mut taken_back = 0;
+    for round in 0..2_000 {
+        let mut state = State::default();
+        for _ in 0..random.usize(0..20) {
+            change(&mut state, &mut random);
+        }
+        let kept = state.clone();
+        let undo: Vec<_> = (0..20).filter_map(|_| change(&mut state, &mut random)).collect();
+        taken_back += undo.len();
+        for undo in undo.into_iter().rev() {
+            state.undo(undo);
+        }
+        assert_eq!(state, kept, "round {round}");
+    }
+    assert!(taken_back > 5_000, "only {taken_back} changes were possible");
+}
