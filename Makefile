@@ -12,7 +12,7 @@ DATA ?= .rawline/data
 # What `make full` built stays in the binary that `make run` builds.
 FEATURES := $(shell cat target/.features 2>/dev/null)
 
-.PHONY: help run test test-rust test-python test-java test-build bench fuzz check check-rust check-python check-java check-lab
+.PHONY: help run test test-rust test-python test-java test-build bench sim fuzz check check-rust check-python check-java check-lab
 .PHONY: tools release full clean
 .PHONY: lab lab-quick lab-test lab-mine lab-report lab-build lab-generate
 
@@ -136,6 +136,10 @@ lab-build: lab-generate
 lab-generate:
 	@lab/check.sh $(PYTHON)
 	PYTHON=$(PYTHON) lab/schemas/generate.sh
+
+SEEDS ?= 0..10000
+sim: ## Run the journal in 10,000 simulated worlds (SEEDS=FIRST..END for others)
+	RAWLINE_SIM_SEEDS=$(SEEDS) $(CARGO) test --release --locked -p rawline-broker --test sim nothing_acknowledged -- --nocapture
 
 bench: full ## Run a short benchmark: write, read, latency, limits of the machine (2 min after make full)
 	target/release/rawline bench limits

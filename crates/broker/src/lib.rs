@@ -11,6 +11,7 @@ mod create;
 mod delete;
 mod files_limit;
 mod index;
+pub mod journal;
 mod life;
 pub mod limits;
 mod log;

@@ -123,6 +123,13 @@ pub const FOREIGN_KEYS_LOGGED_MAX: usize = 1000;
 /// The first bytes of an object that are read to see its index: they hold the index of up to 168 batches.
 pub const INDEX_BYTES_GUESS: u64 = 4096;
 
+/// A snapshot of the journal is taken after this many objects, so that a broker that starts reads at most as many
+/// indexes, and some more.
+pub const SNAPSHOT_OBJECTS: u64 = 1000;
+
+/// A snapshot of the journal is taken after this time, if there is anything new.
+pub const SNAPSHOT_INTERVAL: Duration = Duration::from_secs(300);
+
 /// A broker looks whether a topic's newest object is still in the bucket when it last saw it this long ago.
 pub const NEWEST_CHECK_INTERVAL: Duration = Duration::from_secs(10);
 

@@ -5,8 +5,10 @@
 //! brokers from using the same offset, so a store that ignores the condition is refused when it is opened.
 
 mod bucket;
+mod date;
 mod delete_topic;
 mod failed;
+mod journal;
 mod listing;
 mod probe;
 mod requests;
@@ -20,6 +22,7 @@ pub use bucket::connect;
 use bytes::Bytes;
 use failed::Failed;
 use futures_util::future::BoxFuture;
+pub use journal::S3Journal;
 use object_store::path::Path;
 use object_store::{ObjectStore, PutPayload};
 use std::collections::{HashMap, HashSet};
@@ -138,6 +141,11 @@ impl S3Store {
             newest_check: config.newest_check,
             prefetching: Arc::new(Semaphore::new(2 * PREFETCH_OBJECTS_MAX)),
         })
+    }
+
+    /// The journal in this bucket.
+    pub fn journal(&self) -> S3Journal {
+        S3Journal::new(self.bucket.clone())
     }
 
     fn saw_newest(&self, topic: &str, first_offset: u64, tag: u32) {

@@ -1,5 +1,7 @@
-//! Counts the requests to a bucket, because they are what it costs: each page of a listing, each retry.
+//! Counts the requests to a bucket, because they are what it costs: each page of a listing, each retry. Notes the dates
+//! of its responses.
 
+use super::date::{self, DateSlot};
 use crate::metrics::BucketMetrics;
 use object_store::ClientOptions;
 use object_store::client::{
@@ -43,7 +45,9 @@ impl CountingClient {
         }
         self.metrics.requested(request.method().as_str(), request.uri().query().unwrap_or_default());
         self.metrics.sent(length(request.headers().get("content-length").map(|value| value.as_bytes())));
-        let response = self.client.execute(request).await?;
+        let slot = DateSlot::of(&request);
+        let mut response = self.client.execute(request).await?;
+        date::note(&mut response, slot.as_ref());
         self.metrics.received(length(response.headers().get("content-length").map(|value| value.as_bytes())));
         Ok(response)
     }

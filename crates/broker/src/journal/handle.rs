@@ -1,0 +1,176 @@
+//! What callers hold of a journal.
+
+use crate::append::{Appended, Received};
+use crate::journal::JournalStore;
+use crate::journal::catalog::Catalog;
+use crate::journal::task::{Request, Task};
+use crate::limits::{APPEND_QUEUE_MAX, OBJECT_BATCHES_MAX, OBJECT_BYTES_MAX, SNAPSHOT_INTERVAL, SNAPSHOT_OBJECTS};
+use crate::store::StoreError;
+use crate::{Clock, Kind, tasks};
+use bytes::Bytes;
+use rawline_journal::{Control, Limits, PartitionId, Producer, Refused, Rejected};
+use std::ops::Range;
+use std::sync::{Arc, PoisonError, RwLock};
+use std::time::Duration;
+use thiserror::Error;
+use tokio::sync::{mpsc, oneshot};
+
+/// A journal's settings.
+#[derive(Debug, Clone)]
+pub struct JournalConfig {
+    /// When objects are put, and when the writer gives up.
+    pub limits: Limits,
+    /// A snapshot is taken after this many objects.
+    pub snapshot_objects: u64,
+    /// A snapshot is taken after this time, if there is anything new.
+    pub snapshot_interval: Duration,
+    /// Random, other than 0: distinguishes the objects of this run from those of other runs and brokers.
+    pub run: u64,
+}
+
+impl JournalConfig {
+    /// The defaults.
+    pub fn new(run: u64) -> Self {
+        JournalConfig {
+            limits: Limits::default(),
+            snapshot_objects: SNAPSHOT_OBJECTS,
+            snapshot_interval: SNAPSHOT_INTERVAL,
+            run,
+        }
+    }
+}
+
+/// Why a request had no effect, or why it isn't known whether it had one.
+#[derive(Debug, Clone, Error)]
+pub enum JournalError {
+    /// The append is not stored.
+    #[error(transparent)]
+    Rejected(Rejected),
+    /// The change is not stored.
+    #[error(transparent)]
+    Refused(Refused),
+    /// More than one object can hold.
+    #[error("{bytes} bytes in {batches} batches are too much for one request; send fewer batches at once")]
+    TooLarge {
+        /// Size of the request's batches.
+        bytes: u64,
+        /// Number of the request's batches.
+        batches: usize,
+    },
+    /// Too many requests wait.
+    #[error("too many pending appends; wait, then retry")]
+    Busy,
+    /// The store didn't take it.
+    #[error("the store takes no objects at the moment and nothing of this request is stored; retry")]
+    NotStored,
+    /// Nobody can tell any more.
+    #[error("the store failed, and whether this request is stored is unknown; read the partition's end to find out")]
+    Unknown,
+    /// The journal's task has ended.
+    #[error("the broker is shutting down; retry when it is running again")]
+    Closed,
+}
+
+impl JournalError {
+    /// What a caller can do.
+    pub fn kind(&self) -> Kind {
+        match self {
+            JournalError::Rejected(_) | JournalError::Refused(_) | JournalError::TooLarge { .. } => Kind::FixRequest,
+            JournalError::Busy | JournalError::NotStored | JournalError::Unknown | JournalError::Closed => Kind::Wait,
+        }
+    }
+}
+
+/// A piece of a partition, as it is stored.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReadPiece {
+    /// Offset of the first record.
+    pub first_offset: u64,
+    /// Offset after the last record.
+    pub next_offset: u64,
+    /// The batches, verbatim, back to back.
+    pub batches: Bytes,
+}
+
+/// A journal. When the last handle is dropped, its task stores what is pending, and ends.
+#[derive(Clone)]
+pub struct Journal {
+    store: Arc<dyn JournalStore>,
+    inbox: mpsc::Sender<Request>,
+    catalog: Arc<RwLock<Catalog>>,
+}
+
+impl Journal {
+    /// Starts the task that extends the journal of a store. It reads first what is there.
+    pub fn open(store: Arc<dyn JournalStore>, clock: Arc<dyn Clock>, config: JournalConfig) -> Journal {
+        let (journal, task) = Journal::new(store, clock, config);
+        tasks::spawn(task);
+        journal
+    }
+
+    /// A journal and its task, which the caller runs. A simulation drops the task where a process would have died.
+    pub fn new(
+        store: Arc<dyn JournalStore>,
+        clock: Arc<dyn Clock>,
+        config: JournalConfig,
+    ) -> (Journal, impl Future<Output = ()> + Send + 'static) {
+        let (inbox, requests) = mpsc::channel(APPEND_QUEUE_MAX);
+        let catalog = Arc::new(RwLock::new(Catalog::default()));
+        let task = Task::new(store.clone(), clock, config, catalog.clone()).run(requests);
+        (Journal { store, inbox, catalog }, task)
+    }
+
+    /// Appends batches to a partition. Returns when the store has confirmed them and everything before them. They are
+    /// stored even if the caller stops waiting.
+    pub async fn append(
+        &self,
+        partition: PartitionId,
+        producer: Option<Producer>,
+        received: Received,
+    ) -> Result<Appended, JournalError> {
+        let (bytes, batches) = (received.bytes(), received.batches.len());
+        if batches > OBJECT_BATCHES_MAX || bytes > OBJECT_BYTES_MAX / 8 * 7 {
+            return Err(JournalError::TooLarge { bytes, batches });
+        }
+        let (answer, answered) = oneshot::channel();
+        self.ask(Request::Append { partition, producer, received, answer }, answered).await
+    }
+
+    /// Changes a topic; a topic to be created has no id. Returns the topic's id once the change is stored.
+    pub async fn change(&self, control: Control) -> Result<u64, JournalError> {
+        let (answer, answered) = oneshot::channel();
+        self.ask(Request::Change { control, answer }, answered).await
+    }
+
+    /// The offsets of a partition's records, as far as this broker has seen them.
+    pub fn offsets(&self, partition: PartitionId) -> Range<u64> {
+        self.catalog.read().unwrap_or_else(PoisonError::into_inner).offsets(partition)
+    }
+
+    /// The stored batches around an offset, as far as one object has them; `None` if there is no such record.
+    pub async fn read(&self, partition: PartitionId, offset: u64) -> Result<Option<ReadPiece>, StoreError> {
+        let found = self.catalog.read().unwrap_or_else(PoisonError::into_inner).find(partition, offset);
+        let Some((piece, next_offset)) = found else { return Ok(None) };
+        let gone = || StoreError::human(format!("journal object {} is gone; restore it from a copy", piece.number));
+        let index = self.store.index(piece.number).await?.found.ok_or_else(gone)?;
+        let position = index
+            .sections()
+            .find(|(section, _)| section.partition == partition)
+            .and_then(|(_, batches)| batches.first().map(|(_, position)| *position));
+        let position = position.ok_or_else(gone)?;
+        let batches = self.store.bytes(piece.number, position..position + piece.bytes).await?;
+        Ok(Some(ReadPiece { first_offset: piece.first_offset, next_offset, batches }))
+    }
+
+    async fn ask<T>(
+        &self,
+        request: Request,
+        answered: oneshot::Receiver<Result<T, JournalError>>,
+    ) -> Result<T, JournalError> {
+        self.inbox.try_send(request).map_err(|error| match error {
+            mpsc::error::TrySendError::Full(_) => JournalError::Busy,
+            mpsc::error::TrySendError::Closed(_) => JournalError::Closed,
+        })?;
+        answered.await.unwrap_or(Err(JournalError::Closed))
+    }
+}

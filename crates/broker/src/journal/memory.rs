@@ -1,0 +1,83 @@
+//! A journal's objects in memory, for tests and simulations.
+
+use crate::Clock;
+use crate::journal::{Dated, JournalStore};
+use crate::store::StoreError;
+use bytes::{Bytes, BytesMut};
+use futures_util::future::{BoxFuture, ready};
+use rawline_journal::{Index, PutResult};
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// A journal's objects in memory. They are lost when it is dropped.
+pub struct MemoryJournal {
+    clock: Arc<dyn Clock>,
+    keys: Mutex<Keys>,
+}
+
+#[derive(Default)]
+struct Keys {
+    objects: BTreeMap<u64, Bytes>,
+    snapshots: BTreeMap<u64, Bytes>,
+}
+
+impl MemoryJournal {
+    /// A journal without objects. The clock is the store's.
+    pub fn new(clock: Arc<dyn Clock>) -> Self {
+        MemoryJournal { clock, keys: Mutex::default() }
+    }
+
+    /// Number of objects.
+    pub fn objects(&self) -> usize {
+        self.keys().objects.len()
+    }
+
+    fn keys(&self) -> MutexGuard<'_, Keys> {
+        self.keys.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn date(&self) -> u64 {
+        self.clock.now_us() / 1_000_000
+    }
+}
+
+impl JournalStore for MemoryJournal {
+    fn create(&self, number: u64, parts: Vec<Bytes>) -> BoxFuture<'static, PutResult> {
+        let mut keys = self.keys();
+        if keys.objects.contains_key(&number) {
+            return Box::pin(ready(PutResult::Exists));
+        }
+        // Copied, because the parts are blocks of the pool, which wants them back.
+        let mut object = BytesMut::new();
+        parts.iter().for_each(|part| object.extend_from_slice(part));
+        keys.objects.insert(number, object.freeze());
+        Box::pin(ready(PutResult::Created { date: self.date() }))
+    }
+
+    fn index(&self, number: u64) -> BoxFuture<'static, Result<Dated<Option<Index>>, StoreError>> {
+        let object = self.keys().objects.get(&number).cloned();
+        let damaged = |error| StoreError::human(format!("journal object {number} is damaged: {error}"));
+        let index = object.map(|object| Index::parse(&object)).transpose().map_err(damaged);
+        let date = self.date();
+        Box::pin(ready(index.map(|found| Dated { found, date })))
+    }
+
+    fn bytes(&self, number: u64, range: Range<u64>) -> BoxFuture<'static, Result<Bytes, StoreError>> {
+        let keys = self.keys();
+        let found = keys.objects.get(&number).filter(|object| range.end <= object.len() as u64);
+        let bytes = found.map(|object| object.slice(range.start as usize..range.end as usize));
+        let gone = || StoreError::human(format!("bytes {range:?} of journal object {number} don't exist"));
+        Box::pin(ready(bytes.ok_or_else(gone)))
+    }
+
+    fn newest_snapshot(&self) -> BoxFuture<'static, Result<Dated<Option<Bytes>>, StoreError>> {
+        let found = self.keys().snapshots.values().next_back().cloned();
+        Box::pin(ready(Ok(Dated { found, date: self.date() })))
+    }
+
+    fn create_snapshot(&self, next_number: u64, snapshot: Bytes) -> BoxFuture<'static, Result<(), StoreError>> {
+        self.keys().snapshots.entry(next_number).or_insert(snapshot);
+        Box::pin(ready(Ok(())))
+    }
+}

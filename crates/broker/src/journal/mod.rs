@@ -1,0 +1,49 @@
+//! A journal on a store: one object commits appends to any number of partitions, and several are in flight at once.
+//!
+//! The rules are `rawline-journal`'s; here is their driver. `task.rs` owns a [`Writer`](rawline_journal::Writer) and
+//! carries out what it asks for, `build.rs` lays out objects around the received batches, `catalog.rs` says where the
+//! records are. The broker's topics don't use it yet: `docs/storage.md` says what they do.
+
+mod build;
+mod catalog;
+mod handle;
+mod memory;
+mod task;
+
+pub use handle::{Journal, JournalConfig, JournalError};
+pub use memory::MemoryJournal;
+
+use crate::store::StoreError;
+use bytes::Bytes;
+use futures_util::future::BoxFuture;
+use rawline_journal::{Index, PutResult};
+use std::ops::Range;
+
+/// Where a journal's objects and snapshots are. Each call is one request, without retries: the rules decide what is
+/// sent again. Dates are the store's own, in seconds since the Unix epoch.
+pub trait JournalStore: Send + Sync + 'static {
+    /// Creates the object with this number, unless one exists. What goes wrong is reported in the log.
+    fn create(&self, number: u64, parts: Vec<Bytes>) -> BoxFuture<'static, PutResult>;
+
+    /// Reads the index of the object with this number; `None` if there is no such object.
+    fn index(&self, number: u64) -> BoxFuture<'static, Result<Dated<Option<Index>>, StoreError>>;
+
+    /// Reads bytes of an object that exists.
+    fn bytes(&self, number: u64, range: Range<u64>) -> BoxFuture<'static, Result<Bytes, StoreError>>;
+
+    /// Reads the newest snapshot; `None` if there is none. The date is that of the listing.
+    fn newest_snapshot(&self) -> BoxFuture<'static, Result<Dated<Option<Bytes>>, StoreError>>;
+
+    /// Creates the snapshot of everything before the object `next_number`. That one exists already is a success: all
+    /// snapshots at one number say the same.
+    fn create_snapshot(&self, next_number: u64, snapshot: Bytes) -> BoxFuture<'static, Result<(), StoreError>>;
+}
+
+/// A response with the store's time.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Dated<T> {
+    /// The response.
+    pub found: T,
+    /// The store's time in seconds.
+    pub date: u64,
+}

@@ -1,0 +1,304 @@
+//! The task that extends a journal: it reports events to the rules and carries out what they ask for.
+//!
+//! It never waits for one request alone: PUTs, a read, appends and time are all events.
+
+use crate::append::{Appended, Received};
+use crate::journal::build::build;
+use crate::journal::catalog::Catalog;
+use crate::journal::handle::{JournalConfig, JournalError};
+use crate::journal::{Dated, JournalStore};
+use crate::limits::APPEND_QUEUE_MAX;
+use crate::store::StoreError;
+use crate::{Clock, tasks};
+use bytes::Bytes;
+use futures_util::future::{BoxFuture, OptionFuture};
+use futures_util::stream::{FuturesUnordered, StreamExt};
+use rawline_journal::{
+    Action, Append, Changes, Control, Event, Id, Index, Link, Outcome, PartitionId, Producer, PutResult, ReadResult,
+    Size, Snapshot, Writer, build_snapshot,
+};
+use slab::Slab;
+use std::collections::HashMap;
+use std::sync::{Arc, PoisonError, RwLock};
+use tokio::sync::{mpsc, oneshot};
+use tokio::time::{Instant, sleep_until};
+
+/// What a caller asks for.
+pub(super) enum Request {
+    Append {
+        partition: PartitionId,
+        producer: Option<Producer>,
+        received: Received,
+        answer: oneshot::Sender<Result<Appended, JournalError>>,
+    },
+    Change {
+        control: Control,
+        answer: oneshot::Sender<Result<u64, JournalError>>,
+    },
+}
+
+/// A request without an answer.
+enum Waiting {
+    Append { received: Received, answer: oneshot::Sender<Result<Appended, JournalError>> },
+    Change { answer: oneshot::Sender<Result<u64, JournalError>> },
+}
+
+type Read = Result<Dated<Option<Index>>, StoreError>;
+type Loaded = Result<Dated<Option<Bytes>>, StoreError>;
+
+/// Requests to the store that haven't ended.
+#[derive(Default)]
+struct Requests {
+    puts: FuturesUnordered<BoxFuture<'static, (Id, PutResult)>>,
+    read: Option<BoxFuture<'static, (u64, Read)>>,
+    load: Option<BoxFuture<'static, Loaded>>,
+}
+
+/// Owns a journal's end.
+pub(super) struct Task {
+    store: Arc<dyn JournalStore>,
+    clock: Arc<dyn Clock>,
+    config: JournalConfig,
+    writer: Writer<usize>,
+    actions: Vec<Action<usize>>,
+    waiting: Slab<Waiting>,
+    requests: Requests,
+    /// The indexes of objects that aren't certain: our own that are in flight, and the one that was read last.
+    indexes: HashMap<Id, Arc<Index>>,
+    /// The snapshot that was loaded last, until the rules have decided.
+    snapshot: Option<Snapshot>,
+    catalog: Arc<RwLock<Catalog>>,
+    /// Time of the newest object: times never go back.
+    appended_us: u64,
+    /// Number of the next object when the newest snapshot was taken, and when that was.
+    snapshot_taken: (u64, Instant),
+    /// When the rules' time began.
+    epoch: Instant,
+}
+
+impl Task {
+    pub fn new(
+        store: Arc<dyn JournalStore>,
+        clock: Arc<dyn Clock>,
+        config: JournalConfig,
+        catalog: Arc<RwLock<Catalog>>,
+    ) -> Self {
+        let mut actions = Vec::new();
+        let writer = Writer::new(config.limits, config.run, &mut actions);
+        Task {
+            store,
+            clock,
+            config,
+            writer,
+            actions,
+            waiting: Slab::new(),
+            requests: Requests::default(),
+            indexes: HashMap::new(),
+            snapshot: None,
+            catalog,
+            appended_us: 0,
+            snapshot_taken: (1, Instant::now()),
+            epoch: Instant::now(),
+        }
+    }
+
+    /// Stores what arrives, until every handle is dropped and every request has its answer.
+    pub async fn run(mut self, mut inbox: mpsc::Receiver<Request>) {
+        let mut is_open = true;
+        self.carry_out();
+        while is_open || !self.waiting.is_empty() {
+            let wake_at = self.writer.wake_at();
+            let event = tokio::select! {
+                biased;
+                Some((id, result)) = self.requests.puts.next() => Event::Put { id, result },
+                Some((number, read)) = OptionFuture::from(self.requests.read.as_mut()) => {
+                    self.requests.read = None;
+                    Event::Read { number, result: self.was_read(number, read) }
+                }
+                Some(loaded) = OptionFuture::from(self.requests.load.as_mut()) => {
+                    self.requests.load = None;
+                    self.was_loaded(loaded)
+                }
+                () = sleep_until(self.epoch + wake_at.unwrap_or_default()), if wake_at.is_some() => Event::Tick,
+                request = inbox.recv(), if is_open && self.waiting.len() < APPEND_QUEUE_MAX => match request {
+                    Some(request) => self.requested(request),
+                    None => {
+                        is_open = false;
+                        continue;
+                    }
+                },
+            };
+            self.on(event);
+            // Appends that have arrived already are judged together.
+            while is_open && self.waiting.len() < APPEND_QUEUE_MAX {
+                let Ok(request) = inbox.try_recv() else { break };
+                let event = self.requested(request);
+                self.on(event);
+            }
+            self.take_snapshot();
+        }
+    }
+
+    fn on(&mut self, event: Event<usize>) {
+        self.writer.on(self.epoch.elapsed(), event, &mut self.actions);
+        self.carry_out();
+    }
+
+    fn requested(&mut self, request: Request) -> Event<usize> {
+        match request {
+            Request::Append { partition, producer, received, answer } => {
+                let records = u32::try_from(received.records());
+                let Ok(records) = records else { unreachable!("{} records in one append", received.records()) };
+                let size = Size { batches: received.batches.len() as u32, bytes: received.bytes() };
+                let ticket = self.waiting.insert(Waiting::Append { received, answer });
+                Event::Append(Append { ticket, partition, records, size, producer })
+            }
+            Request::Change { control, answer } => {
+                let ticket = self.waiting.insert(Waiting::Change { answer });
+                Event::Change { ticket, control }
+            }
+        }
+    }
+
+    fn was_read(&mut self, number: u64, read: Read) -> ReadResult {
+        match read {
+            Ok(Dated { found: Some(index), .. }) if index.header.link.number != number => {
+                let found = index.header.link.number;
+                tracing::error!(
+                    number,
+                    found,
+                    "a journal object has another number than its key; restore it from a copy"
+                );
+                ReadResult::Failed
+            }
+            Ok(Dated { found: Some(index), date }) => {
+                let (link, changes) = (index.header.link, index.changes());
+                self.indexes.insert(link.id, Arc::new(index));
+                ReadResult::Found { link, changes, date }
+            }
+            Ok(Dated { found: None, date }) => ReadResult::Missing { date },
+            Err(error) => {
+                tracing::warn!(number, %error, "can't read a journal object; retrying");
+                ReadResult::Failed
+            }
+        }
+    }
+
+    fn was_loaded(&mut self, loaded: Loaded) -> Event<usize> {
+        let parsed = loaded.and_then(|Dated { found, date }| {
+            let parsed = found.map(|bytes| Snapshot::parse(&bytes)).transpose();
+            let damaged = |error| StoreError::human(format!("the newest snapshot is damaged: {error}; delete it"));
+            Ok((parsed.map_err(damaged)?, date))
+        });
+        match parsed {
+            Ok((snapshot, date)) => {
+                self.snapshot = snapshot;
+                let state = self.snapshot.as_ref().map(|snapshot| Box::new(snapshot.state.clone()));
+                Event::Snapshot { state, date }
+            }
+            Err(error) => {
+                tracing::warn!(%error, "can't load the journal's newest snapshot; retrying");
+                Event::SnapshotFailed
+            }
+        }
+    }
+
+    fn carry_out(&mut self) {
+        let mut actions = std::mem::take(&mut self.actions);
+        for action in actions.drain(..) {
+            match action {
+                Action::Put { link, changes, tickets } => self.put(link, &changes, &tickets),
+                Action::Read { number } => {
+                    assert!(self.requests.read.is_none(), "object {number} is read while another is");
+                    let read = self.store.index(number);
+                    self.requests.read = Some(Box::pin(async move { (number, read.await) }));
+                }
+                Action::LoadSnapshot => {
+                    assert!(self.requests.load.is_none(), "snapshots are loaded twice at once");
+                    self.requests.load = Some(self.store.newest_snapshot());
+                }
+                Action::Answer { ticket, outcome } => self.answer(ticket, outcome),
+                Action::Restore => self.restore(),
+                Action::Publish { link, changes } => self.publish(link, &changes),
+            }
+        }
+        self.actions = actions;
+    }
+
+    fn put(&mut self, link: Link, changes: &Changes, tickets: &[usize]) {
+        let appends = tickets.iter().skip(changes.controls.len()).map(|ticket| match self.waiting.get(*ticket) {
+            Some(Waiting::Append { received, .. }) => received,
+            _ => unreachable!("{ticket} in {link:?} is no append that waits"),
+        });
+        // An object that is sent again is the same one: its time is what others see of it.
+        let appended_us = match self.indexes.get(&link.id) {
+            Some(index) => index.header.appended_us,
+            None => self.appended_us.max(self.clock.now_us()),
+        };
+        self.appended_us = self.appended_us.max(appended_us);
+        let parts = build(link, appended_us, changes, appends);
+        let index = parts.first().map(|index| Index::parse(index));
+        let Some(Ok(index)) = index else { unreachable!("{link:?} is not what it was built of: {index:?}") };
+        self.indexes.insert(link.id, Arc::new(index));
+        let put = self.store.create(link.number, parts);
+        self.requests.puts.push(Box::pin(async move { (link.id, put.await) }));
+    }
+
+    fn answer(&mut self, ticket: usize, outcome: Outcome) {
+        let error = match outcome {
+            Outcome::Stored(_) | Outcome::Changed { .. } => None,
+            Outcome::Rejected(rejected) => Some(JournalError::Rejected(rejected)),
+            Outcome::Refused(refused) => Some(JournalError::Refused(refused)),
+            Outcome::NotStored => Some(JournalError::NotStored),
+            Outcome::Unknown => Some(JournalError::Unknown),
+        };
+        // A caller may have gone away; its request has had its effect all the same.
+        match (self.waiting.remove(ticket), outcome, error) {
+            (Waiting::Append { answer, .. }, _, Some(error)) => drop(answer.send(Err(error))),
+            (Waiting::Change { answer }, _, Some(error)) => drop(answer.send(Err(error))),
+            (Waiting::Append { received, answer }, Outcome::Stored(stored), None) => {
+                let first_offset = stored.first_offset;
+                let next_offset = first_offset + received.records();
+                drop(answer.send(Ok(Appended { first_offset, next_offset })));
+            }
+            (Waiting::Change { answer }, Outcome::Changed { topic }, None) => drop(answer.send(Ok(topic))),
+            (_, outcome, None) => unreachable!("{outcome:?} answers another request"),
+        }
+    }
+
+    fn restore(&mut self) {
+        let Some(snapshot) = self.snapshot.take() else { unreachable!("no snapshot was loaded") };
+        self.snapshot_taken = (snapshot.state.chain().next(), Instant::now());
+        *self.catalog.write().unwrap_or_else(PoisonError::into_inner) = Catalog::of(snapshot);
+    }
+
+    fn publish(&mut self, link: Link, changes: &Changes) {
+        let Some(index) = self.indexes.remove(&link.id) else { unreachable!("{link:?} has no index") };
+        assert_eq!(index.changes().controls, changes.controls, "the index of {link:?}");
+        self.appended_us = self.appended_us.max(index.header.appended_us);
+        self.catalog.write().unwrap_or_else(PoisonError::into_inner).publish(&index);
+        // What had this number or a lower one and isn't part of the chain never will be.
+        self.indexes.retain(|_, index| index.header.link.number > link.number);
+    }
+
+    /// Takes a snapshot if it is time for one. If it fails, the next one covers more.
+    fn take_snapshot(&mut self) {
+        let (taken, at) = self.snapshot_taken;
+        let next = self.writer.state().chain().next();
+        assert!(next >= taken, "a snapshot of the objects before {taken}, the next is {next}");
+        let new = next - taken;
+        if new == 0 || new < self.config.snapshot_objects && at.elapsed() < self.config.snapshot_interval {
+            return;
+        }
+        self.snapshot_taken = (next, Instant::now());
+        let state = self.writer.certain();
+        let pieces = self.catalog.read().unwrap_or_else(PoisonError::into_inner).pieces(&state);
+        let snapshot = Bytes::from(build_snapshot(&state, &pieces));
+        let create = self.store.create_snapshot(next, snapshot);
+        tasks::spawn(async move {
+            if let Err(error) = create.await {
+                tracing::warn!(next, %error, "a snapshot of the journal was not stored");
+            }
+        });
+    }
+}

@@ -1,0 +1,170 @@
+//! A journal's objects in a bucket.
+//!
+//! Keys are `PREFIX/.journal/0000/NUMBER.rwj` for objects and `PREFIX/.journal/0000/snapshots/NUMBER.rws` for snapshots,
+//! the number in 20 digits; a snapshot's is that of the object after it. No topic's name begins with a dot.
+
+use super::bucket::Bucket;
+use super::date::{DateSlot, ResponseDate};
+use super::failed::Failed;
+use crate::journal::{Dated, JournalStore};
+use crate::limits::INDEX_BYTES_GUESS;
+use crate::store::StoreError;
+use bytes::Bytes;
+use futures_util::future::BoxFuture;
+use object_store::path::Path;
+use object_store::{GetOptions, GetRange, ObjectStore, PutMode, PutOptions, PutPayload};
+use rawline_journal::{Index, ObjectError, PutResult};
+use std::ops::Range;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::time::timeout;
+
+/// The journal's folder. There is one journal so far.
+const FOLDER: &str = ".journal/0000";
+
+/// A journal in a bucket.
+#[derive(Clone)]
+pub struct S3Journal {
+    bucket: Arc<Bucket>,
+}
+
+impl S3Journal {
+    pub(super) fn new(bucket: Arc<Bucket>) -> Self {
+        S3Journal { bucket }
+    }
+
+    fn object(&self, number: u64) -> Result<Path, StoreError> {
+        self.bucket.path(&format!("{FOLDER}/{number:020}.rwj"))
+    }
+
+    fn snapshot(&self, next_number: u64) -> Result<Path, StoreError> {
+        self.bucket.path(&format!("{FOLDER}/snapshots/{next_number:020}.rws"))
+    }
+
+    /// Creates a key that doesn't exist.
+    async fn put(&self, path: &Path, payload: PutPayload) -> PutResult {
+        let limit = self.bucket.request_timeout + Duration::from_secs((payload.content_length() >> 20) as u64);
+        let slot = DateSlot::default();
+        let options = PutOptions { mode: PutMode::Create, extensions: slot.extensions(), ..PutOptions::default() };
+        let failed = match timeout(limit, self.bucket.s3.put_opts(path, payload, options)).await {
+            Ok(Ok(_)) => match slot.date() {
+                Some(date) => return PutResult::Created { date },
+                None => {
+                    tracing::error!(
+                        key = self.bucket.url(path),
+                        "the bucket's responses have no Date, which Rawline needs"
+                    );
+                    return PutResult::Unknown;
+                }
+            },
+            Ok(Err(error)) => Failed::from(error),
+            Err(_) => Failed::TimedOut,
+        };
+        if let Failed::Exists { in_progress: false } = failed {
+            return PutResult::Exists;
+        }
+        let error = self.bucket.explain("store", path, &failed);
+        tracing::warn!(%error, "a PUT failed; whether it had an effect will be seen");
+        PutResult::Unknown
+    }
+
+    /// Bytes of a key; `None` if there is no such key.
+    async fn get(&self, path: &Path, range: Option<Range<u64>>) -> Result<Dated<Option<Bytes>>, StoreError> {
+        let slot = DateSlot::default();
+        let range = range.map(GetRange::Bounded);
+        let options = GetOptions { range, extensions: slot.extensions(), ..GetOptions::default() };
+        let get = async { self.bucket.s3.get_opts(path, options).await?.bytes().await };
+        let failed = match timeout(self.bucket.request_timeout, get).await {
+            Ok(Ok(bytes)) => return self.dated(path, Some(bytes), slot.date()),
+            Ok(Err(error)) => Failed::from(error),
+            Err(_) => Failed::TimedOut,
+        };
+        if failed.is_missing_object() {
+            return self.dated(path, None, slot.date());
+        }
+        Err(self.bucket.explain("read", path, &failed))
+    }
+
+    fn dated<T>(&self, path: &Path, found: T, date: Option<u64>) -> Result<Dated<T>, StoreError> {
+        let no_date = || StoreError::human(format!("the response for {} has no Date", self.bucket.url(path)));
+        Ok(Dated { found, date: date.ok_or_else(no_date)? })
+    }
+
+    async fn read_index(&self, number: u64) -> Result<Dated<Option<Index>>, StoreError> {
+        let path = self.object(number)?;
+        let mut front = self.get(&path, Some(0..INDEX_BYTES_GUESS)).await?;
+        loop {
+            let Some(bytes) = &front.found else { return Ok(Dated { found: None, date: front.date }) };
+            match Index::parse(bytes) {
+                Ok(index) => return Ok(Dated { found: Some(index), date: front.date }),
+                Err(ObjectError::Truncated { have, need }) if need > have && have >= INDEX_BYTES_GUESS => {
+                    front = self.get(&path, Some(0..need)).await?;
+                }
+                Err(error) => {
+                    let url = self.bucket.url(&path);
+                    return Err(StoreError::human(format!("{url} is damaged: {error}; restore it from a copy")));
+                }
+            }
+        }
+    }
+
+    async fn read_newest_snapshot(&self) -> Result<Dated<Option<Bytes>>, StoreError> {
+        let folder = self.bucket.path(&format!("{FOLDER}/snapshots"))?;
+        let listed = match timeout(self.bucket.request_timeout, self.bucket.s3.list_with_delimiter(Some(&folder))).await
+        {
+            Ok(Ok(listed)) => listed,
+            Ok(Err(error)) => return Err(self.bucket.explain("list", &folder, &Failed::from(error))),
+            Err(_) => return Err(self.bucket.explain("list", &folder, &Failed::TimedOut)),
+        };
+        let date = listed.extensions.get::<ResponseDate>().map(|date| date.0);
+        let keys = listed.objects.iter().map(|key| &key.location);
+        let newest = keys.filter(|key| key.filename().is_some_and(|name| name.ends_with(".rws"))).max();
+        let found = match newest {
+            Some(key) => self.get(key, None).await?.found,
+            None => None,
+        };
+        self.dated(&folder, found, date)
+    }
+}
+
+impl JournalStore for S3Journal {
+    fn create(&self, number: u64, parts: Vec<Bytes>) -> BoxFuture<'static, PutResult> {
+        let this = self.clone();
+        Box::pin(async move {
+            match this.object(number) {
+                Ok(path) => this.put(&path, parts.into_iter().collect()).await,
+                Err(error) => unreachable!("the key of journal object {number}: {error}"),
+            }
+        })
+    }
+
+    fn index(&self, number: u64) -> BoxFuture<'static, Result<Dated<Option<Index>>, StoreError>> {
+        let this = self.clone();
+        Box::pin(async move { this.read_index(number).await })
+    }
+
+    fn bytes(&self, number: u64, range: Range<u64>) -> BoxFuture<'static, Result<Bytes, StoreError>> {
+        let this = self.clone();
+        Box::pin(async move {
+            let path = this.object(number)?;
+            let got = this.get(&path, Some(range)).await?;
+            got.found.ok_or_else(|| this.bucket.gone(&path))
+        })
+    }
+
+    fn newest_snapshot(&self) -> BoxFuture<'static, Result<Dated<Option<Bytes>>, StoreError>> {
+        let this = self.clone();
+        Box::pin(async move { this.read_newest_snapshot().await })
+    }
+
+    fn create_snapshot(&self, next_number: u64, snapshot: Bytes) -> BoxFuture<'static, Result<(), StoreError>> {
+        let this = self.clone();
+        Box::pin(async move {
+            let path = this.snapshot(next_number)?;
+            match this.bucket.create(&path, snapshot.into()).await {
+                Ok(_) | Err(Failed::Exists { .. }) => Ok(()),
+                Err(failed) => Err(this.bucket.explain("store", &path, &failed)),
+            }
+        })
+    }
+}

@@ -1,0 +1,6 @@
+//! A journal on a store, by its driver: what is appended is stored in few objects, survives, and races with others.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)] // Helpers may fail a test.
+
+mod bucket;
+mod memory;
+mod support;

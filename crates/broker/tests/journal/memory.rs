@@ -1,0 +1,120 @@
+//! On a store in memory.
+
+use crate::support::{all, config, create, one, open, received};
+use rawline_broker::SystemClock;
+use rawline_broker::journal::{Journal, JournalError, MemoryJournal};
+use rawline_journal::{Control, PartitionId, Producer, Refused, Rejected};
+use std::sync::Arc;
+
+fn store() -> Arc<MemoryJournal> {
+    Arc::new(MemoryJournal::new(Arc::new(SystemClock)))
+}
+
+#[tokio::test(start_paused = true)]
+async fn one_object_commits_many_partitions() {
+    let store = store();
+    let journal = open(store.clone(), 1);
+    let topic = journal.change(create("t", 1000)).await.unwrap();
+    let before = store.objects();
+    let appends = (0..1000).map(|number| {
+        let journal = journal.clone();
+        async move {
+            let (partition, record) = (PartitionId { topic, number }, format!("record of {number}"));
+            journal.append(partition, None, received(&one(&[&record]))).await.unwrap()
+        }
+    });
+    let appended = futures_util::future::join_all(appends).await;
+    assert!(appended.iter().all(|appended| (appended.first_offset, appended.next_offset) == (0, 1)));
+    assert!(store.objects() - before <= 2, "{} objects", store.objects() - before);
+    for number in [0, 1, 500, 999] {
+        assert_eq!(all(&journal, PartitionId { topic, number }).await, [format!("record of {number}")]);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn batches_are_stored_verbatim() {
+    let journal = open(store(), 1);
+    let topic = journal.change(create("t", 1)).await.unwrap();
+    let partition = PartitionId { topic, number: 0 };
+    let batches = [one(&["a", "", "ccc"]), one(&["d"]), one(&["e", "f"])];
+    let two = [&batches[0][..], &batches[1]].concat();
+    let first = journal.append(partition, None, received(&two)).await.unwrap();
+    let second = journal.append(partition, None, received(&batches[2])).await.unwrap();
+    assert_eq!((first.first_offset, first.next_offset, second.first_offset), (0, 4, 4));
+    let piece = journal.read(partition, 3).await.unwrap().unwrap();
+    assert_eq!((piece.first_offset, piece.next_offset, &piece.batches[..]), (0, 4, &two[..]));
+    let piece = journal.read(partition, 4).await.unwrap().unwrap();
+    assert_eq!((piece.first_offset, &piece.batches[..]), (4, &batches[2][..]));
+    assert_eq!(journal.read(partition, 6).await.unwrap(), None);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_restarted_broker_knows_everything() {
+    let store = store();
+    let partition = PartitionId { topic: 1, number: 0 };
+    let producer = |sequence| Some(Producer { id: 7, epoch: 0, sequence });
+    {
+        let mut config = config(1);
+        config.snapshot_objects = 5;
+        let journal = Journal::open(store.clone(), Arc::new(SystemClock), config);
+        assert_eq!(journal.change(create("t", 1)).await.unwrap(), 1);
+        for sequence in 0..12 {
+            let text = sequence.to_string();
+            journal.append(partition, producer(sequence), received(&one(&[&text]))).await.unwrap();
+        }
+        journal.change(Control::Trim { partition, first_offset: 10 }).await.unwrap();
+    }
+    let journal = open(store.clone(), 2);
+    let again = journal.append(partition, producer(11), received(&one(&["11"]))).await.unwrap();
+    assert_eq!((again.first_offset, again.next_offset), (11, 12), "a duplicate has its original offsets");
+    assert_eq!(all(&journal, partition).await, ["10", "11"]);
+    let gap = journal.append(partition, producer(13), received(&one(&["13"]))).await.unwrap_err();
+    assert!(matches!(gap, JournalError::Rejected(Rejected::Gap { expected: 12, found: 13 })), "{gap}");
+    let exists = journal.change(create("t", 1)).await.unwrap_err();
+    assert!(matches!(exists, JournalError::Refused(Refused::Exists { topic: 1 })), "{exists}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn two_writers_share_one_chain() {
+    let store = store();
+    let writers = [open(store.clone(), 1), open(store.clone(), 2)];
+    let topic = writers[0].change(create("t", 2)).await.unwrap();
+    let exists = writers[1].change(create("t", 2)).await.unwrap_err();
+    assert!(matches!(exists, JournalError::Refused(Refused::Exists { topic: found }) if found == topic), "{exists}");
+    let appends = (0..40).map(|n: u32| {
+        let journal = writers[n as usize % 2].clone();
+        async move {
+            let partition = PartitionId { topic, number: n / 2 % 2 };
+            let appended = journal.append(partition, None, received(&one(&[&n.to_string()]))).await.unwrap();
+            (partition, appended.first_offset, n.to_string())
+        }
+    });
+    let appended = futures_util::future::join_all(appends).await;
+    let fresh = open(store, 3);
+    for number in 0..2 {
+        let partition = PartitionId { topic, number };
+        fresh.append(partition, None, received(&one(&["last"]))).await.unwrap();
+        let records = all(&fresh, partition).await;
+        assert_eq!(records.len(), 21);
+        for (_, offset, record) in appended.iter().filter(|(found, ..)| *found == partition) {
+            assert_eq!(&records[*offset as usize], record);
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_append_to_a_deleted_topic_is_rejected() {
+    let journal = open(store(), 1);
+    let topic = journal.change(create("t", 1)).await.unwrap();
+    let partition = PartitionId { topic, number: 0 };
+    journal.append(partition, None, received(&one(&["a"]))).await.unwrap();
+    journal.change(Control::Delete { topic }).await.unwrap();
+    let rejected = journal.append(partition, None, received(&one(&["b"]))).await.unwrap_err();
+    let expected = Rejected::Partition(Refused::NoTopic { topic });
+    assert!(matches!(rejected, JournalError::Rejected(found) if found == expected), "{rejected}");
+    assert_eq!(journal.read(partition, 0).await.unwrap(), None);
+    let successor = journal.change(create("t", 1)).await.unwrap();
+    assert_ne!(successor, topic, "an id is never used again");
+    let appended = journal.append(PartitionId { topic: successor, number: 0 }, None, received(&one(&["c"]))).await;
+    assert_eq!(appended.unwrap().first_offset, 0);
+}

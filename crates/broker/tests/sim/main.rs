@@ -1,0 +1,101 @@
+//! The journal's driver in a simulated world: virtual time, one thread, and a store that delays, loses, throttles and
+//! deletes as a seed says. The same seed gives the same history.
+//!
+//! `RAWLINE_SIM_SEEDS=FIRST..END` runs other seeds; `make sim` runs many.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)] // Helpers may fail a test.
+
+mod brokers;
+mod history;
+mod producers;
+mod store;
+mod world;
+
+use history::Violation;
+use std::ops::Range;
+use store::Lie;
+use world::{World, run};
+
+/// Seeds of a run in `make test`.
+const SEEDS: Range<u64> = 0..100;
+
+/// A planted bug is found within this many seeds.
+const SEEDS_TO_FIND: u64 = 1000;
+
+#[expect(clippy::disallowed_methods, reason = "a test's own setting")]
+fn seeds() -> Range<u64> {
+    let Ok(named) = std::env::var("RAWLINE_SIM_SEEDS") else { return SEEDS };
+    let parsed = named.split_once("..").and_then(|(first, end)| Some(first.parse().ok()?..end.parse().ok()?));
+    parsed.unwrap_or_else(|| panic!("RAWLINE_SIM_SEEDS={named} is not FIRST..END, for example 0..10000"))
+}
+
+#[test]
+fn nothing_acknowledged_is_lost_or_duplicated() {
+    let mut seen = world::Seen::default();
+    for seed in seeds() {
+        let history = run(seed, None);
+        assert_eq!(history.violations, [], "seed {seed}:\n{}", history.trace.join("\n"));
+        seen.add(&history.seen);
+    }
+    println!("{seen:?}");
+    // A world in which nothing goes wrong proves nothing.
+    assert!(seen.is_eventful(), "too little happened: {seen:?}");
+}
+
+#[test]
+fn the_same_seed_gives_the_same_history() {
+    for seed in [3, 8] {
+        let (one, other) = (run(seed, None), run(seed, None));
+        assert!(one.trace.len() > 500, "{} events", one.trace.len());
+        assert_eq!(one.trace, other.trace, "seed {seed}");
+    }
+    assert_ne!(run(3, None).trace, run(4, None).trace);
+}
+
+/// The store lies in one way; some seed finds it.
+fn is_found(lie: Lie, expected: fn(&Violation) -> bool) {
+    for seed in 0..SEEDS_TO_FIND {
+        let history = run(seed, Some(lie));
+        if let Some(violation) = history.violations.iter().find(|violation| expected(violation)) {
+            println!("{lie:?}: seed {seed} finds {violation:?}");
+            return;
+        }
+    }
+    panic!("{SEEDS_TO_FIND} seeds don't find {lie:?}");
+}
+
+#[test]
+fn an_acknowledgement_before_the_put_is_found() {
+    is_found(Lie::ConfirmFirst, |violation| matches!(violation, Violation::Lost { .. }));
+}
+
+#[test]
+fn an_ignored_lost_race_is_found() {
+    is_found(Lie::IgnoreRaces, |violation| matches!(violation, Violation::Lost { .. }));
+}
+
+#[test]
+fn a_step_over_a_hole_is_found() {
+    is_found(Lie::StepOverHoles, |violation| matches!(violation, Violation::Lost { .. }));
+}
+
+#[test]
+fn trust_in_the_local_clock_is_found() {
+    is_found(Lie::LocalClock, |_| true);
+}
+
+#[test]
+fn a_sequence_dropped_from_a_snapshot_is_found() {
+    is_found(Lie::ForgetProducers, |violation| matches!(violation, Violation::Duplicate { .. }));
+}
+
+#[test]
+fn a_deletion_before_its_time_is_found() {
+    is_found(Lie::DeleteEarly, |_| true);
+}
+
+/// A world is a few brokers, a store and producers.
+#[test]
+fn a_world_differs_from_the_next() {
+    let worlds: Vec<World> = (0..20).map(World::of).collect();
+    assert!(worlds.iter().any(|world| world.brokers == 1) && worlds.iter().any(|world| world.brokers == 3));
+}

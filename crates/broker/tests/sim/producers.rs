@@ -1,0 +1,133 @@
+//! Producers: some number what they append, and send it again until they know that it is stored.
+
+use crate::brokers::Broker;
+use crate::history::{Text, Told, Violation};
+use crate::store::SharedStore;
+use bytes::Bytes;
+use rawline_batch::{Checker, Codec, Limits};
+use rawline_broker::journal::{Journal, JournalError};
+use rawline_broker::{Appended, Received};
+use rawline_journal::{Control, PartitionId, Producer, Refused};
+use rawline_testkit::batches::batch;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+use tokio::time::sleep;
+
+/// What the producers of a world share.
+#[derive(Clone)]
+pub struct Surroundings {
+    pub store: Arc<SharedStore>,
+    pub brokers: Arc<Mutex<Vec<Broker>>>,
+    pub told: Arc<Mutex<Told>>,
+    pub violations: Arc<Mutex<Vec<Violation>>>,
+}
+
+pub fn received(records: &[String]) -> Received {
+    let records: Vec<_> = records.iter().map(|record| record.as_bytes().to_vec()).collect();
+    let bytes = Bytes::from(batch(Codec::None, &records));
+    let mut checker = Checker::new(Limits::default());
+    checker.push(&bytes).unwrap();
+    Received::new(vec![bytes], checker).unwrap()
+}
+
+impl Surroundings {
+    /// Some broker that runs.
+    async fn any(&self) -> Journal {
+        loop {
+            let journal = {
+                let brokers = self.brokers.lock().unwrap();
+                let count = brokers.len();
+                brokers[self.store.random(|random| random.usize(0..count))].journal()
+            };
+            match journal {
+                Some(journal) => return journal,
+                None => sleep(Duration::from_millis(300)).await,
+            }
+        }
+    }
+
+    async fn pause(&self) {
+        sleep(Duration::from_millis(self.store.random(|random| random.u64(0..1_500)))).await;
+    }
+
+    /// Creates the topic that all producers use, unless it exists. Returns its id.
+    pub async fn create(&self, partitions: u32) -> u64 {
+        loop {
+            let control = Control::Create { topic: 0, name: "t".into(), partitions, settings: [].into() };
+            match self.any().await.change(control).await {
+                Ok(topic) | Err(JournalError::Refused(Refused::Exists { topic })) => return topic,
+                Err(error) => self.store.note(|| format!("creation: {error}")),
+            }
+            self.pause().await;
+        }
+    }
+
+    /// Appends one record after the other, none of them twice, until all is well.
+    pub async fn append_plainly(self, name: usize, partition: PartitionId) {
+        for n in 0.. {
+            if self.store.is_calm() {
+                return;
+            }
+            let text = format!("plain {name}-{n}");
+            let result = self.any().await.append(partition, None, received(std::slice::from_ref(&text))).await;
+            self.store.note(|| format!("{text}: {result:?}"));
+            self.tell(text, partition, result);
+            self.pause().await;
+        }
+    }
+
+    fn tell(&self, text: Text, partition: PartitionId, result: Result<Appended, JournalError>) {
+        let mut told = self.told.lock().unwrap();
+        match result {
+            Ok(appended) => told.acknowledged.push((text, partition, appended)),
+            Err(JournalError::NotStored | JournalError::Rejected(_) | JournalError::Busy) => told.denied.push(text),
+            Err(JournalError::Unknown | JournalError::Closed) => {}
+            Err(error) => self.violations.lock().unwrap().push(Violation::Broken { reason: error.to_string() }),
+        }
+    }
+
+    /// Appends one or two records at a time, again until they are stored, until all is well.
+    pub async fn append_once(self, name: usize, partition: PartitionId) {
+        let mut sequence = 0;
+        for n in 0.. {
+            if self.store.is_calm() {
+                return;
+            }
+            let records = self.store.random(|random| random.u64(1..3));
+            let texts: Vec<_> = (0..records).map(|record| format!("once {name}-{n}-{record}")).collect();
+            self.told.lock().unwrap().once.extend(texts.iter().cloned());
+            let producer = Some(Producer { id: name as u64, epoch: 0, sequence });
+            let appended = loop {
+                let result = self.any().await.append(partition, producer, received(&texts)).await;
+                self.store.note(|| format!("once {name}-{n}: {result:?}"));
+                match result {
+                    Ok(appended) => break appended,
+                    Err(JournalError::Rejected(rejected)) => {
+                        let reason = format!("once {name}-{n} was rejected: {rejected}");
+                        self.violations.lock().unwrap().push(Violation::Broken { reason });
+                        return;
+                    }
+                    Err(_) => self.pause().await,
+                }
+            };
+            let offsets = (appended.first_offset..).map(|first_offset| Appended { first_offset, ..appended });
+            let stored = texts.into_iter().zip(offsets).map(|(text, appended)| (text, partition, appended));
+            self.told.lock().unwrap().acknowledged.extend(stored);
+            sequence += records;
+            self.pause().await;
+        }
+    }
+
+    /// Trims every partition now and then, so that old objects become garbage.
+    pub async fn trim(self, partitions: Vec<PartitionId>) {
+        loop {
+            sleep(Duration::from_secs(self.store.random(|random| random.u64(5..20)))).await;
+            let count = partitions.len();
+            let partition = partitions[self.store.random(|random| random.usize(0..count))];
+            let journal = self.any().await;
+            let first_offset = journal.offsets(partition).end;
+            let result = journal.change(Control::Trim { partition, first_offset }).await;
+            self.store.note(|| format!("trim of {partition:?} to {first_offset}: {result:?}"));
+        }
+    }
+}

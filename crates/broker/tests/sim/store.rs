@@ -1,0 +1,398 @@
+//! A store as it is behind a bad network: requests arrive late or never, responses get lost, old objects are deleted.
+
+use crate::history::{Text, Truth};
+use crate::world::Seen;
+use bytes::{Bytes, BytesMut};
+use futures_util::future::BoxFuture;
+use rawline_broker::journal::{Dated, JournalStore};
+use rawline_broker::store::StoreError;
+use rawline_journal::{Id, Index, Link, PutResult, Snapshot, State, build_index, build_snapshot};
+use rawline_testkit::batches::records_of;
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::Duration;
+use tokio::sync::oneshot;
+use tokio::time::{Instant, sleep, sleep_until, timeout};
+
+/// `D` in seconds.
+pub const DELETION_DELAY: u64 = 60;
+
+/// How long a broker waits for a response.
+const REQUEST_TIMEOUT: Duration = Duration::from_secs(2);
+
+/// A planted bug.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Lie {
+    /// A PUT is confirmed before it has arrived, which it may never.
+    ConfirmFirst,
+    /// "Already exists" is reported as success.
+    IgnoreRaces,
+    /// A number that is missing while a higher one exists is taken for a void object.
+    StepOverHoles,
+    /// Dates are those of the broker's own clock, which stands still while the broker sleeps.
+    LocalClock,
+    /// Snapshots lack the producers.
+    ForgetProducers,
+    /// Objects are deleted at once.
+    DeleteEarly,
+}
+
+/// An object or a snapshot, with the store's time of its creation.
+struct Stored {
+    bytes: Bytes,
+    created: u64,
+}
+
+struct Keys {
+    objects: BTreeMap<u64, Stored>,
+    snapshots: BTreeMap<u64, Stored>,
+    random: fastrand::Rng,
+    /// The chain for someone who has always watched.
+    state: State,
+    truth: Truth,
+    /// Numbers of objects that hold records which aren't trimmed.
+    live: BTreeMap<u64, Vec<(rawline_journal::PartitionId, u64)>>,
+    broken: BTreeSet<String>,
+    trace: Vec<String>,
+    seen: Seen,
+}
+
+/// A store that all brokers share.
+pub struct SharedStore {
+    keys: Mutex<Keys>,
+    started: Instant,
+    lie: Option<Lie>,
+    is_calm: AtomicBool,
+}
+
+/// One broker's way to the store.
+#[derive(Clone)]
+pub struct Connection {
+    pub store: Arc<SharedStore>,
+    pub broker: usize,
+    /// Nothing passes before this time.
+    pub paused_until: Arc<Mutex<Instant>>,
+}
+
+impl SharedStore {
+    pub fn new(seed: u64, lie: Option<Lie>) -> Arc<SharedStore> {
+        let keys = Keys {
+            objects: BTreeMap::new(),
+            snapshots: BTreeMap::new(),
+            random: fastrand::Rng::with_seed(seed),
+            state: State::default(),
+            truth: Truth::new(),
+            live: BTreeMap::new(),
+            broken: BTreeSet::new(),
+            trace: Vec::new(),
+            seen: Seen::default(),
+        };
+        Arc::new(SharedStore { keys: Mutex::new(keys), started: Instant::now(), lie, is_calm: AtomicBool::new(false) })
+    }
+
+    fn keys(&self) -> MutexGuard<'_, Keys> {
+        self.keys.lock().unwrap()
+    }
+
+    /// Notes an event, with the time.
+    pub fn note(&self, event: impl FnOnce() -> String) {
+        let at = self.started.elapsed().as_millis();
+        self.keys().trace.push(format!("{at:>7} {}", event()));
+    }
+
+    pub fn random<T>(&self, draw: impl FnOnce(&mut fastrand::Rng) -> T) -> T {
+        draw(&mut self.keys().random)
+    }
+
+    pub fn saw(&self, count: impl FnOnce(&mut Seen)) {
+        count(&mut self.keys().seen);
+    }
+
+    /// The store's clock in seconds. It doesn't begin at 0.
+    fn date(&self) -> u64 {
+        1_000_000 + self.started.elapsed().as_secs()
+    }
+
+    pub fn truth(&self) -> Truth {
+        self.keys().truth.clone()
+    }
+
+    pub fn state(&self) -> State {
+        self.keys().state.clone()
+    }
+
+    /// What happened, why the chain is broken if it is, and how often something went wrong.
+    pub fn report(&self) -> (Vec<String>, Vec<String>, Seen) {
+        let keys = self.keys();
+        (keys.trace.clone(), keys.broken.iter().cloned().collect(), keys.seen.clone())
+    }
+
+    /// From now on all is well: requests arrive soon, and responses too.
+    pub fn calm(&self) {
+        self.is_calm.store(true, Ordering::Relaxed);
+    }
+
+    pub fn is_calm(&self) -> bool {
+        self.is_calm.load(Ordering::Relaxed)
+    }
+
+    /// How long a request or a response takes: mostly some milliseconds, sometimes longer than anyone waits.
+    fn delay(&self) -> Duration {
+        let is_calm = self.is_calm();
+        self.random(|random| match random.u8(0..100) {
+            _ if is_calm => Duration::from_millis(random.u64(1..20)),
+            0..90 => Duration::from_millis(random.u64(1..50)),
+            90..98 => Duration::from_millis(random.u64(50..2_500)),
+            _ => Duration::from_secs(random.u64(3..150)),
+        })
+    }
+
+    fn happens(&self, percent: u8) -> bool {
+        !self.is_calm() && self.random(|random| random.u8(0..100) < percent)
+    }
+
+    /// An object arrives.
+    fn arrive(&self, number: u64, bytes: Bytes) -> PutResult {
+        let date = self.date();
+        let mut keys = self.keys();
+        if keys.objects.contains_key(&number) {
+            return PutResult::Exists;
+        }
+        keys.objects.insert(number, Stored { bytes, created: date });
+        keys.follow();
+        drop(keys);
+        self.note(|| format!("store: object {number} is created"));
+        PutResult::Created { date }
+    }
+
+    /// Deletes what a snapshot covers and nobody needs, once both are old enough.
+    pub fn delete_old(&self) {
+        let delay = if self.lie == Some(Lie::DeleteEarly) { 0 } else { DELETION_DELAY };
+        let date = self.date();
+        let mut keys = self.keys();
+        let is_old = |stored: &Stored| stored.created + delay < date;
+        let covering = keys.snapshots.iter().rev().find(|(_, stored)| is_old(stored)).map(|(next, _)| *next);
+        let Some(covered) = covering else { return };
+        keys.trim_live();
+        let garbage =
+            keys.objects.range(..covered).filter(|(number, stored)| is_old(stored) && !keys.live.contains_key(number));
+        let garbage: Vec<u64> = garbage.map(|(number, _)| *number).collect();
+        for number in &garbage {
+            keys.objects.remove(number);
+        }
+        keys.snapshots.retain(|next, _| *next >= covered);
+        keys.seen.deleted += garbage.len();
+        drop(keys);
+        if !garbage.is_empty() {
+            self.note(|| format!("store: objects {garbage:?} are deleted"));
+        }
+    }
+}
+
+impl Keys {
+    fn is_hole(&self, number: u64) -> bool {
+        !self.objects.contains_key(&number) && self.objects.range(number..).next().is_some()
+    }
+
+    /// Takes objects into account that have become part of the chain.
+    fn follow(&mut self) {
+        while let Some(stored) = self.objects.get(&self.state.chain().next()) {
+            let number = self.state.chain().next();
+            let index = Index::parse(&stored.bytes).unwrap();
+            match self.state.observe(index.header.link, &index.changes()) {
+                Ok(true) => {}
+                Ok(false) => {
+                    self.seen.void += 1;
+                    continue;
+                }
+                Err(contradiction) => {
+                    self.broken.insert(contradiction.to_string());
+                    continue;
+                }
+            }
+            self.seen.settled += usize::from(index.changes().controls.is_empty() && index.changes().entries.is_empty());
+            for (section, batches) in index.sections() {
+                let mut offset = section.first_offset;
+                for (batch, position) in batches {
+                    let end = position + u64::from(batch.bytes);
+                    for record in records_of(&stored.bytes[*position as usize..end as usize]) {
+                        let text: Text = String::from_utf8(record).unwrap();
+                        assert_eq!(self.truth.insert((section.partition, offset), text), None);
+                        offset += 1;
+                    }
+                }
+                self.live.entry(number).or_default().push((section.partition, offset));
+            }
+        }
+    }
+
+    fn trim_live(&mut self) {
+        let state = &self.state;
+        for ends in self.live.values_mut() {
+            // The newest piece of a partition stays, because it says where the partition goes on.
+            ends.retain(|(id, end)| *end > state.first_offset(*id) || *end == state.next_offset(*id));
+        }
+        self.live.retain(|_, ends| !ends.is_empty());
+    }
+}
+
+impl Connection {
+    async fn pass(&self) {
+        let until = *self.paused_until.lock().unwrap();
+        sleep_until(until).await;
+        sleep(self.store.delay()).await;
+    }
+
+    /// The date of a response that was made at `date`.
+    fn dated(&self, date: u64) -> u64 {
+        match self.store.lie {
+            // It stands still: no time has passed since anything.
+            Some(Lie::LocalClock) => 1_000_000,
+            _ => date,
+        }
+    }
+
+    fn put_result(&self, result: PutResult) -> PutResult {
+        match (self.store.lie, result) {
+            (Some(Lie::IgnoreRaces), PutResult::Exists) => PutResult::Created { date: self.store.date() },
+            (_, PutResult::Created { date }) => PutResult::Created { date: self.dated(date) },
+            _ => result,
+        }
+    }
+
+    async fn fails(&self) -> Result<(), StoreError> {
+        self.pass().await;
+        if self.store.happens(4) {
+            self.store.saw(|seen| seen.failed_reads += 1);
+            return Err(StoreError::wait("slow down"));
+        }
+        Ok(())
+    }
+}
+
+/// Calls a request's work, and gives up waiting for it.
+async fn within<T>(work: impl Future<Output = Result<T, StoreError>>) -> Result<T, StoreError> {
+    timeout(REQUEST_TIMEOUT, work).await.unwrap_or_else(|_| Err(StoreError::wait("no response in time")))
+}
+
+impl JournalStore for Connection {
+    fn create(&self, number: u64, parts: Vec<Bytes>) -> BoxFuture<'static, PutResult> {
+        let mut bytes = BytesMut::new();
+        parts.iter().for_each(|part| bytes.extend_from_slice(part));
+        let (this, bytes) = (self.clone(), bytes.freeze());
+        let id = Index::parse(&bytes).unwrap().header.link.id;
+        let broker = this.broker;
+        this.store.note(|| format!("broker {broker}: PUT {number} as {id:?}"));
+        let is_lost = this.store.happens(4);
+        let confirms_first = this.store.lie == Some(Lie::ConfirmFirst);
+        let (respond, responded) = oneshot::channel();
+        // What was sent arrives, whether or not the sender lives.
+        let network = this.clone();
+        tokio::spawn(async move {
+            network.pass().await;
+            if is_lost {
+                network.store.saw(|seen| seen.lost_requests += 1);
+                return;
+            }
+            let result = network.put_result(network.store.arrive(number, bytes));
+            if network.store.happens(6) {
+                network.store.saw(|seen| seen.lost_responses += 1);
+                return;
+            }
+            network.pass().await;
+            let _ = respond.send(result);
+        });
+        Box::pin(async move {
+            if confirms_first {
+                return PutResult::Created { date: this.store.date() };
+            }
+            let result = match timeout(REQUEST_TIMEOUT, responded).await {
+                Ok(Ok(result)) => result,
+                Ok(Err(_)) => {
+                    sleep(REQUEST_TIMEOUT).await;
+                    PutResult::Unknown
+                }
+                Err(_) => PutResult::Unknown,
+            };
+            this.store.note(|| format!("broker {broker}: PUT {number} as {id:?} ended: {result:?}"));
+            result
+        })
+    }
+
+    fn index(&self, number: u64) -> BoxFuture<'static, Result<Dated<Option<Index>>, StoreError>> {
+        let this = self.clone();
+        Box::pin(within(async move {
+            this.fails().await?;
+            let date = this.dated(this.store.date());
+            let found = this.store.keys().objects.get(&number).map(|stored| stored.bytes.clone());
+            let steps_over = this.store.lie == Some(Lie::StepOverHoles) && this.store.keys().is_hole(number);
+            let found = if steps_over { Some(void(number)) } else { found };
+            this.pass().await;
+            let found = found.map(|bytes| Index::parse(&bytes).unwrap());
+            let broker = this.broker;
+            this.store.note(|| {
+                format!("broker {broker}: object {number} is {}", if found.is_some() { "there" } else { "missing" })
+            });
+            Ok(Dated { found, date })
+        }))
+    }
+
+    fn bytes(&self, number: u64, range: Range<u64>) -> BoxFuture<'static, Result<Bytes, StoreError>> {
+        let this = self.clone();
+        Box::pin(within(async move {
+            this.fails().await?;
+            let keys = this.store.keys();
+            let stored =
+                keys.objects.get(&number).ok_or_else(|| StoreError::human(format!("object {number} is gone")))?;
+            Ok(stored.bytes.slice(range.start as usize..range.end as usize))
+        }))
+    }
+
+    fn newest_snapshot(&self) -> BoxFuture<'static, Result<Dated<Option<Bytes>>, StoreError>> {
+        let this = self.clone();
+        Box::pin(within(async move {
+            this.fails().await?;
+            let date = this.dated(this.store.date());
+            let newest = this.store.keys().snapshots.keys().next_back().copied();
+            let Some(newest) = newest else { return Ok(Dated { found: None, date }) };
+            this.pass().await;
+            let gone = || StoreError::wait("the snapshot was replaced by a newer one");
+            let found = this.store.keys().snapshots.get(&newest).map(|stored| stored.bytes.clone()).ok_or_else(gone)?;
+            Ok(Dated { found: Some(found), date })
+        }))
+    }
+
+    fn create_snapshot(&self, next_number: u64, snapshot: Bytes) -> BoxFuture<'static, Result<(), StoreError>> {
+        let this = self.clone();
+        Box::pin(async move {
+            this.fails().await?;
+            let snapshot = match this.store.lie {
+                Some(Lie::ForgetProducers) => forgetful(&snapshot),
+                _ => snapshot,
+            };
+            let created = this.store.date();
+            let mut keys = this.store.keys();
+            // One that was taken long ago may arrive after its successors' objects are gone.
+            keys.snapshots.entry(next_number).or_insert(Stored { bytes: snapshot, created });
+            keys.seen.snapshots += 1;
+            drop(keys);
+            let broker = this.broker;
+            this.store.note(|| format!("broker {broker}: snapshot before {next_number}"));
+            Ok(())
+        })
+    }
+}
+
+/// An object that belongs to no chain.
+fn void(number: u64) -> Bytes {
+    let id = |commit| Id { run: u64::MAX, commit };
+    build_index(Link { number, id: id(number), prev: id(0) }, 0, &[], &[]).into()
+}
+
+/// A snapshot without its producers.
+fn forgetful(snapshot: &Bytes) -> Bytes {
+    let Snapshot { state, pieces } = Snapshot::parse(snapshot).unwrap();
+    build_snapshot(&state.without_producers(), &pieces).into()
+}

@@ -1,0 +1,232 @@
+//! One world: brokers, a store and producers for some minutes of virtual time, and then what must hold.
+
+use crate::brokers::Broker;
+use crate::history::{Told, Violation};
+use crate::producers::{Surroundings, received};
+use crate::store::{DELETION_DELAY, Lie, SharedStore};
+use rawline_broker::journal::JournalError;
+use rawline_journal::PartitionId;
+use rawline_testkit::batches::records_of;
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+use tokio::time::{Instant, sleep, timeout};
+
+/// How long brokers may take to answer everything once all is well.
+const CALM: Duration = Duration::from_secs(600);
+
+/// How often something went wrong.
+#[derive(Debug, Clone, Default)]
+pub struct Seen {
+    pub lost_requests: usize,
+    pub lost_responses: usize,
+    pub failed_reads: usize,
+    pub void: usize,
+    pub settled: usize,
+    pub snapshots: usize,
+    pub deleted: usize,
+    pub crashes: usize,
+    pub pauses: usize,
+    pub acknowledged: usize,
+    pub denied: usize,
+}
+
+impl Seen {
+    pub fn add(&mut self, other: &Seen) {
+        self.lost_requests += other.lost_requests;
+        self.lost_responses += other.lost_responses;
+        self.failed_reads += other.failed_reads;
+        self.void += other.void;
+        self.settled += other.settled;
+        self.snapshots += other.snapshots;
+        self.deleted += other.deleted;
+        self.crashes += other.crashes;
+        self.pauses += other.pauses;
+        self.acknowledged += other.acknowledged;
+        self.denied += other.denied;
+    }
+
+    /// Whether everything that can happen has happened.
+    pub fn is_eventful(&self) -> bool {
+        let Seen {
+            lost_requests,
+            lost_responses,
+            failed_reads,
+            void,
+            settled,
+            snapshots,
+            deleted,
+            crashes,
+            pauses,
+            ..
+        } = *self;
+        let faults = [lost_requests, lost_responses, failed_reads, void, settled, snapshots, deleted, crashes, pauses];
+        faults.iter().all(|count| *count > 0) && self.acknowledged > 1000 && self.denied > 0
+    }
+}
+
+/// What happened in a world.
+pub struct History {
+    pub violations: Vec<Violation>,
+    pub trace: Vec<String>,
+    pub seen: Seen,
+}
+
+/// What a world consists of.
+pub struct World {
+    pub brokers: usize,
+    pub partitions: u32,
+    pub producers: usize,
+}
+
+impl World {
+    /// The world of a seed.
+    pub fn of(seed: u64) -> World {
+        let mut random = fastrand::Rng::with_seed(seed ^ 0x5eed);
+        World { brokers: random.usize(1..=3), partitions: random.u32(1..=3), producers: random.usize(2..=6) }
+    }
+}
+
+/// Runs the world of a seed.
+pub fn run(seed: u64, lie: Option<Lie>) -> History {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();
+    runtime.block_on(live(World::of(seed), seed, lie))
+}
+
+async fn live(world: World, seed: u64, lie: Option<Lie>) -> History {
+    let store = SharedStore::new(seed, lie);
+    let mut brokers: Vec<_> = (0..world.brokers).map(|number| Broker::new(store.clone(), number)).collect();
+    brokers.iter_mut().for_each(Broker::start);
+    let surroundings = Surroundings {
+        store: store.clone(),
+        brokers: Arc::new(Mutex::new(brokers)),
+        told: Arc::new(Mutex::new(Told::default())),
+        violations: Arc::default(),
+    };
+    let chaos = tokio::spawn(chaos(surroundings.clone()));
+    let topic = surroundings.create(world.partitions).await;
+    let partitions: Vec<_> = (0..world.partitions).map(|number| PartitionId { topic, number }).collect();
+    let trimming = tokio::spawn(surroundings.clone().trim(partitions.clone()));
+    let mut producers = Vec::new();
+    for name in 0..world.producers {
+        let partition = partitions[name % partitions.len()];
+        producers.push(if name % 2 == 0 {
+            tokio::spawn(surroundings.clone().append_once(name, partition))
+        } else {
+            tokio::spawn(surroundings.clone().append_plainly(name, partition))
+        });
+    }
+    sleep(Duration::from_secs(store.random(|random| random.u64(30..300)))).await;
+    chaos.abort();
+    trimming.abort();
+    calm(&surroundings);
+    let finished = timeout(CALM, futures_util::future::join_all(producers)).await;
+    if finished.is_err() {
+        let what = "a producer waits although all is well".to_owned();
+        surroundings.violations.lock().unwrap().push(Violation::Stuck { what });
+    } else {
+        agree(&surroundings, &partitions).await;
+    }
+    end(&surroundings)
+}
+
+/// Kills brokers, puts them to sleep, and deletes what may be deleted.
+async fn chaos(surroundings: Surroundings) {
+    let Surroundings { store, brokers, .. } = surroundings;
+    loop {
+        sleep(Duration::from_millis(store.random(|random| random.u64(200..8_000)))).await;
+        store.delete_old();
+        let (event, at, seconds) =
+            store.random(|random| (random.u8(0..10), random.usize(..), random.u64(1..3 * DELETION_DELAY)));
+        let mut brokers = brokers.lock().unwrap();
+        let count = brokers.len();
+        let broker = &mut brokers[at % count];
+        match (event, broker.journal().is_some()) {
+            (_, false) => broker.start(),
+            (0..2, true) => broker.kill(),
+            (2, true) => broker.pause(Duration::from_secs(seconds)),
+            _ => {}
+        }
+    }
+}
+
+/// From now on all is well.
+fn calm(surroundings: &Surroundings) {
+    surroundings.store.calm();
+    for broker in surroundings.brokers.lock().unwrap().iter_mut() {
+        broker.resume();
+        if broker.journal().is_none() {
+            broker.start();
+        }
+    }
+}
+
+/// Every broker and a new one see the same records: those of the chain.
+async fn agree(surroundings: &Surroundings, partitions: &[PartitionId]) {
+    let mut newcomer = Broker::new(surroundings.store.clone(), 9);
+    newcomer.start();
+    let mut brokers = surroundings.brokers.lock().unwrap().iter().filter_map(Broker::journal).collect::<Vec<_>>();
+    brokers.extend(newcomer.journal());
+    surroundings.brokers.lock().unwrap().push(newcomer);
+    for (broker, journal) in brokers.iter().enumerate() {
+        // An append makes a broker catch up with the others.
+        for partition in partitions {
+            let text = format!("last of {broker}");
+            let appended = timeout(CALM, journal.append(*partition, None, received(&[text]))).await;
+            if !matches!(appended, Ok(Ok(_) | Err(JournalError::Closed))) {
+                let what = format!("broker {broker} takes no append when all is well: {appended:?}");
+                surroundings.violations.lock().unwrap().push(Violation::Stuck { what });
+                return;
+            }
+        }
+        let (truth, state) = (surroundings.store.truth(), surroundings.store.state());
+        for &partition in partitions {
+            let seen = read_all(journal, partition).await;
+            let chain = truth.range((partition, state.first_offset(partition))..=(partition, u64::MAX));
+            let expected: BTreeMap<u64, &String> = chain.map(|((_, offset), text)| (*offset, text)).collect();
+            let offsets = seen.keys().chain(expected.keys());
+            let differs = offsets.copied().find(|offset| seen.get(offset) != expected.get(offset).copied());
+            if let Some(offset) = differs {
+                let (found, expected) = (seen.get(&offset).cloned(), expected.get(&offset).map(|text| (*text).clone()));
+                let violation = Violation::Disagreement { broker, partition, offset, found, expected };
+                surroundings.violations.lock().unwrap().push(violation);
+            }
+        }
+    }
+}
+
+/// The records of a partition that a broker sees.
+async fn read_all(journal: &rawline_broker::journal::Journal, partition: PartitionId) -> BTreeMap<u64, String> {
+    let mut seen = BTreeMap::new();
+    let offsets = journal.offsets(partition);
+    let (mut offset, until) = (offsets.start, Instant::now() + CALM);
+    while offset < offsets.end && Instant::now() < until {
+        match journal.read(partition, offset).await {
+            Ok(Some(piece)) => {
+                let texts = records_of(&piece.batches).into_iter().map(|record| String::from_utf8(record).unwrap());
+                let here = (piece.first_offset..).zip(texts).filter(|(at, _)| *at >= offset);
+                seen.extend(here);
+                offset = piece.next_offset;
+            }
+            Ok(None) => break,
+            Err(_) => sleep(Duration::from_millis(100)).await,
+        }
+    }
+    seen
+}
+
+fn end(surroundings: &Surroundings) -> History {
+    let mut violations = std::mem::take(&mut *surroundings.violations.lock().unwrap());
+    for (number, broker) in surroundings.brokers.lock().unwrap().iter().enumerate() {
+        if broker.has_panicked() {
+            violations.push(Violation::Broken { reason: format!("broker {number} panicked") });
+        }
+    }
+    let (trace, broken, mut seen) = surroundings.store.report();
+    violations.extend(broken.into_iter().map(|reason| Violation::Broken { reason }));
+    let told = surroundings.told.lock().unwrap();
+    violations.extend(told.violations(&surroundings.store.truth()));
+    seen.acknowledged = told.acknowledged.len();
+    seen.denied = told.denied.len();
+    History { violations, trace, seen }
+}
