@@ -5,6 +5,7 @@
 mod allocated;
 mod append;
 mod args;
+mod bucket_limits;
 mod data;
 mod environment;
 mod error;

@@ -1,6 +1,7 @@
-//! `rawline bench limits`: what the machine itself achieves over loopback, in memory and on disk.
+//! `rawline bench limits`: what the machine itself achieves over loopback, in memory and on disk, or a bucket.
 
 use super::args::OutputArgs;
+use super::bucket_limits;
 use super::environment::{cores, temporary_directory};
 use super::history::{MainFigures, Measured};
 use super::loopback::{LoopbackFigure, LoopbackMethod, SentFile};
@@ -18,17 +19,22 @@ use std::time::Instant;
 /// Maximum size of one call in bytes: that of one response of the read benchmark.
 pub const CALL_BYTES: usize = 1 << 20;
 
-/// Measure this machine without a broker: loopback, memory, disk
+/// Measure this machine without a broker: loopback, memory, disk; or a bucket
 #[derive(Debug, Clone, clap::Args, Serialize)]
 #[command(after_help = "Examples:
   rawline bench limits
   rawline bench limits --storage /mnt/data --json limits.json
+  rawline bench limits --storage s3://BUCKET/PREFIX
   rawline bench limits --append history.jsonl")]
 pub struct Args {
-    /// Directory whose disk is measured, in a temporary subdirectory [default: the system's directory for temporary
-    /// files]
-    #[arg(long, value_name = "DIR")]
-    pub storage: Option<PathBuf>,
+    /// Directory whose disk is measured, in a temporary subdirectory, or s3://BUCKET/PREFIX to measure only the bucket,
+    /// with keys that are deleted afterwards [default: the system's directory for temporary files]
+    #[arg(long, value_name = "DIR|URL")]
+    pub storage: Option<String>,
+
+    /// Number of objects to store for each figure of a bucket
+    #[arg(long, value_name = "N", default_value_t = 64, value_parser = clap::value_parser!(u64).range(1..))]
+    pub objects: u64,
 
     /// Number of bytes to move over loopback for each figure
     #[arg(long, value_name = "BYTES", default_value_t = 8 << 30, value_parser = clap::value_parser!(u64).range(1..))]
@@ -102,13 +108,25 @@ pub struct SyncFigure {
 
 /// Runs the benchmark.
 pub async fn run(args: Args) -> Result<(), BenchError> {
-    let parent = args.storage.clone().unwrap_or_else(temporary_directory);
+    if let Some(url) = args.storage.as_deref().filter(|storage| storage.starts_with("s3://")) {
+        let report = Report::begin("limits", None, &args, &args.output)?;
+        let limits = bucket_limits::measure(url, &variables(), args.objects).await?;
+        return report.finish(&limits);
+    }
+    let parent = args.storage.as_ref().map_or_else(temporary_directory, PathBuf::from);
     let directory = super::local_broker::new_directory(&parent)?;
     let report = Report::begin("limits", Some(&parent), &args, &args.output)?;
     let path = directory.path().to_owned();
     let sizes = args.clone();
     let limits = super::blocking(move || measure(&sizes, &path)).await?;
     report.finish(&limits)
+}
+
+/// The variables of this process that lead to the bucket.
+#[expect(clippy::disallowed_methods, reason = "the variables of the AWS tools configure the bucket")]
+fn variables() -> Vec<(String, String)> {
+    let variables = std::env::vars_os();
+    variables.filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?))).collect()
 }
 
 fn measure(args: &Args, directory: &Path) -> Result<Limits, BenchError> {

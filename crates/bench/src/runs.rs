@@ -5,6 +5,7 @@ use super::loopback::LoopbackFigure;
 use super::statistics::{Latency, Spread};
 use super::usage::{Memory, Meter, own_cpu};
 use hdrhistogram::Histogram;
+use rawline_client::BucketUsage;
 use serde::Serialize;
 use std::time::{Duration, Instant};
 
@@ -112,10 +113,27 @@ pub struct Run {
     pub broker_memory: Option<Memory>,
     /// Check value of the sent records, and equally of those read back.
     pub checksum: String,
+    /// What the broker sent to its bucket in the timed part, if it has one.
+    pub bucket: Option<BucketFigures>,
     /// What plain sendfile moved right before this run, if it was measured.
     pub limit: Option<LoopbackFigure>,
     /// This run's bytes per second as a share of that.
     pub limit_ratio: Option<f64>,
+}
+
+/// What a broker sent to its bucket in a run.
+#[derive(Debug, Clone, Copy, Serialize)]
+pub struct BucketFigures {
+    /// PUT requests.
+    pub puts: u64,
+    /// LIST requests.
+    pub lists: u64,
+    /// GET requests.
+    pub gets: u64,
+    /// Bytes sent to the bucket.
+    pub sent_bytes: u64,
+    /// PUT requests per 2^30 bytes of records.
+    pub puts_per_gib: f64,
 }
 
 impl Run {
@@ -155,9 +173,22 @@ impl Run {
             client_memory: elapsed.client_memory,
             broker_memory: elapsed.broker_memory,
             checksum: format!("{checksum:016x}"),
+            bucket: None,
             limit: None,
             limit_ratio: None,
         }
+    }
+
+    /// Adds what the broker sent to its bucket; nothing if it has none.
+    pub fn with_bucket(mut self, used: Option<BucketUsage>) -> Run {
+        self.bucket = used.filter(|used| used.requests() > 0).map(|used| BucketFigures {
+            puts: used.puts,
+            lists: used.lists,
+            gets: used.gets,
+            sent_bytes: used.sent_bytes,
+            puts_per_gib: used.puts as f64 / (self.bytes as f64 / (1u64 << 30) as f64),
+        });
+        self
     }
 
     /// Adds what the machine itself achieved right before this run.
@@ -182,6 +213,9 @@ impl Run {
         line += &format!("  CPU s/GB client {:.3}", self.client_cpu_seconds_per_gb);
         if let (Some(broker), Some(both)) = (self.broker_cpu_seconds_per_gb, self.both_cpu_seconds_per_gb) {
             line += &format!(" broker {broker:.3} both {both:.3}");
+        }
+        if let Some(bucket) = &self.bucket {
+            line += &format!("  {} PUTs, {:.1} per GiB", bucket.puts, bucket.puts_per_gib);
         }
         if let (Some(limit), Some(ratio)) = (&self.limit, self.limit_ratio) {
             line += &format!("  sendfile {:.2} GB/s: ratio {ratio:.2}", limit.gb_per_second);
@@ -228,6 +262,8 @@ pub struct Summary {
     pub broker_peak_rss_bytes: Option<u64>,
     /// Maximum anonymous memory of the broker at the end of a run: memory without a file.
     pub broker_anonymous_bytes: Option<u64>,
+    /// PUT requests per 2^30 bytes of records, if the broker stores in a bucket.
+    pub puts_per_gib: Option<Spread>,
     /// What plain sendfile moved, in 10^9 bytes per second.
     pub limit_gb_per_second: Option<Spread>,
     /// Bytes per second as a share of what sendfile moved.
@@ -257,6 +293,7 @@ impl Runs {
             client_peak_rss_bytes: maximum(|run| Some(run.client_memory.peak_rss_bytes)).unwrap_or_default(),
             broker_peak_rss_bytes: maximum(|run| Some(run.broker_memory?.peak_rss_bytes)),
             broker_anonymous_bytes: maximum(|run| Some(run.broker_memory?.anonymous_bytes)),
+            puts_per_gib: spread(|run| Some(run.bucket?.puts_per_gib)),
             limit_gb_per_second: spread(|run| Some(run.limit.as_ref()?.gb_per_second)),
             limit_ratio: spread(|run| run.limit_ratio),
         };
@@ -276,6 +313,7 @@ impl Runs {
         for (name, spread, digits) in [
             ("CPU s/GB, broker", &self.summary.broker_cpu_seconds_per_gb, 3),
             ("CPU s/GB, both", &self.summary.both_cpu_seconds_per_gb, 3),
+            ("PUTs per GiB", &self.summary.puts_per_gib, 1),
             ("sendfile, GB/s", &self.summary.limit_gb_per_second, 2),
             ("ratio to sendfile", &self.summary.limit_ratio, 3),
         ] {
@@ -307,6 +345,7 @@ impl Measured for Runs {
         figures.add("client_peak_rss_bytes", summary.client_peak_rss_bytes as f64);
         figures.add_some("broker_peak_rss_bytes", summary.broker_peak_rss_bytes.map(|bytes| bytes as f64));
         figures.add_some("broker_anonymous_bytes", summary.broker_anonymous_bytes.map(|bytes| bytes as f64));
+        figures.add_some("puts_per_gib", mean(summary.puts_per_gib));
         figures.add_some("limit_gb_per_second", mean(summary.limit_gb_per_second));
         figures.add_some("limit_ratio", mean(summary.limit_ratio));
         figures

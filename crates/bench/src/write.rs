@@ -89,14 +89,18 @@ async fn run_once(
     let topic = topic_name("write", number);
     let what = format!("run {number}/{}", args.batch.all_runs());
 
+    // A broker of an earlier version counts no requests.
+    let used_before = target.client.bucket_usage().await.ok();
     let stopwatch = Stopwatch::start(target.meter());
     let (mut appended, latency) = append_all(&target.client, appends(&what, &topic, batches)).await?;
     let elapsed = stopwatch.stop();
+    let used = target.client.bucket_usage().await.ok();
+    let used = used.zip(used_before).and_then(|(after, before)| after.since(&before));
 
     check_dense(&mut appended, workload.records_per_batch())?;
     let sent = check_value_of(&appended, workload);
     let found = read_back(&target.client, &topic, batches, workload.records_per_batch(), sent).await?;
     let records = batches * workload.records_per_batch();
     let moved = Moved { requests: batches, batches, records, bytes: records * u64::from(record_size) };
-    Ok((Run::new(number, false, moved, elapsed, &latency, found), latency))
+    Ok((Run::new(number, false, moved, elapsed, &latency, found).with_bucket(used), latency))
 }

@@ -9,6 +9,7 @@
 
 mod append;
 mod body;
+mod bucket_usage;
 mod call;
 mod client;
 mod config;
@@ -28,6 +29,7 @@ mod stream;
 mod tasks;
 mod topic;
 
+pub use bucket_usage::BucketUsage;
 pub use client::Client;
 pub use config::ClientConfig;
 pub use consumer::{Consumer, ConsumerConfig, Start};

@@ -2,6 +2,7 @@
 
 use super::{BrokerArgs, CommandError, parse_duration, print};
 use indicatif::BinaryBytes;
+use rawline_client::BucketUsage;
 use serde_json::{Map, Value, json};
 use std::fmt::Write;
 use std::time::{Duration, SystemTime};
@@ -36,8 +37,11 @@ pub struct Args {
     broker: BrokerArgs,
 }
 
-/// Operations with their list price in dollars per million requests.
-const OPERATIONS: [(&str, f64); 4] = [("put", 5.0), ("list", 5.0), ("get", 0.4), ("delete", 0.0)];
+/// List prices in dollars per million requests.
+const PUT_PRICE: f64 = 5.0;
+const LIST_PRICE: f64 = 5.0;
+const GET_PRICE: f64 = 0.4;
+const DELETE_PRICE: f64 = 0.0;
 
 /// List price of a GiB for a month, in dollars.
 const STORED_GIB_MONTH: f64 = 0.023;
@@ -45,35 +49,25 @@ const STORED_GIB_MONTH: f64 = 0.023;
 const DAY_SECONDS: f64 = 86_400.0;
 const GIB: f64 = (1u64 << 30) as f64;
 
-/// What a broker has counted.
-#[derive(Debug, Clone, PartialEq)]
-struct Counted {
-    requests: [f64; OPERATIONS.len()],
-    sent_bytes: f64,
-    received_bytes: f64,
-    appended_bytes: f64,
-    started_at: f64,
-}
-
 /// What was counted during some time.
 #[derive(Debug)]
 struct Usage {
     seconds: f64,
-    counted: Counted,
+    counted: BucketUsage,
     stored_bytes: u64,
 }
 
 /// Prints requests and dollars.
 pub async fn run(args: Args) -> Result<(), CommandError> {
     let client = args.broker.client_without_retries()?;
-    let counted = async || Counted::parse(&client.metrics().await?);
-    let before = counted().await?;
+    let before = client.bucket_usage().await?;
     let (seconds, counted) = match args.duration {
         None => (now()? - before.started_at, before),
         Some(duration) => {
             tokio::time::sleep(duration).await;
-            let after = counted().await?;
-            (duration.as_secs_f64(), after.since(&before)?)
+            let meanwhile = client.bucket_usage().await?.since(&before);
+            let restarted = || CommandError::Failed("the broker was restarted meanwhile; run this again".to_owned());
+            (duration.as_secs_f64(), meanwhile.ok_or_else(restarted)?)
         }
     };
     let stored_bytes = client.topics().await?.iter().map(|topic| topic.bytes).sum();
@@ -81,7 +75,7 @@ pub async fn run(args: Args) -> Result<(), CommandError> {
     if args.json {
         return print(&format!("{:#}\n", usage.json()));
     }
-    if usage.counted.requests.iter().sum::<f64>() == 0.0 {
+    if usage.counted.requests() == 0 {
         eprintln!("rawline: the broker has sent no requests to a bucket; a directory costs nothing but its disk");
         return Ok(());
     }
@@ -93,56 +87,30 @@ fn now() -> Result<f64, CommandError> {
     since_epoch.map(|time| time.as_secs_f64()).map_err(|error| CommandError::Failed(error.to_string()))
 }
 
-impl Counted {
-    /// Reads the broker's metrics.
-    fn parse(text: &str) -> Result<Counted, CommandError> {
-        let sample = |series: &str| {
-            let value = text.lines().find_map(|line| line.strip_prefix(series)?.strip_prefix(' ')?.parse().ok());
-            value.ok_or_else(|| CommandError::Failed(format!("the broker doesn't report {series}; update the broker")))
-        };
-        let mut requests = [0.0; OPERATIONS.len()];
-        for (count, (operation, _)) in requests.iter_mut().zip(OPERATIONS) {
-            *count = sample(&format!("rawline_bucket_requests_total{{operation=\"{operation}\"}}"))?;
-        }
-        Ok(Counted {
-            requests,
-            sent_bytes: sample("rawline_bucket_sent_bytes_total")?,
-            received_bytes: sample("rawline_bucket_received_bytes_total")?,
-            appended_bytes: sample("rawline_append_bytes_total")?,
-            started_at: sample("rawline_start_time_seconds")?,
-        })
-    }
-
-    /// What was counted since `before`.
-    fn since(&self, before: &Counted) -> Result<Counted, CommandError> {
-        if self.started_at != before.started_at {
-            return Err(CommandError::Failed("the broker was restarted meanwhile; run this again".to_owned()));
-        }
-        let mut requests = self.requests;
-        requests.iter_mut().zip(before.requests).for_each(|(count, before)| *count -= before);
-        Ok(Counted {
-            requests,
-            sent_bytes: self.sent_bytes - before.sent_bytes,
-            received_bytes: self.received_bytes - before.received_bytes,
-            appended_bytes: self.appended_bytes - before.appended_bytes,
-            started_at: self.started_at,
-        })
-    }
-}
-
 impl Usage {
+    /// Operations with their number of requests and their price.
+    fn operations(&self) -> [(&'static str, f64, f64); 4] {
+        let BucketUsage { puts, lists, gets, deletes, .. } = self.counted;
+        [
+            ("put", puts as f64, PUT_PRICE),
+            ("list", lists as f64, LIST_PRICE),
+            ("get", gets as f64, GET_PRICE),
+            ("delete", deletes as f64, DELETE_PRICE),
+        ]
+    }
+
     fn per_day(&self, count: f64) -> f64 {
         count / self.seconds * DAY_SECONDS
     }
 
     /// `None` if nothing was appended.
     fn per_gib(&self, count: f64) -> Option<f64> {
-        (self.counted.appended_bytes > 0.0).then(|| count / self.counted.appended_bytes * GIB)
+        (self.counted.appended_bytes > 0).then(|| count / self.counted.appended_bytes as f64 * GIB)
     }
 
     /// Dollars for the requests that were counted.
     fn dollars(&self) -> f64 {
-        self.counted.requests.iter().zip(OPERATIONS).map(|(count, (_, price))| count * price / 1e6).sum()
+        self.operations().iter().map(|(_, count, price)| count * price / 1e6).sum()
     }
 
     fn stored_dollars_per_month(&self) -> f64 {
@@ -150,15 +118,15 @@ impl Usage {
     }
 
     fn json(&self) -> Value {
-        let requests: Map<String, Value> = (self.counted.requests.iter().zip(OPERATIONS))
-            .map(|(count, (operation, _))| (operation.to_owned(), json!(*count as u64)))
+        let requests: Map<String, Value> = (self.operations().into_iter())
+            .map(|(operation, count, _)| (operation.to_owned(), json!(count as u64)))
             .collect();
         json!({
             "seconds": self.seconds,
             "requests": requests,
-            "sent_bytes": self.counted.sent_bytes as u64,
-            "received_bytes": self.counted.received_bytes as u64,
-            "appended_bytes": self.counted.appended_bytes as u64,
+            "sent_bytes": self.counted.sent_bytes,
+            "received_bytes": self.counted.received_bytes,
+            "appended_bytes": self.counted.appended_bytes,
             "stored_bytes": self.stored_bytes,
             "dollars_per_day": self.per_day(self.dollars()),
             "dollars_per_gib": self.per_gib(self.dollars()),
@@ -178,7 +146,7 @@ impl Usage {
             let _ = writeln!(text, "{name:<9} {count:>11} {day:>13} {gib:>13} {dollars:>13}");
         };
         line("REQUESTS", "COUNTED", "PER DAY", "PER GIB IN", "$ PER DAY");
-        for (&count, (operation, price)) in self.counted.requests.iter().zip(OPERATIONS) {
+        for (operation, count, price) in self.operations() {
             let dollars = self.per_day(count * price / 1e6);
             line(
                 &operation.to_uppercase(),
@@ -196,9 +164,9 @@ impl Usage {
             self.per_day(self.dollars()),
             or_dash(self.per_gib(self.dollars()), 6),
             self.seconds,
-            BinaryBytes(self.counted.sent_bytes as u64),
-            BinaryBytes(self.counted.received_bytes as u64),
-            BinaryBytes(self.counted.appended_bytes as u64),
+            BinaryBytes(self.counted.sent_bytes),
+            BinaryBytes(self.counted.received_bytes),
+            BinaryBytes(self.counted.appended_bytes),
             BinaryBytes(self.stored_bytes),
             self.stored_dollars_per_month(),
         );
@@ -210,19 +178,16 @@ impl Usage {
 mod tests {
     use super::*;
 
-    const METRICS: &str = "# TYPE rawline_bucket_requests_total counter\n\
-        rawline_bucket_requests_total{operation=\"put\"} 1000\n\
-        rawline_bucket_requests_total{operation=\"list\"} 200\n\
-        rawline_bucket_requests_total{operation=\"get\"} 5000\n\
-        rawline_bucket_requests_total{operation=\"delete\"} 7\n\
-        rawline_bucket_sent_bytes_total 3000\n\
-        rawline_bucket_received_bytes_total 4000\n\
-        rawline_append_bytes_total 536870912\n\
-        rawline_start_time_seconds 100.5\n";
-
     #[test]
     fn dollars_follow_from_counters() {
-        let counted = Counted::parse(METRICS).unwrap();
+        let counted = BucketUsage {
+            puts: 1000,
+            lists: 200,
+            gets: 5000,
+            deletes: 7,
+            appended_bytes: 1 << 29,
+            ..BucketUsage::default()
+        };
         let usage = Usage { seconds: 8640.0, counted, stored_bytes: 10 << 30 };
         let json = usage.json();
         assert_eq!(json["requests"], json!({"put": 1000, "list": 200, "get": 5000, "delete": 7}));
@@ -233,23 +198,5 @@ mod tests {
         let table = usage.table();
         assert!(table.contains("PUT              1000         10000        2000.0        0.0500"), "{table}");
         assert!(table.contains("requests  $0.0800 per day, $0.016000 per GiB appended; counted for 8640 s"), "{table}");
-    }
-
-    #[test]
-    fn what_is_counted_meanwhile_is_a_difference() {
-        let before = Counted::parse(METRICS).unwrap();
-        let mut after = before.clone();
-        after.requests[0] += 5.0;
-        after.appended_bytes += 9.0;
-        let meanwhile = after.since(&before).unwrap();
-        assert_eq!((meanwhile.requests, meanwhile.appended_bytes), ([5.0, 0.0, 0.0, 0.0], 9.0));
-        after.started_at += 1.0;
-        assert!(after.since(&before).unwrap_err().to_string().contains("restarted"));
-    }
-
-    #[test]
-    fn an_older_broker_is_reported() {
-        let error = Counted::parse("rawline_append_bytes_total 1\n").unwrap_err();
-        assert!(error.to_string().contains("rawline_bucket_requests_total{operation=\"put\"}"), "{error}");
     }
 }

@@ -1,0 +1,118 @@
+//! What a broker has sent to its bucket, from its metrics.
+
+use crate::{Client, ClientError};
+
+/// What a broker that stores in a bucket has counted since it was started. All zeros with another store.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct BucketUsage {
+    /// PUT requests.
+    pub puts: u64,
+    /// LIST requests: one for each page of a listing.
+    pub lists: u64,
+    /// GET requests.
+    pub gets: u64,
+    /// DELETE requests.
+    pub deletes: u64,
+    /// Bytes sent to the bucket.
+    pub sent_bytes: u64,
+    /// Bytes received from the bucket.
+    pub received_bytes: u64,
+    /// Bytes of the batches that were appended, to whatever store.
+    pub appended_bytes: u64,
+    /// When the broker was started: seconds since the Unix epoch.
+    pub started_at: f64,
+}
+
+impl BucketUsage {
+    /// Reads it from metrics. The error is the series that is missing: the broker is older than it.
+    pub fn parse(metrics: &str) -> Result<BucketUsage, String> {
+        let sample = |series: String| {
+            let value = metrics.lines().find_map(|line| line.strip_prefix(&series)?.strip_prefix(' ')?.parse().ok());
+            value.ok_or(series)
+        };
+        let requests =
+            |operation| sample(format!("rawline_bucket_requests_total{{operation=\"{operation}\"}}")).map(count);
+        let bytes = |series: &str| sample(series.to_owned()).map(count);
+        Ok(BucketUsage {
+            puts: requests("put")?,
+            lists: requests("list")?,
+            gets: requests("get")?,
+            deletes: requests("delete")?,
+            sent_bytes: bytes("rawline_bucket_sent_bytes_total")?,
+            received_bytes: bytes("rawline_bucket_received_bytes_total")?,
+            appended_bytes: bytes("rawline_append_bytes_total")?,
+            started_at: sample("rawline_start_time_seconds".to_owned())?,
+        })
+    }
+
+    /// Number of requests of every kind.
+    pub fn requests(&self) -> u64 {
+        self.puts + self.lists + self.gets + self.deletes
+    }
+
+    /// What was counted after `before`; `None` if the broker was restarted meanwhile.
+    pub fn since(&self, before: &BucketUsage) -> Option<BucketUsage> {
+        (self.started_at == before.started_at).then(|| BucketUsage {
+            puts: self.puts - before.puts,
+            lists: self.lists - before.lists,
+            gets: self.gets - before.gets,
+            deletes: self.deletes - before.deletes,
+            sent_bytes: self.sent_bytes - before.sent_bytes,
+            received_bytes: self.received_bytes - before.received_bytes,
+            appended_bytes: self.appended_bytes - before.appended_bytes,
+            started_at: self.started_at,
+        })
+    }
+}
+
+/// A counter's value; Prometheus' format knows floating-point numbers only.
+fn count(value: f64) -> u64 {
+    value as u64
+}
+
+impl Client {
+    /// What the broker has sent to its bucket since it was started.
+    pub async fn bucket_usage(&self) -> Result<BucketUsage, ClientError> {
+        BucketUsage::parse(&self.metrics().await?)
+            .map_err(|series| self.not_a_brokers(format!("it doesn't report {series}; update the broker")))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const METRICS: &str = "# TYPE rawline_bucket_requests_total counter\n\
+        rawline_bucket_requests_total{operation=\"put\"} 1000\n\
+        rawline_bucket_requests_total{operation=\"list\"} 200\n\
+        rawline_bucket_requests_total{operation=\"get\"} 5000\n\
+        rawline_bucket_requests_total{operation=\"delete\"} 7\n\
+        rawline_bucket_sent_bytes_total 3000\n\
+        rawline_bucket_received_bytes_total 4000\n\
+        rawline_append_bytes_total 536870912\n\
+        rawline_start_time_seconds 100.5\n";
+
+    #[test]
+    fn every_counter_is_read() {
+        let usage = BucketUsage::parse(METRICS).unwrap();
+        assert_eq!([usage.puts, usage.lists, usage.gets, usage.deletes], [1000, 200, 5000, 7]);
+        assert_eq!([usage.sent_bytes, usage.received_bytes, usage.appended_bytes], [3000, 4000, 1 << 29]);
+        assert_eq!((usage.requests(), usage.started_at), (6207, 100.5));
+    }
+
+    #[test]
+    fn what_is_counted_meanwhile_is_a_difference() {
+        let before = BucketUsage::parse(METRICS).unwrap();
+        let mut after = BucketUsage { puts: before.puts + 5, appended_bytes: before.appended_bytes + 9, ..before };
+        let meanwhile = after.since(&before).unwrap();
+        assert_eq!((meanwhile.requests(), meanwhile.puts, meanwhile.appended_bytes), (5, 5, 9));
+        after.started_at += 1.0;
+        assert_eq!(after.since(&before), None);
+    }
+
+    #[test]
+    fn a_missing_series_is_named() {
+        let missing = BucketUsage::parse("rawline_append_bytes_total 1\n").unwrap_err();
+        assert_eq!(missing, "rawline_bucket_requests_total{operation=\"put\"}");
+    }
+}
