@@ -8,6 +8,7 @@ mod build;
 mod catalog;
 mod handle;
 mod memory;
+mod reads;
 mod task;
 
 pub use handle::{Journal, JournalConfig, JournalError};

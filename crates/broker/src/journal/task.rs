@@ -6,6 +6,7 @@ use crate::append::{Appended, Received};
 use crate::journal::build::build;
 use crate::journal::catalog::Catalog;
 use crate::journal::handle::{JournalConfig, JournalError};
+use crate::journal::reads::{Read, Reads};
 use crate::journal::{Dated, JournalStore};
 use crate::limits::APPEND_QUEUE_MAX;
 use crate::store::StoreError;
@@ -43,14 +44,12 @@ enum Waiting {
     Change { answer: oneshot::Sender<Result<u64, JournalError>> },
 }
 
-type Read = Result<Dated<Option<Index>>, StoreError>;
 type Loaded = Result<Dated<Option<Bytes>>, StoreError>;
 
 /// Requests to the store that haven't ended.
 #[derive(Default)]
 struct Requests {
     puts: FuturesUnordered<BoxFuture<'static, (Id, PutResult)>>,
-    read: Option<BoxFuture<'static, (u64, Read)>>,
     load: Option<BoxFuture<'static, Loaded>>,
 }
 
@@ -63,6 +62,7 @@ pub(super) struct Task {
     actions: Vec<Action<usize>>,
     waiting: Slab<Waiting>,
     requests: Requests,
+    reads: Reads,
     /// The indexes of objects that aren't certain: our own that are in flight, and the one that was read last.
     indexes: HashMap<Id, Arc<Index>>,
     /// The snapshot that was loaded last, until the rules have decided.
@@ -86,6 +86,7 @@ impl Task {
         let mut actions = Vec::new();
         let writer = Writer::new(config.limits, config.run, &mut actions);
         Task {
+            reads: Reads::new(store.clone()),
             store,
             clock,
             config,
@@ -111,8 +112,7 @@ impl Task {
             let event = tokio::select! {
                 biased;
                 Some((id, result)) = self.requests.puts.next() => Event::Put { id, result },
-                Some((number, read)) = OptionFuture::from(self.requests.read.as_mut()) => {
-                    self.requests.read = None;
+                (number, read) = self.reads.next(), if self.reads.is_wanted() => {
                     Event::Read { number, result: self.was_read(number, read) }
                 }
                 Some(loaded) = OptionFuture::from(self.requests.load.as_mut()) => {
@@ -208,13 +208,10 @@ impl Task {
         for action in actions.drain(..) {
             match action {
                 Action::Put { link, changes, tickets } => self.put(link, &changes, &tickets),
-                Action::Read { number } => {
-                    assert!(self.requests.read.is_none(), "object {number} is read while another is");
-                    let read = self.store.index(number);
-                    self.requests.read = Some(Box::pin(async move { (number, read.await) }));
-                }
+                Action::Read { number } => self.reads.want(number),
                 Action::LoadSnapshot => {
                     assert!(self.requests.load.is_none(), "snapshots are loaded twice at once");
+                    self.reads.forget();
                     self.requests.load = Some(self.store.newest_snapshot());
                 }
                 Action::Answer { ticket, outcome } => self.answer(ticket, outcome),

@@ -1,10 +1,16 @@
 //! On a store in memory.
 
 use crate::support::{all, config, create, one, open, received};
+use bytes::Bytes;
+use futures_util::future::BoxFuture;
 use rawline_broker::SystemClock;
-use rawline_broker::journal::{Journal, JournalError, MemoryJournal};
-use rawline_journal::{Control, PartitionId, Producer, Refused, Rejected};
+use rawline_broker::journal::{Dated, Journal, JournalError, JournalStore, MemoryJournal};
+use rawline_broker::store::StoreError;
+use rawline_journal::{Control, Index, PartitionId, Producer, PutResult, Refused, Rejected};
+use std::ops::Range;
 use std::sync::Arc;
+use std::time::Duration;
+use tokio::time::Instant;
 
 fn store() -> Arc<MemoryJournal> {
     Arc::new(MemoryJournal::new(Arc::new(SystemClock)))
@@ -117,4 +123,67 @@ async fn an_append_to_a_deleted_topic_is_rejected() {
     assert_ne!(successor, topic, "an id is never used again");
     let appended = journal.append(PartitionId { topic: successor, number: 0 }, None, received(&one(&["c"]))).await;
     assert_eq!(appended.unwrap().first_offset, 0);
+}
+
+/// A store whose requests take 50 ms.
+struct Slow(Arc<MemoryJournal>);
+
+const REQUEST: Duration = Duration::from_millis(50);
+
+/// Carries a request out after its way to the store.
+fn late<T: Send + 'static>(request: impl FnOnce() -> BoxFuture<'static, T> + Send + 'static) -> BoxFuture<'static, T> {
+    Box::pin(async move {
+        tokio::time::sleep(REQUEST).await;
+        request().await
+    })
+}
+
+impl JournalStore for Slow {
+    fn create(&self, number: u64, parts: Vec<Bytes>) -> BoxFuture<'static, PutResult> {
+        let store = self.0.clone();
+        late(move || store.create(number, parts))
+    }
+
+    fn index(&self, number: u64) -> BoxFuture<'static, Result<Dated<Option<Index>>, StoreError>> {
+        let store = self.0.clone();
+        late(move || store.index(number))
+    }
+
+    fn bytes(&self, number: u64, range: Range<u64>) -> BoxFuture<'static, Result<Bytes, StoreError>> {
+        let store = self.0.clone();
+        late(move || store.bytes(number, range))
+    }
+
+    fn newest_snapshot(&self) -> BoxFuture<'static, Result<Dated<Option<Bytes>>, StoreError>> {
+        let store = self.0.clone();
+        late(move || store.newest_snapshot())
+    }
+
+    fn create_snapshot(&self, next_number: u64, snapshot: Bytes) -> BoxFuture<'static, Result<(), StoreError>> {
+        let store = self.0.clone();
+        late(move || store.create_snapshot(next_number, snapshot))
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_long_journal_is_read_in_few_round_trips() {
+    let store = store();
+    let partition = PartitionId { topic: 1, number: 0 };
+    {
+        let journal = open(store.clone(), 1);
+        journal.change(create("t", 1)).await.unwrap();
+        for _ in 0..2000 {
+            journal.append(partition, None, received(&one(&["a"]))).await.unwrap();
+        }
+    }
+    assert!(store.objects() > 2000, "{} objects", store.objects());
+    let began = Instant::now();
+    let mut config = config(2);
+    config.snapshot_objects = u64::MAX;
+    let journal = Journal::open(Arc::new(Slow(store)), Arc::new(SystemClock), config);
+    let appended = journal.append(partition, None, received(&one(&["b"]))).await.unwrap();
+    assert_eq!(appended.first_offset, 2000);
+    // Virtual time: a listing, eight doublings, seven times 256 objects, the end, a PUT.
+    let requests = began.elapsed().as_millis() / REQUEST.as_millis();
+    assert!(requests <= 20, "{requests} round trips");
 }
