@@ -32,7 +32,7 @@ pub trait JournalStore: Send + Sync + 'static {
     /// Reads bytes of an object that exists.
     fn bytes(&self, number: u64, range: Range<u64>) -> BoxFuture<'static, Result<Bytes, StoreError>>;
 
-    /// Reads the newest snapshot; `None` if there is none. The date is that of the listing.
+    /// Reads the newest snapshot; `None` if no snapshot exists. The date is that of the listing.
     fn newest_snapshot(&self) -> BoxFuture<'static, Result<Dated<Option<Bytes>>, StoreError>>;
 
     /// Creates the snapshot of everything before the object `next_number`. That one exists already is a success: all

@@ -22,8 +22,8 @@ pub(super) struct Reads {
     is_fresh: bool,
     running: FuturesUnordered<BoxFuture<'static, (u64, Read)>>,
     numbers: BTreeSet<u64>,
-    /// Objects that were read before they were wanted. An object never changes, so it is as good as read again; that one
-    /// is missing can change at any time, and is never kept.
+    /// Objects that were read before they were wanted. An object never changes, so it is as good as read again. That an
+    /// object is missing can change at any time, and is never kept.
     ahead: BTreeMap<u64, Dated<Option<Index>>>,
     /// Number of objects found in a row. As many are read at once: at most half of the requests find nothing.
     found: u64,

@@ -24,9 +24,9 @@ pub enum Violation {
     Stuck { what: String },
 }
 
-/// Everything that producers were told.
+/// The responses that producers got.
 #[derive(Debug, Default)]
-pub struct Told {
+pub struct Responses {
     pub acknowledged: Vec<(Text, PartitionId, Appended)>,
     pub denied: Vec<Text>,
     /// Texts of exactly-once producers.
@@ -36,8 +36,8 @@ pub struct Told {
 /// The records of the chain, each at its offset: what someone sees who has always watched the store.
 pub type Truth = BTreeMap<(PartitionId, u64), Text>;
 
-impl Told {
-    /// Compares what producers were told with what is true.
+impl Responses {
+    /// Compares the responses with what is true.
     pub fn violations(&self, truth: &Truth) -> Vec<Violation> {
         let mut violations = Vec::new();
         for (text, partition, appended) in &self.acknowledged {

@@ -1,7 +1,7 @@
 //! Producers: some number what they append, and send it again until they know that it is stored.
 
 use crate::brokers::Broker;
-use crate::history::{Text, Told, Violation};
+use crate::history::{Responses, Text, Violation};
 use crate::store::SharedStore;
 use bytes::Bytes;
 use rawline_batch::{Checker, Codec, Limits};
@@ -18,7 +18,7 @@ use tokio::time::sleep;
 pub struct Surroundings {
     pub store: Arc<SharedStore>,
     pub brokers: Arc<Mutex<Vec<Broker>>>,
-    pub told: Arc<Mutex<Told>>,
+    pub responses: Arc<Mutex<Responses>>,
     pub violations: Arc<Mutex<Vec<Violation>>>,
 }
 
@@ -71,16 +71,16 @@ impl Surroundings {
             let text = format!("plain {name}-{n}");
             let result = self.any().await.append(partition, None, received(std::slice::from_ref(&text))).await;
             self.store.note(|| format!("{text}: {result:?}"));
-            self.tell(text, partition, result);
+            self.note_response(text, partition, result);
             self.pause().await;
         }
     }
 
-    fn tell(&self, text: Text, partition: PartitionId, result: Result<Appended, JournalError>) {
-        let mut told = self.told.lock().unwrap();
+    fn note_response(&self, text: Text, partition: PartitionId, result: Result<Appended, JournalError>) {
+        let mut responses = self.responses.lock().unwrap();
         match result {
-            Ok(appended) => told.acknowledged.push((text, partition, appended)),
-            Err(JournalError::NotStored | JournalError::Rejected(_) | JournalError::Busy) => told.denied.push(text),
+            Ok(appended) => responses.acknowledged.push((text, partition, appended)),
+            Err(JournalError::NotStored | JournalError::Rejected(_)) => responses.denied.push(text),
             Err(JournalError::Unknown | JournalError::Closed) => {}
             Err(error) => self.violations.lock().unwrap().push(Violation::Broken { reason: error.to_string() }),
         }
@@ -95,7 +95,7 @@ impl Surroundings {
             }
             let records = self.store.random(|random| random.u64(1..3));
             let texts: Vec<_> = (0..records).map(|record| format!("once {name}-{n}-{record}")).collect();
-            self.told.lock().unwrap().once.extend(texts.iter().cloned());
+            self.responses.lock().unwrap().once.extend(texts.iter().cloned());
             let producer = Some(Producer { id: name as u64, epoch: 0, sequence });
             let appended = loop {
                 let result = self.any().await.append(partition, producer, received(&texts)).await;
@@ -112,7 +112,7 @@ impl Surroundings {
             };
             let offsets = (appended.first_offset..).map(|first_offset| Appended { first_offset, ..appended });
             let stored = texts.into_iter().zip(offsets).map(|(text, appended)| (text, partition, appended));
-            self.told.lock().unwrap().acknowledged.extend(stored);
+            self.responses.lock().unwrap().acknowledged.extend(stored);
             sequence += records;
             self.pause().await;
         }

@@ -1,4 +1,5 @@
-//! A store as it is behind a bad network: requests arrive late or never, responses get lost, old objects are deleted.
+//! A store at the other end of a bad network: requests arrive late or never, responses get lost, old objects are
+//! deleted.
 
 use crate::history::{Text, Truth};
 use crate::world::Seen;

@@ -1,7 +1,7 @@
 //! One world: brokers, a store and producers for some minutes of virtual time, and then what must hold.
 
 use crate::brokers::Broker;
-use crate::history::{Told, Violation};
+use crate::history::{Responses, Violation};
 use crate::producers::{Surroundings, received};
 use crate::store::{DELETION_DELAY, Lie, SharedStore};
 use rawline_broker::journal::JournalError;
@@ -100,7 +100,7 @@ async fn live(world: World, seed: u64, lie: Option<Lie>) -> History {
     let surroundings = Surroundings {
         store: store.clone(),
         brokers: Arc::new(Mutex::new(brokers)),
-        told: Arc::new(Mutex::new(Told::default())),
+        responses: Arc::new(Mutex::new(Responses::default())),
         violations: Arc::default(),
     };
     let chaos = tokio::spawn(chaos(surroundings.clone()));
@@ -224,9 +224,9 @@ fn end(surroundings: &Surroundings) -> History {
     }
     let (trace, broken, mut seen) = surroundings.store.report();
     violations.extend(broken.into_iter().map(|reason| Violation::Broken { reason }));
-    let told = surroundings.told.lock().unwrap();
-    violations.extend(told.violations(&surroundings.store.truth()));
-    seen.acknowledged = told.acknowledged.len();
-    seen.denied = told.denied.len();
+    let responses = surroundings.responses.lock().unwrap();
+    violations.extend(responses.violations(&surroundings.store.truth()));
+    seen.acknowledged = responses.acknowledged.len();
+    seen.denied = responses.denied.len();
     History { violations, trace, seen }
 }

@@ -4,7 +4,7 @@
 //! everything that [`State`](crate::State) needs: nobody reads batches to learn what is stored.
 //!
 //! ```text
-//! header (80) │ section (24) × sections │ entry (40) × batches │ control records │ batches, verbatim, back to back
+//! header (80) │ section (24) × sections │ entry (40) × batches │ control records │ batches, verbatim
 //!
 //! header:
 //!  0        4  5        8              16             24             32
@@ -26,8 +26,8 @@
 //!
 //! A section has the batches of one partition, so that they are one range of the object. Sections are in order of topic
 //! and partition, and their entries and batches are in the same order. The checksum covers the header up to it, the
-//! sections, the entries and the control records; each entry repeats its batch's own checksum. So the header vouches for
-//! every byte of the object.
+//! sections, the entries and the control records; each entry repeats its batch's own checksum. So the header vouches
+//! for every byte of the object.
 
 mod build;
 mod control;

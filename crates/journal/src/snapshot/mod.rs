@@ -6,9 +6,9 @@
 //! ```text
 //! header (72) │ topics │ partitions
 //!
-//! header:    "RAWS" │ version u8 │ zero (3) │ snapshot_bytes u64 │ next_number u64 │ last: run u64 │ last: commit u64 │
+//! header:    "RAWS" │ version u8 │ zero (3) │ snapshot_bytes u64 │ next_number u64 │ last: run u64 │ commit u64 │
 //!            next_topic u64 │ topics u32 │ partitions u32 │ zero (12) │ crc32c u32
-//! topic:     id u64 │ partitions u32 │ name_bytes u16 │ settings_bytes u16 │ name │ settings │ zeros up to a multiple of 8
+//! topic:     id u64 │ partitions u32 │ name_bytes u16 │ settings_bytes u16 │ name │ settings │ zeros
 //! partition: topic u64 │ partition u32 │ producers u32 │ first_offset u64 │ next_offset u64 │ pieces u64 │
 //!            producers │ pieces
 //! producer:  id u64 │ epoch u16 │ zero (2) │ appends u32 │ appends

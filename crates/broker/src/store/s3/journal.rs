@@ -1,7 +1,7 @@
 //! A journal's objects in a bucket.
 //!
-//! Keys are `PREFIX/.journal/0000/NUMBER.rwj` for objects and `PREFIX/.journal/0000/snapshots/NUMBER.rws` for snapshots,
-//! the number in 20 digits; a snapshot's is that of the object after it. No topic's name begins with a dot.
+//! Keys are `PREFIX/.journal/0000/NUMBER.rwj` for objects and `PREFIX/.journal/0000/snapshots/NUMBER.rws` for
+//! snapshots, the number in 20 digits; a snapshot's is that of the object after it. No topic's name begins with a dot.
 
 use super::bucket::Bucket;
 use super::date::{DateSlot, ResponseDate};
