@@ -24,6 +24,9 @@ pub enum OnBegin {
 
 type Rule<T> = Box<dyn Fn(&str, u64) -> T + Send + Sync>;
 
+/// A rule that gets the topic only.
+type TopicRule<T> = Box<dyn Fn(&str) -> T + Send + Sync>;
+
 /// Passes requests on to another store, except as its rules say. Each gets the topic and the object's first offset.
 pub struct Faulty {
     pub store: Arc<dyn Store>,
@@ -37,11 +40,11 @@ pub struct Faulty {
     /// How long such a deletion takes.
     pub delete_delay: Rule<Duration>,
     /// The error that noting a topic's deletion ends with, if it does.
-    pub on_mark_deleted: Box<dyn Fn(&str) -> Option<StoreError> + Send + Sync>,
+    pub on_mark_deleted: TopicRule<Option<StoreError>>,
     /// Whether the deletion of what is left of a topic fails.
-    pub fails_delete_topic: Box<dyn Fn(&str) -> bool + Send + Sync>,
+    pub fails_delete_topic: TopicRule<bool>,
     /// Whether storing a topic's settings fails.
-    pub fails_settings: Box<dyn Fn(&str) -> bool + Send + Sync>,
+    pub fails_settings: TopicRule<bool>,
 }
 
 impl Faulty {

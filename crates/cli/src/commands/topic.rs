@@ -4,7 +4,8 @@ use super::{BrokerArgs, CommandError, parse_bytes, print};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{ArgGroup, Subcommand};
 use indicatif::BinaryBytes;
-use rawline_client::{Client, Hours, Payload, Settings, TopicInfo};
+use rawline_client::{Client, ClientError, Hours, Payload, Settings, TopicInfo};
+use rawline_contract::code;
 use std::io::{IsTerminal, Write};
 use std::num::NonZeroU64;
 
@@ -223,9 +224,16 @@ async fn delete(client: &Client, topic: &str, yes: bool) -> Result<(), CommandEr
                 "there is no terminal to confirm the deletion of topic {topic:?}; add --yes to delete it"
             )));
         }
-        let found = client.topic(topic).await?;
+        let question = match client.topic(topic).await {
+            Ok(found) => question(&found),
+            // A damaged topic can be deleted.
+            Err(ClientError::Refused { code, message, .. }) if code == code::STORE_FAILED.name => {
+                format!("Topic {} can't be used ({message}). Delete it for good? [y/N] ", topic.escape_debug())
+            }
+            Err(error) => return Err(error.into()),
+        };
         // The answer is read from a terminal; whether the question could be written is seen there.
-        let _ = write!(stderr.lock(), "{}", question(&found));
+        let _ = write!(stderr.lock(), "{question}");
         let mut answer = String::new();
         let read = stdin.read_line(&mut answer);
         read.map_err(|error| CommandError::Failed(format!("can't read the answer: {error}")))?;

@@ -1,7 +1,8 @@
 //! `POST /topic`, `DELETE /topic` and their commands.
 
-use crate::broker::{Broker, pause};
+use crate::broker::{Broker, batch, pause, records};
 use crate::client::*;
+use rawline_batch::Codec;
 use serde_json::{Value, json};
 use std::io::Write;
 use std::net::{Shutdown, TcpStream};
@@ -97,6 +98,24 @@ fn a_long_poll_ends_when_its_topic_is_deleted() {
         answer.assert_error(404, "topic_not_found");
         assert!(answer.text().contains("was deleted"), "{}", answer.text());
     }
+}
+
+#[test]
+fn a_response_in_flight_is_completed_when_its_topic_is_deleted() {
+    let broker = Broker::start(&[]);
+    let sent: Vec<Vec<u8>> = (0..24).map(|number| batch(Codec::None, &records(number * 1024, 1024, 1000))).collect();
+    for batch in &sent {
+        broker.post("/records?topic-name=t", BATCH, batch).assert_status(201);
+    }
+    let mut slow = Connection::open(broker.address);
+    let target = "/records?topic-name=t&offset=0&max-records=0&max-bytes=60000000";
+    slow.send(&request("GET", target, &[("accept", BATCH)], b""));
+    // More than sockets buffer: most of it is still to be sent when the topic is deleted.
+    assert!(slow.stream.peek(&mut [0]).unwrap() > 0);
+    delete(&broker).assert_status(204);
+    append(&broker, 0..1000);
+    assert!(slow.receive().assert_status(200).body == sent.concat());
+    assert_records(&broker, 1000);
 }
 
 #[test]
