@@ -123,6 +123,10 @@ pub const FOREIGN_KEYS_LOGGED_MAX: usize = 1000;
 /// The first bytes of an object that are read to see its index: they hold the index of up to 168 batches.
 pub const INDEX_BYTES_GUESS: u64 = 4096;
 
+/// How often a broker looks for journal objects that can be deleted: one or a few LIST requests, seldom enough to cost
+/// less than a dollar a year.
+pub const GARBAGE_INTERVAL: Duration = Duration::from_secs(600);
+
 /// Maximum number of journal objects whose indexes are read at once, by a broker that has much to catch up with. At
 /// 50 ms per request, it reads 5,000 of them in between one and two seconds.
 pub const JOURNAL_READS_MAX: u64 = 256;

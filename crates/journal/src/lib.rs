@@ -9,6 +9,7 @@
 
 mod chain;
 mod control;
+mod garbage;
 mod limits;
 #[cfg(test)]
 mod model;
@@ -22,6 +23,7 @@ mod writer;
 
 pub use chain::{Chain, Id, Link};
 pub use control::{Control, Refused};
+pub use garbage::{Garbage, Key, Listing};
 pub use limits::Limits;
 pub use object::{Batch, BatchKind, Header, Index, ObjectError, Section, build_index, index_bytes};
 pub use producers::{Producer, Rejected};

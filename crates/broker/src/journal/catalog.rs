@@ -1,7 +1,7 @@
 //! Where the records of each partition are: the pieces of the journal's certain objects.
 
 use rawline_journal::{Control, Index, PartitionId, Piece, Snapshot, State};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 /// A partition's records.
@@ -71,6 +71,11 @@ impl Catalog {
         let piece = extent.pieces.get(after.checked_sub(1)?)?;
         let next_offset = extent.pieces.get(after).map_or(extent.next_offset, |next| next.first_offset);
         Some((*piece, next_offset))
+    }
+
+    /// The numbers of the objects that hold a piece.
+    pub fn live(&self) -> BTreeSet<u64> {
+        self.partitions.values().flat_map(|extent| &extent.pieces).map(|piece| piece.number).collect()
     }
 
     /// The pieces of all partitions, for a snapshot of `state`.

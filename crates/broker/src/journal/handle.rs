@@ -4,7 +4,9 @@ use crate::append::{Appended, Received};
 use crate::journal::JournalStore;
 use crate::journal::catalog::Catalog;
 use crate::journal::task::{Request, Task};
-use crate::limits::{APPEND_QUEUE_MAX, OBJECT_BATCHES_MAX, OBJECT_BYTES_MAX, SNAPSHOT_INTERVAL, SNAPSHOT_OBJECTS};
+use crate::limits::{
+    APPEND_QUEUE_MAX, GARBAGE_INTERVAL, OBJECT_BATCHES_MAX, OBJECT_BYTES_MAX, SNAPSHOT_INTERVAL, SNAPSHOT_OBJECTS,
+};
 use crate::store::StoreError;
 use crate::{Clock, Kind, tasks};
 use bytes::Bytes;
@@ -24,6 +26,8 @@ pub struct JournalConfig {
     pub snapshot_objects: u64,
     /// A snapshot is taken after this time, if there is anything new.
     pub snapshot_interval: Duration,
+    /// How often objects that can be deleted are looked for.
+    pub garbage_interval: Duration,
     /// Random, other than 0: distinguishes the objects of this run from those of other runs and brokers.
     pub run: u64,
 }
@@ -35,6 +39,7 @@ impl JournalConfig {
             limits: Limits::default(),
             snapshot_objects: SNAPSHOT_OBJECTS,
             snapshot_interval: SNAPSHOT_INTERVAL,
+            garbage_interval: GARBAGE_INTERVAL,
             run,
         }
     }

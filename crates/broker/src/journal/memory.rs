@@ -5,7 +5,7 @@ use crate::journal::{Dated, JournalStore};
 use crate::store::StoreError;
 use bytes::{Bytes, BytesMut};
 use futures_util::future::{BoxFuture, ready};
-use rawline_journal::{Index, PutResult};
+use rawline_journal::{Garbage, Index, Key, Listing, PutResult};
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -18,8 +18,13 @@ pub struct MemoryJournal {
 
 #[derive(Default)]
 struct Keys {
-    objects: BTreeMap<u64, Bytes>,
-    snapshots: BTreeMap<u64, Bytes>,
+    objects: BTreeMap<u64, Stored>,
+    snapshots: BTreeMap<u64, Stored>,
+}
+
+struct Stored {
+    bytes: Bytes,
+    created: u64,
 }
 
 impl MemoryJournal {
@@ -51,12 +56,13 @@ impl JournalStore for MemoryJournal {
         // Copied, because the parts are blocks of the pool, which wants them back.
         let mut object = BytesMut::new();
         parts.iter().for_each(|part| object.extend_from_slice(part));
-        keys.objects.insert(number, object.freeze());
-        Box::pin(ready(PutResult::Created { date: self.date() }))
+        let date = self.date();
+        keys.objects.insert(number, Stored { bytes: object.freeze(), created: date });
+        Box::pin(ready(PutResult::Created { date }))
     }
 
     fn index(&self, number: u64) -> BoxFuture<'static, Result<Dated<Option<Index>>, StoreError>> {
-        let object = self.keys().objects.get(&number).cloned();
+        let object = self.keys().objects.get(&number).map(|stored| stored.bytes.clone());
         let damaged = |error| StoreError::human(format!("journal object {number} is damaged: {error}"));
         let index = object.map(|object| Index::parse(&object)).transpose().map_err(damaged);
         let date = self.date();
@@ -65,19 +71,36 @@ impl JournalStore for MemoryJournal {
 
     fn bytes(&self, number: u64, range: Range<u64>) -> BoxFuture<'static, Result<Bytes, StoreError>> {
         let keys = self.keys();
-        let found = keys.objects.get(&number).filter(|object| range.end <= object.len() as u64);
-        let bytes = found.map(|object| object.slice(range.start as usize..range.end as usize));
+        let found = keys.objects.get(&number).filter(|stored| range.end <= stored.bytes.len() as u64);
+        let bytes = found.map(|stored| stored.bytes.slice(range.start as usize..range.end as usize));
         let gone = || StoreError::human(format!("bytes {range:?} of journal object {number} don't exist"));
         Box::pin(ready(bytes.ok_or_else(gone)))
     }
 
     fn newest_snapshot(&self) -> BoxFuture<'static, Result<Dated<Option<Bytes>>, StoreError>> {
-        let found = self.keys().snapshots.values().next_back().cloned();
+        let found = self.keys().snapshots.values().next_back().map(|stored| stored.bytes.clone());
         Box::pin(ready(Ok(Dated { found, date: self.date() })))
     }
 
     fn create_snapshot(&self, next_number: u64, snapshot: Bytes) -> BoxFuture<'static, Result<(), StoreError>> {
-        self.keys().snapshots.entry(next_number).or_insert(snapshot);
+        let created = self.date();
+        self.keys().snapshots.entry(next_number).or_insert(Stored { bytes: snapshot, created });
+        Box::pin(ready(Ok(())))
+    }
+
+    fn list(&self) -> BoxFuture<'static, Result<Dated<Listing>, StoreError>> {
+        let keys = self.keys();
+        let listed = |keys: &BTreeMap<u64, Stored>| {
+            keys.iter().map(|(number, stored)| Key { number: *number, created: stored.created }).collect()
+        };
+        let found = Listing { objects: listed(&keys.objects), snapshots: listed(&keys.snapshots) };
+        Box::pin(ready(Ok(Dated { found, date: self.date() })))
+    }
+
+    fn delete(&self, garbage: Garbage) -> BoxFuture<'static, Result<(), StoreError>> {
+        let mut keys = self.keys();
+        garbage.objects.iter().for_each(|number| drop(keys.objects.remove(number)));
+        garbage.snapshots.iter().for_each(|number| drop(keys.snapshots.remove(number)));
         Box::pin(ready(Ok(())))
     }
 }

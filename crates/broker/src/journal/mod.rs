@@ -17,7 +17,7 @@ pub use memory::MemoryJournal;
 use crate::store::StoreError;
 use bytes::Bytes;
 use futures_util::future::BoxFuture;
-use rawline_journal::{Index, PutResult};
+use rawline_journal::{Garbage, Index, Listing, PutResult};
 use std::ops::Range;
 
 /// Where a journal's objects and snapshots are. Each call is one request, without retries: the rules decide what is
@@ -38,6 +38,12 @@ pub trait JournalStore: Send + Sync + 'static {
     /// Creates the snapshot of everything before the object `next_number`. That one exists already is a success: all
     /// snapshots at one number say the same.
     fn create_snapshot(&self, next_number: u64, snapshot: Bytes) -> BoxFuture<'static, Result<(), StoreError>>;
+
+    /// Lists all objects and snapshots, with the store's time of the listing.
+    fn list(&self) -> BoxFuture<'static, Result<Dated<Listing>, StoreError>>;
+
+    /// Deletes objects and snapshots. Those that are gone already don't matter.
+    fn delete(&self, garbage: Garbage) -> BoxFuture<'static, Result<(), StoreError>>;
 }
 
 /// A response with the store's time.

@@ -15,8 +15,8 @@ use bytes::Bytes;
 use futures_util::future::{BoxFuture, OptionFuture};
 use futures_util::stream::{FuturesUnordered, StreamExt};
 use rawline_journal::{
-    Action, Append, Changes, Control, Event, Id, Index, Link, Outcome, PartitionId, Producer, PutResult, ReadResult,
-    Size, Snapshot, Writer, build_snapshot,
+    Action, Append, Changes, Control, Event, Id, Index, Link, Listing, Outcome, PartitionId, Producer, PutResult,
+    ReadResult, Size, Snapshot, Writer, build_snapshot,
 };
 use slab::Slab;
 use std::collections::HashMap;
@@ -51,6 +51,7 @@ type Loaded = Result<Dated<Option<Bytes>>, StoreError>;
 struct Requests {
     puts: FuturesUnordered<BoxFuture<'static, (Id, PutResult)>>,
     load: Option<BoxFuture<'static, Loaded>>,
+    list: Option<BoxFuture<'static, Result<Dated<Listing>, StoreError>>>,
 }
 
 /// Owns a journal's end.
@@ -72,6 +73,8 @@ pub(super) struct Task {
     appended_us: u64,
     /// Number of the next object when the newest snapshot was taken, and when that was.
     snapshot_taken: (u64, Instant),
+    /// When to look for objects that can be deleted.
+    collect_at: Instant,
     /// When the rules' time began.
     epoch: Instant,
 }
@@ -85,6 +88,7 @@ impl Task {
     ) -> Self {
         let mut actions = Vec::new();
         let writer = Writer::new(config.limits, config.run, &mut actions);
+        let collect_after = config.garbage_interval;
         Task {
             reads: Reads::new(store.clone()),
             store,
@@ -99,6 +103,7 @@ impl Task {
             catalog,
             appended_us: 0,
             snapshot_taken: (1, Instant::now()),
+            collect_at: Instant::now() + collect_after,
             epoch: Instant::now(),
         }
     }
@@ -120,6 +125,16 @@ impl Task {
                     self.was_loaded(loaded)
                 }
                 () = sleep_until(self.epoch + wake_at.unwrap_or_default()), if wake_at.is_some() => Event::Tick,
+                Some(listed) = OptionFuture::from(self.requests.list.as_mut()) => {
+                    self.requests.list = None;
+                    self.collect(listed);
+                    continue;
+                }
+                () = sleep_until(self.collect_at), if self.requests.list.is_none() => {
+                    self.collect_at = Instant::now() + self.config.garbage_interval;
+                    self.requests.list = Some(self.store.list());
+                    continue;
+                }
                 request = inbox.recv(), if is_open && self.waiting.len() < APPEND_QUEUE_MAX => match request {
                     Some(request) => self.requested(request),
                     None => {
@@ -276,6 +291,26 @@ impl Task {
         self.catalog.write().unwrap_or_else(PoisonError::into_inner).publish(&index);
         // What had this number or a lower one and isn't part of the chain never will be.
         self.indexes.retain(|_, index| index.header.link.number > link.number);
+    }
+
+    /// Deletes what nobody needs. If that fails, the next listing shows it again.
+    fn collect(&self, listed: Result<Dated<Listing>, StoreError>) {
+        let Dated { found, date } = match listed {
+            Ok(listed) => listed,
+            Err(error) => return tracing::warn!(%error, "can't list the journal to delete old objects"),
+        };
+        let live = self.catalog.read().unwrap_or_else(PoisonError::into_inner).live();
+        let known = self.writer.state().chain();
+        let garbage = found.garbage(date, known, &self.config.limits, |number| live.contains(&number));
+        if garbage.is_empty() {
+            return;
+        }
+        let delete = self.store.delete(garbage);
+        tasks::spawn(async move {
+            if let Err(error) = delete.await {
+                tracing::warn!(%error, "old objects of the journal were not deleted");
+            }
+        });
     }
 
     /// Takes a snapshot if it is time for one. If it fails, the next one covers more.

@@ -5,10 +5,12 @@ use rawline_broker::SystemClock;
 use rawline_broker::journal::{Journal, JournalStore};
 use rawline_broker::store::cache::Cache;
 use rawline_broker::store::s3::{S3Config, S3Store};
-use rawline_journal::{PartitionId, Producer};
+use rawline_journal::{Control, PartitionId, Producer};
 use rawline_testkit::s3_server::{Bucket, bucket};
 use std::fs;
 use std::sync::Arc;
+use std::time::Duration;
+use tokio::time::Instant;
 
 const CACHE_BYTES: u64 = 1 << 20;
 
@@ -56,6 +58,39 @@ async fn a_bucket_is_enough() {
         let expected: Vec<_> = (0..10).map(|n| format!("{number}-{n}")).collect();
         assert_eq!(all(&journal, partition(number)).await, expected);
     }
+}
+
+#[tokio::test]
+async fn what_is_trimmed_leaves_the_bucket() {
+    let bucket = bucket().await;
+    let mut config = config(1);
+    config.limits.batch_wait = Duration::ZERO;
+    config.limits.deletion_delay = 4;
+    config.snapshot_objects = 5;
+    config.garbage_interval = Duration::from_millis(300);
+    let journal = Journal::open(store(&bucket).await, Arc::new(SystemClock), config);
+    let topic = journal.change(create("t", 1)).await.unwrap();
+    let partition = PartitionId { topic, number: 0 };
+    for n in 0..20 {
+        journal.append(partition, None, received(&one(&[&n.to_string()]))).await.unwrap();
+    }
+    assert!(keys(&bucket, "").len() > 20);
+    journal.change(Control::Trim { partition, first_offset: 18 }).await.unwrap();
+    let give_up = Instant::now() + Duration::from_secs(60);
+    loop {
+        // A snapshot covers the objects only once others follow.
+        journal.append(partition, None, received(&one(&["later"]))).await.unwrap();
+        let first = keys(&bucket, "").into_iter().next().unwrap();
+        if first.as_str() > "00000000000000000019.rwj" {
+            break;
+        }
+        assert!(Instant::now() < give_up, "{first} is still there");
+        tokio::time::sleep(Duration::from_millis(200)).await;
+    }
+    assert_eq!(all(&journal, partition).await[..2], ["18", "19"]);
+    let fresh = open(store(&bucket).await, 2);
+    fresh.append(partition, None, received(&one(&["last"]))).await.unwrap();
+    assert_eq!(all(&fresh, partition).await[..2], ["18", "19"], "a new broker reads what is left");
 }
 
 #[tokio::test]

@@ -6,7 +6,7 @@ use futures_util::future::BoxFuture;
 use rawline_broker::SystemClock;
 use rawline_broker::journal::{Dated, Journal, JournalError, JournalStore, MemoryJournal};
 use rawline_broker::store::StoreError;
-use rawline_journal::{Control, Index, PartitionId, Producer, PutResult, Refused, Rejected};
+use rawline_journal::{Control, Garbage, Index, Listing, PartitionId, Producer, PutResult, Refused, Rejected};
 use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
@@ -162,6 +162,16 @@ impl JournalStore for Slow {
     fn create_snapshot(&self, next_number: u64, snapshot: Bytes) -> BoxFuture<'static, Result<(), StoreError>> {
         let store = self.0.clone();
         late(move || store.create_snapshot(next_number, snapshot))
+    }
+
+    fn list(&self) -> BoxFuture<'static, Result<Dated<Listing>, StoreError>> {
+        let store = self.0.clone();
+        late(move || store.list())
+    }
+
+    fn delete(&self, garbage: Garbage) -> BoxFuture<'static, Result<(), StoreError>> {
+        let store = self.0.clone();
+        late(move || store.delete(garbage))
     }
 }
 

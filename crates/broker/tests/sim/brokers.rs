@@ -54,6 +54,7 @@ impl Broker {
             },
             snapshot_objects: 20,
             snapshot_interval: Duration::from_secs(20),
+            garbage_interval: Duration::from_secs(15),
             run: number as u64 * 1000 + self.runs,
         };
         let (journal, task) = Journal::new(Arc::new(connection), Arc::new(Wrong), config);

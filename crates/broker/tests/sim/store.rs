@@ -7,7 +7,9 @@ use bytes::{Bytes, BytesMut};
 use futures_util::future::BoxFuture;
 use rawline_broker::journal::{Dated, JournalStore};
 use rawline_broker::store::StoreError;
-use rawline_journal::{Id, Index, Link, PutResult, Snapshot, State, build_index, build_snapshot};
+use rawline_journal::{
+    Garbage, Id, Index, Key, Link, Listing, PutResult, Snapshot, State, build_index, build_snapshot,
+};
 use rawline_testkit::batches::records_of;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -53,8 +55,6 @@ struct Keys {
     /// The chain for someone who has always watched.
     state: State,
     truth: Truth,
-    /// Numbers of objects that hold records which aren't trimmed.
-    live: BTreeMap<u64, Vec<(rawline_journal::PartitionId, u64)>>,
     broken: BTreeSet<String>,
     trace: Vec<String>,
     seen: Seen,
@@ -85,7 +85,6 @@ impl SharedStore {
             random: fastrand::Rng::with_seed(seed),
             state: State::default(),
             truth: Truth::new(),
-            live: BTreeMap::new(),
             broken: BTreeSet::new(),
             trace: Vec::new(),
             seen: Seen::default(),
@@ -167,29 +166,6 @@ impl SharedStore {
         self.note(|| format!("store: object {number} is created"));
         PutResult::Created { date }
     }
-
-    /// Deletes what a snapshot covers and nobody needs, once both are old enough.
-    pub fn delete_old(&self) {
-        let delay = if self.lie == Some(Lie::DeleteEarly) { 0 } else { DELETION_DELAY };
-        let date = self.date();
-        let mut keys = self.keys();
-        let is_old = |stored: &Stored| stored.created + delay < date;
-        let covering = keys.snapshots.iter().rev().find(|(_, stored)| is_old(stored)).map(|(next, _)| *next);
-        let Some(covered) = covering else { return };
-        keys.trim_live();
-        let garbage =
-            keys.objects.range(..covered).filter(|(number, stored)| is_old(stored) && !keys.live.contains_key(number));
-        let garbage: Vec<u64> = garbage.map(|(number, _)| *number).collect();
-        for number in &garbage {
-            keys.objects.remove(number);
-        }
-        keys.snapshots.retain(|next, _| *next >= covered);
-        keys.seen.deleted += garbage.len();
-        drop(keys);
-        if !garbage.is_empty() {
-            self.note(|| format!("store: objects {garbage:?} are deleted"));
-        }
-    }
 }
 
 impl Keys {
@@ -200,7 +176,6 @@ impl Keys {
     /// Takes objects into account that have become part of the chain.
     fn follow(&mut self) {
         while let Some(stored) = self.objects.get(&self.state.chain().next()) {
-            let number = self.state.chain().next();
             let index = Index::parse(&stored.bytes).unwrap();
             match self.state.observe(index.header.link, &index.changes()) {
                 Ok(true) => {}
@@ -224,18 +199,8 @@ impl Keys {
                         offset += 1;
                     }
                 }
-                self.live.entry(number).or_default().push((section.partition, offset));
             }
         }
-    }
-
-    fn trim_live(&mut self) {
-        let state = &self.state;
-        for ends in self.live.values_mut() {
-            // The newest piece of a partition stays, because it says where the partition goes on.
-            ends.retain(|(id, end)| *end > state.first_offset(*id) || *end == state.next_offset(*id));
-        }
-        self.live.retain(|_, ends| !ends.is_empty());
     }
 }
 
@@ -347,7 +312,10 @@ impl JournalStore for Connection {
             let keys = this.store.keys();
             let stored =
                 keys.objects.get(&number).ok_or_else(|| StoreError::human(format!("object {number} is gone")))?;
-            Ok(stored.bytes.slice(range.start as usize..range.end as usize))
+            let is_inside = range.end <= stored.bytes.len() as u64;
+            let outside = || StoreError::human(format!("object {number} is another than expected"));
+            let range = is_inside.then_some(range.start as usize..range.end as usize).ok_or_else(outside)?;
+            Ok(stored.bytes.slice(range))
         }))
     }
 
@@ -383,6 +351,37 @@ impl JournalStore for Connection {
             this.store.note(|| format!("broker {broker}: snapshot before {next_number}"));
             Ok(())
         })
+    }
+
+    fn list(&self) -> BoxFuture<'static, Result<Dated<Listing>, StoreError>> {
+        let this = self.clone();
+        Box::pin(within(async move {
+            this.fails().await?;
+            let date = this.store.date();
+            let keys = this.store.keys();
+            let is_early = this.store.lie == Some(Lie::DeleteEarly);
+            let listed = |keys: &BTreeMap<u64, Stored>| {
+                let created = |stored: &Stored| if is_early { 0 } else { stored.created };
+                keys.iter().map(|(number, stored)| Key { number: *number, created: created(stored) }).collect()
+            };
+            let found = Listing { objects: listed(&keys.objects), snapshots: listed(&keys.snapshots) };
+            Ok(Dated { found, date })
+        }))
+    }
+
+    fn delete(&self, garbage: Garbage) -> BoxFuture<'static, Result<(), StoreError>> {
+        let this = self.clone();
+        // What was sent arrives, whether or not the sender lives.
+        tokio::spawn(async move {
+            this.pass().await;
+            let broker = this.broker;
+            this.store.note(|| format!("broker {broker}: deletes {garbage:?}"));
+            let mut keys = this.store.keys();
+            let deleted = garbage.objects.iter().filter(|number| keys.objects.remove(number).is_some()).count();
+            keys.seen.deleted += deleted;
+            garbage.snapshots.iter().for_each(|number| drop(keys.snapshots.remove(number)));
+        });
+        Box::pin(std::future::ready(Ok(())))
     }
 }
 

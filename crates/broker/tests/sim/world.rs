@@ -130,12 +130,11 @@ async fn live(world: World, seed: u64, lie: Option<Lie>) -> History {
     end(&surroundings)
 }
 
-/// Kills brokers, puts them to sleep, and deletes what may be deleted.
+/// Kills brokers, and puts them to sleep.
 async fn chaos(surroundings: Surroundings) {
     let Surroundings { store, brokers, .. } = surroundings;
     loop {
         sleep(Duration::from_millis(store.random(|random| random.u64(200..8_000)))).await;
-        store.delete_old();
         let (event, at, seconds) =
             store.random(|random| (random.u8(0..10), random.usize(..), random.u64(1..3 * DELETION_DELAY)));
         let mut brokers = brokers.lock().unwrap();

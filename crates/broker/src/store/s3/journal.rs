@@ -3,6 +3,7 @@
 //! Keys are `PREFIX/.journal/0000/NUMBER.rwj` for objects and `PREFIX/.journal/0000/snapshots/NUMBER.rws` for
 //! snapshots, the number in 20 digits; a snapshot's is that of the object after it. No topic's name begins with a dot.
 
+use super::DELETES_MAX;
 use super::bucket::Bucket;
 use super::date::{DateSlot, ResponseDate};
 use super::failed::Failed;
@@ -12,8 +13,8 @@ use crate::store::StoreError;
 use bytes::Bytes;
 use futures_util::future::BoxFuture;
 use object_store::path::Path;
-use object_store::{GetOptions, GetRange, ObjectStore, PutMode, PutOptions, PutPayload};
-use rawline_journal::{Index, ObjectError, PutResult};
+use object_store::{GetOptions, GetRange, ObjectMeta, ObjectStore, PutMode, PutOptions, PutPayload};
+use rawline_journal::{Garbage, Index, Key, Listing, ObjectError, PutResult};
 use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
@@ -110,20 +111,50 @@ impl S3Journal {
 
     async fn read_newest_snapshot(&self) -> Result<Dated<Option<Bytes>>, StoreError> {
         let folder = self.bucket.path(&format!("{FOLDER}/snapshots"))?;
-        let listed = match timeout(self.bucket.request_timeout, self.bucket.s3.list_with_delimiter(Some(&folder))).await
-        {
-            Ok(Ok(listed)) => listed,
-            Ok(Err(error)) => return Err(self.bucket.explain("list", &folder, &Failed::from(error))),
-            Err(_) => return Err(self.bucket.explain("list", &folder, &Failed::TimedOut)),
-        };
-        let date = listed.extensions.get::<ResponseDate>().map(|date| date.0);
-        let keys = listed.objects.iter().map(|key| &key.location);
-        let newest = keys.filter(|key| key.filename().is_some_and(|name| name.ends_with(".rws"))).max();
-        let found = match newest {
-            Some(key) => self.get(key, None).await?.found,
+        let listed = self.list_folder(&folder, ".rws").await?;
+        let found = match listed.found.iter().map(|key| key.number).max() {
+            Some(newest) => self.get(&self.snapshot(newest)?, None).await?.found,
             None => None,
         };
-        self.dated(&folder, found, date)
+        Ok(Dated { found, date: listed.date })
+    }
+
+    async fn list_all(&self) -> Result<Dated<Listing>, StoreError> {
+        let snapshots = self.list_folder(&self.bucket.path(&format!("{FOLDER}/snapshots"))?, ".rws").await?;
+        // The date of the first listing counts for both: by it, keys only seem younger.
+        let objects = self.list_folder(&self.bucket.path(FOLDER)?, ".rwj").await?;
+        let found = Listing { objects: objects.found, snapshots: snapshots.found };
+        Ok(Dated { found, date: snapshots.date })
+    }
+
+    /// The keys of a folder whose names are a number and an ending.
+    async fn list_folder(&self, folder: &Path, ending: &str) -> Result<Dated<Vec<Key>>, StoreError> {
+        // Each page is a request, but they are not available one by one here.
+        let limit = 10 * self.bucket.request_timeout;
+        let listed = match timeout(limit, self.bucket.s3.list_with_delimiter(Some(folder))).await {
+            Ok(Ok(listed)) => listed,
+            Ok(Err(error)) => return Err(self.bucket.explain("list", folder, &Failed::from(error))),
+            Err(_) => return Err(self.bucket.explain("list", folder, &Failed::TimedOut)),
+        };
+        let key = |meta: &ObjectMeta| {
+            let number = meta.location.filename()?.strip_suffix(ending)?.parse().ok()?;
+            let created = u64::try_from(meta.last_modified.timestamp()).ok()?;
+            Some(Key { number, created })
+        };
+        let date = listed.extensions.get::<ResponseDate>().map(|date| date.0);
+        self.dated(folder, listed.objects.iter().filter_map(key).collect(), date)
+    }
+
+    async fn delete_all(&self, garbage: &Garbage) -> Result<(), StoreError> {
+        let objects = garbage.objects.iter().map(|number| self.object(*number));
+        let snapshots = garbage.snapshots.iter().map(|number| self.snapshot(*number));
+        let paths: Vec<Path> = objects.chain(snapshots).collect::<Result<_, _>>()?;
+        for paths in paths.chunks(DELETES_MAX) {
+            let deleted = self.bucket.delete(paths).await;
+            let folder = self.bucket.path(FOLDER)?;
+            deleted.map_err(|failed| self.bucket.explain("delete from", &folder, &failed))?;
+        }
+        Ok(())
     }
 }
 
@@ -166,5 +197,15 @@ impl JournalStore for S3Journal {
                 Err(failed) => Err(this.bucket.explain("store", &path, &failed)),
             }
         })
+    }
+
+    fn list(&self) -> BoxFuture<'static, Result<Dated<Listing>, StoreError>> {
+        let this = self.clone();
+        Box::pin(async move { this.list_all().await })
+    }
+
+    fn delete(&self, garbage: Garbage) -> BoxFuture<'static, Result<(), StoreError>> {
+        let this = self.clone();
+        Box::pin(async move { this.delete_all(&garbage).await })
     }
 }
