@@ -39,6 +39,9 @@ pub struct Limits {
     pub retry_after: Duration,
     /// How long to send a PUT again before its number is settled with an empty object.
     pub give_up_after: Duration,
+    /// How long requests wait while the chain's end isn't known, because the store doesn't respond. Then they fail, and
+    /// so does every request until it is known again.
+    pub wait_max: Duration,
     /// `D`: an object is deleted only when it and a snapshot that covers it are older than this by the store's clock.
     /// Seconds, like the store's dates.
     pub deletion_delay: u64,
@@ -64,6 +67,7 @@ impl Default for Limits {
             in_flight_max: PUTS_IN_FLIGHT_MAX,
             retry_after: Duration::from_millis(200),
             give_up_after: Duration::from_secs(10),
+            wait_max: Duration::from_secs(20),
             deletion_delay: 3600,
         }
     }

@@ -2,7 +2,7 @@
 
 use crate::support::{all, config, create, one, open, received};
 use bytes::Bytes;
-use futures_util::future::BoxFuture;
+use futures_util::future::{BoxFuture, ready};
 use rawline_broker::SystemClock;
 use rawline_broker::journal::{Dated, Journal, JournalError, JournalStore, MemoryJournal};
 use rawline_broker::store::StoreError;
@@ -196,4 +196,56 @@ async fn a_long_journal_is_read_in_few_round_trips() {
     // Virtual time: a listing, eight doublings, seven times 256 objects, the end, a PUT.
     let requests = began.elapsed().as_millis() / REQUEST.as_millis();
     assert!(requests <= 20, "{requests} round trips");
+}
+
+/// A store that is down.
+struct Down;
+
+fn down<T: Send + 'static>() -> BoxFuture<'static, Result<T, StoreError>> {
+    Box::pin(ready(Err(StoreError::wait("the store is down"))))
+}
+
+impl JournalStore for Down {
+    fn create(&self, _: u64, _: Vec<Bytes>) -> BoxFuture<'static, PutResult> {
+        Box::pin(ready(PutResult::Unknown))
+    }
+
+    fn index(&self, _: u64) -> BoxFuture<'static, Result<Dated<Option<Index>>, StoreError>> {
+        down()
+    }
+
+    fn bytes(&self, _: u64, _: Range<u64>) -> BoxFuture<'static, Result<Bytes, StoreError>> {
+        down()
+    }
+
+    fn newest_snapshot(&self) -> BoxFuture<'static, Result<Dated<Option<Bytes>>, StoreError>> {
+        down()
+    }
+
+    fn create_snapshot(&self, _: u64, _: Bytes) -> BoxFuture<'static, Result<(), StoreError>> {
+        down()
+    }
+
+    fn list(&self) -> BoxFuture<'static, Result<Dated<Listing>, StoreError>> {
+        down()
+    }
+
+    fn delete(&self, _: Garbage) -> BoxFuture<'static, Result<(), StoreError>> {
+        down()
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn nobody_waits_forever_for_a_store_that_is_down() {
+    let journal = open(Arc::new(Down), 1);
+    let began = Instant::now();
+    let partition = PartitionId { topic: 1, number: 0 };
+    let failed = journal.append(partition, None, received(&one(&["a"]))).await.unwrap_err();
+    assert!(matches!(failed, JournalError::NotStored), "{failed}");
+    let wait_max = config(1).limits.wait_max;
+    assert!(began.elapsed() >= wait_max, "it waits for the store to come back");
+    let again = Instant::now();
+    let failed = journal.append(partition, None, received(&one(&["b"]))).await.unwrap_err();
+    assert!(matches!(failed, JournalError::NotStored), "{failed}");
+    assert_eq!(again.elapsed(), Duration::ZERO, "now it is known to be down");
 }

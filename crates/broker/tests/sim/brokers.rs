@@ -50,6 +50,7 @@ impl Broker {
                 in_flight_max: 4,
                 retry_after: Duration::from_millis(200),
                 give_up_after: Duration::from_secs(5),
+                wait_max: Duration::from_secs(10),
                 deletion_delay: DELETION_DELAY,
             },
             snapshot_objects: 20,

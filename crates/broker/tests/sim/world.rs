@@ -4,7 +4,7 @@ use crate::brokers::Broker;
 use crate::history::{Responses, Violation};
 use crate::producers::{Surroundings, received};
 use crate::store::{DELETION_DELAY, Lie, SharedStore};
-use rawline_broker::journal::JournalError;
+use rawline_broker::journal::{Journal, JournalError};
 use rawline_journal::PartitionId;
 use rawline_testkit::batches::records_of;
 use std::collections::BTreeMap;
@@ -170,10 +170,9 @@ async fn agree(surroundings: &Surroundings, partitions: &[PartitionId]) {
     for (broker, journal) in brokers.iter().enumerate() {
         // An append makes a broker catch up with the others.
         for partition in partitions {
-            let text = format!("last of {broker}");
-            let appended = timeout(CALM, journal.append(*partition, None, received(&[text]))).await;
-            if !matches!(appended, Ok(Ok(_) | Err(JournalError::Closed))) {
-                let what = format!("broker {broker} takes no append when all is well: {appended:?}");
+            let appended = timeout(CALM, append_at_last(journal, *partition, broker)).await;
+            if appended.is_err() {
+                let what = format!("broker {broker} takes no append when all is well");
                 surroundings.violations.lock().unwrap().push(Violation::Stuck { what });
                 return;
             }
@@ -194,8 +193,20 @@ async fn agree(surroundings: &Surroundings, partitions: &[PartitionId]) {
     }
 }
 
+/// Appends a record, again until it is stored: a broker may have to find out first that all is well.
+async fn append_at_last(journal: &Journal, partition: PartitionId, broker: usize) {
+    let text = [format!("last of {broker}")];
+    while let Err(error) = journal.append(partition, None, received(&text)).await {
+        match error {
+            JournalError::NotStored | JournalError::Unknown => sleep(Duration::from_secs(1)).await,
+            // Its task has panicked, which is reported.
+            _ => return,
+        }
+    }
+}
+
 /// The records of a partition that a broker sees.
-async fn read_all(journal: &rawline_broker::journal::Journal, partition: PartitionId) -> BTreeMap<u64, String> {
+async fn read_all(journal: &Journal, partition: PartitionId) -> BTreeMap<u64, String> {
     let mut seen = BTreeMap::new();
     let offsets = journal.offsets(partition);
     let (mut offset, until) = (offsets.start, Instant::now() + CALM);

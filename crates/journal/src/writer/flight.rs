@@ -130,7 +130,7 @@ pub(super) enum Put {
 pub(super) struct Flight<T> {
     pub link: Link,
     pub changes: Changes,
-    /// The callers of the control records, then those of the appends.
+    /// The callers of the control records, then those of the appends; empty once they have their answers.
     pub tickets: Arc<[T]>,
     /// Sizes of the appends, in order.
     pub sizes: Arc<[Size]>,
@@ -162,6 +162,11 @@ impl<T: Copy> Flight<T> {
     /// what names it as its predecessor.
     pub fn is_refused(&self) -> bool {
         self.put == Put::Exists && self.unknown_since.is_none()
+    }
+
+    /// Whether anybody waits for it.
+    pub fn is_awaited(&self) -> bool {
+        !self.tickets.is_empty() || !self.judged.is_empty()
     }
 
     /// The control records with their callers.

@@ -232,6 +232,8 @@ pub struct Writer<T> {
     /// Number of objects that may be in flight: 1 from a lost race to the next confirmed object. Two writers that keep
     /// several in flight could otherwise make each other lose without end, each with the void objects of its last try.
     window: usize,
+    /// Since when the end isn't known.
+    stalled_since: Option<Duration>,
     /// The store's time at which the chain's end was last observed.
     end_seen: u64,
     /// When the newest PUT began.
@@ -263,6 +265,7 @@ impl<T: Copy + PartialEq + std::fmt::Debug> Writer<T> {
             flights: VecDeque::new(),
             void: Vec::new(),
             window: limits.in_flight_max,
+            stalled_since: None,
             end_seen: 0,
             put_at: None,
             contradiction: None,
@@ -300,12 +303,18 @@ impl<T: Copy + PartialEq + std::fmt::Debug> Writer<T> {
             Event::Tick => {}
         }
         self.proceed(now, actions);
+        match self.phase {
+            Phase::Writing => self.stalled_since = None,
+            Phase::Loading { .. } | Phase::Following { .. } | Phase::Settling { .. } => {
+                self.stalled_since.get_or_insert(now);
+            }
+        }
         self.check();
     }
 
     /// When to report [`Event::Tick`], if nothing else happens before.
     pub fn wake_at(&self) -> Option<Duration> {
-        match self.phase {
+        let due_at = match self.phase {
             Phase::Loading { at } | Phase::Following { at } => at,
             Phase::Settling { put: Put::Retry { at }, .. } => Some(at),
             Phase::Settling { .. } => None,
@@ -313,13 +322,23 @@ impl<T: Copy + PartialEq + std::fmt::Debug> Writer<T> {
                 let retries = self.flights.iter().filter_map(Flight::wake_at);
                 retries.chain(self.group_due_at()).min()
             }
-        }
+        };
+        let fail_at = self.stalled_since.filter(|_| self.is_awaited()).map(|since| since + self.limits.wait_max);
+        due_at.into_iter().chain(fail_at).min()
+    }
+
+    /// Whether anybody waits for an answer.
+    fn is_awaited(&self) -> bool {
+        !self.group.is_empty() || !self.suspects.is_empty() || self.flights.iter().any(Flight::is_awaited)
     }
 
     /// What time has made due.
     fn proceed(&mut self, now: Duration, actions: &mut Vec<Action<T>>) {
         if self.contradiction.is_some() {
             return self.refuse(actions);
+        }
+        if self.stalled_since.is_some_and(|since| now >= since + self.limits.wait_max) {
+            self.fail(actions);
         }
         match self.phase {
             Phase::Loading { at: Some(at) } if at <= now => self.load(actions),
@@ -343,17 +362,28 @@ impl<T: Copy + PartialEq + std::fmt::Debug> Writer<T> {
         self.group.push(append);
     }
 
-    /// Answers everything that waits, after a contradiction: what was in flight may be stored or not.
+    /// Answers everything that waits, after a contradiction.
     fn refuse(&mut self, actions: &mut Vec<Action<T>>) {
-        for flight in std::mem::take(&mut self.flights) {
+        self.fail(actions);
+        self.flights.clear();
+    }
+
+    /// Answers everything that waits. What is in flight may be stored or not; it is not sent again.
+    fn fail(&mut self, actions: &mut Vec<Action<T>>) {
+        for flight in &mut self.flights {
+            flight.is_given_up = true;
             flight.answer_all(Outcome::Unknown, actions);
+            flight.tickets = [].into();
+            flight.judged.clear();
         }
         self.group.extend_front(std::mem::take(&mut self.suspects));
         while let Some((ticket, _)) = self.group.pop_control() {
             actions.push(Action::Answer { ticket, outcome: Outcome::NotStored });
         }
         while let Some(queued) = self.group.pop() {
-            let outcome = if queued.maybe_stored { Outcome::Unknown } else { Outcome::NotStored };
+            // An earlier request with the same sequence may be stored.
+            let is_unknown = queued.maybe_stored || queued.append.producer.is_some();
+            let outcome = if is_unknown { Outcome::Unknown } else { Outcome::NotStored };
             actions.push(Action::Answer { ticket: queued.append.ticket, outcome });
         }
     }
