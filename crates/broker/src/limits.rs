@@ -34,6 +34,14 @@ pub const SEGMENT_DELETED_PART_MIN: u64 = 64;
 /// enough that a commit of 10 MiB is one `writev`.
 pub const BLOCK_BYTES: usize = 64 << 10;
 
+/// Pieces of mapped files of at least this size are sent to a socket by `sendfile`, without being read. Shorter ones
+/// are copied: a separate system call would cost more.
+pub const SENDFILE_BYTES_MIN: usize = 32 << 10;
+
+/// Maximum size of mapped pages that this process has read and keeps mapped. They are page cache, but count as its
+/// resident memory. Releasing fewer at once would cost as much for each page, and more calls.
+pub const TOUCHED_BYTES_MAX: usize = 64 << 20;
+
 /// Maximum number of bytes that one read returns, whatever it asks for. They come from mappings, so this bounds time,
 /// not memory.
 pub const READ_BYTES_MAX: u64 = 64 << 20;

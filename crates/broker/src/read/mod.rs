@@ -161,8 +161,23 @@ impl Topic {
         }
         let bytes = self.get(found, range).await?;
         let numbered = (first..).zip(taken);
+        let pieces = answer.pieces.len();
         let taken = take(found.at.first_offset, record, numbered, &bytes, verify, budget, answer);
+        for piece in answer.pieces.iter().skip(pieces) {
+            match piece {
+                Piece::Slice { batch: read, .. } => self.touched(read),
+                Piece::Whole(read) if verify => self.touched(read),
+                Piece::Whole(_) => {}
+            }
+        }
         taken.map_err(|error| damaged(found, error))
+    }
+
+    /// Bytes of the store were read here, not only passed on.
+    fn touched(&self, read: &Bytes) {
+        if let Some(mappings) = self.store.mappings() {
+            mappings.touched(read);
+        }
     }
 
     /// The bytes of an object's index, or more.
@@ -202,10 +217,19 @@ impl Topic {
     /// returns that batch's number: those before it can be read.
     async fn verify(&self, found: &Found) -> Result<Option<(usize, ObjectError)>, ReadError> {
         let bytes = self.get(found, 0..found.at.bytes).await?;
+        let mappings = self.store.mappings();
+        let check = move || {
+            let checked = object::verify(&bytes);
+            // All of it is mapped now, and the next reads send it without reading it.
+            if let Some(mappings) = mappings {
+                mappings.touched(&bytes);
+            }
+            checked
+        };
         let checked = if found.at.bytes <= VERIFY_INLINE_BYTES_MAX {
-            object::verify(&bytes)
+            check()
         } else {
-            let check = tasks::spawn_blocking(move || object::verify(&bytes));
+            let check = tasks::spawn_blocking(check);
             check.await.map_err(|error| StoreError::wait(format!("a check was aborted ({error}); retry")))?
         };
         let header = match checked {

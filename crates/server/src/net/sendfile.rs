@@ -5,6 +5,7 @@
 //! piece says which file that is.
 
 use crate::net::peer::SharedStream;
+use rawline_broker::limits::SENDFILE_BYTES_MIN;
 use rawline_broker::store::{FileRange, Mappings};
 use rustix::net::{SendAncillaryBuffer, SendFlags};
 use std::io::{self, IoSlice};
@@ -14,9 +15,6 @@ use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use tokio::io::{AsyncRead, AsyncWrite, Interest, ReadBuf};
 use tokio::net::TcpStream;
-
-/// Shorter pieces are copied: a separate system call would cost more.
-const SENDFILE_BYTES_MIN: usize = 32 << 10;
 
 pub(crate) struct FileSender {
     stream: SharedStream,

@@ -50,7 +50,7 @@ impl Files {
         // change bytes, which checksums find, or truncate it, which `touch` and `is_whole` look for before its pages
         // are used.
         let mapping = unsafe { Mmap::map(&file) }?;
-        Ok(self.mappings.share(mapping, file))
+        Ok(self.mappings.share(mapping, file).into_whole())
     }
 
     /// Whether the file of a mapping still has all its bytes. Touching a page after the end of a truncated file would

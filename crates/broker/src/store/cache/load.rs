@@ -4,6 +4,7 @@ use super::files::{Draft, check};
 use super::flight::Landing;
 use super::{CacheError, CopyName, Inner, Landed, Mapped, Reserved, Sink, aborted, unusable};
 use crate::limits::{CACHE_MEMORY_BYTES_MAX, CACHE_PIECES_QUEUED_MAX};
+use crate::object::ObjectError;
 use crate::store::{Setting, StoreError};
 use crate::tasks::{self, spawn_blocking};
 use bytes::Bytes;
@@ -92,7 +93,7 @@ impl Inner {
             let whole = self.files.open(name).map_err(|error| error.to_string())?;
             self.files.touch(&whole).map_err(|error| error.to_string())?;
             if !is_verified || whole.len() as u64 != bytes {
-                check(&whole, name, bytes).map_err(|error| error.to_string())?;
+                self.check(&whole, name, bytes).map_err(|error| error.to_string())?;
             }
             Ok::<_, String>(whole)
         };
@@ -133,7 +134,7 @@ impl Inner {
         let (inner, name) = (self.clone(), name.clone());
         spawn_blocking(move || {
             let whole = draft.file().and_then(|file| inner.files.map(file)).map_err(disk)?;
-            check(&whole, &name, bytes)?;
+            inner.check(&whole, &name, bytes)?;
             let Some(reserved) = reserved else {
                 // The draft's file is unlinked here; its space is freed when its mapping is dropped.
                 inner.state().oversized = Some((name, Mapped::new(&whole)));
@@ -147,6 +148,13 @@ impl Inner {
         })
         .await
         .map_err(aborted)?
+    }
+
+    /// Checks a mapped object.
+    fn check(&self, whole: &Bytes, name: &CopyName, bytes: u64) -> Result<(), ObjectError> {
+        let checked = check(whole, name, bytes);
+        self.files.mappings().touched(whole);
+        checked
     }
 
     fn write_pieces(&self, name: &CopyName, mut pieces: mpsc::Receiver<Bytes>) -> io::Result<Draft> {

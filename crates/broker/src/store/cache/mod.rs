@@ -14,7 +14,7 @@ mod state;
 
 use super::lock::DirLock;
 use super::{Mappings, ObjectAt, Setting, StoreError};
-use crate::limits::{CACHE_MAPPINGS_MAX, CACHE_MEMORY_BYTES_MAX};
+use crate::limits::{CACHE_MAPPINGS_MAX, CACHE_MEMORY_BYTES_MAX, SENDFILE_BYTES_MIN};
 use crate::object::ObjectError;
 use crate::tasks::spawn_blocking;
 use bytes::Bytes;
@@ -247,6 +247,10 @@ impl Inner {
     ) -> Result<Option<Bytes>, CacheError> {
         let error = if self.files.is_whole(&mapped.whole) {
             let cut = slice(&mapped.whole, range)?;
+            if cut.len() < SENDFILE_BYTES_MIN {
+                // It is looked at, or copied into a socket.
+                self.files.mappings().touched(&cut);
+            }
             if mapped.warm_until > Instant::now() {
                 return Ok(Some(cut));
             }

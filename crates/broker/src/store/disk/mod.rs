@@ -21,6 +21,7 @@ mod seal;
 mod segment;
 mod sys;
 mod walk;
+mod warm;
 
 use super::lock::DirLock;
 use super::mapping::Mappings;

@@ -1,9 +1,9 @@
 //! Which segment files are open: a bounded number of them, however many segments and topics there are.
 
+use super::warm::{Missed, Warm};
 use crate::limits::OPEN_SEGMENTS_MAX;
 use crate::raise_files_limit;
-use crate::store::mapping::Mappings;
-use bytes::Bytes;
+use crate::store::mapping::{Mapping, Mappings};
 use rustix::io::Errno;
 use std::collections::VecDeque;
 use std::fs::File;
@@ -15,7 +15,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, Weak};
 #[derive(Clone)]
 pub(super) struct Open {
     pub(super) file: Arc<File>,
-    pub(super) mapping: Bytes,
+    pub(super) mapping: Mapping,
+    pub(super) warm: Arc<Warm>,
 }
 
 /// A segment's place among the open files; empty while its file is closed.
@@ -46,6 +47,7 @@ impl Slot {
 /// The open segment files of a store.
 pub(super) struct OpenFiles {
     mappings: Arc<Mappings>,
+    missed: Arc<Missed>,
     files_max: usize,
     /// Every slot that is not empty, in the order in which they are looked at when there are too many: a used one gets
     /// a second chance at the end.
@@ -57,7 +59,7 @@ impl OpenFiles {
     /// allows: connections need the other half.
     pub(super) fn new() -> OpenFiles {
         let files_max = (raise_files_limit() / 2).clamp(1, OPEN_SEGMENTS_MAX);
-        OpenFiles { mappings: Arc::default(), files_max, slots: Mutex::default() }
+        OpenFiles { mappings: Arc::default(), missed: Arc::new(Missed::new()), files_max, slots: Mutex::default() }
     }
 
     /// The open file of `slot`, which `open` opens if need be; the first `bytes` bytes of it are mapped.
@@ -90,10 +92,15 @@ impl OpenFiles {
         self.mappings.clone()
     }
 
+    /// All pages of `bytes`, a part of an open file, are mapped now.
+    pub(super) fn touched(&self, bytes: &[u8]) {
+        self.mappings.touched(bytes);
+    }
+
     fn open(&self, bytes: u64, open: impl Fn() -> io::Result<File>) -> io::Result<Open> {
         let file = Arc::new(open()?);
         let mapping = self.mappings.share(super::sys::map(&file, bytes)?, file.clone());
-        Ok(Open { file, mapping })
+        Ok(Open { file, mapping, warm: Arc::new(Warm::new(bytes, &self.missed)) })
     }
 
     /// Closes files until at most `keep` are open, those first that were not used for the longest time. A file that
@@ -148,11 +155,11 @@ mod tests {
         std::thread::scope(|scope| {
             scope.spawn(|| {
                 while !is_done.load(Ordering::Relaxed) {
-                    slots.iter().for_each(|slot| assert_ne!(slot.look(|open| open.mapping.len()), Some(0)));
+                    slots.iter().for_each(|slot| assert_ne!(slot.look(|open| open.mapping.bytes()), Some(0)));
                 }
             });
             for slot in slots.iter().cycle().take(2000) {
-                assert_eq!(files.get(slot, 4096, tempfile::tempfile).unwrap().mapping.len(), 4096);
+                assert_eq!(files.get(slot, 4096, tempfile::tempfile).unwrap().mapping.bytes(), 4096);
             }
             is_done.store(true, Ordering::Relaxed);
         });
@@ -178,7 +185,7 @@ mod tests {
         }
         assert!(slots[7].look(|_| ()).is_some(), "it was used all the time");
         assert!(slots[0].look(|_| ()).is_none());
-        assert_eq!(held.mapping.len(), 4096, "what is held stays mapped");
+        assert_eq!(held.mapping.bytes(), 4096, "what is held stays mapped");
         drop(slots);
         files.close_unused(0);
         assert!(files.slots().is_empty());

@@ -4,8 +4,9 @@
 //! created (a sparse file; blocks are allocated in steps), and is cut to its objects' end when it is sealed. Whatever
 //! is returned to readers lies below `bytes`, which is set only when an object is wholly written, and the file is
 //! never cut below it. Data that must come from the disk is first requested with `MADV_POPULATE_READ`, where a broken
-//! disk is an error instead of a signal. What remains is another program that cuts the file: the lock keeps brokers
-//! away, and a person who does it gets a dead broker, not wrong data.
+//! disk is an error instead of a signal. What remains is a disk that breaks within seconds after its data was found in
+//! the page cache and dropped from it, and another program that cuts the file: the lock keeps brokers away, and a
+//! person who does it gets a dead broker, not wrong data.
 
 use super::io_error;
 use super::open_files::{Open, OpenFiles, Slot};
@@ -113,11 +114,15 @@ impl Segment {
         assert!(before <= bytes && bytes <= self.mapped_bytes, "published {bytes} bytes after {before}");
     }
 
-    /// The bytes `range` of the file if none of them has to be fetched from the disk. Never blocks.
+    /// The bytes `range` of the file if none of them has to be fetched from the disk, as far as is known. Never blocks.
     pub(super) fn resident(&self, range: Range<usize>) -> Option<Bytes> {
         self.check(&range);
-        let slice = self.slot.look(|open| open.mapping.slice(range))?;
-        is_resident(&slice).then_some(slice)
+        let end = self.bytes() as usize;
+        let resident = |open: &Open| {
+            let is_there = open.warm.is_resident(&range, end, |part| is_resident(open.mapping.unread(part)));
+            is_there.then(|| open.mapping.slice(range.clone()))
+        };
+        self.slot.look(resident).flatten()
     }
 
     /// The bytes `range` of the file, fetched from the disk if need be. Blocks.
@@ -125,6 +130,7 @@ impl Segment {
         self.check(&range);
         let slice = self.open()?.mapping.slice(range);
         populate(&slice).map_err(|error| io_error("read", &self.path, &error))?;
+        self.files.touched(&slice);
         Ok(slice)
     }
 
