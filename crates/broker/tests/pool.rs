@@ -87,6 +87,41 @@ async fn the_body_nearest_to_its_end_can_always_grow() {
     assert!(!pool.is_scarce());
 }
 
+/// Issue 12: 2,000 slow senders of large bodies kept everyone else waiting until they got 503.
+#[tokio::test(start_paused = true)]
+async fn a_body_that_needs_no_more_than_is_free_begins_while_others_are_stalled() {
+    let pool = pool(10);
+    let (mut near, mut far) = (body(&peer(&pool, 1), 9), body(&peer(&pool, 2), 9));
+    for _ in 0..3 {
+        receive(&mut near).await.unwrap();
+    }
+    receive(&mut far).await.unwrap();
+    let wait_for_one = |mut body: Gathered| {
+        tokio::spawn(async move {
+            body.make_room(BLOCK_BYTES, Duration::from_secs(3600)).await.unwrap();
+            body
+        })
+    };
+    // The six that are free are for the first.
+    let far = wait_for_one(far);
+    settle().await;
+    let large = wait_for_one(body(&peer(&pool, 3), 9));
+    settle().await;
+    for _ in 0..3 {
+        let mut small = body(&peer(&pool, 4), 2);
+        receive(&mut small).await.unwrap();
+        receive(&mut small).await.unwrap();
+    }
+    assert!(!far.is_finished() && !large.is_finished());
+    for _ in 3..9 {
+        receive(&mut near).await.unwrap();
+    }
+    drop(near);
+    drop(far.await.unwrap());
+    drop(large.await.unwrap());
+    assert_eq!(pool.bytes_free(), pool.bytes());
+}
+
 #[tokio::test(start_paused = true)]
 async fn bodies_of_all_sizes_finish_whatever_their_order() {
     for seed in 0..20u64 {

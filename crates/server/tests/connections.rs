@@ -5,11 +5,11 @@
 mod support;
 
 use rawline_broker::store::memory::MemoryStore;
-use rawline_server::http::HttpConfig;
+use rawline_server::http::{HttpConfig, Waits};
 use rawline_testkit::served::{PATIENT, Served};
 use std::sync::Arc;
 use std::time::Duration;
-use support::{append_head, connect, exchange, get, receive, wait_until};
+use support::{DEADLINE, append_head, connect, exchange, get, receive, wait_until};
 use tokio::io::AsyncWriteExt;
 use tokio::net::TcpStream;
 
@@ -61,6 +61,38 @@ async fn incomplete_heads_make_room_for_other_connections() {
     for _ in 0..CONNECTIONS_MAX {
         assert_eq!(append(&mut connect(&server).await).await.unwrap().0, 201);
     }
+}
+
+/// Slow senders held all connections for as long as their bodies took, against everyone else: these have earned almost
+/// three minutes.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn slow_bodies_make_room_when_connections_are_refused() {
+    let waits = Waits { body: Duration::from_millis(100), ..PATIENT };
+    let config = HttpConfig { waits, connections_max: CONNECTIONS_MAX, ..HttpConfig::default() };
+    let server = Served::on(Arc::new(MemoryStore::new()), config, 128 << 20).await;
+    let sent = vec![b's'; 10 << 20];
+    let mut uploads = Vec::new();
+    for _ in 0..CONNECTIONS_MAX {
+        let mut stream = connect(&server).await;
+        stream.write_all(append_head(sent.len() + 1).as_bytes()).await.unwrap();
+        stream.write_all(&sent).await.unwrap();
+        uploads.push(stream);
+    }
+    wait_until(|| server.pool.bytes() - server.pool.bytes_free() >= (CONNECTIONS_MAX * sent.len()) as u64).await;
+    // Nobody waits for buffers, so they may take their time until a connection is refused.
+    let served = async {
+        while append(&mut connect(&server).await).await.is_none_or(|(status, _)| status != 201) {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    };
+    tokio::time::timeout(DEADLINE, served).await.expect("slow uploads keep all connections");
+    let mut refused = 0;
+    for stream in &mut uploads {
+        let status = exchange(stream, &[b"c"]).await.map(|(status, _)| status);
+        assert!(status.is_none_or(|status| [201, 408].contains(&status)), "{status:?}");
+        refused += usize::from(status != Some(201));
+    }
+    assert!(refused >= 1, "no upload has made room");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

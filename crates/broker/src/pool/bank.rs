@@ -247,12 +247,15 @@ impl Bank {
 
     /// The place in the queue of the next to get blocks: bodies that hold some before new requests, and peers within
     /// their share before others. Of a peer above its share, only the body nearest to its end grows.
+    ///
+    /// While a body can't grow, new ones begin only if all that they may need is free: they end whatever the others do.
+    /// So many slow bodies, which are stalled most of the time, don't keep small ones waiting.
     fn next(&mut self) -> Option<usize> {
         self.plan();
         let (mut above, mut above_need) = (None, usize::MAX);
         let mut is_growth_stalled = false;
         // The first new request of each kind, and whether it can have its blocks. Those after it wait in line.
-        let (mut new, mut new_above) = (None, None);
+        let (mut new, mut new_ending, mut new_above) = (None, None, None);
         for (place, Waiter { request, .. }) in self.queue.iter().enumerate() {
             let body = request.body.map(|body| &self.bodies[body]);
             let fits = request.blocks <= self.free && body.is_none_or(|body| request.blocks <= self.spare(body.need));
@@ -263,13 +266,16 @@ impl Bank {
                 (Some(_), true) => is_growth_stalled = true,
                 (Some(body), false) if fits && body.need < above_need => (above, above_need) = (Some(place), body.need),
                 (Some(_), false) => {}
-                (None, true) => new = new.or(Some((place, fits, body.is_some()))),
+                (None, true) => {
+                    new = new.or(Some((place, fits)));
+                    let can_end = request.body.is_none_or(|body| self.bodies[body].need <= self.free);
+                    new_ending = new_ending.or(can_end.then_some((place, fits)));
+                }
                 (None, false) => new_above = new_above.or(Some((place, fits))),
             }
         }
-        // One more body would make it harder for those that wait already.
-        let can_begin = |&(_, fits, grows): &(usize, bool, bool)| fits && !(grows && is_growth_stalled);
-        if let Some((place, ..)) = new.filter(can_begin) {
+        let begins = if is_growth_stalled { new_ending } else { new };
+        if let Some((place, _)) = begins.filter(|&(_, fits)| fits) {
             return Some(place);
         }
         let new_above = new_above.filter(|&(_, fits)| fits && new.is_none() && !is_growth_stalled);

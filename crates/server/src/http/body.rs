@@ -2,6 +2,7 @@
 
 use crate::http::Api;
 use crate::http::error::ApiError;
+use crate::net::listen::Crowd;
 use crate::net::pace::{BodyPace, Waits};
 use bytes::Bytes;
 use http::{Request, header};
@@ -20,7 +21,7 @@ use tokio::time::{Instant, timeout_at};
 /// send a byte each would hold buffers that others need.
 const PROOF_BYTES: u64 = 32 << 10;
 
-/// How often a body that pauses checks whether others wait for its buffers.
+/// How often a body that pauses checks whether others wait for its buffers, or for its connection.
 const SCARCE_CHECK: Duration = Duration::from_millis(250);
 
 /// Length of a body in bytes.
@@ -41,6 +42,7 @@ pub(crate) struct BodyReader {
     waits: Waits,
     pace: BodyPace,
     pool: Arc<Pool>,
+    crowd: Arc<Crowd>,
     pool_wait: Duration,
     /// Received and not yet returned.
     first: VecDeque<Bytes>,
@@ -62,6 +64,7 @@ impl BodyReader {
             waits: api.config.waits,
             pace: BodyPace::new(api.config.waits),
             pool: api.pool.clone(),
+            crowd: api.crowd.clone(),
             pool_wait: api.config.pool_wait,
             first: VecDeque::new(),
             bytes: 0,
@@ -121,8 +124,8 @@ impl BodyReader {
         while let Some(incoming) = &mut self.incoming {
             let Ok(frame) = timeout_at(deadline, incoming.frame()).await else {
                 let now = Instant::now();
-                if now < self.pace.deadline() && !self.pool.is_scarce() {
-                    // It may go on as long as its buffers are not needed.
+                if now < self.pace.deadline() && !self.pool.is_scarce() && !self.crowd.is_crowded() {
+                    // It may go on as long as nobody needs what it holds.
                     deadline = self.pace.deadline().min(now + SCARCE_CHECK);
                     continue;
                 }

@@ -36,7 +36,7 @@ use crate::http::body::BodyReader;
 use crate::http::error::ApiError;
 use crate::http::response::ApiResponse;
 use crate::http::routes::{Endpoint, LABEL_OTHER, Route};
-use crate::net::listen::{Accepted, Listener};
+use crate::net::listen::{Accepted, Crowd, Listener};
 use crate::net::pace::Paced;
 use crate::net::peer::{Peer, SharedStream, network};
 use crate::net::sendfile::FileSender;
@@ -109,6 +109,8 @@ pub(crate) struct Api {
     /// Turns true when shutdown begins, so that waiting requests get their responses.
     pub stopping: watch::Receiver<bool>,
     pub metrics: metrics::HttpMetrics,
+    /// Whether connections are refused.
+    pub crowd: Arc<Crowd>,
     pub unpacking: Semaphore,
     /// Requests that may wait for records at once.
     pub waits: Semaphore,
@@ -139,6 +141,7 @@ pub async fn serve(
         clock,
         stopping: stop.clone(),
         metrics,
+        crowd: listener.crowd(),
         unpacking: Semaphore::new(UNPACKING_MAX),
         waits: Semaphore::new(long_poll::waits_max(config.connections_max)),
         metrics_unread: Arc::new(Semaphore::new(METRICS_UNREAD_MAX)),

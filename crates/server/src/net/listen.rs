@@ -32,12 +32,27 @@ pub(crate) struct Listener {
     listener: TcpListener,
     regular: Places,
     reserve: Places,
-    is_overloaded: AtomicBool,
+    crowd: Arc<Crowd>,
 }
 
 struct Places {
     permits: Arc<Semaphore>,
     connections: Arc<Connections>,
+}
+
+/// Whether connections are refused because all places are taken by requests.
+#[derive(Debug)]
+pub(crate) struct Crowd {
+    regular: Arc<Semaphore>,
+    /// The last connection waited in vain for a place.
+    is_overloaded: AtomicBool,
+}
+
+impl Crowd {
+    /// Whether a connection was refused and none of the places has become free since.
+    pub fn is_crowded(&self) -> bool {
+        self.is_overloaded.load(Ordering::Relaxed) && self.regular.available_permits() == 0
+    }
 }
 
 /// An accepted connection.
@@ -83,7 +98,13 @@ impl Listener {
             send_at_once(&listener);
         }
         let (regular, reserve) = (Places::new(connections_max), Places::new(RESERVE_MAX));
-        Listener { listener, regular, reserve, is_overloaded: AtomicBool::new(false) }
+        let crowd = Arc::new(Crowd { regular: regular.permits.clone(), is_overloaded: AtomicBool::new(false) });
+        Listener { listener, regular, reserve, crowd }
+    }
+
+    /// Whether connections are refused.
+    pub fn crowd(&self) -> Arc<Crowd> {
+        self.crowd.clone()
     }
 
     /// The next connection; none after a failure, which is logged.
@@ -106,10 +127,10 @@ impl Listener {
     /// A free place, or that of the connection that is idle for the longest time, or a reserved one.
     async fn place(&self) -> Option<Place> {
         if let Some(place) = self.regular.try_take(false) {
-            self.is_overloaded.store(false, Ordering::Relaxed);
+            self.crowd.is_overloaded.store(false, Ordering::Relaxed);
             return Some(place);
         }
-        let wait = if self.is_overloaded.load(Ordering::Relaxed) { Duration::ZERO } else { PLACE_WAIT };
+        let wait = if self.crowd.is_overloaded.load(Ordering::Relaxed) { Duration::ZERO } else { PLACE_WAIT };
         let give_up = Instant::now() + wait;
         loop {
             if self.regular.connections.evict_idle(IDLE_MIN) {
@@ -122,7 +143,7 @@ impl Listener {
                 return place;
             }
         }
-        if !self.is_overloaded.swap(true, Ordering::Relaxed) {
+        if !self.crowd.is_overloaded.swap(true, Ordering::Relaxed) {
             tracing::warn!("all connections are busy; further ones get 503");
         }
         if let Some(place) = self.reserve.try_take(true) {

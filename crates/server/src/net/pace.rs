@@ -13,6 +13,10 @@ use tokio::time::{Instant, Sleep};
 /// Minimum rate at which a body must arrive or a response be read, in bytes per second, once the grace period is over.
 const RATE_MIN: u64 = 64 << 10;
 
+/// The same of a body while others wait for buffers or for a connection. A slow body holds its buffers for minutes, in
+/// which a hundred fast ones would be stored: without this, clients that are slow, and many, starve all others.
+const RATE_MIN_IF_SCARCE: u64 = 4 * RATE_MIN;
+
 /// Timeouts for clients, so that none holds buffers or a connection forever.
 #[derive(Debug, Clone, Copy)]
 pub struct Waits {
@@ -20,7 +24,7 @@ pub struct Waits {
     pub head: Duration,
     /// Longest pause within a body, also of a client that was faster than 64 KiB per second before.
     pub body_piece: Duration,
-    /// Longest pause within a body from its beginning, and while other requests wait for buffers.
+    /// Longest pause within a body from its beginning, and while others wait for buffers or for a connection.
     pub body: Duration,
     /// Longest pause within the reading of a response.
     pub answer_piece: Duration,
@@ -48,7 +52,7 @@ impl Default for Waits {
 /// pauses, and limited, so that a client that was fast can't be slow for long.
 #[derive(Debug)]
 pub(crate) struct BodyPace {
-    /// The deadline of the next piece, and an earlier one while other requests wait for buffers.
+    /// The deadline of the next piece, and an earlier one while others wait for buffers or for a connection.
     next: Instant,
     next_if_scarce: Instant,
     waits: Waits,
@@ -65,16 +69,16 @@ impl BodyPace {
         self.next
     }
 
-    /// The same while other requests wait for buffers.
+    /// The same while others wait for buffers or for a connection.
     pub fn deadline_if_scarce(&self) -> Instant {
         self.next_if_scarce.min(self.next)
     }
 
     /// Bytes have arrived.
     pub fn arrived(&mut self, bytes: u64) {
-        let (now, earned) = (Instant::now(), earned(bytes));
-        self.next = (self.next + earned).min(now + self.waits.body_piece);
-        self.next_if_scarce = (self.next_if_scarce + earned).min(now + self.waits.body);
+        let now = Instant::now();
+        self.next = (self.next + earned(bytes, RATE_MIN)).min(now + self.waits.body_piece);
+        self.next_if_scarce = (self.next_if_scarce + earned(bytes, RATE_MIN_IF_SCARCE)).min(now + self.waits.body);
     }
 
     /// The body was not read for this long.
@@ -88,12 +92,13 @@ impl Waits {
     /// When the next piece of a response must have been read, if `bytes` have been since `started`. The system's own
     /// buffers accept some megabytes for a client that reads nothing; the first limit is for those.
     fn response_deadline(&self, started: Instant, bytes: u64) -> Instant {
-        (Instant::now() + self.answer_piece).min(started + self.answer + earned(bytes))
+        (Instant::now() + self.answer_piece).min(started + self.answer + earned(bytes, RATE_MIN))
     }
 }
 
-fn earned(bytes: u64) -> Duration {
-    Duration::from_micros(bytes * 1_000_000 / RATE_MIN)
+/// The time of these bytes at this rate.
+fn earned(bytes: u64, rate: u64) -> Duration {
+    Duration::from_micros(bytes * 1_000_000 / rate)
 }
 
 /// A connection whose writes fail when its client reads a response too slowly, however small its steps are.
@@ -178,6 +183,26 @@ mod tests {
     use super::*;
     use crate::net::activity::Connections;
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
+
+    /// A body at the minimum rate goes on as long as nobody needs what it holds.
+    #[tokio::test(start_paused = true)]
+    async fn a_body_at_the_minimum_rate_is_too_slow_while_others_wait() {
+        let mut pace = BodyPace::new(Waits::default());
+        let mut was_too_slow = false;
+        for _ in 0..600 {
+            tokio::time::advance(Duration::from_millis(250)).await;
+            assert!(Instant::now() <= pace.deadline());
+            was_too_slow |= Instant::now() > pace.deadline_if_scarce();
+            pace.arrived(RATE_MIN / 4);
+        }
+        assert!(was_too_slow);
+        let mut pace = BodyPace::new(Waits::default());
+        for _ in 0..600 {
+            tokio::time::advance(Duration::from_millis(250)).await;
+            assert!(Instant::now() <= pace.deadline_if_scarce());
+            pace.arrived(RATE_MIN_IF_SCARCE / 4);
+        }
+    }
 
     /// A client that reads a byte per second makes progress, but too little.
     #[tokio::test(start_paused = true)]
