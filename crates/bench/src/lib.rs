@@ -15,6 +15,7 @@ mod limits;
 mod local_broker;
 mod loopback;
 mod measurements;
+mod memory;
 mod read;
 mod read_back;
 mod report;
@@ -37,6 +38,7 @@ Examples:
   rawline bench write --runs 3                  appends to a local broker, started for the benchmark
   rawline bench read --runs 3 --with-limit      reads, compared with plain sendfile
   rawline bench latency --append history.jsonl  one more line in a file of results
+  rawline bench memory --svg memory.svg         the broker's memory while clients behave badly
 
 Every benchmark prints its commit, machine and settings first. --json writes every figure of \
 one run to a file; --append adds one line per run to a file and never changes what is there.";
@@ -55,6 +57,7 @@ enum Command {
     Read(read::Args),
     Latency(latency::Args),
     Limits(limits::Args),
+    Memory(memory::Args),
     Measurements(measurements::Args),
     Values(values::Args),
     /// Produce the events of `bench values`: its child process
@@ -73,6 +76,7 @@ pub async fn run(args: Args) -> Result<(), BenchError> {
             Command::Read(args) => read::run(args).await,
             Command::Latency(args) => latency::run(args).await,
             Command::Limits(args) => limits::run(args).await,
+            Command::Memory(args) => memory::run(args).await,
             Command::Measurements(args) => measurements::run(args).await,
             Command::Values(args) => values::run(args).await,
             Command::ValuesProducer(args) => values::produce(args).await,

@@ -34,6 +34,8 @@ pub struct Settings {
     pub batch_wait: Option<String>,
     /// `--batch-bytes`.
     pub batch_bytes: Option<u64>,
+    /// `--connections-max`.
+    pub connections_max: Option<u32>,
 }
 
 /// A running broker. Dropping it kills the process and removes its directory.
@@ -116,6 +118,9 @@ fn command(settings: &Settings, bucket: Option<&str>, directory: &Path) -> Resul
     }
     if let Some(bytes) = settings.batch_bytes {
         command.args(["--batch-bytes", &bytes.to_string()]);
+    }
+    if let Some(connections) = settings.connections_max {
+        command.args(["--connections-max", &connections.to_string()]);
     }
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
     Ok(command)

@@ -51,11 +51,13 @@ pub struct TargetArgs {
     pub memory: Option<String>,
 }
 
-fn durability() -> impl TypedValueParser<Value = Durability> {
+/// Parses when to acknowledge an append.
+pub fn durability() -> impl TypedValueParser<Value = Durability> {
     PossibleValuesParser::new(Durability::ALL.map(Durability::name)).try_map(|name| name.parse())
 }
 
-fn as_name<S: Serializer>(durability: &Durability, serializer: S) -> Result<S::Ok, S::Error> {
+/// Serializes it as its name.
+pub fn as_name<S: Serializer>(durability: &Durability, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_str(durability.name())
 }
 
@@ -79,6 +81,7 @@ impl TargetArgs {
                 memory: self.memory.clone(),
                 batch_wait: self.batcher_block_time.clone(),
                 batch_bytes: self.batcher_max_bytes,
+                connections_max: None,
             };
             let local = LocalBroker::start(&settings).await?;
             let url = local.url.clone();

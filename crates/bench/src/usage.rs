@@ -32,6 +32,8 @@ impl Meter {
         self.process.status().map_or(Memory::default(), |status| Memory {
             peak_rss_bytes: status.vmhwm.unwrap_or(0) * KIB,
             anonymous_bytes: status.rssanon.unwrap_or(0) * KIB,
+            file_bytes: status.rssfile.unwrap_or(0) * KIB,
+            shared_bytes: status.rssshmem.unwrap_or(0) * KIB,
         })
     }
 }
@@ -39,11 +41,15 @@ impl Meter {
 /// Memory of a process in bytes.
 #[derive(Debug, Clone, Copy, Default, Serialize)]
 pub struct Memory {
-    /// Maximum resident memory since the process began. Mapped pages of the page cache count, so a broker that serves
-    /// from mappings shows the stored files here too; the kernel can reclaim them at any time.
+    /// Maximum resident memory since the process began. Mapped pages of the page cache count; the kernel can reclaim
+    /// them at any time.
     pub peak_rss_bytes: u64,
     /// Resident memory without a file: only the process itself can release it.
     pub anonymous_bytes: u64,
+    /// Resident pages of mapped files, the program among them.
+    pub file_bytes: u64,
+    /// Resident shared memory.
+    pub shared_bytes: u64,
 }
 
 /// CPU time of this process so far, of all threads; in nanoseconds.
