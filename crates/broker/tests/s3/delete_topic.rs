@@ -111,6 +111,28 @@ async fn a_broker_whose_deletion_was_taken_over_meanwhile_deletes_nothing_more()
 }
 
 #[tokio::test]
+async fn a_deletion_that_ends_before_it_is_taken_over_is_not_taken_over() {
+    let bucket = bucket().await;
+    let settings = bucket.file(SETTINGS);
+    // The other broker removes its marker after this one has read it; the objects are those of a new topic then.
+    let rule = move |request: &crate::http::Request| {
+        if request.method == "PUT" && request.target.contains("settings.json") {
+            assert!(request.header("if-match").is_some(), "{}", request.head);
+            fs::remove_file(&settings).unwrap();
+        }
+        Act::Forward
+    };
+    let proxy = Proxy::start(bucket.address, rule).await;
+    let one = Machine::new(&bucket).await;
+    let objects = commit_some(&one.store, "t", 5).await;
+    one.store.mark_deleted("t").await.unwrap();
+    let two = Machine::through(&bucket, proxy.address).await;
+    two.store.delete_topic("t").await.unwrap();
+    assert!(!bucket.file(SETTINGS).exists());
+    assert_holds(&one.store, "t", &objects, "the new topic's objects").await;
+}
+
+#[tokio::test]
 async fn keys_of_others_stay_when_a_topic_is_deleted() {
     let bucket = bucket().await;
     let machine = Machine::new(&bucket).await;
