@@ -4,6 +4,7 @@ use crate::brokers::Broker;
 use crate::history::{Responses, Violation};
 use crate::producers::{Surroundings, received};
 use crate::store::{DELETION_DELAY, Lie, SharedStore};
+use rawline_batch::{Checker, Limits};
 use rawline_broker::journal::{Journal, JournalError};
 use rawline_journal::PartitionId;
 use rawline_testkit::batches::records_of;
@@ -212,6 +213,8 @@ async fn read_all(journal: &Journal, partition: PartitionId) -> BTreeMap<u64, St
     let (mut offset, until) = (offsets.start, Instant::now() + CALM);
     while offset < offsets.end && Instant::now() < until {
         match journal.read(partition, offset).await {
+            // Where the store lies, other bytes may be in that place.
+            Ok(Some(piece)) if !is_intact(&piece.batches) => break,
             Ok(Some(piece)) => {
                 let texts = records_of(&piece.batches).into_iter().map(|record| String::from_utf8(record).unwrap());
                 let here = (piece.first_offset..).zip(texts).filter(|(at, _)| *at >= offset);
@@ -223,6 +226,11 @@ async fn read_all(journal: &Journal, partition: PartitionId) -> BTreeMap<u64, St
         }
     }
     seen
+}
+
+fn is_intact(batches: &[u8]) -> bool {
+    let mut checker = Checker::new(Limits::FORMAT);
+    checker.push(batches).is_ok() && checker.finish().is_ok()
 }
 
 fn end(surroundings: &Surroundings) -> History {
