@@ -91,6 +91,7 @@ impl Catalog {
 
 impl Extent {
     fn trim(&mut self, first_offset: u64) {
+        assert!(first_offset <= self.next_offset, "trimmed to {first_offset} of {}", self.next_offset);
         self.first_offset = self.first_offset.max(first_offset);
         // A piece ends where the next one begins. The last stays, because it says where the partition goes on.
         let begun = self.pieces.partition_point(|piece| piece.first_offset <= self.first_offset);

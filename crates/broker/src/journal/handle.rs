@@ -164,6 +164,8 @@ impl Journal {
             .and_then(|(_, batches)| batches.first().map(|(_, position)| *position));
         let position = position.ok_or_else(gone)?;
         let batches = self.store.bytes(piece.number, position..position + piece.bytes).await?;
+        assert_eq!(batches.len() as u64, piece.bytes, "the store returned other bytes of {piece:?}");
+        assert!((piece.first_offset..next_offset).contains(&offset), "{piece:?} does not hold {offset}");
         Ok(Some(ReadPiece { first_offset: piece.first_offset, next_offset, batches }))
     }
 

@@ -84,7 +84,7 @@ impl Reads {
 
     fn begin(&mut self, number: u64) {
         let read = self.store.index(number);
-        self.numbers.insert(number);
+        assert!(self.numbers.insert(number), "object {number} is read twice at once");
         self.running.push(Box::pin(async move { (number, read.await) }));
     }
 

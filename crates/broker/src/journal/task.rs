@@ -251,6 +251,8 @@ impl Task {
         let parts = build(link, appended_us, changes, appends);
         let index = parts.first().map(|index| Index::parse(index));
         let Some(Ok(index)) = index else { unreachable!("{link:?} is not what it was built of: {index:?}") };
+        let bytes: u64 = parts.iter().map(|part| part.len() as u64).sum();
+        assert_eq!(bytes, index.header.object_bytes, "the parts of {link:?}");
         self.indexes.insert(link.id, Arc::new(index));
         let put = self.store.create(link.number, parts);
         self.requests.puts.push(Box::pin(async move { (link.id, put.await) }));
