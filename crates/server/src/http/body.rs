@@ -3,7 +3,7 @@
 use crate::http::Api;
 use crate::http::error::ApiError;
 use crate::net::listen::Crowd;
-use crate::net::pace::{BodyPace, Waits};
+use crate::net::pace::{BodyPace, SCARCE_CHECK, Waits};
 use bytes::Bytes;
 use http::{Request, header};
 use http_body::Body as _;
@@ -20,9 +20,6 @@ use tokio::time::{Instant, timeout_at};
 /// minimum rate, and half a buffer. Until then the body lies in the connection's own memory. Without this, clients that
 /// send a byte each would hold buffers that others need.
 const PROOF_BYTES: u64 = 32 << 10;
-
-/// How often a body that pauses checks whether others wait for its buffers, or for its connection.
-const SCARCE_CHECK: Duration = Duration::from_millis(250);
 
 /// Length of a body in bytes.
 #[derive(Debug, Clone, Copy)]

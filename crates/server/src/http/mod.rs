@@ -157,8 +157,8 @@ pub async fn serve(
         let Some(Accepted { stream, address, place }) = accepted else { continue };
         let stream = SharedStream::new(stream);
         let peer = Peer::new(stream.clone(), api.pool.holder(network(address.ip())));
-        let stream =
-            Paced::new(FileSender::new(stream, api.broker.mappings()), api.config.waits, place.open.activity.clone());
+        let stream = FileSender::new(stream, api.broker.mappings());
+        let stream = Paced::new(stream, api.config.waits, place.open.activity.clone(), api.pool.clone());
         let (activity, is_reserve) = (place.open.activity.clone(), place.is_reserve);
         let api = api.clone();
         let connection = hyper::server::conn::http1::Builder::new()
@@ -175,7 +175,7 @@ pub async fn serve(
                             std::future::pending::<()>().await;
                         }
                         let response = respond(&api, &peer, is_reserve, request).await;
-                        activity.end();
+                        activity.end(response.body().holds_buffers());
                         Ok::<_, Infallible>(response)
                     }
                 }),

@@ -45,7 +45,7 @@ pub(crate) async fn multipart(api: &Api, peer: &Peer, parts: Vec<Part>) -> Resul
         body.extend(records_of(api, peer, part, reserved).await?);
     }
     body.push(Bytes::from(format!("\r\n--{boundary}--\r\n")));
-    Ok(response::pieces(StatusCode::OK, content_type, body))
+    Ok(response::buffers(content_type, body))
 }
 
 /// One record per line; 204 if there are none.
@@ -62,7 +62,7 @@ pub(crate) async fn lines(api: &Api, peer: &Peer, parts: Vec<Part>) -> Result<Ap
         }
     }
     assert_eq!(text.0.bytes(), bytes, "bytes of lines");
-    Ok(response::pieces(StatusCode::OK, MediaType::Lines.header_value(), text.0.freeze()))
+    Ok(response::buffers(MediaType::Lines.header_value(), text.0.freeze()))
 }
 
 /// An array of objects; 200 and an empty one if there are no records.
@@ -89,7 +89,7 @@ pub(crate) async fn json(api: &Api, peer: &Peer, parts: Vec<Part>, payload: Payl
         }
     }
     text.write_all(if parts.is_empty() { b"[]\n" } else { b"]\n" }).map_err(too_large)?;
-    Ok(response::pieces(StatusCode::OK, MediaType::Json.header_value(), text.0.freeze()))
+    Ok(response::buffers(MediaType::Json.header_value(), text.0.freeze()))
 }
 
 /// A part's records back to back: as stored, or decompressed into buffers that are `reserved` or, if they aren't, now

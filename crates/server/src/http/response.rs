@@ -23,6 +23,8 @@ pub struct ResponseBody {
     offsets: Option<OffsetsText>,
     /// What is left, in bytes: what was announced less what was sent.
     bytes: u64,
+    /// Whether the pieces are buffers of the pool.
+    holds_buffers: bool,
     /// Given back when the client has taken the response.
     _permit: Option<OwnedSemaphorePermit>,
 }
@@ -32,7 +34,12 @@ impl ResponseBody {
     pub fn new(pieces: impl IntoIterator<Item = Bytes>) -> Self {
         let pieces: VecDeque<Bytes> = pieces.into_iter().filter(|piece| !piece.is_empty()).collect();
         let bytes = pieces.iter().map(|piece| piece.len() as u64).sum();
-        ResponseBody { pieces, bytes, offsets: None, _permit: None }
+        ResponseBody { pieces, bytes, offsets: None, holds_buffers: false, _permit: None }
+    }
+
+    /// Whether buffers of the pool are free again when it is sent.
+    pub(crate) fn holds_buffers(&self) -> bool {
+        self.holds_buffers
     }
 
     /// What is left of it, in bytes.
@@ -74,6 +81,13 @@ pub fn pieces(status: StatusCode, content_type: HeaderValue, pieces: impl IntoIt
     let mut response = Response::new(ResponseBody::new(pieces));
     *response.status_mut() = status;
     response.headers_mut().insert(header::CONTENT_TYPE, content_type);
+    response
+}
+
+/// The same of pieces in buffers of the pool.
+pub fn buffers(content_type: HeaderValue, pieces: impl IntoIterator<Item = Bytes>) -> ApiResponse {
+    let mut response = self::pieces(StatusCode::OK, content_type, pieces);
+    response.body_mut().holds_buffers = true;
     response
 }
 

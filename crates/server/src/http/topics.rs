@@ -132,7 +132,7 @@ pub(crate) async fn topics(api: &Api, peer: &Peer) -> Result<ApiResponse, ApiErr
     let bytes = topics.0.len() as u64 * (INFO_BYTES_MAX + TOPIC_NAME_BYTES_MAX as u64) + INFO_BYTES_MAX;
     let mut text = Buffer(Gathered::new(render::reserve(api, peer, bytes).await?));
     serde_json::to_writer(&mut text, &topics).map_err(render::too_large)?;
-    Ok(response::pieces(StatusCode::OK, MediaType::Json.header_value(), text.0.freeze()))
+    Ok(response::buffers(MediaType::Json.header_value(), text.0.freeze()))
 }
 
 /// Has the form of a [`rawline_contract::TopicList`], and makes one topic's part of it at a time.

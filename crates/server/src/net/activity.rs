@@ -1,6 +1,6 @@
 //! Which connections are idle, so that they make room for others when too many are open.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::sync::Notify;
@@ -19,6 +19,8 @@ const IDLE_SINCE_MIN: u64 = 2;
 #[derive(Debug)]
 pub(crate) struct Activity {
     state: AtomicU64,
+    /// Whether the response holds buffers of the pool.
+    holds_buffers: AtomicBool,
     /// From when on times are counted, in microseconds.
     epoch: Instant,
     evicted: Notify,
@@ -26,7 +28,12 @@ pub(crate) struct Activity {
 
 impl Activity {
     fn new(epoch: Instant) -> Arc<Activity> {
-        let activity = Activity { state: AtomicU64::new(HANDLED), epoch, evicted: Notify::new() };
+        let activity = Activity {
+            state: AtomicU64::new(HANDLED),
+            holds_buffers: AtomicBool::new(false),
+            epoch,
+            evicted: Notify::new(),
+        };
         activity.idle();
         Arc::new(activity)
     }
@@ -38,9 +45,15 @@ impl Activity {
     }
 
     /// The request has its response, which is written next.
-    pub fn end(&self) {
+    pub fn end(&self, holds_buffers: bool) {
+        self.holds_buffers.store(holds_buffers, Ordering::Relaxed);
         let before = self.state.swap(HANDLED, Ordering::AcqRel);
         assert_eq!(before, BUSY, "a request ends that had not begun");
+    }
+
+    /// Whether the response that is being written holds buffers of the pool.
+    pub fn holds_buffers(&self) -> bool {
+        self.holds_buffers.load(Ordering::Relaxed)
     }
 
     /// The response is written, and nothing has been received since.
@@ -143,7 +156,7 @@ mod tests {
         }
         let [first, second, third, fourth] = &opened[..] else { unreachable!("four were opened") };
         assert!(first.activity.begin() && second.activity.begin());
-        second.activity.end();
+        second.activity.end(false);
         assert!(!connections.evict_idle(IDLE_MIN), "their requests may be on the way");
         tokio::time::advance(IDLE_MIN).await;
         assert!(connections.evict_idle(IDLE_MIN));

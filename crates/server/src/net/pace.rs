@@ -1,6 +1,7 @@
 //! Client timeouts, and a connection that drops clients that read too slowly.
 
 use crate::net::activity::Activity;
+use rawline_broker::pool::Pool;
 use std::future::Future;
 use std::io;
 use std::pin::Pin;
@@ -17,6 +18,13 @@ const RATE_MIN: u64 = 64 << 10;
 /// which a hundred fast ones would be stored: without this, clients that are slow, and many, starve all others.
 const RATE_MIN_IF_SCARCE: u64 = 4 * RATE_MIN;
 
+/// How often a body or a response that pauses checks whether others wait for its buffers, or for its connection.
+pub(crate) const SCARCE_CHECK: Duration = Duration::from_millis(250);
+
+/// What is read from a connection at once while others wait for buffers, in bytes. The HTTP library's own buffers grow
+/// with what it reads, and a thousand slow senders should not have the largest ones.
+const READ_BYTES_IF_SCARCE: usize = 8 << 10;
+
 /// Timeouts for clients, so that none holds buffers or a connection forever.
 #[derive(Debug, Clone, Copy)]
 pub struct Waits {
@@ -24,7 +32,8 @@ pub struct Waits {
     pub head: Duration,
     /// Longest pause within a body, also of a client that was faster than 64 KiB per second before.
     pub body_piece: Duration,
-    /// Longest pause within a body from its beginning, and while others wait for buffers or for a connection.
+    /// Longest pause within a body from its beginning, and while others wait for buffers or for a connection; of a
+    /// response that holds buffers, while others wait for them.
     pub body: Duration,
     /// Longest pause within the reading of a response.
     pub answer_piece: Duration,
@@ -106,28 +115,51 @@ pub(crate) struct Paced<S> {
     stream: S,
     waits: Waits,
     activity: Arc<Activity>,
+    pool: Arc<Pool>,
     /// Since when the current response is being written, and how many of its bytes have been.
     response: Option<(Instant, u64)>,
-    /// Armed while the client's window is full.
-    deadline: Option<Pin<Box<Sleep>>>,
+    /// While the client's window is full.
+    stalled: Option<Stalled>,
+}
+
+/// A response that makes no progress.
+struct Stalled {
+    since: Instant,
+    /// When it must have made some.
+    until: Instant,
+    /// The next look at whether it may go on.
+    check: Pin<Box<Sleep>>,
 }
 
 impl<S> Paced<S> {
-    pub fn new(stream: S, waits: Waits, activity: Arc<Activity>) -> Self {
-        Paced { stream, waits, activity, response: None, deadline: None }
+    pub fn new(stream: S, waits: Waits, activity: Arc<Activity>, pool: Arc<Pool>) -> Self {
+        Paced { stream, waits, activity, pool, response: None, stalled: None }
     }
 
     fn written(&mut self, context: &mut Context<'_>, result: Poll<io::Result<usize>>) -> Poll<io::Result<usize>> {
         let (started, bytes) = self.response.get_or_insert_with(|| (Instant::now(), 0));
         if let Poll::Ready(result) = result {
             *bytes += result.as_ref().map_or(0, |&count| count as u64);
-            self.deadline = None;
+            self.stalled = None;
             return Poll::Ready(result);
         }
-        let until = self.waits.response_deadline(*started, *bytes);
-        let deadline = self.deadline.get_or_insert_with(|| Box::pin(tokio::time::sleep_until(until)));
-        ready!(deadline.as_mut().poll(context));
-        Poll::Ready(Err(io::Error::new(io::ErrorKind::TimedOut, "the client reads its response too slowly")))
+        let holds_buffers = self.activity.holds_buffers();
+        let stalled = self.stalled.get_or_insert_with(|| {
+            let (since, until) = (Instant::now(), self.waits.response_deadline(*started, *bytes));
+            Stalled { since, until, check: Box::pin(tokio::time::sleep_until(since)) }
+        });
+        loop {
+            ready!(stalled.check.as_mut().poll(context));
+            let now = Instant::now();
+            // Others wait for what it holds, and it has made no progress for a while.
+            let must_yield = holds_buffers && now >= stalled.since + self.waits.body && self.pool.is_scarce();
+            if now >= stalled.until || must_yield {
+                let message = "the client reads its response too slowly";
+                return Poll::Ready(Err(io::Error::new(io::ErrorKind::TimedOut, message)));
+            }
+            let next = if holds_buffers { stalled.until.min(now + SCARCE_CHECK) } else { stalled.until };
+            stalled.check.as_mut().reset(next);
+        }
     }
 }
 
@@ -138,12 +170,21 @@ impl<S: AsyncRead + Unpin> AsyncRead for Paced<S> {
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
         let before = buffer.filled().len();
-        let result = Pin::new(&mut self.stream).poll_read(context, buffer);
+        let result = if self.pool.is_scarce() {
+            let length = buffer.remaining().min(READ_BYTES_IF_SCARCE);
+            let mut part = ReadBuf::new(buffer.initialize_unfilled_to(length));
+            let result = Pin::new(&mut self.stream).poll_read(context, &mut part);
+            let received = part.filled().len();
+            buffer.advance(received);
+            result
+        } else {
+            Pin::new(&mut self.stream).poll_read(context, buffer)
+        };
         // The HTTP library reads no request while it writes a response, so these bytes begin a new exchange.
         if result.is_ready() && buffer.filled().len() > before {
             self.response = None;
         }
-        if result.is_pending() && self.deadline.is_none() {
+        if result.is_pending() && self.stalled.is_none() {
             self.activity.idle();
         }
         result
@@ -208,7 +249,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_trickling_reader_is_dropped() {
         let (server, mut client) = tokio::io::duplex(1);
-        let mut server = Paced::new(server, Waits::default(), Connections::new().open().activity.clone());
+        let mut server = Paced::new(server, Waits::default(), Connections::new().open().activity.clone(), Pool::new(1));
         let started = Instant::now();
         let reading = tokio::spawn(async move {
             while client.read_u8().await.is_ok() {
@@ -225,17 +266,42 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_reader_that_reads_nothing_is_dropped() {
         let (server, _client) = tokio::io::duplex(10 << 20);
-        let mut server = Paced::new(server, Waits::default(), Connections::new().open().activity.clone());
+        let mut server = Paced::new(server, Waits::default(), Connections::new().open().activity.clone(), Pool::new(1));
         let started = Instant::now();
         let error = server.write_all(&[0; 11 << 20]).await.unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::TimedOut);
         assert!(started.elapsed() <= Duration::from_secs(31));
     }
 
+    /// Issue 12: a hundred readers that read nothing held all buffers for half a minute.
+    #[tokio::test(start_paused = true)]
+    async fn a_response_that_holds_buffers_yields_them_to_those_who_wait() {
+        let pool = Pool::new(1);
+        let holder = pool.holder(std::net::Ipv4Addr::LOCALHOST.into());
+        for holds_buffers in [false, true] {
+            let held = holder.reserve(1, Duration::ZERO).await.unwrap();
+            let open = Connections::new().open();
+            assert!(open.activity.begin());
+            open.activity.end(holds_buffers);
+            let (server, _client) = tokio::io::duplex(1);
+            let mut server = Paced::new(server, Waits::default(), open.activity.clone(), pool.clone());
+            let waiting = tokio::spawn({
+                let holder = holder.clone();
+                async move { holder.reserve(1, Duration::from_secs(3600)).await.map(drop) }
+            });
+            let started = Instant::now();
+            assert!(server.write_all(&[0; 4096]).await.is_err());
+            let limit = if holds_buffers { Duration::from_secs(2) } else { Duration::from_secs(29) };
+            assert_eq!(started.elapsed() <= limit, holds_buffers, "{:?}", started.elapsed());
+            drop(held);
+            waiting.await.unwrap().unwrap();
+        }
+    }
+
     #[tokio::test(start_paused = true)]
     async fn a_reader_fast_enough_gets_everything() {
         let (server, mut client) = tokio::io::duplex(64 << 10);
-        let mut server = Paced::new(server, Waits::default(), Connections::new().open().activity.clone());
+        let mut server = Paced::new(server, Waits::default(), Connections::new().open().activity.clone(), Pool::new(1));
         let reading = tokio::spawn(async move {
             let mut piece = [0; 64 << 10];
             let mut bytes = 0;
