@@ -31,7 +31,7 @@ impl Catalog {
 
     /// Adds a certain object.
     pub fn publish(&mut self, index: &Index) {
-        for control in &*index.changes().controls {
+        for control in index.controls() {
             match control {
                 Control::Delete { topic } => self.partitions.retain(|id, _| id.topic != *topic),
                 Control::Trim { partition, first_offset } => {

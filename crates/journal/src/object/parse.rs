@@ -180,6 +180,11 @@ impl Index {
         })
     }
 
+    /// The control records in the object, in order.
+    pub fn controls(&self) -> &[Control] {
+        &self.controls
+    }
+
     /// What the object changes if it is valid, for [`State::observe`](crate::State::observe).
     pub fn changes(&self) -> Changes {
         Changes { controls: self.controls.clone(), entries: self.entries().into() }
