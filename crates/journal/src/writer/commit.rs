@@ -116,13 +116,7 @@ impl<T: Copy + PartialEq + std::fmt::Debug> Writer<T> {
     /// What a request that changes nothing leads to; `None` if it changes something.
     fn judge_again(&mut self, request: &Judged<T>) -> Option<Outcome> {
         match request {
-            Judged::Append(append) => match self.state.judge(append.partition, append.records, append.producer) {
-                Verdict::New | Verdict::Unknown => None,
-                Verdict::Duplicate { first_offset } => {
-                    Some(Outcome::Stored(Answer { first_offset, is_duplicate: true }))
-                }
-                Verdict::Rejected(rejected) => Some(Outcome::Rejected(rejected)),
-            },
+            Judged::Append(append) => outcome(self.state.judge(append.partition, append.records, append.producer)),
             Judged::Control(_, request) => {
                 let control = self.state.record(request.clone());
                 match self.state.apply(&control) {
@@ -173,12 +167,8 @@ impl<T: Copy + PartialEq + std::fmt::Debug> Writer<T> {
                 Verdict::Unknown | Verdict::Rejected(Rejected::Partition(_)) if maybe_stored && is_judged => {
                     actions.push(Action::Answer { ticket: append.ticket, outcome: Outcome::Unknown });
                 }
-                Verdict::Duplicate { first_offset } if is_judged => {
-                    let outcome = Outcome::Stored(Answer { first_offset, is_duplicate: true });
+                _ if is_judged && let Some(outcome) = outcome(verdict) => {
                     object.judged.push((Judged::Append(append), outcome));
-                }
-                Verdict::Rejected(rejected) if is_judged => {
-                    object.judged.push((Judged::Append(append), Outcome::Rejected(rejected)));
                 }
                 Verdict::New | Verdict::Unknown | Verdict::Duplicate { .. } | Verdict::Rejected(_) => {
                     let entry = Entry {
@@ -361,13 +351,20 @@ impl<T: Copy + PartialEq + std::fmt::Debug> Writer<T> {
         let denied = |ticket| Action::Answer { ticket, outcome: Outcome::NotStored };
         actions.extend(flight.controls().map(|(ticket, _)| denied(ticket)));
         actions.extend(flight.appends().map(|(ticket, entry)| {
-            match self.state.judge(entry.partition, entry.records, entry.producer) {
-                Verdict::Duplicate { first_offset } => {
-                    Action::Answer { ticket, outcome: Outcome::Stored(Answer { first_offset, is_duplicate: true }) }
-                }
-                Verdict::New | Verdict::Rejected(_) | Verdict::Unknown => denied(ticket),
+            match outcome(self.state.judge(entry.partition, entry.records, entry.producer)) {
+                Some(outcome @ Outcome::Stored(_)) => Action::Answer { ticket, outcome },
+                _ => denied(ticket),
             }
         }));
         self.group.extend_front(flight.judged.into_iter().map(|(request, _)| request).collect());
+    }
+}
+
+/// What an append leads to that changes nothing; `None` if it changes something.
+fn outcome(verdict: Verdict) -> Option<Outcome> {
+    match verdict {
+        Verdict::New | Verdict::Unknown => None,
+        Verdict::Duplicate { first_offset } => Some(Outcome::Stored(Answer { first_offset, is_duplicate: true })),
+        Verdict::Rejected(rejected) => Some(Outcome::Rejected(rejected)),
     }
 }
