@@ -166,16 +166,26 @@ impl Bucket {
 
     /// The first bytes of an object, fewer if it has fewer, and its tag; `None` if there is no such object.
     pub(super) async fn front(&self, path: &Path, bytes: u64) -> Result<Option<(Bytes, u32)>, StoreError> {
-        let options = GetOptions { range: Some(GetRange::Bounded(0..bytes)), ..GetOptions::default() };
+        let range = Some(GetRange::Bounded(0..bytes));
+        let got = self.get(path, GetOptions { range, ..GetOptions::default() }).await?;
+        Ok(got.map(|(front, e_tag)| (front, tag(e_tag.as_deref()))))
+    }
+
+    /// A small key's content and its ETag; `None` if there is no such key.
+    pub(super) async fn small(&self, path: &Path) -> Result<Option<(Bytes, Option<String>)>, StoreError> {
+        self.get(path, GetOptions::default()).await
+    }
+
+    async fn get(&self, path: &Path, options: GetOptions) -> Result<Option<(Bytes, Option<String>)>, StoreError> {
         let get = || async {
             let got = self.s3.get_opts(path, options.clone()).await?;
-            let tag = tag(got.meta.e_tag.as_deref());
-            Ok::<_, object_store::Error>((got.bytes().await?, tag))
+            let e_tag = got.meta.e_tag.clone();
+            Ok::<_, object_store::Error>((got.bytes().await?, e_tag))
         };
         let mut tries = self.tries();
         loop {
             let failed = match timeout(self.request_timeout, get()).await {
-                Ok(Ok(front)) => return Ok(Some(front)),
+                Ok(Ok(got)) => return Ok(Some(got)),
                 Ok(Err(error)) => Failed::from(error),
                 Err(_) => Failed::TimedOut,
             };
@@ -183,7 +193,7 @@ impl Bucket {
                 return Ok(None);
             }
             if failed.is_empty_object() {
-                return Ok(Some((Bytes::new(), 0)));
+                return Ok(Some((Bytes::new(), None)));
             }
             tries.again(failed).await.map_err(|failed| self.explain("read", path, &failed))?;
         }
@@ -219,27 +229,6 @@ impl Bucket {
                 return Ok(false);
             }
             tries.again(failed).await.map_err(|failed| self.explain("store", path, &failed))?;
-        }
-    }
-
-    /// A small key's content and its ETag; `None` if there is no such key.
-    pub(super) async fn small(&self, path: &Path) -> Result<Option<(Bytes, Option<String>)>, StoreError> {
-        let get = || async {
-            let got = self.s3.get_opts(path, GetOptions::default()).await?;
-            let e_tag = got.meta.e_tag.clone();
-            Ok::<_, object_store::Error>((got.bytes().await?, e_tag))
-        };
-        let mut tries = self.tries();
-        loop {
-            let failed = match timeout(self.request_timeout, get()).await {
-                Ok(Ok(got)) => return Ok(Some(got)),
-                Ok(Err(error)) => Failed::from(error),
-                Err(_) => Failed::TimedOut,
-            };
-            if failed.is_missing_object() {
-                return Ok(None);
-            }
-            tries.again(failed).await.map_err(|failed| self.explain("read", path, &failed))?;
         }
     }
 
