@@ -1,6 +1,8 @@
 //! Batches for tests, and their records.
 
-use rawline_batch::{Batch, Builder, Codec, Limits};
+use bytes::Bytes;
+use rawline_batch::{Batch, Builder, Checker, Codec, Limits};
+use rawline_broker::Received;
 
 /// A batch of these records.
 pub fn batch(codec: Codec, records: &[Vec<u8>]) -> Vec<u8> {
@@ -11,6 +13,17 @@ pub fn batch(codec: Codec, records: &[Vec<u8>]) -> Vec<u8> {
     let mut bytes = Vec::new();
     builder.finish_into(1_700_000_000_000_000, 0, 0, &mut bytes).unwrap();
     bytes
+}
+
+/// Batches as they come from a socket: in pieces whose borders respect nothing.
+pub fn received(batches: &[u8]) -> Received {
+    let bytes = Bytes::copy_from_slice(batches);
+    let parts: Vec<_> = (0..bytes.len()).step_by(100).map(|at| bytes.slice(at..(at + 100).min(bytes.len()))).collect();
+    let mut checker = Checker::new(Limits::default());
+    for part in &parts {
+        checker.push(part).unwrap();
+    }
+    Received::new(parts, checker).unwrap()
 }
 
 /// The records of batches that lie back to back; each batch is checked, its checksum too.

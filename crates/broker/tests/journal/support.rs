@@ -1,10 +1,10 @@
 //! What the tests of journals share.
 
-use bytes::Bytes;
-use rawline_batch::{Checker, Codec, Limits};
+use rawline_batch::Codec;
+use rawline_broker::SystemClock;
 use rawline_broker::journal::{Journal, JournalConfig, JournalStore};
-use rawline_broker::{Received, SystemClock};
 use rawline_journal::{Control, PartitionId};
+pub(crate) use rawline_testkit::batches::received;
 use rawline_testkit::batches::{batch, records_of};
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,17 +18,6 @@ pub(crate) fn config(run: u64) -> JournalConfig {
     let mut config = JournalConfig::new(run);
     config.limits.batch_wait = Duration::from_millis(20);
     config
-}
-
-/// Batches as they come from a socket: in pieces whose borders respect nothing.
-pub(crate) fn received(batches: &[u8]) -> Received {
-    let bytes = Bytes::copy_from_slice(batches);
-    let parts: Vec<_> = (0..bytes.len()).step_by(100).map(|at| bytes.slice(at..(at + 100).min(bytes.len()))).collect();
-    let mut checker = Checker::new(Limits::default());
-    for part in &parts {
-        checker.push(part).unwrap();
-    }
-    Received::new(parts, checker).unwrap()
 }
 
 /// One batch with these records.

@@ -3,12 +3,11 @@
 use crate::brokers::Broker;
 use crate::history::{Responses, Text, Violation};
 use crate::store::SharedStore;
-use bytes::Bytes;
-use rawline_batch::{Checker, Codec, Limits};
+use rawline_batch::Codec;
 use rawline_broker::journal::{Journal, JournalError};
 use rawline_broker::{Appended, Received};
 use rawline_journal::{Control, PartitionId, Producer, Refused};
-use rawline_testkit::batches::batch;
+use rawline_testkit::batches;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::time::sleep;
@@ -24,10 +23,7 @@ pub struct Surroundings {
 
 pub fn received(records: &[String]) -> Received {
     let records: Vec<_> = records.iter().map(|record| record.as_bytes().to_vec()).collect();
-    let bytes = Bytes::from(batch(Codec::None, &records));
-    let mut checker = Checker::new(Limits::default());
-    checker.push(&bytes).unwrap();
-    Received::new(vec![bytes], checker).unwrap()
+    batches::received(&batches::batch(Codec::None, &records))
 }
 
 impl Surroundings {

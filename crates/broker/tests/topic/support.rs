@@ -1,9 +1,9 @@
 //! What the tests of topics share: brokers, batches, requests, and the records of an answer.
 
-use bytes::Bytes;
-use rawline_batch::{Batches, Builder, Checker, Codec, Limits};
+use rawline_batch::{Batches, Builder, Codec, Limits};
 use rawline_broker::store::Store;
-use rawline_broker::{Broker, Clock, Config, Piece, ReadAnswer, ReadRequest, Received, Topic};
+use rawline_broker::{Broker, Clock, Config, Piece, ReadAnswer, ReadRequest, Topic};
+pub(crate) use rawline_testkit::batches::received;
 use serde_json::{Map, Value};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -37,17 +37,6 @@ pub(crate) fn batch(records: &[Vec<u8>], codec: Codec) -> Vec<u8> {
     let mut bytes = Vec::new();
     builder.finish_into(5, 0, 0, &mut bytes).unwrap();
     bytes
-}
-
-/// Batches as they come from a socket: in pieces whose borders respect nothing.
-pub(crate) fn received(batches: &[u8]) -> Received {
-    let bytes = Bytes::copy_from_slice(batches);
-    let parts: Vec<_> = (0..bytes.len()).step_by(100).map(|at| bytes.slice(at..(at + 100).min(bytes.len()))).collect();
-    let mut checker = Checker::new(Limits::default());
-    for part in &parts {
-        checker.push(part).unwrap();
-    }
-    Received::new(parts, checker).unwrap()
 }
 
 pub(crate) fn record(number: u64) -> Vec<u8> {
