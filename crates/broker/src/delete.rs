@@ -5,7 +5,7 @@
 //! task ends ─► Store::mark_deleted ─► reads end ─► Store::delete_topic ─► the name is free
 //! ```
 //!
-//! A task of its own carries a deletion out, whether or not its caller waits. Once it has begun it is given up only if
+//! A separate task carries a deletion out, whether or not its caller waits. Once it has begun it is given up only if
 //! the store refuses to note it. After a crash, the next start finds the note and continues.
 
 use crate::broker::{Broker, Opened, Slot, Topics};

@@ -3,7 +3,7 @@
 use crate::chain::Chain;
 use crate::limits::Limits;
 
-/// A key of a journal's folder: an object, or a snapshot of what comes before an object.
+/// A key of a journal's folder: an object, or a snapshot of the objects before a number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Key {
     /// The object's number.

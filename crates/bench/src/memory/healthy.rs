@@ -24,7 +24,7 @@ struct Acknowledged {
     next_offset: u64,
 }
 
-/// A worker with one request in flight and a topic of its own.
+/// A worker with one request in flight and its own topic.
 pub struct Worker {
     topic: String,
     /// Without retries, so that refusals are seen.

@@ -18,7 +18,7 @@ pub enum Violation {
     Duplicate { text: Text },
     /// A broker sees other records than the chain has.
     Disagreement { broker: usize, partition: PartitionId, offset: u64, found: Option<Text>, expected: Option<Text> },
-    /// A broker broke one of its own invariants, or the chain contradicts itself.
+    /// A broker panicked, or the chain contradicts itself.
     Broken { reason: String },
     /// A request never got an answer after everything was well again.
     Stuck { what: String },

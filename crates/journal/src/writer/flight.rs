@@ -32,7 +32,7 @@ impl<T: Copy> Judged<T> {
     }
 }
 
-/// What waits for an object, in order.
+/// Pending changes and appends, in order.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) struct Group<T> {
     /// Changes of topics, which come first in an object: they are concurrent with the appends that wait.

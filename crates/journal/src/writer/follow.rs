@@ -111,7 +111,7 @@ impl<T: Copy + PartialEq + std::fmt::Debug> Writer<T> {
         self.follow(actions);
     }
 
-    /// Everything in flight is void. What wasn't given up is put again, before what waits.
+    /// Everything in flight is void. Requests that weren't given up are pending again, before the others.
     fn lose(&mut self, actions: &mut Vec<Action<T>>) {
         self.window = 1;
         for flight in std::mem::take(&mut self.flights).into_iter().rev() {
