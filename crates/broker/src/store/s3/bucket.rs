@@ -12,7 +12,10 @@ use bytes::Bytes;
 use futures_util::StreamExt;
 use object_store::aws::{AmazonS3, AmazonS3Builder, AwsCredentialProvider, Checksum, S3ConditionalPut};
 use object_store::path::Path;
-use object_store::{ClientOptions, GetOptions, GetRange, ObjectStore, PutMode, PutPayload, RetryConfig, UpdateVersion};
+use object_store::{
+    ClientOptions, GetOptions, GetRange, ObjectStore, PutMode, PutOptions, PutPayload, PutResult, RetryConfig,
+    UpdateVersion,
+};
 use rawline_batch::Crc32c;
 use std::sync::Arc;
 use std::time::Duration;
@@ -142,9 +145,15 @@ impl Bucket {
 
     /// Creates an object if it doesn't exist. One try; returns its tag.
     pub(super) async fn create(&self, path: &Path, payload: PutPayload) -> Result<u32, Failed> {
+        let put = self.put(path, payload, PutMode::Create.into()).await?;
+        Ok(tag(put.e_tag.as_deref()))
+    }
+
+    /// Sends one PUT, which may take a second more for each MiB.
+    pub(super) async fn put(&self, path: &Path, payload: PutPayload, options: PutOptions) -> Result<PutResult, Failed> {
         let limit = self.request_timeout + Duration::from_secs((payload.content_length() >> 20) as u64);
-        match timeout(limit, self.s3.put_opts(path, payload, PutMode::Create.into())).await {
-            Ok(Ok(put)) => Ok(tag(put.e_tag.as_deref())),
+        match timeout(limit, self.s3.put_opts(path, payload, options)).await {
+            Ok(Ok(put)) => Ok(put),
             Ok(Err(error)) => Err(Failed::from(error)),
             Err(_) => Err(Failed::TimedOut),
         }

@@ -17,7 +17,6 @@ use object_store::{GetOptions, GetRange, ObjectMeta, ObjectStore, PutMode, PutOp
 use rawline_journal::{Garbage, Index, Key, Listing, ObjectError, PutResult};
 use std::ops::Range;
 use std::sync::Arc;
-use std::time::Duration;
 use tokio::time::timeout;
 
 /// The journal's folder. There is one journal so far.
@@ -44,22 +43,18 @@ impl S3Journal {
 
     /// Creates a key that doesn't exist.
     async fn put(&self, path: &Path, payload: PutPayload) -> PutResult {
-        let limit = self.bucket.request_timeout + Duration::from_secs((payload.content_length() >> 20) as u64);
         let slot = DateSlot::default();
         let options = PutOptions { mode: PutMode::Create, extensions: slot.extensions(), ..PutOptions::default() };
-        let failed = match timeout(limit, self.bucket.s3.put_opts(path, payload, options)).await {
-            Ok(Ok(_)) => match slot.date() {
+        let failed = match self.bucket.put(path, payload, options).await {
+            Ok(_) => match slot.date() {
                 Some(date) => return PutResult::Created { date },
                 None => {
-                    tracing::error!(
-                        key = self.bucket.url(path),
-                        "the bucket's responses have no Date, which Rawline needs"
-                    );
+                    let key = self.bucket.url(path);
+                    tracing::error!(key, "the bucket's responses have no Date, which Rawline needs");
                     return PutResult::Unknown;
                 }
             },
-            Ok(Err(error)) => Failed::from(error),
-            Err(_) => Failed::TimedOut,
+            Err(failed) => failed,
         };
         if let Failed::Exists { in_progress: false } = failed {
             return PutResult::Exists;
