@@ -8,6 +8,7 @@
 //! of an object's bytes: its place in the chain and what it changes. [`Snapshot`] is the state at one moment, as bytes.
 
 mod chain;
+mod checksum;
 mod control;
 mod garbage;
 mod limits;

@@ -1,7 +1,6 @@
 //! The index as it lies in memory.
 
 use crate::limits::{OBJECT_APPENDS_MAX, OBJECT_BYTES_MAX, OBJECT_CONTROL_BYTES_MAX};
-use rawline_batch::Crc32c;
 use zerocopy::little_endian::{U16, U32, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
@@ -77,8 +76,5 @@ pub const fn index_bytes(sections: u32, batches: u32, control_bytes: u64) -> u64
 
 /// The checksum of an index.
 pub(super) fn checksum(header: &RawHeader, rest: &[u8]) -> u32 {
-    let mut crc = Crc32c::new();
-    crc.update(header.as_bytes().split_at(CRC_POSITION).0);
-    crc.update(rest);
-    crc.value()
+    crate::checksum::checksum(header.as_bytes(), rest)
 }

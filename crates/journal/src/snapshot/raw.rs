@@ -1,6 +1,5 @@
 //! A snapshot's parts as they lie in memory.
 
-use rawline_batch::Crc32c;
 use zerocopy::little_endian::{U16, U32, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
@@ -82,8 +81,5 @@ const _: () = assert!(size_of::<RawTopic>().is_multiple_of(ALIGNMENT));
 
 /// The checksum of a snapshot.
 pub(super) fn checksum(header: &RawHeader, rest: &[u8]) -> u32 {
-    let mut crc = Crc32c::new();
-    crc.update(header.as_bytes().split_at(CRC_POSITION).0);
-    crc.update(rest);
-    crc.value()
+    crate::checksum::checksum(header.as_bytes(), rest)
 }
