@@ -7,6 +7,10 @@ use std::time::Duration;
 /// PUT's fixed cost no longer shows, and a tenth of a second of one S3 connection.
 pub const COMMIT_BYTES: u64 = 10 << 20;
 
+/// Time that a commit to a bucket waits for more appends, unless a setting says otherwise: at most 10 PUTs per second
+/// and topic.
+pub const S3_BATCH_WAIT: Duration = Duration::from_millis(100);
+
 /// Maximum number of batches in one object, so that an object's index stays below 2 MiB and recovery reads it at once.
 pub const OBJECT_BATCHES_MAX: usize = 65_536;
 

@@ -115,9 +115,6 @@ fn durability() -> impl TypedValueParser<Value = Durability> {
     PossibleValuesParser::new(values).try_map(|name| name.parse())
 }
 
-/// Default of --batch-wait on S3: at most 10 PUTs per second and topic.
-const S3_BATCH_WAIT: Duration = Duration::from_millis(100);
-
 /// Runs the broker until ctrl-c or SIGTERM.
 pub async fn run(args: Args) -> Result<(), CommandError> {
     let started = Instant::now();
@@ -176,7 +173,7 @@ fn http_config(args: &Args) -> Result<HttpConfig, CommandError> {
 
 fn broker_config(args: &Args, request_bytes_max: u64) -> Config {
     Config {
-        batch_wait: args.batch_wait.unwrap_or(if is_s3(args) { S3_BATCH_WAIT } else { Duration::ZERO }),
+        batch_wait: args.batch_wait.unwrap_or(if is_s3(args) { limits::S3_BATCH_WAIT } else { Duration::ZERO }),
         commit_bytes: args.batch_bytes.clamp(1, limits::OBJECT_BYTES_MAX / 2),
         request_bytes_max,
         create_topics: !args.no_create_topics,
