@@ -17,9 +17,9 @@ use tokio::task::JoinSet;
 pub struct Appends {
     /// Label of the progress bar.
     pub what: String,
-    /// The topic.
-    pub topic: String,
-    /// Number of batches.
+    /// The topics. Batches go to them in turns: batch `number` to topic `number` modulo their count.
+    pub topics: Vec<String>,
+    /// Number of batches, to all topics together.
     pub batches: u64,
     /// Number of requests in flight.
     pub workers: u32,
@@ -43,6 +43,7 @@ pub struct Appended {
 /// Appends every batch. Workers take the next batch's number from one counter, as those of Seb's benchmark take
 /// it from one channel.
 pub async fn append_all(client: &Client, appends: Appends) -> Result<(Vec<Appended>, Histogram<u64>), BenchError> {
+    assert!(!appends.topics.is_empty(), "{} batches go to no topic", appends.batches);
     let bar = progress(appends.what.clone(), appends.batches);
     let appends = Arc::new(appends);
     let next = Arc::new(AtomicU64::new(0));
@@ -59,8 +60,9 @@ pub async fn append_all(client: &Client, appends: Appends) -> Result<(Vec<Append
                     return Ok((appended, latency));
                 }
                 let data = (appends.data)(number);
+                let topic = topic_of(number, &appends.topics);
                 let sent = Instant::now();
-                let place = client.append_records(&appends.topic, &appends.sizes, data).await?;
+                let place = client.append_records(topic, &appends.sizes, data).await?;
                 record(&mut latency, sent.elapsed());
                 appended.push(Appended { number, first_offset: place.first_offset, next_offset: place.next_offset });
                 bar.inc(1);
@@ -79,6 +81,23 @@ pub async fn append_all(client: &Client, appends: Appends) -> Result<(Vec<Append
     assert_eq!(all.len() as u64, appends.batches, "each batch is appended once");
     assert_eq!(latency.len(), appends.batches, "each append has one latency");
     Ok((all, latency))
+}
+
+/// The topic of a batch.
+fn topic_of(number: u64, topics: &[String]) -> &str {
+    topics.get((number % topics.len() as u64) as usize).map_or("", String::as_str)
+}
+
+/// The batches of each topic, of `topics` topics that were appended to in turns.
+pub fn by_topic(appended: Vec<Appended>, topics: u32) -> Vec<Vec<Appended>> {
+    let each = appended.len().div_ceil(topics.max(1) as usize);
+    let mut split: Vec<_> = (0..topics).map(|_| Vec::with_capacity(each)).collect();
+    for batch in appended {
+        if let Some(topic) = split.get_mut((batch.number % u64::from(topics)) as usize) {
+            topic.push(batch);
+        }
+    }
+    split
 }
 
 /// Sorts the batches by offset. Fails if two overlap, if there is a gap, or if one isn't whole: such a broker has lost

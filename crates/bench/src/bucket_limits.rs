@@ -1,24 +1,26 @@
 //! `rawline bench limits --storage s3://…`: what a bucket achieves without a broker.
 
 use super::BenchError;
+use super::bucket::{BucketFolder, failed};
 use super::history::{MainFigures, Measured};
 use super::statistics::{Latency, new_histogram, record};
+use super::store_delay::StoreDelay;
 use bytes::Bytes;
 use futures_util::{StreamExt, TryStreamExt, stream};
 use hdrhistogram::Histogram;
-use object_store::path::Path;
-use object_store::{ObjectStore, ObjectStoreExt, PutMode, PutPayload};
-use rawline_broker::store::s3::{connect, parse_url};
 use serde::Serialize;
-use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 /// Size of a large object: what one commit of a busy broker stores.
 const LARGE_BYTES: usize = 8 << 20;
 /// Size of a small object: a lone append.
 const SMALL_BYTES: usize = 1 << 10;
 
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+/// What the figures are the limits of.
+const COMPARE: &str = "\
+compare with the broker on the same bucket, in the same minutes
+  PUT  8192 KiB  8 in flight   with MB/s of `rawline bench write` to one topic
+  PUT     1 KiB  1 in flight   with p50 and p99 of `rawline bench latency --interval 1s`, which measures it again";
 
 /// What a bucket achieves.
 #[derive(Debug, Serialize)]
@@ -43,27 +45,29 @@ pub struct RequestsFigure {
 }
 
 /// Measures a bucket with `count` objects of each size, which are deleted afterwards.
-pub async fn measure(url: &str, variables: &[(String, String)], count: u64) -> Result<BucketLimits, BenchError> {
-    let (bucket, prefix) = parse_url(url).map_err(failed)?;
-    let (s3, _) = connect(&bucket, variables, CONNECT_TIMEOUT).map_err(failed)?;
-    let folder = format!("{prefix}/.bench-limits-{:016x}", rand::random::<u64>());
-    let bench = Bench { s3: Arc::new(s3), folder: folder.trim_start_matches('/').to_owned(), count };
+pub async fn measure(
+    url: &str,
+    variables: &[(String, String)],
+    count: u64,
+    delay: Option<&StoreDelay>,
+) -> Result<BucketLimits, BenchError> {
+    let bench = Bench { folder: BucketFolder::new(url, variables, "limits")?, count };
     println!("bucket, {count} objects for each figure");
     let measured = bench.all().await;
     // What was stored is deleted even if something failed.
-    let deleted = bench.delete().await;
+    let deleted = bench.folder.delete().await;
     let requests = measured.map_err(failed)?;
     deleted.map_err(failed)?;
+    if let Some(delay) = delay {
+        let gb = requests.iter().map(|figure| figure.bytes as f64 * count as f64).sum::<f64>() / 1e9;
+        println!("  the proxy of --store-delay used {:.2} CPU s/GB", delay.cpu().as_secs_f64() / gb);
+    }
+    println!("{COMPARE}");
     Ok(BucketLimits { requests })
 }
 
-fn failed(error: impl std::fmt::Display) -> BenchError {
-    BenchError::Failed(format!("measuring the bucket failed: {error}"))
-}
-
 struct Bench {
-    s3: Arc<dyn ObjectStore>,
-    folder: String,
+    folder: BucketFolder,
     count: u64,
 }
 
@@ -85,15 +89,14 @@ impl Bench {
         fastrand::Rng::with_seed(4).fill(&mut content);
         let content = Bytes::from(content);
         self.timed("PUT", bytes, in_flight, async |number| {
-            let payload = PutPayload::from(content.clone());
-            self.s3.put_opts(&self.path(name, number), payload, PutMode::Create.into()).await.map(drop)
+            self.folder.put(&format!("{name}-{number}"), content.clone()).await
         })
         .await
     }
 
     async fn get(&self, name: &str, bytes: usize, in_flight: usize) -> object_store::Result<RequestsFigure> {
         self.timed("GET", bytes, in_flight, async |number| {
-            let found = self.s3.get(&self.path(name, number)).await?.bytes().await?;
+            let found = self.folder.get(&format!("{name}-{number}")).await?;
             assert_eq!(found.len(), bytes, "the bucket returned another object");
             Ok(())
         })
@@ -121,16 +124,6 @@ impl Bench {
             .await?;
         let mb_per_second = (self.count as usize * bytes) as f64 / began.elapsed().as_secs_f64() / 1e6;
         Ok(RequestsFigure { operation, bytes, in_flight, mb_per_second, latency_us: Latency::of(&latency) })
-    }
-
-    async fn delete(&self) -> object_store::Result<()> {
-        let folder = Path::from(self.folder.as_str());
-        let keys = self.s3.list(Some(&folder)).map_ok(|key| key.location).boxed();
-        self.s3.delete_stream(keys).try_for_each(async |_| Ok(())).await
-    }
-
-    fn path(&self, name: &str, number: u64) -> Path {
-        Path::from(format!("{}/{name}-{number}", self.folder))
     }
 }
 

@@ -115,6 +115,12 @@ pub fn broker_settings() -> Vec<OsString> {
     names.filter(|name| name.to_string_lossy().starts_with("RAWLINE_")).collect()
 }
 
+/// The variables of this process; those of the AWS tools lead to a bucket.
+pub fn variables() -> Vec<(String, String)> {
+    let variables = std::env::vars_os();
+    variables.filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?))).collect()
+}
+
 /// Type and device of the filesystem that holds `path`.
 fn filesystem(path: &Path) -> Option<String> {
     let path = path.canonicalize().ok()?;

@@ -1,15 +1,17 @@
 //! `rawline bench latency`: appends single records at a fixed rate and measures the time to each acknowledgement.
 
 use super::append::{Appended, check_dense, check_value_of};
-use super::args::RunArgs;
+use super::args::{RunArgs, as_text, parse_time};
+use super::bucket::{self, BucketFolder};
 use super::data::Workload;
+use super::environment::variables;
 use super::history::{MainFigures, Measured};
-use super::read_back::read_back;
+use super::read_back::{Sent, read_back};
 use super::report::{Report, progress};
-use super::runs::{Moved, Run, Runs, Stopwatch};
+use super::runs::{Moved, Run, Runs};
 use super::statistics::{Latency, Spread, new_histogram, record};
 use super::target::{Target, failed};
-use super::{blocking, topic_name};
+use super::{blocking, topic_name, topics};
 use crate::BenchError;
 use hdrhistogram::Histogram;
 use indicatif::ProgressBar;
@@ -22,19 +24,33 @@ use std::time::{Duration, Instant};
 /// A sleeping thread wakes up late by about this much; it spends the rest of the wait spinning.
 const SLEEP_LATE: Duration = Duration::from_micros(120);
 
+/// Default of `--rate`.
+const RATE: u64 = 500;
+
 /// Measure append latency: single records at a fixed rate, however long the responses take
 ///
 /// Response times count from the moment at which a record was due to be sent, so that a broker that stalls can't hide
 /// the requests that would have been sent in the meantime. Service times, from the actual send, are printed too.
+///
+/// On a bucket, an append can't be faster than a PUT. Between the appends of a local broker, the benchmark itself
+/// stores objects of the same size in the same bucket, one at a time, and prints how long these take and how much
+/// longer an append takes. With an --interval that is longer than the broker's --batch-wait and a PUT together, each
+/// append comes after a quiet period.
 #[derive(Debug, Clone, clap::Args, Serialize)]
 #[command(after_help = "Examples:
   rawline bench latency
   rawline bench latency --rate 500 --seconds 30 --durability page-cache --json latency.json
+  rawline bench latency --interval 500ms --seconds 60 --storage s3://BUCKET/PREFIX --store-delay 50ms
   rawline bench latency --runs 3 --append history.jsonl")]
 pub struct Args {
-    /// Number of records per second
-    #[arg(long, value_name = "N", default_value_t = 500, value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
-    rate: u64,
+    /// Number of records per second [default: 500]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
+    rate: Option<u64>,
+
+    /// Time from one record to the next, such as 500ms, instead of --rate
+    #[arg(long, value_name = "TIME", conflicts_with = "rate", value_parser = parse_time)]
+    #[serde(serialize_with = "as_text")]
+    interval: Option<Duration>,
 
     /// Length of a run in seconds
     #[arg(long, value_name = "SECONDS", default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..))]
@@ -68,6 +84,8 @@ struct Figures {
     send_lag_us: Latency,
     /// Records per second that were reached.
     rate_reached: Spread,
+    /// Time of a PUT of the same size, sent by the benchmark itself between the appends, if the store is a bucket.
+    put_us: Option<Latency>,
     /// CPU time of the client per append, spinning included, in microseconds.
     client_cpu_us_per_append: f64,
     /// CPU time of the broker per append, in microseconds.
@@ -75,7 +93,10 @@ struct Figures {
 }
 
 /// Runs the benchmark.
-pub async fn run(args: Args) -> Result<(), BenchError> {
+pub async fn run(mut args: Args) -> Result<(), BenchError> {
+    if args.interval.is_none() {
+        args.rate.get_or_insert(RATE);
+    }
     let RunArgs { output, target, .. } = &args.run;
     let report = Report::begin("latency", target.storage_directory().as_deref(), &args, output)?;
     let target = target.start().await?;
@@ -86,6 +107,21 @@ pub async fn run(args: Args) -> Result<(), BenchError> {
 }
 
 async fn measure(args: &Args, target: &Target) -> Result<Figures, BenchError> {
+    let Some(url) = args.run.target.bucket() else { return measure_runs(args, target, None).await };
+    let variables = match target.delay() {
+        Some(delay) => delay.variables(variables()),
+        None => variables(),
+    };
+    let folder = BucketFolder::new(url, &variables, "latency")?;
+    let figures = measure_runs(args, target, Some(&folder)).await;
+    // What was stored is deleted even if something failed.
+    let deleted = folder.delete().await;
+    let figures = figures?;
+    deleted.map_err(bucket::failed)?;
+    Ok(figures)
+}
+
+async fn measure_runs(args: &Args, target: &Target, folder: Option<&BucketFolder>) -> Result<Figures, BenchError> {
     let workload = Arc::new(Workload::new(args.run.seed, 1, args.record_size));
     let mut runs = Vec::new();
     let mut times = Times::new();
@@ -93,7 +129,7 @@ async fn measure(args: &Args, target: &Target) -> Result<Figures, BenchError> {
     let warmup_runs = u32::from(args.warmup_seconds > 0);
     for number in 1..=warmup_runs + args.run.runs {
         let warmup = number <= warmup_runs;
-        let (run, run_times) = run_once(args, target, &workload, number, warmup_runs).await?;
+        let (run, run_times) = run_once(args, target, folder, &workload, number).await?;
         if !warmup {
             times.add(&run_times)?;
             rates.push(run.records as f64 / run_times.length.as_secs_f64());
@@ -105,33 +141,57 @@ async fn measure(args: &Args, target: &Target) -> Result<Figures, BenchError> {
     Ok(figures)
 }
 
+impl Args {
+    /// Time from one record to the next.
+    fn interval(&self) -> Duration {
+        self.interval.unwrap_or_else(|| Duration::from_secs_f64(1.0 / self.rate.unwrap_or(RATE) as f64))
+    }
+}
+
 async fn run_once(
     args: &Args,
     target: &Target,
+    folder: Option<&BucketFolder>,
     workload: &Arc<Workload>,
     number: u32,
-    warmup_runs: u32,
 ) -> Result<(Run, Times), BenchError> {
+    let warmup_runs = u32::from(args.warmup_seconds > 0);
     let warmup = number <= warmup_runs;
-    let count = args.rate * if warmup { args.warmup_seconds } else { args.seconds };
+    let interval = args.interval();
+    let seconds = if warmup { args.warmup_seconds } else { args.seconds };
+    let count = ((seconds as f64 / interval.as_secs_f64()).round() as u64).max(1);
     let topic = topic_name("latency", number);
+    topics::create(&target.client, std::slice::from_ref(&topic)).await?;
     let plan = Plan {
         config: target.client.config().clone(),
         topic: topic.clone(),
         count,
-        interval: Duration::from_secs_f64(1.0 / args.rate as f64),
+        interval,
         workers: args.workers,
         workload: workload.clone(),
         bar: progress(format!("run {number}/{}", warmup_runs + args.run.runs), count),
     };
 
-    let stopwatch = Stopwatch::start(target.meter());
-    let (mut appended, times) = blocking(move || send_all(plan)).await?;
+    let stopwatch = target.stopwatch();
+    let (mut appended, times) = match folder {
+        Some(folder) => {
+            let mut put = new_histogram();
+            let name = number.to_string();
+            let done = tokio::select! {
+                done = blocking(move || send_all(plan)) => done,
+                Err(error) = folder.put_between(&name, interval, args.record_size, &mut put) => {
+                    Err(bucket::failed(error))
+                }
+            };
+            done.map(|(appended, times)| (appended, Times { put, ..times }))?
+        }
+        None => blocking(move || send_all(plan)).await?,
+    };
     let elapsed = stopwatch.stop();
 
     check_dense(&mut appended, 1)?;
-    let sent = check_value_of(&appended, workload);
-    let found = read_back(&target.client, &topic, count, 1, sent).await?;
+    let sent = Sent { topic, batches: count, check: check_value_of(&appended, workload) };
+    let found = read_back(&target.client, vec![sent], 1).await?;
     let moved = Moved { requests: count, batches: count, records: count, bytes: count * u64::from(args.record_size) };
     let shown = if warmup { number } else { number - warmup_runs };
     let run = Run::new(shown, warmup, moved, elapsed, &times.response, found);
@@ -139,6 +199,9 @@ async fn run_once(
     println!("{name:<8} {count} appends in {:.3} s", run.seconds);
     Latency::of(&times.response).print("from the due time");
     Latency::of(&times.service).print("from the send");
+    if !times.put.is_empty() {
+        Latency::of(&times.put).print("a PUT of the same size");
+    }
     Ok((run, times))
 }
 
@@ -151,6 +214,7 @@ impl Figures {
         Figures {
             service_us: Latency::of(&times.service),
             send_lag_us: Latency::of(&times.lag),
+            put_us: (!times.put.is_empty()).then(|| Latency::of(&times.put)),
             rate_reached: Spread::of(rates.iter().copied()).unwrap_or_default(),
             client_cpu_us_per_append: client_cpu / appends * 1e6,
             broker_cpu_us_per_append: broker_cpu.map(|seconds| seconds / appends * 1e6),
@@ -165,6 +229,16 @@ impl Figures {
         summary.latency_us.print("from the due time");
         self.service_us.print("from the send");
         self.send_lag_us.print("sent late by");
+        if let Some(put) = &self.put_us {
+            put.print("a PUT of the same size");
+            let over = |append: f64, put: f64| (append - put) / 1e3;
+            println!(
+                "  {:<22} p50 {:+.3} ms over the p50 of a PUT, p99 {:+.3} ms over two of them",
+                "a lone append costs",
+                over(summary.latency_us.p50, put.p50),
+                over(summary.latency_us.p99, 2.0 * put.p50)
+            );
+        }
         println!("  {:<22} {:.0} us, spinning included", "client CPU per append", self.client_cpu_us_per_append);
         if let Some(broker) = self.broker_cpu_us_per_append {
             println!("  {:<22} {broker:.0} us", "broker CPU per append");
@@ -184,6 +258,9 @@ impl Measured for Figures {
         self.runs.summary.latency_us.add_to(&mut figures, "");
         self.service_us.add_to(&mut figures, "service_");
         self.send_lag_us.add_to(&mut figures, "send_lag_");
+        if let Some(put) = &self.put_us {
+            put.add_to(&mut figures, "put_");
+        }
         figures.add("client_cpu_us_per_append", self.client_cpu_us_per_append);
         figures.add_some("broker_cpu_us_per_append", self.broker_cpu_us_per_append);
         let summary = &self.runs.summary;
@@ -210,20 +287,26 @@ struct Times {
     response: Histogram<u64>,
     service: Histogram<u64>,
     lag: Histogram<u64>,
+    /// Of the benchmark's own requests to the bucket.
+    put: Histogram<u64>,
     /// From the first due time to the last response.
     length: Duration,
 }
 
 impl Times {
     fn new() -> Times {
-        Times { response: new_histogram(), service: new_histogram(), lag: new_histogram(), length: Duration::ZERO }
+        let [response, service, lag, put] = std::array::from_fn(|_| new_histogram());
+        Times { response, service, lag, put, length: Duration::ZERO }
     }
 
     fn add(&mut self, other: &Times) -> Result<(), BenchError> {
         self.length = self.length.max(other.length);
-        for (mine, theirs) in
-            [(&mut self.response, &other.response), (&mut self.service, &other.service), (&mut self.lag, &other.lag)]
-        {
+        for (mine, theirs) in [
+            (&mut self.response, &other.response),
+            (&mut self.service, &other.service),
+            (&mut self.lag, &other.lag),
+            (&mut self.put, &other.put),
+        ] {
             mine.add(theirs).map_err(|error| BenchError::Failed(format!("can't add up the latencies: {error}")))?;
         }
         Ok(())

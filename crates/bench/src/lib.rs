@@ -5,6 +5,7 @@
 mod allocated;
 mod append;
 mod args;
+mod bucket;
 mod bucket_limits;
 mod data;
 mod environment;
@@ -20,8 +21,11 @@ mod read;
 mod read_back;
 mod report;
 mod runs;
+mod start;
 mod statistics;
+mod store_delay;
 mod target;
+mod topics;
 mod usage;
 mod values;
 mod write;
@@ -56,6 +60,7 @@ enum Command {
     Write(write::Args),
     Read(read::Args),
     Latency(latency::Args),
+    Start(start::Args),
     Limits(limits::Args),
     Memory(memory::Args),
     Measurements(measurements::Args),
@@ -75,6 +80,7 @@ pub async fn run(args: Args) -> Result<(), BenchError> {
             Command::Write(args) => write::run(args).await,
             Command::Read(args) => read::run(args).await,
             Command::Latency(args) => latency::run(args).await,
+            Command::Start(args) => start::run(args).await,
             Command::Limits(args) => limits::run(args).await,
             Command::Memory(args) => memory::run(args).await,
             Command::Measurements(args) => measurements::run(args).await,

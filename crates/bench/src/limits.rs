@@ -2,11 +2,12 @@
 
 use super::args::OutputArgs;
 use super::bucket_limits;
-use super::environment::{cores, temporary_directory};
+use super::environment::{cores, temporary_directory, variables};
 use super::history::{MainFigures, Measured};
 use super::loopback::{LoopbackFigure, LoopbackMethod, SentFile};
 use super::report::Report;
 use super::statistics::{Latency, new_histogram, record};
+use super::store_delay::DelayArgs;
 use crate::BenchError;
 use serde::Serialize;
 use std::fs::{File, OpenOptions};
@@ -25,12 +26,18 @@ pub const CALL_BYTES: usize = 1 << 20;
   rawline bench limits
   rawline bench limits --storage /mnt/data --json limits.json
   rawline bench limits --storage s3://BUCKET/PREFIX
+  rawline bench limits --storage s3://BUCKET/PREFIX --store-delay 50ms    a test server, as slow as a real bucket
   rawline bench limits --append history.jsonl")]
 pub struct Args {
     /// Directory whose disk is measured, in a temporary subdirectory, or s3://BUCKET/PREFIX to measure only the bucket,
     /// with keys that are deleted afterwards [default: the system's directory for temporary files]
     #[arg(long, value_name = "DIR|URL")]
     pub storage: Option<String>,
+
+    /// How slow the bucket is.
+    #[command(flatten)]
+    #[serde(flatten)]
+    pub delay: DelayArgs,
 
     /// Number of objects to store for each figure of a bucket
     #[arg(long, value_name = "N", default_value_t = 64, value_parser = clap::value_parser!(u64).range(1..))]
@@ -108,9 +115,15 @@ pub struct SyncFigure {
 
 /// Runs the benchmark.
 pub async fn run(args: Args) -> Result<(), BenchError> {
+    let variables = variables();
+    let delay = args.delay.start(args.storage.as_deref(), &variables).await?;
     if let Some(url) = args.storage.as_deref().filter(|storage| storage.starts_with("s3://")) {
         let report = Report::begin("limits", None, &args, &args.output)?;
-        let limits = bucket_limits::measure(url, &variables(), args.objects).await?;
+        let variables = match &delay {
+            Some(delay) => delay.variables(variables),
+            None => variables,
+        };
+        let limits = bucket_limits::measure(url, &variables, args.objects, delay.as_ref()).await?;
         return report.finish(&limits);
     }
     let parent = args.storage.as_ref().map_or_else(temporary_directory, PathBuf::from);
@@ -120,13 +133,6 @@ pub async fn run(args: Args) -> Result<(), BenchError> {
     let sizes = args.clone();
     let limits = super::blocking(move || measure(&sizes, &path)).await?;
     report.finish(&limits)
-}
-
-/// The variables of this process that lead to the bucket.
-#[expect(clippy::disallowed_methods, reason = "the variables of the AWS tools configure the bucket")]
-fn variables() -> Vec<(String, String)> {
-    let variables = std::env::vars_os();
-    variables.filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?))).collect()
 }
 
 fn measure(args: &Args, directory: &Path) -> Result<Limits, BenchError> {

@@ -1,12 +1,14 @@
 //! A local broker for one benchmark: `rawline serve` as a child process, removed with its directory afterwards.
 
 use super::environment::{broker_settings, program, temporary_directory};
+use super::store_delay::ENDPOINT_VARIABLES;
 use super::usage::Meter;
 use crate::BenchError;
 use rawline_broker::store::disk::Durability;
 use std::collections::VecDeque;
+use std::ffi::OsString;
 use std::io::{BufRead, BufReader};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -36,9 +38,20 @@ pub struct Settings {
     pub batch_bytes: Option<u64>,
     /// `--connections-max`.
     pub connections_max: Option<u32>,
+    /// The bucket's endpoint, instead of the one that this process's variables name.
+    pub endpoint: Option<String>,
 }
 
-/// A running broker. Dropping it kills the process and removes its directory.
+/// Where a broker stores.
+#[derive(Debug, Clone)]
+pub struct Place {
+    /// `--storage`: a directory or an `s3://` address.
+    pub storage: OsString,
+    /// `--cache-dir`, with a bucket.
+    pub cache: PathBuf,
+}
+
+/// A running broker. Dropping it kills the process, and removes its directory if it has its own.
 pub struct LocalBroker {
     child: Child,
     /// Its address.
@@ -47,32 +60,33 @@ pub struct LocalBroker {
     pub meter: Meter,
     last_lines: Arc<Mutex<VecDeque<String>>>,
     // Dropped after the child was killed.
-    _directory: TempDir,
+    _directory: Option<TempDir>,
 }
 
 impl LocalBroker {
     /// Starts a broker on its own directory, or its own prefix of the bucket, and waits until it listens.
     pub async fn start(settings: &Settings) -> Result<LocalBroker, BenchError> {
-        let bucket = settings.storage.as_deref().filter(|storage| storage.starts_with("s3://"));
-        let parent = match (&settings.storage, bucket) {
-            (Some(storage), None) => storage.into(),
-            _ => temporary_directory(),
-        };
-        let directory = new_directory(&parent)?;
-        let mut child =
-            command(settings, bucket, directory.path())?.spawn().map_err(|error| not_started(error.to_string()))?;
+        let (place, directory) = Place::new(settings.storage.as_deref())?;
+        let mut broker = LocalBroker::start_at(settings, &place, READY_WAIT_MAX).await?;
+        broker._directory = Some(directory);
+        Ok(broker)
+    }
+
+    /// Starts a broker on storage that outlives it. Fails if it doesn't listen within `ready_max`.
+    pub async fn start_at(settings: &Settings, place: &Place, ready_max: Duration) -> Result<LocalBroker, BenchError> {
+        let mut child = command(settings, place)?.spawn().map_err(|error| not_started(error.to_string()))?;
         let last_lines = Arc::new(Mutex::new(VecDeque::new()));
         let ready = watch(&mut child, last_lines.clone());
         let Some(meter) = Meter::of(child.id()) else {
             stop(&mut child);
             return Err(not_started(format!("it exited\n{}", shown(&last_lines))));
         };
-        let mut broker = LocalBroker { child, url: String::new(), meter, last_lines, _directory: directory };
-        broker.url = match tokio::time::timeout(READY_WAIT_MAX, ready).await {
+        let mut broker = LocalBroker { child, url: String::new(), meter, last_lines, _directory: None };
+        broker.url = match tokio::time::timeout(ready_max, ready).await {
             Ok(Ok(url)) => url,
             Ok(Err(_)) => return Err(not_started(format!("it exited\n{}", broker.last_lines()))),
             Err(_) => {
-                let waited = READY_WAIT_MAX.as_secs();
+                let waited = ready_max.as_secs();
                 return Err(not_started(format!("it doesn't listen after {waited} s\n{}", broker.last_lines())));
             }
         };
@@ -91,8 +105,29 @@ impl Drop for LocalBroker {
     }
 }
 
+impl Place {
+    /// A place that no other run uses: a directory in `storage` or in the system's directory for temporary files, or a
+    /// prefix of a bucket. The directory holds the cache of a bucket's objects.
+    pub fn new(storage: Option<&str>) -> Result<(Place, TempDir), BenchError> {
+        let bucket = storage.filter(|storage| storage.starts_with("s3://"));
+        let parent = match (storage, bucket) {
+            (Some(storage), None) => storage.into(),
+            _ => temporary_directory(),
+        };
+        let directory = new_directory(&parent)?;
+        let storage = match bucket {
+            Some(bucket) => {
+                let name = directory.path().file_name().unwrap_or_default().to_string_lossy();
+                format!("{}/{name}", bucket.trim_end_matches('/')).into()
+            }
+            None => directory.path().join("storage").into(),
+        };
+        Ok((Place { storage, cache: directory.path().join("cache") }, directory))
+    }
+}
+
 /// `rawline serve` with these settings.
-fn command(settings: &Settings, bucket: Option<&str>, directory: &Path) -> Result<Command, BenchError> {
+fn command(settings: &Settings, place: &Place) -> Result<Command, BenchError> {
     let program = program().map_err(|error| not_started(format!("can't find its program: {error}")))?;
     let mut command = Command::new(program);
     // Settings of the user's own broker must not change what is measured. RUST_LOG and AWS_* are kept.
@@ -100,15 +135,12 @@ fn command(settings: &Settings, bucket: Option<&str>, directory: &Path) -> Resul
         command.env_remove(name);
     }
     command.args(["serve", "--listen", "127.0.0.1:0", "--durability", settings.durability.name()]);
-    match bucket {
-        Some(bucket) => {
-            let name = directory.file_name().unwrap_or_default().to_string_lossy();
-            command.arg("--storage").arg(format!("{}/{name}", bucket.trim_end_matches('/')));
-            command.arg("--cache-dir").arg(directory.join("cache"));
+    command.arg("--storage").arg(&place.storage).arg("--cache-dir").arg(&place.cache);
+    if let Some(endpoint) = &settings.endpoint {
+        for name in ENDPOINT_VARIABLES {
+            command.env_remove(name);
         }
-        None => {
-            command.arg("--storage").arg(directory.join("storage"));
-        }
+        command.env("AWS_ENDPOINT_URL", endpoint);
     }
     if let Some(memory) = &settings.memory {
         command.args(["--memory", memory]);

@@ -5,7 +5,7 @@ use super::args::BatchArgs;
 use super::data::{Workload, check_value};
 use super::loopback::{LoopbackFigure, LoopbackMethod, SentFile};
 use super::report::{Report, progress};
-use super::runs::{Moved, Run, Runs, Stopwatch};
+use super::runs::{Moved, Run, Runs};
 use super::statistics::{new_histogram, record};
 use super::target::{Target, failed};
 use super::{blocking, environment, topic_name};
@@ -93,7 +93,7 @@ async fn measure(args: &Args, target: &Target) -> Result<Runs, BenchError> {
         };
         let what = format!("run {number}/{}", args.batch.all_runs());
 
-        let stopwatch = Stopwatch::start(target.meter());
+        let stopwatch = target.stopwatch();
         let (moved, check, times) = read_all(&target.client, &topic, requests, workers, what).await?;
         let elapsed = stopwatch.stop();
 
@@ -161,7 +161,7 @@ async fn fill(args: &Args, target: &Target) -> Result<Topic, BenchError> {
         &target.client,
         Appends {
             what: "filling the topic".to_owned(),
-            topic: name.clone(),
+            topics: vec![name.clone()],
             batches,
             workers,
             sizes: workload.sizes().to_vec(),

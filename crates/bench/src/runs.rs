@@ -3,6 +3,7 @@
 use super::history::{MainFigures, Measured};
 use super::loopback::LoopbackFigure;
 use super::statistics::{Latency, Spread};
+use super::store_delay::StoreDelay;
 use super::usage::{Memory, Meter, own_cpu};
 use hdrhistogram::Histogram;
 use rawline_client::BucketUsage;
@@ -34,26 +35,31 @@ impl std::ops::AddAssign for Moved {
 /// Measures the timed part of a run.
 pub struct Stopwatch<'a> {
     began: Instant,
-    client_cpu: Duration,
+    own_cpu: Duration,
     broker: Option<(&'a Meter, Duration)>,
+    proxy: Option<(&'a StoreDelay, Duration)>,
 }
 
 impl<'a> Stopwatch<'a> {
-    /// Starts. The broker's CPU time can be read only if it runs on this machine as a child of the benchmark.
-    pub fn start(broker: Option<&'a Meter>) -> Stopwatch<'a> {
+    /// Starts. The broker's CPU time can be read only if it runs on this machine as a child of the benchmark. The
+    /// proxy's is that of a thread of this process, and isn't counted as the client's.
+    pub fn start(broker: Option<&'a Meter>, proxy: Option<&'a StoreDelay>) -> Stopwatch<'a> {
         let broker = broker.map(|meter| (meter, meter.cpu()));
-        Stopwatch { client_cpu: own_cpu(), broker, began: Instant::now() }
+        let proxy = proxy.map(|proxy| (proxy, proxy.cpu()));
+        Stopwatch { own_cpu: own_cpu(), broker, proxy, began: Instant::now() }
     }
 
     /// Ends the timed part.
     pub fn stop(self) -> Elapsed {
         let seconds = self.began.elapsed().as_secs_f64();
-        let client_cpu_seconds = (own_cpu() - self.client_cpu).as_secs_f64();
+        let proxy = self.proxy.map(|(proxy, before)| proxy.cpu() - before);
+        let client_cpu = (own_cpu() - self.own_cpu).saturating_sub(proxy.unwrap_or_default());
         let broker = self.broker.map(|(meter, before)| (meter.cpu().saturating_sub(before), meter.memory()));
         Elapsed {
             seconds,
-            client_cpu_seconds,
+            client_cpu_seconds: client_cpu.as_secs_f64(),
             broker_cpu_seconds: broker.map(|(cpu, _)| cpu.as_secs_f64()),
+            proxy_cpu_seconds: proxy.map(|cpu| cpu.as_secs_f64()),
             client_memory: Meter::own().map(|meter| meter.memory()).unwrap_or_default(),
             broker_memory: broker.map(|(_, memory)| memory),
         }
@@ -66,6 +72,7 @@ pub struct Elapsed {
     seconds: f64,
     client_cpu_seconds: f64,
     broker_cpu_seconds: Option<f64>,
+    proxy_cpu_seconds: Option<f64>,
     client_memory: Memory,
     broker_memory: Option<Memory>,
 }
@@ -101,6 +108,8 @@ pub struct Run {
     pub client_cpu_seconds: f64,
     /// CPU seconds of the broker in the timed part, if it is a child of the benchmark.
     pub broker_cpu_seconds: Option<f64>,
+    /// CPU seconds of the proxy of `--store-delay` in the timed part.
+    pub proxy_cpu_seconds: Option<f64>,
     /// CPU seconds of the client per 10^9 bytes of records.
     pub client_cpu_seconds_per_gb: f64,
     /// The same of the broker.
@@ -134,6 +143,10 @@ pub struct BucketFigures {
     pub sent_bytes: u64,
     /// PUT requests per 2^30 bytes of records.
     pub puts_per_gib: f64,
+    /// PUT requests per second.
+    pub puts_per_second: f64,
+    /// PUT requests in the time that a commit waits for more appends, if that is known.
+    pub puts_per_batch_wait: Option<f64>,
 }
 
 impl Run {
@@ -165,6 +178,7 @@ impl Run {
             latency_us: Latency::of(latency),
             client_cpu_seconds: elapsed.client_cpu_seconds,
             broker_cpu_seconds: elapsed.broker_cpu_seconds,
+            proxy_cpu_seconds: elapsed.proxy_cpu_seconds,
             client_cpu_seconds_per_gb: per_gb(elapsed.client_cpu_seconds),
             broker_cpu_seconds_per_gb: elapsed.broker_cpu_seconds.map(per_gb),
             both_cpu_seconds_per_gb: elapsed
@@ -179,14 +193,17 @@ impl Run {
         }
     }
 
-    /// Adds what the broker sent to its bucket; nothing if it has none.
-    pub fn with_bucket(mut self, used: Option<BucketUsage>) -> Run {
+    /// Adds what the broker sent to its bucket; nothing if it has none. `batch_wait` is the broker's `--batch-wait`.
+    pub fn with_bucket(mut self, used: Option<BucketUsage>, batch_wait: Option<Duration>) -> Run {
+        let waits = batch_wait.filter(|wait| !wait.is_zero()).map(|wait| self.seconds / wait.as_secs_f64());
         self.bucket = used.filter(|used| used.requests() > 0).map(|used| BucketFigures {
             puts: used.puts,
             lists: used.lists,
             gets: used.gets,
             sent_bytes: used.sent_bytes,
             puts_per_gib: used.puts as f64 / (self.bytes as f64 / (1u64 << 30) as f64),
+            puts_per_second: used.puts as f64 / self.seconds,
+            puts_per_batch_wait: waits.map(|waits| used.puts as f64 / waits),
         });
         self
     }
@@ -214,8 +231,15 @@ impl Run {
         if let (Some(broker), Some(both)) = (self.broker_cpu_seconds_per_gb, self.both_cpu_seconds_per_gb) {
             line += &format!(" broker {broker:.3} both {both:.3}");
         }
+        if let Some(proxy) = self.proxy_cpu_seconds {
+            line += &format!(" proxy {:.3}", proxy / (self.bytes as f64 / 1e9));
+        }
         if let Some(bucket) = &self.bucket {
-            line += &format!("  {} PUTs, {:.1} per GiB", bucket.puts, bucket.puts_per_gib);
+            let BucketFigures { puts, puts_per_gib, puts_per_second, puts_per_batch_wait, .. } = bucket;
+            line += &format!("  {puts} PUTs, {puts_per_gib:.1} per GiB, {puts_per_second:.1} per second");
+            if let Some(per_wait) = puts_per_batch_wait {
+                line += &format!(", {per_wait:.2} per batch wait");
+            }
         }
         if let (Some(limit), Some(ratio)) = (&self.limit, self.limit_ratio) {
             line += &format!("  sendfile {:.2} GB/s: ratio {ratio:.2}", limit.gb_per_second);
@@ -264,6 +288,10 @@ pub struct Summary {
     pub broker_anonymous_bytes: Option<u64>,
     /// PUT requests per 2^30 bytes of records, if the broker stores in a bucket.
     pub puts_per_gib: Option<Spread>,
+    /// PUT requests per second.
+    pub puts_per_second: Option<Spread>,
+    /// PUT requests in the time that a commit waits for more appends.
+    pub puts_per_batch_wait: Option<Spread>,
     /// What plain sendfile moved, in 10^9 bytes per second.
     pub limit_gb_per_second: Option<Spread>,
     /// Bytes per second as a share of what sendfile moved.
@@ -294,6 +322,8 @@ impl Runs {
             broker_peak_rss_bytes: maximum(|run| Some(run.broker_memory?.peak_rss_bytes)),
             broker_anonymous_bytes: maximum(|run| Some(run.broker_memory?.anonymous_bytes)),
             puts_per_gib: spread(|run| Some(run.bucket?.puts_per_gib)),
+            puts_per_second: spread(|run| Some(run.bucket?.puts_per_second)),
+            puts_per_batch_wait: spread(|run| run.bucket?.puts_per_batch_wait),
             limit_gb_per_second: spread(|run| Some(run.limit.as_ref()?.gb_per_second)),
             limit_ratio: spread(|run| run.limit_ratio),
         };
@@ -314,6 +344,8 @@ impl Runs {
             ("CPU s/GB, broker", &self.summary.broker_cpu_seconds_per_gb, 3),
             ("CPU s/GB, both", &self.summary.both_cpu_seconds_per_gb, 3),
             ("PUTs per GiB", &self.summary.puts_per_gib, 1),
+            ("PUTs per second", &self.summary.puts_per_second, 1),
+            ("PUTs per batch wait", &self.summary.puts_per_batch_wait, 2),
             ("sendfile, GB/s", &self.summary.limit_gb_per_second, 2),
             ("ratio to sendfile", &self.summary.limit_ratio, 3),
         ] {
@@ -346,6 +378,8 @@ impl Measured for Runs {
         figures.add_some("broker_peak_rss_bytes", summary.broker_peak_rss_bytes.map(|bytes| bytes as f64));
         figures.add_some("broker_anonymous_bytes", summary.broker_anonymous_bytes.map(|bytes| bytes as f64));
         figures.add_some("puts_per_gib", mean(summary.puts_per_gib));
+        figures.add_some("puts_per_second", mean(summary.puts_per_second));
+        figures.add_some("puts_per_batch_wait", mean(summary.puts_per_batch_wait));
         figures.add_some("limit_gb_per_second", mean(summary.limit_gb_per_second));
         figures.add_some("limit_ratio", mean(summary.limit_ratio));
         figures

@@ -1,14 +1,19 @@
 //! The broker that a benchmark measures: a local one that it starts, or a remote one.
 
-use super::environment::temporary_directory;
+use super::args::parse_time;
+use super::environment::{temporary_directory, variables};
 use super::local_broker::{LocalBroker, Settings};
+use super::runs::Stopwatch;
+use super::store_delay::{DelayArgs, StoreDelay};
 use super::usage::Meter;
 use crate::BenchError;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
+use rawline_broker::limits::S3_BATCH_WAIT;
 use rawline_broker::store::disk::Durability;
 use rawline_client::{Client, ClientConfig, ClientError, RetryPolicy};
 use serde::{Serialize, Serializer};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// Which broker to measure, with which settings; the same for every benchmark of a broker.
 #[derive(Debug, Clone, clap::Args, Serialize)]
@@ -49,6 +54,11 @@ pub struct TargetArgs {
     /// Local broker: its --memory, such as 1GiB [default: the broker's]
     #[arg(long, value_name = "SIZE")]
     pub memory: Option<String>,
+
+    /// How slow the bucket is.
+    #[command(flatten)]
+    #[serde(flatten)]
+    pub delay: DelayArgs,
 }
 
 /// Parses when to acknowledge an append.
@@ -72,10 +82,31 @@ impl TargetArgs {
         }
     }
 
+    /// The bucket of a local broker, if it has one.
+    pub fn bucket(&self) -> Option<&str> {
+        self.storage.as_deref().filter(|storage| self.local_broker && storage.starts_with("s3://"))
+    }
+
+    /// The local broker's `--batch-wait`. Unknown of a remote broker.
+    pub fn batch_wait(&self) -> Option<Duration> {
+        match &self.batcher_block_time {
+            _ if !self.local_broker => None,
+            Some(wait) => parse_time(wait).ok(),
+            None => Some(if self.bucket().is_some() { S3_BATCH_WAIT } else { Duration::ZERO }),
+        }
+    }
+
     /// Starts the local broker, or connects to the remote one.
     pub async fn start(&self) -> Result<Target, BenchError> {
+        if !self.local_broker && self.delay.store_delay.is_some() {
+            let reason =
+                "--store-delay is for a local broker, which is started with the proxy as its endpoint; omit it";
+            return Err(BenchError::Usage(reason.to_owned()));
+        }
+        let delay = self.delay.start(self.storage.as_deref(), &variables()).await?;
         let (local, url, key) = if self.local_broker {
             let settings = Settings {
+                endpoint: delay.as_ref().map(|delay| delay.endpoint.clone()),
                 storage: self.storage.clone(),
                 durability: self.durability,
                 memory: self.memory.clone(),
@@ -93,7 +124,8 @@ impl TargetArgs {
         config.api_key = key;
         // A request that has to be retried is a failure here, not a slow success.
         config.retries = RetryPolicy::NONE;
-        Ok(Target { client: Client::new(config).map_err(|error| BenchError::Usage(error.to_string()))?, local })
+        let client = Client::new(config).map_err(|error| BenchError::Usage(error.to_string()))?;
+        Ok(Target { client, local, delay })
     }
 }
 
@@ -102,12 +134,24 @@ pub struct Target {
     /// Sends requests to it.
     pub client: Client,
     local: Option<LocalBroker>,
+    // Dropped after the broker.
+    delay: Option<StoreDelay>,
 }
 
 impl Target {
     /// Its CPU time and memory, if it is a local broker.
     pub fn meter(&self) -> Option<&Meter> {
         self.local.as_ref().map(|local| &local.meter)
+    }
+
+    /// The proxy between the local broker and its bucket, with `--store-delay`.
+    pub fn delay(&self) -> Option<&StoreDelay> {
+        self.delay.as_ref()
+    }
+
+    /// Starts the timed part of a run.
+    pub fn stopwatch(&self) -> Stopwatch<'_> {
+        Stopwatch::start(self.meter(), self.delay())
     }
 
     /// Adds the last log lines of the local broker to a failure.

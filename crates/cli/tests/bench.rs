@@ -106,6 +106,28 @@ fn write_reports_what_it_moved() {
 }
 
 #[test]
+fn write_takes_turns_at_topics_and_reads_each_back() {
+    let args = ["write", "--topics=7", "--batches=20", "-b=1", "--record-size=10", "-w=3", "--warmup-batches=2"];
+    let figures = figures(&args);
+    check_runs(&figures, 1, 1);
+    assert_eq!((&figures["runs"][1]["requests"], &figures["runs"][1]["records"]), (&20.into(), &20.into()));
+    assert_eq!(figures["runs"][1]["bucket"], Value::Null);
+}
+
+#[test]
+fn start_measures_until_the_broker_answers() {
+    let figures = figures(&["start", "--topics=5", "--commits=12", "--runs=2"]);
+    let starts = figures["starts"].as_array().unwrap();
+    assert_eq!(starts.len(), 2);
+    for start in starts {
+        let times = ["listening", "healthy", "first_read"].map(|name| positive(&start[format!("{name}_seconds")]));
+        assert!(times.is_sorted(), "{start}");
+        assert_eq!(start["gets"], Value::Null);
+    }
+    assert_eq!(figures["prepared_puts"], Value::Null);
+}
+
+#[test]
 fn read_reports_what_it_moved_and_compares_with_sendfile() {
     let figures = figures(&[
         "read",
@@ -259,7 +281,14 @@ fn a_broker_that_does_not_start_is_exit_code_1() {
 #[test]
 fn wrong_usage_is_exit_code_2() {
     let folder = TempDir::new().unwrap();
-    for args in [&["write", "--batches=0"][..], &["write", "-w", "0"], &["read", "--durability=never"], &["sideways"]] {
+    for args in [
+        &["write", "--batches=0"][..],
+        &["write", "-w", "0"],
+        &["read", "--durability=never"],
+        &["sideways"],
+        &["latency", "--interval=0s"],
+        &["latency", "--interval=1s", "--rate=1"],
+    ] {
         assert_eq!(bench(folder.path(), args).status.code(), Some(2), "{args:?}");
     }
 }
@@ -302,12 +331,17 @@ fn a_broker_that_is_wrong_never_passes() {
     let folder = TempDir::new().unwrap();
     let broker = support::Broker::start(RAWLINE, &[]);
     let write = ["write", "--batches=10", "-b", "8", "--record-size=32", "-w", "2", "--warmup-runs=0"];
+    let topics = ["write", "--topics=2", "--batches=10", "-b=1", "--record-size=32", "-w", "2", "--warmup-runs=0"];
     let read = ["read", "--batches=10", "-b", "8", "--record-size=32", "-w", "2", "--requests=20", "--warmup-runs=0"];
     let latency = ["latency", "--rate=1000", "--seconds=1", "--record-size=32", "--warmup-seconds=0"];
     for (wrong, args, word) in [
         (Wrong::Nothing, &write[..], ""),
         (Wrong::Nothing, &read, ""),
         (Wrong::Swallows, &write, "lost records"),
+        (Wrong::Nothing, &topics, ""),
+        (Wrong::Swallows, &topics, "loses or repeats"),
+        (Wrong::RepeatsOffsets, &topics, "loses or repeats"),
+        (Wrong::ReadsElsewhere, &topics, "not those that were sent"),
         (Wrong::Swallows, &latency, "lost records"),
         (Wrong::RepeatsOffsets, &write, "loses or repeats"),
         (Wrong::RepeatsOffsets, &read, "loses or repeats"),
@@ -344,7 +378,7 @@ fn proxy(address: SocketAddr, wrong: Wrong) -> String {
                 let mut from_client = BufReader::new(client.try_clone().unwrap());
                 let mut from_broker = BufReader::new(broker.try_clone().unwrap());
                 while let Some((mut head, body)) = message(&mut from_client) {
-                    let append = head.starts_with("POST");
+                    let append = head.starts_with("POST /records");
                     let requested = head.split_once("&offset=").and_then(|(_, rest)| {
                         rest.split(|end: char| !end.is_ascii_digit()).next()?.parse::<u64>().ok()
                     });

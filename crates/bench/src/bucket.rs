@@ -1,0 +1,81 @@
+//! A folder of a benchmark in a bucket, for requests without a broker.
+
+use super::statistics::record;
+use crate::BenchError;
+use bytes::Bytes;
+use futures_util::{StreamExt, TryStreamExt};
+use hdrhistogram::Histogram;
+use object_store::path::Path;
+use object_store::{ObjectStore, ObjectStoreExt, PutMode, PutPayload};
+use rawline_broker::store::s3::{connect, parse_url};
+use std::convert::Infallible;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use tokio::time::{MissedTickBehavior, interval_at};
+
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// A folder that no other run uses. Whoever has it deletes it.
+pub struct BucketFolder {
+    s3: Arc<dyn ObjectStore>,
+    path: String,
+}
+
+impl BucketFolder {
+    /// A folder below an `s3://` address. `variables` lead to the bucket.
+    pub fn new(url: &str, variables: &[(String, String)], bench: &str) -> Result<BucketFolder, BenchError> {
+        let (bucket, prefix) = parse_url(url).map_err(failed)?;
+        let (s3, _) = connect(&bucket, variables, CONNECT_TIMEOUT).map_err(failed)?;
+        let path = format!("{prefix}/.bench-{bench}-{:016x}", rand::random::<u64>());
+        Ok(BucketFolder { s3: Arc::new(s3), path: path.trim_start_matches('/').to_owned() })
+    }
+
+    /// Creates an object, as a broker does: with `If-None-Match: *`.
+    pub async fn put(&self, name: &str, content: Bytes) -> object_store::Result<()> {
+        self.s3.put_opts(&self.key(name), PutPayload::from(content), PutMode::Create.into()).await.map(drop)
+    }
+
+    /// An object's content.
+    pub async fn get(&self, name: &str) -> object_store::Result<Bytes> {
+        self.s3.get(&self.key(name)).await?.bytes().await
+    }
+
+    /// Deletes every object in it.
+    pub async fn delete(&self) -> object_store::Result<()> {
+        let path = Path::from(self.path.as_str());
+        let keys = self.s3.list(Some(&path)).map_ok(|key| key.location).boxed();
+        self.s3.delete_stream(keys).try_for_each(async |_| Ok(())).await
+    }
+
+    /// Stores objects until it is dropped, one in the middle of each interval, and records their times. A PUT that
+    /// takes longer makes the next one wait for the next middle.
+    pub async fn put_between(
+        &self,
+        name: &str,
+        interval: Duration,
+        bytes: u32,
+        times: &mut Histogram<u64>,
+    ) -> object_store::Result<Infallible> {
+        let content = Bytes::from(vec![1; bytes as usize]);
+        // The first request opens the connection.
+        self.put(&format!("{name}-first"), content.clone()).await?;
+        let mut due = interval_at(tokio::time::Instant::now() + interval / 2, interval);
+        due.set_missed_tick_behavior(MissedTickBehavior::Skip);
+        for number in 0u64.. {
+            due.tick().await;
+            let sent = Instant::now();
+            self.put(&format!("{name}-{number}"), content.clone()).await?;
+            record(times, sent.elapsed());
+        }
+        unreachable!("more than 2^64 objects")
+    }
+
+    fn key(&self, name: &str) -> Path {
+        Path::from(format!("{}/{name}", self.path))
+    }
+}
+
+/// A failed request ends the benchmark.
+pub fn failed(error: impl std::fmt::Display) -> BenchError {
+    BenchError::Failed(format!("measuring the bucket failed: {error}"))
+}

@@ -1,0 +1,34 @@
+//! The topics of a benchmark: created before the clock starts, appended to in turns.
+
+use super::report::progress;
+use super::target::failed;
+use crate::BenchError;
+use futures_util::{StreamExt, TryStreamExt, stream};
+use rawline_client::{Client, Settings};
+
+/// Number of topics that are created at the same time: enough to hide the latency of a bucket.
+const CREATING_MAX: usize = 128;
+
+/// The names of `count` topics, of which each begins with `name`.
+pub fn names(name: &str, count: u32) -> Vec<String> {
+    match count {
+        1 => vec![name.to_owned()],
+        _ => (0..count).map(|number| format!("{name}-{number}")).collect(),
+    }
+}
+
+/// Creates topics.
+pub async fn create(client: &Client, names: &[String]) -> Result<(), BenchError> {
+    let bar = progress("creating topics".to_owned(), names.len() as u64);
+    let created = stream::iter(names)
+        .map(async |name| {
+            client.create_topic(name, &Settings::default()).await.map_err(|error| failed("creating a topic", error))?;
+            bar.inc(1);
+            Ok(())
+        })
+        .buffer_unordered(CREATING_MAX)
+        .try_collect()
+        .await;
+    bar.finish_and_clear();
+    created
+}
