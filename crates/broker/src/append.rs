@@ -1,6 +1,7 @@
 //! Append: hands received batches to the task that owns the topic's end, and waits until they are stored.
 
 use crate::Kind;
+use crate::end::End;
 use crate::limits::OBJECT_BATCHES_MAX;
 use crate::log::Size;
 use crate::store::StoreError;
@@ -133,28 +134,41 @@ impl Topic {
             return Err(AppendError::TooLarge { bytes: received.bytes(), batches: received.batches.len() });
         }
         let records = received.records;
+        let inbox = match &self.end {
+            End::Own { inbox, .. } => inbox,
+            End::Journal(end) => {
+                let bytes = received.bytes();
+                let appended = end.append(received).await.inspect_err(|_| self.metrics.failed())?;
+                let Some(appended) = appended else { return Err(self.why_ended().await) };
+                self.metrics.appended(records, bytes);
+                return Ok(self.checked(appended, records));
+            }
+        };
         let (answer, answered) = oneshot::channel();
-        match self.inbox.try_send(Message::Append(Append { received, answer })) {
+        match inbox.try_send(Message::Append(Append { received, answer })) {
             Err(mpsc::error::TrySendError::Full(_)) => return Err(AppendError::Busy),
             Err(mpsc::error::TrySendError::Closed(_)) => return Err(self.why_ended().await),
             Ok(()) => {}
         }
         match answered.await {
-            Ok(Ok(appended)) => {
-                let acknowledged = appended.next_offset - appended.first_offset;
-                assert_eq!(acknowledged, records, "{appended:?} for an append of {records} records");
-                let visible = *self.next_offset.borrow();
-                assert!(appended.next_offset <= visible, "{appended:?} is acknowledged, readers see up to {visible}");
-                Ok(appended)
-            }
+            Ok(Ok(appended)) => Ok(self.checked(appended, records)),
             Ok(Err(error)) => Err(error),
             Err(_) => Err(self.why_ended().await),
         }
     }
 
-    /// Why the topic's task takes no appends.
+    /// The offsets that `records` records got, which readers can see.
+    fn checked(&self, appended: Appended, records: u64) -> Appended {
+        let acknowledged = appended.next_offset - appended.first_offset;
+        assert_eq!(acknowledged, records, "{appended:?} for an append of {records} records");
+        let visible = *self.next_offset.borrow();
+        assert!(appended.next_offset <= visible, "{appended:?} is acknowledged, readers see up to {visible}");
+        appended
+    }
+
+    /// Why nothing can be appended any more.
     async fn why_ended(&self) -> AppendError {
-        match self.task_ended().await {
+        match self.end.ended().await {
             Some(reason) => AppendError::Failed { topic: self.name.clone(), reason },
             None if !self.life.is_live() => AppendError::TopicDeleted { topic: self.name.clone() },
             None => AppendError::Closed,
@@ -163,9 +177,10 @@ impl Topic {
 
     /// Ends the topic's task, after the appends that it has received: its deletion begins. Later ones get an error.
     pub(crate) async fn stop(&self) {
+        let End::Own { inbox, task } = &self.end else { unreachable!("topic {} has no task of its own", self.name) };
         self.life.stop();
         // A task that has ended receives nothing.
-        let _ = self.inbox.send(Message::Stop).await;
-        self.task_ended().await;
+        let _ = inbox.send(Message::Stop).await;
+        task.ended().await;
     }
 }

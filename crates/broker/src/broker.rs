@@ -2,11 +2,14 @@
 
 use crate::Clock;
 use crate::delete::{Deletions, Progress};
+use crate::journal::{Journal, JournalConfig};
 use crate::limits::{COMMIT_BYTES, OBJECT_BYTES_MAX, RETENTION_INTERVAL, TOPICS_MAX, TOPICS_RECOVERING_MAX};
 use crate::retention::{self, RetentionTask};
 use crate::store::{Mappings, Store, StoreError};
 use crate::topic::{Missing, Status, Topic, TopicError, check_name};
 use futures_util::{StreamExt, stream};
+use rawline_journal::Limits;
+use serde_json::Map;
 use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::time::Duration;
@@ -40,6 +43,13 @@ impl Config {
             retention_interval: RETENTION_INTERVAL,
             writer_id,
         }
+    }
+
+    /// The settings of a journal.
+    fn journal(&self) -> JournalConfig {
+        let config = JournalConfig::new(self.writer_id);
+        let limits = Limits { batch_wait: self.batch_wait, object_bytes: self.commit_bytes, ..config.limits };
+        JournalConfig { limits, ..config }
     }
 
     /// Maximum size of the batches in one object: a nearly full commit and one more request.
@@ -126,7 +136,9 @@ pub struct Broker {
     clock: Arc<dyn Clock>,
     pub(crate) config: Config,
     pub(crate) topics: Arc<Topics>,
-    settings_changed: Arc<Notify>,
+    /// The journal that has all topics, if the store has one.
+    pub(crate) journal: Option<Journal>,
+    pub(crate) settings_changed: Arc<Notify>,
     /// Deletes old records; `None` until all topics are recovered.
     retention: Option<RetentionTask>,
     pub(crate) deletions: Deletions,
@@ -139,18 +151,36 @@ impl Broker {
     /// for it; the others are served.
     pub async fn open(store: Arc<dyn Store>, clock: Arc<dyn Clock>, config: Config) -> Result<Broker, StoreError> {
         crate::metrics::register();
-        let names = store.topics().await?;
         let mut broker = Broker {
             store,
             clock,
             config,
             topics: Arc::default(),
+            journal: None,
             settings_changed: Arc::default(),
             retention: None,
             deletions: Deletions::default(),
             tasks: mpsc::channel(1),
         };
-        let open = &broker;
+        match broker.store.journal() {
+            Some(store) => {
+                let (clock, config, guard) = (broker.clock.clone(), broker.config.journal(), broker.tasks.0.clone());
+                let journal = Journal::open_guarded(store, clock, config, guard);
+                journal.ready().await?;
+                broker.follow(&journal);
+                broker.journal = Some(journal);
+            }
+            None => broker.recover().await?,
+        }
+        let (topics, changed) = (broker.topics.clone(), broker.settings_changed.clone());
+        broker.retention =
+            Some(retention::start(topics, broker.clock.clone(), broker.config.retention_interval, changed));
+        Ok(broker)
+    }
+
+    /// Opens the topics that have their own objects.
+    async fn recover(&self) -> Result<(), StoreError> {
+        let (open, names) = (self, self.store.topics().await?);
         stream::iter(&names)
             .for_each_concurrent(TOPICS_RECOVERING_MAX, |name| async move {
                 let opened = match check_name(name) {
@@ -165,15 +195,16 @@ impl Broker {
                 }
             })
             .await;
-        let (topics, changed) = (broker.topics.clone(), broker.settings_changed.clone());
-        broker.retention =
-            Some(retention::start(topics, broker.clock.clone(), broker.config.retention_interval, changed));
-        Ok(broker)
+        Ok(())
     }
 
     /// The topic of that name, if it exists: opened already, or in the store, where another broker may have created it.
     /// Nothing is created.
     pub async fn topic(&self, name: &str) -> Result<Arc<Topic>, TopicError> {
+        if let Some(journal) = &self.journal {
+            check_name(name)?;
+            return self.topic_in(journal, name);
+        }
         let slot = self.slot(name);
         if let Some(topic) = slot.as_ref().and_then(Slot::opened) {
             return Ok(topic.clone());
@@ -199,15 +230,23 @@ impl Broker {
     /// requests that create a topic.
     pub async fn topic_or_create(&self, name: &str) -> Result<Arc<Topic>, TopicError> {
         match self.topic(name).await {
-            Err(TopicError::NotFound { .. }) if self.config.create_topics => {
-                self.open_topic(name, Missing::Create).await
-            }
+            Err(TopicError::NotFound { .. }) if self.config.create_topics => match &self.journal {
+                None => self.open_topic(name, Missing::Create).await,
+                Some(journal) => match self.create_in(journal, name, Map::new()).await {
+                    // Another request was first.
+                    Err(TopicError::Exists { .. }) => self.topic_in(journal, name),
+                    created => created,
+                },
+            },
             found => found,
         }
     }
 
     /// All topics, by name.
     pub fn topics(&self) -> Vec<Arc<Topic>> {
+        if let Some(journal) = &self.journal {
+            self.follow(journal);
+        }
         self.topics.all()
     }
 
@@ -224,12 +263,12 @@ impl Broker {
 
     /// Commits pending appends and releases the store. Waits until topic handles that are held elsewhere are dropped.
     pub async fn close(self) {
-        let Broker { topics, retention, deletions, tasks: (sender, mut ended), .. } = self;
+        let Broker { topics, journal, retention, deletions, tasks: (sender, mut ended), .. } = self;
         deletions.stop();
         if let Some(retention) = retention {
             retention.stop().await;
         }
-        drop((topics, sender));
+        drop((topics, journal, sender));
         // Nobody sends: this returns when the last task has ended.
         let _ = ended.recv().await;
     }

@@ -10,6 +10,9 @@ impl Broker {
     /// create a topic needs no permission by [`Config::create_topics`](crate::Config::create_topics).
     pub async fn create_topic(&self, name: &str, settings: Map<String, Value>) -> Result<Arc<Topic>, TopicError> {
         check_name(name)?;
+        if let Some(journal) = &self.journal {
+            return self.create_in(journal, name, settings).await;
+        }
         let topic = self.open_topic(name, Missing::Create).await?;
         topic.create(settings).await?;
         Ok(topic)

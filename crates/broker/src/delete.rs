@@ -64,6 +64,9 @@ impl Broker {
     /// If the store can't note the deletion now, this fails and the broker goes on trying.
     pub async fn delete_topic(&self, name: &str) -> Result<(), TopicError> {
         check_name(name)?;
+        if let Some(journal) = &self.journal {
+            return self.delete_in(journal, name).await;
+        }
         let is_known = match self.slot(name) {
             Some(Slot::Topic(cell)) => matches!(cell.get(), Some(Opened::Topic(_))),
             Some(Slot::Deleting(_)) => true,

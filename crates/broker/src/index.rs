@@ -1,7 +1,9 @@
 //! Where a topic's objects are: one small entry for each, in order of offset.
 
 use crate::limits::OBJECT_BYTES_MAX;
+use crate::object::index_bytes;
 use crate::store::{Known, Listed, Location, ObjectAt};
+use rawline_journal::Piece;
 use std::collections::VecDeque;
 use std::num::NonZeroU64;
 use std::ops::Range;
@@ -85,11 +87,44 @@ impl TopicIndex {
             appended_us,
             location,
             bytes: small_bytes,
-            verified: false,
+            // The cache checks a journal object whole before it returns a part of it.
+            verified: matches!(location, Location::Journal(_)),
         });
         self.next_offset = next_offset;
         self.bytes += bytes;
         Ok(())
+    }
+
+    /// Adds a piece of a journal object.
+    pub fn push_piece(&mut self, piece: &Piece, next_offset: u64) -> Result<(), Gap> {
+        let bytes = index_bytes(piece.place.batches as usize) as u64 + u64::from(piece.place.bytes);
+        let known = Known { next_offset, appended_us: piece.appended_us };
+        self.push(piece.first_offset, next_offset, Location::Journal(piece.place), bytes, Some(known))
+    }
+
+    /// Begins again with the pieces of a snapshot, which says how far the records go. Objects keep no numbers.
+    pub fn restore(&mut self, offsets: &Range<u64>, pieces: &[Piece]) {
+        let mut restored = TopicIndex { deleted: self.deleted + self.entries.len() as u64, ..TopicIndex::default() };
+        let ends = pieces.iter().skip(1).map(|next| next.first_offset).chain([offsets.end]);
+        for (piece, next_offset) in pieces.iter().zip(ends) {
+            let pushed = restored.push_piece(piece, next_offset);
+            assert!(pushed.is_ok(), "{piece:?} in a snapshot that was checked: {pushed:?}");
+        }
+        restored.next_offset = offsets.end;
+        restored.trim(offsets.start);
+        restored.delete_hidden();
+        *self = restored;
+    }
+
+    /// The pieces of journal objects, in order.
+    pub fn pieces(&self) -> impl Iterator<Item = Piece> {
+        self.entries.iter().filter_map(|entry| match entry.location {
+            Location::Journal(place) => {
+                let appended_us = entry.appended_us.map_or(0, NonZeroU64::get);
+                Some(Piece { first_offset: entry.first_offset, appended_us, place })
+            }
+            Location::Memory | Location::Segment { .. } | Location::Key { .. } => None,
+        })
     }
 
     pub fn next_offset(&self) -> u64 {
@@ -228,7 +263,7 @@ impl TopicIndex {
         }
         assert!(deleted_bytes <= self.bytes, "deleted {deleted_bytes} bytes of a topic of {}", self.bytes);
         self.bytes -= deleted_bytes;
-        assert!(!self.entries.is_empty() || self.next_offset == 0, "a topic lost its newest object");
+        assert!(hidden == 0 || !self.entries.is_empty(), "a topic lost its newest object");
         deleted_bytes
     }
 

@@ -74,8 +74,25 @@ pub fn commit_counts() -> Vec<CommitCounts> {
 #[derive(Clone)]
 pub(crate) struct TopicMetrics {
     commits: Arc<Commits>,
-    commit_bytes: Histogram,
-    commit_seconds: Histogram,
+    all: CommitMetrics,
+}
+
+/// Commits that topics share.
+#[derive(Clone)]
+pub(crate) struct CommitMetrics {
+    bytes: Histogram,
+    seconds: Histogram,
+}
+
+impl CommitMetrics {
+    pub fn new() -> Self {
+        CommitMetrics { bytes: histogram!("rawline_commit_bytes"), seconds: histogram!("rawline_commit_seconds") }
+    }
+
+    pub fn committed(&self, bytes: u64, took: Duration) {
+        self.bytes.record(bytes as f64);
+        self.seconds.record(took.as_secs_f64());
+    }
 }
 
 /// What trims and retention delete, of all topics.
@@ -151,11 +168,7 @@ impl BucketMetrics {
 
 impl TopicMetrics {
     pub fn new(topic: &str) -> Self {
-        TopicMetrics {
-            commits: TopicMetrics::commits(topic),
-            commit_bytes: histogram!("rawline_commit_bytes"),
-            commit_seconds: histogram!("rawline_commit_seconds"),
-        }
+        TopicMetrics { commits: TopicMetrics::commits(topic), all: CommitMetrics::new() }
     }
 
     fn commits(topic: &str) -> Arc<Commits> {
@@ -171,10 +184,14 @@ impl TopicMetrics {
     }
 
     pub fn committed(&self, records: u64, bytes: u64, took: Duration) {
+        self.appended(records, bytes);
+        self.all.committed(bytes, took);
+    }
+
+    /// Records of the topic are in a commit that other topics share.
+    pub fn appended(&self, records: u64, bytes: u64) {
         self.commits.records.fetch_add(records, Ordering::Relaxed);
         self.commits.bytes.fetch_add(bytes, Ordering::Relaxed);
-        self.commit_bytes.record(bytes as f64);
-        self.commit_seconds.record(took.as_secs_f64());
     }
 
     pub fn failed(&self) {

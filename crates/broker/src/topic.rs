@@ -1,18 +1,17 @@
 //! One topic: its name, its index, and the handle through which everyone reads it and appends to it.
 
-use crate::append::Message;
 use crate::commit::Appender;
+use crate::end::{End, InJournal};
 use crate::index::TopicIndex;
+use crate::journal::{Extent, Journal, JournalTopic};
 use crate::life::Life;
 use crate::limits::{APPEND_QUEUE_MAX, TOPIC_NAME_BYTES_MAX};
 use crate::metrics::{TopicMetrics, TrimMetrics};
 use crate::settings::Settings;
 use crate::store::{Store, StoreError};
-use crate::{Clock, Config, Kind, tasks};
-use futures_util::FutureExt;
+use crate::supervise::Supervised;
+use crate::{Clock, Config, Kind};
 use serde_json::{Map, Value};
-use std::any::Any;
-use std::panic::AssertUnwindSafe;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use thiserror::Error;
@@ -24,29 +23,19 @@ pub struct Topic {
     pub(crate) store: Arc<dyn Store>,
     pub(crate) index: Arc<RwLock<TopicIndex>>,
     pub(crate) next_offset: watch::Receiver<u64>,
-    pub(crate) inbox: mpsc::Sender<Message>,
+    pub(crate) end: End,
     pub(crate) object_bytes_max: u64,
     /// Held while the settings or the first offset change: what is stored is read, changed and stored again.
     pub(crate) changing: Mutex<()>,
-    pub(crate) life: Life,
+    pub(crate) life: Arc<Life>,
     /// Whether the store had objects at the start whose records are all deleted.
     pub(crate) leftover: AtomicBool,
     pub(crate) trim_metrics: TrimMetrics,
     /// Held, so that they are shown as long as the topic exists, even if its task has panicked.
-    _metrics: TopicMetrics,
-    task: watch::Receiver<TaskState>,
-    settings: RwLock<Arc<Settings>>,
+    pub(crate) metrics: TopicMetrics,
+    settings: Arc<RwLock<Arc<Settings>>>,
     /// Notified when the settings change, or when there is something to delete.
     pub(crate) settings_changed: Arc<Notify>,
-}
-
-/// State of the task that owns a topic's end.
-#[derive(Debug, Clone, PartialEq, Eq)]
-enum TaskState {
-    Running,
-    Ended,
-    /// It panicked, with this message.
-    Failed(String),
 }
 
 /// A topic's extent.
@@ -130,19 +119,6 @@ pub fn check_name(name: &str) -> Result<(), TopicError> {
     if valid { Ok(()) } else { Err(TopicError::Name { name: name.chars().take(TOPIC_NAME_BYTES_MAX).collect() }) }
 }
 
-/// Reports that a topic's task has panicked. Its callers get an error; other topics are not affected.
-fn failed(topic: &str, panic: &(dyn Any + Send)) -> TaskState {
-    let text = panic.downcast_ref::<String>().map(String::as_str).or_else(|| panic.downcast_ref::<&str>().copied());
-    let reason = text.unwrap_or("a panic without a message").to_owned();
-    tracing::error!(
-        topic,
-        reason,
-        "this topic has stopped after an internal error and takes no appends until a restart; please report it"
-    );
-    crate::metrics::topic_failed();
-    TaskState::Failed(reason)
-}
-
 /// Whether a topic that the store doesn't have may be opened, as an empty one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Missing {
@@ -201,49 +177,66 @@ impl Topic {
         let metrics = TopicMetrics::new(&name);
         let appender =
             Appender::new(name.clone(), store.clone(), clock, config, index.clone(), sender, metrics.clone());
-        let (state, state_now) = watch::channel(TaskState::Running);
         let topic = name.clone();
-        tasks::spawn(async move {
-            let ended = AssertUnwindSafe(appender.run(waiting)).catch_unwind().await;
-            state.send_replace(match ended {
-                Ok(()) => TaskState::Ended,
-                Err(panic) => failed(&topic, &*panic),
-            });
-            drop(task);
-        });
+        let failed = move |reason: &str| {
+            tracing::error!(
+                topic,
+                reason,
+                "this topic has stopped after an internal error and takes no appends until a restart; please report it"
+            );
+            crate::metrics::topic_failed();
+        };
+        let task = Supervised::start(appender.run(waiting), failed, task);
         let object_bytes_max = config.object_bytes_max();
         Ok(Arc::new(Topic {
             trim_metrics: TrimMetrics::new(),
-            _metrics: metrics,
+            metrics,
             name,
             store,
             index,
             next_offset,
-            inbox,
+            end: End::Own { inbox, task },
             object_bytes_max,
             changing: Mutex::default(),
-            life: Life::new(),
+            life: Arc::new(Life::new()),
             leftover: AtomicBool::new(leftover),
-            task: state_now,
-            settings: RwLock::new(Arc::new(settings)),
+            settings: Arc::new(RwLock::new(Arc::new(settings))),
             settings_changed,
         }))
     }
 
-    /// Why the topic takes no appends any more, if its task has panicked: the panic's message. Its records can be read.
-    pub fn failure(&self) -> Option<String> {
-        match &*self.task.borrow() {
-            TaskState::Failed(reason) => Some(reason.clone()),
-            TaskState::Running | TaskState::Ended => None,
-        }
+    /// A handle of a topic in a journal.
+    pub(crate) fn in_journal(
+        journal: &Journal,
+        topic: &Arc<JournalTopic>,
+        store: Arc<dyn Store>,
+        config: &Config,
+        settings_changed: Arc<Notify>,
+    ) -> Arc<Topic> {
+        const NUMBER: u32 = 0;
+        let Some(Extent { index, end }) = topic.extent(NUMBER) else {
+            unreachable!("topic {} has no partition {NUMBER}", topic.name)
+        };
+        Arc::new(Topic {
+            trim_metrics: TrimMetrics::new(),
+            metrics: TopicMetrics::new(&topic.name),
+            name: topic.name.to_string(),
+            store,
+            index,
+            next_offset: end.subscribe(),
+            end: End::Journal(InJournal::new(journal.clone(), topic.clone(), NUMBER)),
+            object_bytes_max: config.object_bytes_max(),
+            changing: Mutex::default(),
+            life: topic.life.clone(),
+            leftover: AtomicBool::new(false),
+            settings: topic.settings.clone(),
+            settings_changed,
+        })
     }
 
-    /// Waits until the topic's task has ended; then returns the message of its panic, if that was the reason.
-    pub(crate) async fn task_ended(&self) -> Option<String> {
-        let mut state = self.task.clone();
-        // The sender reports the end before it is dropped, except when the runtime shuts down.
-        let _ = state.wait_for(|state| *state != TaskState::Running).await;
-        self.failure()
+    /// Why the topic takes no appends any more, if its task has panicked: the panic's message. Its records can be read.
+    pub fn failure(&self) -> Option<String> {
+        self.end.failure()
     }
 
     /// The topic's settings.
@@ -265,6 +258,9 @@ impl Topic {
 
     /// Stores changed settings, and then uses them. The caller holds the lock.
     pub(crate) async fn store_settings(&self, change: impl FnOnce(Settings) -> Settings) -> Result<(), StoreError> {
+        if let End::Journal(end) = &self.end {
+            return end.put_settings(&change((*self.settings()).clone())).await;
+        }
         // Another broker on the same bucket may have changed them.
         let stored = self.store.settings(&self.name).await?;
         if stored.as_ref().and_then(Settings::deleted_by).is_some() {

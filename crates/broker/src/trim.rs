@@ -4,7 +4,9 @@
 //! restart reads it. Objects that could not be deleted are hidden, and the next pass of `retention.rs` deletes them.
 
 use crate::Kind;
+use crate::end::End;
 use crate::limits::TRIM_WAIT_MAX;
+use crate::settings::Settings;
 use crate::store::StoreError;
 use crate::topic::Topic;
 use std::sync::atomic::Ordering;
@@ -66,11 +68,16 @@ impl Topic {
         }
         let first_offset = self.index().first_offset();
         if offset > first_offset {
-            self.store_settings(|settings| {
-                let stored = settings.first_offset();
-                settings.at(stored.max(offset))
-            })
-            .await?;
+            match &self.end {
+                End::Journal(end) => end.trim(offset).await?,
+                End::Own { .. } => {
+                    let trimmed = |settings: Settings| {
+                        let stored = settings.first_offset();
+                        settings.at(stored.max(offset))
+                    };
+                    self.store_settings(trimmed).await?;
+                }
+            }
             self.trim_metrics.trimmed(offset - first_offset);
         }
         match timeout(TRIM_WAIT_MAX, self.delete_hidden()).await {

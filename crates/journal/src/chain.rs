@@ -2,6 +2,7 @@
 //! object's validity depends only on those with lower numbers.
 
 use crate::rules::Rules;
+use rawline_batch::Crc32c;
 
 /// Names a journal object: the writer's random number of this run, and its count of objects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -15,6 +16,14 @@ pub struct Id {
 impl Id {
     /// What the first object names as its predecessor.
     pub const ROOT: Id = Id { run: 0, commit: 0 };
+
+    /// A checksum of this id: it tells a local copy of an object from that of another which once had its number.
+    pub fn tag(self) -> u32 {
+        let mut crc = Crc32c::new();
+        crc.update(&self.run.to_le_bytes());
+        crc.update(&self.commit.to_le_bytes());
+        crc.value()
+    }
 }
 
 /// An object's place in the chain, from its header.

@@ -28,7 +28,7 @@ pub use garbage::{Garbage, Key, Listing};
 pub use limits::Limits;
 pub use object::{Batch, BatchKind, Header, Index, ObjectError, Section, build_index, index_bytes};
 pub use producers::{Producer, Rejected};
-pub use snapshot::{Piece, Snapshot, SnapshotError, build_snapshot};
+pub use snapshot::{Piece, Place, Snapshot, SnapshotError, build_snapshot};
 pub use state::{Changes, Contradiction, Entry, PartitionId, State, Wrong};
 pub use topics::Topic;
 pub use writer::{Action, Answer, Append, Event, Outcome, PutResult, ReadResult, Size, Writer};

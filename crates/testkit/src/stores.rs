@@ -6,7 +6,7 @@ use rawline_broker::object::{Object, Stamp};
 use rawline_broker::store::cache::Cache;
 use rawline_broker::store::disk::{DiskStore, Durability, Options};
 use rawline_broker::store::memory::MemoryStore;
-use rawline_broker::store::s3::{S3Config, S3Store};
+use rawline_broker::store::s3::{Layout, S3Config, S3Store};
 use rawline_broker::store::{Listed, ObjectAt, Store};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
@@ -28,7 +28,7 @@ pub struct Place {
 enum Kind {
     Memory(Arc<MemoryStore>),
     Disk(TempDir, Durability),
-    S3(s3_server::Bucket),
+    S3(s3_server::Bucket, Layout),
 }
 
 impl Place {
@@ -42,10 +42,10 @@ impl Place {
                 Arc::new(DiskStore::open_with(dir.path(), options).unwrap())
             }
             // Every time with an empty cache, like a new machine.
-            Kind::S3(bucket) => {
+            Kind::S3(bucket, layout) => {
                 let cache = Cache::open(bucket.cache_dir(), S3_CACHE_BYTES).unwrap();
                 let mut config = S3Config::new(&format!("s3://{}/topics", bucket.name), cache).unwrap();
-                config.variables = bucket.variables();
+                (config.variables, config.new_layout) = (bucket.variables(), *layout);
                 Arc::new(S3Store::open(config).await.unwrap())
             }
         }
@@ -58,7 +58,7 @@ impl Place {
         match &self.kind {
             Kind::Memory(_) => 0,
             Kind::Disk(dir, _) => allocated_bytes(dir.path()),
-            Kind::S3(bucket) => allocated_bytes(&bucket.file("")),
+            Kind::S3(bucket, _) => allocated_bytes(&bucket.file("")),
         }
     }
 
@@ -87,7 +87,8 @@ pub async fn places() -> Vec<Place> {
         Place { name: "memory", kind: Kind::Memory(Arc::new(MemoryStore::new())) },
         Place { name: "disk, fsync", kind: disk(Durability::Fsync) },
         Place { name: "disk, page cache", kind: disk(Durability::PageCache) },
-        Place { name: "s3", kind: Kind::S3(s3_server::bucket().await) },
+        Place { name: "s3, a journal", kind: Kind::S3(s3_server::bucket().await, Layout::Journal) },
+        Place { name: "s3, objects of topics", kind: Kind::S3(s3_server::bucket().await, Layout::Topics) },
     ]
 }
 

@@ -1,100 +1,244 @@
-//! Where the records of each partition are: the pieces of the journal's certain objects.
+//! What the journal's certain objects add up to: its topics, and where the records of each partition are.
+//!
+//! The journal's task changes it. Handles of topics share its parts: a partition's index and end, a topic's settings
+//! and life.
 
+use crate::index::TopicIndex;
+use crate::life::Life;
+use crate::metrics::TrimMetrics;
+use crate::settings::Settings;
+use bytes::Bytes;
 use rawline_journal::{Control, Index, PartitionId, Piece, Snapshot, State};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::Range;
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use tokio::sync::watch;
 
-/// A partition's records.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-struct Extent {
-    first_offset: u64,
-    next_offset: u64,
-    pieces: Vec<Piece>,
+/// A topic, as its handles share it.
+pub(crate) struct JournalTopic {
+    pub id: u64,
+    pub name: Arc<str>,
+    pub life: Arc<Life>,
+    pub settings: Arc<RwLock<Arc<Settings>>>,
+    partitions: RwLock<Vec<Extent>>,
 }
 
-/// Where everything is that the journal's certain objects have.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+/// A partition, as its handles share it.
+#[derive(Clone)]
+pub(crate) struct Extent {
+    pub index: Arc<RwLock<TopicIndex>>,
+    /// The offset that the next record gets.
+    pub end: watch::Sender<u64>,
+}
+
+/// All topics of a journal.
+#[derive(Default)]
 pub(super) struct Catalog {
-    partitions: BTreeMap<PartitionId, Extent>,
+    topics: BTreeMap<u64, Arc<JournalTopic>>,
+    ids: HashMap<Arc<str>, u64>,
+    trim_metrics: Option<TrimMetrics>,
+}
+
+impl JournalTopic {
+    fn new(id: u64, name: &Arc<str>, partitions: u32, settings: &[u8]) -> Self {
+        let topic = JournalTopic {
+            id,
+            name: name.clone(),
+            life: Arc::new(Life::new()),
+            settings: Arc::default(),
+            partitions: RwLock::default(),
+        };
+        topic.alter(partitions, settings);
+        topic
+    }
+
+    /// Number of partitions.
+    pub fn partitions(&self) -> u32 {
+        self.extents().len() as u32
+    }
+
+    /// The partition with this number, if the topic has it.
+    pub fn extent(&self, number: u32) -> Option<Extent> {
+        self.extents().get(number as usize).cloned()
+    }
+
+    fn extents(&self) -> RwLockReadGuard<'_, Vec<Extent>> {
+        self.partitions.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn alter(&self, partitions: u32, settings: &[u8]) {
+        let stored = Some(Bytes::copy_from_slice(settings)).filter(|settings| !settings.is_empty());
+        match Settings::parse(&self.name, stored.as_ref()) {
+            Ok(settings) => *self.settings.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(settings),
+            Err(error) => tracing::error!(topic = &*self.name, %error, "this change of the settings has no effect"),
+        }
+        let mut extents = self.partitions.write().unwrap_or_else(PoisonError::into_inner);
+        let least = extents.len() as u32;
+        assert!(partitions >= least, "topic {} gets {partitions} partitions after {least}", self.name);
+        extents.resize_with(partitions as usize, Extent::new);
+    }
+}
+
+impl Extent {
+    fn new() -> Extent {
+        Extent { index: Arc::default(), end: watch::Sender::new(0) }
+    }
+
+    fn index(&self) -> RwLockReadGuard<'_, TopicIndex> {
+        self.index.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn index_mut(&self) -> RwLockWriteGuard<'_, TopicIndex> {
+        self.index.write().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn push(&self, id: PartitionId, piece: &Piece, next_offset: u64) {
+        let pushed = self.index_mut().push_piece(piece, next_offset);
+        // The rules have compared its offsets with the partition's end.
+        assert!(pushed.is_ok(), "{piece:?} of {id:?}: {pushed:?}");
+        self.end.send_replace(next_offset);
+    }
+
+    /// Deletes the records below an offset. Returns the size of the pieces that have none left.
+    fn trim(&self, first_offset: u64) -> u64 {
+        let mut index = self.index_mut();
+        index.trim(first_offset);
+        index.delete_hidden()
+    }
+
+    /// What a snapshot says takes the place of what was known.
+    fn restore(&self, id: PartitionId, offsets: Range<u64>, pieces: &[Piece]) {
+        let mut index = self.index_mut();
+        let known = index.next_offset();
+        assert!(known <= offsets.end, "{id:?} ends at {known}, in a newer snapshot at {}", offsets.end);
+        index.restore(&offsets, pieces);
+        drop(index);
+        self.end.send_replace(offsets.end);
+    }
 }
 
 impl Catalog {
-    /// What a snapshot says.
-    pub fn of(snapshot: Snapshot) -> Catalog {
+    /// An empty one that counts what trims delete.
+    pub fn new() -> Catalog {
+        Catalog { trim_metrics: Some(TrimMetrics::new()), ..Catalog::default() }
+    }
+
+    /// What a snapshot says takes the place of what was known. Topics and partitions stay the same ones to their
+    /// handles.
+    pub fn restore(&mut self, snapshot: &Snapshot) {
         let Snapshot { state, pieces } = snapshot;
-        let extent = |(id, pieces): (PartitionId, Vec<Piece>)| {
-            let (first_offset, next_offset) = (state.first_offset(id), state.next_offset(id));
-            (id, Extent { first_offset, next_offset, pieces })
-        };
-        Catalog { partitions: pieces.into_iter().map(extent).collect() }
+        let gone: Vec<u64> = self.topics.keys().filter(|id| state.topic(**id).is_none()).copied().collect();
+        gone.into_iter().for_each(|id| self.delete(id));
+        for (id, topic) in state.topics() {
+            match self.topics.get(&id) {
+                Some(known) => known.alter(topic.partitions, &topic.settings),
+                None => self.create(id, &topic.name, topic.partitions, &topic.settings),
+            }
+            for number in 0..topic.partitions {
+                let id = PartitionId { topic: id, number };
+                let offsets = state.first_offset(id)..state.next_offset(id);
+                let pieces = pieces.get(&id).map(Vec::as_slice).unwrap_or_default();
+                self.extent(id).restore(id, offsets, pieces);
+            }
+        }
     }
 
     /// Adds a certain object.
     pub fn publish(&mut self, index: &Index) {
         for control in index.controls() {
             match control {
-                Control::Delete { topic } => self.partitions.retain(|id, _| id.topic != *topic),
-                Control::Trim { partition, first_offset } => {
-                    if let Some(extent) = self.partitions.get_mut(partition) {
-                        extent.trim(*first_offset);
-                    }
+                Control::Create { topic, name, partitions, settings } => {
+                    self.create(*topic, name, *partitions, settings);
                 }
-                Control::Create { .. } | Control::Alter { .. } => {}
+                Control::Alter { topic, partitions, settings } => self.topic(*topic).alter(*partitions, settings),
+                Control::Delete { topic } => self.delete(*topic),
+                Control::Trim { partition, first_offset } => {
+                    let bytes = self.extent(*partition).trim(*first_offset);
+                    self.trim_metrics.iter().for_each(|metrics| metrics.deleted(bytes));
+                }
             }
         }
-        for (section, batches) in index.sections() {
-            let records: u64 = batches.iter().map(|(batch, _)| u64::from(batch.records)).sum();
-            let bytes = batches.iter().map(|(batch, _)| u64::from(batch.bytes)).sum();
-            let (number, appended_us) = (index.header.link.number, index.header.appended_us);
-            let extent = self.partitions.entry(section.partition).or_default();
-            let first_offset = section.first_offset;
-            if !extent.pieces.is_empty() {
-                assert_eq!(extent.next_offset, first_offset, "{section:?} of object {number} leaves a gap");
-            }
-            extent.pieces.push(Piece { first_offset, number, appended_us, bytes });
-            extent.next_offset = first_offset + records;
+        for (id, piece, next_offset) in index.pieces() {
+            self.extent(id).push(id, &piece, next_offset);
         }
+    }
+
+    fn create(&mut self, id: u64, name: &Arc<str>, partitions: u32, settings: &[u8]) {
+        let before = self.topics.insert(id, Arc::new(JournalTopic::new(id, name, partitions, settings)));
+        assert!(before.is_none(), "topic {id} was created twice");
+        self.ids.insert(name.clone(), id);
+    }
+
+    fn delete(&mut self, id: u64) {
+        let Some(topic) = self.topics.remove(&id) else { unreachable!("topic {id} is deleted, and isn't there") };
+        if self.ids.get(&topic.name) == Some(&id) {
+            self.ids.remove(&topic.name);
+        }
+        topic.life.delete();
+    }
+
+    /// A topic that exists by the rules.
+    fn topic(&self, id: u64) -> &JournalTopic {
+        let Some(topic) = self.topics.get(&id) else { unreachable!("the rules know topic {id}, the catalog doesn't") };
+        topic
+    }
+
+    /// A partition that exists by the rules.
+    fn extent(&self, id: PartitionId) -> Extent {
+        let Some(extent) = self.topic(id.topic).extent(id.number) else {
+            unreachable!("the rules know {id:?}, the catalog doesn't")
+        };
+        extent
+    }
+
+    /// The topic with this name, if it exists.
+    pub fn named(&self, name: &str) -> Option<Arc<JournalTopic>> {
+        self.topics.get(self.ids.get(name)?).cloned()
+    }
+
+    /// All topics, in order of id.
+    pub fn topics(&self) -> impl ExactSizeIterator<Item = &Arc<JournalTopic>> {
+        self.topics.values()
+    }
+
+    /// A partition, if it exists.
+    pub fn find(&self, id: PartitionId) -> Option<Extent> {
+        self.topics.get(&id.topic)?.extent(id.number)
     }
 
     /// The offsets of a partition's records.
     pub fn offsets(&self, partition: PartitionId) -> Range<u64> {
-        self.partitions.get(&partition).map_or(0..0, |extent| extent.first_offset..extent.next_offset)
-    }
-
-    /// The piece that holds a record, and the offset after its last.
-    pub fn find(&self, partition: PartitionId, offset: u64) -> Option<(Piece, u64)> {
-        let extent = self.partitions.get(&partition)?;
-        if offset < extent.first_offset || offset >= extent.next_offset {
-            return None;
-        }
-        let after = extent.pieces.partition_point(|piece| piece.first_offset <= offset);
-        let piece = extent.pieces.get(after.checked_sub(1)?)?;
-        let next_offset = extent.pieces.get(after).map_or(extent.next_offset, |next| next.first_offset);
-        Some((*piece, next_offset))
+        self.find(partition).map_or(0..0, |extent| {
+            let index = extent.index();
+            index.first_offset()..index.next_offset()
+        })
     }
 
     /// The numbers of the objects that hold a piece.
     pub fn live(&self) -> BTreeSet<u64> {
-        self.partitions.values().flat_map(|extent| &extent.pieces).map(|piece| piece.number).collect()
+        let mut live = BTreeSet::new();
+        for topic in self.topics.values() {
+            for extent in &*topic.extents() {
+                live.extend(extent.index().pieces().map(|piece| piece.place.number));
+            }
+        }
+        live
     }
 
     /// The pieces of all partitions, for a snapshot of `state`.
     pub fn pieces(&self, state: &State) -> BTreeMap<PartitionId, Vec<Piece>> {
-        let check = |id: PartitionId, extent: &Extent| {
-            let (expected, found) = (state.next_offset(id), extent.next_offset);
-            assert_eq!(found, expected, "the catalog and the rules disagree on the end of {id:?}");
-        };
-        let checked = self.partitions.iter().inspect(|(id, extent)| check(**id, extent));
-        checked.map(|(id, extent)| (*id, extent.pieces.clone())).collect()
-    }
-}
-
-impl Extent {
-    fn trim(&mut self, first_offset: u64) {
-        assert!(first_offset <= self.next_offset, "trimmed to {first_offset} of {}", self.next_offset);
-        self.first_offset = self.first_offset.max(first_offset);
-        // A piece ends where the next one begins. The last stays, because it says where the partition goes on.
-        let begun = self.pieces.partition_point(|piece| piece.first_offset <= self.first_offset);
-        self.pieces.drain(..begun.saturating_sub(1));
+        let mut pieces = BTreeMap::new();
+        for topic in self.topics.values() {
+            for (number, extent) in (0..).zip(&*topic.extents()) {
+                let id = PartitionId { topic: topic.id, number };
+                let index = extent.index();
+                let (expected, found) = (state.next_offset(id), index.next_offset());
+                assert_eq!(found, expected, "the catalog and the rules disagree on the end of {id:?}");
+                if index.objects() > 0 {
+                    pieces.insert(id, index.pieces().collect());
+                }
+            }
+        }
+        pieces
     }
 }

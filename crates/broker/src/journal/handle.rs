@@ -1,21 +1,25 @@
 //! What callers hold of a journal.
 
 use crate::append::{Appended, Received};
+use crate::index::Found;
 use crate::journal::JournalStore;
-use crate::journal::catalog::Catalog;
-use crate::journal::task::{Request, Task};
+use crate::journal::catalog::{Catalog, JournalTopic};
+use crate::journal::task::{Progress, Request, Task};
 use crate::limits::{
-    APPEND_QUEUE_MAX, GARBAGE_INTERVAL, OBJECT_BATCHES_MAX, OBJECT_BYTES_MAX, SNAPSHOT_INTERVAL, SNAPSHOT_OBJECTS,
+    APPEND_QUEUE_MAX, GARBAGE_INTERVAL, JOURNAL_START_MAX, OBJECT_BATCHES_MAX, OBJECT_BYTES_MAX, SNAPSHOT_INTERVAL,
+    SNAPSHOT_OBJECTS,
 };
-use crate::store::StoreError;
-use crate::{Clock, Kind, tasks};
+use crate::store::{Location, ObjectAt, StoreError};
+use crate::supervise::Supervised;
+use crate::{Clock, Kind};
 use bytes::Bytes;
 use rawline_journal::{Control, Limits, PartitionId, Producer, Refused, Rejected};
 use std::ops::Range;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 use std::time::Duration;
 use thiserror::Error;
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{mpsc, oneshot, watch};
+use tokio::time::timeout;
 
 /// A journal's settings.
 #[derive(Debug, Clone)]
@@ -103,14 +107,80 @@ pub struct Journal {
     store: Arc<dyn JournalStore>,
     inbox: mpsc::Sender<Request>,
     catalog: Arc<RwLock<Catalog>>,
+    progress: watch::Receiver<Progress>,
+    /// The task, unless the caller runs it.
+    task: Option<Supervised>,
 }
 
 impl Journal {
     /// Starts the task that extends the journal of a store. It reads first what is there.
     pub fn open(store: Arc<dyn JournalStore>, clock: Arc<dyn Clock>, config: JournalConfig) -> Journal {
+        Journal::open_guarded(store, clock, config, ())
+    }
+
+    /// As [`Journal::open`]; `guard` is dropped when the task has ended.
+    pub(crate) fn open_guarded(
+        store: Arc<dyn JournalStore>,
+        clock: Arc<dyn Clock>,
+        config: JournalConfig,
+        guard: impl Send + 'static,
+    ) -> Journal {
         let (journal, task) = Journal::new(store, clock, config);
-        tasks::spawn(task);
-        journal
+        let failed = |reason: &str| {
+            tracing::error!(
+                reason,
+                "the journal has stopped after an internal error: no topic takes appends until a restart; please \
+                 report it"
+            );
+        };
+        Journal { task: Some(Supervised::start(task, failed, guard)), ..journal }
+    }
+
+    /// Waits until the journal's end is known.
+    pub async fn ready(&self) -> Result<(), StoreError> {
+        let mut progress = self.progress.clone();
+        let known = timeout(JOURNAL_START_MAX, progress.wait_for(|progress| *progress != Progress::Reading)).await;
+        match known {
+            Ok(Ok(known)) => match &*known {
+                Progress::Contradicted(why) => Err(StoreError::human(why.clone())),
+                Progress::Reading | Progress::Ready => Ok(()),
+            },
+            Ok(Err(_)) => Err(StoreError::human("the journal has stopped after an internal error; please report it")),
+            Err(_) => {
+                let waited = JOURNAL_START_MAX.as_secs();
+                Err(StoreError::wait(format!("the journal can't be read since {waited} s; the log says why")))
+            }
+        }
+    }
+
+    /// Why nothing can be appended any more, if that is so.
+    pub(crate) fn failure(&self) -> Option<String> {
+        match &*self.progress.borrow() {
+            Progress::Contradicted(why) => Some(why.clone()),
+            Progress::Reading | Progress::Ready => self.task.as_ref().and_then(Supervised::failure),
+        }
+    }
+
+    /// Waits until the task has ended; then returns [`Journal::failure`].
+    pub(crate) async fn ended(&self) -> Option<String> {
+        if let Some(task) = &self.task {
+            task.ended().await;
+        }
+        self.failure()
+    }
+
+    /// The topic of that name, if it exists as far as this broker has seen.
+    pub(crate) fn named(&self, name: &str) -> Option<Arc<JournalTopic>> {
+        self.catalog().named(name)
+    }
+
+    /// All topics.
+    pub(crate) fn topics(&self) -> Vec<Arc<JournalTopic>> {
+        self.catalog().topics().cloned().collect()
+    }
+
+    fn catalog(&self) -> RwLockReadGuard<'_, Catalog> {
+        self.catalog.read().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// A journal and its task, which the caller runs. A simulation drops the task where a process would have died.
@@ -120,9 +190,10 @@ impl Journal {
         config: JournalConfig,
     ) -> (Journal, impl Future<Output = ()> + Send + 'static) {
         let (inbox, requests) = mpsc::channel(APPEND_QUEUE_MAX);
-        let catalog = Arc::new(RwLock::new(Catalog::default()));
-        let task = Task::new(store.clone(), clock, config, catalog.clone()).run(requests);
-        (Journal { store, inbox, catalog }, task)
+        let catalog = Arc::new(RwLock::new(Catalog::new()));
+        let (progress, progress_now) = watch::channel(Progress::Reading);
+        let task = Task::new(store.clone(), clock, config, catalog.clone(), progress).run(requests);
+        (Journal { store, inbox, catalog, progress: progress_now, task: None }, task)
     }
 
     /// Appends batches to a partition. Returns when the store has confirmed them and everything before them. They are
@@ -149,24 +220,20 @@ impl Journal {
 
     /// The offsets of a partition's records, as far as this broker has seen them.
     pub fn offsets(&self, partition: PartitionId) -> Range<u64> {
-        self.catalog.read().unwrap_or_else(PoisonError::into_inner).offsets(partition)
+        self.catalog().offsets(partition)
     }
 
     /// The stored batches around an offset, as far as one object has them; `None` if there is no such record.
     pub async fn read(&self, partition: PartitionId, offset: u64) -> Result<Option<ReadPiece>, StoreError> {
-        let found = self.catalog.read().unwrap_or_else(PoisonError::into_inner).find(partition, offset);
-        let Some((piece, next_offset)) = found else { return Ok(None) };
-        let gone = || StoreError::human(format!("journal object {} is gone; restore it from a copy", piece.number));
-        let index = self.store.index(piece.number).await?.found.ok_or_else(gone)?;
-        let position = index
-            .sections()
-            .find(|(section, _)| section.partition == partition)
-            .and_then(|(_, batches)| batches.first().map(|(_, position)| *position));
-        let position = position.ok_or_else(gone)?;
-        let batches = self.store.bytes(piece.number, position..position + piece.bytes).await?;
-        assert_eq!(batches.len() as u64, piece.bytes, "the store returned other bytes of {piece:?}");
-        assert!((piece.first_offset..next_offset).contains(&offset), "{piece:?} does not hold {offset}");
-        Ok(Some(ReadPiece { first_offset: piece.first_offset, next_offset, batches }))
+        let extent = self.catalog().find(partition);
+        let found = extent.and_then(|extent| extent.index.read().unwrap_or_else(PoisonError::into_inner).find(offset));
+        let Some(Found { at: ObjectAt { first_offset, location, .. }, next_offset, .. }) = found else {
+            return Ok(None);
+        };
+        let Location::Journal(place) = location else { unreachable!("{location:?} in a journal") };
+        let batches = self.store.bytes(place.number, place.batches()).await?;
+        assert_eq!(batches.len() as u64, u64::from(place.bytes), "the store returned other bytes of {place:?}");
+        Ok(Some(ReadPiece { first_offset, next_offset, batches }))
     }
 
     async fn ask<T>(

@@ -2,7 +2,7 @@
 //!
 //! The rules are `rawline-journal`'s; here is their driver. `task.rs` owns a [`Writer`](rawline_journal::Writer) and
 //! carries out what it asks for, `build.rs` lays out objects around the received batches, `catalog.rs` says where the
-//! records are. The broker's topics don't use it yet: `docs/storage.md` says what they do.
+//! records are. `docs/storage.md` explains how it works.
 
 mod build;
 mod catalog;
@@ -11,6 +11,7 @@ mod memory;
 mod reads;
 mod task;
 
+pub(crate) use catalog::{Extent, JournalTopic};
 pub use handle::{Journal, JournalConfig, JournalError};
 pub use memory::MemoryJournal;
 

@@ -9,6 +9,7 @@ use crate::journal::handle::{JournalConfig, JournalError};
 use crate::journal::reads::{Read, Reads};
 use crate::journal::{Dated, JournalStore};
 use crate::limits::APPEND_QUEUE_MAX;
+use crate::metrics::CommitMetrics;
 use crate::store::StoreError;
 use crate::{Clock, tasks};
 use bytes::Bytes;
@@ -21,7 +22,7 @@ use rawline_journal::{
 use slab::Slab;
 use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, RwLock};
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::{Instant, sleep_until};
 
 /// What a caller asks for.
@@ -36,6 +37,17 @@ pub(super) enum Request {
         control: Control,
         answer: oneshot::Sender<Result<u64, JournalError>>,
     },
+}
+
+/// How far the task is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Progress {
+    /// The journal's end has not been known yet.
+    Reading,
+    /// It has been known.
+    Ready,
+    /// A valid object contradicts those before it: nothing can be appended until a human has looked.
+    Contradicted(String),
 }
 
 /// A request without an answer.
@@ -69,6 +81,8 @@ pub(super) struct Task {
     /// The snapshot that was loaded last, until the rules have decided.
     snapshot: Option<Snapshot>,
     catalog: Arc<RwLock<Catalog>>,
+    progress: watch::Sender<Progress>,
+    metrics: CommitMetrics,
     /// Time of the newest object: times never go back.
     appended_us: u64,
     /// Number of the next object when the newest snapshot was taken, and when that was.
@@ -85,6 +99,7 @@ impl Task {
         clock: Arc<dyn Clock>,
         config: JournalConfig,
         catalog: Arc<RwLock<Catalog>>,
+        progress: watch::Sender<Progress>,
     ) -> Self {
         let mut actions = Vec::new();
         let writer = Writer::new(config.limits, config.run, &mut actions);
@@ -101,6 +116,8 @@ impl Task {
             indexes: HashMap::new(),
             snapshot: None,
             catalog,
+            progress,
+            metrics: CommitMetrics::new(),
             appended_us: 0,
             snapshot_taken: (1, Instant::now()),
             collect_at: Instant::now() + collect_after,
@@ -157,6 +174,15 @@ impl Task {
     fn on(&mut self, event: Event<usize>) {
         self.writer.on(self.epoch.elapsed(), event, &mut self.actions);
         self.carry_out();
+        if *self.progress.borrow() == Progress::Reading && self.writer.is_end_known() {
+            self.progress.send_replace(Progress::Ready);
+        }
+        if let Some(contradiction) = self.writer.contradiction()
+            && !matches!(*self.progress.borrow(), Progress::Contradicted(_))
+        {
+            tracing::error!(%contradiction, "no topic takes appends any more");
+            self.progress.send_replace(Progress::Contradicted(contradiction.to_string()));
+        }
     }
 
     fn requested(&mut self, request: Request) -> Event<usize> {
@@ -255,7 +281,14 @@ impl Task {
         assert_eq!(bytes, index.header.object_bytes, "the parts of {link:?}");
         self.indexes.insert(link.id, Arc::new(index));
         let put = self.store.create(link.number, parts);
-        self.requests.puts.push(Box::pin(async move { (link.id, put.await) }));
+        let (metrics, began) = (self.metrics.clone(), Instant::now());
+        self.requests.puts.push(Box::pin(async move {
+            let ended = put.await;
+            if let PutResult::Created { .. } = ended {
+                metrics.committed(bytes, began.elapsed());
+            }
+            (link.id, ended)
+        }));
     }
 
     fn answer(&mut self, ticket: usize, outcome: Outcome) {
@@ -283,7 +316,7 @@ impl Task {
     fn restore(&mut self) {
         let Some(snapshot) = self.snapshot.take() else { unreachable!("no snapshot was loaded") };
         self.snapshot_taken = (snapshot.state.chain().next(), Instant::now());
-        *self.catalog.write().unwrap_or_else(PoisonError::into_inner) = Catalog::of(snapshot);
+        self.catalog.write().unwrap_or_else(PoisonError::into_inner).restore(&snapshot);
     }
 
     fn publish(&mut self, link: Link, changes: &Changes) {

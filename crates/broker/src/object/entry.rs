@@ -20,9 +20,29 @@ pub struct BatchEntry {
 
 const _: () = assert!(size_of::<BatchEntry>() == ENTRY_BYTES);
 
+/// What an entry says of a batch, besides where it is.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Described {
+    records: u32,
+    bytes: u32,
+    crc32c: u32,
+}
+
+impl From<BatchMeta> for Described {
+    fn from(batch: BatchMeta) -> Self {
+        Described { records: batch.records, bytes: batch.bytes, crc32c: batch.crc32c }
+    }
+}
+
+impl From<&rawline_journal::Batch> for Described {
+    fn from(batch: &rawline_journal::Batch) -> Self {
+        Described { records: batch.records, bytes: batch.bytes, crc32c: batch.crc32c }
+    }
+}
+
 impl BatchEntry {
     /// The entry of a batch that begins at `position` of its object, with the object's record number `record_first`.
-    pub(super) fn new(batch: &BatchMeta, record_first: u32, position: u64) -> BatchEntry {
+    pub(super) fn new(batch: Described, record_first: u32, position: u64) -> BatchEntry {
         assert!(batch.records > 0, "a batch without records at byte {position} of an object");
         let end = position + u64::from(batch.bytes);
         assert!(end <= u64::from(u32::MAX), "a batch that ends at byte {end} of an object");

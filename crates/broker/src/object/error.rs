@@ -40,4 +40,7 @@ pub enum ObjectError {
         /// The damage.
         error: BatchError,
     },
+    /// A journal object is damaged.
+    #[error(transparent)]
+    Journal(#[from] rawline_journal::ObjectError),
 }

@@ -28,8 +28,10 @@ mod header;
 mod index;
 mod remains;
 
+pub(crate) use build::build_index;
 pub use build::{Object, Stamp};
 pub use entry::BatchEntry;
+pub(crate) use entry::Described;
 pub use error::ObjectError;
 pub use header::Header;
 pub use index::{ObjectIndex, verify};

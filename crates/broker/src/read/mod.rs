@@ -6,9 +6,7 @@ mod take;
 pub use answer::{Piece, ReadAnswer, ReadError, ReadRequest};
 
 use crate::index::Found;
-use crate::limits::{
-    INDEX_BYTES_GUESS, PREFETCH_OBJECTS_MAX, READ_GATHER_MAX, READ_OBJECTS_MAX, READ_OBJECTS_PER_YIELD,
-};
+use crate::limits::{PREFETCH_OBJECTS_MAX, READ_GATHER_MAX, READ_OBJECTS_MAX, READ_OBJECTS_PER_YIELD};
 use crate::object::{self, Header, ObjectError, ObjectIndex};
 use crate::store::StoreError;
 use crate::tasks;
@@ -182,8 +180,7 @@ impl Topic {
 
     /// The bytes of an object's index, or more.
     async fn index_of(&self, found: &Found) -> Result<Bytes, ReadError> {
-        let guess = found.at.bytes.min(INDEX_BYTES_GUESS);
-        let front = self.get(found, 0..guess).await?;
+        let front = self.get(found, 0..found.at.index_bytes_guess()).await?;
         let header = Header::parse(&front).map_err(|error| damaged(found, error))?;
         if header.index_bytes() <= front.len() {
             return Ok(front);

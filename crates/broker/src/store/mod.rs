@@ -14,9 +14,12 @@ pub mod s3;
 pub use mapping::{FileRange, Mappings};
 
 use crate::Kind;
-use crate::object::Object;
+use crate::journal::JournalStore;
+use crate::limits::INDEX_BYTES_GUESS;
+use crate::object::{Object, index_bytes};
 use bytes::Bytes;
 use futures_util::future::BoxFuture;
+use rawline_journal::Place;
 use std::ops::Range;
 use std::sync::Arc;
 use thiserror::Error;
@@ -41,6 +44,8 @@ pub enum Location {
         /// Checksum of the object's ETag: it distinguishes the object from another that once had its key.
         tag: u32,
     },
+    /// A part of a journal object. To readers it looks like an object with the same batches.
+    Journal(Place),
 }
 
 impl Location {
@@ -48,7 +53,7 @@ impl Location {
     pub(crate) fn segment(self) -> (u64, u32) {
         match self {
             Location::Segment { segment, position } => (segment, position),
-            Location::Memory | Location::Key { .. } => unreachable!("{self:?} was not issued by a directory"),
+            _ => unreachable!("{self:?} was not issued by a directory"),
         }
     }
 
@@ -56,7 +61,7 @@ impl Location {
     pub(crate) fn tag(self) -> u32 {
         match self {
             Location::Key { tag } => tag,
-            Location::Memory | Location::Segment { .. } => unreachable!("{self:?} was not issued by a bucket"),
+            _ => unreachable!("{self:?} was not issued for a key of a bucket"),
         }
     }
 }
@@ -122,6 +127,12 @@ pub trait Store: Send + Sync + 'static {
     /// commit.
     fn put_settings<'a>(&'a self, topic: &'a str, settings: Bytes) -> BoxFuture<'a, Result<(), StoreError>>;
 
+    /// The journal in which the store's topics are. Without one, each topic has objects of its own. Of topics in a
+    /// journal, a store is asked for nothing but the bytes of pieces.
+    fn journal(&self) -> Option<Arc<dyn JournalStore>> {
+        None
+    }
+
     /// Whether [`Store::prefetch`] does anything.
     fn can_prefetch(&self) -> bool {
         false
@@ -180,6 +191,16 @@ pub struct ObjectAt {
     pub location: Location,
     /// Its size in bytes.
     pub bytes: u64,
+}
+
+impl ObjectAt {
+    /// A number of bytes that probably holds the object's index, or exactly that of a piece of a journal object.
+    pub(crate) fn index_bytes_guess(&self) -> u64 {
+        match self.location {
+            Location::Journal(place) => index_bytes(place.batches as usize) as u64,
+            Location::Memory | Location::Segment { .. } | Location::Key { .. } => self.bytes.min(INDEX_BYTES_GUESS),
+        }
+    }
 }
 
 /// Why an object was not stored.

@@ -2,7 +2,7 @@
 
 use crate::http::{Act, Request};
 use rawline_broker::store::cache::Cache;
-use rawline_broker::store::s3::{S3Config, S3Store};
+use rawline_broker::store::s3::{Layout, S3Config, S3Store};
 use rawline_broker::store::{Listed, Store, StoreError};
 use rawline_testkit::s3_server::{Bucket, variables};
 use rawline_testkit::stores::at;
@@ -74,6 +74,7 @@ impl Machine {
 pub fn config(bucket: &Bucket, cache: Cache) -> S3Config {
     let mut config = S3Config::new(&format!("s3://{}/some/prefix", bucket.name), cache).unwrap();
     config.variables = bucket.variables();
+    config.new_layout = Layout::Topics;
     config
 }
 

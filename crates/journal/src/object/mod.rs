@@ -42,6 +42,7 @@ pub(crate) use control::{CONTROL_BYTES_MAX, control_bytes};
 pub use error::ObjectError;
 pub use parse::{Header, Index, Section};
 pub use raw::index_bytes;
+pub(crate) use raw::{ENTRY_BYTES, HEADER_BYTES};
 
 use crate::producers::Producer;
 

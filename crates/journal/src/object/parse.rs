@@ -7,6 +7,7 @@ use crate::chain::{Id, Link};
 use crate::control::Control;
 use crate::limits::{OBJECT_APPENDS_MAX, OBJECT_BYTES_MAX, OBJECT_CONTROL_BYTES_MAX, PARTITIONS_MAX};
 use crate::producers::Producer;
+use crate::snapshot::{Piece, Place};
 use crate::state::{Changes, Entry, PartitionId};
 use std::ops::Range;
 use std::sync::Arc;
@@ -180,6 +181,28 @@ impl Index {
         })
     }
 
+    /// Each partition's piece, with the offset after its last record.
+    pub fn pieces(&self) -> impl Iterator<Item = (PartitionId, Piece, u64)> {
+        let Header { link, object_bytes, appended_us, sections, .. } = self.header;
+        self.sections.iter().zip(self.sections()).map(move |((_, range), (section, batches))| {
+            let records: u64 = batches.iter().map(|(batch, _)| u64::from(batch.records)).sum();
+            let bytes: u64 = batches.iter().map(|(batch, _)| u64::from(batch.bytes)).sum();
+            let Some((_, batches_at)) = batches.first() else { unreachable!("{section:?} has no batch") };
+            // Positions in an object fit: it has at most `OBJECT_BYTES_MAX` bytes.
+            let place = Place {
+                number: link.number,
+                tag: link.id.tag(),
+                object_bytes: object_bytes as u32,
+                entries_at: index_bytes(sections, range.start as u32, 0) as u32,
+                batches: batches.len() as u32,
+                batches_at: *batches_at as u32,
+                bytes: bytes as u32,
+            };
+            let piece = Piece { first_offset: section.first_offset, appended_us, place };
+            (section.partition, piece, section.first_offset + records)
+        })
+    }
+
     /// The control records in the object, in order.
     pub fn controls(&self) -> &[Control] {
         &self.controls
@@ -209,6 +232,17 @@ impl Index {
             }
         }
         entries
+    }
+}
+
+impl Batch {
+    /// Reads entries that lie back to back, such as [`Place::entries`](crate::Place::entries). Their checksum is the
+    /// whole index's: [`Index::parse`] checks it.
+    pub fn read_all(entries: &[u8]) -> Result<Vec<Batch>, ObjectError> {
+        let Ok(entries) = <[RawEntry]>::ref_from_bytes(entries) else {
+            return Err(ObjectError::Index("the size of its entries"));
+        };
+        entries.iter().map(batch).collect()
     }
 }
 

@@ -11,7 +11,7 @@ pub(super) const VERSION: u8 = 1;
 /// Size of a header in bytes: what a reader needs to know the size of the whole index.
 pub const HEADER_BYTES: usize = 80;
 pub(super) const SECTION_BYTES: usize = 24;
-pub(super) const ENTRY_BYTES: usize = 40;
+pub const ENTRY_BYTES: usize = 40;
 const CRC_POSITION: usize = 76;
 
 /// Flag of an entry: the batch belongs to the same append as the one before it.
@@ -63,6 +63,7 @@ pub(super) struct RawEntry {
 
 const _: () = assert!(size_of::<RawHeader>() == HEADER_BYTES);
 const _: () = assert!(std::mem::offset_of!(RawHeader, crc32c) == CRC_POSITION && CRC_POSITION + 4 == HEADER_BYTES);
+const _: () = assert!(OBJECT_BYTES_MAX <= u32::MAX as u64, "positions in an object are u32 in a snapshot");
 const _: () = assert!(size_of::<RawSection>() == SECTION_BYTES && size_of::<RawEntry>() == ENTRY_BYTES);
 const _: () = assert!(
     index_bytes(OBJECT_APPENDS_MAX as u32, OBJECT_APPENDS_MAX as u32, OBJECT_CONTROL_BYTES_MAX) < OBJECT_BYTES_MAX,

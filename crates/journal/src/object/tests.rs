@@ -4,6 +4,7 @@ use super::raw::{ENTRY_BYTES, HEADER_BYTES, RawHeader, SECTION_BYTES, checksum};
 use super::*;
 use crate::chain::{Id, Link};
 use crate::control::Control;
+use crate::snapshot::{Piece, Place};
 use crate::state::{Changes, Entry, PartitionId, State};
 use zerocopy::{FromBytes, IntoBytes};
 
@@ -44,6 +45,28 @@ fn the_bytes_are_golden() {
     let golden = format!("{header}{sections}{entries}").replace(' ', "");
     let found: String = example().iter().map(|byte| format!("{byte:02x}")).collect();
     assert_eq!(found, golden);
+}
+
+#[test]
+fn a_piece_leads_to_a_partitions_entries_and_batches() {
+    let bytes = example();
+    let pieces: Vec<_> = Index::parse(&bytes).unwrap().pieces().collect();
+    let place = |entries_at, batches, batches_at, bytes| {
+        let (number, tag, object_bytes) = (LINK.number, LINK.id.tag(), 288 + 72 + 80 + 72 + 61);
+        Place { number, tag, object_bytes, entries_at, batches, batches_at, bytes }
+    };
+    let piece = |number, first_offset, place, next_offset| {
+        (PartitionId { topic: 1, number }, Piece { first_offset, appended_us: 77, place }, next_offset)
+    };
+    let expected = [piece(0, 10, place(128, 2, 288, 152), 13), piece(3, 0, place(208, 2, 440, 133), 7)];
+    assert_eq!(pieces, expected);
+    for ((_, piece, _), (_, batches)) in pieces.iter().zip(Index::parse(&bytes).unwrap().sections()) {
+        let entries = piece.place.entries();
+        let read = Batch::read_all(&bytes[entries.start as usize..entries.end as usize]).unwrap();
+        assert_eq!(read, batches.iter().map(|(batch, _)| *batch).collect::<Vec<_>>());
+        assert_eq!(piece.place.batches().start, batches[0].1);
+    }
+    assert!(Batch::read_all(&bytes[128..167]).is_err());
 }
 
 #[test]

@@ -58,7 +58,8 @@ fn write_topic(id: u64, topic: &Topic, bytes: &mut Vec<u8>) {
 }
 
 fn write_partition(id: PartitionId, partition: &Partition, pieces: &[Piece], bytes: &mut Vec<u8>) {
-    let in_order = pieces.is_sorted_by(|one, next| one.first_offset < next.first_offset && one.number < next.number);
+    let in_order =
+        pieces.is_sorted_by(|one, next| one.first_offset < next.first_offset && one.place.number < next.place.number);
     assert!(in_order, "the pieces of {id:?} are not in order");
     let producers = &partition.producers.0;
     let raw = RawPartition {
@@ -72,11 +73,18 @@ fn write_partition(id: PartitionId, partition: &Partition, pieces: &[Piece], byt
     bytes.extend_from_slice(raw.as_bytes());
     producers.iter().for_each(|(producer, history)| write_producer(*producer, history, bytes));
     for piece in pieces {
+        let place = &piece.place;
+        assert!(place.is_sound(), "{piece:?} of {id:?}");
         let raw = RawPiece {
             first_offset: U64::new(piece.first_offset),
-            number: U64::new(piece.number),
+            number: U64::new(place.number),
             appended_us: U64::new(piece.appended_us),
-            bytes: U64::new(piece.bytes),
+            tag: U32::new(place.tag),
+            object_bytes: U32::new(place.object_bytes),
+            entries_at: U32::new(place.entries_at),
+            batches: U32::new(place.batches),
+            batches_at: U32::new(place.batches_at),
+            bytes: U32::new(place.bytes),
         };
         bytes.extend_from_slice(raw.as_bytes());
     }

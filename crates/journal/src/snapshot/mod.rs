@@ -13,7 +13,8 @@
 //!            producers │ pieces
 //! producer:  id u64 │ epoch u16 │ zero (2) │ appends u32 │ appends
 //! append:    sequence u64 │ first_offset u64 │ records u32 │ zero (4)
-//! piece:     first_offset u64 │ number u64 │ appended_us u64 │ bytes u64
+//! piece:     first_offset u64 │ number u64 │ appended_us u64 │ tag u32 │ object_bytes u32 │
+//!            entries_at u32 │ batches u32 │ batches_at u32 │ bytes u32
 //! ```
 //!
 //! Topics are in order of id, partitions in order of topic and number, producers in order of id, appends and pieces in
@@ -28,8 +29,10 @@ mod tests;
 pub use build::build_snapshot;
 pub use parse::SnapshotError;
 
+use crate::object::{ENTRY_BYTES, HEADER_BYTES};
 use crate::state::{PartitionId, State};
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 /// The state after a journal object.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -46,10 +49,49 @@ pub struct Snapshot {
 pub struct Piece {
     /// Offset of the first record.
     pub first_offset: u64,
-    /// The object's number.
-    pub number: u64,
     /// When the broker built the object: microseconds since the Unix epoch.
     pub appended_us: u64,
+    /// Where the records are.
+    pub place: Place,
+}
+
+/// Where a partition's batches are in a journal object.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Place {
+    /// The object's number.
+    pub number: u64,
+    /// The [tag](crate::Id::tag) of the object's id.
+    pub tag: u32,
+    /// Size of the object in bytes.
+    pub object_bytes: u32,
+    /// Position of the first batch's entry in the object, in bytes.
+    pub entries_at: u32,
+    /// Number of batches.
+    pub batches: u32,
+    /// Position of the first batch in the object, in bytes.
+    pub batches_at: u32,
     /// Size of the batches in bytes.
-    pub bytes: u64,
+    pub bytes: u32,
+}
+
+impl Place {
+    /// The bytes of the object that hold the batches' entries, for [`Batch::read_all`](crate::Batch::read_all).
+    pub fn entries(&self) -> Range<u64> {
+        let start = u64::from(self.entries_at);
+        start..start + u64::from(self.batches) * ENTRY_BYTES as u64
+    }
+
+    /// The bytes of the object that are the batches.
+    pub fn batches(&self) -> Range<u64> {
+        let start = u64::from(self.batches_at);
+        start..start + u64::from(self.bytes)
+    }
+
+    /// Whether an object could have this place.
+    fn is_sound(&self) -> bool {
+        let (entries, batches) = (self.entries(), self.batches());
+        let is_in_order = HEADER_BYTES as u64 <= entries.start && entries.end <= batches.start;
+        let is_inside = batches.end <= u64::from(self.object_bytes);
+        self.number > 0 && self.batches > 0 && !batches.is_empty() && is_in_order && is_inside
+    }
 }

@@ -2,7 +2,7 @@
 
 use super::raw::{ALIGNMENT, HEADER_BYTES, MAGIC, RawAppend, RawHeader, RawPartition, RawPiece, RawProducer, RawTopic};
 use super::raw::{VERSION, checksum};
-use super::{Piece, Snapshot};
+use super::{Piece, Place, Snapshot};
 use crate::chain::{Chain, Id};
 use crate::limits::{NAME_BYTES_MAX, PRODUCERS_MAX, SETTINGS_BYTES_MAX};
 use crate::producers::{History, Producers, REMEMBERED_MAX, Stored};
@@ -145,8 +145,9 @@ impl Parts<'_> {
             let piece = self.piece()?;
             let follows = found
                 .last()
-                .is_none_or(|before| before.first_offset < piece.first_offset && before.number < piece.number);
-            if !follows || piece.first_offset >= next_offset || piece.number >= state.chain.next() {
+                .is_none_or(|one| one.first_offset < piece.first_offset && one.place.number < piece.place.number);
+            let is_before = piece.first_offset < next_offset && piece.place.number < state.chain.next();
+            if !follows || !is_before || !piece.place.is_sound() {
                 return Err(SnapshotError::Content("a partition's pieces"));
             }
             found.push(piece);
@@ -178,11 +179,15 @@ impl Parts<'_> {
 
     fn piece(&mut self) -> Result<Piece, SnapshotError> {
         let raw: RawPiece = self.next()?;
-        Ok(Piece {
-            first_offset: raw.first_offset.get(),
+        let place = Place {
             number: raw.number.get(),
-            appended_us: raw.appended_us.get(),
+            tag: raw.tag.get(),
+            object_bytes: raw.object_bytes.get(),
+            entries_at: raw.entries_at.get(),
+            batches: raw.batches.get(),
+            batches_at: raw.batches_at.get(),
             bytes: raw.bytes.get(),
-        })
+        };
+        Ok(Piece { first_offset: raw.first_offset.get(), appended_us: raw.appended_us.get(), place })
     }
 }

@@ -72,7 +72,12 @@ pub(super) struct RawPiece {
     pub first_offset: U64,
     pub number: U64,
     pub appended_us: U64,
-    pub bytes: U64,
+    pub tag: U32,
+    pub object_bytes: U32,
+    pub entries_at: U32,
+    pub batches: U32,
+    pub batches_at: U32,
+    pub bytes: U32,
 }
 
 const _: () = assert!(size_of::<RawHeader>() == HEADER_BYTES && HEADER_BYTES.is_multiple_of(ALIGNMENT));

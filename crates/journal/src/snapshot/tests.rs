@@ -26,7 +26,11 @@ fn example() -> Snapshot {
     let entries = [Entry { partition: ONE, first_offset: 4, records: 6, producer: None }];
     let link = Link { number: 2, id: Id { run: 8, commit: 2 }, prev: link.id };
     assert_eq!(state.observe(link, &Changes { controls: controls.into(), entries: entries.into() }), Ok(true));
-    let piece = |number, first_offset| Piece { first_offset, number, appended_us: 77, bytes: 72 };
+    let piece = |number, first_offset| {
+        let (tag, object_bytes) = (Id { run: 8, commit: number }.tag(), 216);
+        let place = Place { number, tag, object_bytes, entries_at: 104, batches: 1, batches_at: 144, bytes: 72 };
+        Piece { first_offset, appended_us: 77, place }
+    };
     Snapshot { state, pieces: BTreeMap::from([(ONE, vec![piece(1, 0), piece(2, 4)])]) }
 }
 
@@ -37,14 +41,14 @@ fn bytes() -> Vec<u8> {
 
 #[test]
 fn the_bytes_are_golden() {
-    let header = "5241575301000000 0801000000000000 0300000000000000 0800000000000000 0200000000000000 0300000000000000\
+    let header = "5241575301000000 2801000000000000 0300000000000000 0800000000000000 0200000000000000 0300000000000000\
                   02000000 01000000 000000000000000000000000";
     let topics = "0100000000000000 02000000 0300 0200 6f6e657b7d000000\
                   0200000000000000 01000000 0300 0200 74776f7b7d000000";
     let partition = "0100000000000000 01000000 01000000 0200000000000000 0a00000000000000 0200000000000000";
     let producer = "0500000000000000 0600 0000 01000000 6400000000000000 0000000000000000 04000000 00000000";
-    let pieces = "0000000000000000 0100000000000000 4d00000000000000 4800000000000000\
-                  0400000000000000 0200000000000000 4d00000000000000 4800000000000000";
+    let pieces = "0000000000000000 0100000000000000 4d00000000000000 eac8a982 d8000000 68000000 01000000 90000000 48000000\
+                  0400000000000000 0200000000000000 4d00000000000000 834fed59 d8000000 68000000 01000000 90000000 48000000";
     let hex = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
     let (found, rest) = (bytes(), format!("{topics}{partition}{producer}{pieces}").replace(' ', ""));
     assert_eq!(hex(&found[..HEADER_BYTES - 4]), header.replace(' ', ""));
@@ -128,7 +132,11 @@ fn a_snapshot_that_contradicts_itself_is_refused() {
     refused(APPEND + 16, 0, "a producer's append");
     refused(PIECES, 4, "a partition's pieces");
     refused(PIECES + 8, 2, "a partition's pieces");
-    refused(PIECES + 32 + 8, 3, "a partition's pieces");
-    refused(PIECES + 32, 10, "a partition's pieces");
+    refused(PIECES + 48 + 8, 3, "a partition's pieces");
+    refused(PIECES + 28, 200, "a partition's pieces");
+    refused(PIECES + 36, 0, "a partition's pieces");
+    refused(PIECES + 40, 103, "a partition's pieces");
+    refused(PIECES + 44, 73, "a partition's pieces");
+    refused(PIECES + 48, 10, "a partition's pieces");
     refused(PARTITION + 32, 1, "after the last partition");
 }

@@ -286,6 +286,11 @@ impl<T: Copy + PartialEq + std::fmt::Debug> Writer<T> {
         state
     }
 
+    /// Whether this writer knows the chain's end.
+    pub fn is_end_known(&self) -> bool {
+        self.phase == Phase::Writing
+    }
+
     /// Why the journal takes no appends any more, if a valid object contradicts those before it.
     pub fn contradiction(&self) -> Option<&Contradiction> {
         self.contradiction.as_ref()

@@ -1,7 +1,6 @@
 //! The cache's files: names, writing, mapping, and reading without trusting that a mapped file keeps its length.
 
 use super::CopyName;
-use crate::object::{self, ObjectError};
 use crate::store::mapping::Mappings;
 use bytes::Bytes;
 use memmap2::Mmap;
@@ -196,15 +195,6 @@ impl Drop for Draft {
             tracing::warn!(path = %self.path.display(), %error, "can't delete an unfinished file");
         }
     }
-}
-
-/// Checks that bytes are the object of that name and size.
-pub(super) fn check(whole: &[u8], name: &CopyName, bytes: u64) -> Result<(), ObjectError> {
-    let header = object::verify(whole)?;
-    if header.first_offset != name.first_offset || header.object_bytes != bytes || whole.len() as u64 != bytes {
-        return Err(ObjectError::Header);
-    }
-    Ok(())
 }
 
 fn parse_name(name: &str) -> Option<(u64, u32)> {

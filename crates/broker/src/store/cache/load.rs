@@ -1,6 +1,7 @@
 //! Getting an object: from its copy, else from the bucket into a new copy, else into memory.
 
-use super::files::{Draft, check};
+use super::check::check;
+use super::files::Draft;
 use super::flight::Landing;
 use super::{CacheError, CopyName, Inner, Landed, Mapped, Reserved, Sink, aborted, unusable};
 use crate::limits::{CACHE_MEMORY_BYTES_MAX, CACHE_PIECES_QUEUED_MAX};

@@ -5,6 +5,7 @@
 //! has checked all of it in this process' life. One task fetches or checks an object, however many want it at once.
 //! Where the disk is full, objects are read into a bounded amount of memory instead.
 
+mod check;
 mod files;
 mod flight;
 mod load;
@@ -13,7 +14,7 @@ mod room;
 mod state;
 
 use super::lock::DirLock;
-use super::{Mappings, ObjectAt, Setting, StoreError};
+use super::{Mappings, Setting, StoreError};
 use crate::limits::{CACHE_MAPPINGS_MAX, CACHE_MEMORY_BYTES_MAX, SENDFILE_BYTES_MIN};
 use crate::object::ObjectError;
 use crate::tasks::spawn_blocking;
@@ -48,6 +49,21 @@ pub(crate) struct CopyName {
     pub topic: String,
     pub first_offset: u64,
     pub tag: u32,
+}
+
+/// Stands for a topic's name where a copy is one of a journal object. No topic's name begins with a dot.
+const JOURNAL: &str = ".journal";
+
+impl CopyName {
+    /// The copy of a journal object.
+    pub fn journal(number: u64, tag: u32) -> CopyName {
+        CopyName { topic: JOURNAL.to_owned(), first_offset: number, tag }
+    }
+
+    /// Whether the copy is one of a journal object, whose number takes the offset's place.
+    fn is_journal(&self) -> bool {
+        self.topic == JOURNAL
+    }
 }
 
 /// Why an object isn't available.
@@ -147,7 +163,7 @@ impl Cache {
     pub(crate) async fn get<F>(
         &self,
         name: &CopyName,
-        object: ObjectAt,
+        object_bytes: u64,
         range: Range<u64>,
         fetch: impl Fn(Sink) -> F + Clone + Send + Sync + 'static,
     ) -> Result<Bytes, CacheError>
@@ -164,7 +180,7 @@ impl Cache {
             let flight = match self.inner.flights.join(name) {
                 Joined::Wait(flight) => flight,
                 Joined::Fly(landing, flight) => {
-                    self.inner.clone().fly(landing, name.clone(), object.bytes, fetch.clone(), ());
+                    self.inner.clone().fly(landing, name.clone(), object_bytes, fetch.clone(), ());
                     flight
                 }
             };
@@ -180,14 +196,14 @@ impl Cache {
     pub(crate) fn prefetch<F>(
         &self,
         name: CopyName,
-        object: ObjectAt,
+        object_bytes: u64,
         guard: impl Send + 'static,
         fetch: impl Fn(Sink) -> F + Clone + Send + Sync + 'static,
     ) where
         F: Future<Output = Result<(), StoreError>> + Send,
     {
         if let Joined::Fly(landing, _) = self.inner.flights.join(&name) {
-            self.inner.clone().fly(landing, name, object.bytes, fetch, guard);
+            self.inner.clone().fly(landing, name, object_bytes, fetch, guard);
         }
     }
 

@@ -10,11 +10,12 @@ use super::failed::Failed;
 use crate::journal::{Dated, JournalStore};
 use crate::limits::INDEX_BYTES_GUESS;
 use crate::store::StoreError;
+use crate::store::cache::{Cache, CopyName};
 use bytes::Bytes;
 use futures_util::future::BoxFuture;
 use object_store::path::Path;
 use object_store::{GetOptions, GetRange, ObjectMeta, ObjectStore, PutMode, PutOptions, PutPayload};
-use rawline_journal::{Garbage, Index, Key, Listing, ObjectError, PutResult};
+use rawline_journal::{Garbage, Header, Index, Key, Listing, ObjectError, PutResult};
 use std::ops::Range;
 use std::sync::Arc;
 use tokio::time::timeout;
@@ -26,15 +27,21 @@ const FOLDER: &str = ".journal/0000";
 #[derive(Clone)]
 pub struct S3Journal {
     bucket: Arc<Bucket>,
+    cache: Cache,
+}
+
+/// The key of a journal object.
+pub(super) fn object_path(bucket: &Bucket, number: u64) -> Result<Path, StoreError> {
+    bucket.path(&format!("{FOLDER}/{number:020}.rwj"))
 }
 
 impl S3Journal {
-    pub(super) fn new(bucket: Arc<Bucket>) -> Self {
-        S3Journal { bucket }
+    pub(super) fn new(bucket: Arc<Bucket>, cache: Cache) -> Self {
+        S3Journal { bucket, cache }
     }
 
     fn object(&self, number: u64) -> Result<Path, StoreError> {
-        self.bucket.path(&format!("{FOLDER}/{number:020}.rwj"))
+        object_path(&self.bucket, number)
     }
 
     fn snapshot(&self, next_number: u64) -> Result<Path, StoreError> {
@@ -62,6 +69,15 @@ impl S3Journal {
         let error = self.bucket.explain("store", path, &failed);
         tracing::warn!(%error, "a PUT failed; whether it had an effect will be seen");
         PutResult::Unknown
+    }
+
+    /// Keeps a local copy of an object that was just stored.
+    fn keep(&self, parts: Vec<Bytes>) {
+        let header = parts.first().map(|index| Header::parse(index));
+        let Some(Ok(header)) = header else { unreachable!("what was stored has no header: {header:?}") };
+        if header.batches > 0 {
+            self.cache.put(CopyName::journal(header.link.number, header.link.id.tag()), parts);
+        }
     }
 
     /// Bytes of a key; `None` if there is no such key.
@@ -157,10 +173,15 @@ impl JournalStore for S3Journal {
     fn create(&self, number: u64, parts: Vec<Bytes>) -> BoxFuture<'static, PutResult> {
         let this = self.clone();
         Box::pin(async move {
-            match this.object(number) {
-                Ok(path) => this.put(&path, parts.into_iter().collect()).await,
+            let path = match this.object(number) {
+                Ok(path) => path,
                 Err(error) => unreachable!("the key of journal object {number}: {error}"),
+            };
+            let put = this.put(&path, parts.iter().cloned().collect()).await;
+            if let PutResult::Created { .. } = put {
+                this.keep(parts);
             }
+            put
         })
     }
 

@@ -9,12 +9,15 @@ mod date;
 mod delete_topic;
 mod failed;
 mod journal;
+mod layout;
 mod listing;
+mod pieces;
 mod probe;
 mod requests;
 
 use super::cache::{Cache, CopyName, Sink};
 use super::{Begun, CommitError, Listed, Location, Mappings, ObjectAt, Setting, Store, StoreError};
+use crate::journal::JournalStore;
 use crate::limits::{NEWEST_CHECK_INTERVAL, PREFETCH_OBJECTS_MAX, SETTINGS_BYTES_MAX};
 use crate::object::{HEADER_BYTES, Object};
 use bucket::Bucket;
@@ -23,6 +26,7 @@ use bytes::Bytes;
 use failed::Failed;
 use futures_util::future::BoxFuture;
 pub use journal::S3Journal;
+pub use layout::Layout;
 use object_store::path::Path;
 use object_store::{ObjectStore, PutPayload};
 use std::collections::{HashMap, HashSet};
@@ -49,6 +53,8 @@ pub struct S3Config {
     pub retry_budget: Duration,
     /// A commit first looks whether the topic's newest object still exists if it was last seen this long ago.
     pub newest_check: Duration,
+    /// The layout of a storage that is empty. Others keep theirs.
+    pub new_layout: Layout,
     /// The usual AWS variables: `AWS_ENDPOINT_URL_S3`, `AWS_ENDPOINT_URL`, `AWS_REGION`, `AWS_DEFAULT_REGION`,
     /// `AWS_ACCESS_KEY_ID`, `AWS_SECRET_ACCESS_KEY`, `AWS_SESSION_TOKEN` and the others that `object_store` knows.
     pub variables: Vec<(String, String)>,
@@ -69,6 +75,7 @@ impl S3Config {
             request_timeout: Duration::from_secs(10),
             retry_budget: Duration::from_secs(30),
             newest_check: NEWEST_CHECK_INTERVAL,
+            new_layout: Layout::Journal,
             variables: std::env::vars_os()
                 .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
                 .collect(),
@@ -107,6 +114,7 @@ pub struct S3Store {
     deleter: String,
     newest_check: Duration,
     prefetching: Arc<Semaphore>,
+    layout: Layout,
 }
 
 /// A topic's newest object.
@@ -132,7 +140,9 @@ impl S3Store {
     async fn open_bucket(bucket: Bucket, config: S3Config) -> Result<S3Store, StoreError> {
         bucket.check_credentials().await?;
         bucket.probe().await?;
+        let layout = layout::find_or_decide(&bucket, config.new_layout).await?;
         Ok(S3Store {
+            layout,
             bucket: Arc::new(bucket),
             cache: config.cache,
             foreign: Mutex::default(),
@@ -145,7 +155,7 @@ impl S3Store {
 
     /// The journal in this bucket.
     pub fn journal(&self) -> S3Journal {
-        S3Journal::new(self.bucket.clone())
+        S3Journal::new(self.bucket.clone(), self.cache.clone())
     }
 
     fn saw_newest(&self, topic: &str, first_offset: u64, tag: u32) {
@@ -222,6 +232,9 @@ impl S3Store {
         if range.is_empty() {
             return Ok(Bytes::new());
         }
+        if let Location::Journal(place) = object.location {
+            return self.read_piece(object.first_offset, place, range).await;
+        }
         let path = self.bucket.object_path(topic, object.first_offset)?;
         let name = copy_name(topic, object.first_offset, object.location);
         // A search by time looks at many objects' headers: that must not download the objects.
@@ -235,7 +248,7 @@ impl S3Store {
             };
         }
         let fetch = self.fetch(path.clone(), object);
-        let read = self.cache.get(&name, object, range, fetch).await;
+        let read = self.cache.get(&name, object.bytes, range, fetch).await;
         read.map_err(|error| self.bucket.unreadable(&path, error))
     }
 
@@ -323,24 +336,35 @@ impl Store for S3Store {
         })
     }
 
+    fn journal(&self) -> Option<Arc<dyn JournalStore>> {
+        match self.layout {
+            Layout::Journal => Some(Arc::new(S3Store::journal(self))),
+            Layout::Topics => None,
+        }
+    }
+
     fn can_prefetch(&self) -> bool {
         true
     }
 
     fn prefetch(&self, topic: &str, objects: &[ObjectAt]) {
         for object in objects {
+            if let Location::Journal(place) = object.location {
+                self.prefetch_piece(place);
+                continue;
+            }
             let name = copy_name(topic, object.first_offset, object.location);
             if self.cache.holds(&name) {
                 continue;
             }
             let Ok(permit) = self.prefetching.clone().try_acquire_owned() else { return };
             let Ok(path) = self.bucket.object_path(topic, object.first_offset) else { return };
-            self.cache.prefetch(name, *object, permit, self.fetch(path, *object));
+            self.cache.prefetch(name, object.bytes, permit, self.fetch(path, *object));
         }
     }
 
     fn discard<'a>(&'a self, topic: &'a str, object: ObjectAt) -> BoxFuture<'a, bool> {
-        Box::pin(self.cache.remove(vec![copy_name(topic, object.first_offset, object.location)]))
+        Box::pin(self.cache.remove(vec![copy_of(topic, object)]))
     }
 
     fn mappings(&self) -> Option<Arc<Mappings>> {
@@ -363,6 +387,14 @@ impl Store for S3Store {
 /// Whether tags are those of one object; 0 is not known.
 fn is_same(tag: u32, found: u32) -> bool {
     tag == found || tag == 0 || found == 0
+}
+
+/// The name of the local copy that holds an object, or a piece of one.
+fn copy_of(topic: &str, object: ObjectAt) -> CopyName {
+    match object.location {
+        Location::Journal(place) => CopyName::journal(place.number, place.tag),
+        location => copy_name(topic, object.first_offset, location),
+    }
 }
 
 fn copy_name(topic: &str, first_offset: u64, location: Location) -> CopyName {

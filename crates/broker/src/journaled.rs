@@ -1,0 +1,83 @@
+//! A broker's topics in a journal: they exist by what the journal says, and a handle of one costs nothing to make.
+
+use crate::broker::{Broker, Opened, Slot};
+use crate::end::in_store;
+use crate::journal::{Journal, JournalError, JournalTopic};
+use crate::limits::JOURNAL_TOPICS_MAX;
+use crate::settings::Settings;
+use crate::topic::{Topic, TopicError};
+use rawline_journal::{Control, Refused};
+use serde_json::{Map, Value};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use tokio::sync::OnceCell;
+
+impl Broker {
+    /// The topic of that name, if it exists.
+    pub(crate) fn topic_in(&self, journal: &Journal, name: &str) -> Result<Arc<Topic>, TopicError> {
+        let known = self.slot(name).as_ref().and_then(Slot::opened).cloned();
+        if let Some(topic) = known.filter(|topic| topic.life.is_live()) {
+            return Ok(topic);
+        }
+        match journal.named(name) {
+            Some(topic) => Ok(self.handle(&mut self.topics.write(), journal, &topic)),
+            None => {
+                self.topics.write().remove(name);
+                Err(TopicError::NotFound { name: name.to_owned() })
+            }
+        }
+    }
+
+    /// Creates a topic with these settings.
+    pub(crate) async fn create_in(
+        &self,
+        journal: &Journal,
+        name: &str,
+        settings: Map<String, Value>,
+    ) -> Result<Arc<Topic>, TopicError> {
+        if journal.topics().len() >= JOURNAL_TOPICS_MAX {
+            return Err(TopicError::TooMany { limit: JOURNAL_TOPICS_MAX });
+        }
+        let settings = Settings::default().changed(name, settings).encode()?;
+        let control = Control::Create { topic: 0, name: name.into(), partitions: 1, settings: settings[..].into() };
+        match journal.change(control).await {
+            Ok(_) => self.topic_in(journal, name),
+            Err(JournalError::Refused(Refused::Exists { .. })) => Err(TopicError::Exists { name: name.to_owned() }),
+            Err(error) => Err(in_store(&error).into()),
+        }
+    }
+
+    /// Deletes a topic. When this returns, the deletion is durable, and no read returns anything of the topic.
+    pub(crate) async fn delete_in(&self, journal: &Journal, name: &str) -> Result<(), TopicError> {
+        let not_found = || TopicError::NotFound { name: name.to_owned() };
+        let topic = journal.named(name).ok_or_else(not_found)?;
+        match journal.change(Control::Delete { topic: topic.id }).await {
+            Ok(_) => {
+                tracing::info!(topic = name, "deleted the topic");
+                Ok(())
+            }
+            Err(JournalError::Refused(_)) => Err(not_found()),
+            Err(error) => Err(in_store(&error).into()),
+        }
+    }
+
+    /// Makes the handles those of the topics that exist now.
+    pub(crate) fn follow(&self, journal: &Journal) {
+        let topics = journal.topics();
+        let mut slots = self.topics.write();
+        slots.retain(|_, slot| slot.opened().is_some_and(|topic| topic.life.is_live()));
+        topics.iter().for_each(|topic| drop(self.handle(&mut slots, journal, topic)));
+    }
+
+    /// The handle of a topic; a new one unless there is one already.
+    fn handle(&self, slots: &mut BTreeMap<String, Slot>, journal: &Journal, topic: &Arc<JournalTopic>) -> Arc<Topic> {
+        let known = slots.get(&*topic.name).and_then(Slot::opened);
+        if let Some(known) = known.filter(|known| known.life.is_live()) {
+            return known.clone();
+        }
+        let opened = Topic::in_journal(journal, topic, self.store.clone(), &self.config, self.settings_changed.clone());
+        let cell = OnceCell::new_with(Some(Opened::Topic(opened.clone())));
+        slots.insert(topic.name.to_string(), Slot::Topic(Arc::new(cell)));
+        opened
+    }
+}

@@ -1,0 +1,47 @@
+//! Checks that bytes are the object of which they should be a copy: a topic's, or a journal's.
+
+use super::CopyName;
+use crate::object::{self, ObjectError};
+use rawline_batch::{Batch, BatchError, Limits};
+use rawline_journal::{BatchKind, Index};
+
+/// Checks that bytes are the object of that name and size, and intact.
+pub(super) fn check(whole: &[u8], name: &CopyName, bytes: u64) -> Result<(), ObjectError> {
+    let (number, object_bytes) = if name.is_journal() { journal_object(whole, name)? } else { object(whole)? };
+    if number != name.first_offset || object_bytes != bytes || whole.len() as u64 != bytes {
+        return Err(ObjectError::Header);
+    }
+    Ok(())
+}
+
+fn object(whole: &[u8]) -> Result<(u64, u64), ObjectError> {
+    let header = object::verify(whole)?;
+    Ok((header.first_offset, header.object_bytes))
+}
+
+fn journal_object(whole: &[u8], name: &CopyName) -> Result<(u64, u64), ObjectError> {
+    let index = Index::parse(whole)?;
+    let header = index.header;
+    if header.link.id.tag() != name.tag {
+        return Err(ObjectError::Header);
+    }
+    let batches = index.sections().flat_map(|(_, batches)| batches);
+    for (number, (batch, position)) in batches.enumerate() {
+        let damaged = |error: BatchError| ObjectError::Batch { number: number as u32, error };
+        let range = *position as usize..*position as usize + batch.bytes as usize;
+        let truncated = ObjectError::Truncated { have: whole.len() as u64, need: header.object_bytes };
+        let bytes = whole.get(range).ok_or(truncated)?;
+        let is_described = match batch.kind {
+            BatchKind::Rawline => {
+                let found = Batch::parse(bytes, &Limits::FORMAT).map_err(damaged)?;
+                found.header().crc32c == batch.crc32c && found.header().records == batch.records
+            }
+            // This broker stores none.
+            BatchKind::Kafka => false,
+        };
+        if !is_described {
+            return Err(ObjectError::Header);
+        }
+    }
+    Ok((header.link.number, header.object_bytes))
+}

@@ -1,0 +1,105 @@
+//! Reads pieces of journal objects, by way of local copies of whole objects.
+
+use super::S3Store;
+use super::bucket::Bucket;
+use super::journal::object_path;
+use crate::object::{Described, ObjectError, Stamp, build_index, index_bytes};
+use crate::store::StoreError;
+use crate::store::cache::{CacheError, CopyName, Sink};
+use bytes::Bytes;
+use futures_util::future::BoxFuture;
+use object_store::path::Path;
+use rawline_journal::{Batch, Place};
+use std::ops::Range;
+use std::sync::Arc;
+
+impl S3Store {
+    /// Bytes of a piece as of an object: all of `range` is in its index, or all of it in its batches.
+    pub(super) async fn read_piece(
+        &self,
+        first_offset: u64,
+        place: Place,
+        range: Range<u64>,
+    ) -> Result<Bytes, StoreError> {
+        let path = object_path(&self.bucket, place.number)?;
+        let index_bytes = index_bytes(place.batches as usize) as u64;
+        let read = if range.start >= index_bytes {
+            let from = place.batches().start;
+            let in_object = from + (range.start - index_bytes)..from + (range.end - index_bytes);
+            self.journal_bytes(&path, place, in_object).await
+        } else {
+            assert!(range.end <= index_bytes, "bytes {range:?} of a piece whose index has {index_bytes}");
+            let index = self.piece_index(&path, first_offset, place).await;
+            index.map(|index| index.slice(range.start as usize..range.end as usize))
+        };
+        read.map_err(|error| self.bucket.unreadable(&path, error))
+    }
+
+    /// The index that a piece would have as an object. A local copy that turns out to be damaged is fetched again.
+    async fn piece_index(&self, path: &Path, first_offset: u64, place: Place) -> Result<Bytes, CacheError> {
+        let mut is_retry = false;
+        loop {
+            let entries = self.journal_bytes(path, place, place.entries()).await?;
+            match index_of(first_offset, place, &entries) {
+                Ok(index) => return Ok(index),
+                Err(error) if is_retry => return Err(error.into()),
+                Err(error) => {
+                    let number = place.number;
+                    tracing::warn!(number, %error, "a copy of a journal object is damaged; fetching it again");
+                    self.cache.remove(vec![CopyName::journal(number, place.tag)]).await;
+                    is_retry = true;
+                }
+            }
+        }
+    }
+
+    async fn journal_bytes(&self, path: &Path, place: Place, range: Range<u64>) -> Result<Bytes, CacheError> {
+        let name = CopyName::journal(place.number, place.tag);
+        let fetch = fetch(self.bucket.clone(), path.clone(), place);
+        self.cache.get(&name, u64::from(place.object_bytes), range, fetch).await
+    }
+
+    /// Begins to fetch the journal object of a piece that will be read soon.
+    pub(super) fn prefetch_piece(&self, place: Place) {
+        let name = CopyName::journal(place.number, place.tag);
+        if self.cache.holds(&name) {
+            return;
+        }
+        let Ok(permit) = self.prefetching.clone().try_acquire_owned() else { return };
+        let Ok(path) = object_path(&self.bucket, place.number) else { return };
+        let bytes = u64::from(place.object_bytes);
+        self.cache.prefetch(name, bytes, permit, fetch(self.bucket.clone(), path, place));
+    }
+}
+
+/// Fetches a journal object into a sink, as often as it is called.
+fn fetch(
+    bucket: Arc<Bucket>,
+    path: Path,
+    place: Place,
+) -> impl Fn(Sink) -> BoxFuture<'static, Result<(), StoreError>> + Clone + Send + Sync + 'static {
+    /// The object's own id distinguishes it from others, not its ETag.
+    const TAG_UNKNOWN: u32 = 0;
+    move |sink| {
+        let (bucket, path) = (bucket.clone(), path.clone());
+        Box::pin(async move { bucket.fetch(&path, u64::from(place.object_bytes), TAG_UNKNOWN, sink).await })
+    }
+}
+
+/// Builds the index that a piece would have as an object, of its entries in the journal object.
+fn index_of(first_offset: u64, place: Place, entries: &[u8]) -> Result<Bytes, ObjectError> {
+    let batches = Batch::read_all(entries)?;
+    // The copy was intact when it was opened. Its file may have been damaged since.
+    let bytes: u64 = batches.iter().map(|batch| u64::from(batch.bytes)).sum();
+    let records: u64 = batches.iter().map(|batch| u64::from(batch.records)).sum();
+    let is_sound = bytes == u64::from(place.bytes)
+        && records <= u64::from(u32::MAX)
+        && first_offset.checked_add(records).is_some()
+        && batches.iter().all(|batch| batch.bytes.is_multiple_of(crate::object::OBJECT_ALIGNMENT as u32));
+    if !is_sound {
+        return Err(ObjectError::Header);
+    }
+    let stamp = Stamp { first_offset, appended_us: 0, writer_id: 0, commit: 0, confirmed_next_offset: None };
+    let (_, index) = build_index(stamp, batches.iter().map(Described::from));
+    Ok(index.into())
+}
