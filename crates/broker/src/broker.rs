@@ -203,7 +203,7 @@ impl Broker {
     pub async fn topic(&self, name: &str) -> Result<Arc<Topic>, TopicError> {
         if let Some(journal) = &self.journal {
             check_name(name)?;
-            return self.topic_in(journal, name);
+            return self.topic_in(journal, name).await;
         }
         let slot = self.slot(name);
         if let Some(topic) = slot.as_ref().and_then(Slot::opened) {
@@ -234,7 +234,7 @@ impl Broker {
                 None => self.open_topic(name, Missing::Create).await,
                 Some(journal) => match self.create_in(journal, name, Map::new()).await {
                     // Another request was first.
-                    Err(TopicError::Exists { .. }) => self.topic_in(journal, name),
+                    Err(TopicError::Exists { .. }) => self.topic_in(journal, name).await,
                     created => created,
                 },
             },

@@ -13,8 +13,17 @@ use std::sync::Arc;
 use tokio::sync::OnceCell;
 
 impl Broker {
-    /// The topic of that name, if it exists.
-    pub(crate) fn topic_in(&self, journal: &Journal, name: &str) -> Result<Arc<Topic>, TopicError> {
+    /// The topic of that name, if it exists. Another broker may have created it a moment ago.
+    pub(crate) async fn topic_in(&self, journal: &Journal, name: &str) -> Result<Arc<Topic>, TopicError> {
+        if let Ok(topic) = self.known_in(journal, name) {
+            return Ok(topic);
+        }
+        journal.catch_up().await.map_err(|error| in_store(&error))?;
+        self.known_in(journal, name)
+    }
+
+    /// The topic of that name, if it exists as far as this broker has seen.
+    fn known_in(&self, journal: &Journal, name: &str) -> Result<Arc<Topic>, TopicError> {
         let known = self.slot(name).as_ref().and_then(Slot::opened).cloned();
         if let Some(topic) = known.filter(|topic| topic.life.is_live()) {
             return Ok(topic);
@@ -41,7 +50,7 @@ impl Broker {
         let settings = Settings::default().changed(name, settings).encode()?;
         let control = Control::Create { topic: 0, name: name.into(), partitions: 1, settings: settings[..].into() };
         match journal.change(control).await {
-            Ok(_) => self.topic_in(journal, name),
+            Ok(_) => self.known_in(journal, name),
             Err(JournalError::Refused(Refused::Exists { .. })) => Err(TopicError::Exists { name: name.to_owned() }),
             Err(error) => Err(in_store(&error).into()),
         }

@@ -62,6 +62,11 @@ impl Place {
         }
     }
 
+    /// Whether all topics are in one journal. If not, each has objects and settings of its own.
+    pub fn is_journal(&self) -> bool {
+        matches!(self.kind, Kind::S3(_, Layout::Journal))
+    }
+
     /// Whether several brokers may have it open at once; a directory has one owner.
     pub fn is_shared(&self) -> bool {
         !matches!(self.kind, Kind::Disk(..))
@@ -78,6 +83,11 @@ fn allocated_bytes(dir: &Path) -> u64 {
             false => path.metadata().map_or(0, |metadata| metadata.blocks() * 512),
         })
         .sum()
+}
+
+/// Those where each topic has objects and settings of its own.
+pub async fn places_of_topics() -> Vec<Place> {
+    places().await.into_iter().filter(|place| !place.is_journal()).collect()
 }
 
 /// A new, empty place for each store.

@@ -11,7 +11,7 @@ use rawline_broker::{
     commit_counts,
 };
 use rawline_testkit::faulty::Faulty;
-use rawline_testkit::stores::places;
+use rawline_testkit::stores::{places, places_of_topics};
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::os::unix::fs::FileExt;
@@ -91,7 +91,7 @@ async fn a_deleted_topic_is_gone_and_a_new_one_begins_at_offset_0() {
 
 #[tokio::test]
 async fn a_topic_that_was_not_opened_or_has_settings_only_is_deleted() {
-    for place in places().await {
+    for place in places_of_topics().await {
         let store = place.open().await;
         let broker = open(store.clone()).await;
         store.put_settings("t", bytes::Bytes::from_static(b"{}")).await.unwrap();
@@ -151,7 +151,7 @@ async fn a_response_in_flight_keeps_its_bytes() {
 
 #[tokio::test]
 async fn a_deletion_that_a_crash_interrupted_is_completed_after_the_restart() {
-    for place in places().await {
+    for place in places_of_topics().await {
         let name = place.name;
         let broker = open(place.open().await).await;
         append_some(&broker.topic_or_create("t").await.unwrap(), 0, 200, 4, Codec::None).await;

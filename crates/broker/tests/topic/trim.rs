@@ -7,7 +7,7 @@ use rawline_broker::store::Store;
 use rawline_broker::store::memory::MemoryStore;
 use rawline_broker::{Kind, ReadError, Topic, TrimError, Trimmed};
 use rawline_testkit::faulty::Faulty;
-use rawline_testkit::stores::places;
+use rawline_testkit::stores::{places, places_of_topics};
 use serde_json::json;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -105,7 +105,7 @@ async fn an_empty_topic_is_trimmed_to_0_only() {
 /// So what a crash leaves between the two is hidden, and deleted later.
 #[tokio::test]
 async fn the_first_offset_is_stored_before_anything_is_deleted() {
-    for place in places().await {
+    for place in places_of_topics().await {
         let mut store = Faulty::new(place.open().await);
         store.fails_delete = Box::new(|_, _| true);
         let broker = open(Arc::new(store)).await;
@@ -160,7 +160,7 @@ async fn nothing_is_deleted_if_the_first_offset_cannot_be_stored() {
 
 #[tokio::test]
 async fn a_trim_and_settings_keep_each_other() {
-    for place in places().await {
+    for place in places_of_topics().await {
         let store = place.open().await;
         store.put_settings("t", Bytes::from_static(br#"{"later":[1],"payload":"value"}"#)).await.unwrap();
         let broker = open(store.clone()).await;
@@ -178,7 +178,7 @@ async fn a_trim_and_settings_keep_each_other() {
 /// The machine went down after the first offset was stored, and lost the records: with `page-cache` that may happen.
 #[tokio::test]
 async fn records_after_a_lost_end_are_not_taken_for_deleted_ones() {
-    for place in places().await {
+    for place in places_of_topics().await {
         let store = place.open().await;
         let broker = open(store.clone()).await;
         append_some(&broker.topic_or_create("t").await.unwrap(), 0, 20, 10, Codec::None).await;
