@@ -13,6 +13,7 @@ mod error;
 pub mod header;
 mod kind;
 mod parse;
+mod prefixes;
 mod slice;
 
 pub use builder::{Builder, BuilderFull, Sealed, seal};
@@ -22,6 +23,7 @@ pub use error::BatchError;
 pub use header::{HEADER_BYTES, Header};
 pub use kind::Kind;
 pub use parse::{Batch, Batches, Records};
+pub use prefixes::PrefixChecksums;
 pub use slice::Slice;
 
 /// Maximum sizes that a reader accepts. Each is checked against the header before any byte after it is used.

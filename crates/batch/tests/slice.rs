@@ -4,8 +4,8 @@
 
 mod support;
 
-use rawline_batch::{Batch, BatchError, Codec, Limits, Slice};
-use support::{build, records, small};
+use rawline_batch::{Batch, BatchError, Codec, HEADER_BYTES, Limits, PrefixChecksums, Slice};
+use support::{build, records, seed, small};
 
 fn sent(parent: &[u8], slice: &Slice) -> Vec<u8> {
     [&slice.header, &parent[slice.sizes.clone()], &parent[slice.data.clone()], slice.padding].concat()
@@ -56,6 +56,104 @@ fn ranges_that_are_not_there() {
         let expected = BatchError::Range { from: range.start, to: range.end, records: 5 };
         assert_eq!(batch.slice(range), Err(expected));
     }
+}
+
+/// A batch of about 70 kB, so five blocks; some records are longer than one.
+fn large(random: &mut fastrand::Rng) -> Vec<u8> {
+    let mut records: Vec<Vec<u8>> = Vec::new();
+    while records.iter().map(Vec::len).sum::<usize>() < 70_000 {
+        let bytes = [0, 10, 1000, 8192, 20_000][random.usize(..5)];
+        records.push((0..bytes).map(|_| random.u8(..)).collect());
+    }
+    build(Codec::None, &records)
+}
+
+/// A range of its records: any, all, or one.
+fn some_records(batch: &Batch<'_>, random: &mut fastrand::Rng) -> std::ops::Range<u32> {
+    let from = random.u32(..batch.header().records);
+    match random.u8(..4) {
+        0 => 0..batch.header().records,
+        1 => from..from + 1,
+        _ => from..random.u32(from + 1..=batch.header().records),
+    }
+}
+
+#[test]
+fn a_slice_made_with_checksums_from_before_reads_its_ends_only() {
+    let mut random = fastrand::Rng::with_seed(seed());
+    let mut fewest = usize::MAX;
+    for _ in 0..300 {
+        let bytes = large(&mut random);
+        let batch = Batch::parse(&bytes, &Limits::FORMAT).unwrap();
+        let checksums = PrefixChecksums::of(&batch).unwrap();
+        let range = some_records(&batch, &mut random);
+        let slice = batch.slice_with(range.clone(), &checksums).unwrap();
+        assert_eq!(slice, batch.slice(range.clone()).unwrap());
+        assert_eq!(records(&sent(&bytes, &slice)), records(&bytes)[range.start as usize..range.end as usize]);
+
+        let mut garbage: Vec<u8> = bytes.iter().map(|byte| !byte).collect();
+        let mut read = 0;
+        for part in batch.read_for(&slice) {
+            garbage[part.clone()].copy_from_slice(&bytes[part.clone()]);
+            read += part.len();
+        }
+        let (other, _) = Batch::parse_prefix_trusted(&garbage, &Limits::FORMAT).unwrap();
+        assert_eq!(other.slice_with(range, &checksums).unwrap(), slice);
+        fewest = fewest.min(read);
+    }
+    assert!(fewest < 1000, "a slice that begins and ends where blocks do reads no block, but {fewest} bytes");
+}
+
+#[test]
+fn a_bit_that_flips_later_never_gets_a_matching_checksum() {
+    let mut random = fastrand::Rng::with_seed(seed());
+    let (mut refused, mut noticed, mut outside) = (0, 0, 0);
+    for _ in 0..100 {
+        let bytes = large(&mut random);
+        let batch = Batch::parse(&bytes, &Limits::FORMAT).unwrap();
+        let checksums = PrefixChecksums::of(&batch).unwrap();
+        let front = HEADER_BYTES + batch.sizes().len() * 4;
+        for _ in 0..30 {
+            let mut flipped = bytes.clone();
+            let position = if random.bool() { random.usize(..front) } else { random.usize(front..bytes.len()) };
+            flipped[position] ^= 1 << random.u8(..8);
+            let Ok((batch, _)) = Batch::parse_prefix_trusted(&flipped, &Limits::FORMAT) else { continue };
+            let range = some_records(&batch, &mut random);
+            let expected = &records(&bytes)[range.start as usize..range.end as usize];
+            assert!(batch.slice(range.clone()).is_err(), "byte {position}");
+            match batch.slice_with(range, &checksums) {
+                Err(_) => refused += 1,
+                Ok(slice) => match Batch::parse(&sent(&flipped, &slice), &Limits::FORMAT) {
+                    Err(error) => {
+                        assert!(matches!(error, BatchError::Crc { .. }), "byte {position}: {error}");
+                        noticed += 1;
+                    }
+                    Ok(_) => {
+                        assert_eq!(records(&sent(&flipped, &slice)), expected, "byte {position}");
+                        outside += 1;
+                    }
+                },
+            }
+        }
+    }
+    assert!(refused > 100 && noticed > 100 && outside > 100, "{refused} {noticed} {outside}");
+}
+
+#[test]
+fn checksums_of_another_batch_make_no_slice() {
+    let mut random = fastrand::Rng::with_seed(seed());
+    let (one, two) = (large(&mut random), large(&mut random));
+    let [one, two] = [&one, &two].map(|bytes| Batch::parse(bytes, &Limits::FORMAT).unwrap());
+    let checksums = PrefixChecksums::of(&one).unwrap();
+    assert!(matches!(two.slice_with(0..1, &checksums), Err(BatchError::Crc { .. })));
+    assert!(one.slice_with(0..1, &checksums).is_ok());
+}
+
+#[test]
+fn checksums_take_a_small_part_of_the_datas_size() {
+    let bytes = build(Codec::None, &[vec![1; 1 << 20]]);
+    let checksums = PrefixChecksums::of(&Batch::parse(&bytes, &Limits::FORMAT).unwrap()).unwrap();
+    assert!(checksums.bytes() <= (1 << 20) / 4096 + 32, "{} bytes", checksums.bytes());
 }
 
 #[test]
