@@ -6,14 +6,14 @@ use crate::journal::{Journal, JournalConfig};
 use crate::limits::{COMMIT_BYTES, OBJECT_BYTES_MAX, RETENTION_INTERVAL, TOPICS_MAX, TOPICS_RECOVERING_MAX};
 use crate::retention::{self, RetentionTask};
 use crate::store::{Mappings, Store, StoreError};
-use crate::topic::{Missing, Status, Topic, TopicError, check_name};
+use crate::topic::{Missing, Shared, Status, Topic, TopicError, check_name};
 use futures_util::{StreamExt, stream};
 use rawline_journal::Limits;
 use serde_json::Map;
 use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::time::Duration;
-use tokio::sync::{Notify, OnceCell, mpsc, watch};
+use tokio::sync::{OnceCell, mpsc, watch};
 
 /// A broker's settings.
 #[derive(Debug, Clone)]
@@ -138,7 +138,7 @@ pub struct Broker {
     pub(crate) topics: Arc<Topics>,
     /// The journal that has all topics, if the store has one.
     pub(crate) journal: Option<Journal>,
-    pub(crate) settings_changed: Arc<Notify>,
+    pub(crate) shared: Shared,
     /// Deletes old records; `None` until all topics are recovered.
     retention: Option<RetentionTask>,
     pub(crate) deletions: Deletions,
@@ -157,7 +157,7 @@ impl Broker {
             config,
             topics: Arc::default(),
             journal: None,
-            settings_changed: Arc::default(),
+            shared: Shared::default(),
             retention: None,
             deletions: Deletions::default(),
             tasks: mpsc::channel(1),
@@ -172,7 +172,7 @@ impl Broker {
             }
             None => broker.recover().await?,
         }
-        let (topics, changed) = (broker.topics.clone(), broker.settings_changed.clone());
+        let (topics, changed) = (broker.topics.clone(), broker.shared.settings_changed.clone());
         broker.retention =
             Some(retention::start(topics, broker.clock.clone(), broker.config.retention_interval, changed));
         Ok(broker)
@@ -298,9 +298,9 @@ impl Broker {
             }
         };
         let open = || async {
-            let (task, changed) = (self.tasks.0.clone(), self.settings_changed.clone());
+            let (task, shared) = (self.tasks.0.clone(), self.shared.clone());
             let (store, clock) = (self.store.clone(), self.clock.clone());
-            let opened = Topic::open(name.to_owned(), missing, store, clock, &self.config, changed, task);
+            let opened = Topic::open(name.to_owned(), missing, store, clock, &self.config, shared, task);
             Ok::<_, TopicError>(Opened::Topic(opened.await?))
         };
         match cell.get_or_try_init(open).await.cloned() {

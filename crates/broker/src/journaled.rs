@@ -84,7 +84,7 @@ impl Broker {
         if let Some(known) = known.filter(|known| known.life.is_live()) {
             return known.clone();
         }
-        let opened = Topic::in_journal(journal, topic, self.store.clone(), &self.config, self.settings_changed.clone());
+        let opened = Topic::in_journal(journal, topic, self.store.clone(), &self.config, &self.shared);
         let cell = OnceCell::new_with(Some(Opened::Topic(opened.clone())));
         slots.insert(topic.name.to_string(), Slot::Topic(Arc::new(cell)));
         opened

@@ -46,6 +46,13 @@ pub const SENDFILE_BYTES_MIN: usize = 32 << 10;
 /// resident memory. Releasing fewer at once would cost as much for each page, and more calls.
 pub const TOUCHED_BYTES_MAX: usize = 64 << 20;
 
+/// Maximum memory for checksums of batches that reads have cut, in bytes: enough for 15 GB of batches of 256 KiB.
+pub const CUT_CHECKSUMS_BYTES_MAX: usize = 8 << 20;
+
+/// A batch with less data than this is read whole whenever it is cut, in about 2 microseconds: finding its checksums
+/// would gain little for the memory they take.
+pub const CUT_CHECKSUMS_DATA_MIN: usize = 48 << 10;
+
 /// Maximum number of bytes that one read returns, whatever it asks for. They come from mappings, so this bounds time,
 /// not memory.
 pub const READ_BYTES_MAX: u64 = 64 << 20;

@@ -7,6 +7,7 @@ use crate::journal::{Extent, Journal, JournalTopic};
 use crate::life::Life;
 use crate::limits::{APPEND_QUEUE_MAX, TOPIC_NAME_BYTES_MAX};
 use crate::metrics::{TopicMetrics, TrimMetrics};
+use crate::read::{Remembered, TopicChecksums};
 use crate::settings::Settings;
 use crate::store::{Store, StoreError};
 use crate::supervise::Supervised;
@@ -31,11 +32,21 @@ pub struct Topic {
     /// Whether the store had objects at the start whose records are all deleted.
     pub(crate) leftover: AtomicBool,
     pub(crate) trim_metrics: TrimMetrics,
+    /// Of batches that reads have cut.
+    pub(crate) checksums: TopicChecksums,
     /// Held, so that they are shown as long as the topic exists, even if its task has panicked.
     pub(crate) metrics: TopicMetrics,
     settings: Arc<RwLock<Arc<Settings>>>,
     /// Notified when the settings change, or when there is something to delete.
     pub(crate) settings_changed: Arc<Notify>,
+}
+
+/// What the topics of a broker share.
+#[derive(Clone, Default)]
+pub(crate) struct Shared {
+    /// Notified when settings change, or when there is something to delete.
+    pub settings_changed: Arc<Notify>,
+    pub checksums: Arc<Remembered>,
 }
 
 /// A topic's extent.
@@ -167,7 +178,7 @@ impl Topic {
         store: Arc<dyn Store>,
         clock: Arc<dyn Clock>,
         config: &Config,
-        settings_changed: Arc<Notify>,
+        shared: Shared,
         task: mpsc::Sender<()>,
     ) -> Result<Arc<Topic>, TopicError> {
         let (index, settings, leftover) = recover(&*store, &name, missing).await?;
@@ -190,6 +201,7 @@ impl Topic {
         let object_bytes_max = config.object_bytes_max();
         Ok(Arc::new(Topic {
             trim_metrics: TrimMetrics::new(),
+            checksums: shared.checksums.topic(),
             metrics,
             name,
             store,
@@ -201,7 +213,7 @@ impl Topic {
             life: Arc::new(Life::new()),
             leftover: AtomicBool::new(leftover),
             settings: Arc::new(RwLock::new(Arc::new(settings))),
-            settings_changed,
+            settings_changed: shared.settings_changed,
         }))
     }
 
@@ -211,7 +223,7 @@ impl Topic {
         topic: &Arc<JournalTopic>,
         store: Arc<dyn Store>,
         config: &Config,
-        settings_changed: Arc<Notify>,
+        shared: &Shared,
     ) -> Arc<Topic> {
         const NUMBER: u32 = 0;
         let Some(Extent { index, end }) = topic.extent(NUMBER) else {
@@ -219,6 +231,7 @@ impl Topic {
         };
         Arc::new(Topic {
             trim_metrics: TrimMetrics::new(),
+            checksums: shared.checksums.topic(),
             metrics: TopicMetrics::new(&topic.name),
             name: topic.name.to_string(),
             store,
@@ -230,7 +243,7 @@ impl Topic {
             life: topic.life.clone(),
             leftover: AtomicBool::new(false),
             settings: topic.settings.clone(),
-            settings_changed,
+            settings_changed: shared.settings_changed.clone(),
         })
     }
 

@@ -1,8 +1,7 @@
 //! One entry of an object's index: where a batch is, and what it must be.
 
 use super::{ENTRY_BYTES, ObjectError};
-use rawline_batch::{Batch, BatchMeta, Limits, Slice};
-use std::ops::Range;
+use rawline_batch::{Batch, BatchMeta, Limits};
 use zerocopy::little_endian::U32;
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
@@ -83,14 +82,8 @@ impl BatchEntry {
         self.describes(&batch.map_err(|error| ObjectError::Batch { number: number as u32, error })?)
     }
 
-    /// Verifies that `batch` is the one that this entry describes, number `number` of its object, and cuts records out.
-    pub fn slice(&self, number: usize, batch: &Batch<'_>, records: Range<u32>) -> Result<Slice, ObjectError> {
-        let slice = batch.slice(records).map_err(|error| ObjectError::Batch { number: number as u32, error })?;
-        self.describes(batch)?;
-        Ok(slice)
-    }
-
-    fn describes(&self, batch: &Batch<'_>) -> Result<(), ObjectError> {
+    /// Checks that `batch` is the one that this entry describes, by its header.
+    pub(crate) fn describes(&self, batch: &Batch<'_>) -> Result<(), ObjectError> {
         let is_described = batch.header().crc32c == self.crc32c() && batch.header().records == self.records();
         if is_described { Ok(()) } else { Err(ObjectError::Header) }
     }

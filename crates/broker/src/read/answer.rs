@@ -21,7 +21,7 @@ pub struct ReadRequest {
     /// How long to wait for the record at `offset` if it isn't there yet.
     pub wait: Duration,
     /// Whether to compute the checksum of every batch again. For callers that pass records on without their batch's
-    /// checksum: whoever gets whole batches checks them anyway. Slices are always checked.
+    /// checksum: whoever gets batches checks them anyway.
     pub verify: bool,
 }
 
@@ -44,7 +44,7 @@ pub struct ReadAnswer {
 pub enum Piece {
     /// Batches back to back, as stored.
     Whole(Bytes),
-    /// Some records of one uncompressed batch, whose checksum was just verified.
+    /// Some records of one uncompressed batch, with a checksum that follows from the batch's.
     Slice {
         /// The batch, whole.
         batch: Bytes,

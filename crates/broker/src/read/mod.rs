@@ -1,9 +1,12 @@
 //! Read by offset: whole batches as they are stored, slices at the ends, waiting for data that isn't there yet.
 
 mod answer;
+mod cut;
+mod remembered;
 mod take;
 
 pub use answer::{Piece, ReadAnswer, ReadError, ReadRequest};
+pub(crate) use remembered::{Remembered, TopicChecksums};
 
 use crate::index::Found;
 use crate::limits::{PREFETCH_OBJECTS_MAX, READ_GATHER_MAX, READ_OBJECTS_MAX, READ_OBJECTS_PER_YIELD};
@@ -12,6 +15,7 @@ use crate::store::StoreError;
 use crate::tasks;
 use crate::topic::Topic;
 use bytes::Bytes;
+use cut::Cutter;
 use std::ops::Range;
 use std::time::Duration;
 use take::{Budget, take};
@@ -160,22 +164,21 @@ impl Topic {
         let bytes = self.get(found, range).await?;
         let numbered = (first..).zip(taken);
         let pieces = answer.pieces.len();
-        let taken = take(found.at.first_offset, record, numbered, &bytes, verify, budget, answer);
-        for piece in answer.pieces.iter().skip(pieces) {
-            match piece {
-                Piece::Slice { batch: read, .. } => self.touched(read),
-                Piece::Whole(read) if verify => self.touched(read),
-                Piece::Whole(_) => {}
+        let mappings = self.store.mappings();
+        let cutter = Cutter {
+            object_offset: found.at.first_offset,
+            checksums: (!verify).then_some(&self.checksums),
+            mappings: mappings.as_deref(),
+        };
+        let taken = take(&cutter, record, numbered, &bytes, budget, answer);
+        if let (true, Some(mappings)) = (verify, &mappings) {
+            for piece in answer.pieces.iter().skip(pieces) {
+                if let Piece::Whole(read) = piece {
+                    mappings.touched(read);
+                }
             }
         }
         taken.map_err(|error| damaged(found, error))
-    }
-
-    /// Bytes of the store were read here, not only passed on.
-    fn touched(&self, read: &Bytes) {
-        if let Some(mappings) = self.store.mappings() {
-            mappings.touched(read);
-        }
     }
 
     /// The bytes of an object's index, or more.

@@ -3,6 +3,7 @@
 use crate::limits::READ_BYTES_MAX;
 use crate::object::{BatchEntry, ObjectError};
 use crate::read::answer::{Piece, ReadAnswer, ReadRequest};
+use crate::read::cut::Cutter;
 use bytes::Bytes;
 use rawline_batch::{Batch, Codec, HEADER_BYTES as BATCH_HEADER_BYTES, Limits, Slice};
 use std::ops::Range;
@@ -19,13 +20,12 @@ pub(super) struct Budget {
 }
 
 /// Takes from the batches of one object, which lie back to back in `bytes`, what the budget allows. `record` is the
-/// first wanted of the object, counted from the object's own first, whose offset is `object_offset`.
+/// first wanted of the object, counted from the object's own first.
 pub(super) fn take<'a>(
-    object_offset: u64,
+    cutter: &Cutter<'_>,
     record: u32,
     entries: impl Iterator<Item = (usize, &'a BatchEntry)>,
     bytes: &Bytes,
-    verify: bool,
     budget: &mut Budget,
     answer: &mut ReadAnswer,
 ) -> Result<(), ObjectError> {
@@ -36,7 +36,7 @@ pub(super) fn take<'a>(
         let first = entry.record_first();
         assert_eq!(is_first, record >= first, "record {record} is wanted, batch {number} begins at {first}");
         let from = if is_first { record - first } else { 0 };
-        let taken = budget.take(|| bytes.slice(batch.clone()), entry, number, from, verify);
+        let taken = budget.take(|| bytes.slice(batch.clone()), entry, number, from, cutter);
         let taken = match taken {
             Ok(Taken::Nothing) => break,
             Ok(taken) => taken,
@@ -51,8 +51,8 @@ pub(super) fn take<'a>(
             Taken::Slice { records, .. } => records.clone(),
             _ => 0..entry.records(),
         };
-        let begins = object_offset + u64::from(first + cut.start);
-        let ends = object_offset + u64::from(first + cut.end);
+        let begins = cutter.object_offset + u64::from(first + cut.start);
+        let ends = cutter.object_offset + u64::from(first + cut.end);
         let end_offset = answer.end_offset;
         if answer.pieces.is_empty() && whole.is_empty() {
             assert!(begins <= end_offset, "records from {begins} on for offset {end_offset}");
@@ -128,19 +128,20 @@ impl Budget {
     }
 
     /// Takes records of one batch, number `number` of its object, from record `from` on. A compressed batch is taken
-    /// whole. The batch's checksum is verified if only a part of it is taken, or if `verify` is set.
+    /// whole. The batch is verified if only a part of it is taken, or if all bytes have to be.
     fn take(
         &mut self,
         batch: impl Fn() -> Bytes,
         entry: &BatchEntry,
         number: usize,
         from: u32,
-        verify: bool,
+        cutter: &Cutter<'_>,
     ) -> Result<Taken, ObjectError> {
         assert!(from < entry.records(), "record {from} of a batch of {}", entry.records());
         let batch_bytes = entry.range().end - entry.range().start;
         let is_wanted_whole =
             from == 0 && u64::from(entry.records()) <= self.records && data_bytes(entry) <= self.bytes_left();
+        let verify = cutter.checksums.is_none();
         if is_wanted_whole {
             if verify {
                 entry.verify(number, &batch())?;
@@ -183,7 +184,7 @@ impl Budget {
             entry.verify(number, batch.bytes())?;
             Taken::Whole
         } else {
-            let slice = entry.slice(number, &batch, from..from + count)?;
+            let slice = cutter.cut(entry, number, &batch, from..from + count)?;
             assert_eq!(slice.data.len() as u64, bytes, "bytes of the records {from} to {} of a batch", from + count);
             assert_eq!(slice.sizes.len(), count as usize * 4, "sizes of {count} records from {from} on");
             Taken::Slice { records: from..from + count, slice }

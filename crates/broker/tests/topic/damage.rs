@@ -1,8 +1,8 @@
 //! Damage is never served, and hides nothing that lies before it; a read takes its share of time and no more.
 
-use crate::support::{append_some, batch, open, open_with, received, record, records, request};
+use crate::support::{append_some, batch, body, open, open_with, received, record, records, request};
 use bytes::Bytes;
-use rawline_batch::Codec;
+use rawline_batch::{Batches, Codec, Limits};
 use rawline_broker::limits::{READ_GATHER_MAX, READ_OBJECTS_MAX};
 use rawline_broker::object::ObjectError;
 use rawline_broker::store::memory::MemoryStore;
@@ -78,6 +78,46 @@ async fn a_bit_that_flips_after_the_first_read_is_not_served_with_a_fresh_checks
     damaged.assert_damaged(&ReadRequest { offset: 20, ..verified }).await;
     damaged.flip(20, NOWHERE);
     assert_eq!(damaged.end_of_read(&verified).await, 40);
+}
+
+/// Of batches that are cut again, only the blocks at the ends are read: the checksum that a slice gets doesn't match
+/// what has changed since.
+#[tokio::test]
+async fn a_bit_that_flips_in_a_batch_that_was_cut_before_never_gets_a_matching_checksum() {
+    const RECORD_BYTES: u64 = 50_000;
+    let damaged = Damaged::new().await;
+    let sent: Vec<Vec<u8>> = (0..8u8).map(|number| vec![number; RECORD_BYTES as usize]).collect();
+    damaged.topic.append(received(&batch(&sent, Codec::None))).await.unwrap();
+    let parts = [(0, 3), (2, 1), (2, 5), (3, 5)];
+    for (offset, count) in parts {
+        let answer = damaged.topic.read(&request(offset, count, 0)).await.unwrap();
+        assert_eq!(records(&answer), sent[offset as usize..(offset + count) as usize]);
+    }
+    let data_position = damaged.topic.status().bytes - 8 * RECORD_BYTES;
+    let (mut refused, mut noticed) = (0, 0);
+    for position in (0..8 * RECORD_BYTES).step_by(3331) {
+        damaged.flip(0, data_position + position);
+        for (offset, count) in parts {
+            let is_inside = (offset..offset + count).contains(&(position / RECORD_BYTES));
+            match damaged.topic.read(&request(offset, count, 0)).await {
+                Err(error) => {
+                    assert!(matches!(error, ReadError::Damaged { .. }), "{error:?}");
+                    refused += 1;
+                }
+                Ok(answer) => {
+                    let body = body(&answer);
+                    let is_noticed = Batches::new(&body, Limits::FORMAT).any(|batch| batch.is_err());
+                    assert_eq!(is_noticed, is_inside, "byte {position}, {count} records from {offset} on");
+                    noticed += usize::from(is_noticed);
+                }
+            }
+            // A caller that takes batches apart gets verified bytes only.
+            damaged.assert_damaged(&ReadRequest { verify: true, ..request(offset, count, 0) }).await;
+        }
+    }
+    assert!(refused > 10 && noticed > 10, "{refused} {noticed}");
+    damaged.flip(0, NOWHERE);
+    assert_eq!(records(&damaged.topic.read(&request(2, 5, 0)).await.unwrap()), sent[2..7]);
 }
 
 #[tokio::test]

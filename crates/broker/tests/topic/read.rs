@@ -39,6 +39,30 @@ async fn every_range_can_be_read() {
     }
 }
 
+/// Batches that are long enough for their checksums to be remembered, each range twice; then a new topic of that name.
+#[tokio::test]
+async fn every_range_of_long_batches_can_be_read_again_and_after_the_topic_was_created_anew() {
+    for place in places().await {
+        let broker = open(place.open().await).await;
+        for created in 0..2u8 {
+            let topic = broker.topic_or_create("t").await.unwrap();
+            let sent: Vec<Vec<u8>> = (0..12u8).map(|number| vec![100 * created + number; 17_000]).collect();
+            for records in sent.chunks(6) {
+                topic.append(received(&batch(records, Codec::None))).await.unwrap();
+            }
+            for (offset, end) in (0..12).flat_map(|offset| (offset + 1..=12).map(move |end| (offset, end))) {
+                for verify in [false, false, true] {
+                    let request = ReadRequest { verify, ..request(offset as u64, (end - offset) as u64, 0) };
+                    let answer = topic.read(&request).await.unwrap();
+                    assert!(records(&answer) == sent[offset..end], "{}: {offset}..{end}", place.name);
+                }
+            }
+            drop(topic);
+            broker.delete_topic("t").await.unwrap();
+        }
+    }
+}
+
 #[tokio::test]
 async fn bytes_are_limited_softly() {
     for place in places().await {
