@@ -5,6 +5,7 @@ use super::target::failed;
 use crate::BenchError;
 use futures_util::{StreamExt, TryStreamExt, stream};
 use rawline_client::{Client, Settings};
+use std::time::Instant;
 
 /// Number of topics that are created at the same time: enough to hide the latency of a bucket.
 const CREATING_MAX: usize = 128;
@@ -17,8 +18,9 @@ pub fn names(name: &str, count: u32) -> Vec<String> {
     }
 }
 
-/// Creates topics.
+/// Creates topics, and prints how long that took if there are several.
 pub async fn create(client: &Client, names: &[String]) -> Result<(), BenchError> {
+    let began = Instant::now();
     let bar = progress("creating topics".to_owned(), names.len() as u64);
     let created = stream::iter(names)
         .map(async |name| {
@@ -30,5 +32,8 @@ pub async fn create(client: &Client, names: &[String]) -> Result<(), BenchError>
         .try_collect()
         .await;
     bar.finish_and_clear();
+    if names.len() > 1 {
+        println!("created {} topics in {:.1} s", names.len(), began.elapsed().as_secs_f64());
+    }
     created
 }
