@@ -4,6 +4,7 @@ use super::data::check_value;
 use super::report::progress;
 use super::target::failed;
 use crate::BenchError;
+use futures_util::{StreamExt, TryStreamExt, stream};
 use indicatif::ProgressBar;
 use rawline_batch::{Codec, Crc32c};
 use rawline_client::{Client, Fetched, ReadOptions};
@@ -30,6 +31,12 @@ pub struct Sent {
 /// Checks that each topic ends after its batches of `records_per_batch` records, and that the sum of their check
 /// values, of the bytes that the broker returns, is that of the sent ones. Returns the sum of all topics.
 pub async fn read_back(client: &Client, sent: Vec<Sent>, records_per_batch: u64) -> Result<u64, BenchError> {
+    // A missing record is reported as lost, not as one that can't be read.
+    stream::iter(&sent)
+        .map(|Sent { topic, batches, .. }| check_end(client, topic, batches * records_per_batch))
+        .buffer_unordered(WORKERS as usize)
+        .try_collect::<()>()
+        .await?;
     let bar = progress("reading back".to_owned(), sent.iter().map(|sent| sent.batches).sum());
     // A lone topic is read in parts, several are read whole.
     let parts_per_topic = WORKERS.div_ceil(sent.len().max(1) as u64);
@@ -44,9 +51,6 @@ pub async fn read_back(client: &Client, sent: Vec<Sent>, records_per_batch: u64)
                 let number = next.fetch_add(1, Ordering::Relaxed);
                 let (topic, place) = (number / parts_per_topic, number % parts_per_topic);
                 let Some(Sent { topic: name, batches, .. }) = sent.get(topic as usize) else { return Ok(sums) };
-                if place == 0 {
-                    check_end(&client, name, batches * records_per_batch).await?;
-                }
                 let part = Part {
                     client: &client,
                     topic: name,
