@@ -91,11 +91,6 @@ impl<'a> Batch<'a> {
         self.data
     }
 
-    /// Position of the data in the batch, in bytes.
-    pub(crate) fn data_position(&self) -> usize {
-        HEADER_BYTES + size_of_val(self.sizes)
-    }
-
     /// The records, uncompressed. Data without a codec is borrowed from the batch; other data is unpacked into
     /// `scratch`, which can be used again for the next batch.
     pub fn records<'b>(&self, scratch: &'b mut Vec<u8>) -> Result<Records<'b>, BatchError>

@@ -1,9 +1,7 @@
 //! A range of an uncompressed batch as a separate batch: a new header over sub-ranges of the same bytes.
 
 use crate::header::{HEADER_BYTES, padding};
-use crate::parse::Batch;
-use crate::prefixes::{PrefixChecksums, block_around};
-use crate::{BatchError, Codec, Header, crc32c, crc32c_concat};
+use crate::{Batch, BatchError, Front, Header, PrefixChecksums, crc32c, crc32c_concat};
 use std::ops::Range;
 use zerocopy::IntoBytes;
 
@@ -36,30 +34,44 @@ impl Batch<'_> {
         self.slice_with(range, &PrefixChecksums::of(self)?)
     }
 
-    /// As [`Batch::slice`], but with checksums of the batch from before: only the sizes and the blocks in which the
-    /// slice begins and ends are read and verified.
+    /// As [`Front::slice_with`].
+    pub fn slice_with(&self, range: Range<u32>, checksums: &PrefixChecksums) -> Result<Slice, BatchError> {
+        self.front().slice_with(range, checksums, |part| {
+            let Some(bytes) = self.bytes().get(part.clone()) else {
+                unreachable!("{part:?} is not in {:?}", self.header())
+            };
+            bytes
+        })
+    }
+}
+
+impl Front<'_> {
+    /// As [`Batch::slice`], but with checksums of the batch from before. Of the data, only the blocks in which the
+    /// slice begins and ends are read and verified: `read` returns bytes of the batch by their positions.
     ///
     /// The slice's checksum follows from the producer's. If a bit of another block has flipped since, the checksum
     /// doesn't match it, and whoever receives the slice notices.
-    pub fn slice_with(&self, range: Range<u32>, checksums: &PrefixChecksums) -> Result<Slice, BatchError> {
+    pub fn slice_with<B: AsRef<[u8]>>(
+        &self,
+        range: Range<u32>,
+        checksums: &PrefixChecksums,
+        mut read: impl FnMut(Range<usize>) -> B,
+    ) -> Result<Slice, BatchError> {
         let whole = self.header();
         if range.start >= range.end || range.end > whole.records {
             return Err(BatchError::Range { from: range.start, to: range.end, records: whole.records });
         }
-        if whole.codec != Codec::None {
+        if self.is_compressed() {
             return Err(BatchError::SliceCompressed);
         }
-        if !checksums.are_of(self) {
-            return Err(self.damaged());
-        }
+        checksums.check_front(self)?;
         let (before, rest) = self.sizes().split_at(range.start as usize);
         let sizes = rest.split_at((range.end - range.start) as usize).0;
         let start = crate::parse::sum(before) as usize;
         let end = start + crate::parse::sum(sizes) as usize;
-        assert!(end <= self.data().len(), "sizes of {range:?} exceed the data of {whole:?}");
-        let (Some(before_crc), Some(end_crc)) = (checksums.up_to(self, start), checksums.up_to(self, end)) else {
-            return Err(self.damaged());
-        };
+        assert!(end <= whole.data_bytes as usize, "sizes of {range:?} exceed the data of {whole:?}");
+        let before_crc = checksums.up_to(self, start, &mut read)?;
+        let end_crc = checksums.up_to(self, end, &mut read)?;
 
         let mut header = Header {
             slice: true,
@@ -83,20 +95,5 @@ impl Batch<'_> {
             data: self.data_position() + start..self.data_position() + end,
             padding,
         })
-    }
-
-    /// What of the batch was read to make a slice with its [`PrefixChecksums`], as byte ranges.
-    pub fn read_for(&self, slice: &Slice) -> impl Iterator<Item = Range<usize>> {
-        let (position, data_bytes) = (self.data_position(), self.data().len());
-        let blocks = [slice.data.start, slice.data.end].map(|end| block_around(end - position, data_bytes));
-        let blocks = blocks.into_iter().flatten().map(move |block| position + block.start..position + block.end);
-        // [`Batch::parse_prefix_trusted`] has looked at the padding.
-        [0..position, position + data_bytes..self.bytes().len()].into_iter().chain(blocks)
-    }
-
-    /// The error of bytes that are not what they were.
-    fn damaged(&self) -> BatchError {
-        let computed = self.header().front_crc(self.bytes().split_at(HEADER_BYTES).1);
-        BatchError::Crc { stored: self.header().crc32c, computed }
     }
 }

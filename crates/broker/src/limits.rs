@@ -42,14 +42,18 @@ pub const BLOCK_BYTES: usize = 64 << 10;
 /// are copied: a separate system call would cost more.
 pub const SENDFILE_BYTES_MIN: usize = 32 << 10;
 
+/// Short parts of objects of at least this size, such as their indexes, are copied from the file: in the mapping, each
+/// would map 64 KiB. Objects that are smaller share these pages with those that are read next.
+pub const COPIED_OBJECT_BYTES_MIN: u64 = 128 << 10;
+
 /// Maximum size of mapped pages that this process has read and keeps mapped. They are page cache, but count as its
 /// resident memory. Releasing fewer at once would cost as much for each page, and more calls.
 pub const TOUCHED_BYTES_MAX: usize = 64 << 20;
 
-/// Maximum memory for checksums of batches that reads have cut, in bytes: enough for 15 GB of batches of 256 KiB.
+/// Maximum memory for checksums of batches that reads have cut, in bytes: enough for 10 GB of batches of 256 KiB.
 pub const CUT_CHECKSUMS_BYTES_MAX: usize = 8 << 20;
 
-/// A batch with less data than this is read whole whenever it is cut, in about 2 microseconds: finding its checksums
+/// A batch with less data than this is read whole whenever it is cut, in about 2 microseconds: its checksums
 /// would gain little for the memory they take.
 pub const CUT_CHECKSUMS_DATA_MIN: usize = 48 << 10;
 

@@ -1,7 +1,7 @@
 //! One entry of an object's index: where a batch is, and what it must be.
 
 use super::{ENTRY_BYTES, ObjectError};
-use rawline_batch::{Batch, BatchMeta, Limits};
+use rawline_batch::{Batch, BatchMeta, Header, Limits};
 use zerocopy::little_endian::U32;
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
@@ -79,12 +79,15 @@ impl BatchEntry {
     /// Checks that `bytes` are the batch that this entry describes, number `number` of its object, and intact.
     pub fn verify(&self, number: usize, bytes: &[u8]) -> Result<(), ObjectError> {
         let batch = Batch::parse(bytes, &Limits::FORMAT);
-        self.describes(&batch.map_err(|error| ObjectError::Batch { number: number as u32, error })?)
+        let batch = batch.map_err(|error| ObjectError::Batch { number: number as u32, error })?;
+        self.describes(batch.header())
     }
 
-    /// Checks that `batch` is the one that this entry describes, by its header.
-    pub(crate) fn describes(&self, batch: &Batch<'_>) -> Result<(), ObjectError> {
-        let is_described = batch.header().crc32c == self.crc32c() && batch.header().records == self.records();
+    /// Checks that the batch with this header is the one that this entry describes.
+    pub(crate) fn describes(&self, batch: &Header) -> Result<(), ObjectError> {
+        let is_described = batch.crc32c == self.crc32c()
+            && batch.records == self.records()
+            && batch.batch_bytes() == u64::from(self.bytes.get());
         if is_described { Ok(()) } else { Err(ObjectError::Header) }
     }
 }

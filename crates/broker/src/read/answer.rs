@@ -48,6 +48,8 @@ pub enum Piece {
     Slice {
         /// The batch, whole.
         batch: Bytes,
+        /// Its header and sizes, which the slice's sizes are a part of.
+        front: Bytes,
         /// The records' numbers in it.
         records: Range<u32>,
         /// They as a batch.

@@ -4,7 +4,8 @@ use super::remembered::TopicChecksums;
 use crate::limits::{CUT_CHECKSUMS_DATA_MIN, SENDFILE_BYTES_MIN};
 use crate::object::{BatchEntry, ObjectError};
 use crate::store::Mappings;
-use rawline_batch::{Batch, BatchError, PrefixChecksums, Slice};
+use bytes::Bytes;
+use rawline_batch::{Batch, BatchError, Front, HEADER_BYTES, Limits, PrefixChecksums, Slice};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -19,52 +20,97 @@ pub(super) struct Cutter<'a> {
     pub mappings: Option<&'a Mappings>,
 }
 
+/// A batch to be cut, number `number` of its object.
+pub(super) struct Uncut<'a> {
+    cutter: &'a Cutter<'a>,
+    number: usize,
+    first_offset: u64,
+    batch: Bytes,
+    front: Bytes,
+    remembered: Option<Arc<PrefixChecksums>>,
+}
+
 impl Cutter<'_> {
-    /// Cuts out records of the batch that `entry` describes, number `number` of its object.
-    pub fn cut(
-        &self,
-        entry: &BatchEntry,
-        number: usize,
-        batch: &Batch<'_>,
-        records: Range<u32>,
-    ) -> Result<Slice, ObjectError> {
-        entry.describes(batch)?;
+    /// The batch that `entry` describes, whose bytes are `batch`.
+    pub fn uncut(&self, entry: &BatchEntry, number: usize, batch: Bytes) -> Uncut<'_> {
         let first_offset = self.object_offset + u64::from(entry.record_first());
-        self.slice(first_offset, batch, records).map_err(|error| ObjectError::Batch { number: number as u32, error })
+        let remembered = self.checksums.and_then(|checksums| checksums.get(first_offset));
+        // The object's index, which is intact, has room for these sizes.
+        let front = batch.slice(..HEADER_BYTES + entry.records() as usize * 4);
+        let front = if remembered.is_some() { self.short(front) } else { front };
+        Uncut { cutter: self, number, first_offset, batch, front, remembered }
     }
 
-    /// As [`Cutter::cut`], of the batch whose first record has this offset.
-    fn slice(&self, first_offset: u64, batch: &Batch<'_>, records: Range<u32>) -> Result<Slice, BatchError> {
-        let checksums = self.checksums.filter(|_| batch.data().len() >= CUT_CHECKSUMS_DATA_MIN);
-        if let Some(remembered) = checksums.and_then(|checksums| checksums.get(first_offset)) {
-            let slice = batch.slice_with(records, &remembered)?;
-            self.touched_for(batch, &slice);
-            return Ok(slice);
-        }
-        let computed = PrefixChecksums::of(batch)?;
-        self.touched(batch.bytes());
-        let slice = batch.slice_with(records, &computed)?;
-        if let Some(checksums) = checksums {
-            checksums.insert(first_offset, Arc::new(computed));
-        }
-        Ok(slice)
-    }
-
-    /// A slice was made with remembered checksums.
-    fn touched_for(&self, batch: &Batch<'_>, slice: &Slice) {
-        // Short data is copied into the socket, by way of the mapping.
-        let is_copied = slice.data.len() < SENDFILE_BYTES_MIN;
-        for part in batch.read_for(slice).chain(is_copied.then(|| slice.data.clone())) {
-            let Some(part) = batch.bytes().get(part.clone()) else {
-                unreachable!("{part:?} was read of a batch of {} bytes", batch.bytes().len())
-            };
-            self.touched(part);
+    /// Bytes that are read, although the rest of the batch isn't.
+    fn short(&self, bytes: Bytes) -> Bytes {
+        match self.mappings {
+            Some(mappings) => mappings.short(bytes),
+            None => bytes,
         }
     }
 
     fn touched(&self, read: &[u8]) {
-        if let Some(mappings) = self.mappings.filter(|_| !read.is_empty()) {
+        if let Some(mappings) = self.mappings {
             mappings.touched(read);
         }
+    }
+}
+
+impl Uncut<'_> {
+    /// All of it.
+    pub fn whole(&self) -> &Bytes {
+        &self.batch
+    }
+
+    /// The bytes of its header and sizes.
+    pub fn front_bytes(&self) -> &Bytes {
+        &self.front
+    }
+
+    /// Its header and sizes, if they are what `entry` describes.
+    pub fn front(&self, entry: &BatchEntry) -> Result<Front<'_>, ObjectError> {
+        let front = Front::parse_trusted(&self.front, &Limits::FORMAT).map_err(|error| self.damaged(error))?;
+        entry.describes(front.header())?;
+        Ok(front)
+    }
+
+    /// Cuts records out of it. `front` is its front.
+    pub fn cut(&self, front: &Front<'_>, records: Range<u32>) -> Result<Slice, ObjectError> {
+        let cut = match &self.remembered {
+            Some(checksums) => self.cut_again(front, records, checksums),
+            None => self.cut_first(records),
+        };
+        cut.map_err(|error| self.damaged(error))
+    }
+
+    /// Reads all of the batch.
+    fn cut_first(&self, records: Range<u32>) -> Result<Slice, BatchError> {
+        let (batch, _) = Batch::parse_prefix_trusted(&self.batch, &Limits::FORMAT)?;
+        let checksums = PrefixChecksums::of(&batch)?;
+        self.cutter.touched(&self.batch);
+        let slice = batch.slice_with(records, &checksums)?;
+        if let Some(remembered) = self.cutter.checksums.filter(|_| batch.data().len() >= CUT_CHECKSUMS_DATA_MIN) {
+            remembered.insert(self.first_offset, Arc::new(checksums));
+        }
+        Ok(slice)
+    }
+
+    /// Reads the blocks in which the slice begins and ends.
+    fn cut_again(
+        &self,
+        front: &Front<'_>,
+        records: Range<u32>,
+        checksums: &PrefixChecksums,
+    ) -> Result<Slice, BatchError> {
+        let slice = front.slice_with(records, checksums, |block| self.cutter.short(self.batch.slice(block)))?;
+        if slice.data.len() < SENDFILE_BYTES_MIN {
+            // It is copied into the socket, by way of the mapping.
+            self.cutter.touched(&self.batch.slice(slice.data.clone()));
+        }
+        Ok(slice)
+    }
+
+    fn damaged(&self, error: BatchError) -> ObjectError {
+        ObjectError::Batch { number: self.number as u32, error }
     }
 }

@@ -5,7 +5,7 @@ use crate::object::{BatchEntry, ObjectError};
 use crate::read::answer::{Piece, ReadAnswer, ReadRequest};
 use crate::read::cut::Cutter;
 use bytes::Bytes;
-use rawline_batch::{Batch, Codec, HEADER_BYTES as BATCH_HEADER_BYTES, Limits, Slice};
+use rawline_batch::{HEADER_BYTES as BATCH_HEADER_BYTES, Slice};
 use std::ops::Range;
 
 /// How much one read may still return. The limits are soft: at least one record is returned, and a compressed batch is
@@ -63,9 +63,9 @@ pub(super) fn take<'a>(
         assert!(ends > end_offset, "records up to {ends} after {end_offset}");
         is_first = false;
         answer.end_offset = ends;
-        if let Taken::Slice { records, slice } = taken {
+        if let Taken::Slice { records, slice, front } = taken {
             push_whole(answer, bytes, &mut whole);
-            answer.pieces.push(Piece::Slice { batch: bytes.slice(batch), records, slice });
+            answer.pieces.push(Piece::Slice { batch: bytes.slice(batch), front, records, slice });
         } else {
             whole = if whole.is_empty() { batch } else { whole.start..batch.end };
         }
@@ -149,15 +149,13 @@ impl Budget {
             self.charge(entry.records(), data_bytes(entry), batch_bytes);
             return Ok(Taken::Whole);
         }
-        let batch = batch();
-        let parsed = Batch::parse_prefix_trusted(&batch, &Limits::FORMAT);
-        let (batch, _) = parsed.map_err(|error| ObjectError::Batch { number: number as u32, error })?;
-        let is_compressed = batch.header().codec != Codec::None;
-        if verify && is_compressed {
-            entry.verify(number, batch.bytes())?;
+        let uncut = cutter.uncut(entry, number, batch());
+        let front = uncut.front(entry)?;
+        if verify && front.is_compressed() {
+            entry.verify(number, uncut.whole())?;
         }
-        let Some(sizes) = batch.sizes().get(from as usize..) else { return Err(ObjectError::Header) };
-        if is_compressed {
+        let Some(sizes) = front.sizes().get(from as usize..) else { return Err(ObjectError::Header) };
+        if front.is_compressed() {
             if !self.is_fresh && data_bytes(entry) > self.bytes_left() {
                 self.end();
                 return Ok(Taken::Nothing);
@@ -181,13 +179,13 @@ impl Budget {
         let taken = if count == 0 {
             Taken::Nothing
         } else if from == 0 && !is_cut {
-            entry.verify(number, batch.bytes())?;
+            entry.verify(number, uncut.whole())?;
             Taken::Whole
         } else {
-            let slice = cutter.cut(entry, number, &batch, from..from + count)?;
+            let slice = uncut.cut(&front, from..from + count)?;
             assert_eq!(slice.data.len() as u64, bytes, "bytes of the records {from} to {} of a batch", from + count);
             assert_eq!(slice.sizes.len(), count as usize * 4, "sizes of {count} records from {from} on");
-            Taken::Slice { records: from..from + count, slice }
+            Taken::Slice { records: from..from + count, slice, front: uncut.front_bytes().clone() }
         };
         self.charge(count, bytes, bytes + u64::from(count) * 4);
         if is_cut {
@@ -212,7 +210,7 @@ enum Taken {
     /// The batch as it is stored.
     Whole,
     /// Some records of an uncompressed batch.
-    Slice { records: Range<u32>, slice: Slice },
+    Slice { records: Range<u32>, slice: Slice, front: Bytes },
 }
 
 /// Size of a batch's data with its padding, in bytes.

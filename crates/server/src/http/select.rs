@@ -18,9 +18,9 @@ pub(crate) fn batches(read: ReadAnswer) -> Vec<Bytes> {
     for piece in read.pieces {
         match piece {
             Piece::Whole(bytes) => body.push(bytes),
-            Piece::Slice { batch, slice, .. } => {
+            Piece::Slice { batch, front, slice, .. } => {
                 body.push(Bytes::copy_from_slice(&slice.header));
-                body.push(batch.slice(slice.sizes));
+                body.push(front.slice(slice.sizes));
                 body.push(batch.slice(slice.data));
                 body.push(Bytes::from_static(slice.padding));
             }

@@ -8,7 +8,7 @@ use super::segment::Segment;
 use super::sys::sync_dir;
 use super::{Durability, Options, deleted};
 use crate::Kind;
-use crate::limits::{CONFIRM_LATER_BYTES_MIN, RECOVERY_RETRY};
+use crate::limits::{CONFIRM_LATER_BYTES_MIN, COPIED_OBJECT_BYTES_MIN, RECOVERY_RETRY, SENDFILE_BYTES_MIN};
 use crate::object::Object;
 use crate::store::{CommitError, Listed, ObjectAt, StoreError};
 use crate::tasks;
@@ -217,7 +217,10 @@ impl Log {
     /// Bytes of an object if they are in memory. Never blocks.
     pub(super) fn resident(&self, object: &ObjectAt, range: &Range<u64>) -> Option<Bytes> {
         let segment = self.segments().get(&object.location.segment().0)?.clone();
-        segment.resident(file_range(&segment, object, range)?)
+        let range = file_range(&segment, object, range)?;
+        // What is read next of a long object isn't near.
+        let is_copied = range.len() < SENDFILE_BYTES_MIN && object.bytes >= COPIED_OBJECT_BYTES_MIN;
+        segment.resident(range, is_copied)
     }
 
     /// Bytes of an object, from the disk if need be. Blocks.

@@ -13,6 +13,7 @@ use super::open_files::{Open, OpenFiles, Slot};
 use super::seal::{Entry, Seal};
 use super::sys::{is_resident, populate, sync};
 use crate::store::StoreError;
+use crate::store::mapping::copy;
 use bytes::Bytes;
 use std::fs::File;
 use std::io::{self, Write};
@@ -115,12 +116,14 @@ impl Segment {
     }
 
     /// The bytes `range` of the file if none of them has to be fetched from the disk, as far as is known. Never blocks.
-    pub(super) fn resident(&self, range: Range<usize>) -> Option<Bytes> {
+    /// They are copied if that is better than reading them in the mapping.
+    pub(super) fn resident(&self, range: Range<usize>, is_copied: bool) -> Option<Bytes> {
         self.check(&range);
         let end = self.bytes() as usize;
         let resident = |open: &Open| {
             let is_there = open.warm.is_resident(&range, end, |part| is_resident(open.mapping.unread(part)));
-            is_there.then(|| open.mapping.slice(range.clone()))
+            let read = || if is_copied { copy(&open.file, range.start as u64, range.len()) } else { None };
+            is_there.then(|| read().unwrap_or_else(|| open.mapping.slice(range.clone())))
         };
         self.slot.look(resident).flatten()
     }

@@ -120,6 +120,19 @@ impl Mappings {
         }
     }
 
+    /// The same bytes for a reader that reads little around them. Short ones are copied from their file: in the mapping,
+    /// many pages would be mapped for few, and have to be released later.
+    pub(crate) fn short(&self, bytes: Bytes) -> Bytes {
+        if bytes.len() < SENDFILE_BYTES_MIN
+            && let Some(FileRange { file, position }) = self.find(&bytes)
+            && let Some(copy) = copy(&file, position, bytes.len())
+        {
+            return copy;
+        }
+        self.touched(&bytes);
+        bytes
+    }
+
     /// What `look` finds of the mapping that holds `bytes`, and of their position in it.
     fn with<T>(&self, bytes: &[u8], look: impl FnOnce(&Mapped, usize) -> T) -> Option<T> {
         let address = bytes.as_ptr().addr();
@@ -148,6 +161,16 @@ impl Mappings {
     fn count(&self, chunks: isize) -> isize {
         self.touched_chunks.fetch_add(chunks, Ordering::Relaxed) + chunks
     }
+}
+
+/// A copy of bytes of a file; `None` if they can't be read.
+pub(super) fn copy(file: &File, position: u64, length: usize) -> Option<Bytes> {
+    if length == 0 {
+        return Some(Bytes::new());
+    }
+    let mut copy = Vec::with_capacity(length);
+    let read = rustix::io::pread(file, rustix::buffer::spare_capacity(&mut copy), position);
+    (read.ok()? == length && copy.len() == length).then(|| copy.into())
 }
 
 #[derive(Debug)]
@@ -259,6 +282,21 @@ mod tests {
         assert_eq!(touched(), before, "it was read before");
         drop((long, mapping));
         assert_eq!(touched(), 0, "an unmapped file takes no memory");
+    }
+
+    #[test]
+    fn short_reads_map_nothing_and_return_the_files_bytes() {
+        let mappings = Arc::new(Mappings::default());
+        let whole = share(&mappings, 3, 10 * CHUNK_BYTES).into_whole();
+        let copy = mappings.short(whole.slice(5000..5000 + 8192));
+        assert_eq!(copy, whole.slice(5000..5000 + 8192));
+        assert!(mappings.find(&copy).is_none() && mappings.count(0) == 0, "it is a copy");
+        assert!(mappings.short(whole.slice(7..7)).is_empty());
+        let long = mappings.short(whole.slice(..SENDFILE_BYTES_MIN));
+        assert_eq!(long.as_ptr(), whole.as_ptr());
+        assert_ne!(mappings.count(0), 0, "it is read in the mapping");
+        let other = Bytes::from_static(b"not mapped");
+        assert_eq!(mappings.short(other.clone()).as_ptr(), other.as_ptr());
     }
 
     /// Bytes of a mapping that are this process's resident memory.
