@@ -120,8 +120,8 @@ impl Mappings {
         }
     }
 
-    /// The same bytes for a reader that reads little around them. Short ones are copied from their file: in the mapping,
-    /// many pages would be mapped for few, and have to be released later.
+    /// The same bytes for a reader that reads little around them. Short ones are copied from their file: in the
+    /// mapping, many pages would be mapped for few, and have to be released later.
     pub(crate) fn short(&self, bytes: Bytes) -> Bytes {
         if bytes.len() < SENDFILE_BYTES_MIN
             && let Some(FileRange { file, position }) = self.find(&bytes)
