@@ -30,7 +30,7 @@ const WARMUP_TOPIC: &str = "warm-up";
   rawline bench write --runs 10 --workers 16
   rawline bench write --runs 10 --durability page-cache --json write.json
   rawline bench write --runs 3 --append history.jsonl
-  rawline bench write --workers 16 --storage s3://BUCKET/PREFIX --store-delay 50ms
+  rawline bench write --workers 128 --storage s3://BUCKET/PREFIX --store-delay 50ms
   rawline bench write --workers 256 --topics 1000 --records-per-batch 1 --batches 20000 --warmup-runs 0
   rawline bench write --local-broker=false --remote-broker-address http://127.0.0.1:51313
 
