@@ -322,6 +322,7 @@ impl ClientCore {
         in_flight_max: &Bound<'_, PyAny>,
         codec: &str,
         retry_for: f64,
+        exactly_once: bool,
     ) -> PyResult<ProducerCore> {
         let config = ProducerConfig {
             batch_bytes: whole("batch_bytes", batch_bytes)?,
@@ -332,6 +333,7 @@ impl ClientCore {
             in_flight_max: whole("in_flight_max", in_flight_max)?,
             codec: codec_of(codec)?,
             retries: retries(retry_for)?,
+            exactly_once,
         };
         let client = self.client()?;
         let _context = runtime()?.enter();

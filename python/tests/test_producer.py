@@ -46,6 +46,17 @@ def test_batches_are_made_as_asked_for(client: rawline.Client, topic: str, codec
     assert {batch.codec for batch in batches} == {codec} and {len(batch) for batch in batches} == {100}
 
 
+def test_batches_are_numbered_unless_asked_not_to_be(client: rawline.Client, topic: str) -> None:
+    for number, exactly_once in enumerate([True, False]):
+        with client.producer(topic, batch_records_max=3, exactly_once=exactly_once) as producer:
+            for record in range(10):
+                producer.send(f"record {record}")
+        batches = list(client.read(topic, number * 10, records_max=10))
+        assert [batch.sequence for batch in batches] == [0, 3, 6, 9]
+        assert len({batch.producer_id for batch in batches}) == 1
+        assert (batches[0].producer_id != 0) == exactly_once
+
+
 def test_records_that_no_batch_can_hold_harm_nobody_else(client: rawline.Client, topic: str) -> None:
     with client.producer(topic) as producer:
         producer.send(b"before")

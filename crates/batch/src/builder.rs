@@ -20,6 +20,18 @@ pub struct Sealed {
 /// `created_us` is the time of creation, in microseconds since the Unix epoch. The batch is `front`, `data`, `padding`.
 /// Errors: no sizes, sizes that do not add up to the data's length, more than `limits` allow.
 pub fn seal(sizes: &[u32], data: &[u8], created_us: u64, limits: &Limits) -> Result<Sealed, BatchError> {
+    seal_numbered(sizes, data, created_us, 0, 0, limits)
+}
+
+/// As [`seal`], for exactly-once appends: with the producer's id, and its number for the first record.
+pub fn seal_numbered(
+    sizes: &[u32],
+    data: &[u8],
+    created_us: u64,
+    producer_id: u64,
+    sequence: u64,
+    limits: &Limits,
+) -> Result<Sealed, BatchError> {
     let sum: u64 = sizes.iter().map(|&size| u64::from(size)).sum();
     if sum > u64::from(u32::MAX) {
         return Err(BatchError::SizesOverflow { sum });
@@ -35,8 +47,8 @@ pub fn seal(sizes: &[u32], data: &[u8], created_us: u64, limits: &Limits) -> Res
         data_bytes: sum as u32,
         raw_bytes: sum as u32,
         created_us,
-        producer_id: 0,
-        sequence: 0,
+        producer_id,
+        sequence,
         crc32c: 0,
     };
     if header.records == 0 {

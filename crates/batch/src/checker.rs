@@ -24,6 +24,10 @@ pub struct BatchMeta {
     pub crc32c: u32,
     /// How its data is compressed.
     pub codec: Codec,
+    /// The producer's id; 0 if it has none.
+    pub producer_id: u64,
+    /// The producer's number for the first record.
+    pub sequence: u64,
 }
 
 /// Checks batches that follow each other in a stream of bytes.
@@ -221,6 +225,8 @@ impl Body {
             raw_bytes: self.header.raw_bytes,
             crc32c: self.header.crc32c,
             codec: self.header.codec,
+            producer_id: self.header.producer_id,
+            sequence: self.header.sequence,
         }
     }
 }

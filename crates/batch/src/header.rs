@@ -80,7 +80,7 @@ pub struct Header {
     pub created_us: u64,
     /// Who made it; 0 if unknown. Reserved for exactly-once appends.
     pub producer_id: u64,
-    /// The producer's number for the first record. Reserved for exactly-once appends.
+    /// The producer's number for the first record, for exactly-once appends.
     pub sequence: u64,
     /// CRC32C of the whole batch but these four bytes.
     pub crc32c: u32,

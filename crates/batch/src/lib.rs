@@ -17,7 +17,7 @@ mod parse;
 mod prefixes;
 mod slice;
 
-pub use builder::{Builder, BuilderFull, Sealed, seal};
+pub use builder::{Builder, BuilderFull, Sealed, seal, seal_numbered};
 pub use checker::{BatchMeta, Checker};
 pub use codec::{Codec, decompress_into};
 pub use error::BatchError;

@@ -174,6 +174,8 @@ fn build_front(template: &Object, first_offset: u64) -> Outcome<Object> {
         records: entry.records(),
         raw_bytes: 0,
         crc32c: entry.crc32c(),
+        producer_id: 0,
+        sequence: 0,
         codec: Codec::None,
     };
     let stamp = Stamp { first_offset, appended_us: 1, writer_id: 1, commit: 0, confirmed_next_offset: None };

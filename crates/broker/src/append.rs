@@ -8,6 +8,7 @@ use crate::store::StoreError;
 use crate::topic::Topic;
 use bytes::Bytes;
 use rawline_batch::{BatchError, BatchMeta, Checker};
+use rawline_journal::Producer;
 use thiserror::Error;
 use tokio::sync::{mpsc, oneshot};
 
@@ -18,6 +19,43 @@ pub struct Received {
     pub(crate) batches: Vec<BatchMeta>,
     bytes: u64,
     records: u64,
+    pub(crate) producer: Option<Producer>,
+}
+
+/// Why the producer of batches can't be known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+pub enum ProducerError {
+    /// Its id is 0.
+    #[error("batch {batch} has no producer id; number the batches, or don't ask for an exactly-once append")]
+    Missing {
+        /// Number of the batch in the request, from 0.
+        batch: usize,
+    },
+    /// Another producer, or records are missing.
+    #[error(
+        "batch {batch} doesn't continue the one before it: it has producer {producer_id} and sequence {sequence}, \
+         which should be {expected_id} and {expected}; send one producer's batches in order"
+    )]
+    Mixed {
+        /// Number of the batch in the request, from 0.
+        batch: usize,
+        /// Its producer.
+        producer_id: u64,
+        /// Its sequence.
+        sequence: u64,
+        /// The producer of the batch before it.
+        expected_id: u64,
+        /// The sequence after the batch before it.
+        expected: u64,
+    },
+    /// No number is left for the last record.
+    #[error("sequence {sequence} is too large for {records} records; begin again with another producer id")]
+    End {
+        /// The sequence of the first batch.
+        sequence: u64,
+        /// Number of records.
+        records: u64,
+    },
 }
 
 impl Received {
@@ -33,7 +71,30 @@ impl Received {
         assert!(records >= batches.len() as u64, "{records} records in {} batches", batches.len());
         let parts_bytes: u64 = parts.iter().map(|part| part.len() as u64).sum();
         assert_eq!(bytes, parts_bytes, "the checker has seen other bytes than these parts");
-        Ok(Received { parts, batches, bytes, records })
+        Ok(Received { parts, batches, bytes, records, producer: None })
+    }
+
+    /// Asks for an exactly-once append: by the producer and the sequence in the batches' headers, which must be one
+    /// producer's in order. Topics that aren't in a journal ignore it.
+    pub fn exactly_once(self, epoch: u16) -> Result<Received, ProducerError> {
+        let Some(first) = self.batches.first() else { unreachable!("batches were checked, and there are none") };
+        let (id, sequence) = (first.producer_id, first.sequence);
+        if id == 0 {
+            return Err(ProducerError::Missing { batch: 0 });
+        }
+        let mut expected = Some(sequence);
+        for (batch, meta) in self.batches.iter().enumerate() {
+            let Some(next) = expected else { break };
+            if (meta.producer_id, meta.sequence) != (id, next) {
+                let BatchMeta { producer_id, sequence, .. } = *meta;
+                return Err(ProducerError::Mixed { batch, producer_id, sequence, expected_id: id, expected: next });
+            }
+            expected = next.checked_add(u64::from(meta.records));
+        }
+        if expected.is_none() {
+            return Err(ProducerError::End { sequence, records: self.records });
+        }
+        Ok(Received { producer: Some(Producer { id, epoch, sequence }), ..self })
     }
 
     /// Number of records.
@@ -97,6 +158,33 @@ pub enum AppendError {
         /// Message of the panic.
         reason: String,
     },
+    /// Records that the producer has numbered lower are not stored yet.
+    #[error(
+        "sequence {found} of this producer was appended before {expected}, which comes next; append what is missing, \
+         then retry"
+    )]
+    Gap {
+        /// The sequence that comes next.
+        expected: u64,
+        /// The append's sequence.
+        found: u64,
+    },
+    /// A newer instance of the producer has appended.
+    #[error(
+        "a newer instance of this producer has appended, with epoch {current}; this one has epoch {found}: stop it"
+    )]
+    Fenced {
+        /// The newest instance's epoch.
+        current: u16,
+        /// The append's epoch.
+        found: u16,
+    },
+    /// It was stored so long ago that its offsets aren't known any more.
+    #[error("sequence {found} of this producer was stored before its last appends; don't send it again")]
+    Old {
+        /// The append's sequence.
+        found: u64,
+    },
     /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -106,7 +194,12 @@ impl AppendError {
     /// What a caller can do.
     pub fn kind(&self) -> Kind {
         match self {
-            AppendError::TooLarge { .. } | AppendError::TopicDeleted { .. } => Kind::FixRequest,
+            AppendError::TooLarge { .. }
+            | AppendError::TopicDeleted { .. }
+            | AppendError::Fenced { .. }
+            | AppendError::Old { .. } => Kind::FixRequest,
+            // The append that is missing may be in flight.
+            AppendError::Gap { .. } => Kind::TryAgain,
             AppendError::Busy | AppendError::Closed => Kind::Wait,
             AppendError::Failed { .. } => Kind::TellHuman,
             AppendError::Store(error) => error.kind,

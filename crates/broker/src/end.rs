@@ -52,7 +52,8 @@ impl InJournal {
 
     /// Appends batches; `None` if the journal's task has ended.
     pub async fn append(&self, received: Received) -> Result<Option<Appended>, AppendError> {
-        let error = match self.journal.append(self.partition, None, received).await {
+        let producer = received.producer;
+        let error = match self.journal.append(self.partition, producer, received).await {
             Ok(appended) => return Ok(Some(appended)),
             Err(JournalError::Closed) => return Ok(None),
             Err(error) => error,
@@ -61,7 +62,9 @@ impl InJournal {
             JournalError::Rejected(Rejected::Partition(_)) => {
                 AppendError::TopicDeleted { topic: self.topic.name.to_string() }
             }
-            JournalError::Rejected(rejected) => unreachable!("{rejected:?} of an append without a producer"),
+            JournalError::Rejected(Rejected::Gap { expected, found }) => AppendError::Gap { expected, found },
+            JournalError::Rejected(Rejected::Fenced { current, found }) => AppendError::Fenced { current, found },
+            JournalError::Rejected(Rejected::Old { found }) => AppendError::Old { found },
             JournalError::TooLarge { bytes, batches } => AppendError::TooLarge { bytes, batches },
             JournalError::Busy => AppendError::Busy,
             error => AppendError::Store(in_store(&error)),

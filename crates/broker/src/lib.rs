@@ -30,7 +30,7 @@ mod tasks;
 mod topic;
 mod trim;
 
-pub use append::{AppendError, Appended, Received};
+pub use append::{AppendError, Appended, ProducerError, Received};
 pub use broker::{Broker, Config, FailedTopic};
 pub use clock::{Clock, SystemClock};
 pub use files_limit::raise_files_limit;

@@ -17,7 +17,7 @@ impl Client {
     /// appended and only the response was lost. Sending them again may append them a second time.
     pub async fn append(&self, topic: &str, pieces: Vec<Bytes>) -> Result<Appended, ClientError> {
         let body = Pieces::new(pieces);
-        self.append_body(topic, body).await
+        self.append_body(topic, body, false).await
     }
 
     /// Appends the records concatenated in `data` as one batch without compression. `data` is not copied.
@@ -31,20 +31,28 @@ impl Client {
             bytes.is_multiple_of(ALIGNMENT as u64),
             "a batch of {records} records has {bytes} bytes, which are not aligned"
         );
-        let appended = self.append_body(topic, body).await?;
+        let appended = self.append_body(topic, body, false).await?;
         if appended.next_offset - appended.first_offset != records {
             return Err(self.not_a_brokers(format!("{appended:?} for an append of {records} records")));
         }
         Ok(appended)
     }
 
-    pub(crate) async fn append_body(&self, topic: &str, body: Pieces) -> Result<Appended, ClientError> {
+    /// Appends a body; `exactly_once` by the numbers in its batches.
+    pub(crate) async fn append_body(
+        &self,
+        topic: &str,
+        body: Pieces,
+        exactly_once: bool,
+    ) -> Result<Appended, ClientError> {
         if body.bytes_left() == 0 {
             return Err(rawline_batch::BatchError::Empty.into());
         }
+        // The producer's id is new: there is no earlier instance.
+        let epoch = if exactly_once { "&producer-epoch=0" } else { "" };
         let call = Call {
             method: Method::POST,
-            target: format!("{}?topic-name={}", path::RECORDS, query_value(topic)),
+            target: format!("{}?topic-name={}{epoch}", path::RECORDS, query_value(topic)),
             headers: vec![(CONTENT_TYPE, MediaType::Batch.header_value())],
             body,
         };

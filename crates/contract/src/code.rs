@@ -86,6 +86,14 @@ codes! {
     SIZES_INVALID = "sizes_invalid", FixRequest;
     /// A topic's settings don't have their form.
     SETTINGS_INVALID = "settings_invalid", FixRequest;
+    /// An exactly-once append whose batches aren't one producer's, in order.
+    PRODUCER_INVALID = "producer_invalid", FixRequest;
+    /// The producer's append before this one isn't stored yet.
+    SEQUENCE_GAP = "sequence_gap", TryAgain;
+    /// The append was stored too long ago to tell its offsets.
+    SEQUENCE_OLD = "sequence_old", FixRequest, 409;
+    /// A newer instance of the producer has appended.
+    PRODUCER_FENCED = "producer_fenced", FixRequest, 409;
     /// The body ended early.
     BODY_CUT_OFF = "body_cut_off", FixRequest;
     /// The response doesn't fit the buffers in the form asked for.

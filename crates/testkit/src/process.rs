@@ -15,17 +15,23 @@ pub struct Broker {
     pub printed: String,
     directory: tempfile::TempDir,
     flags: Vec<String>,
+    variables: Vec<(String, String)>,
 }
 
 impl Broker {
     /// Starts `program serve` on a new directory. `flags` replace the defaults for tests.
     pub fn start(program: &str, flags: &[&str]) -> Broker {
+        Broker::start_with(program, flags, Vec::new())
+    }
+
+    /// The same with variables in its environment, such as those that lead to a bucket in `--storage`.
+    pub fn start_with(program: &str, flags: &[&str], variables: Vec<(String, String)>) -> Broker {
         let directory = tempfile::tempdir().unwrap();
         let defaults = [["--memory", "128MiB"], ["--durability", "page-cache"]];
         let defaults = defaults.iter().filter(|[name, _]| !flags.contains(name)).flatten().copied();
         let flags: Vec<String> = defaults.chain(flags.iter().copied()).map(str::to_owned).collect();
-        let (process, address, printed) = serve(program, directory.path(), "127.0.0.1:0", &flags);
-        Broker { program: program.to_owned(), process, address, printed, directory, flags }
+        let (process, address, printed) = serve(program, directory.path(), "127.0.0.1:0", &flags, &variables);
+        Broker { program: program.to_owned(), process, address, printed, directory, flags, variables }
     }
 
     pub fn url(&self) -> String {
@@ -50,7 +56,8 @@ impl Broker {
     /// Starts it on the same directory and port as before.
     pub fn start_again(&mut self) {
         let listen = self.address.to_string();
-        (self.process, self.address, self.printed) = serve(&self.program, self.directory.path(), &listen, &self.flags);
+        (self.process, self.address, self.printed) =
+            serve(&self.program, self.directory.path(), &listen, &self.flags, &self.variables);
     }
 
     pub fn wait(&mut self) -> ExitStatus {
@@ -116,12 +123,22 @@ pub fn pause() {
     std::thread::sleep(Duration::from_millis(1));
 }
 
-fn serve(program: &str, directory: &Path, listen: &str, flags: &[String]) -> (Child, SocketAddr, String) {
+fn serve(
+    program: &str,
+    directory: &Path,
+    listen: &str,
+    flags: &[String],
+    variables: &[(String, String)],
+) -> (Child, SocketAddr, String) {
     let mut command = serve_command(program, &[]);
+    command.envs(variables.iter().map(|(name, value)| (name, value)));
+    if !flags.iter().any(|flag| flag == "--storage") {
+        command.arg("--storage").arg(directory);
+    }
     if !flags.iter().any(|flag| flag == "--listen") {
         command.args(["--listen", listen]);
     }
-    let mut process = command.args(flags).arg("--storage").arg(directory).spawn().unwrap();
+    let mut process = command.args(flags).spawn().unwrap();
     let mut stderr = BufReader::new(process.stderr.take().unwrap());
     let mut printed = String::new();
     let address = loop {

@@ -197,6 +197,7 @@ class ClientCore:
         in_flight_max: int,
         codec: str,
         retry_for: float,
+        exactly_once: bool,
     ) -> ProducerCore: ...
     def consumer(
         self,

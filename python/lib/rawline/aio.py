@@ -129,6 +129,7 @@ class AsyncClient:
         request_bytes_max: int = 8 << 20,
         in_flight_max: int = 1,
         retry_for: float = 30.0,
+        exactly_once: bool = True,
     ) -> "AsyncProducer":
         """A producer for a topic; see `Client.producer`."""
         return AsyncProducer(
@@ -142,6 +143,7 @@ class AsyncClient:
                 in_flight_max,
                 codec,
                 retry_for,
+                exactly_once,
             )
         )
 

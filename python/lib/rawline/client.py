@@ -222,6 +222,7 @@ class Client:
         request_bytes_max: int = 8 << 20,
         in_flight_max: int = 1,
         retry_for: float = 30.0,
+        exactly_once: bool = True,
     ) -> Producer:
         """A producer for a topic: collects records in batches and sends them in order.
 
@@ -231,6 +232,8 @@ class Client:
         - `request_bytes_max`: maximum size of a request in bytes
         - `in_flight_max`: maximum number of requests in flight; if it is more than 1, requests can be reordered
         - `retry_for`: seconds that a failing request is retried before the producer stops
+        - `exactly_once`: whether batches are numbered, so that a topic in a bucket stores each of them once, however
+          often it is sent
         """
         return Producer(
             self._core.producer(
@@ -243,6 +246,7 @@ class Client:
                 in_flight_max,
                 codec,
                 retry_for,
+                exactly_once,
             )
         )
 

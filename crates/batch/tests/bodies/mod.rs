@@ -33,6 +33,8 @@ pub fn parsed(bytes: &[u8], limits: &Limits) -> Outcome {
             raw_bytes: header.raw_bytes,
             crc32c: header.crc32c,
             codec: header.codec,
+            producer_id: header.producer_id,
+            sequence: header.sequence,
         });
         position += batch.bytes().len() as u64;
     }

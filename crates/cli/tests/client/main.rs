@@ -5,6 +5,7 @@
 mod answers;
 mod connections;
 mod consumer;
+mod exactly_once;
 mod producer;
 mod requests;
 #[path = "../support/mod.rs"]

@@ -21,13 +21,15 @@ pub struct ProducerConfig {
     /// Maximum size of one request in bytes, in batches as sent. A larger batch is sent alone.
     pub request_bytes_max: usize,
     /// Maximum number of requests in flight. 1 preserves the order of the records; with more, requests can overtake
-    /// each other.
+    /// each other, except in a topic in a bucket if the appends are exactly once.
     pub in_flight_max: usize,
     /// Compression of the batches' data. A batch that would grow is sent uncompressed.
     pub codec: Codec,
     /// How failed requests are retried before the producer stops. Retries preserve the order; see
     /// [`Producer`](crate::Producer) for duplicates.
     pub retries: RetryPolicy,
+    /// Whether batches are numbered, so that a topic in a bucket stores each of them once, however often it is sent.
+    pub exactly_once: bool,
 }
 
 impl Default for ProducerConfig {
@@ -41,6 +43,7 @@ impl Default for ProducerConfig {
             in_flight_max: 1,
             codec: Codec::None,
             retries: RetryPolicy::default(),
+            exactly_once: true,
         }
     }
 }

@@ -25,8 +25,11 @@ use tokio::task::JoinHandle;
 
 /// Appends records to one topic, in the order of sending.
 ///
-/// **At least once.** If a connection breaks after a request was sent, the client doesn't know whether the request was
-/// carried out, and retries it. If only the response was lost, its records are then duplicated in the topic, one copy
+/// **Exactly once in a bucket.** If a connection breaks after a request was sent, the client doesn't know whether the
+/// request was carried out, and retries it. A broker on a bucket with a journal recognizes its batches by the
+/// producer's id and their sequence, and stores them once, also if the broker was killed in between.
+///
+/// **At least once elsewhere.** If only the response was lost, its records are then duplicated in the topic, one copy
 /// directly after the other.
 ///
 /// **Failure.** If a request is rejected, or fails for longer than it is retried, the producer stops. Its buffered

@@ -3,7 +3,7 @@
 use super::config::ProducerConfig;
 use crate::ClientError;
 use bytes::Bytes;
-use rawline_batch::{Batch, BatchError, Builder, Codec, HEADER_BYTES, Limits, seal};
+use rawline_batch::{Batch, BatchError, Builder, Codec, HEADER_BYTES, Limits, seal_numbered};
 
 /// The open batch.
 pub(super) enum Open {
@@ -74,11 +74,17 @@ impl Open {
         Ok(index)
     }
 
-    /// Returns the pieces of the batch, created at `created_us`, and starts the next batch.
-    pub(super) fn seal(&mut self, created_us: u64, limits: &Limits) -> Result<Vec<Bytes>, BatchError> {
+    /// Returns the pieces of the batch, with its time of creation and its producer's number, and starts the next batch.
+    pub(super) fn seal(
+        &mut self,
+        created_us: u64,
+        producer_id: u64,
+        sequence: u64,
+        limits: &Limits,
+    ) -> Result<Vec<Bytes>, BatchError> {
         match self {
             Open::Plain { sizes, data } => {
-                let sealed = seal(sizes, data, created_us, limits)?;
+                let sealed = seal_numbered(sizes, data, created_us, producer_id, sequence, limits)?;
                 // The next batch will have about the same size.
                 let capacity = data.len();
                 let data = std::mem::replace(data, Vec::with_capacity(capacity));
@@ -87,7 +93,7 @@ impl Open {
             }
             Open::Packed(builder) => {
                 let mut out = Vec::new();
-                builder.finish_into(created_us, 0, 0, &mut out)?;
+                builder.finish_into(created_us, producer_id, sequence, &mut out)?;
                 debug_assert!(Batch::parse(&out, limits).is_ok(), "a batch of {} bytes can't be read", out.len());
                 assert!(builder.is_empty(), "{} records are in this batch and in the next", builder.records());
                 Ok(vec![Bytes::from(out)])

@@ -70,7 +70,7 @@ async fn send_one(client: Client, shared: Arc<Shared>, batches: Vec<SealedBatch>
     assert_eq!(body.bytes_left(), bytes as u64, "the pieces of {} batches don't add up", batches.len());
     let mut attempts = shared.config.retries.begin(client.environment().clone());
     let appended = loop {
-        match client.append_body(&shared.topic, body.clone()).await {
+        match client.append_body(&shared.topic, body.clone(), shared.config.exactly_once).await {
             Ok(appended) if appended.next_offset - appended.first_offset == records => break Ok(appended),
             Ok(appended) => {
                 break Err(client.not_a_brokers(format!("{appended:?} for an append of {records} records")));

@@ -18,6 +18,8 @@ pub(super) struct Shared {
     pub(super) config: ProducerConfig,
     limits: Limits,
     environment: Arc<dyn Environment>,
+    /// Distinguishes the producer from all others; 0 if it doesn't ask for exactly-once appends.
+    producer_id: u64,
     state: Mutex<State>,
     /// Wakes the sending task.
     pub(super) work: Notify,
@@ -27,6 +29,8 @@ pub(super) struct Shared {
 
 pub(super) struct State {
     open: Open,
+    /// Number of records in the batches that were sealed: the sequence of the next.
+    next_sequence: u64,
     /// Time at which the open batch got its first record.
     pub(super) opened_at: Option<Instant>,
     pub(super) sealed: VecDeque<SealedBatch>,
@@ -56,6 +60,12 @@ fn cost(record: &[u8]) -> usize {
     record.len() + 4
 }
 
+/// A random id other than 0.
+fn new_id(environment: &dyn Environment) -> u64 {
+    let half = || (environment.fraction() * f64::from(u32::MAX)) as u64;
+    (half() << 32 | half()).max(1)
+}
+
 impl Shared {
     pub(super) fn new(
         topic: String,
@@ -65,6 +75,7 @@ impl Shared {
     ) -> Shared {
         let state = State {
             open: Open::new(config.codec, limits),
+            next_sequence: 0,
             opened_at: None,
             sealed: VecDeque::new(),
             open_held_bytes: 0,
@@ -75,7 +86,8 @@ impl Shared {
             unresolved: Vec::new(),
         };
         let (state, work, room) = (Mutex::new(state), Notify::new(), Notify::new());
-        Shared { topic, config, limits, environment, state, work, room }
+        let producer_id = if config.exactly_once { new_id(&*environment) } else { 0 };
+        Shared { topic, config, limits, environment, producer_id, state, work, room }
     }
 
     pub(super) fn lock(&self) -> MutexGuard<'_, State> {
@@ -131,8 +143,9 @@ impl Shared {
         let held_bytes = std::mem::take(&mut state.open_held_bytes);
         // Padding counts as room in a batch that will be compressed.
         assert!(held_bytes <= room && room < held_bytes + ALIGNMENT, "{held_bytes} bytes held, {room} in the batch");
-        match state.open.seal(self.environment.now_us(), &self.limits) {
+        match state.open.seal(self.environment.now_us(), self.producer_id, state.next_sequence, &self.limits) {
             Ok(pieces) => {
+                state.next_sequence += u64::from(records);
                 assert!(state.open.is_empty(), "{} records are in two batches", state.open.records());
                 let bytes: usize = pieces.iter().map(Bytes::len).sum();
                 assert!(bytes.is_multiple_of(ALIGNMENT), "a batch of {records} records has {bytes} bytes");

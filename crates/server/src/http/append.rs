@@ -8,14 +8,15 @@ use crate::http::{Api, multipart, receive};
 use crate::net::peer::Peer;
 use http::{HeaderValue, Request, StatusCode, header};
 use hyper::body::Incoming;
-use rawline_broker::{Received, Topic};
+use rawline_broker::{ProducerError, Received, Topic};
 use rawline_contract::{Appended, MediaType, code};
 use std::sync::Arc;
 
 pub(crate) async fn append(api: &Api, peer: &Peer, request: Request<Incoming>) -> Result<ApiResponse, ApiError> {
     // From here on the body is read on for a while if an error refuses it.
     let (request, body) = BodyReader::split(api, request);
-    let name = Query::of(&request).topic()?.into_owned();
+    let query = Query::of(&request);
+    let (name, epoch) = (query.topic()?.into_owned(), query.producer_epoch()?);
     check_encoding(&request)?;
     let content_type = content_type(&request)?;
     let media_type = MediaType::parse(content_type).filter(|media_type| *media_type != MediaType::Json);
@@ -27,13 +28,18 @@ pub(crate) async fn append(api: &Api, peer: &Peer, request: Request<Incoming>) -
         MediaType::Batch => receive::batches(api, peer, body).await?,
         MediaType::Record => receive::record(api, peer, body).await?,
         MediaType::Lines => receive::lines(api, peer, body).await?,
-        MediaType::Multipart => {
+        MediaType::Multipart if epoch.is_none() => {
             let boundary = multipart::boundary(content_type)?;
             let Appended { first_offset, next_offset } =
                 store(api, &topic, multipart::receive(api, peer, body, boundary).await?).await?;
             return Ok(response::offsets(first_offset..next_offset));
         }
+        MediaType::Multipart => return Err(ProducerError::Missing { batch: 0 }.into()),
         MediaType::Json => return Err(unknown_content_type(content_type)),
+    };
+    let received = match epoch {
+        Some(epoch) => received.exactly_once(epoch)?,
+        None => received,
     };
     Ok(response::json(StatusCode::CREATED, &store(api, &topic, received).await?))
 }

@@ -5,7 +5,7 @@ use http::{HeaderName, HeaderValue, StatusCode, header};
 use rawline_batch::BatchError;
 use rawline_broker::pool::PoolError;
 use rawline_broker::store::StoreError;
-use rawline_broker::{AppendError, Kind, ReadError, TopicError, TrimError};
+use rawline_broker::{AppendError, Kind, ProducerError, ReadError, TopicError, TrimError};
 use rawline_contract::{Code, ErrorBody, code};
 
 /// An error as a client receives it.
@@ -115,10 +115,19 @@ impl From<AppendError> for ApiError {
             AppendError::Closed => code::SHUTTING_DOWN,
             AppendError::TopicDeleted { .. } => code::TOPIC_NOT_FOUND,
             AppendError::Failed { .. } => code::TOPIC_FAILED,
+            AppendError::Gap { .. } => code::SEQUENCE_GAP,
+            AppendError::Old { .. } => code::SEQUENCE_OLD,
+            AppendError::Fenced { .. } => code::PRODUCER_FENCED,
             AppendError::Store(error) => return error.into(),
         };
         assert_eq!(code.kind, error.kind(), "{}", code.name);
         ApiError::new(code, error.to_string())
+    }
+}
+
+impl From<ProducerError> for ApiError {
+    fn from(error: ProducerError) -> Self {
+        ApiError::new(code::PRODUCER_INVALID, error.to_string())
     }
 }
 

@@ -41,6 +41,13 @@ impl<'a> Query<'a> {
         })
     }
 
+    /// The epoch of a producer that asks for an exactly-once append.
+    pub fn producer_epoch(&self) -> Result<Option<u16>, ApiError> {
+        let Some(epoch) = self.find("producer-epoch") else { return Ok(None) };
+        let wrong = |_| format!("producer-epoch={epoch} is not a whole number from 0 to 65535");
+        epoch.parse().map(Some).map_err(|error| ApiError::new(code::QUERY_NUMBER, wrong(error)))
+    }
+
     /// A duration in Go's notation; `default` if the query has none.
     pub fn duration(&self, name: &str, default: Duration) -> Result<Duration, ApiError> {
         let Some(value) = self.find(name) else { return Ok(default) };

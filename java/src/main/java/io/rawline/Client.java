@@ -122,7 +122,7 @@ public final class Client implements AutoCloseable {
      * @return the records' offsets
      */
     public Appended append(String topic, ByteBuffer... pieces) {
-        return append(new Call(), topic, pieces);
+        return append(new Call(), false, topic, pieces);
     }
 
     /**
@@ -350,7 +350,7 @@ public final class Client implements AutoCloseable {
         return responses.offset(onTopic(topic, () -> text(retries, request)));
     }
 
-    Appended append(Call call, String topic, ByteBuffer... pieces) {
+    Appended append(Call call, boolean exactlyOnce, String topic, ByteBuffer... pieces) {
         boolean any = false;
         for (ByteBuffer piece : pieces) {
             any |= Settings.notNull("a piece", piece).hasRemaining();
@@ -359,7 +359,9 @@ public final class Client implements AutoCloseable {
             throw BatchException.empty();
         }
         String headers = "content-type: " + BATCH_TYPE + "\r\n";
-        Request request = new Request("POST", "/records" + query(topic), headers, pieces);
+        // A producer's id is new: there is no earlier instance.
+        String epoch = exactlyOnce ? "&producer-epoch=0" : "";
+        Request request = new Request("POST", "/records" + query(topic) + epoch, headers, pieces);
         return responses.appended(onTopic(topic, () -> http.text(call, request)));
     }
 

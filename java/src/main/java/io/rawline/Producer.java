@@ -21,6 +21,7 @@ import java.util.List;
 import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
 
@@ -32,9 +33,12 @@ import java.util.concurrent.locks.ReentrantLock;
  *         (until full, or linger)          (all that is sealed by then)
  * </pre>
  *
- * <p><b>At least once.</b> When a connection breaks after a request was sent, the producer can't know whether the
- * broker carried it out, and sends it again. If only the response was lost, the request's records are then stored
- * twice, the copies next to each other.
+ * <p><b>Exactly once in a bucket.</b> When a connection breaks after a request was sent, the producer can't know
+ * whether the broker carried it out, and sends it again. A broker on a bucket with a journal recognizes its batches by
+ * the producer's id and their sequence, and stores them once, also if the broker was killed in between.
+ *
+ * <p><b>At least once elsewhere.</b> If only the response was lost, the request's records are then stored twice, the
+ * copies next to each other.
  *
  * <p><b>Failure.</b> When a request is refused, or its retries are exhausted, the producer stops: records that are not
  * in flight are not sent, so that no later record takes the place of a missing one. From then on every receipt,
@@ -57,7 +61,12 @@ public final class Producer implements AutoCloseable {
 
     private final Buffers sizesBuffers;
     private final Buffers dataBuffers;
+    /** Distinguishes the producer from all others; 0 if it doesn't ask for exactly-once appends. */
+    private final long producerId;
+
     private final BatchBuilder open;
+    /** Number of records in the batches that were sealed: the sequence of the next. */
+    private long nextSequence;
     /** When the open batch got its first record, by {@link System#nanoTime}. */
     private long openedAtNs;
     /** The outcome of the open batch. */
@@ -93,6 +102,7 @@ public final class Producer implements AutoCloseable {
         this.config = new ProducerConfig(Settings.notNull("config", config));
         this.limits = client.limits();
         this.config.check(limits);
+        producerId = config.exactlyOnce ? ThreadLocalRandom.current().nextLong(1, Long.MAX_VALUE) : 0;
         sizesBuffers = new Buffers(config.bufferBytes);
         dataBuffers = new Buffers(config.bufferBytes);
         open = new BatchBuilder(config.codec, limits, sizesBuffers, dataBuffers);
@@ -292,7 +302,9 @@ public final class Producer implements AutoCloseable {
         if (records == 0) {
             return;
         }
-        sealed.addLast(new QueuedBatch(open.seal(Client.nowUs(), 0, 0), records, openHeldBytes, delivery));
+        sealed.addLast(
+                new QueuedBatch(open.seal(Client.nowUs(), producerId, nextSequence), records, openHeldBytes, delivery));
+        nextSequence += records;
         unresolved.add(delivery);
         delivery = new Delivery();
         openHeldBytes = 0;
@@ -452,7 +464,8 @@ public final class Producer implements AutoCloseable {
             pieces.addAll(List.of(batch.batch.pieces()));
         }
         ByteBuffer[] body = pieces.toArray(ByteBuffer[]::new);
-        Appended appended = Client.retry(call, config.retries, () -> client.append(call, topic, body));
+        Appended appended =
+                Client.retry(call, config.retries, () -> client.append(call, config.exactlyOnce, topic, body));
         return client.responses().firstOffset(appended, records);
     }
 }

@@ -19,6 +19,7 @@ public final class ProducerConfig {
     int inFlightMax = 1;
     Codec codec = Codec.NONE;
     RetryPolicy retries = RetryPolicy.DEFAULT;
+    boolean exactlyOnce = true;
 
     /** The default settings. */
     public ProducerConfig() {}
@@ -33,6 +34,7 @@ public final class ProducerConfig {
         inFlightMax = other.inFlightMax;
         codec = other.codec;
         retries = other.retries;
+        exactlyOnce = other.exactlyOnce;
     }
 
     /**
@@ -94,7 +96,7 @@ public final class ProducerConfig {
 
     /**
      * Maximum number of requests in flight. 1, the default, keeps the order of the records; with more, requests can
-     * overtake each other.
+     * overtake each other, except in a topic in a bucket if the appends are exactly once.
      *
      * @param requests 1 or more
      * @return this
@@ -124,6 +126,17 @@ public final class ProducerConfig {
      */
     public ProducerConfig retries(RetryPolicy policy) {
         retries = Settings.notNull("retries", policy);
+        return this;
+    }
+
+    /**
+     * Whether batches are numbered, so that a topic in a bucket stores each of them once, however often it is sent.
+     *
+     * @param on true by default
+     * @return this
+     */
+    public ProducerConfig exactlyOnce(boolean on) {
+        exactlyOnce = on;
         return this;
     }
 

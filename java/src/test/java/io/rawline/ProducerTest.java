@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.rawline.batch.BatchException;
+import io.rawline.batch.BatchHeader;
 import io.rawline.batch.Codec;
 import io.rawline.batch.Limits;
 import io.rawline.error.ConfigException;
@@ -78,6 +79,32 @@ class ProducerTest {
                 // A second flush has no effect.
                 producer.flush();
                 assertEquals(5000, client.topic(topic).nextOffset());
+            }
+        }
+    }
+
+    @Test
+    void batchesAreNumberedUnlessAskedNotToBe() {
+        for (boolean exactlyOnce : List.of(true, false)) {
+            String topic = "numbered-" + exactlyOnce;
+            ProducerConfig config = new ProducerConfig().batchRecordsMax(3).exactlyOnce(exactlyOnce);
+            try (Client client = broker.client();
+                    Producer producer = new Producer(client, topic, config)) {
+                for (int i = 0; i < 10; i++) {
+                    producer.send("record " + i);
+                }
+                producer.flush();
+                List<BatchHeader> headers = new ArrayList<>();
+                client.read(topic, ReadOptions.from(0).recordsMax(0))
+                        .batches()
+                        .forEach(one -> headers.add(one.header()));
+                assertEquals(4, headers.size());
+                long producerId = headers.get(0).producerId();
+                assertEquals(exactlyOnce, producerId != 0);
+                for (int i = 0; i < headers.size(); i++) {
+                    assertEquals(producerId, headers.get(i).producerId());
+                    assertEquals(3 * i, headers.get(i).sequence());
+                }
             }
         }
     }

@@ -1,0 +1,165 @@
+//! A producer's records are stored once on a bucket, whatever dies between the client and the bucket.
+
+use crate::{client, read_all, support};
+use rawline_batch::{Builder, Codec, Limits};
+use rawline_client::{Client, ClientConfig, Producer, ProducerConfig};
+use rawline_testkit::process::Broker;
+use rawline_testkit::s3_server;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+
+const RECORDS: u64 = 3_000;
+
+/// Passes on what clients send, and cuts the connection instead of every third response. Returns its address, and
+/// counts the cuts.
+async fn cutting_proxy(broker: SocketAddr) -> (SocketAddr, Arc<AtomicU64>) {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let cuts = Arc::new(AtomicU64::new(0));
+    let counted = cuts.clone();
+    tokio::spawn(async move {
+        let mut responses = 0u64;
+        let (told, mut tell) = tokio::sync::mpsc::unbounded_channel::<tokio::sync::oneshot::Sender<bool>>();
+        tokio::spawn(async move {
+            while let Some(ask) = tell.recv().await {
+                responses += 1;
+                let is_cut = responses.is_multiple_of(3);
+                counted.fetch_add(u64::from(is_cut), Ordering::SeqCst);
+                let _ = ask.send(is_cut);
+            }
+        });
+        loop {
+            let (near, _) = listener.accept().await.unwrap();
+            tokio::spawn(pass_on(near, broker, told.clone()));
+        }
+    });
+    (address, cuts)
+}
+
+async fn pass_on(
+    near: TcpStream,
+    broker: SocketAddr,
+    is_cut: tokio::sync::mpsc::UnboundedSender<tokio::sync::oneshot::Sender<bool>>,
+) {
+    // The broker may be down.
+    let Ok(far) = TcpStream::connect(broker).await else { return };
+    let ((mut near_in, mut near_out), (mut far_in, mut far_out)) = (near.into_split(), far.into_split());
+    let sent = tokio::spawn(async move { tokio::io::copy(&mut near_in, &mut far_out).await });
+    let mut response = vec![0; 64 << 10];
+    // A response of the broker to an append arrives in one piece.
+    while let Ok(bytes @ 1..) = far_in.read(&mut response).await {
+        let (ask, answer) = tokio::sync::oneshot::channel();
+        is_cut.send(ask).unwrap();
+        if answer.await.unwrap() || near_out.write_all(&response[..bytes]).await.is_err() {
+            break;
+        }
+    }
+    sent.abort();
+}
+
+async fn produce(url: String, in_flight_max: usize, on_record: impl Fn(u64) + Send + 'static) {
+    let config = ProducerConfig {
+        batch_bytes: 200,
+        request_bytes_max: 2_000,
+        linger: Duration::ZERO,
+        in_flight_max,
+        ..ProducerConfig::default()
+    };
+    let producer = Producer::new(Client::new(ClientConfig::new(url)).unwrap(), "t", config).unwrap();
+    for number in 0..RECORDS {
+        drop(producer.send(number.to_string()).await.unwrap());
+        on_record(number);
+        if number % 100 == 0 {
+            // Otherwise all that is left would be a few requests.
+            producer.flush().await.unwrap();
+        }
+    }
+    producer.close().await.unwrap();
+}
+
+async fn assert_once(broker: &Broker) {
+    let all = read_all(&client(broker), "t", 0).await;
+    let all: Vec<String> = all.into_iter().map(|record| String::from_utf8(record).unwrap()).collect();
+    let expected: Vec<String> = (0..RECORDS).map(|number| number.to_string()).collect();
+    assert!(all == expected, "{} records, the first other one at {:?}", all.len(), other(&all, &expected));
+}
+
+fn other(all: &[String], expected: &[String]) -> Option<(String, String)> {
+    all.iter().zip(expected).find(|(one, other)| one != other).map(|(one, other)| (one.clone(), other.clone()))
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn lost_responses_and_killed_brokers_duplicate_nothing() {
+    let bucket = s3_server::bucket().await;
+    let mut broker = support::broker_on(&bucket, &["--batch-wait", "1ms"]);
+    let (proxy, cuts) = cutting_proxy(broker.address).await;
+    let (told, mut tell) = tokio::sync::mpsc::unbounded_channel();
+    let producing = tokio::spawn(produce(format!("http://{proxy}"), 1, move |number| {
+        if [700, 1500, 2300].contains(&number) {
+            told.send(()).unwrap();
+        }
+    }));
+    while tell.recv().await.is_some() {
+        broker.kill();
+        broker.start_again();
+    }
+    producing.await.unwrap();
+    assert!(cuts.load(Ordering::SeqCst) > 5, "{cuts:?} responses were lost");
+    assert_once(&broker).await;
+}
+
+/// Requests overtake each other on their connections; their sequences put them in order.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn several_requests_in_flight_are_stored_in_order() {
+    let bucket = s3_server::bucket().await;
+    let broker = support::broker_on(&bucket, &["--batch-wait", "1ms"]);
+    produce(broker.url(), 4, |_| {}).await;
+    assert_once(&broker).await;
+}
+
+#[tokio::test]
+async fn an_append_that_breaks_the_order_is_refused() {
+    let bucket = s3_server::bucket().await;
+    let broker = support::broker_on(&bucket, &["--batch-wait", "1ms"]);
+    let numbered = |producer_id, sequence, records: u32| {
+        let mut builder = Builder::new(Codec::None, Limits::default());
+        (0..records).for_each(|record| builder.push(&record.to_le_bytes()).unwrap());
+        let mut bytes = Vec::new();
+        builder.finish_into(1, producer_id, sequence, &mut bytes).unwrap();
+        bytes
+    };
+    let append = |epoch: u64, body: Vec<u8>| {
+        let path = format!("/records?topic-name=t&producer-epoch={epoch}");
+        let head = format!(
+            "POST {path} HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/vnd.rawline.batch\r\nconnection: \
+             close\r\ncontent-length: {}\r\n\r\n",
+            body.len()
+        );
+        async move {
+            let mut stream = TcpStream::connect(broker.address).await.unwrap();
+            stream.write_all(&[head.into_bytes(), body].concat()).await.unwrap();
+            let mut response = String::new();
+            stream.read_to_string(&mut response).await.unwrap();
+            response
+        }
+    };
+    let is = |response: &str, status: &str, text: &str| {
+        assert!(response.starts_with(&format!("HTTP/1.1 {status} ")) && response.contains(text), "{response}");
+    };
+    let first = r#"{"first_offset":0,"next_offset":3}"#;
+    is(&append(0, numbered(9, 0, 3)).await, "201", first);
+    is(&append(0, numbered(9, 0, 3)).await, "201", first);
+    is(&append(0, numbered(9, 5, 1)).await, "408", "sequence_gap");
+    is(&append(0, [numbered(9, 3, 2), numbered(9, 5, 1)].concat()).await, "201", r#""first_offset":3"#);
+    is(&append(1, numbered(9, 0, 1)).await, "201", r#""first_offset":6"#);
+    is(&append(0, numbered(9, 6, 1)).await, "409", "producer_fenced");
+    is(&append(0, numbered(0, 6, 1)).await, "400", "producer_invalid");
+    is(&append(0, [numbered(9, 3, 2), numbered(9, 6, 1)].concat()).await, "400", "producer_invalid");
+    is(&append(0, [numbered(9, 3, 2), numbered(8, 5, 1)].concat()).await, "400", "producer_invalid");
+    is(&append(0, numbered(9, u64::MAX, 1)).await, "400", "producer_invalid");
+    is(&append(70_000, numbered(9, 7, 1)).await, "400", "query_number");
+}
