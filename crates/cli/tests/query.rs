@@ -150,7 +150,7 @@ fn plots_are_written_to_files() {
 fn missing_names_are_reported_with_existing_ones() {
     let broker = rolled_up();
     let cases: [(&[&str], &str, i32); 12] = [
-        (&["query", "cloud", "cpu_load"], "there are these metrics, of 2: cpu.load, requests", 1),
+        (&["query", "cloud", "cpu_load"], "the topic has 2 metrics: cpu.load, requests", 1),
         (&["series", "cloud", "cpu.load{server=\"sgp\"}"], "server is one of: ams-1, sgp-1, sgp-2", 1),
         (
             &["query", "clouds", "cpu"],

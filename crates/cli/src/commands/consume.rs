@@ -88,7 +88,7 @@ pub struct Args {
 /// Format of the output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum OutputFormat {
-    /// Each record and a newline
+    /// Each record, followed by a newline
     Raw,
     /// A JSON object per line: offset, time, and record, or record_base64 if it isn't UTF-8
     Json,

@@ -83,8 +83,10 @@ impl std::fmt::Display for Nearby {
                 write!(f, "{} is one of: {}{more}", tag.escape_debug(), names(values))
             }
             _ => {
-                let more = if self.metric_count > self.metrics.len() { ", …" } else { "" };
-                write!(f, "there are these metrics, of {}: {}{more}", self.metric_count, names(&self.metrics))
+                let count = self.metric_count;
+                let noun = if count == 1 { "metric" } else { "metrics" };
+                let these = if count > self.metrics.len() { ", such as" } else { ":" };
+                write!(f, "the topic has {count} {noun}{these} {}", names(&self.metrics))
             }
         }
     }

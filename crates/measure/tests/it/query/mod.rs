@@ -216,7 +216,7 @@ async fn nothing_found_says_what_there_is() {
     let topic = servers().await;
     let error = async |selector: &str| run(&topic.storage, "servers", &query(selector)).await.unwrap_err().to_string();
     let cases = [
-        ("disk_used", "no series matches disk_used; there are these metrics, of 2: disk.used, cpu"),
+        ("disk_used", "no series matches disk_used; the topic has 2 metrics: disk.used, cpu"),
         ("cpu{server=\"ams\"}", "server is one of: sgp-00, sgp-01, sgp-02, sgp-03, sgp-04, sgp-05, sgp-06, sgp-07, …"),
         ("cpu{region=\"eu\"}", "none of the 30 series of this metric has the tag region"),
     ];
