@@ -48,12 +48,14 @@ pub enum Piece {
     Slice {
         /// The batch, whole.
         batch: Bytes,
-        /// Its header and sizes, which the slice's sizes are a part of.
-        front: Bytes,
         /// The records' numbers in it.
         records: Range<u32>,
-        /// They as a batch.
+        /// Them as a batch.
         slice: Slice,
+        /// The slice's sizes.
+        sizes: Bytes,
+        /// The slice's data.
+        data: Bytes,
     },
 }
 

@@ -20,6 +20,14 @@ pub(super) struct Cutter<'a> {
     pub mappings: Option<&'a Mappings>,
 }
 
+/// Records cut out of a batch, as a slice and the parts of the batch that it is made of.
+#[derive(Debug, PartialEq)]
+pub(super) struct Cut {
+    pub slice: Slice,
+    pub sizes: Bytes,
+    pub data: Bytes,
+}
+
 /// A batch to be cut, number `number` of its object.
 pub(super) struct Uncut<'a> {
     cutter: &'a Cutter<'a>,
@@ -62,11 +70,6 @@ impl Uncut<'_> {
         &self.batch
     }
 
-    /// The bytes of its header and sizes.
-    pub fn front_bytes(&self) -> &Bytes {
-        &self.front
-    }
-
     /// Its header and sizes, if they are what `entry` describes.
     pub fn front(&self, entry: &BatchEntry) -> Result<Front<'_>, ObjectError> {
         let front = Front::parse_trusted(&self.front, &Limits::FORMAT).map_err(|error| self.damaged(error))?;
@@ -75,12 +78,20 @@ impl Uncut<'_> {
     }
 
     /// Cuts records out of it. `front` is its front.
-    pub fn cut(&self, front: &Front<'_>, records: Range<u32>) -> Result<Slice, ObjectError> {
-        let cut = match &self.remembered {
-            Some(checksums) => self.cut_again(front, records, checksums),
+    pub fn cut(&self, front: &Front<'_>, records: Range<u32>) -> Result<Cut, ObjectError> {
+        let slice = match &self.remembered {
+            Some(checksums) => {
+                let block = |block| self.cutter.short(self.batch.slice(block));
+                front.slice_with(records, checksums, block)
+            }
             None => self.cut_first(records),
         };
-        cut.map_err(|error| self.damaged(error))
+        let slice = slice.map_err(|error| self.damaged(error))?;
+        let (sizes, data) = (self.front.slice(slice.sizes.clone()), self.batch.slice(slice.data.clone()));
+        // Short data is copied into the socket, by way of the mapping if it is there.
+        let is_copied = self.remembered.is_some() && data.len() < SENDFILE_BYTES_MIN;
+        let data = if is_copied { self.cutter.short(data) } else { data };
+        Ok(Cut { slice, sizes, data })
     }
 
     /// Reads all of the batch.
@@ -91,21 +102,6 @@ impl Uncut<'_> {
         let slice = batch.slice_with(records, &checksums)?;
         if let Some(remembered) = self.cutter.checksums.filter(|_| batch.data().len() >= CUT_CHECKSUMS_DATA_MIN) {
             remembered.insert(self.first_offset, Arc::new(checksums));
-        }
-        Ok(slice)
-    }
-
-    /// Reads the blocks in which the slice begins and ends.
-    fn cut_again(
-        &self,
-        front: &Front<'_>,
-        records: Range<u32>,
-        checksums: &PrefixChecksums,
-    ) -> Result<Slice, BatchError> {
-        let slice = front.slice_with(records, checksums, |block| self.cutter.short(self.batch.slice(block)))?;
-        if slice.data.len() < SENDFILE_BYTES_MIN {
-            // It is copied into the socket, by way of the mapping.
-            self.cutter.touched(&self.batch.slice(slice.data.clone()));
         }
         Ok(slice)
     }

@@ -3,9 +3,9 @@
 use crate::limits::READ_BYTES_MAX;
 use crate::object::{BatchEntry, ObjectError};
 use crate::read::answer::{Piece, ReadAnswer, ReadRequest};
-use crate::read::cut::Cutter;
+use crate::read::cut::{Cut, Cutter};
 use bytes::Bytes;
-use rawline_batch::{HEADER_BYTES as BATCH_HEADER_BYTES, Slice};
+use rawline_batch::HEADER_BYTES as BATCH_HEADER_BYTES;
 use std::ops::Range;
 
 /// How much one read may still return. The limits are soft: at least one record is returned, and a compressed batch is
@@ -63,9 +63,9 @@ pub(super) fn take<'a>(
         assert!(ends > end_offset, "records up to {ends} after {end_offset}");
         is_first = false;
         answer.end_offset = ends;
-        if let Taken::Slice { records, slice, front } = taken {
+        if let Taken::Slice { records, cut: Cut { slice, sizes, data } } = taken {
             push_whole(answer, bytes, &mut whole);
-            answer.pieces.push(Piece::Slice { batch: bytes.slice(batch), front, records, slice });
+            answer.pieces.push(Piece::Slice { batch: bytes.slice(batch), records, slice, sizes, data });
         } else {
             whole = if whole.is_empty() { batch } else { whole.start..batch.end };
         }
@@ -182,10 +182,10 @@ impl Budget {
             entry.verify(number, uncut.whole())?;
             Taken::Whole
         } else {
-            let slice = uncut.cut(&front, from..from + count)?;
-            assert_eq!(slice.data.len() as u64, bytes, "bytes of the records {from} to {} of a batch", from + count);
-            assert_eq!(slice.sizes.len(), count as usize * 4, "sizes of {count} records from {from} on");
-            Taken::Slice { records: from..from + count, slice, front: uncut.front_bytes().clone() }
+            let cut = uncut.cut(&front, from..from + count)?;
+            assert_eq!(cut.data.len() as u64, bytes, "bytes of the records {from} to {} of a batch", from + count);
+            assert_eq!(cut.sizes.len(), count as usize * 4, "sizes of {count} records from {from} on");
+            Taken::Slice { records: from..from + count, cut }
         };
         self.charge(count, bytes, bytes + u64::from(count) * 4);
         if is_cut {
@@ -210,7 +210,7 @@ enum Taken {
     /// The batch as it is stored.
     Whole,
     /// Some records of an uncompressed batch.
-    Slice { records: Range<u32>, slice: Slice, front: Bytes },
+    Slice { records: Range<u32>, cut: Cut },
 }
 
 /// Size of a batch's data with its padding, in bytes.

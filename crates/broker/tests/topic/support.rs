@@ -97,10 +97,10 @@ pub(crate) fn body(answer: &ReadAnswer) -> Vec<u8> {
     for piece in &answer.pieces {
         match piece {
             Piece::Whole(bytes) => body.extend_from_slice(bytes),
-            Piece::Slice { batch, front, slice, .. } => {
+            Piece::Slice { slice, sizes, data, .. } => {
                 body.extend_from_slice(&slice.header);
-                body.extend_from_slice(&front[slice.sizes.clone()]);
-                body.extend_from_slice(&batch[slice.data.clone()]);
+                body.extend_from_slice(sizes);
+                body.extend_from_slice(data);
                 body.extend_from_slice(slice.padding);
             }
         }

@@ -18,10 +18,10 @@ pub(crate) fn batches(read: ReadAnswer) -> Vec<Bytes> {
     for piece in read.pieces {
         match piece {
             Piece::Whole(bytes) => body.push(bytes),
-            Piece::Slice { batch, front, slice, .. } => {
+            Piece::Slice { slice, sizes, data, .. } => {
                 body.push(Bytes::copy_from_slice(&slice.header));
-                body.push(front.slice(slice.sizes));
-                body.push(batch.slice(slice.data));
+                body.push(sizes);
+                body.push(data);
                 body.push(Bytes::from_static(slice.padding));
             }
         }
