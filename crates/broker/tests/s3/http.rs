@@ -26,9 +26,9 @@ impl Request {
         })
     }
 
-    /// Whether this is a request of that method for an object of a topic, not of the probe.
+    /// Whether this is a request of that method for an object of a topic or a journal, or a snapshot, not of the probe.
     pub fn is_for_object(&self, method: &str) -> bool {
-        self.method == method && self.target.contains(".rwl") && !self.target.contains(".rawline-probe")
+        self.method == method && self.target.contains(".rw") && !self.target.contains(".rawline-probe")
     }
 }
 

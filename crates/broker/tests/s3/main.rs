@@ -7,6 +7,7 @@ mod damage;
 mod delete_topic;
 mod fake;
 mod http;
+mod journal;
 mod machine;
 mod servers;
 mod writers;

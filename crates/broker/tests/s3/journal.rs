@@ -1,0 +1,186 @@
+//! Topics in a journal: the layout of a storage, requests for reads, damaged copies and objects.
+
+use crate::http::{Act, Proxy};
+use crate::machine::{CACHE_BYTES, Machine, flip_byte};
+use futures_util::future::join_all;
+use rawline_batch::Codec;
+use rawline_broker::store::Store;
+use rawline_broker::store::cache::Cache;
+use rawline_broker::store::s3::{Layout, S3Store};
+use rawline_broker::{Broker, Config, Kind, Piece, ReadRequest, SystemClock, Topic};
+use rawline_testkit::batches::{batch, received};
+use rawline_testkit::s3_server::{Bucket, bucket, variables};
+use std::fs;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// A broker whose topics are in a journal, and its cache's directory.
+async fn open(bucket: &Bucket, address: SocketAddr, run: u64) -> (Broker, PathBuf) {
+    let change = |config: &mut rawline_broker::store::s3::S3Config| {
+        (config.variables, config.new_layout) = (variables(address), Layout::Journal);
+    };
+    let Machine { store, dir, .. } = Machine::with(bucket, CACHE_BYTES, change).await;
+    (on(store, run).await, dir)
+}
+
+async fn on(store: S3Store, run: u64) -> Broker {
+    let config = Config { batch_wait: Duration::from_millis(1), ..Config::new(run) };
+    Broker::open(Arc::new(store), Arc::new(SystemClock), config).await.unwrap()
+}
+
+/// A batch of one record that no other has, long enough to have bytes that only the batch has.
+fn of(topic: usize, number: usize) -> Vec<u8> {
+    batch(Codec::None, &[format!("record {number} of topic {topic} {}", "-".repeat(400)).into_bytes()])
+}
+
+/// Appends to topics at once, so that objects have batches of several. Returns their names.
+async fn fill(broker: &Broker, topics: usize, appends: usize) -> Vec<String> {
+    let names: Vec<String> = (0..topics).map(|topic| format!("topic-{topic}")).collect();
+    let opened = join_all(names.iter().map(|name| broker.topic_or_create(name))).await;
+    for number in 0..appends {
+        let appends = opened.iter().enumerate().map(|(topic, opened)| async move {
+            let appended = opened.as_ref().unwrap().append(received(&of(topic, number))).await.unwrap();
+            assert_eq!(appended.first_offset, number as u64);
+        });
+        join_all(appends).await;
+    }
+    names
+}
+
+async fn read(topic: &Topic, offset: u64) -> Result<Vec<u8>, rawline_broker::ReadError> {
+    let request = ReadRequest { offset, records_max: 1, bytes_max: 0, wait: Duration::ZERO, verify: false };
+    let answer = topic.read(&request).await?;
+    let whole = answer.pieces.iter().map(|piece| match piece {
+        Piece::Whole(bytes) => &bytes[..],
+        Piece::Slice { .. } => panic!("a batch of one record was cut"),
+    });
+    Ok(whole.collect::<Vec<_>>().concat())
+}
+
+async fn assert_all(broker: &Broker, names: &[String], appends: usize) {
+    for (number, name) in names.iter().enumerate() {
+        let topic = broker.topic(name).await.unwrap();
+        for append in 0..appends {
+            assert_eq!(read(&topic, append as u64).await.unwrap(), of(number, append), "{name} at {append}");
+        }
+    }
+}
+
+fn journal_objects(bucket: &Bucket) -> Vec<PathBuf> {
+    let files = fs::read_dir(bucket.file("some/prefix/.journal/0000")).unwrap();
+    let files = files.map(|file| file.unwrap().path());
+    files.filter(|path| path.extension().is_some_and(|extension| extension == "rwj")).collect()
+}
+
+#[tokio::test]
+async fn what_was_written_needs_no_request_and_what_is_cold_needs_one_for_each_object() {
+    let bucket = bucket().await;
+    let proxy = Proxy::start(bucket.address, |_| Act::Forward).await;
+    let (broker, _) = open(&bucket, proxy.address, 1).await;
+    let names = fill(&broker, 10, 5).await;
+    let gets = proxy.count("GET");
+    assert_all(&broker, &names, 5).await;
+    assert_eq!(proxy.count("GET"), gets);
+    broker.close().await;
+
+    let (broker, _) = open(&bucket, proxy.address, 2).await;
+    let gets = proxy.count("GET");
+    let broker = &broker;
+    join_all(names.iter().map(|name| assert_all(broker, std::slice::from_ref(name), 0))).await;
+    assert_eq!(proxy.count("GET"), gets, "topics are known without a request");
+    let readers = (0..4).map(|_| assert_all(broker, &names, 5));
+    join_all(readers).await;
+    let objects = journal_objects(&bucket).len();
+    let cold = proxy.count("GET") - gets;
+    assert!((1..=objects).contains(&cold), "{cold} GETs for {objects} objects");
+}
+
+#[tokio::test]
+async fn damaged_copies_are_fetched_again() {
+    let bucket = bucket().await;
+    let (broker, dir) = open(&bucket, bucket.address, 1).await;
+    let names = fill(&broker, 3, 4).await;
+    broker.close().await;
+    let copies = || -> Vec<PathBuf> {
+        let files = fs::read_dir(dir.join("objects/.journal")).unwrap();
+        files.map(|file| file.unwrap().path()).collect()
+    };
+    while copies().iter().any(|copy| copy.extension().is_none_or(|extension| extension != "rwl")) {
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
+    let copies = copies();
+    assert!(copies.len() >= 4, "{copies:?}");
+    // In the header, in a section, in an entry, in a batch.
+    for (copy, position) in copies.iter().zip([40, 85, 130, 400].into_iter().cycle()) {
+        flip_byte(copy, position);
+    }
+    let cache = Cache::open(&dir, CACHE_BYTES).unwrap();
+    let config = crate::machine::config(&bucket, cache);
+    let broker = on(S3Store::open(config).await.unwrap(), 2).await;
+    assert_all(&broker, &names, 4).await;
+}
+
+#[tokio::test]
+async fn a_damaged_object_fails_its_own_reads_only() {
+    let bucket = bucket().await;
+    let (broker, _) = open(&bucket, bucket.address, 1).await;
+    let names = fill(&broker, 1, 4).await;
+    broker.close().await;
+    let mut objects = journal_objects(&bucket);
+    objects.sort();
+    // The last append's, in its batch: the index is intact.
+    let newest = objects.last().unwrap();
+    flip_byte(newest, newest.metadata().unwrap().len() - 100);
+    let (broker, _) = open(&bucket, bucket.address, 2).await;
+    let topic = broker.topic(&names[0]).await.unwrap();
+    assert_eq!(read(&topic, 2).await.unwrap(), of(0, 2));
+    let error = read(&topic, 3).await.unwrap_err();
+    assert!(error.kind() == Kind::TellHuman && error.to_string().contains(".rwj"), "{error}");
+    assert_eq!(topic.append(received(&of(0, 4))).await.unwrap().first_offset, 4);
+    assert_eq!(read(&topic, 4).await.unwrap(), of(0, 4));
+}
+
+/// Opens a store that would begin with a journal.
+async fn journal_of(bucket: &Bucket) -> Result<bool, String> {
+    let cache = Cache::open(bucket.cache_dir(), CACHE_BYTES).unwrap();
+    let mut config = crate::machine::config(bucket, cache);
+    config.new_layout = Layout::Journal;
+    let store = S3Store::open(config).await.map_err(|error| error.message)?;
+    Ok(Store::journal(&store).is_some())
+}
+
+#[tokio::test]
+async fn a_storage_keeps_its_layout() {
+    let old = bucket().await;
+    let machine = Machine::new(&old).await;
+    rawline_testkit::stores::commit_some(&machine.store, "t", 3).await;
+    assert_eq!(journal_of(&old).await, Ok(false), "it has a topic of an earlier version");
+    assert!(!old.file("some/prefix/storage.json").exists());
+
+    let settings = bucket().await;
+    let machine = Machine::new(&settings).await;
+    machine.store.put_settings("t", bytes::Bytes::from_static(b"{}")).await.unwrap();
+    assert_eq!(journal_of(&settings).await, Ok(false), "it has a topic without records");
+
+    let new = bucket().await;
+    for foreign in ["notes/readme.txt", "t/0.rwl", "roll-ups/a/00000000000000000000.rwl"] {
+        let path = new.file(&format!("some/prefix/{foreign}"));
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, b"foreign").unwrap();
+    }
+    assert_eq!(join_all((0..4).map(|_| journal_of(&new))).await, [Ok(true), Ok(true), Ok(true), Ok(true)]);
+    let content = fs::read_to_string(new.file("some/prefix/storage.json")).unwrap();
+    assert_eq!(content, r#"{"format":2,"journals":1}"#);
+    // Whatever the settings of a later start say.
+    let machine = Machine::new(&new).await;
+    assert!(Store::journal(&machine.store).is_some());
+
+    fs::write(new.file("some/prefix/storage.json"), r#"{"format":3,"journals":1}"#).unwrap();
+    let error = journal_of(&new).await.unwrap_err();
+    assert!(error.contains("storage.json") && error.contains("newer"), "{error}");
+    fs::write(new.file("some/prefix/storage.json"), "{").unwrap();
+    let error = journal_of(&new).await.unwrap_err();
+    assert!(error.contains("restore it from a copy"), "{error}");
+}
