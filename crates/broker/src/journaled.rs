@@ -44,7 +44,7 @@ impl Broker {
         name: &str,
         settings: Map<String, Value>,
     ) -> Result<Arc<Topic>, TopicError> {
-        if journal.topics().len() >= JOURNAL_TOPICS_MAX {
+        if journal.topics_count() >= JOURNAL_TOPICS_MAX {
             return Err(TopicError::TooMany { limit: JOURNAL_TOPICS_MAX });
         }
         let settings = Settings::default().changed(name, settings).encode()?;

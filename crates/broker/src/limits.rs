@@ -108,7 +108,7 @@ pub const SETTINGS_BYTES_MAX: usize = 4096;
 /// Maximum number of topics in one broker: each has a task, a queue and an index, and names come from outside.
 pub const TOPICS_MAX: usize = 10_000;
 
-/// Maximum number of topics in a journal: each takes about a kilobyte of memory.
+/// Maximum number of topics in a journal: each takes about three kilobytes of memory.
 pub const JOURNAL_TOPICS_MAX: usize = 100_000;
 
 /// How long a start waits until it knows the end of the journal, while the store may be unavailable.

@@ -174,6 +174,11 @@ impl Journal {
         self.catalog().named(name)
     }
 
+    /// Number of topics.
+    pub(crate) fn topics_count(&self) -> usize {
+        self.catalog().topics().len()
+    }
+
     /// All topics.
     pub(crate) fn topics(&self) -> Vec<Arc<JournalTopic>> {
         self.catalog().topics().cloned().collect()
