@@ -1,8 +1,8 @@
 //! Objects in an S3 bucket: one PUT per commit, which creates an object and never overwrites one.
 //!
 //! A new storage has a journal, whose objects commit appends to all topics (`journal.rs`, `pieces.rs`). A storage that
-//! an earlier version has written keeps its layout (`layout.rs`), in which each topic has objects of its own: the key is
-//! `PREFIX/TOPIC/FIRST_OFFSET.rwl`, the offset in 20 digits, so that keys sort like offsets.
+//! an earlier version has written keeps its layout (`layout.rs`), in which each topic has objects of its own: the key
+//! is `PREFIX/TOPIC/FIRST_OFFSET.rwl`, the offset in 20 digits, so that keys sort like offsets.
 //!
 //! The bucket holds all state: a topic's index is read off its listing, or the journal's newest snapshot and the
 //! objects after it. Conditional creation (`If-None-Match: *`) prevents two brokers from using the same key, so a store
