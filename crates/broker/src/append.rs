@@ -231,8 +231,16 @@ impl Topic {
             End::Own { inbox, .. } => inbox,
             End::Journal(end) => {
                 let bytes = received.bytes();
-                let appended = end.append(received).await.inspect_err(|_| self.metrics.failed())?;
-                let Some(appended) = appended else { return Err(self.why_ended().await) };
+                let appended = match end.append(received).await {
+                    Ok(Some(appended)) => appended,
+                    Ok(None) => return Err(self.why_ended().await),
+                    Err(AppendError::Store(error)) => {
+                        self.metrics.failed();
+                        let failed = |reason| AppendError::Failed { topic: self.name.clone(), reason };
+                        return Err(self.failure().map_or(AppendError::Store(error), failed));
+                    }
+                    Err(error) => return Err(error),
+                };
                 self.metrics.appended(records, bytes);
                 return Ok(self.checked(appended, records));
             }

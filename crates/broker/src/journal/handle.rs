@@ -132,6 +132,7 @@ impl Journal {
                 "the journal has stopped after an internal error: no topic takes appends until a restart; please \
                  report it"
             );
+            crate::metrics::topic_failed();
         };
         Journal { task: Some(Supervised::start(task, failed, guard)), ..journal }
     }

@@ -181,6 +181,7 @@ impl Task {
             && !matches!(*self.progress.borrow(), Progress::Contradicted(_))
         {
             tracing::error!(%contradiction, "no topic takes appends any more");
+            crate::metrics::topic_failed();
             self.progress.send_replace(Progress::Contradicted(contradiction.to_string()));
         }
     }

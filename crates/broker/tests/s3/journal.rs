@@ -3,11 +3,12 @@
 use crate::http::{Act, Proxy};
 use crate::machine::{CACHE_BYTES, Machine, flip_byte};
 use futures_util::future::join_all;
-use rawline_batch::Codec;
+use rawline_batch::{Codec, Limits};
 use rawline_broker::store::Store;
 use rawline_broker::store::cache::Cache;
 use rawline_broker::store::s3::{Layout, S3Store};
 use rawline_broker::{Broker, Config, Kind, Piece, ReadRequest, SystemClock, Topic};
+use rawline_journal::{Batch, BatchKind, Header, Id, Link, PartitionId, PutResult, Section, build_index};
 use rawline_testkit::batches::{batch, received};
 use rawline_testkit::s3_server::{Bucket, bucket, variables};
 use std::fs;
@@ -107,7 +108,8 @@ async fn damaged_copies_are_fetched_again() {
         let files = fs::read_dir(dir.join("objects/.journal")).unwrap();
         files.map(|file| file.unwrap().path()).collect()
     };
-    while copies().iter().any(|copy| copy.extension().is_none_or(|extension| extension != "rwl")) {
+    // Copies are written after an append has its response. Whoever writes one holds the cache.
+    while Cache::open(&dir, CACHE_BYTES).is_err() {
         tokio::time::sleep(Duration::from_millis(1)).await;
     }
     let copies = copies();
@@ -140,6 +142,54 @@ async fn a_damaged_object_fails_its_own_reads_only() {
     assert!(error.kind() == Kind::TellHuman && error.to_string().contains(".rwj"), "{error}");
     assert_eq!(topic.append(received(&of(0, 4))).await.unwrap().first_offset, 4);
     assert_eq!(read(&topic, 4).await.unwrap(), of(0, 4));
+}
+
+/// Stores the next object of the journal, with records of the first topic at a wrong offset.
+async fn contradict(bucket: &Bucket) {
+    let mut objects = journal_objects(bucket);
+    objects.sort();
+    let last = Header::parse(&fs::read(objects.last().unwrap()).unwrap()).unwrap().link;
+    let link = Link { number: last.number + 1, id: Id { run: 9, commit: 1 }, prev: last.id };
+    let batch = of(0, 0);
+    let header = *rawline_batch::Batch::parse(&batch, &Limits::FORMAT).unwrap().header();
+    let entry = Batch {
+        kind: BatchKind::Rawline,
+        records: header.records,
+        bytes: batch.len() as u32,
+        crc32c: header.crc32c,
+        continues: false,
+        producer: None,
+        max_timestamp_us: 0,
+    };
+    let section = Section { partition: PartitionId { topic: 1, number: 0 }, first_offset: 1000 };
+    let index = build_index(link, 0, &[], &[(section, &[entry])]);
+    let store = Store::journal(&Machine::new(bucket).await.store).unwrap();
+    let put = store.create(link.number, vec![index.into(), batch.into()]).await;
+    assert!(matches!(put, PutResult::Created { .. }), "{put:?}");
+}
+
+#[tokio::test]
+async fn an_object_that_contradicts_the_others_stops_appends_and_not_reads() {
+    let bucket = bucket().await;
+    let (broker, _) = open(&bucket, bucket.address, 1).await;
+    let names = fill(&broker, 1, 3).await;
+    assert_eq!(broker.failed_topics(), []);
+    contradict(&bucket).await;
+    let topic = broker.topic(&names[0]).await.unwrap();
+    for _ in 0..2 {
+        let error = topic.append(received(&of(0, 3))).await.unwrap_err();
+        assert!(error.kind() == Kind::TellHuman && error.to_string().contains("contradicts"), "{error}");
+    }
+    let failed = broker.failed_topics();
+    assert!(failed.len() == 1 && failed[0].reason.contains("restore the object from a copy"), "{failed:?}");
+    assert_all(&broker, &names, 3).await;
+    drop(topic);
+    broker.close().await;
+    // A broker that starts doesn't serve half of a journal.
+    let cache = Cache::open(bucket.cache_dir(), CACHE_BYTES).unwrap();
+    let store = S3Store::open(crate::machine::config(&bucket, cache)).await.unwrap();
+    let error = Broker::open(Arc::new(store), Arc::new(SystemClock), Config::new(2)).await.err().unwrap();
+    assert!(error.kind == Kind::TellHuman && error.message.contains("contradicts"), "{error}");
 }
 
 /// Opens a store that would begin with a journal.
