@@ -94,6 +94,7 @@ impl Received {
         if expected.is_none() {
             return Err(ProducerError::End { sequence, records: self.records });
         }
+        assert_eq!(expected, Some(sequence + self.records), "numbers of {} batches", self.batches.len());
         Ok(Received { producer: Some(Producer { id, epoch, sequence }), ..self })
     }
 

@@ -104,6 +104,7 @@ impl TopicIndex {
 
     /// Begins again with the pieces of a snapshot, which says how far the records go. Objects keep no numbers.
     pub fn restore(&mut self, offsets: &Range<u64>, pieces: &[Piece]) {
+        assert!(offsets.start <= offsets.end, "a partition's records are {offsets:?}");
         let mut restored = TopicIndex { deleted: self.deleted + self.entries.len() as u64, ..TopicIndex::default() };
         let ends = pieces.iter().skip(1).map(|next| next.first_offset).chain([offsets.end]);
         for (piece, next_offset) in pieces.iter().zip(ends) {

@@ -41,6 +41,7 @@ pub(super) struct Catalog {
 
 impl JournalTopic {
     fn new(id: u64, name: &Arc<str>, partitions: u32, settings: &[u8]) -> Self {
+        assert!(!name.is_empty() && partitions > 0, "topic {id} {name:?} with {partitions} partitions");
         let topic = JournalTopic {
             id,
             name: name.clone(),
@@ -96,7 +97,8 @@ impl Extent {
         let pushed = self.index_mut().push_piece(piece, next_offset);
         // The rules have compared its offsets with the partition's end.
         assert!(pushed.is_ok(), "{piece:?} of {id:?}: {pushed:?}");
-        self.end.send_replace(next_offset);
+        let before = self.end.send_replace(next_offset);
+        assert!(before < next_offset, "{id:?} ended at {before}, now at {next_offset}");
     }
 
     /// Deletes the records below an offset. Returns the size of the pieces that have none left.
@@ -113,7 +115,8 @@ impl Extent {
         assert!(known <= offsets.end, "{id:?} ends at {known}, in a newer snapshot at {}", offsets.end);
         index.restore(&offsets, pieces);
         drop(index);
-        self.end.send_replace(offsets.end);
+        let before = self.end.send_replace(offsets.end);
+        assert_eq!(before, known, "{id:?} ended elsewhere for its readers");
     }
 }
 
@@ -166,14 +169,14 @@ impl Catalog {
     fn create(&mut self, id: u64, name: &Arc<str>, partitions: u32, settings: &[u8]) {
         let before = self.topics.insert(id, Arc::new(JournalTopic::new(id, name, partitions, settings)));
         assert!(before.is_none(), "topic {id} was created twice");
-        self.ids.insert(name.clone(), id);
+        let namesake = self.ids.insert(name.clone(), id);
+        assert!(namesake.is_none(), "the topics {namesake:?} and {id} are named {name:?}");
     }
 
     fn delete(&mut self, id: u64) {
         let Some(topic) = self.topics.remove(&id) else { unreachable!("topic {id} is deleted, and isn't there") };
-        if self.ids.get(&topic.name) == Some(&id) {
-            self.ids.remove(&topic.name);
-        }
+        let named = self.ids.remove(&topic.name);
+        assert_eq!(named, Some(id), "topic {:?} has two ids", topic.name);
         topic.life.delete();
     }
 

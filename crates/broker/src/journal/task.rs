@@ -322,6 +322,7 @@ impl Task {
 
     fn publish(&mut self, link: Link, changes: &Changes) {
         let Some(index) = self.indexes.remove(&link.id) else { unreachable!("{link:?} has no index") };
+        assert_eq!(index.header.link, link, "two objects have one id");
         assert_eq!(index.controls(), &*changes.controls, "the index of {link:?}");
         self.appended_us = self.appended_us.max(index.header.appended_us);
         self.catalog.write().unwrap_or_else(PoisonError::into_inner).publish(&index);

@@ -75,6 +75,8 @@ impl S3Journal {
     fn keep(&self, parts: Vec<Bytes>) {
         let header = parts.first().map(|index| Header::parse(index));
         let Some(Ok(header)) = header else { unreachable!("what was stored has no header: {header:?}") };
+        let bytes: u64 = parts.iter().map(|part| part.len() as u64).sum();
+        assert_eq!(bytes, header.object_bytes, "the parts of journal object {}", header.link.number);
         if header.batches > 0 {
             self.cache.put(CopyName::journal(header.link.number, header.link.id.tag()), parts);
         }

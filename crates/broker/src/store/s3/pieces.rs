@@ -24,6 +24,7 @@ impl S3Store {
         let path = object_path(&self.bucket, place.number)?;
         let index_bytes = index_bytes(place.batches as usize) as u64;
         let read = if range.start >= index_bytes {
+            assert!(range.end - index_bytes <= u64::from(place.bytes), "bytes {range:?} of {place:?}");
             let from = place.batches().start;
             let in_object = from + (range.start - index_bytes)..from + (range.end - index_bytes);
             self.journal_bytes(&path, place, in_object).await
@@ -55,8 +56,10 @@ impl S3Store {
 
     async fn journal_bytes(&self, path: &Path, place: Place, range: Range<u64>) -> Result<Bytes, CacheError> {
         let name = CopyName::journal(place.number, place.tag);
-        let fetch = fetch(self.bucket.clone(), path.clone(), place);
-        self.cache.get(&name, u64::from(place.object_bytes), range, fetch).await
+        let (fetch, wanted) = (fetch(self.bucket.clone(), path.clone(), place), range.end - range.start);
+        let bytes = self.cache.get(&name, u64::from(place.object_bytes), range, fetch).await?;
+        assert_eq!(bytes.len() as u64, wanted, "the cache returned other bytes of {place:?}");
+        Ok(bytes)
     }
 
     /// Begins to fetch the journal object of a piece that will be read soon.
@@ -100,6 +103,7 @@ fn index_of(first_offset: u64, place: Place, entries: &[u8]) -> Result<Bytes, Ob
         return Err(ObjectError::Header);
     }
     let stamp = Stamp { first_offset, appended_us: 0, writer_id: 0, commit: 0, confirmed_next_offset: None };
-    let (_, index) = build_index(stamp, batches.iter().map(Described::from));
+    let (header, index) = build_index(stamp, batches.iter().map(Described::from));
+    assert_eq!(header.object_bytes, index.len() as u64 + bytes, "{place:?} as an object");
     Ok(index.into())
 }
