@@ -83,7 +83,7 @@ impl StoreDelay {
         let (listener, address) = bound.map_err(|error| failed(&error.to_string()))?;
         let endpoint = format!("http://{address}{}", server.path);
 
-        // The proxy has a thread of its own, so that neither it nor the benchmark's client waits for the other, and
+        // The proxy has a separate thread, so that neither it nor the benchmark's client waits for the other, and
         // its CPU time is known.
         let cpu_ns = Arc::new(AtomicU64::new(0));
         let written = cpu_ns.clone();

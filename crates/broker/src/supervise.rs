@@ -1,4 +1,4 @@
-//! Watches over a task that owns an end, a topic's or a journal's: how it ended is known to everyone who waits for it.
+//! Watches over a task that owns the end of a topic or a journal, and reports how it ended.
 
 use crate::tasks;
 use futures_util::FutureExt;

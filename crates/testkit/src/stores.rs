@@ -62,7 +62,7 @@ impl Place {
         }
     }
 
-    /// Whether all topics are in one journal. If not, each has objects and settings of its own.
+    /// Whether all topics are in one journal. If not, each has its own objects and settings.
     pub fn is_journal(&self) -> bool {
         matches!(self.kind, Kind::S3(_, Layout::Journal))
     }
@@ -85,7 +85,7 @@ fn allocated_bytes(dir: &Path) -> u64 {
         .sum()
 }
 
-/// Those where each topic has objects and settings of its own.
+/// Those where each topic has its own objects and settings.
 pub async fn places_of_topics() -> Vec<Place> {
     places().await.into_iter().filter(|place| !place.is_journal()).collect()
 }
