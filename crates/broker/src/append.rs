@@ -279,7 +279,7 @@ impl Topic {
 
     /// Ends the topic's task, after the appends that it has received: its deletion begins. Later ones get an error.
     pub(crate) async fn stop(&self) {
-        let End::Own { inbox, task } = &self.end else { unreachable!("topic {} has no task of its own", self.name) };
+        let End::Own { inbox, task } = &self.end else { unreachable!("topic {} is in a journal", self.name) };
         self.life.stop();
         // A task that has ended receives nothing.
         let _ = inbox.send(Message::Stop).await;

@@ -1,4 +1,4 @@
-//! What extends a topic: a task of its own, or the journal that it shares with others.
+//! What extends a topic: its own task, or the journal that it shares with others.
 
 use crate::append::{AppendError, Appended, Message, Received};
 use crate::journal::{Journal, JournalError, JournalTopic};

@@ -5,7 +5,7 @@ use crate::end::in_store;
 use crate::journal::{Journal, JournalError, JournalTopic};
 use crate::limits::JOURNAL_TOPICS_MAX;
 use crate::settings::Settings;
-use crate::topic::{Topic, TopicError};
+use crate::topic::{Topic, TopicError, check_name};
 use rawline_journal::{Control, Refused};
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
@@ -18,15 +18,15 @@ impl Broker {
         if let Ok(topic) = self.known_in(journal, name) {
             return Ok(topic);
         }
+        check_name(name)?;
         journal.catch_up().await.map_err(|error| in_store(&error))?;
         self.known_in(journal, name)
     }
 
     /// The topic of that name, if it exists as far as this broker has seen.
     fn known_in(&self, journal: &Journal, name: &str) -> Result<Arc<Topic>, TopicError> {
-        let known = self.slot(name).as_ref().and_then(Slot::opened).cloned();
-        if let Some(topic) = known.filter(|topic| topic.life.is_live()) {
-            return Ok(topic);
+        if let Some(topic) = self.slot(name).as_ref().and_then(Slot::live) {
+            return Ok(topic.clone());
         }
         match journal.named(name) {
             Some(topic) => Ok(self.handle(&mut self.topics.write(), journal, &topic)),
@@ -74,14 +74,13 @@ impl Broker {
     pub(crate) fn follow(&self, journal: &Journal) {
         let topics = journal.topics();
         let mut slots = self.topics.write();
-        slots.retain(|_, slot| slot.opened().is_some_and(|topic| topic.life.is_live()));
+        slots.retain(|_, slot| slot.live().is_some());
         topics.iter().for_each(|topic| drop(self.handle(&mut slots, journal, topic)));
     }
 
     /// The handle of a topic; a new one unless there is one already.
     fn handle(&self, slots: &mut BTreeMap<String, Slot>, journal: &Journal, topic: &Arc<JournalTopic>) -> Arc<Topic> {
-        let known = slots.get(&*topic.name).and_then(Slot::opened);
-        if let Some(known) = known.filter(|known| known.life.is_live()) {
+        if let Some(known) = slots.get(&*topic.name).and_then(Slot::live) {
             return known.clone();
         }
         let opened = Topic::in_journal(journal, topic, self.store.clone(), &self.config, &self.shared);

@@ -39,6 +39,23 @@ impl From<&rawline_journal::Batch> for Described {
     }
 }
 
+impl Described {
+    /// Checks that `bytes` are the batch that is described, number `number` of its object, and intact.
+    pub(crate) fn verify(self, number: usize, bytes: &[u8]) -> Result<(), ObjectError> {
+        let batch = Batch::parse(bytes, &Limits::FORMAT);
+        let batch = batch.map_err(|error| ObjectError::Batch { number: number as u32, error })?;
+        self.check(batch.header())
+    }
+
+    /// Checks that the batch with this header is the one that is described.
+    fn check(self, batch: &Header) -> Result<(), ObjectError> {
+        let is_described = batch.crc32c == self.crc32c
+            && batch.records == self.records
+            && batch.batch_bytes() == u64::from(self.bytes);
+        if is_described { Ok(()) } else { Err(ObjectError::Header) }
+    }
+}
+
 impl BatchEntry {
     /// The entry of a batch that begins at `position` of its object, with the object's record number `record_first`.
     pub(super) fn new(batch: Described, record_first: u32, position: u64) -> BatchEntry {
@@ -78,16 +95,15 @@ impl BatchEntry {
 
     /// Checks that `bytes` are the batch that this entry describes, number `number` of its object, and intact.
     pub fn verify(&self, number: usize, bytes: &[u8]) -> Result<(), ObjectError> {
-        let batch = Batch::parse(bytes, &Limits::FORMAT);
-        let batch = batch.map_err(|error| ObjectError::Batch { number: number as u32, error })?;
-        self.describes(batch.header())
+        self.described().verify(number, bytes)
     }
 
     /// Checks that the batch with this header is the one that this entry describes.
     pub(crate) fn describes(&self, batch: &Header) -> Result<(), ObjectError> {
-        let is_described = batch.crc32c == self.crc32c()
-            && batch.records == self.records()
-            && batch.batch_bytes() == u64::from(self.bytes.get());
-        if is_described { Ok(()) } else { Err(ObjectError::Header) }
+        self.described().check(batch)
+    }
+
+    fn described(&self) -> Described {
+        Described { records: self.records(), bytes: self.bytes.get(), crc32c: self.crc32c() }
     }
 }

@@ -127,7 +127,7 @@ pub trait Store: Send + Sync + 'static {
     /// commit.
     fn put_settings<'a>(&'a self, topic: &'a str, settings: Bytes) -> BoxFuture<'a, Result<(), StoreError>>;
 
-    /// The journal in which the store's topics are. Without one, each topic has objects of its own. Of topics in a
+    /// The journal in which the store's topics are. Without one, each topic has its own objects. Of topics in a
     /// journal, a store is asked for nothing but the bytes of pieces.
     fn journal(&self) -> Option<Arc<dyn JournalStore>> {
         None

@@ -1,8 +1,7 @@
 //! Checks that bytes are the object of which they should be a copy: a topic's, or a journal's.
 
 use super::CopyName;
-use crate::object::{self, ObjectError};
-use rawline_batch::{Batch, BatchError, Limits};
+use crate::object::{self, Described, ObjectError};
 use rawline_journal::{BatchKind, Index};
 
 /// Checks that bytes are the object of that name and size, and intact.
@@ -27,20 +26,13 @@ fn journal_object(whole: &[u8], name: &CopyName) -> Result<(u64, u64), ObjectErr
     }
     let batches = index.sections().flat_map(|(_, batches)| batches);
     for (number, (batch, position)) in batches.enumerate() {
-        let damaged = |error: BatchError| ObjectError::Batch { number: number as u32, error };
         let range = *position as usize..*position as usize + batch.bytes as usize;
         let truncated = ObjectError::Truncated { have: whole.len() as u64, need: header.object_bytes };
         let bytes = whole.get(range).ok_or(truncated)?;
-        let is_described = match batch.kind {
-            BatchKind::Rawline => {
-                let found = Batch::parse(bytes, &Limits::FORMAT).map_err(damaged)?;
-                found.header().crc32c == batch.crc32c && found.header().records == batch.records
-            }
+        match batch.kind {
+            BatchKind::Rawline => Described::from(batch).verify(number, bytes)?,
             // This broker stores none.
-            BatchKind::Kafka => false,
-        };
-        if !is_described {
-            return Err(ObjectError::Header);
+            BatchKind::Kafka => return Err(ObjectError::Header),
         }
     }
     Ok((header.link.number, header.object_bytes))

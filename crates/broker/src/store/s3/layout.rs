@@ -2,6 +2,7 @@
 
 use super::bucket::Bucket;
 use super::failed::Failed;
+use super::listing::parse_key;
 use crate::store::{SETTINGS_NAME, StoreError};
 use bytes::Bytes;
 use futures_util::StreamExt;
@@ -26,7 +27,7 @@ const KEYS_MAX: usize = 1000;
 pub enum Layout {
     /// One journal has all topics' records.
     Journal,
-    /// Each topic has objects of its own: what earlier versions write.
+    /// Each topic has its own objects: what earlier versions write.
     Topics,
 }
 
@@ -92,7 +93,5 @@ async fn has_topics(bucket: &Bucket) -> Result<bool, StoreError> {
 fn is_topics(folder: &Path, key: &Path) -> bool {
     let Some(mut parts) = key.prefix_match(folder) else { return false };
     let (Some(name), None) = (parts.next(), parts.next()) else { return false };
-    let name = name.as_ref();
-    let offset = name.strip_suffix(".rwl");
-    name == SETTINGS_NAME || offset.is_some_and(|offset| offset.len() == 20 && offset.parse::<u64>().is_ok())
+    name.as_ref() == SETTINGS_NAME || parse_key(name.as_ref()).is_some()
 }

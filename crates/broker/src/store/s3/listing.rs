@@ -158,7 +158,8 @@ impl S3Store {
     }
 }
 
-fn parse_key(name: &str) -> Option<u64> {
+/// The first offset of the object with this file name, if it is an object's.
+pub(super) fn parse_key(name: &str) -> Option<u64> {
     let digits = name.strip_suffix(".rwl")?;
     let sound = digits.len() == 20 && digits.bytes().all(|byte| byte.is_ascii_digit());
     if sound { digits.parse().ok() } else { None }

@@ -1,7 +1,7 @@
 //! Objects in an S3 bucket: one PUT per commit, which creates an object and never overwrites one.
 //!
 //! A new storage has a journal, whose objects commit appends to all topics (`journal.rs`, `pieces.rs`). A storage that
-//! an earlier version has written keeps its layout (`layout.rs`), in which each topic has objects of its own: the key
+//! an earlier version has written keeps its layout (`layout.rs`), in which each topic has its own objects: the key
 //! is `PREFIX/TOPIC/FIRST_OFFSET.rwl`, the offset in 20 digits, so that keys sort like offsets.
 //!
 //! The bucket holds all state: a topic's index is read off its listing, or the journal's newest snapshot and the
@@ -33,6 +33,7 @@ pub use journal::S3Journal;
 pub use layout::Layout;
 use object_store::path::Path;
 use object_store::{ObjectStore, PutPayload};
+use pieces::TAG_UNKNOWN;
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -251,7 +252,7 @@ impl S3Store {
                 None => Err(self.bucket.gone(&path)),
             };
         }
-        let fetch = self.fetch(path.clone(), object);
+        let fetch = self.fetch(path.clone(), object.bytes, object.location.tag());
         let read = self.cache.get(&name, object.bytes, range, fetch).await;
         read.map_err(|error| self.bucket.unreadable(&path, error))
     }
@@ -260,12 +261,13 @@ impl S3Store {
     fn fetch(
         &self,
         path: Path,
-        object: ObjectAt,
+        bytes: u64,
+        tag: u32,
     ) -> impl Fn(Sink) -> BoxFuture<'static, Result<(), StoreError>> + Clone + Send + Sync + 'static {
         let bucket = self.bucket.clone();
         move |sink| {
             let (bucket, path) = (bucket.clone(), path.clone());
-            Box::pin(async move { bucket.fetch(&path, object.bytes, object.location.tag(), sink).await })
+            Box::pin(async move { bucket.fetch(&path, bytes, tag, sink).await })
         }
     }
 
@@ -353,17 +355,19 @@ impl Store for S3Store {
 
     fn prefetch(&self, topic: &str, objects: &[ObjectAt]) {
         for object in objects {
-            if let Location::Journal(place) = object.location {
-                self.prefetch_piece(place);
-                continue;
-            }
-            let name = copy_name(topic, object.first_offset, object.location);
+            let name = copy_of(topic, *object);
             if self.cache.holds(&name) {
                 continue;
             }
             let Ok(permit) = self.prefetching.clone().try_acquire_owned() else { return };
-            let Ok(path) = self.bucket.object_path(topic, object.first_offset) else { return };
-            self.cache.prefetch(name, object.bytes, permit, self.fetch(path, *object));
+            let (path, bytes, tag) = match object.location {
+                Location::Journal(place) => {
+                    (journal::object_path(&self.bucket, place.number), u64::from(place.object_bytes), TAG_UNKNOWN)
+                }
+                location => (self.bucket.object_path(topic, object.first_offset), object.bytes, location.tag()),
+            };
+            let Ok(path) = path else { return };
+            self.cache.prefetch(name, bytes, permit, self.fetch(path, bytes, tag));
         }
     }
 

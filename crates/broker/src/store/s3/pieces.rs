@@ -1,17 +1,17 @@
 //! Reads pieces of journal objects, by way of local copies of whole objects.
 
 use super::S3Store;
-use super::bucket::Bucket;
 use super::journal::object_path;
 use crate::object::{Described, ObjectError, Stamp, build_index, index_bytes};
 use crate::store::StoreError;
-use crate::store::cache::{CacheError, CopyName, Sink};
+use crate::store::cache::{CacheError, CopyName};
 use bytes::Bytes;
-use futures_util::future::BoxFuture;
 use object_store::path::Path;
 use rawline_journal::{Batch, Place};
 use std::ops::Range;
-use std::sync::Arc;
+
+/// The id of a journal object distinguishes it from others, not its ETag.
+pub(super) const TAG_UNKNOWN: u32 = 0;
 
 impl S3Store {
     /// Bytes of a piece as of an object: all of `range` is in its index, or all of it in its batches.
@@ -55,37 +55,11 @@ impl S3Store {
     }
 
     async fn journal_bytes(&self, path: &Path, place: Place, range: Range<u64>) -> Result<Bytes, CacheError> {
-        let name = CopyName::journal(place.number, place.tag);
-        let (fetch, wanted) = (fetch(self.bucket.clone(), path.clone(), place), range.end - range.start);
-        let bytes = self.cache.get(&name, u64::from(place.object_bytes), range, fetch).await?;
+        let (name, object_bytes) = (CopyName::journal(place.number, place.tag), u64::from(place.object_bytes));
+        let (fetch, wanted) = (self.fetch(path.clone(), object_bytes, TAG_UNKNOWN), range.end - range.start);
+        let bytes = self.cache.get(&name, object_bytes, range, fetch).await?;
         assert_eq!(bytes.len() as u64, wanted, "the cache returned other bytes of {place:?}");
         Ok(bytes)
-    }
-
-    /// Begins to fetch the journal object of a piece that will be read soon.
-    pub(super) fn prefetch_piece(&self, place: Place) {
-        let name = CopyName::journal(place.number, place.tag);
-        if self.cache.holds(&name) {
-            return;
-        }
-        let Ok(permit) = self.prefetching.clone().try_acquire_owned() else { return };
-        let Ok(path) = object_path(&self.bucket, place.number) else { return };
-        let bytes = u64::from(place.object_bytes);
-        self.cache.prefetch(name, bytes, permit, fetch(self.bucket.clone(), path, place));
-    }
-}
-
-/// Fetches a journal object into a sink, as often as it is called.
-fn fetch(
-    bucket: Arc<Bucket>,
-    path: Path,
-    place: Place,
-) -> impl Fn(Sink) -> BoxFuture<'static, Result<(), StoreError>> + Clone + Send + Sync + 'static {
-    /// The object's own id distinguishes it from others, not its ETag.
-    const TAG_UNKNOWN: u32 = 0;
-    move |sink| {
-        let (bucket, path) = (bucket.clone(), path.clone());
-        Box::pin(async move { bucket.fetch(&path, u64::from(place.object_bytes), TAG_UNKNOWN, sink).await })
     }
 }
 
