@@ -60,7 +60,7 @@ macro_rules! elements {
     ($of:ident) => {
         impl<'a> $of<'a> {
             /// Adds a value.
-            #[inline]
+            #[inline(always)]
             pub fn add(&mut self, value: impl Put) -> &mut Self {
                 self.0.count += 1;
                 value.put(self.0.out);
@@ -135,11 +135,12 @@ impl<'a> TableBuilder<'a> {
     }
 
     /// Adds a pair.
-    #[inline]
+    #[inline(always)]
     pub fn add(&mut self, key: impl Put, value: impl Put) -> &mut Self {
         self.0.count += 1;
-        key.put(self.0.out);
-        value.put(self.0.out);
+        let out = &mut *self.0.out;
+        key.put(out);
+        value.put(out);
         self
     }
 

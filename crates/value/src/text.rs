@@ -22,7 +22,7 @@ const _: () = assert!(size_of::<Text>() == 24);
 
 impl Text {
     /// Copies these bytes.
-    #[inline]
+    #[inline(always)]
     pub fn new(bytes: &[u8]) -> Text {
         let mut inline = [0; INLINE_BYTES_MAX];
         match inline.get_mut(..bytes.len()) {
@@ -35,6 +35,7 @@ impl Text {
     }
 
     /// The bytes.
+    #[inline]
     pub fn as_bytes(&self) -> &[u8] {
         match &self.0 {
             Bytes::Inline { length, bytes } => bytes.get(..usize::from(*length)).unwrap_or_default(),

@@ -27,8 +27,15 @@ pub(crate) const FIXED_BYTES: [Option<u8>; 11] =
 pub(crate) fn put_sized(out: &mut Vec<u8>, kind: Kind, size: usize) {
     if size < 0x80 {
         out.extend_from_slice(&[kind as u8, size as u8]);
-        return;
+    } else {
+        put_long(out, kind, size);
     }
+}
+
+/// Apart from the short case, which is inlined wherever a value is written.
+#[cold]
+#[inline(never)]
+fn put_long(out: &mut Vec<u8>, kind: Kind, size: usize) {
     out.push(kind as u8);
     put_size(out, size);
 }
