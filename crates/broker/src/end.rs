@@ -34,6 +34,15 @@ impl End {
         }
     }
 
+    /// After an object was gone that was to be read: learns where its records are now. Returns the error if nobody else
+    /// moves records.
+    pub async fn catch_up(&self, gone: StoreError) -> Result<(), StoreError> {
+        match self {
+            End::Own { .. } => Err(gone),
+            End::Journal(end) => end.journal.catch_up().await.map_err(|error| in_store(&error)),
+        }
+    }
+
     /// Waits until nothing can be appended any more; then returns the message of the panic that was the reason.
     pub async fn ended(&self) -> Option<String> {
         match self {

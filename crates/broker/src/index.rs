@@ -128,6 +128,35 @@ impl TopicIndex {
         })
     }
 
+    /// The pieces of journal objects, in order, each with the offset after its last record.
+    pub fn pieces_with_ends(&self) -> impl Iterator<Item = (Piece, u64)> {
+        let ends = self.pieces().skip(1).map(|next| next.first_offset).chain([self.next_offset]);
+        self.pieces().zip(ends)
+    }
+
+    /// Puts a merged piece in the place of those that it was made of. What was deleted meanwhile stays deleted. Objects
+    /// keep no numbers.
+    pub fn merge(&mut self, merged: &Piece, next_offset: u64) {
+        let start = self.entries.partition_point(|entry| entry.first_offset < merged.first_offset);
+        let end = self.entries.partition_point(|entry| entry.first_offset < next_offset);
+        let Some(first) = self.entries.range(start..end).next() else { return };
+        let ends_at = self.entries.get(end).map_or(self.next_offset, |next| next.first_offset);
+        assert_eq!(ends_at, next_offset, "{merged:?} takes the place of other records");
+        let begins_at = first.first_offset;
+        assert!(begins_at == merged.first_offset || start == 0, "{merged:?} begins at {begins_at} of a topic");
+        let rest = self.entries.split_off(end);
+        let replaced: u64 = self.entries.drain(start..).map(|entry| u64::from(entry.bytes)).sum();
+        assert!(replaced <= self.bytes, "{replaced} of {} bytes are merged", self.bytes);
+        self.bytes -= replaced;
+        // The numbers of all objects change: a search that is running begins again at the first.
+        self.deleted += (start + rest.len()) as u64 + (end - start) as u64;
+        let topic_ends_at = std::mem::replace(&mut self.next_offset, merged.first_offset);
+        let pushed = self.push_piece(merged, next_offset);
+        assert!(pushed.is_ok(), "{merged:?} in the place of others: {pushed:?}");
+        self.entries.extend(rest);
+        self.next_offset = topic_ends_at;
+    }
+
     pub fn next_offset(&self) -> u64 {
         self.next_offset
     }

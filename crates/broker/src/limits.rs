@@ -156,6 +156,30 @@ pub const INDEX_BYTES_GUESS: u64 = 4096;
 /// less than a dollar a year.
 pub const GARBAGE_INTERVAL: Duration = Duration::from_secs(600);
 
+/// A broker looks for objects of the journal to merge after so many new ones: in the smallest of them, a merge of
+/// `MergeLimits::objects_max` is found soon enough, and the walk over all pieces costs little for each object.
+pub const MERGE_LOOK_OBJECTS: u64 = 64;
+
+/// A merge that has been open for so long is abandoned: its broker has died. A merge takes seconds; one that is
+/// abandoned too early costs its bytes and nothing else.
+pub const MERGE_ABANDON_AFTER: Duration = Duration::from_secs(600);
+
+/// How often a merged object is put when the outcome is unknown, before the merge is abandoned.
+pub const MERGE_PUTS_MAX: usize = 3;
+
+/// How often bytes are read for a merge when the store fails, before the merge is abandoned.
+pub const MERGE_READS_MAX: usize = 4;
+
+/// Time between these reads.
+pub const MERGE_READ_RETRY: Duration = Duration::from_secs(1);
+
+/// A walk over all pieces of a journal yields to other tasks after this many topics, about a tenth of a millisecond.
+pub const MERGE_TOPICS_PER_YIELD: usize = 32;
+
+/// Batches of a piece with at most so many bytes are checked by the task that copies them, longer ones on a thread that
+/// may block.
+pub const MERGED_BATCHES_INLINE_BYTES_MAX: usize = 256 << 10;
+
 /// Maximum number of journal objects whose indexes are read at once, by a broker that has much to catch up with. At
 /// 50 ms per request, it reads 5,000 of them in between one and two seconds.
 pub const JOURNAL_READS_MAX: u64 = 256;

@@ -22,6 +22,7 @@ static OTHER_TOPICS: OnceLock<Arc<Commits>> = OnceLock::new();
 pub(crate) fn register() {
     gauge!("rawline_topics_failed").increment(0.0);
     TrimMetrics::new();
+    MergeMetrics::new();
     BucketMetrics::new();
 }
 
@@ -117,6 +118,42 @@ impl TrimMetrics {
     /// Objects are deleted.
     pub fn deleted(&self, bytes: u64) {
         self.bytes.increment(bytes);
+    }
+}
+
+/// What becomes of a journal's objects.
+#[derive(Clone)]
+pub(crate) struct MergeMetrics {
+    merges: Counter,
+    bytes: Counter,
+    abandoned: Counter,
+    deleted: Counter,
+}
+
+impl MergeMetrics {
+    pub fn new() -> Self {
+        MergeMetrics {
+            merges: counter!("rawline_journal_merges_total"),
+            bytes: counter!("rawline_journal_merged_bytes_total"),
+            abandoned: counter!("rawline_journal_merges_abandoned_total"),
+            deleted: counter!("rawline_journal_deleted_objects_total"),
+        }
+    }
+
+    /// A merge has ended, whose object has so many bytes.
+    pub fn merged(&self, bytes: u64) {
+        self.merges.increment(1);
+        self.bytes.increment(bytes);
+    }
+
+    /// A merge was abandoned.
+    pub fn abandoned(&self) {
+        self.abandoned.increment(1);
+    }
+
+    /// Journal objects and merged ones are deleted.
+    pub fn deleted(&self, objects: u64) {
+        self.deleted.increment(objects);
     }
 }
 

@@ -1,10 +1,11 @@
-//! Control records: changes of topics, which objects record next to appends.
+//! Control records: changes of topics and merges, which objects record next to appends.
 
+use crate::place::MergedPiece;
 use crate::state::PartitionId;
 use std::sync::Arc;
 use thiserror::Error;
 
-/// A change of a topic, as an object records it.
+/// A change of a topic, or a step of a merge, as an object records it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Control {
     /// A topic is created.
@@ -40,14 +41,32 @@ pub enum Control {
         /// Offset of the first record that stays; nothing changes if it is not above the partition's.
         first_offset: u64,
     },
+    /// A merge begins, unless one is open: its object will have this number.
+    BeginMerge {
+        /// Its number. A caller that asks for a merge leaves it 0.
+        merge: u64,
+    },
+    /// The open merge ends: these pieces take the place of those that they were made of.
+    EndMerge {
+        /// Its number.
+        merge: u64,
+        /// The pieces, in order of partition and offset, from 1 to [`MERGED_PIECES_MAX`](crate::MERGED_PIECES_MAX).
+        pieces: Arc<[MergedPiece]>,
+    },
+    /// The open merge is abandoned: it never ends.
+    AbandonMerge {
+        /// Its number.
+        merge: u64,
+    },
 }
 
 impl Control {
-    /// The id of the topic that changes.
-    pub fn topic(&self) -> u64 {
+    /// The id of the topic that changes, or the number of the merge.
+    pub fn id(&self) -> u64 {
         match self {
             Control::Create { topic, .. } | Control::Alter { topic, .. } | Control::Delete { topic } => *topic,
             Control::Trim { partition, .. } => partition.topic,
+            Control::BeginMerge { merge } | Control::EndMerge { merge, .. } | Control::AbandonMerge { merge } => *merge,
         }
     }
 
@@ -56,7 +75,11 @@ impl Control {
         match self {
             Control::Create { name, settings, .. } => (name.as_bytes(), settings),
             Control::Alter { settings, .. } => (&[], settings),
-            Control::Delete { .. } | Control::Trim { .. } => (&[], &[]),
+            Control::Delete { .. }
+            | Control::Trim { .. }
+            | Control::BeginMerge { .. }
+            | Control::EndMerge { .. }
+            | Control::AbandonMerge { .. } => (&[], &[]),
         }
     }
 }
@@ -101,6 +124,26 @@ pub enum Refused {
         found: u64,
         /// The offset that the partition's next record gets.
         next_offset: u64,
+    },
+    /// A merge is open.
+    #[error("merge {merge} is open; wait until it ends, or abandon it")]
+    MergeOpen {
+        /// Its number.
+        merge: u64,
+    },
+    /// The merge isn't open.
+    #[error("merge {merge} is not the open one; it has ended, or was abandoned")]
+    MergeClosed {
+        /// Its number.
+        merge: u64,
+    },
+    /// An object begins a merge with a number that isn't the next.
+    #[error("the next merge gets the number {expected}, not {found}")]
+    MergeNumber {
+        /// The number that comes next.
+        expected: u64,
+        /// The number found.
+        found: u64,
     },
     /// An object creates a topic with an id that isn't the next.
     #[error("the next topic gets the id {expected}, not {found}")]

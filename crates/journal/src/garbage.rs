@@ -1,9 +1,13 @@
-//! What can be deleted from a journal's folder.
+//! What can be deleted from a journal's folder: what a snapshot that is older than the deletion delay doesn't need.
 
-use crate::chain::Chain;
 use crate::limits::Limits;
+use crate::place::Source;
+use crate::rules::Rules;
+use crate::snapshot::Snapshot;
+use crate::state::State;
+use std::collections::BTreeSet;
 
-/// A key of a journal's folder: an object, or a snapshot of the objects before a number.
+/// A key of a journal's folder: an object, a merged object, or a snapshot of the objects before a number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Key {
     /// The object's number.
@@ -15,17 +19,21 @@ pub struct Key {
 /// Every key of a journal's folder, in any order.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Listing {
-    /// The objects.
+    /// The journal objects.
     pub objects: Vec<Key>,
-    /// The snapshots, each with the number of the object after it.
+    /// The merged objects.
+    pub merged: Vec<Key>,
+    /// The snapshots, each with the number of the journal object after it.
     pub snapshots: Vec<Key>,
 }
 
 /// Numbers of keys that can be deleted, by anyone and at any later time.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Garbage {
-    /// Objects, in ascending order.
+    /// Journal objects, in ascending order.
     pub objects: Vec<u64>,
+    /// Merged objects, in ascending order.
+    pub merged: Vec<u64>,
     /// Snapshots, in ascending order.
     pub snapshots: Vec<u64>,
 }
@@ -33,36 +41,61 @@ pub struct Garbage {
 impl Garbage {
     /// Whether there is nothing to delete.
     pub fn is_empty(&self) -> bool {
-        self.objects.is_empty() && self.snapshots.is_empty()
+        self.objects.is_empty() && self.merged.is_empty() && self.snapshots.is_empty()
     }
 }
 
 impl Listing {
-    /// What can be deleted. `date` is the store's time of the listing. `known` is how far the caller has followed the
-    /// chain, and `is_live` says whether an object up to there holds records that are stored nowhere else.
-    ///
-    /// An object is deleted only if it and a snapshot that covers it are older than the deletion delay. A writer that
-    /// has slept for so long verifies what it knows before it acknowledges anything, so it notices that the object's
-    /// number is free again.
-    pub fn garbage(&self, date: u64, known: &Chain, limits: &Limits, is_live: impl Fn(u64) -> bool) -> Garbage {
-        let is_old = |key: &&Key| key.created.saturating_add(limits.deletion_delay) < date;
-        let covering = self.snapshots.iter().filter(is_old).map(|key| key.number).max();
-        let Some(covered) = covering else { return Garbage::default() };
-        let end = covered.min(known.next());
-        let objects = self.objects.iter().filter(is_old).map(|key| key.number);
-        let mut objects: Vec<u64> = objects.filter(|number| *number < end && !is_live(*number)).collect();
-        let snapshots = self.snapshots.iter().map(|key| key.number);
-        let mut snapshots: Vec<u64> = snapshots.filter(|number| *number < covered).collect();
-        objects.sort_unstable();
-        snapshots.sort_unstable();
-        Garbage { objects, snapshots }
+    /// The newest snapshot that is older than the deletion delay at the store's time `date`: it decides what can be
+    /// deleted.
+    pub fn decisive(&self, date: u64, limits: &Limits) -> Option<u64> {
+        self.snapshots.iter().filter(|key| is_old(key, date, limits)).map(|key| key.number).max()
     }
+
+    /// What can be deleted, by the decisive snapshot, which may have been read before or after the listing.
+    ///
+    /// A journal object is deleted only if it is older than the deletion delay too. A writer that has slept for so long
+    /// verifies what it knows before it acknowledges anything, so it notices that the object's number is free again.
+    /// A merged object's number is never used again: its age doesn't matter.
+    pub fn garbage(&self, date: u64, limits: &Limits, decisive: &Snapshot) -> Garbage {
+        let sources = decisive.sources();
+        let covered = decisive.state.chain().next();
+        let is_needed = |number: u64| sources.contains(&Source::Journal(number));
+        let objects = self.objects.iter().filter(|key| is_old(key, date, limits)).map(|key| key.number);
+        let objects = objects.filter(|number| *number < covered && !is_needed(*number));
+        let merged = self.merged.iter().map(|key| key.number);
+        let merged = merged.filter(|number| !is_merge_needed(*number, &decisive.state, &sources, Rules::default()));
+        let snapshots = self.snapshots.iter().map(|key| key.number).filter(|number| *number < covered);
+        Garbage { objects: sorted(objects), merged: sorted(merged), snapshots: sorted(snapshots) }
+    }
+}
+
+/// Whether anyone may refer to a merged object, now or later, by a state and the objects that hold its records. Once a
+/// merge is closed, nothing begins to refer to its object. A merge that the state doesn't know may have begun since.
+pub(crate) fn is_merge_needed(number: u64, state: &State, sources: &BTreeSet<Source>, rules: Rules) -> bool {
+    let is_unknown = number > state.merges().begun() && rules.unknown_merges();
+    let is_open = state.merges().open() == Some(number) && rules.open_merges();
+    is_unknown || is_open || sources.contains(&Source::Merged(number))
+}
+
+fn is_old(key: &Key, date: u64, limits: &Limits) -> bool {
+    key.created.saturating_add(limits.deletion_delay) < date
+}
+
+fn sorted(numbers: impl Iterator<Item = u64>) -> Vec<u64> {
+    let mut numbers: Vec<u64> = numbers.collect();
+    numbers.sort_unstable();
+    numbers
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::chain::Id;
+    use crate::chain::{Chain, Id};
+    use crate::merges::Merges;
+    use crate::place::{Piece, Place};
+    use crate::state::PartitionId;
+    use std::collections::BTreeMap;
 
     const LIMITS: Limits = Limits {
         batch_wait: std::time::Duration::ZERO,
@@ -78,36 +111,64 @@ mod tests {
         keys.iter().map(|&(number, created)| Key { number, created }).collect()
     }
 
-    fn known(next: u64) -> Chain {
-        Chain::after(next, Id { run: 1, commit: next }).unwrap()
+    /// The snapshot of the objects before `next`, with records in these objects, after three merges.
+    fn snapshot(next: u64, sources: &[Source], open: u32) -> Snapshot {
+        let chain = Chain::after(next, Id { run: 1, commit: next }).unwrap();
+        let state = State { chain, merges: Merges::new(3, open).unwrap(), ..State::default() };
+        let place = |source| Place {
+            source,
+            tag: 0,
+            object_bytes: 216,
+            entries_at: 104,
+            batches: 1,
+            batches_at: 144,
+            bytes: 72,
+        };
+        let piece = |(first_offset, source)| Piece { first_offset, appended_us: 0, place: place(source) };
+        let pieces = (0..).zip(sources.iter().copied()).map(piece).collect();
+        Snapshot { state, pieces: BTreeMap::from([(PartitionId { topic: 1, number: 0 }, pieces)]) }
     }
 
-    fn garbage(objects: &[(u64, u64)], snapshots: &[(u64, u64)], next: u64, live: &[u64]) -> (Vec<u64>, Vec<u64>) {
-        let listing = Listing { objects: keys(objects), snapshots: keys(snapshots) };
-        let Garbage { objects, snapshots } =
-            listing.garbage(1000, &known(next), &LIMITS, |number| live.contains(&number));
-        (objects, snapshots)
-    }
-
-    #[test]
-    fn an_object_and_its_snapshot_are_both_old() {
-        let objects = [(3, 500), (1, 500), (2, 950)];
-        assert_eq!(garbage(&objects, &[], 9, &[]), (vec![], vec![]), "no snapshot");
-        assert_eq!(garbage(&objects, &[(4, 950)], 9, &[]), (vec![], vec![]), "a new snapshot");
-        assert_eq!(garbage(&objects, &[(4, 899)], 9, &[]), (vec![1, 3], vec![]));
-        assert_eq!(garbage(&[(1, 900), (2, 899)], &[(4, 899)], 9, &[]), (vec![2], vec![]), "exactly as old");
-    }
-
-    #[test]
-    fn what_is_live_or_unknown_or_not_covered_stays() {
-        let objects = [(1, 500), (2, 500), (3, 500), (4, 500)];
-        assert_eq!(garbage(&objects, &[(4, 500)], 9, &[2]), (vec![1, 3], vec![]));
-        assert_eq!(garbage(&objects, &[(4, 500)], 3, &[]), (vec![1, 2], vec![]));
+    fn objects(objects: &[(u64, u64)], next: u64, live: &[u64]) -> Vec<u64> {
+        let listing = Listing { objects: keys(objects), ..Listing::default() };
+        let live: Vec<_> = live.iter().map(|number| Source::Journal(*number)).collect();
+        listing.garbage(1000, &LIMITS, &snapshot(next, &live, 0)).objects
     }
 
     #[test]
-    fn snapshots_before_the_newest_old_one_go() {
-        let snapshots = [(10, 500), (20, 600), (30, 950), (40, 999)];
-        assert_eq!(garbage(&[], &snapshots, 50, &[]), (vec![], vec![10]));
+    fn the_newest_old_snapshot_decides() {
+        let decisive = |snapshots: &[(u64, u64)]| {
+            Listing { snapshots: keys(snapshots), ..Listing::default() }.decisive(1000, &LIMITS)
+        };
+        assert_eq!(decisive(&[]), None);
+        assert_eq!(decisive(&[(4, 900), (5, 950)]), None, "exactly as old");
+        assert_eq!(decisive(&[(3, 500), (4, 899), (5, 950)]), Some(4));
+    }
+
+    #[test]
+    fn an_object_is_old_and_covered_and_not_needed() {
+        assert_eq!(objects(&[(3, 500), (1, 500), (2, 950)], 4, &[]), [1, 3]);
+        assert_eq!(objects(&[(1, 900), (2, 899)], 4, &[]), [2], "exactly as old");
+        assert_eq!(objects(&[(1, 500), (2, 500), (3, 500), (4, 500)], 4, &[2]), [1, 3]);
+        assert_eq!(objects(&[(1, 500), (2, 500)], 2, &[]), [1]);
+    }
+
+    #[test]
+    fn a_merged_object_is_closed_and_not_needed_and_of_any_age() {
+        let merged = |open, live: &[Source]| {
+            let listing = Listing { merged: keys(&[(4, 1), (3, 999), (1, 1), (2, 999)]), ..Listing::default() };
+            listing.garbage(1000, &LIMITS, &snapshot(9, live, open)).merged
+        };
+        assert_eq!(merged(0, &[]), [1, 2, 3], "merge 4 begins later");
+        assert_eq!(merged(1, &[]), [1, 2], "merge 3 is open");
+        assert_eq!(merged(0, &[Source::Merged(2), Source::Journal(1)]), [1, 3]);
+    }
+
+    #[test]
+    fn snapshots_before_the_decisive_one_go() {
+        let snapshots = keys(&[(10, 500), (20, 600), (30, 950), (40, 999)]);
+        let listing = Listing { snapshots, ..Listing::default() };
+        assert_eq!(listing.decisive(1000, &LIMITS), Some(20));
+        assert_eq!(listing.garbage(1000, &LIMITS, &snapshot(20, &[], 0)).snapshots, [10]);
     }
 }

@@ -6,15 +6,21 @@
 //! and names the id of the object before it; [`Chain`] says which objects are valid. [`State`] is what the valid ones
 //! add up to, and [`Writer`] extends the chain, whatever other writers do at the same time. [`Index`] is the beginning
 //! of an object's bytes: its place in the chain and what it changes. [`Snapshot`] is the state at one moment, as bytes.
+//!
+//! A merge copies batches of many objects into one: [`choose`] says of which, [`join`] which of their pieces become
+//! one, and [`Merges`] that one happens at a time.
 
 mod chain;
 mod checksum;
 mod control;
 mod garbage;
 mod limits;
+mod merge;
+mod merges;
 #[cfg(test)]
 mod model;
 mod object;
+mod place;
 mod producers;
 mod rules;
 mod snapshot;
@@ -25,10 +31,15 @@ mod writer;
 pub use chain::{Chain, Id, Link};
 pub use control::{Control, Refused};
 pub use garbage::{Garbage, Key, Listing};
-pub use limits::Limits;
-pub use object::{Batch, BatchKind, Header, Index, ObjectError, Section, build_index, index_bytes};
+pub use limits::{Limits, MERGED_PIECES_MAX};
+pub use merge::{Joined, MergeLimits, Used, Uses, choose, join};
+pub use merges::Merges;
+pub use object::{
+    Batch, BatchKind, HEADER_BYTES, Header, Index, ObjectError, Section, build_index, build_merged_index, index_bytes,
+};
+pub use place::{MergedPiece, Piece, Place, Source};
 pub use producers::{Producer, Rejected};
-pub use snapshot::{Piece, Place, Snapshot, SnapshotError, build_snapshot};
+pub use snapshot::{Snapshot, SnapshotError, build_snapshot};
 pub use state::{Changes, Contradiction, Entry, PartitionId, State, Wrong};
 pub use topics::Topic;
 pub use writer::{Action, Answer, Append, Event, Outcome, PutResult, ReadResult, Size, Writer};

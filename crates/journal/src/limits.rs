@@ -11,6 +11,10 @@ pub const OBJECT_APPENDS_MAX: usize = 65_536;
 /// Maximum size of the control records in one object in bytes, for the same reason.
 pub const OBJECT_CONTROL_BYTES_MAX: u64 = 1 << 20;
 
+/// Maximum number of pieces in a merged object, so that the control record that lists them takes half of an object's
+/// control records.
+pub const MERGED_PIECES_MAX: usize = 8192;
+
 /// Maximum size of an object in bytes.
 pub const OBJECT_BYTES_MAX: u64 = 1 << 30;
 

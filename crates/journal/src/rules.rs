@@ -26,6 +26,16 @@ pub(crate) enum Broken {
     BelieveWithin,
     /// What may be stored already is appended again without a look at the producer's sequence.
     Sequences,
+    /// A merge ends although it was abandoned.
+    ClosedMerges,
+    /// A merged object that nothing refers to is deleted although its merge is open.
+    OpenMerges,
+    /// A merged object that nothing refers to is deleted although its merge may have begun since.
+    UnknownMerges,
+    /// A merge ends before its data is certain to be stored.
+    StoredMerges,
+    /// What a merge has copied is deleted before the merge has ended.
+    EndedMerges,
 }
 
 macro_rules! rules {
@@ -49,4 +59,7 @@ rules! {
     acknowledge_within: AcknowledgeWithin,
     believe_within: BelieveWithin,
     sequences: Sequences,
+    closed_merges: ClosedMerges,
+    open_merges: OpenMerges,
+    unknown_merges: UnknownMerges,
 }

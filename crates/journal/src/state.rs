@@ -6,6 +6,8 @@
 
 use crate::chain::{Chain, Link};
 use crate::control::{Control, Refused};
+use crate::merges::Merges;
+use crate::place::MergedPiece;
 use crate::producers::{Before, Producer, Producers, Rejected, Verdict};
 use crate::rules::Rules;
 use crate::topics::{Topic, Topics};
@@ -99,6 +101,7 @@ pub(crate) struct Partition {
 pub struct State {
     pub(crate) chain: Chain,
     pub(crate) topics: Topics,
+    pub(crate) merges: Merges,
     /// Partitions that have had a record.
     pub(crate) partitions: BTreeMap<PartitionId, Partition>,
 }
@@ -110,6 +113,7 @@ pub(crate) enum Undo {
     Alter { topic: u64, before: Topic },
     Delete { topic: u64, before: Topic, partitions: Vec<(PartitionId, Partition)> },
     Trim { partition: PartitionId, first_offset: u64 },
+    Merges { before: Merges },
     Entry { partition: PartitionId, next_offset: u64, producer: Option<Before> },
 }
 
@@ -117,6 +121,11 @@ impl State {
     /// The chain up to here.
     pub fn chain(&self) -> &Chain {
         &self.chain
+    }
+
+    /// The merges up to here.
+    pub fn merges(&self) -> &Merges {
+        &self.merges
     }
 
     /// The topic with this id.
@@ -163,7 +172,7 @@ impl State {
             return Ok(false);
         }
         for control in &*changes.controls {
-            self.apply(control).map_err(|refused| wrong(Wrong::Control(refused)))?;
+            self.apply(control, rules).map_err(|refused| wrong(Wrong::Control(refused)))?;
         }
         for entry in &*changes.entries {
             let Entry { partition, first_offset: found, .. } = *entry;
@@ -196,19 +205,38 @@ impl State {
         }
     }
 
-    /// The control record that a request leads to: a new topic gets its id.
+    /// The control record that a request leads to: a new topic gets its id, a merge its number.
     pub(crate) fn record(&self, request: Control) -> Control {
         match request {
             Control::Create { name, partitions, settings, .. } => {
                 Control::Create { topic: self.topics.next_id(), name, partitions, settings }
             }
-            Control::Alter { .. } | Control::Delete { .. } | Control::Trim { .. } => request,
+            Control::BeginMerge { .. } => Control::BeginMerge { merge: self.merges.begun() + 1 },
+            Control::Alter { .. }
+            | Control::Delete { .. }
+            | Control::Trim { .. }
+            | Control::EndMerge { .. }
+            | Control::AbandonMerge { .. } => request,
         }
     }
 
-    /// Changes a topic, or nothing.
-    pub(crate) fn apply(&mut self, control: &Control) -> Result<Undo, Refused> {
+    /// Changes a topic or the open merge, or nothing.
+    pub(crate) fn apply(&mut self, control: &Control, rules: Rules) -> Result<Undo, Refused> {
+        let before = self.merges;
         match control {
+            Control::BeginMerge { merge } => {
+                self.merges.begin(*merge)?;
+                Ok(Undo::Merges { before })
+            }
+            Control::EndMerge { merge, pieces } => {
+                self.check_pieces(pieces)?;
+                self.merges.close(*merge, rules)?;
+                Ok(Undo::Merges { before })
+            }
+            Control::AbandonMerge { merge } => {
+                self.merges.close(*merge, rules)?;
+                Ok(Undo::Merges { before })
+            }
             Control::Create { topic, name, partitions, settings } => {
                 let created = Topic { name: name.clone(), partitions: *partitions, settings: settings.clone() };
                 self.topics.create(*topic, created)?;
@@ -240,6 +268,17 @@ impl State {
         }
     }
 
+    /// Whether a merge can have these pieces: of records that there are, or of topics that are deleted meanwhile.
+    fn check_pieces(&self, pieces: &[MergedPiece]) -> Result<(), Refused> {
+        for MergedPiece { partition, next_offset: found, .. } in pieces {
+            let next_offset = self.next_offset(*partition);
+            if self.topic(partition.topic).is_some() && *found > next_offset {
+                return Err(Refused::AfterEnd { found: *found, next_offset });
+            }
+        }
+        Ok(())
+    }
+
     /// Counts an append in at the end of its partition.
     pub(crate) fn add(&mut self, entry: &Entry) -> Undo {
         let partition = self.partitions.entry(entry.partition).or_default();
@@ -254,6 +293,7 @@ impl State {
     pub(crate) fn undo(&mut self, undo: Undo) {
         match undo {
             Undo::Create { topic } => self.topics.uncreate(topic),
+            Undo::Merges { before } => self.merges = before,
             Undo::Alter { topic, before } => self.topics.put(topic, before),
             Undo::Delete { topic, before, partitions } => {
                 self.topics.put(topic, before);

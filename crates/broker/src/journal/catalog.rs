@@ -8,8 +8,8 @@ use crate::life::Life;
 use crate::metrics::TrimMetrics;
 use crate::settings::Settings;
 use bytes::Bytes;
-use rawline_journal::{Control, Index, PartitionId, Piece, Snapshot, State};
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use rawline_journal::{Control, Index, MergedPiece, PartitionId, Piece, Snapshot, State};
+use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use tokio::sync::watch;
@@ -36,6 +36,8 @@ pub(crate) struct Extent {
 pub(super) struct Catalog {
     topics: BTreeMap<u64, Arc<JournalTopic>>,
     ids: HashMap<Arc<str>, u64>,
+    /// The merge that has begun and not ended.
+    open_merge: Option<u64>,
     trim_metrics: Option<TrimMetrics>,
 }
 
@@ -61,6 +63,14 @@ impl JournalTopic {
     /// The partition with this number, if the topic has it.
     pub fn extent(&self, number: u32) -> Option<Extent> {
         self.extents().get(number as usize).cloned()
+    }
+
+    /// Visits the pieces of all partitions in order, each with the offset after its last record.
+    pub(super) fn each_piece(&self, mut visit: impl FnMut(PartitionId, Piece, u64)) {
+        for (number, extent) in (0..).zip(&*self.extents()) {
+            let partition = PartitionId { topic: self.id, number };
+            extent.index().pieces_with_ends().for_each(|(piece, next_offset)| visit(partition, piece, next_offset));
+        }
     }
 
     fn extents(&self) -> RwLockReadGuard<'_, Vec<Extent>> {
@@ -93,12 +103,18 @@ impl Extent {
         self.index.write().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn push(&self, id: PartitionId, piece: &Piece, next_offset: u64) {
-        let pushed = self.index_mut().push_piece(piece, next_offset);
+    /// Adds a piece. Returns the size of those before it that have no record left: the newest is kept until another
+    /// follows.
+    fn push(&self, id: PartitionId, piece: &Piece, next_offset: u64) -> u64 {
+        let mut index = self.index_mut();
+        let pushed = index.push_piece(piece, next_offset);
         // The rules have compared its offsets with the partition's end.
         assert!(pushed.is_ok(), "{piece:?} of {id:?}: {pushed:?}");
+        let deleted = index.delete_hidden();
+        drop(index);
         let before = self.end.send_replace(next_offset);
         assert!(before < next_offset, "{id:?} ended at {before}, now at {next_offset}");
+        deleted
     }
 
     /// Deletes the records below an offset. Returns the size of the pieces that have none left.
@@ -130,6 +146,7 @@ impl Catalog {
     /// handles.
     pub fn restore(&mut self, snapshot: &Snapshot) {
         let Snapshot { state, pieces } = snapshot;
+        self.open_merge = state.merges().open();
         let gone: Vec<u64> = self.topics.keys().filter(|id| state.topic(**id).is_none()).copied().collect();
         gone.into_iter().for_each(|id| self.delete(id));
         for (id, topic) in state.topics() {
@@ -159,11 +176,32 @@ impl Catalog {
                     let bytes = self.extent(*partition).trim(*first_offset);
                     self.trim_metrics.iter().for_each(|metrics| metrics.deleted(bytes));
                 }
+                Control::BeginMerge { merge } => self.open_merge = Some(*merge),
+                Control::AbandonMerge { .. } => self.open_merge = None,
+                Control::EndMerge { pieces, .. } => {
+                    self.open_merge = None;
+                    pieces.iter().for_each(|merged| self.merge(merged));
+                }
             }
         }
         for (id, piece, next_offset) in index.pieces() {
-            self.extent(id).push(id, &piece, next_offset);
+            let bytes = self.extent(id).push(id, &piece, next_offset);
+            if bytes > 0 {
+                self.trim_metrics.iter().for_each(|metrics| metrics.deleted(bytes));
+            }
         }
+    }
+
+    /// Puts a merged piece in the place of those that it was made of, unless its topic is deleted.
+    fn merge(&self, merged: &MergedPiece) {
+        if let Some(extent) = self.find(merged.partition) {
+            extent.index_mut().merge(&merged.piece, merged.next_offset);
+        }
+    }
+
+    /// The merge that has begun and not ended.
+    pub fn open_merge(&self) -> Option<u64> {
+        self.open_merge
     }
 
     fn create(&mut self, id: u64, name: &Arc<str>, partitions: u32, settings: &[u8]) {
@@ -215,17 +253,6 @@ impl Catalog {
             let index = extent.index();
             index.first_offset()..index.next_offset()
         })
-    }
-
-    /// The numbers of the objects that hold a piece.
-    pub fn live(&self) -> BTreeSet<u64> {
-        let mut live = BTreeSet::new();
-        for topic in self.topics.values() {
-            for extent in &*topic.extents() {
-                live.extend(extent.index().pieces().map(|piece| piece.place.number));
-            }
-        }
-        live
     }
 
     /// The pieces of all partitions, for a snapshot of `state`.

@@ -4,6 +4,7 @@ use crate::append::{Appended, Received};
 use crate::index::Found;
 use crate::journal::JournalStore;
 use crate::journal::catalog::{Catalog, JournalTopic};
+use crate::journal::merge::{MergeConfig, Merger, Published};
 use crate::journal::task::{Progress, Request, Task};
 use crate::limits::{
     APPEND_QUEUE_MAX, GARBAGE_INTERVAL, JOURNAL_START_MAX, OBJECT_BATCHES_MAX, OBJECT_BYTES_MAX, SNAPSHOT_INTERVAL,
@@ -11,7 +12,7 @@ use crate::limits::{
 };
 use crate::store::{Location, ObjectAt, StoreError};
 use crate::supervise::Supervised;
-use crate::{Clock, Kind};
+use crate::{Clock, Kind, tasks};
 use bytes::Bytes;
 use rawline_journal::{Control, Limits, PartitionId, Producer, Refused, Rejected};
 use std::ops::Range;
@@ -19,6 +20,7 @@ use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 use std::time::Duration;
 use thiserror::Error;
 use tokio::sync::{mpsc, oneshot, watch};
+use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
 /// A journal's settings.
@@ -32,6 +34,8 @@ pub struct JournalConfig {
     pub snapshot_interval: Duration,
     /// How often objects that can be deleted are looked for.
     pub garbage_interval: Duration,
+    /// When objects are merged; never if this is `None`.
+    pub merge: Option<MergeConfig>,
     /// Random, other than 0: distinguishes the objects of this run from those of other runs and brokers.
     pub run: u64,
 }
@@ -44,6 +48,7 @@ impl JournalConfig {
             snapshot_objects: SNAPSHOT_OBJECTS,
             snapshot_interval: SNAPSHOT_INTERVAL,
             garbage_interval: GARBAGE_INTERVAL,
+            merge: None,
             run,
         }
     }
@@ -99,6 +104,15 @@ pub struct ReadPiece {
     pub next_offset: u64,
     /// The batches, verbatim, back to back.
     pub batches: Bytes,
+}
+
+/// The task that merges. It ends when this is dropped, wherever it is.
+struct Merging(JoinHandle<()>);
+
+impl Drop for Merging {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
 }
 
 /// A journal. When the last handle is dropped, its task stores what is pending, and ends.
@@ -198,8 +212,18 @@ impl Journal {
         let (inbox, requests) = mpsc::channel(APPEND_QUEUE_MAX);
         let catalog = Arc::new(RwLock::new(Catalog::new()));
         let (progress, progress_now) = watch::channel(Progress::Reading);
-        let task = Task::new(store.clone(), clock, config, catalog.clone(), progress).run(requests);
-        (Journal { store, inbox, catalog, progress: progress_now, task: None }, task)
+        let (published, published_now) = watch::channel(Published::default());
+        let merger = config.merge.clone().map(|merge| {
+            let (retry_after, run) = (config.limits.retry_after, config.run);
+            let (store, inbox, catalog) = (store.clone(), inbox.downgrade(), catalog.clone());
+            Merger::new(store, inbox, catalog, published_now, merge, retry_after, run)
+        });
+        let task = Task::new(store.clone(), clock, config, catalog.clone(), progress, published).run(requests);
+        let both = async move {
+            let _merging = merger.map(|merger| Merging(tasks::spawn(merger.run())));
+            task.await;
+        };
+        (Journal { store, inbox, catalog, progress: progress_now, task: None }, both)
     }
 
     /// Appends batches to a partition. Returns when the store has confirmed them and everything before them. They are
@@ -248,7 +272,7 @@ impl Journal {
             return Ok(None);
         };
         let Location::Journal(place) = location else { unreachable!("{location:?} in a journal") };
-        let batches = self.store.bytes(place.number, place.batches()).await?;
+        let batches = self.store.bytes(place, place.batches()).await?;
         assert_eq!(batches.len() as u64, u64::from(place.bytes), "the store returned other bytes of {place:?}");
         Ok(Some(ReadPiece { first_offset, next_offset, batches }))
     }

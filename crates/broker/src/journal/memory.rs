@@ -5,7 +5,7 @@ use crate::journal::{Dated, JournalStore};
 use crate::store::StoreError;
 use bytes::{Bytes, BytesMut};
 use futures_util::future::{BoxFuture, ready};
-use rawline_journal::{Garbage, Index, Key, Listing, PutResult};
+use rawline_journal::{Garbage, Index, Key, Listing, Place, PutResult, Source};
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -18,7 +18,7 @@ pub struct MemoryJournal {
 
 #[derive(Default)]
 struct Keys {
-    objects: BTreeMap<u64, Stored>,
+    objects: BTreeMap<Source, Stored>,
     snapshots: BTreeMap<u64, Stored>,
 }
 
@@ -33,9 +33,14 @@ impl MemoryJournal {
         MemoryJournal { clock, keys: Mutex::default() }
     }
 
-    /// Number of objects.
+    /// Number of objects, merged ones included.
     pub fn objects(&self) -> usize {
         self.keys().objects.len()
+    }
+
+    /// The objects.
+    pub fn sources(&self) -> Vec<Source> {
+        self.keys().objects.keys().copied().collect()
     }
 
     fn keys(&self) -> MutexGuard<'_, Keys> {
@@ -48,38 +53,44 @@ impl MemoryJournal {
 }
 
 impl JournalStore for MemoryJournal {
-    fn create(&self, number: u64, parts: Vec<Bytes>) -> BoxFuture<'static, PutResult> {
+    fn create(&self, source: Source, parts: Vec<Bytes>) -> BoxFuture<'static, PutResult> {
         let mut keys = self.keys();
-        if keys.objects.contains_key(&number) {
+        if keys.objects.contains_key(&source) {
             return Box::pin(ready(PutResult::Exists));
         }
         // Copied, because the parts are blocks of the pool, which wants them back.
         let mut object = BytesMut::new();
         parts.iter().for_each(|part| object.extend_from_slice(part));
         let date = self.date();
-        keys.objects.insert(number, Stored { bytes: object.freeze(), created: date });
+        keys.objects.insert(source, Stored { bytes: object.freeze(), created: date });
         Box::pin(ready(PutResult::Created { date }))
     }
 
-    fn index(&self, number: u64) -> BoxFuture<'static, Result<Dated<Option<Index>>, StoreError>> {
-        let object = self.keys().objects.get(&number).map(|stored| stored.bytes.clone());
-        let damaged = |error| StoreError::human(format!("journal object {number} is damaged: {error}"));
+    fn index(&self, source: Source) -> BoxFuture<'static, Result<Dated<Option<Index>>, StoreError>> {
+        let object = self.keys().objects.get(&source).map(|stored| stored.bytes.clone());
+        let damaged = |error| StoreError::human(format!("{source:?} is damaged: {error}"));
         let index = object.map(|object| Index::parse(&object)).transpose().map_err(damaged);
         let date = self.date();
         Box::pin(ready(index.map(|found| Dated { found, date })))
     }
 
-    fn bytes(&self, number: u64, range: Range<u64>) -> BoxFuture<'static, Result<Bytes, StoreError>> {
+    fn bytes(&self, place: Place, range: Range<u64>) -> BoxFuture<'static, Result<Bytes, StoreError>> {
         let keys = self.keys();
-        let found = keys.objects.get(&number).filter(|stored| range.end <= stored.bytes.len() as u64);
+        let source = place.source;
+        let found = keys.objects.get(&source).filter(|stored| range.end <= stored.bytes.len() as u64);
         let bytes = found.map(|stored| stored.bytes.slice(range.start as usize..range.end as usize));
-        let gone = || StoreError::human(format!("bytes {range:?} of journal object {number} don't exist"));
+        let gone = || StoreError::gone(format!("bytes {range:?} of {source:?} don't exist"));
         Box::pin(ready(bytes.ok_or_else(gone)))
     }
 
     fn newest_snapshot(&self) -> BoxFuture<'static, Result<Dated<Option<Bytes>>, StoreError>> {
         let found = self.keys().snapshots.values().next_back().map(|stored| stored.bytes.clone());
         Box::pin(ready(Ok(Dated { found, date: self.date() })))
+    }
+
+    fn snapshot(&self, next_number: u64) -> BoxFuture<'static, Result<Option<Bytes>, StoreError>> {
+        let found = self.keys().snapshots.get(&next_number).map(|stored| stored.bytes.clone());
+        Box::pin(ready(Ok(found)))
     }
 
     fn create_snapshot(&self, next_number: u64, snapshot: Bytes) -> BoxFuture<'static, Result<(), StoreError>> {
@@ -90,16 +101,20 @@ impl JournalStore for MemoryJournal {
 
     fn list(&self) -> BoxFuture<'static, Result<Dated<Listing>, StoreError>> {
         let keys = self.keys();
-        let listed = |keys: &BTreeMap<u64, Stored>| {
-            keys.iter().map(|(number, stored)| Key { number: *number, created: stored.created }).collect()
-        };
-        let found = Listing { objects: listed(&keys.objects), snapshots: listed(&keys.snapshots) };
+        let mut found = Listing::default();
+        for (source, stored) in &keys.objects {
+            let key = Key { number: source.number(), created: stored.created };
+            if source.is_merged() { found.merged.push(key) } else { found.objects.push(key) }
+        }
+        let snapshots = keys.snapshots.iter();
+        found.snapshots = snapshots.map(|(number, stored)| Key { number: *number, created: stored.created }).collect();
         Box::pin(ready(Ok(Dated { found, date: self.date() })))
     }
 
     fn delete(&self, garbage: Garbage) -> BoxFuture<'static, Result<(), StoreError>> {
         let mut keys = self.keys();
-        garbage.objects.iter().for_each(|number| drop(keys.objects.remove(number)));
+        garbage.objects.iter().for_each(|number| drop(keys.objects.remove(&Source::Journal(*number))));
+        garbage.merged.iter().for_each(|number| drop(keys.objects.remove(&Source::Merged(*number))));
         garbage.snapshots.iter().for_each(|number| drop(keys.snapshots.remove(number)));
         Box::pin(ready(Ok(())))
     }

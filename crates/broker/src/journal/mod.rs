@@ -2,36 +2,53 @@
 //!
 //! The rules are `rawline-journal`'s; here is their driver. `task.rs` owns a [`Writer`](rawline_journal::Writer) and
 //! carries out what it asks for, `build.rs` lays out objects around the received batches, `catalog.rs` says where the
-//! records are. `docs/storage.md` explains how it works.
+//! records are. `merge.rs` merges small objects, which `copy.rs` copies, and `collect.rs` deletes what nobody needs.
+//! `docs/storage.md` explains how it works.
 
 mod build;
 mod catalog;
+mod collect;
+mod copy;
 mod handle;
 mod memory;
+mod merge;
 mod reads;
 mod task;
 
 pub(crate) use catalog::{Extent, JournalTopic};
 pub use handle::{Journal, JournalConfig, JournalError};
 pub use memory::MemoryJournal;
+pub use merge::MergeConfig;
 
 use crate::store::StoreError;
 use bytes::Bytes;
 use futures_util::future::BoxFuture;
-use rawline_journal::{Garbage, Index, Listing, PutResult};
+use rawline_journal::{Garbage, Index, Listing, Place, PutResult, Source};
 use std::ops::Range;
 
 /// Where a journal's objects and snapshots are. Each call is one request, without retries: the rules decide what is
 /// sent again. Dates are the store's own, in seconds since the Unix epoch.
 pub trait JournalStore: Send + Sync + 'static {
-    /// Creates the object with this number, unless one exists. What goes wrong is reported in the log.
-    fn create(&self, number: u64, parts: Vec<Bytes>) -> BoxFuture<'static, PutResult>;
+    /// Creates an object, unless one with its number exists. What goes wrong is reported in the log.
+    fn create(&self, source: Source, parts: Vec<Bytes>) -> BoxFuture<'static, PutResult>;
 
-    /// Reads the index of the object with this number; `None` if there is no such object.
-    fn index(&self, number: u64) -> BoxFuture<'static, Result<Dated<Option<Index>>, StoreError>>;
+    /// Reads the index of an object; `None` if there is no such object.
+    fn index(&self, source: Source) -> BoxFuture<'static, Result<Dated<Option<Index>>, StoreError>>;
 
-    /// Reads bytes of an object that exists.
-    fn bytes(&self, number: u64, range: Range<u64>) -> BoxFuture<'static, Result<Bytes, StoreError>>;
+    /// Reads bytes of an object that exists, by way of a local copy where the store keeps copies: then they are not in
+    /// anonymous memory. `place` is that of any piece in the object.
+    fn bytes(&self, place: Place, range: Range<u64>) -> BoxFuture<'static, Result<Bytes, StoreError>>;
+
+    /// Notes that this process has read such bytes: they may count as its memory.
+    fn touched(&self, _bytes: &Bytes) {}
+
+    /// Drops the local copy of an object, because it turned out to be damaged. True if there was one.
+    fn discard(&self, _place: Place) -> BoxFuture<'static, bool> {
+        Box::pin(std::future::ready(false))
+    }
+
+    /// Reads the snapshot of everything before the object `next_number`; `None` if there is no such snapshot.
+    fn snapshot(&self, next_number: u64) -> BoxFuture<'static, Result<Option<Bytes>, StoreError>>;
 
     /// Reads the newest snapshot; `None` if no snapshot exists. The date is that of the listing.
     fn newest_snapshot(&self) -> BoxFuture<'static, Result<Dated<Option<Bytes>>, StoreError>>;

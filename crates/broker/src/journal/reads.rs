@@ -6,7 +6,7 @@ use crate::limits::JOURNAL_READS_MAX;
 use crate::store::StoreError;
 use futures_util::future::BoxFuture;
 use futures_util::stream::{FuturesUnordered, StreamExt};
-use rawline_journal::Index;
+use rawline_journal::{Index, Source};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -83,7 +83,7 @@ impl Reads {
     }
 
     fn begin(&mut self, number: u64) {
-        let read = self.store.index(number);
+        let read = self.store.index(Source::Journal(number));
         assert!(self.numbers.insert(number), "object {number} is read twice at once");
         self.running.push(Box::pin(async move { (number, read.await) }));
     }

@@ -5,19 +5,21 @@
 use crate::append::{Appended, Received};
 use crate::journal::build::build;
 use crate::journal::catalog::Catalog;
+use crate::journal::collect::collect;
 use crate::journal::handle::{JournalConfig, JournalError};
+use crate::journal::merge::Published;
 use crate::journal::reads::{Read, Reads};
 use crate::journal::{Dated, JournalStore};
 use crate::limits::APPEND_QUEUE_MAX;
-use crate::metrics::CommitMetrics;
+use crate::metrics::{CommitMetrics, MergeMetrics};
 use crate::store::StoreError;
 use crate::{Clock, tasks};
 use bytes::Bytes;
 use futures_util::future::{BoxFuture, OptionFuture};
 use futures_util::stream::{FuturesUnordered, StreamExt};
 use rawline_journal::{
-    Action, Append, Changes, Control, Event, Id, Index, Link, Listing, Outcome, PartitionId, Producer, PutResult,
-    ReadResult, Size, Snapshot, Writer, build_snapshot,
+    Action, Append, Changes, Control, Event, Id, Index, Link, Outcome, PartitionId, Producer, PutResult, ReadResult,
+    Size, Snapshot, Source, Writer, build_snapshot,
 };
 use slab::Slab;
 use std::collections::HashMap;
@@ -63,7 +65,6 @@ type Loaded = Result<Dated<Option<Bytes>>, StoreError>;
 struct Requests {
     puts: FuturesUnordered<BoxFuture<'static, (Id, PutResult)>>,
     load: Option<BoxFuture<'static, Loaded>>,
-    list: Option<BoxFuture<'static, Result<Dated<Listing>, StoreError>>>,
 }
 
 /// Owns a journal's end.
@@ -82,7 +83,9 @@ pub(super) struct Task {
     snapshot: Option<Snapshot>,
     catalog: Arc<RwLock<Catalog>>,
     progress: watch::Sender<Progress>,
+    published: watch::Sender<Published>,
     metrics: CommitMetrics,
+    merge_metrics: MergeMetrics,
     /// Time of the newest object: times never go back.
     appended_us: u64,
     /// Number of the next object when the newest snapshot was taken, and when that was.
@@ -100,6 +103,7 @@ impl Task {
         config: JournalConfig,
         catalog: Arc<RwLock<Catalog>>,
         progress: watch::Sender<Progress>,
+        published: watch::Sender<Published>,
     ) -> Self {
         let mut actions = Vec::new();
         let writer = Writer::new(config.limits, config.run, &mut actions);
@@ -117,7 +121,9 @@ impl Task {
             snapshot: None,
             catalog,
             progress,
+            published,
             metrics: CommitMetrics::new(),
+            merge_metrics: MergeMetrics::new(),
             appended_us: 0,
             snapshot_taken: (1, Instant::now()),
             collect_at: Instant::now() + collect_after,
@@ -142,14 +148,10 @@ impl Task {
                     self.was_loaded(loaded)
                 }
                 () = sleep_until(self.epoch + wake_at.unwrap_or_default()), if wake_at.is_some() => Event::Tick,
-                Some(listed) = OptionFuture::from(self.requests.list.as_mut()) => {
-                    self.requests.list = None;
-                    self.collect(listed);
-                    continue;
-                }
-                () = sleep_until(self.collect_at), if self.requests.list.is_none() => {
+                () = sleep_until(self.collect_at) => {
                     self.collect_at = Instant::now() + self.config.garbage_interval;
-                    self.requests.list = Some(self.store.list());
+                    tasks::spawn(collect(self.store.clone(), self.config.limits, self.merge_metrics.clone()));
+                    self.take_snapshot();
                     continue;
                 }
                 request = inbox.recv(), if is_open && self.waiting.len() < APPEND_QUEUE_MAX => match request {
@@ -204,11 +206,11 @@ impl Task {
 
     fn was_read(&mut self, number: u64, read: Read) -> ReadResult {
         match read {
-            Ok(Dated { found: Some(index), .. }) if index.header.link.number != number => {
-                let found = index.header.link.number;
+            Ok(Dated { found: Some(index), .. }) if index.header.source() != Source::Journal(number) => {
+                let found = index.header.source();
                 tracing::error!(
                     number,
-                    found,
+                    ?found,
                     "a journal object has another number than its key; restore it from a copy"
                 );
                 ReadResult::Failed
@@ -281,7 +283,7 @@ impl Task {
         let bytes: u64 = parts.iter().map(|part| part.len() as u64).sum();
         assert_eq!(bytes, index.header.object_bytes, "the parts of {link:?}");
         self.indexes.insert(link.id, Arc::new(index));
-        let put = self.store.create(link.number, parts);
+        let put = self.store.create(Source::Journal(link.number), parts);
         let (metrics, began) = (self.metrics.clone(), Instant::now());
         self.requests.puts.push(Box::pin(async move {
             let ended = put.await;
@@ -309,7 +311,7 @@ impl Task {
                 let next_offset = first_offset + received.records();
                 drop(answer.send(Ok(Appended { first_offset, next_offset })));
             }
-            (Waiting::Change { answer }, Outcome::Changed { topic }, None) => drop(answer.send(Ok(topic))),
+            (Waiting::Change { answer }, Outcome::Changed { id }, None) => drop(answer.send(Ok(id))),
             (_, outcome, None) => unreachable!("{outcome:?} answers another request"),
         }
     }
@@ -318,6 +320,9 @@ impl Task {
         let Some(snapshot) = self.snapshot.take() else { unreachable!("no snapshot was loaded") };
         self.snapshot_taken = (snapshot.state.chain().next(), Instant::now());
         self.catalog.write().unwrap_or_else(PoisonError::into_inner).restore(&snapshot);
+        // Who merges looks at everything.
+        let look_objects = self.config.merge.as_ref().map_or(0, |merge| merge.look_objects);
+        self.published.send_modify(|published| published.objects += look_objects);
     }
 
     fn publish(&mut self, link: Link, changes: &Changes) {
@@ -326,28 +331,12 @@ impl Task {
         assert_eq!(index.controls(), &*changes.controls, "the index of {link:?}");
         self.appended_us = self.appended_us.max(index.header.appended_us);
         self.catalog.write().unwrap_or_else(PoisonError::into_inner).publish(&index);
+        self.published.send_modify(|published| {
+            published.objects += 1;
+            published.bytes += index.header.object_bytes;
+        });
         // What had this number or a lower one and isn't part of the chain never will be.
         self.indexes.retain(|_, index| index.header.link.number > link.number);
-    }
-
-    /// Deletes what nobody needs. If that fails, the next listing shows it again.
-    fn collect(&self, listed: Result<Dated<Listing>, StoreError>) {
-        let Dated { found, date } = match listed {
-            Ok(listed) => listed,
-            Err(error) => return tracing::warn!(%error, "can't list the journal to delete old objects"),
-        };
-        let live = self.catalog.read().unwrap_or_else(PoisonError::into_inner).live();
-        let known = self.writer.state().chain();
-        let garbage = found.garbage(date, known, &self.config.limits, |number| live.contains(&number));
-        if garbage.is_empty() {
-            return;
-        }
-        let delete = self.store.delete(garbage);
-        tasks::spawn(async move {
-            if let Err(error) = delete.await {
-                tracing::warn!(%error, "old objects of the journal were not deleted");
-            }
-        });
     }
 
     /// Takes a snapshot if it is time for one. If it fails, the next one covers more.

@@ -38,6 +38,7 @@ impl Topic {
         let mut answer =
             ReadAnswer { first_offset: request.offset, end_offset: request.offset, next_offset: 0, pieces: Vec::new() };
         let mut budget = Budget::new(request);
+        let mut has_caught_up = false;
         for visited in 0..READ_OBJECTS_MAX {
             if budget.is_used_up() {
                 break;
@@ -51,8 +52,14 @@ impl Topic {
                 self.store.prefetch(&self.name, &ahead);
             }
             if answer.pieces.is_empty() {
-                let read = self.read_object(&found, request.verify, &mut budget, &mut answer).await;
-                read.map_err(|error| self.or_deleted(request.offset, error))?;
+                match self.read_object(&found, request.verify, &mut budget, &mut answer).await {
+                    // Another broker has deleted the object, because its records are elsewhere, or deleted.
+                    Err(ReadError::Store(error)) if error.is_gone && !has_caught_up => {
+                        has_caught_up = true;
+                        self.end.catch_up(error).await?;
+                    }
+                    read => read.map_err(|error| self.or_deleted(request.offset, error))?,
+                }
                 continue;
             }
             let more = self.read_object(&found, request.verify, &mut budget, &mut answer);

@@ -224,6 +224,9 @@ pub struct StoreError {
     pub message: String,
     /// The setting that an operator can change, if there is one: a program adds what it calls it.
     pub setting: Option<Setting>,
+    /// Whether an object is gone that was to be read: another broker has deleted it, because its records are deleted or
+    /// elsewhere.
+    pub is_gone: bool,
 }
 
 /// A setting of a store. A library doesn't know how a program's users change it.
@@ -242,7 +245,12 @@ pub enum Setting {
 impl StoreError {
     /// An error of any kind.
     pub fn new(kind: Kind, message: impl Into<String>) -> Self {
-        StoreError { kind, message: message.into(), setting: None }
+        StoreError { kind, message: message.into(), setting: None, is_gone: false }
+    }
+
+    /// An object that was to be read is gone.
+    pub fn gone(message: impl Into<String>) -> Self {
+        StoreError { is_gone: true, ..StoreError::new(Kind::TryAgain, message) }
     }
 
     /// An error that passes by itself.

@@ -6,7 +6,9 @@ use futures_util::future::{BoxFuture, ready};
 use rawline_broker::SystemClock;
 use rawline_broker::journal::{Dated, Journal, JournalError, JournalStore, MemoryJournal};
 use rawline_broker::store::StoreError;
-use rawline_journal::{Control, Garbage, Index, Listing, PartitionId, Producer, PutResult, Refused, Rejected};
+use rawline_journal::{
+    Control, Garbage, Index, Listing, PartitionId, Place, Producer, PutResult, Refused, Rejected, Source,
+};
 use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
@@ -139,19 +141,24 @@ fn late<T: Send + 'static>(request: impl FnOnce() -> BoxFuture<'static, T> + Sen
 }
 
 impl JournalStore for Slow {
-    fn create(&self, number: u64, parts: Vec<Bytes>) -> BoxFuture<'static, PutResult> {
+    fn create(&self, source: Source, parts: Vec<Bytes>) -> BoxFuture<'static, PutResult> {
         let store = self.0.clone();
-        late(move || store.create(number, parts))
+        late(move || store.create(source, parts))
     }
 
-    fn index(&self, number: u64) -> BoxFuture<'static, Result<Dated<Option<Index>>, StoreError>> {
+    fn index(&self, source: Source) -> BoxFuture<'static, Result<Dated<Option<Index>>, StoreError>> {
         let store = self.0.clone();
-        late(move || store.index(number))
+        late(move || store.index(source))
     }
 
-    fn bytes(&self, number: u64, range: Range<u64>) -> BoxFuture<'static, Result<Bytes, StoreError>> {
+    fn bytes(&self, place: Place, range: Range<u64>) -> BoxFuture<'static, Result<Bytes, StoreError>> {
         let store = self.0.clone();
-        late(move || store.bytes(number, range))
+        late(move || store.bytes(place, range))
+    }
+
+    fn snapshot(&self, next_number: u64) -> BoxFuture<'static, Result<Option<Bytes>, StoreError>> {
+        let store = self.0.clone();
+        late(move || store.snapshot(next_number))
     }
 
     fn newest_snapshot(&self) -> BoxFuture<'static, Result<Dated<Option<Bytes>>, StoreError>> {
@@ -206,15 +213,19 @@ fn down<T: Send + 'static>() -> BoxFuture<'static, Result<T, StoreError>> {
 }
 
 impl JournalStore for Down {
-    fn create(&self, _: u64, _: Vec<Bytes>) -> BoxFuture<'static, PutResult> {
+    fn create(&self, _: Source, _: Vec<Bytes>) -> BoxFuture<'static, PutResult> {
         Box::pin(ready(PutResult::Unknown))
     }
 
-    fn index(&self, _: u64) -> BoxFuture<'static, Result<Dated<Option<Index>>, StoreError>> {
+    fn index(&self, _: Source) -> BoxFuture<'static, Result<Dated<Option<Index>>, StoreError>> {
         down()
     }
 
-    fn bytes(&self, _: u64, _: Range<u64>) -> BoxFuture<'static, Result<Bytes, StoreError>> {
+    fn bytes(&self, _: Place, _: Range<u64>) -> BoxFuture<'static, Result<Bytes, StoreError>> {
+        down()
+    }
+
+    fn snapshot(&self, _: u64) -> BoxFuture<'static, Result<Option<Bytes>, StoreError>> {
         down()
     }
 

@@ -8,7 +8,7 @@ use rawline_broker::store::Store;
 use rawline_broker::store::cache::Cache;
 use rawline_broker::store::s3::{Layout, S3Store};
 use rawline_broker::{Broker, Config, Kind, Piece, ReadRequest, SystemClock, Topic};
-use rawline_journal::{Batch, BatchKind, Header, Id, Link, PartitionId, PutResult, Section, build_index};
+use rawline_journal::{Batch, BatchKind, Header, Id, Link, PartitionId, PutResult, Section, Source, build_index};
 use rawline_testkit::batches::{batch, received};
 use rawline_testkit::s3_server::{Bucket, bucket, variables};
 use std::fs;
@@ -164,7 +164,7 @@ async fn contradict(bucket: &Bucket) {
     let section = Section { partition: PartitionId { topic: 1, number: 0 }, first_offset: 1000 };
     let index = build_index(link, 0, &[], &[(section, &[entry])]);
     let store = Store::journal(&Machine::new(bucket).await.store).unwrap();
-    let put = store.create(link.number, vec![index.into(), batch.into()]).await;
+    let put = store.create(Source::Journal(link.number), vec![index.into(), batch.into()]).await;
     assert!(matches!(put, PutResult::Created { .. }), "{put:?}");
 }
 

@@ -2,8 +2,8 @@
 
 use crate::store::{Connection, DELETION_DELAY, SharedStore};
 use rawline_broker::Clock;
-use rawline_broker::journal::{Journal, JournalConfig};
-use rawline_journal::Limits;
+use rawline_broker::journal::{Journal, JournalConfig, MergeConfig};
+use rawline_journal::{Limits, MergeLimits};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::task::JoinHandle;
@@ -56,6 +56,17 @@ impl Broker {
             snapshot_objects: 20,
             snapshot_interval: Duration::from_secs(20),
             garbage_interval: Duration::from_secs(15),
+            merge: Some(MergeConfig {
+                limits: MergeLimits {
+                    target_bytes: 6_000,
+                    keep_bytes: 1_500,
+                    objects_max: 12,
+                    piece_bytes: 1_500,
+                    piece_span_us: 3_600_000_000,
+                },
+                look_objects: 5,
+                abandon_after: Duration::from_secs(20),
+            }),
             run: number as u64 * 1000 + self.runs,
         };
         let (journal, task) = Journal::new(Arc::new(connection), Arc::new(Wrong), config);

@@ -8,7 +8,8 @@ use futures_util::future::BoxFuture;
 use rawline_broker::journal::{Dated, JournalStore};
 use rawline_broker::store::StoreError;
 use rawline_journal::{
-    Garbage, Id, Index, Key, Link, Listing, PutResult, Snapshot, State, build_index, build_snapshot,
+    Control, Garbage, Id, Index, Key, Link, Listing, Place, PutResult, Snapshot, Source, State, build_index,
+    build_snapshot,
 };
 use rawline_testkit::batches::records_of;
 use std::collections::{BTreeMap, BTreeSet};
@@ -49,7 +50,7 @@ struct Stored {
 }
 
 struct Keys {
-    objects: BTreeMap<u64, Stored>,
+    objects: BTreeMap<Source, Stored>,
     snapshots: BTreeMap<u64, Stored>,
     random: fastrand::Rng,
     /// The chain for someone who has always watched.
@@ -154,28 +155,30 @@ impl SharedStore {
     }
 
     /// An object arrives.
-    fn arrive(&self, number: u64, bytes: Bytes) -> PutResult {
+    fn arrive(&self, source: Source, bytes: Bytes) -> PutResult {
         let date = self.date();
         let mut keys = self.keys();
-        if keys.objects.contains_key(&number) {
+        if keys.objects.contains_key(&source) {
             return PutResult::Exists;
         }
-        keys.objects.insert(number, Stored { bytes, created: date });
+        keys.objects.insert(source, Stored { bytes, created: date });
         keys.follow();
         drop(keys);
-        self.note(|| format!("store: object {number} is created"));
+        self.note(|| format!("store: {source:?} is created"));
         PutResult::Created { date }
     }
 }
 
 impl Keys {
-    fn is_hole(&self, number: u64) -> bool {
-        !self.objects.contains_key(&number) && self.objects.range(number..).next().is_some()
+    fn is_hole(&self, source: Source) -> bool {
+        let is_there = |source: &Source| self.objects.contains_key(source);
+        let mut later = self.objects.range(source..).filter(|(later, _)| !later.is_merged());
+        !is_there(&source) && later.next().is_some()
     }
 
     /// Takes objects into account that have become part of the chain.
     fn follow(&mut self) {
-        while let Some(stored) = self.objects.get(&self.state.chain().next()) {
+        while let Some(stored) = self.objects.get(&Source::Journal(self.state.chain().next())) {
             let index = Index::parse(&stored.bytes).unwrap();
             match self.state.observe(index.header.link, &index.changes()) {
                 Ok(true) => {}
@@ -188,6 +191,10 @@ impl Keys {
                     continue;
                 }
             }
+            let ends = |control: &&Control| matches!(control, Control::EndMerge { .. });
+            self.seen.merged += index.controls().iter().filter(ends).count();
+            let abandons = |control: &&Control| matches!(control, Control::AbandonMerge { .. });
+            self.seen.abandoned += index.controls().iter().filter(abandons).count();
             self.seen.settled += usize::from(index.changes().controls.is_empty() && index.changes().entries.is_empty());
             for (section, batches) in index.sections() {
                 let mut offset = section.first_offset;
@@ -244,13 +251,13 @@ async fn within<T>(work: impl Future<Output = Result<T, StoreError>>) -> Result<
 }
 
 impl JournalStore for Connection {
-    fn create(&self, number: u64, parts: Vec<Bytes>) -> BoxFuture<'static, PutResult> {
+    fn create(&self, source: Source, parts: Vec<Bytes>) -> BoxFuture<'static, PutResult> {
         let mut bytes = BytesMut::new();
         parts.iter().for_each(|part| bytes.extend_from_slice(part));
         let (this, bytes) = (self.clone(), bytes.freeze());
         let id = Index::parse(&bytes).unwrap().header.link.id;
         let broker = this.broker;
-        this.store.note(|| format!("broker {broker}: PUT {number} as {id:?}"));
+        this.store.note(|| format!("broker {broker}: PUT {source:?} as {id:?}"));
         let is_lost = this.store.happens(4);
         let confirms_first = this.store.lie == Some(Lie::ConfirmFirst);
         let (respond, responded) = oneshot::channel();
@@ -262,7 +269,7 @@ impl JournalStore for Connection {
                 network.store.saw(|seen| seen.lost_requests += 1);
                 return;
             }
-            let result = network.put_result(network.store.arrive(number, bytes));
+            let result = network.put_result(network.store.arrive(source, bytes));
             if network.store.happens(6) {
                 network.store.saw(|seen| seen.lost_responses += 1);
                 return;
@@ -282,38 +289,37 @@ impl JournalStore for Connection {
                 }
                 Err(_) => PutResult::Unknown,
             };
-            this.store.note(|| format!("broker {broker}: PUT {number} as {id:?} ended: {result:?}"));
+            this.store.note(|| format!("broker {broker}: PUT {source:?} as {id:?} ended: {result:?}"));
             result
         })
     }
 
-    fn index(&self, number: u64) -> BoxFuture<'static, Result<Dated<Option<Index>>, StoreError>> {
+    fn index(&self, source: Source) -> BoxFuture<'static, Result<Dated<Option<Index>>, StoreError>> {
         let this = self.clone();
         Box::pin(within(async move {
             this.fails().await?;
             let date = this.dated(this.store.date());
-            let found = this.store.keys().objects.get(&number).map(|stored| stored.bytes.clone());
-            let steps_over = this.store.lie == Some(Lie::StepOverHoles) && this.store.keys().is_hole(number);
-            let found = if steps_over { Some(void(number)) } else { found };
+            let found = this.store.keys().objects.get(&source).map(|stored| stored.bytes.clone());
+            let steps_over = this.store.lie == Some(Lie::StepOverHoles) && this.store.keys().is_hole(source);
+            let found = if steps_over { Some(void(source.number())) } else { found };
             this.pass().await;
             let found = found.map(|bytes| Index::parse(&bytes).unwrap());
             let broker = this.broker;
             this.store.note(|| {
-                format!("broker {broker}: object {number} is {}", if found.is_some() { "there" } else { "missing" })
+                format!("broker {broker}: {source:?} is {}", if found.is_some() { "there" } else { "missing" })
             });
             Ok(Dated { found, date })
         }))
     }
 
-    fn bytes(&self, number: u64, range: Range<u64>) -> BoxFuture<'static, Result<Bytes, StoreError>> {
+    fn bytes(&self, place: Place, range: Range<u64>) -> BoxFuture<'static, Result<Bytes, StoreError>> {
         let this = self.clone();
         Box::pin(within(async move {
             this.fails().await?;
-            let keys = this.store.keys();
-            let stored =
-                keys.objects.get(&number).ok_or_else(|| StoreError::human(format!("object {number} is gone")))?;
+            let (keys, source) = (this.store.keys(), place.source);
+            let stored = keys.objects.get(&source).ok_or_else(|| StoreError::gone(format!("{source:?} is gone")))?;
             let is_inside = range.end <= stored.bytes.len() as u64;
-            let outside = || StoreError::human(format!("object {number} is another than expected"));
+            let outside = || StoreError::human(format!("{source:?} is another than expected"));
             let range = is_inside.then_some(range.start as usize..range.end as usize).ok_or_else(outside)?;
             Ok(stored.bytes.slice(range))
         }))
@@ -330,6 +336,14 @@ impl JournalStore for Connection {
             let gone = || StoreError::wait("the snapshot was replaced by a newer one");
             let found = this.store.keys().snapshots.get(&newest).map(|stored| stored.bytes.clone()).ok_or_else(gone)?;
             Ok(Dated { found: Some(found), date })
+        }))
+    }
+
+    fn snapshot(&self, next_number: u64) -> BoxFuture<'static, Result<Option<Bytes>, StoreError>> {
+        let this = self.clone();
+        Box::pin(within(async move {
+            this.fails().await?;
+            Ok(this.store.keys().snapshots.get(&next_number).map(|stored| stored.bytes.clone()))
         }))
     }
 
@@ -360,11 +374,16 @@ impl JournalStore for Connection {
             let date = this.store.date();
             let keys = this.store.keys();
             let is_early = this.store.lie == Some(Lie::DeleteEarly);
-            let listed = |keys: &BTreeMap<u64, Stored>| {
-                let created = |stored: &Stored| if is_early { 0 } else { stored.created };
-                keys.iter().map(|(number, stored)| Key { number: *number, created: created(stored) }).collect()
+            let key = |number: u64, stored: &Stored| {
+                let created = if is_early { 0 } else { stored.created };
+                Key { number, created }
             };
-            let found = Listing { objects: listed(&keys.objects), snapshots: listed(&keys.snapshots) };
+            let mut found = Listing::default();
+            for (source, stored) in &keys.objects {
+                let of_its_kind = if source.is_merged() { &mut found.merged } else { &mut found.objects };
+                of_its_kind.push(key(source.number(), stored));
+            }
+            found.snapshots = keys.snapshots.iter().map(|(number, stored)| key(*number, stored)).collect();
             Ok(Dated { found, date })
         }))
     }
@@ -377,8 +396,12 @@ impl JournalStore for Connection {
             let broker = this.broker;
             this.store.note(|| format!("broker {broker}: deletes {garbage:?}"));
             let mut keys = this.store.keys();
-            let deleted = garbage.objects.iter().filter(|number| keys.objects.remove(number).is_some()).count();
+            let objects = garbage.objects.iter().map(|number| Source::Journal(*number));
+            let deleted = objects.filter(|source| keys.objects.remove(source).is_some()).count();
             keys.seen.deleted += deleted;
+            let merged = garbage.merged.iter().map(|number| Source::Merged(*number));
+            let deleted = merged.filter(|source| keys.objects.remove(source).is_some()).count();
+            keys.seen.deleted_merged += deleted;
             garbage.snapshots.iter().for_each(|number| drop(keys.snapshots.remove(number)));
         });
         Box::pin(std::future::ready(Ok(())))

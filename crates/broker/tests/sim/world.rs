@@ -24,6 +24,9 @@ pub struct Seen {
     pub failed_reads: usize,
     pub void: usize,
     pub settled: usize,
+    pub merged: usize,
+    pub abandoned: usize,
+    pub deleted_merged: usize,
     pub snapshots: usize,
     pub deleted: usize,
     pub crashes: usize,
@@ -39,6 +42,9 @@ impl Seen {
         self.failed_reads += other.failed_reads;
         self.void += other.void;
         self.settled += other.settled;
+        self.merged += other.merged;
+        self.abandoned += other.abandoned;
+        self.deleted_merged += other.deleted_merged;
         self.snapshots += other.snapshots;
         self.deleted += other.deleted;
         self.crashes += other.crashes;
@@ -55,6 +61,9 @@ impl Seen {
             failed_reads,
             void,
             settled,
+            merged,
+            abandoned,
+            deleted_merged,
             snapshots,
             deleted,
             crashes,
@@ -62,7 +71,8 @@ impl Seen {
             ..
         } = *self;
         let faults = [lost_requests, lost_responses, failed_reads, void, settled, snapshots, deleted, crashes, pauses];
-        faults.iter().all(|count| *count > 0) && self.acknowledged > 1000 && self.denied > 0
+        let merges = [merged, abandoned, deleted_merged];
+        faults.iter().chain(&merges).all(|count| *count > 0) && self.acknowledged > 1000 && self.denied > 0
     }
 }
 

@@ -37,6 +37,9 @@ pub fn properties() -> Vec<Property<Bounds>> {
         Property::sometimes("a duplicate is recognized", |_, world: &World| world.reached.duplicate),
         Property::sometimes("an outcome stays unknown", |_, world: &World| world.reached.unknown),
         Property::sometimes("a topic exists already", |_, world: &World| world.reached.refused),
+        Property::sometimes("a merge ends", |_, world: &World| world.merging.ended),
+        Property::sometimes("a merge is abandoned", |_, world: &World| world.merging.abandoned),
+        Property::sometimes("a merged object is deleted", |_, world: &World| world.merging.deleted),
     ]
 }
 
@@ -52,6 +55,8 @@ fn small() -> Bounds {
         ticks: 0,
         clock: 0,
         snapshots: 0,
+        merges: &[],
+        abandons: 0,
         create_only: true,
         deletion_delay: DELETION_DELAY,
         rules: Rules::default(),
@@ -83,6 +88,16 @@ fn sleeps() -> Bounds {
     Bounds { clock: DELETION_DELAY + 2, snapshots: 1, ..small() }
 }
 
+/// A writer merges, its merge may be abandoned, and what nobody needs is deleted.
+fn merges() -> Bounds {
+    Bounds { appends: &[1], merges: &[true], abandons: 1, clock: DELETION_DELAY + 2, snapshots: 1, ..small() }
+}
+
+/// Two writers merge the same records.
+fn two_merges() -> Bounds {
+    Bounds { appends: &[1, 0], merges: &[true, true], abandons: 1, ..small() }
+}
+
 fn all() -> Vec<Bounds> {
     vec![
         races(),
@@ -102,6 +117,11 @@ fn all() -> Vec<Bounds> {
         Bounds { sequences: true, ..sleeps() },
         Bounds { lost: 1, ..sleeps() },
         Bounds { appends: &[1], crashes: 1, sequences: true, ..sleeps() },
+        merges(),
+        two_merges(),
+        Bounds { crashes: 1, abandons: 0, ..merges() },
+        Bounds { lost: 1, ..two_merges() },
+        Bounds { merges: &[true, false], crashes: 1, sequences: true, ..two_merges() },
         Bounds { appends: &[1, 0], lost: 2, crashes: 1, ticks: 3, sequences: true, ..small() },
     ]
 }
@@ -123,7 +143,7 @@ fn everything_holds_in_every_state() {
         assert_eq!(violated, BTreeSet::new(), "{bounds:?}");
         reached.extend(found);
     }
-    assert_eq!(reached.len(), 6, "the model reaches only {reached:?}");
+    assert_eq!(reached.len(), 9, "the model reaches only {reached:?}");
 }
 
 /// Without a rule, some property is violated.
@@ -171,6 +191,31 @@ fn a_reader_that_slept_loads_a_snapshot() {
 #[test]
 fn sequences_decide_what_is_appended_again() {
     is_needed(Broken::Sequences, crashes(), ONCE);
+}
+
+#[test]
+fn an_abandoned_merge_never_ends() {
+    is_needed(Broken::ClosedMerges, merges(), READABLE);
+}
+
+#[test]
+fn the_object_of_an_open_merge_is_not_deleted() {
+    is_needed(Broken::OpenMerges, merges(), READABLE);
+}
+
+#[test]
+fn the_object_of_a_merge_that_a_snapshot_does_not_know_is_not_deleted() {
+    is_needed(Broken::UnknownMerges, merges(), READABLE);
+}
+
+#[test]
+fn a_merge_ends_after_its_data_is_stored() {
+    is_needed(Broken::StoredMerges, merges(), READABLE);
+}
+
+#[test]
+fn what_is_copied_is_deleted_after_the_merge_has_ended() {
+    is_needed(Broken::EndedMerges, merges(), READABLE);
 }
 
 #[test]

@@ -3,8 +3,10 @@
 use crate::chain::{Id, Link};
 use crate::control::{Control, Refused};
 use crate::limits::Limits;
+use crate::model::merging::{Merging, Places, place};
+use crate::place::Source;
 use crate::producers::Producer;
-use crate::rules::Rules;
+use crate::rules::{Broken, Rules};
 use crate::state::{Changes, PartitionId, State};
 use crate::writer::{Action, Append, Event, Outcome, PutResult, ReadResult, Size, Writer};
 use stateright::{Model, Property};
@@ -42,6 +44,10 @@ pub struct Bounds {
     /// The store's last time.
     pub clock: u64,
     pub snapshots: u8,
+    /// Whether each writer merges all that it knows, once.
+    pub merges: &'static [bool],
+    /// How often someone abandons a merge that is open.
+    pub abandons: u8,
     /// Whether the store refuses to create what exists.
     pub create_only: bool,
     /// How old an object and its snapshot are when they are deleted.
@@ -85,8 +91,14 @@ pub struct Site {
     sent: u8,
     /// Whether it was asked to create the topic.
     has_created: bool,
-    /// Appends and creations without an answer.
+    /// Appends, creations and merges without an answer.
     open: Vec<Ticket>,
+    /// Whether it has begun a merge.
+    has_merged: bool,
+    /// Where records are by what was published to it.
+    places: Places,
+    /// The same by the snapshot that it has loaded last.
+    loaded: Places,
 }
 
 /// Everything there is at one moment.
@@ -95,6 +107,8 @@ pub struct World {
     objects: BTreeMap<u64, Object>,
     /// The newest snapshot, with what it shows and its time.
     snapshot: (State, Log, u64),
+    /// Where the records are by that snapshot.
+    snapshot_places: Places,
     requests: Vec<Request>,
     sites: Vec<Site>,
     pub clock: u64,
@@ -105,6 +119,13 @@ pub struct World {
     /// What someone sees who has followed the chain from the beginning, all the time.
     truth: State,
     pub log: Log,
+    places: Places,
+    /// Whether writers merge: then objects are deleted only if nobody needs them.
+    is_merging: bool,
+    rules: Rules,
+    pub merging: Merging,
+    /// What writers are asked next, because of an answer.
+    pub later: Vec<(usize, Ticket, Control)>,
     /// Whose creation is part of the chain.
     creators: Vec<Ticket>,
     pub acknowledged: BTreeMap<Ticket, u64>,
@@ -157,6 +178,14 @@ pub enum Step {
     Snapshot,
     /// Someone deletes everything that may be deleted.
     Delete,
+    /// A writer begins a merge.
+    Merge(usize),
+    /// A writer abandons the merge that it knows to be open.
+    Abandon(usize),
+    /// A merged object arrives at the store.
+    MergeArrive(usize),
+    /// The response to its PUT reaches the writer.
+    MergeRespond(usize),
 }
 
 fn partition_of(ticket: Ticket, bounds: &Bounds) -> PartitionId {
@@ -193,7 +222,18 @@ impl Bounds {
         let mut actions = Vec::new();
         let writer = Writer::with_rules(self.limits(), run, self.rules, &mut actions);
         assert_eq!(actions, [Action::LoadSnapshot]);
-        Site { writer, run, now: 0, wants: Some(0), sent: 0, has_created: false, open: Vec::new() }
+        Site {
+            writer,
+            run,
+            now: 0,
+            wants: Some(0),
+            sent: 0,
+            has_created: false,
+            open: Vec::new(),
+            has_merged: false,
+            places: Places::new(),
+            loaded: Places::new(),
+        }
     }
 }
 
@@ -211,12 +251,48 @@ impl World {
     /// What someone sees who begins now, at the newest snapshot: the records, and the new topic's id.
     pub fn fresh(&self) -> (Log, Option<u64>) {
         let (mut state, mut log, _) = self.snapshot.clone();
+        let mut places = self.snapshot_places.clone();
         while let Some(object) = self.objects.get(&state.chain().next()) {
-            if let Ok(true) = state.observe(object.link, &object.changes) {
+            if let Ok(true) = state.observe_by(object.link, &object.changes, self.rules) {
                 add(&mut log, object);
+                place(&mut places, object.link.number, &object.changes);
             }
         }
+        if self.is_merging {
+            let read = |(key, source): (&(PartitionId, u64), &Source)| Some((*key, self.stored(*key, *source)?));
+            log = places.iter().filter_map(read).collect();
+        }
         (log, state.topic_id(NEW))
+    }
+
+    /// The record in a journal object, if the object is there.
+    pub fn record(&self, number: u64, key: (PartitionId, u64)) -> Option<Ticket> {
+        let object = self.objects.get(&number)?;
+        let tickets = object.tickets.iter().skip(object.changes.controls.len());
+        let mut entries = tickets.zip(&*object.changes.entries);
+        entries.find(|(_, entry)| (entry.partition, entry.first_offset) == key).map(|(ticket, _)| *ticket)
+    }
+
+    /// Where a writer knows records to be.
+    pub fn places_of(&self, at: usize) -> &Places {
+        let Some(site) = self.sites.get(at) else { unreachable!("writer {at}") };
+        &site.places
+    }
+
+    pub fn rules(&self) -> Rules {
+        self.rules
+    }
+
+    /// Notes that a writer has a request without an answer.
+    pub fn open(&mut self, at: usize, ticket: Ticket) {
+        let Some(site) = self.sites.get_mut(at) else { unreachable!("writer {at}") };
+        site.open.push(ticket);
+    }
+
+    /// The snapshot, if it is old enough to decide what is deleted.
+    pub fn old_snapshot(&self, bounds: &Bounds) -> Option<(&State, &Places)> {
+        let (state, _, date) = &self.snapshot;
+        (date + bounds.deletion_delay < self.clock).then_some((state, &self.snapshot_places))
     }
 
     /// The new topic's id, for someone who has followed the chain all the time.
@@ -239,8 +315,9 @@ impl World {
 
     fn follow(&mut self) {
         while let Some(object) = self.objects.get(&self.truth.chain().next()) {
-            match self.truth.observe(object.link, &object.changes) {
+            match self.truth.observe_by(object.link, &object.changes, self.rules) {
                 Ok(true) => {
+                    place(&mut self.places, object.link.number, &object.changes);
                     self.reached.settled |= object.tickets.is_empty();
                     self.creators.extend(object.tickets.iter().filter(|ticket| **ticket >= CREATION));
                     add(&mut self.log, object);
@@ -251,7 +328,7 @@ impl World {
         }
     }
 
-    fn feed(&mut self, at: usize, event: Event<Ticket>) {
+    pub fn feed(&mut self, at: usize, event: Event<Ticket>) {
         let Some(site) = self.sites.get_mut(at) else { unreachable!("writer {at}") };
         let mut actions = Vec::new();
         site.writer.on(Duration::from_secs(u64::from(site.now)), event, &mut actions);
@@ -260,6 +337,7 @@ impl World {
             self.carry_out(at, action);
         }
         self.requests.sort();
+        self.ask_later();
     }
 
     fn carry_out(&mut self, at: usize, action: Action<Ticket>) {
@@ -270,9 +348,12 @@ impl World {
             }
             Action::Read { number } => site.wants = Some(number),
             Action::LoadSnapshot => site.wants = Some(0),
-            Action::Restore => {}
+            Action::Restore => site.places = site.loaded.clone(),
             Action::Answer { ticket, outcome } => {
                 site.open.retain(|open| *open != ticket);
+                if self.merge_answered(at, ticket, outcome) {
+                    return;
+                }
                 match outcome {
                     Outcome::Stored(answer) => {
                         self.reached.duplicate |= answer.is_duplicate;
@@ -280,7 +361,7 @@ impl World {
                         self.is_disagreeing |= before.is_some_and(|offset| offset != answer.first_offset);
                     }
                     Outcome::NotStored => self.denied.push(ticket),
-                    Outcome::Changed { topic } => self.created.push(topic),
+                    Outcome::Changed { id } => self.created.push(id),
                     Outcome::Refused(Refused::Exists { topic }) => {
                         self.reached.refused = true;
                         self.created.push(topic);
@@ -294,7 +375,8 @@ impl World {
                     }
                 }
             }
-            Action::Publish { changes, .. } => {
+            Action::Publish { link, changes } => {
+                place(&mut site.places, link.number, &changes);
                 let is_true =
                     changes.entries.iter().all(|entry| self.log.contains_key(&(entry.partition, entry.first_offset)));
                 self.is_disagreeing |= !is_true;
@@ -319,6 +401,7 @@ impl Model for Bounds {
         vec![World {
             objects: BTreeMap::new(),
             snapshot: (founded(), Log::new(), 0),
+            snapshot_places: Places::new(),
             requests: Vec::new(),
             sites: (0..self.appends.len()).map(|at| self.site(at as u64 + 1)).collect(),
             clock: 0,
@@ -328,6 +411,12 @@ impl Model for Bounds {
             snapshots: self.snapshots,
             truth: founded(),
             log: Log::new(),
+            places: Places::new(),
+            is_merging: !self.merges.is_empty(),
+            // What every observer does alike. Other rules are the writers' own.
+            rules: Rules { broken: self.rules.broken.filter(|broken| *broken != Broken::VoidObjects) },
+            merging: Merging::new(self.abandons),
+            later: Vec::new(),
             creators: Vec::new(),
             acknowledged: BTreeMap::new(),
             created: Vec::new(),
@@ -345,6 +434,13 @@ impl Model for Bounds {
             }
             if self.creates && !site.has_created {
                 actions.push(Step::Create(at));
+            }
+            let merges = self.merges.get(at).is_some_and(|merges| *merges && !site.has_merged);
+            if merges && world.can_merge(at) {
+                actions.push(Step::Merge(at));
+            }
+            if world.merging.abandons > 0 && site.writer.certain().merges().open().is_some() {
+                actions.push(Step::Abandon(at));
             }
             if site.wants.is_some() {
                 actions.push(Step::Read(at));
@@ -369,6 +465,9 @@ impl Model for Bounds {
                 actions.push(Step::Lose(n));
             }
         }
+        for (n, has_arrived) in world.merge_puts() {
+            actions.push(if has_arrived { Step::MergeRespond(n) } else { Step::MergeArrive(n) });
+        }
         if world.clock < self.clock {
             actions.push(Step::Clock);
         }
@@ -376,7 +475,7 @@ impl Model for Bounds {
         if world.snapshots > 0 && world.truth.chain().next() > covered {
             actions.push(Step::Snapshot);
         }
-        if self.deletable(world).next().is_some() {
+        if self.deletable(world).next().is_some() || !world.deletable_merged(self).is_empty() {
             actions.push(Step::Delete);
         }
     }
@@ -432,7 +531,9 @@ impl Model for Bounds {
                 world.crashes -= 1;
                 let site = world.sites.get_mut(at)?;
                 let (sent, has_created, open) = (site.sent, site.has_created, std::mem::take(&mut site.open));
-                *site = Site { sent, has_created, ..self.site(site.run + 16) };
+                let has_merged = site.has_merged;
+                *site = Site { sent, has_created, has_merged, ..self.site(site.run + 16) };
+                world.forget_merge_puts(at);
                 world.again.extend(open.into_iter().filter(|ticket| *ticket < CREATION));
                 world.requests.retain(|request| request.from != Some(at) || request.response.is_none());
                 for request in &mut world.requests {
@@ -444,13 +545,26 @@ impl Model for Bounds {
             Step::Snapshot => {
                 world.snapshots -= 1;
                 world.snapshot = (world.truth.clone(), world.log.clone(), world.clock);
+                world.snapshot_places = world.places.clone();
             }
             Step::Delete => {
+                let merged = world.deletable_merged(self);
                 for number in self.deletable(&world).collect::<Vec<_>>() {
                     world.objects.remove(&number);
                 }
+                world.delete_merged(merged);
                 world.reached.deleted = true;
             }
+            Step::Merge(at) => {
+                world.sites.get_mut(at)?.has_merged = true;
+                world.begin_merge(at);
+            }
+            Step::Abandon(at) => {
+                let merge = world.sites.get(at)?.writer.certain().merges().open()?;
+                world.abandon(at, merge);
+            }
+            Step::MergeArrive(n) => world.merge_arrives(n),
+            Step::MergeRespond(n) => world.merge_confirmed(n),
         }
         Some(world)
     }
@@ -483,7 +597,10 @@ impl Bounds {
         let number = world.sites.get_mut(at)?.wants.take()?;
         let date = world.clock;
         let event = match (number, world.objects.get(&number)) {
-            (0, _) => Event::Snapshot { state: Some(Box::new(world.snapshot.0.clone())), date },
+            (0, _) => {
+                world.sites.get_mut(at)?.loaded = world.snapshot_places.clone();
+                Event::Snapshot { state: Some(Box::new(world.snapshot.0.clone())), date }
+            }
             (_, Some(object)) => {
                 let changes = object.changes.clone();
                 Event::Read { number, result: ReadResult::Found { link: object.link, changes, date } }
@@ -498,6 +615,8 @@ impl Bounds {
         let is_old = |date: u64| date + self.deletion_delay < world.clock;
         let (state, _, date) = &world.snapshot;
         let covered = if is_old(*date) { state.chain().next() } else { 1 };
-        world.objects.range(..covered).filter(move |(_, object)| is_old(object.created)).map(|(number, _)| *number)
+        let is_free = move |number: u64| !world.is_merging || !world.is_needed(number, self);
+        let old = world.objects.range(..covered).filter(move |(_, object)| is_old(object.created));
+        old.map(|(number, _)| *number).filter(move |number| is_free(*number))
     }
 }

@@ -1,9 +1,11 @@
-//! Builds the index of a journal object.
+//! Builds the index of a journal object, or of a merged one.
 
-use super::raw::{FLAG_CONTINUES, FLAG_PRODUCER, HEADER_BYTES, MAGIC, RawEntry, RawHeader, RawSection, VERSION};
+use super::raw::{
+    FLAG_CONTINUES, FLAG_PRODUCER, HEADER_BYTES, MAGIC, MERGED_MAGIC, RawEntry, RawHeader, RawSection, VERSION,
+};
 use super::raw::{checksum, index_bytes};
 use super::{Batch, Section, control, control_bytes};
-use crate::chain::Link;
+use crate::chain::{Id, Link};
 use crate::control::Control;
 use crate::limits::{OBJECT_APPENDS_MAX, OBJECT_BYTES_MAX, OBJECT_CONTROL_BYTES_MAX};
 use zerocopy::IntoBytes;
@@ -12,19 +14,39 @@ use zerocopy::little_endian::{U16, U32, U64};
 /// The index of an object with these control records, and with these batches by partition, which follow it in the same
 /// order. The caller keeps to [`OBJECT_APPENDS_MAX`] batches and to [`OBJECT_BYTES_MAX`].
 pub fn build_index(link: Link, appended_us: u64, controls: &[Control], partitions: &[(Section, &[Batch])]) -> Vec<u8> {
-    let batches: usize = partitions.iter().map(|(_, batches)| batches.len()).sum();
-    assert!(batches <= OBJECT_APPENDS_MAX, "{batches} batches in journal object {}", link.number);
     let in_order = partitions.is_sorted_by(|(one, _), (next, _)| one.partition < next.partition);
     assert!(in_order, "partitions of journal object {} are not in order", link.number);
+    build(MAGIC, link, appended_us, controls, partitions)
+}
+
+/// The index of a merged object with these pieces, each a section, whose batches follow it in the same order. The
+/// caller keeps to the same limits.
+pub fn build_merged_index(merge: u64, id: Id, appended_us: u64, pieces: &[(Section, &[Batch])]) -> Vec<u8> {
+    let key = |section: &Section| (section.partition, section.first_offset);
+    let in_order = pieces.is_sorted_by(|(one, _), (next, _)| key(one) < key(next));
+    assert!(in_order && !pieces.is_empty(), "the {} pieces of merge {merge} are not in order", pieces.len());
+    let link = Link { number: merge, id, prev: Id::ROOT };
+    build(MERGED_MAGIC, link, appended_us, &[], pieces)
+}
+
+fn build(
+    magic: [u8; 4],
+    link: Link,
+    appended_us: u64,
+    controls: &[Control],
+    partitions: &[(Section, &[Batch])],
+) -> Vec<u8> {
+    let batches: usize = partitions.iter().map(|(_, batches)| batches.len()).sum();
+    assert!(batches <= OBJECT_APPENDS_MAX, "{batches} batches in object {}", link.number);
     let (sections, batches) = (partitions.len() as u32, batches as u32);
     let bytes = partitions.iter().flat_map(|(_, batches)| *batches).map(|batch| u64::from(batch.bytes)).sum::<u64>();
     let control_bytes: u64 = controls.iter().map(control_bytes).sum();
     assert!(control_bytes <= OBJECT_CONTROL_BYTES_MAX, "{control_bytes} bytes of control records");
     let index_bytes = index_bytes(sections, batches, control_bytes);
     let object_bytes = index_bytes + bytes;
-    assert!(object_bytes <= OBJECT_BYTES_MAX, "journal object {} has {object_bytes} bytes", link.number);
+    assert!(object_bytes <= OBJECT_BYTES_MAX, "object {} has {object_bytes} bytes", link.number);
     let mut header = RawHeader {
-        magic: MAGIC,
+        magic,
         version: VERSION,
         zero: [0; 3],
         number: U64::new(link.number),
@@ -48,7 +70,7 @@ pub fn build_index(link: Link, appended_us: u64, controls: &[Control], partition
         batches.iter().for_each(|batch| index.extend_from_slice(raw_entry(batch).as_bytes()));
     }
     controls.iter().for_each(|control| control::write(control, &mut index));
-    assert_eq!(index.len() as u64, index_bytes, "the index of journal object {}", link.number);
+    assert_eq!(index.len() as u64, index_bytes, "the index of object {}", link.number);
     let (front, rest) = index.split_at_mut(HEADER_BYTES);
     header.crc32c = U32::new(checksum(&header, rest));
     front.copy_from_slice(header.as_bytes());

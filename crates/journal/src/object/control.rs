@@ -2,7 +2,8 @@
 
 use super::ObjectError;
 use crate::control::Control;
-use crate::limits::{NAME_BYTES_MAX, OBJECT_CONTROL_BYTES_MAX, PARTITIONS_MAX, SETTINGS_BYTES_MAX};
+use crate::limits::{MERGED_PIECES_MAX, NAME_BYTES_MAX, OBJECT_CONTROL_BYTES_MAX, PARTITIONS_MAX, SETTINGS_BYTES_MAX};
+use crate::place::{MergedPiece, Piece, Place, Source, are_sound};
 use crate::state::PartitionId;
 use std::sync::Arc;
 use zerocopy::little_endian::{U16, U32, U64};
@@ -12,14 +13,23 @@ const CREATE: u8 = 1;
 const ALTER: u8 = 2;
 const DELETE: u8 = 3;
 const TRIM: u8 = 4;
+const BEGIN_MERGE: u8 = 5;
+const END_MERGE: u8 = 6;
+const ABANDON_MERGE: u8 = 7;
 
 /// Control records have lengths that are multiples of this, like batches.
 const ALIGNMENT: usize = 8;
 
-/// Maximum size of one control record in bytes.
-pub(crate) const CONTROL_BYTES_MAX: u64 = padded(size_of::<RawControl>() + NAME_BYTES_MAX + SETTINGS_BYTES_MAX) as u64;
+/// Maximum size of one control record in bytes: the end of a merge.
+pub(crate) const CONTROL_BYTES_MAX: u64 = end_merge_bytes(MERGED_PIECES_MAX);
 
-const _: () = assert!(CONTROL_BYTES_MAX * 4 <= OBJECT_CONTROL_BYTES_MAX, "an object takes several control records");
+const _: () = assert!(CONTROL_BYTES_MAX * 2 <= OBJECT_CONTROL_BYTES_MAX, "an object takes several control records");
+const _: () = assert!(
+    padded(size_of::<RawControl>() + NAME_BYTES_MAX + SETTINGS_BYTES_MAX) as u64 <= CONTROL_BYTES_MAX,
+    "no other control record is longer"
+);
+const _: () = assert!(size_of::<RawControl>() == size_of::<RawEndMerge>());
+const _: () = assert!(size_of::<RawMergedPiece>().is_multiple_of(ALIGNMENT));
 const _: () = assert!(NAME_BYTES_MAX + SETTINGS_BYTES_MAX <= u16::MAX as usize, "lengths of texts are u16");
 
 #[derive(FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned, Clone, Copy, Debug)]
@@ -29,11 +39,40 @@ struct RawControl {
     zero: [u8; 3],
     /// The topic's number of partitions, or the partition's number.
     partitions: U32,
-    topic: U64,
+    /// The topic's id, or the merge's number.
+    id: U64,
     first_offset: U64,
     name_bytes: U16,
     settings_bytes: U16,
     zero_too: U32,
+}
+
+/// What a control record that ends a merge begins with, in place of [`RawControl`].
+#[derive(FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned, Clone, Copy, Debug)]
+#[repr(C)]
+struct RawEndMerge {
+    kind: u8,
+    zero: [u8; 3],
+    pieces: U32,
+    merge: U64,
+    tag: U32,
+    object_bytes: U32,
+    zero_too: U64,
+}
+
+#[derive(FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned, Clone, Copy, Debug)]
+#[repr(C)]
+struct RawMergedPiece {
+    topic: U64,
+    first_offset: U64,
+    next_offset: U64,
+    appended_us: U64,
+    partition: U32,
+    entries_at: U32,
+    batches: U32,
+    batches_at: U32,
+    bytes: U32,
+    zero: U32,
 }
 
 const fn padded(bytes: usize) -> usize {
@@ -42,28 +81,41 @@ const fn padded(bytes: usize) -> usize {
 
 /// Size of a control record in bytes.
 pub(crate) fn control_bytes(control: &Control) -> u64 {
+    if let Control::EndMerge { pieces, .. } = control {
+        return end_merge_bytes(pieces.len());
+    }
     let (name, settings) = control.texts();
     padded(size_of::<RawControl>() + name.len() + settings.len()) as u64
 }
 
+const fn end_merge_bytes(pieces: usize) -> u64 {
+    (size_of::<RawEndMerge>() + pieces * size_of::<RawMergedPiece>()) as u64
+}
+
 /// Adds a control record to an index.
 pub(super) fn write(control: &Control, index: &mut Vec<u8>) {
+    if let Control::EndMerge { merge, pieces } = control {
+        return write_end_merge(*merge, pieces, index);
+    }
     let begin = index.len();
     let (name, settings) = control.texts();
     let names = matches!(control, Control::Create { .. });
     assert!(name.len() <= NAME_BYTES_MAX && name.is_empty() != names, "{control:?}");
-    assert!(settings.len() <= SETTINGS_BYTES_MAX, "topic {}: {} bytes of settings", control.topic(), settings.len());
+    assert!(settings.len() <= SETTINGS_BYTES_MAX, "topic {}: {} bytes of settings", control.id(), settings.len());
     let (kind, partitions, first_offset) = match control {
         Control::Create { partitions, .. } => (CREATE, *partitions, 0),
         Control::Alter { partitions, .. } => (ALTER, *partitions, 0),
         Control::Delete { .. } => (DELETE, 0, 0),
+        Control::BeginMerge { .. } => (BEGIN_MERGE, 0, 0),
+        Control::AbandonMerge { .. } => (ABANDON_MERGE, 0, 0),
+        Control::EndMerge { .. } => unreachable!("{control:?} has another form"),
         Control::Trim { partition, first_offset } => (TRIM, partition.number, *first_offset),
     };
     let raw = RawControl {
         kind,
         zero: [0; 3],
         partitions: U32::new(partitions),
-        topic: U64::new(control.topic()),
+        id: U64::new(control.id()),
         first_offset: U64::new(first_offset),
         name_bytes: U16::new(name.len() as u16),
         settings_bytes: U16::new(settings.len() as u16),
@@ -74,6 +126,40 @@ pub(super) fn write(control: &Control, index: &mut Vec<u8>) {
     index.extend_from_slice(settings);
     index.resize(begin + padded(index.len() - begin), 0);
     assert_eq!((index.len() - begin) as u64, control_bytes(control), "{control:?}");
+}
+
+fn write_end_merge(merge: u64, pieces: &[MergedPiece], index: &mut Vec<u8>) {
+    assert!(
+        pieces.len() <= MERGED_PIECES_MAX && are_sound(merge, pieces),
+        "merge {merge} with {} pieces",
+        pieces.len()
+    );
+    let Some(first) = pieces.first() else { unreachable!("merge {merge} has no piece") };
+    let raw = RawEndMerge {
+        kind: END_MERGE,
+        zero: [0; 3],
+        pieces: U32::new(pieces.len() as u32),
+        merge: U64::new(merge),
+        tag: U32::new(first.piece.place.tag),
+        object_bytes: U32::new(first.piece.place.object_bytes),
+        zero_too: U64::new(0),
+    };
+    index.extend_from_slice(raw.as_bytes());
+    for MergedPiece { partition, piece: Piece { first_offset, appended_us, place }, next_offset } in pieces {
+        let raw = RawMergedPiece {
+            topic: U64::new(partition.topic),
+            first_offset: U64::new(*first_offset),
+            next_offset: U64::new(*next_offset),
+            appended_us: U64::new(*appended_us),
+            partition: U32::new(partition.number),
+            entries_at: U32::new(place.entries_at),
+            batches: U32::new(place.batches),
+            batches_at: U32::new(place.batches_at),
+            bytes: U32::new(place.bytes),
+            zero: U32::new(0),
+        };
+        index.extend_from_slice(raw.as_bytes());
+    }
 }
 
 /// Reads the control records that fill `bytes`.
@@ -89,11 +175,41 @@ pub(super) fn read_all(mut bytes: &[u8]) -> Result<Vec<Control>, ObjectError> {
     Ok(controls)
 }
 
+fn read_end_merge(bytes: &[u8]) -> Option<Control> {
+    let (raw, rest) = RawEndMerge::read_from_prefix(bytes).ok()?;
+    let (merge, count) = (raw.merge.get(), raw.pieces.get() as usize);
+    if count > MERGED_PIECES_MAX {
+        return None;
+    }
+    let (pieces, _) = <[RawMergedPiece]>::ref_from_prefix_with_elems(rest, count).ok()?;
+    let piece = |piece: &RawMergedPiece| {
+        let place = Place {
+            source: Source::Merged(merge),
+            tag: raw.tag.get(),
+            object_bytes: raw.object_bytes.get(),
+            entries_at: piece.entries_at.get(),
+            batches: piece.batches.get(),
+            batches_at: piece.batches_at.get(),
+            bytes: piece.bytes.get(),
+        };
+        MergedPiece {
+            partition: PartitionId { topic: piece.topic.get(), number: piece.partition.get() },
+            piece: Piece { first_offset: piece.first_offset.get(), appended_us: piece.appended_us.get(), place },
+            next_offset: piece.next_offset.get(),
+        }
+    };
+    let pieces: Arc<[MergedPiece]> = pieces.iter().map(piece).collect();
+    are_sound(merge, &pieces).then_some(Control::EndMerge { merge, pieces })
+}
+
 fn read(bytes: &[u8]) -> Option<Control> {
+    if bytes.first() == Some(&END_MERGE) {
+        return read_end_merge(bytes);
+    }
     let (raw, rest) = RawControl::read_from_prefix(bytes).ok()?;
     let (name, rest) = rest.split_at_checked(raw.name_bytes.get() as usize)?;
     let settings = rest.get(..raw.settings_bytes.get() as usize)?;
-    let (topic, partitions) = (raw.topic.get(), raw.partitions.get());
+    let (topic, partitions) = (raw.id.get(), raw.partitions.get());
     let has_name = raw.kind == CREATE;
     let is_sound = name.len() <= NAME_BYTES_MAX
         && name.is_empty() != has_name
@@ -110,6 +226,8 @@ fn read(bytes: &[u8]) -> Option<Control> {
         TRIM => {
             Control::Trim { partition: PartitionId { topic, number: partitions }, first_offset: raw.first_offset.get() }
         }
+        BEGIN_MERGE => Control::BeginMerge { merge: topic },
+        ABANDON_MERGE => Control::AbandonMerge { merge: topic },
         _ => return None,
     })
 }

@@ -14,7 +14,7 @@ pub enum ObjectError {
         need: u64,
     },
     /// Not the first four bytes of a journal object.
-    #[error("begins with {found:02x?}, not with \"RAWJ\"")]
+    #[error("begins with {found:02x?}, not with \"RAWJ\" or \"RAWM\"")]
     Magic {
         /// The first four bytes.
         found: [u8; 4],

@@ -20,14 +20,22 @@
 //! section: topic u64 │ first_offset u64 │ partition u32 │ batches u32
 //! entry:   records u32 │ bytes u32 │ crc32c u32 │ kind u8 │ flags u8 │ producer epoch u16 │
 //!          producer id u64 │ sequence u64 │ max_timestamp_us u64
-//! control: kind u8 │ zero (3) │ partitions or partition u32 │ topic u64 │ first_offset u64 │ name_bytes u16 │
+//! control: kind u8 │ zero (3) │ partitions or partition u32 │ topic or merge u64 │ first_offset u64 │ name_bytes u16 │
 //!          settings_bytes u16 │ zero (4) │ name │ settings │ zeros up to a multiple of 8
+//! or:      kind 6 u8 │ zero (3) │ pieces u32 │ merge u64 │ tag u32 │ object_bytes u32 │ zero (8) │ piece (56) × pieces
+//! piece:   topic u64 │ first_offset u64 │ next_offset u64 │ appended_us u64 │ partition u32 │ entries_at u32 │
+//!          batches u32 │ batches_at u32 │ bytes u32 │ zero (4)
 //! ```
 //!
 //! A section has the batches of one partition, so that they are one range of the object. Sections are in order of topic
 //! and partition, and their entries and batches are in the same order. The checksum covers the header up to it, the
 //! sections, the entries and the control records; each entry repeats its batch's own checksum. So the header vouches
 //! for every byte of the object.
+//!
+//! A merged object has the same form and begins with "RAWM". Its number is that of the merge, it has no predecessor and
+//! no control records, and each of its sections is a piece: in order of partition and offset, several for a partition
+//! if their records are not adjacent or too many. In an entry of kind 1, `max_timestamp_us` is the time of the journal
+//! object that the batch comes from.
 
 mod build;
 mod control;
@@ -37,12 +45,12 @@ mod raw;
 #[cfg(test)]
 mod tests;
 
-pub use build::build_index;
+pub use build::{build_index, build_merged_index};
 pub(crate) use control::{CONTROL_BYTES_MAX, control_bytes};
 pub use error::ObjectError;
 pub use parse::{Header, Index, Section};
-pub use raw::index_bytes;
-pub(crate) use raw::{ENTRY_BYTES, HEADER_BYTES};
+pub(crate) use raw::ENTRY_BYTES;
+pub use raw::{HEADER_BYTES, index_bytes};
 
 use crate::producers::Producer;
 
@@ -70,6 +78,7 @@ pub struct Batch {
     pub continues: bool,
     /// Who appended it, in the first batch of an exactly-once append.
     pub producer: Option<Producer>,
-    /// Time of its newest record by the producer's clock, in microseconds since the Unix epoch; 0 if unknown.
+    /// Time of its newest record by the producer's clock, in microseconds since the Unix epoch; 0 if unknown. In a
+    /// merged object, kind [`BatchKind::Rawline`] has the time of the journal object that the batch comes from.
     pub max_timestamp_us: u64,
 }

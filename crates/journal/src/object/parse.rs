@@ -1,13 +1,16 @@
-//! Reads the index of a journal object and checks it.
+//! Reads the index of a journal object, or of a merged one, and checks it.
 
-use super::raw::{FLAG_CONTINUES, FLAG_PRODUCER, HEADER_BYTES, MAGIC, RawEntry, RawHeader, RawSection, VERSION};
+use super::raw::{
+    FLAG_CONTINUES, FLAG_PRODUCER, HEADER_BYTES, MAGIC, MERGED_MAGIC, NUMBER_MAX, RawEntry, RawHeader, RawSection,
+    VERSION,
+};
 use super::raw::{checksum, index_bytes};
 use super::{Batch, BatchKind, ObjectError, control};
 use crate::chain::{Id, Link};
 use crate::control::Control;
 use crate::limits::{OBJECT_APPENDS_MAX, OBJECT_BYTES_MAX, OBJECT_CONTROL_BYTES_MAX, PARTITIONS_MAX};
+use crate::place::{Piece, Place, Source};
 use crate::producers::Producer;
-use crate::snapshot::{Piece, Place};
 use crate::state::{Changes, Entry, PartitionId};
 use std::ops::Range;
 use std::sync::Arc;
@@ -16,8 +19,10 @@ use zerocopy::FromBytes;
 /// A journal object's header. Its checksum needs the whole index and is checked by [`Index::parse`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Header {
-    /// The object's place in the chain.
+    /// The object's place in the chain. A merged object is in no chain: its predecessor is [`Id::ROOT`].
     pub link: Link,
+    /// Whether it is a merged object.
+    pub is_merged: bool,
     /// Size of the whole object in bytes.
     pub object_bytes: u64,
     /// When the broker built the object: microseconds since the Unix epoch.
@@ -30,7 +35,7 @@ pub struct Header {
     pub control_bytes: u32,
 }
 
-/// The batches of one partition in an object.
+/// The batches of one partition in an object. A merged object may have several ranges of a partition's offsets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Section {
     /// Where they belong.
@@ -51,6 +56,12 @@ pub struct Index {
 }
 
 impl Header {
+    /// The object, by its number.
+    pub fn source(&self) -> Source {
+        let number = self.link.number;
+        if self.is_merged { Source::Merged(number) } else { Source::Journal(number) }
+    }
+
     /// Size of the index in bytes, header included: the position of the first batch.
     pub fn index_bytes(&self) -> u64 {
         index_bytes(self.sections, self.batches, u64::from(self.control_bytes))
@@ -61,7 +72,7 @@ impl Header {
         let Ok((raw, _)) = RawHeader::read_from_prefix(bytes) else {
             return Err(ObjectError::Truncated { have: bytes.len() as u64, need: HEADER_BYTES as u64 });
         };
-        if raw.magic != MAGIC {
+        if raw.magic != MAGIC && raw.magic != MERGED_MAGIC {
             return Err(ObjectError::Magic { found: raw.magic });
         }
         if raw.version != VERSION {
@@ -74,6 +85,7 @@ impl Header {
         };
         let header = Header {
             link,
+            is_merged: raw.magic == MERGED_MAGIC,
             object_bytes: raw.object_bytes.get(),
             appended_us: raw.appended_us.get(),
             sections: raw.sections.get(),
@@ -94,8 +106,11 @@ impl Header {
         {
             return Err(ObjectError::Index("the size of the object"));
         }
-        if link.number == 0 || link.id == Id::ROOT {
+        if !(1..=NUMBER_MAX).contains(&link.number) || link.id == Id::ROOT {
             return Err(ObjectError::Index("the number or the id"));
+        }
+        if header.is_merged && (!has_batches || header.control_bytes > 0 || link.prev != Id::ROOT) {
+            return Err(ObjectError::Index("what a merged object doesn't have"));
         }
         Ok(header)
     }
@@ -141,7 +156,12 @@ impl Index {
         for raw in sections {
             let partition = PartitionId { topic: raw.topic.get(), number: raw.partition.get() };
             let section = Section { partition, first_offset: raw.first_offset.get() };
-            if self.sections.last().is_some_and(|(before, _)| before.partition >= partition) {
+            let is_merged = self.header.is_merged;
+            let follows = |before: &Section| {
+                let is_later = before.partition == partition && before.first_offset < section.first_offset;
+                before.partition < partition || is_merged && is_later
+            };
+            if self.sections.last().is_some_and(|(before, _)| !follows(before)) {
                 return Err(ObjectError::Index("the order of the sections"));
             }
             if partition.number >= PARTITIONS_MAX {
@@ -181,16 +201,17 @@ impl Index {
         })
     }
 
-    /// Each partition's piece, with the offset after its last record.
+    /// Each section's piece, with the offset after its last record. Those of a merged object have its newest time.
     pub fn pieces(&self) -> impl Iterator<Item = (PartitionId, Piece, u64)> {
         let Header { link, object_bytes, appended_us, sections, .. } = self.header;
+        let source = self.header.source();
         self.sections.iter().zip(self.sections()).map(move |((_, range), (section, batches))| {
             let records: u64 = batches.iter().map(|(batch, _)| u64::from(batch.records)).sum();
             let bytes: u64 = batches.iter().map(|(batch, _)| u64::from(batch.bytes)).sum();
             let Some((_, batches_at)) = batches.first() else { unreachable!("{section:?} has no batch") };
             // Positions in an object fit: it has at most `OBJECT_BYTES_MAX` bytes.
             let place = Place {
-                number: link.number,
+                source,
                 tag: link.id.tag(),
                 object_bytes: object_bytes as u32,
                 entries_at: index_bytes(sections, range.start as u32, 0) as u32,

@@ -6,7 +6,11 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
 /// The first bytes of every journal object.
 pub(super) const MAGIC: [u8; 4] = *b"RAWJ";
+/// The first bytes of every merged object.
+pub(super) const MERGED_MAGIC: [u8; 4] = *b"RAWM";
 pub(super) const VERSION: u8 = 1;
+/// The greatest number of an object: a snapshot needs one bit of the number.
+pub(super) const NUMBER_MAX: u64 = u64::MAX >> 1;
 
 /// Size of a header in bytes: what a reader needs to know the size of the whole index.
 pub const HEADER_BYTES: usize = 80;

@@ -4,7 +4,7 @@ use super::raw::{ENTRY_BYTES, HEADER_BYTES, RawHeader, SECTION_BYTES, checksum};
 use super::*;
 use crate::chain::{Id, Link};
 use crate::control::Control;
-use crate::snapshot::{Piece, Place};
+use crate::place::{MergedPiece, Piece, Place, Source};
 use crate::state::{Changes, Entry, PartitionId, State};
 use zerocopy::{FromBytes, IntoBytes};
 
@@ -52,8 +52,8 @@ fn a_piece_leads_to_a_partitions_entries_and_batches() {
     let bytes = example();
     let pieces: Vec<_> = Index::parse(&bytes).unwrap().pieces().collect();
     let place = |entries_at, batches, batches_at, bytes| {
-        let (number, tag, object_bytes) = (LINK.number, LINK.id.tag(), 288 + 72 + 80 + 72 + 61);
-        Place { number, tag, object_bytes, entries_at, batches, batches_at, bytes }
+        let (source, tag, object_bytes) = (Source::Journal(LINK.number), LINK.id.tag(), 288 + 72 + 80 + 72 + 61);
+        Place { source, tag, object_bytes, entries_at, batches, batches_at, bytes }
     };
     let piece = |number, first_offset, place, next_offset| {
         (PartitionId { topic: 1, number }, Piece { first_offset, appended_us: 77, place }, next_offset)
@@ -157,6 +157,91 @@ fn the_bytes_of_control_records_are_golden() {
     assert_eq!(index.changes().entries.len(), 1);
 }
 
+/// The steps of a merge, whose object has two pieces of one partition.
+fn merge() -> [Control; 3] {
+    let piece = |entries_at, batches_at, first_offset, next_offset| {
+        let (source, tag, object_bytes) = (Source::Merged(9), 0xaabb_ccdd, 352);
+        let place = Place { source, tag, object_bytes, entries_at, batches: 1, batches_at, bytes: 72 };
+        let piece = Piece { first_offset, appended_us: 77, place };
+        MergedPiece { partition: PartitionId { topic: 4, number: 3 }, piece, next_offset }
+    };
+    let pieces = [piece(128, 208, 10, 20), piece(168, 280, 30, 31)].into();
+    [Control::BeginMerge { merge: 9 }, Control::EndMerge { merge: 9, pieces }, Control::AbandonMerge { merge: 9 }]
+}
+
+#[test]
+fn the_bytes_of_a_merges_control_records_are_golden() {
+    let bytes = build_index(LINK, 77, &merge(), &[]);
+    let golden = "05000000 00000000 0900000000000000 0000000000000000 0000 0000 00000000\
+                  06000000 02000000 0900000000000000 ddccbbaa 60010000 0000000000000000\
+                  0400000000000000 0a00000000000000 1400000000000000 4d00000000000000\
+                  03000000 80000000 01000000 d0000000 48000000 00000000\
+                  0400000000000000 1e00000000000000 1f00000000000000 4d00000000000000\
+                  03000000 a8000000 01000000 18010000 48000000 00000000\
+                  07000000 00000000 0900000000000000 0000000000000000 0000 0000 00000000";
+    let found: String = bytes[HEADER_BYTES..].iter().map(|byte| format!("{byte:02x}")).collect();
+    assert_eq!(found, golden.replace(' ', ""));
+    assert_eq!(Index::parse(&bytes).unwrap().changes().controls[..], merge());
+}
+
+#[test]
+fn the_end_of_a_merge_that_cannot_be_is_refused() {
+    let bytes = build_index(LINK, 77, &merge()[1..2], &[]);
+    let refused = |position: usize, byte: u8| {
+        let mut bytes = bytes.clone();
+        bytes[HEADER_BYTES + position] = byte;
+        assert_eq!(with_checksum(bytes), Err(ObjectError::Index("a control record")), "byte {position}");
+    };
+    refused(1, 1); // Reserved.
+    refused(4, 3); // More pieces than follow.
+    refused(4, 0); // No pieces.
+    refused(8, 0); // No number.
+    refused(21, 0); // A smaller object than the pieces' positions.
+    refused(24, 1); // Reserved.
+    refused(32 + 16, 10); // A piece without records.
+    refused(32 + 56 + 8, 19); // Records that the piece before it has.
+    refused(32 + 56 + 32, 2); // A partition before the one before it.
+    refused(32 + 40, 0); // No batches.
+    refused(32 + 52, 1); // Reserved.
+}
+
+/// A merged object with two pieces of one partition, and one of another.
+fn merged() -> Vec<u8> {
+    let rest = Batch { continues: true, ..plain(2, 80) };
+    let pieces = [
+        (section(1, 0, 10), &[plain(1, 72), rest][..]),
+        (section(1, 0, 20), &[plain(3, 72)][..]),
+        (section(1, 3, 0), &[plain(3, 72)][..]),
+    ];
+    build_merged_index(5, LINK.id, 77, &pieces)
+}
+
+#[test]
+fn the_header_of_a_merged_object_is_golden() {
+    let bytes = merged();
+    let golden = "5241574d01000000 0500000000000000 2211000000000000 0700000000000000 0000000000000000 0000000000000000\
+                  6002000000000000 4d00000000000000 03000000 04000000 00000000";
+    let found: String = bytes[..HEADER_BYTES - 4].iter().map(|byte| format!("{byte:02x}")).collect();
+    assert_eq!(found, golden.replace(' ', ""));
+    let index = Index::parse(&bytes).unwrap();
+    assert_eq!((index.header.is_merged, index.header.source()), (true, Source::Merged(5)));
+    let pieces: Vec<_> = index.pieces().collect();
+    assert_eq!(
+        pieces.iter().map(|(_, piece, next)| (piece.first_offset, *next)).collect::<Vec<_>>(),
+        [(10, 13), (20, 23), (0, 3)]
+    );
+    assert!(pieces.iter().all(|(_, piece, _)| piece.place.source == Source::Merged(5) && piece.place.is_sound()));
+    let mut same = bytes.clone();
+    same[HEADER_BYTES + SECTION_BYTES + 8] = 10;
+    assert_eq!(with_checksum(same), Err(ObjectError::Index("the order of the sections")));
+    let mut journal = bytes.clone();
+    journal[3] = b'J';
+    assert_eq!(with_checksum(journal), Err(ObjectError::Index("the order of the sections")));
+    let mut chained = bytes;
+    chained[32] = 1;
+    assert_eq!(with_checksum(chained), Err(ObjectError::Index("what a merged object doesn't have")));
+}
+
 #[test]
 fn control_records_have_one_form() {
     let bytes = build_index(LINK, 77, &controls(), &[]);
@@ -165,7 +250,8 @@ fn control_records_have_one_form() {
         bytes[HEADER_BYTES + position] = byte;
         assert_eq!(with_checksum(bytes), Err(ObjectError::Index("a control record")), "byte {position}");
     };
-    refused(0, 5); // The kind.
+    refused(0, 5); // Another kind, which has no name.
+    refused(0, 8); // An unknown kind.
     refused(1, 1); // Reserved.
     refused(4 + 2, 1); // More partitions than possible.
     refused(16, 1); // An offset, where none belongs.

@@ -1,8 +1,9 @@
 //! Builds a snapshot.
 
-use super::Piece;
+use super::are_in_order;
 use super::raw::{ALIGNMENT, HEADER_BYTES, MAGIC, RawAppend, RawHeader, RawPartition, RawPiece, RawProducer, RawTopic};
 use super::raw::{VERSION, checksum};
+use crate::place::Piece;
 use crate::producers::History;
 use crate::state::{Partition, PartitionId, State};
 use crate::topics::Topic;
@@ -35,7 +36,8 @@ pub fn build_snapshot(state: &State, pieces: &BTreeMap<PartitionId, Vec<Piece>>)
         next_topic: U64::new(topics.next_id()),
         topics: U32::new(topics.iter().count() as u32),
         partitions: U32::new(state.partitions.len() as u32),
-        zero_too: [0; 12],
+        merges: U64::new(state.merges().begun()),
+        open_merge: U32::new(u32::from(state.merges().open().is_some())),
         crc32c: U32::new(0),
     };
     let (front, rest) = bytes.split_at_mut(HEADER_BYTES);
@@ -58,9 +60,7 @@ fn write_topic(id: u64, topic: &Topic, bytes: &mut Vec<u8>) {
 }
 
 fn write_partition(id: PartitionId, partition: &Partition, pieces: &[Piece], bytes: &mut Vec<u8>) {
-    let in_order =
-        pieces.is_sorted_by(|one, next| one.first_offset < next.first_offset && one.place.number < next.place.number);
-    assert!(in_order, "the pieces of {id:?} are not in order");
+    assert!(are_in_order(pieces), "the pieces of {id:?} are not in order");
     let producers = &partition.producers.0;
     let raw = RawPartition {
         topic: U64::new(id.topic),
@@ -77,7 +77,7 @@ fn write_partition(id: PartitionId, partition: &Partition, pieces: &[Piece], byt
         assert!(place.is_sound(), "{piece:?} of {id:?}");
         let raw = RawPiece {
             first_offset: U64::new(piece.first_offset),
-            number: U64::new(place.number),
+            number: U64::new(place.source.to_bits()),
             appended_us: U64::new(piece.appended_us),
             tag: U32::new(place.tag),
             object_bytes: U32::new(place.object_bytes),

@@ -2,9 +2,11 @@
 
 use super::raw::{ALIGNMENT, HEADER_BYTES, MAGIC, RawAppend, RawHeader, RawPartition, RawPiece, RawProducer, RawTopic};
 use super::raw::{VERSION, checksum};
-use super::{Piece, Place, Snapshot};
+use super::{Snapshot, are_in_order};
 use crate::chain::{Chain, Id};
 use crate::limits::{NAME_BYTES_MAX, PRODUCERS_MAX, SETTINGS_BYTES_MAX};
+use crate::merges::Merges;
+use crate::place::{Piece, Place, Source};
 use crate::producers::{History, Producers, REMEMBERED_MAX, Stored};
 use crate::state::{Partition, PartitionId, State};
 use crate::topics::{Topic, Topics};
@@ -78,8 +80,10 @@ fn read(header: &RawHeader, mut parts: Parts<'_>) -> Result<Snapshot, SnapshotEr
         topics.insert(id, topic);
     }
     let topics = Topics::new(header.next_topic.get(), topics).ok_or(SnapshotError::Content("the topics"))?;
-    let mut snapshot =
-        Snapshot { state: State { chain, topics, partitions: BTreeMap::new() }, pieces: BTreeMap::new() };
+    let merges = Merges::new(header.merges.get(), header.open_merge.get());
+    let merges = merges.ok_or(SnapshotError::Content("the merges"))?;
+    let state = State { chain, topics, merges, partitions: BTreeMap::new() };
+    let mut snapshot = Snapshot { state, pieces: BTreeMap::new() };
     for _ in 0..header.partitions.get() {
         parts.partition(&mut snapshot)?;
     }
@@ -143,14 +147,17 @@ impl Parts<'_> {
         let mut found: Vec<Piece> = Vec::new();
         for _ in 0..raw.pieces.get() {
             let piece = self.piece()?;
-            let follows = found
-                .last()
-                .is_none_or(|one| one.first_offset < piece.first_offset && one.place.number < piece.place.number);
-            let is_before = piece.first_offset < next_offset && piece.place.number < state.chain.next();
-            if !follows || !is_before || !piece.place.is_sound() {
+            let is_known = match piece.place.source {
+                Source::Journal(number) => number < state.chain.next(),
+                Source::Merged(number) => state.merges.is_closed(number),
+            };
+            if !is_known || piece.first_offset >= next_offset || !piece.place.is_sound() {
                 return Err(SnapshotError::Content("a partition's pieces"));
             }
             found.push(piece);
+        }
+        if !are_in_order(&found) {
+            return Err(SnapshotError::Content("a partition's pieces"));
         }
         if !found.is_empty() {
             pieces.insert(id, found);
@@ -180,7 +187,7 @@ impl Parts<'_> {
     fn piece(&mut self) -> Result<Piece, SnapshotError> {
         let raw: RawPiece = self.next()?;
         let place = Place {
-            number: raw.number.get(),
+            source: Source::from_bits(raw.number.get()),
             tag: raw.tag.get(),
             object_bytes: raw.object_bytes.get(),
             entries_at: raw.entries_at.get(),

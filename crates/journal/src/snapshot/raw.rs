@@ -24,7 +24,10 @@ pub(super) struct RawHeader {
     pub next_topic: U64,
     pub topics: U32,
     pub partitions: U32,
-    pub zero_too: [u8; 12],
+    /// Number of merges that have begun.
+    pub merges: U64,
+    /// 1 if the newest merge is open.
+    pub open_merge: U32,
     pub crc32c: U32,
 }
 

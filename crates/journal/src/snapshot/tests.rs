@@ -4,6 +4,7 @@ use super::raw::{HEADER_BYTES, RawHeader, checksum};
 use super::*;
 use crate::chain::{Id, Link};
 use crate::control::Control;
+use crate::place::Place;
 use crate::producers::Producer;
 use crate::state::{Changes, Entry};
 use zerocopy::{FromBytes, IntoBytes};
@@ -28,7 +29,15 @@ fn example() -> Snapshot {
     assert_eq!(state.observe(link, &Changes { controls: controls.into(), entries: entries.into() }), Ok(true));
     let piece = |number, first_offset| {
         let (tag, object_bytes) = (Id { run: 8, commit: number }.tag(), 216);
-        let place = Place { number, tag, object_bytes, entries_at: 104, batches: 1, batches_at: 144, bytes: 72 };
+        let place = Place {
+            source: Source::Journal(number),
+            tag,
+            object_bytes,
+            entries_at: 104,
+            batches: 1,
+            batches_at: 144,
+            bytes: 72,
+        };
         Piece { first_offset, appended_us: 77, place }
     };
     Snapshot { state, pieces: BTreeMap::from([(ONE, vec![piece(1, 0), piece(2, 4)])]) }
@@ -62,6 +71,29 @@ fn a_snapshot_is_what_it_was_made_of() {
     assert_eq!(Snapshot::parse(&bytes()), Ok(example()));
     let empty = Snapshot { state: State::default(), pieces: BTreeMap::new() };
     assert_eq!(Snapshot::parse(&build_snapshot(&empty.state, &empty.pieces)), Ok(empty));
+}
+
+#[test]
+fn merges_and_merged_pieces_are_golden() {
+    let Snapshot { mut state, mut pieces } = example();
+    state.merges = crate::merges::Merges::new(5, 1).unwrap();
+    pieces.get_mut(&ONE).unwrap()[0].place.source = Source::Merged(4);
+    let bytes = build_snapshot(&state, &pieces);
+    let hex: String = bytes[56..68].iter().map(|byte| format!("{byte:02x}")).collect();
+    assert_eq!(hex, "050000000000000001000000");
+    let piece = HEADER_BYTES + 48 + 40 + 16 + 24;
+    assert_eq!(bytes[piece + 8..piece + 16], [4, 0, 0, 0, 0, 0, 0, 0x80]);
+    assert_eq!(Snapshot::parse(&bytes), Ok(Snapshot { state, pieces }));
+    let refused = |position: usize, byte: u8, rule: &str| {
+        let mut bytes = bytes.clone();
+        bytes[position] = byte;
+        let error = with_checksum(bytes).unwrap_err();
+        assert!(matches!(error, SnapshotError::Content(found) if found.contains(rule)), "byte {position}: {error}");
+    };
+    refused(56, 0, "the merges");
+    refused(64, 2, "the merges");
+    refused(piece + 8, 5, "a partition's pieces");
+    refused(piece + 8, 6, "a partition's pieces");
 }
 
 #[test]

@@ -53,7 +53,7 @@ fn a_trim_moves_the_first_offset_and_nothing_else() {
     observe(&mut state, &[trim(4), trim(3)], &[]).unwrap();
     assert_eq!((state.first_offset(ONE), state.next_offset(ONE)), (4, 10));
     let after_end = Refused::AfterEnd { found: 11, next_offset: 10 };
-    assert_eq!(state.apply(&trim(11)), Err(after_end));
+    assert_eq!(state.apply(&trim(11), Rules::default()), Err(after_end));
 }
 
 #[test]
@@ -72,7 +72,10 @@ fn a_valid_object_that_does_not_follow_is_a_contradiction() {
 fn change(state: &mut State, random: &mut fastrand::Rng) -> Option<Undo> {
     let topic = random.u64(1..5);
     let partition = PartitionId { topic, number: random.u32(0..3) };
-    let control = match random.u8(0..8) {
+    let open = state.merges().open().unwrap_or(random.u64(0..3));
+    let control = match random.u8(0..10) {
+        8 => state.record(Control::BeginMerge { merge: 0 }),
+        9 => Control::AbandonMerge { merge: open },
         0 => state.record(create(0, ["one", "two", "three"][random.usize(0..3)])),
         1 => Control::Alter { topic, partitions: random.u32(1..4), settings: [random.u8(..)].into() },
         2 => Control::Delete { topic },
@@ -85,7 +88,7 @@ fn change(state: &mut State, random: &mut fastrand::Rng) -> Option<Undo> {
             return is_possible.then(|| state.add(&Entry { partition, first_offset, records, producer }));
         }
     };
-    state.apply(&control).ok()
+    state.apply(&control, Rules::default()).ok()
 }
 
 #[test]
@@ -106,4 +109,41 @@ fn what_is_taken_back_has_never_been() {
         assert_eq!(state, kept, "round {round}");
     }
     assert!(taken_back > 5_000, "only {taken_back} changes were possible");
+}
+
+#[test]
+fn a_merge_ends_once_and_what_was_deleted_meanwhile_does_not_matter() {
+    let mut state = state();
+    let begin = Control::BeginMerge { merge: 0 };
+    let begun = state.record(begin.clone());
+    assert_eq!(begun, Control::BeginMerge { merge: 1 });
+    observe(&mut state, &[begun], &[]).unwrap();
+    let open = Refused::MergeOpen { merge: 1 };
+    assert_eq!(state.apply(&state.record(begin), Rules::default()), Err(open));
+    let merged = |topic, next_offset| {
+        let (source, object_bytes) = (crate::place::Source::Merged(1), 300);
+        let place = crate::place::Place {
+            source,
+            tag: 1,
+            object_bytes,
+            entries_at: 104,
+            batches: 1,
+            batches_at: 144,
+            bytes: 72,
+        };
+        let piece = crate::place::Piece { first_offset: 0, appended_us: 7, place };
+        let partition = PartitionId { topic, number: 0 };
+        Control::EndMerge { merge: 1, pieces: [MergedPiece { partition, piece, next_offset }].into() }
+    };
+    let after_end = Refused::AfterEnd { found: 11, next_offset: 10 };
+    assert_eq!(state.apply(&merged(1, 11), Rules::default()), Err(after_end));
+    let mut other = state.clone();
+    observe(&mut state, &[merged(1, 10)], &[]).unwrap();
+    let closed = Refused::MergeClosed { merge: 1 };
+    assert_eq!(state.apply(&merged(1, 10), Rules::default()), Err(closed));
+    let before = *other.merges();
+    let of_a_deleted_topic = other.apply(&merged(9, 11), Rules::default());
+    assert_eq!(of_a_deleted_topic, Ok(Undo::Merges { before }));
+    let wrong = observe(&mut other, &[Control::AbandonMerge { merge: 1 }], &[]).unwrap_err().what;
+    assert_eq!(wrong, Wrong::Control(closed), "what has ended can't be abandoned");
 }

@@ -119,7 +119,7 @@ impl<T: Copy + PartialEq + std::fmt::Debug> Writer<T> {
             Judged::Append(append) => outcome(self.state.judge(append.partition, append.records, append.producer)),
             Judged::Control(_, request) => {
                 let control = self.state.record(request.clone());
-                match self.state.apply(&control) {
+                match self.state.apply(&control, self.rules) {
                     Ok(undo) => {
                         self.state.undo(undo);
                         None
@@ -136,7 +136,7 @@ impl<T: Copy + PartialEq + std::fmt::Debug> Writer<T> {
         while bytes < OBJECT_CONTROL_BYTES_MAX - CONTROL_BYTES_MAX {
             let Some((ticket, request)) = self.group.pop_control() else { break };
             let control = self.state.record(request);
-            match self.state.apply(&control) {
+            match self.state.apply(&control, self.rules) {
                 Ok(undo) => {
                     bytes += control_bytes(&control);
                     object.undo.push(undo);

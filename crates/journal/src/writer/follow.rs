@@ -151,7 +151,7 @@ impl<T: Copy + PartialEq + std::fmt::Debug> Writer<T> {
         for flight in &mut self.flights {
             assert!(flight.undo.is_empty(), "{:?} is counted in already", flight.link);
             for control in &*flight.changes.controls {
-                let applied = self.state.apply(control);
+                let applied = self.state.apply(control, self.rules);
                 let Ok(undo) = applied else { unreachable!("{control:?} was possible before: {applied:?}") };
                 flight.undo.push(undo);
             }

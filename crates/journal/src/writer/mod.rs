@@ -97,11 +97,11 @@ pub enum ReadResult {
 pub enum Event<T> {
     /// An append arrived.
     Append(Append<T>),
-    /// A change of a topic was requested.
+    /// A change of a topic, or a step of a merge, was requested.
     Change {
         /// Identifies the request to the driver.
         ticket: T,
-        /// The change. A topic to be created has no id.
+        /// The change. A topic to be created has no id, and a merge that begins no number.
         control: Control,
     },
     /// A PUT ended. The id tells the writer's objects with the same number apart.
@@ -175,8 +175,8 @@ pub enum Outcome {
     Stored(Answer),
     /// The change is stored.
     Changed {
-        /// The id of the topic that changed.
-        topic: u64,
+        /// The id of the topic that changed, or the number of the merge.
+        id: u64,
     },
     /// The append is not stored and never will be.
     Rejected(Rejected),

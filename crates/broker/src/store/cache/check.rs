@@ -2,26 +2,29 @@
 
 use super::CopyName;
 use crate::object::{self, Described, ObjectError};
-use rawline_journal::{BatchKind, Index};
+use rawline_journal::{BatchKind, Index, Source};
 
 /// Checks that bytes are the object of that name and size, and intact.
 pub(super) fn check(whole: &[u8], name: &CopyName, bytes: u64) -> Result<(), ObjectError> {
-    let (number, object_bytes) = if name.is_journal() { journal_object(whole, name)? } else { object(whole)? };
-    if number != name.first_offset || object_bytes != bytes || whole.len() as u64 != bytes {
+    let object_bytes = match name.source() {
+        Some(source) => journal_object(whole, source, name.tag)?,
+        None => object(whole, name.first_offset)?,
+    };
+    if object_bytes != bytes || whole.len() as u64 != bytes {
         return Err(ObjectError::Header);
     }
     Ok(())
 }
 
-fn object(whole: &[u8]) -> Result<(u64, u64), ObjectError> {
+fn object(whole: &[u8], first_offset: u64) -> Result<u64, ObjectError> {
     let header = object::verify(whole)?;
-    Ok((header.first_offset, header.object_bytes))
+    if header.first_offset == first_offset { Ok(header.object_bytes) } else { Err(ObjectError::Header) }
 }
 
-fn journal_object(whole: &[u8], name: &CopyName) -> Result<(u64, u64), ObjectError> {
+fn journal_object(whole: &[u8], source: Source, tag: u32) -> Result<u64, ObjectError> {
     let index = Index::parse(whole)?;
     let header = index.header;
-    if header.link.id.tag() != name.tag {
+    if header.source() != source || header.link.id.tag() != tag {
         return Err(ObjectError::Header);
     }
     let batches = index.sections().flat_map(|(_, batches)| batches);
@@ -35,5 +38,5 @@ fn journal_object(whole: &[u8], name: &CopyName) -> Result<(u64, u64), ObjectErr
             BatchKind::Kafka => return Err(ObjectError::Header),
         }
     }
-    Ok((header.link.number, header.object_bytes))
+    Ok(header.object_bytes)
 }

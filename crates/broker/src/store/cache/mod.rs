@@ -22,6 +22,7 @@ use bytes::Bytes;
 use files::Files;
 use flight::{Flights, Joined};
 use lru::LruCache;
+use rawline_journal::Source;
 use reserved::Reserved;
 use room::Room;
 use state::{Mapped, State, WARM_FOR};
@@ -51,18 +52,25 @@ pub(crate) struct CopyName {
     pub tag: u32,
 }
 
-/// Stands for a topic's name where a copy is one of a journal object. No topic's name begins with a dot.
+/// Stand for a topic's name where a copy is one of a journal object, or of a merged one. No topic's name begins with a
+/// dot.
 const JOURNAL: &str = ".journal";
+const MERGED: &str = ".merged";
 
 impl CopyName {
-    /// The copy of a journal object.
-    pub fn journal(number: u64, tag: u32) -> CopyName {
-        CopyName { topic: JOURNAL.to_owned(), first_offset: number, tag }
+    /// The copy of an object of a journal.
+    pub fn journal(source: Source, tag: u32) -> CopyName {
+        let folder = if source.is_merged() { MERGED } else { JOURNAL };
+        CopyName { topic: folder.to_owned(), first_offset: source.number(), tag }
     }
 
-    /// Whether the copy is one of a journal object, whose number takes the offset's place.
-    fn is_journal(&self) -> bool {
-        self.topic == JOURNAL
+    /// The object of a journal that the copy is one of: its number takes the offset's place.
+    fn source(&self) -> Option<Source> {
+        match self.topic.as_str() {
+            JOURNAL => Some(Source::Journal(self.first_offset)),
+            MERGED => Some(Source::Merged(self.first_offset)),
+            _ => None,
+        }
     }
 }
 

@@ -3,7 +3,6 @@
 use super::failed::{Failed, Reply, Tries, error_chain};
 use super::requests::CountingConnector;
 use super::{S3Config, is_same};
-use crate::Kind;
 use crate::limits::INDEX_BYTES_GUESS;
 use crate::object::{Header, ObjectIndex};
 use crate::store::cache::{CacheError, Sink};
@@ -342,7 +341,7 @@ impl Bucket {
     pub(super) fn gone(&self, path: &Path) -> StoreError {
         let url = self.url(path);
         let message = format!("{url} is gone from the bucket; retry, and if it stays away, restore it from a copy");
-        StoreError::new(Kind::TryAgain, message)
+        StoreError::gone(message)
     }
 
     /// Another broker has deleted the topic and created one with the same name.

@@ -1,7 +1,8 @@
 //! A journal's objects in a bucket.
 //!
-//! Keys are `PREFIX/.journal/0000/NUMBER.rwj` for objects and `PREFIX/.journal/0000/snapshots/NUMBER.rws` for
-//! snapshots, the number in 20 digits; a snapshot's is that of the object after it. No topic's name begins with a dot.
+//! Keys are `PREFIX/.journal/0000/NUMBER.rwj` for objects, `PREFIX/.journal/0000/merged/NUMBER.rwj` for merged ones,
+//! and `PREFIX/.journal/0000/snapshots/NUMBER.rws` for snapshots, the number in 20 digits; a snapshot's is that of the
+//! object after it. No topic's name begins with a dot.
 
 use super::DELETES_MAX;
 use super::bucket::Bucket;
@@ -15,7 +16,7 @@ use bytes::Bytes;
 use futures_util::future::BoxFuture;
 use object_store::path::Path;
 use object_store::{GetOptions, GetRange, ObjectMeta, ObjectStore, PutMode, PutOptions, PutPayload};
-use rawline_journal::{Garbage, Header, Index, Key, Listing, ObjectError, PutResult};
+use rawline_journal::{Garbage, Header, Index, Key, Listing, ObjectError, Place, PutResult, Source};
 use std::ops::Range;
 use std::sync::Arc;
 use tokio::time::timeout;
@@ -26,13 +27,16 @@ const FOLDER: &str = ".journal/0000";
 /// A journal in a bucket.
 #[derive(Clone)]
 pub struct S3Journal {
-    bucket: Arc<Bucket>,
-    cache: Cache,
+    pub(super) bucket: Arc<Bucket>,
+    pub(super) cache: Cache,
 }
 
-/// The key of a journal object.
-pub(super) fn object_path(bucket: &Bucket, number: u64) -> Result<Path, StoreError> {
-    bucket.path(&format!("{FOLDER}/{number:020}.rwj"))
+/// The key of an object.
+pub(super) fn object_path(bucket: &Bucket, source: Source) -> Result<Path, StoreError> {
+    bucket.path(&match source {
+        Source::Journal(number) => format!("{FOLDER}/{number:020}.rwj"),
+        Source::Merged(number) => format!("{FOLDER}/merged/{number:020}.rwj"),
+    })
 }
 
 impl S3Journal {
@@ -40,11 +44,7 @@ impl S3Journal {
         S3Journal { bucket, cache }
     }
 
-    fn object(&self, number: u64) -> Result<Path, StoreError> {
-        object_path(&self.bucket, number)
-    }
-
-    fn snapshot(&self, next_number: u64) -> Result<Path, StoreError> {
+    fn snapshot_path(&self, next_number: u64) -> Result<Path, StoreError> {
         self.bucket.path(&format!("{FOLDER}/snapshots/{next_number:020}.rws"))
     }
 
@@ -78,7 +78,7 @@ impl S3Journal {
         let bytes: u64 = parts.iter().map(|part| part.len() as u64).sum();
         assert_eq!(bytes, header.object_bytes, "the parts of journal object {}", header.link.number);
         if header.batches > 0 {
-            self.cache.put(CopyName::journal(header.link.number, header.link.id.tag()), parts);
+            self.cache.put(CopyName::journal(header.source(), header.link.id.tag()), parts);
         }
     }
 
@@ -104,8 +104,8 @@ impl S3Journal {
         Ok(Dated { found, date: date.ok_or_else(no_date)? })
     }
 
-    async fn read_index(&self, number: u64) -> Result<Dated<Option<Index>>, StoreError> {
-        let path = self.object(number)?;
+    async fn read_index(&self, source: Source) -> Result<Dated<Option<Index>>, StoreError> {
+        let path = object_path(&self.bucket, source)?;
         let mut front = self.get(&path, Some(0..INDEX_BYTES_GUESS)).await?;
         loop {
             let Some(bytes) = &front.found else { return Ok(Dated { found: None, date: front.date }) };
@@ -126,7 +126,7 @@ impl S3Journal {
         let folder = self.bucket.path(&format!("{FOLDER}/snapshots"))?;
         let listed = self.list_folder(&folder, ".rws").await?;
         let found = match listed.found.iter().map(|key| key.number).max() {
-            Some(newest) => self.get(&self.snapshot(newest)?, None).await?.found,
+            Some(newest) => self.get(&self.snapshot_path(newest)?, None).await?.found,
             None => None,
         };
         Ok(Dated { found, date: listed.date })
@@ -134,9 +134,10 @@ impl S3Journal {
 
     async fn list_all(&self) -> Result<Dated<Listing>, StoreError> {
         let snapshots = self.list_folder(&self.bucket.path(&format!("{FOLDER}/snapshots"))?, ".rws").await?;
-        // The date of the first listing counts for both: by it, keys only seem younger.
-        let objects = self.list_folder(&self.bucket.path(FOLDER)?, ".rwj").await?;
-        let found = Listing { objects: objects.found, snapshots: snapshots.found };
+        // The date of the first listing counts for all: by it, keys only seem younger.
+        let objects = self.list_folder(&self.bucket.path(FOLDER)?, ".rwj").await?.found;
+        let merged = self.list_folder(&self.bucket.path(&format!("{FOLDER}/merged"))?, ".rwj").await?.found;
+        let found = Listing { objects, merged, snapshots: snapshots.found };
         Ok(Dated { found, date: snapshots.date })
     }
 
@@ -159,8 +160,10 @@ impl S3Journal {
     }
 
     async fn delete_all(&self, garbage: &Garbage) -> Result<(), StoreError> {
-        let objects = garbage.objects.iter().map(|number| self.object(*number));
-        let snapshots = garbage.snapshots.iter().map(|number| self.snapshot(*number));
+        let objects = garbage.objects.iter().map(|number| Source::Journal(*number));
+        let merged = garbage.merged.iter().map(|number| Source::Merged(*number));
+        let objects = objects.chain(merged).map(|source| object_path(&self.bucket, source));
+        let snapshots = garbage.snapshots.iter().map(|number| self.snapshot_path(*number));
         let paths: Vec<Path> = objects.chain(snapshots).collect::<Result<_, _>>()?;
         for paths in paths.chunks(DELETES_MAX) {
             let deleted = self.bucket.delete(paths).await;
@@ -172,12 +175,12 @@ impl S3Journal {
 }
 
 impl JournalStore for S3Journal {
-    fn create(&self, number: u64, parts: Vec<Bytes>) -> BoxFuture<'static, PutResult> {
+    fn create(&self, source: Source, parts: Vec<Bytes>) -> BoxFuture<'static, PutResult> {
         let this = self.clone();
         Box::pin(async move {
-            let path = match this.object(number) {
+            let path = match object_path(&this.bucket, source) {
                 Ok(path) => path,
-                Err(error) => unreachable!("the key of journal object {number}: {error}"),
+                Err(error) => unreachable!("the key of {source:?}: {error}"),
             };
             let put = this.put(&path, parts.iter().cloned().collect()).await;
             if let PutResult::Created { .. } = put {
@@ -187,18 +190,32 @@ impl JournalStore for S3Journal {
         })
     }
 
-    fn index(&self, number: u64) -> BoxFuture<'static, Result<Dated<Option<Index>>, StoreError>> {
+    fn index(&self, source: Source) -> BoxFuture<'static, Result<Dated<Option<Index>>, StoreError>> {
         let this = self.clone();
-        Box::pin(async move { this.read_index(number).await })
+        Box::pin(async move { this.read_index(source).await })
     }
 
-    fn bytes(&self, number: u64, range: Range<u64>) -> BoxFuture<'static, Result<Bytes, StoreError>> {
+    fn bytes(&self, place: Place, range: Range<u64>) -> BoxFuture<'static, Result<Bytes, StoreError>> {
         let this = self.clone();
         Box::pin(async move {
-            let path = this.object(number)?;
-            let got = this.get(&path, Some(range)).await?;
-            got.found.ok_or_else(|| this.bucket.gone(&path))
+            let path = object_path(&this.bucket, place.source)?;
+            let read = this.journal_bytes(&path, place, range).await;
+            read.map_err(|error| this.bucket.unreadable(&path, error))
         })
+    }
+
+    fn touched(&self, bytes: &Bytes) {
+        self.cache.mappings().touched(bytes);
+    }
+
+    fn discard(&self, place: Place) -> BoxFuture<'static, bool> {
+        let cache = self.cache.clone();
+        Box::pin(async move { cache.remove(vec![CopyName::journal(place.source, place.tag)]).await })
+    }
+
+    fn snapshot(&self, next_number: u64) -> BoxFuture<'static, Result<Option<Bytes>, StoreError>> {
+        let this = self.clone();
+        Box::pin(async move { Ok(this.get(&this.snapshot_path(next_number)?, None).await?.found) })
     }
 
     fn newest_snapshot(&self) -> BoxFuture<'static, Result<Dated<Option<Bytes>>, StoreError>> {
@@ -209,7 +226,7 @@ impl JournalStore for S3Journal {
     fn create_snapshot(&self, next_number: u64, snapshot: Bytes) -> BoxFuture<'static, Result<(), StoreError>> {
         let this = self.clone();
         Box::pin(async move {
-            let path = this.snapshot(next_number)?;
+            let path = this.snapshot_path(next_number)?;
             match this.bucket.create(&path, snapshot.into()).await {
                 Ok(_) | Err(Failed::Exists { .. }) => Ok(()),
                 Err(failed) => Err(this.bucket.explain("store", &path, &failed)),

@@ -238,7 +238,7 @@ impl S3Store {
             return Ok(Bytes::new());
         }
         if let Location::Journal(place) = object.location {
-            return self.read_piece(object.first_offset, place, range).await;
+            return S3Store::journal(self).read_piece(object.first_offset, place, range).await;
         }
         let path = self.bucket.object_path(topic, object.first_offset)?;
         let name = copy_name(topic, object.first_offset, object.location);
@@ -252,23 +252,9 @@ impl S3Store {
                 None => Err(self.bucket.gone(&path)),
             };
         }
-        let fetch = self.fetch(path.clone(), object.bytes, object.location.tag());
+        let fetch = fetch(&self.bucket, path.clone(), object.bytes, object.location.tag());
         let read = self.cache.get(&name, object.bytes, range, fetch).await;
         read.map_err(|error| self.bucket.unreadable(&path, error))
-    }
-
-    /// Fetches an object into a sink, as often as it is called.
-    fn fetch(
-        &self,
-        path: Path,
-        bytes: u64,
-        tag: u32,
-    ) -> impl Fn(Sink) -> BoxFuture<'static, Result<(), StoreError>> + Clone + Send + Sync + 'static {
-        let bucket = self.bucket.clone();
-        move |sink| {
-            let (bucket, path) = (bucket.clone(), path.clone());
-            Box::pin(async move { bucket.fetch(&path, bytes, tag, sink).await })
-        }
     }
 
     async fn delete_front(&self, topic: &str, offset: u64) -> Result<u64, StoreError> {
@@ -362,12 +348,12 @@ impl Store for S3Store {
             let Ok(permit) = self.prefetching.clone().try_acquire_owned() else { return };
             let (path, bytes, tag) = match object.location {
                 Location::Journal(place) => {
-                    (journal::object_path(&self.bucket, place.number), u64::from(place.object_bytes), TAG_UNKNOWN)
+                    (journal::object_path(&self.bucket, place.source), u64::from(place.object_bytes), TAG_UNKNOWN)
                 }
                 location => (self.bucket.object_path(topic, object.first_offset), object.bytes, location.tag()),
             };
             let Ok(path) = path else { return };
-            self.cache.prefetch(name, bytes, permit, self.fetch(path, bytes, tag));
+            self.cache.prefetch(name, bytes, permit, fetch(&self.bucket, path, bytes, tag));
         }
     }
 
@@ -392,6 +378,20 @@ impl Store for S3Store {
     }
 }
 
+/// Fetches an object into a sink, as often as it is called.
+fn fetch(
+    bucket: &Arc<Bucket>,
+    path: Path,
+    bytes: u64,
+    tag: u32,
+) -> impl Fn(Sink) -> BoxFuture<'static, Result<(), StoreError>> + Clone + Send + Sync + 'static {
+    let bucket = bucket.clone();
+    move |sink| {
+        let (bucket, path) = (bucket.clone(), path.clone());
+        Box::pin(async move { bucket.fetch(&path, bytes, tag, sink).await })
+    }
+}
+
 /// Whether tags are those of one object; 0 is not known.
 fn is_same(tag: u32, found: u32) -> bool {
     tag == found || tag == 0 || found == 0
@@ -400,7 +400,7 @@ fn is_same(tag: u32, found: u32) -> bool {
 /// The name of the local copy that holds an object, or a piece of one.
 fn copy_of(topic: &str, object: ObjectAt) -> CopyName {
     match object.location {
-        Location::Journal(place) => CopyName::journal(place.number, place.tag),
+        Location::Journal(place) => CopyName::journal(place.source, place.tag),
         location => copy_name(topic, object.first_offset, location),
     }
 }

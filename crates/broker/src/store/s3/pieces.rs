@@ -1,7 +1,7 @@
-//! Reads pieces of journal objects, by way of local copies of whole objects.
+//! Reads pieces of journal objects and of merged ones, by way of local copies of whole objects.
 
-use super::S3Store;
-use super::journal::object_path;
+use super::fetch;
+use super::journal::{S3Journal, object_path};
 use crate::object::{Described, ObjectError, Stamp, build_index, index_bytes};
 use crate::store::StoreError;
 use crate::store::cache::{CacheError, CopyName};
@@ -10,10 +10,10 @@ use object_store::path::Path;
 use rawline_journal::{Batch, Place};
 use std::ops::Range;
 
-/// The id of a journal object distinguishes it from others, not its ETag.
+/// The id of an object of a journal distinguishes it from others, not its ETag.
 pub(super) const TAG_UNKNOWN: u32 = 0;
 
-impl S3Store {
+impl S3Journal {
     /// Bytes of a piece as of an object: all of `range` is in its index, or all of it in its batches.
     pub(super) async fn read_piece(
         &self,
@@ -21,7 +21,7 @@ impl S3Store {
         place: Place,
         range: Range<u64>,
     ) -> Result<Bytes, StoreError> {
-        let path = object_path(&self.bucket, place.number)?;
+        let path = object_path(&self.bucket, place.source)?;
         let index_bytes = index_bytes(place.batches as usize) as u64;
         let read = if range.start >= index_bytes {
             assert!(range.end - index_bytes <= u64::from(place.bytes), "bytes {range:?} of {place:?}");
@@ -45,18 +45,23 @@ impl S3Store {
                 Ok(index) => return Ok(index),
                 Err(error) if is_retry => return Err(error.into()),
                 Err(error) => {
-                    let number = place.number;
-                    tracing::warn!(number, %error, "a copy of a journal object is damaged; fetching it again");
-                    self.cache.remove(vec![CopyName::journal(number, place.tag)]).await;
+                    tracing::warn!(object = %path, %error, "a copy is damaged; fetching its object again");
+                    self.cache.remove(vec![CopyName::journal(place.source, place.tag)]).await;
                     is_retry = true;
                 }
             }
         }
     }
 
-    async fn journal_bytes(&self, path: &Path, place: Place, range: Range<u64>) -> Result<Bytes, CacheError> {
-        let (name, object_bytes) = (CopyName::journal(place.number, place.tag), u64::from(place.object_bytes));
-        let (fetch, wanted) = (self.fetch(path.clone(), object_bytes, TAG_UNKNOWN), range.end - range.start);
+    /// Bytes of an object that is there.
+    pub(super) async fn journal_bytes(
+        &self,
+        path: &Path,
+        place: Place,
+        range: Range<u64>,
+    ) -> Result<Bytes, CacheError> {
+        let (name, object_bytes) = (CopyName::journal(place.source, place.tag), u64::from(place.object_bytes));
+        let (fetch, wanted) = (fetch(&self.bucket, path.clone(), object_bytes, TAG_UNKNOWN), range.end - range.start);
         let bytes = self.cache.get(&name, object_bytes, range, fetch).await?;
         assert_eq!(bytes.len() as u64, wanted, "the cache returned other bytes of {place:?}");
         Ok(bytes)

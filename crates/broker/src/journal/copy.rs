@@ -1,0 +1,200 @@
+//! Copies batches of many objects into a merged one, and checks each on the way: a damaged copy must not take the place
+//! of an intact object.
+
+use crate::Kind;
+use crate::journal::JournalStore;
+use crate::limits::{MERGE_READ_RETRY, MERGE_READS_MAX, MERGED_BATCHES_INLINE_BYTES_MAX, OBJECT_BATCHES_MAX};
+use crate::object::{Described, ObjectError};
+use crate::store::StoreError;
+use crate::tasks::spawn_blocking;
+use bytes::Bytes;
+use rawline_journal::{
+    Batch, BatchKind, HEADER_BYTES, Header, Id, Index, Joined, MergedPiece, PartitionId, Piece, Place, Section, Source,
+    build_merged_index,
+};
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::sync::Arc;
+use tokio::time::sleep;
+
+/// A merged object, and where its pieces are.
+pub(super) struct Copied {
+    /// Its index, then the batches: slices of what the store returned.
+    pub parts: Vec<Bytes>,
+    pub pieces: Arc<[MergedPiece]>,
+}
+
+/// Why objects can't be copied.
+pub(super) enum CopyError {
+    /// An object is damaged or gone.
+    Unreadable { source: Source, error: StoreError },
+    /// The store failed.
+    Failed(StoreError),
+}
+
+/// A piece with the offset after its last record.
+type Wanted = (PartitionId, Piece, u64);
+
+/// The batches of a piece as the index describes them, and their bytes.
+type Read = (Vec<Batch>, Bytes);
+
+/// Copies pieces, of which each list makes one.
+pub(super) async fn copy(store: &dyn JournalStore, merge: u64, id: Id, joined: &[Joined]) -> Result<Copied, CopyError> {
+    let mut by_source: BTreeMap<Source, Vec<Wanted>> = BTreeMap::new();
+    for Joined { partition, pieces, next_offset } in joined {
+        let ends = pieces.iter().skip(1).map(|next| next.first_offset).chain([*next_offset]);
+        for (piece, end) in pieces.iter().zip(ends) {
+            by_source.entry(piece.place.source).or_default().push((*partition, *piece, end));
+        }
+    }
+    let mut read: BTreeMap<(PartitionId, u64), Read> = BTreeMap::new();
+    // One object after the other: each is fetched once, if it isn't at hand.
+    for (source, wanted) in &by_source {
+        for ((partition, piece, _), found) in wanted.iter().zip(read_source(store, *source, wanted).await?) {
+            read.insert((*partition, piece.first_offset), found);
+        }
+    }
+    Ok(lay_out(merge, id, joined, &read))
+}
+
+fn lay_out(merge: u64, id: Id, joined: &[Joined], read: &BTreeMap<(PartitionId, u64), Read>) -> Copied {
+    let mut sections = Vec::with_capacity(joined.len());
+    let (mut parts, mut newest_us) = (vec![Bytes::new()], 0);
+    for Joined { partition, pieces, .. } in joined {
+        let Some(first) = pieces.first() else { unreachable!("a piece of {partition:?} that is made of nothing") };
+        let mut all = Vec::new();
+        for piece in pieces {
+            let Some((batches, bytes)) = read.get(&(*partition, piece.first_offset)) else {
+                unreachable!("{piece:?} of {partition:?} was not read")
+            };
+            all.extend(batches.iter().map(|batch| dated(batch, piece.appended_us)));
+            parts.push(bytes.clone());
+            newest_us = newest_us.max(piece.appended_us);
+        }
+        sections.push((Section { partition: *partition, first_offset: first.first_offset }, all));
+    }
+    let batches: usize = sections.iter().map(|(_, batches)| batches.len()).sum();
+    assert!(batches <= OBJECT_BATCHES_MAX, "merge {merge} has {batches} batches");
+    let described: Vec<_> = sections.iter().map(|(section, batches)| (*section, &batches[..])).collect();
+    let index = build_merged_index(merge, id, newest_us, &described);
+    let parsed = Index::parse(&index);
+    let Ok(parsed) = parsed else { unreachable!("merge {merge} is not what it was built of: {parsed:?}") };
+    let pieces = parsed.pieces().zip(joined).map(|((partition, piece, next_offset), joined)| {
+        let expected = (joined.partition, joined.next_offset);
+        assert_eq!((partition, next_offset), expected, "a piece of merge {merge}");
+        let appended_us = joined.pieces.iter().map(|piece| piece.appended_us).max().unwrap_or_default();
+        MergedPiece { partition, piece: Piece { appended_us, ..piece }, next_offset }
+    });
+    let pieces: Arc<[MergedPiece]> = pieces.collect();
+    assert_eq!(pieces.len(), joined.len(), "pieces of merge {merge}");
+    if let Some(front) = parts.first_mut() {
+        *front = index.into();
+    }
+    Copied { parts, pieces }
+}
+
+/// A batch that keeps the time of the object that it was appended with.
+fn dated(batch: &Batch, appended_us: u64) -> Batch {
+    let is_dated = batch.kind != BatchKind::Rawline || batch.max_timestamp_us > 0;
+    if is_dated { *batch } else { Batch { max_timestamp_us: appended_us, ..*batch } }
+}
+
+/// Reads pieces of an object. A local copy that turns out to be damaged is fetched again.
+async fn read_source(store: &dyn JournalStore, source: Source, wanted: &[Wanted]) -> Result<Vec<Read>, CopyError> {
+    let Some((_, Piece { place, .. }, _)) = wanted.first() else { return Ok(Vec::new()) };
+    let mut is_retry = false;
+    loop {
+        let error = match read_copy(store, wanted).await {
+            Ok(Ok(read)) => return Ok(read),
+            Ok(Err(error)) => error,
+            Err(error) if error.is_gone => return Err(CopyError::Unreadable { source, error }),
+            Err(error) => return Err(CopyError::Failed(error)),
+        };
+        if is_retry || !store.discard(*place).await {
+            let error = StoreError::human(format!("{source:?} is damaged: {error}; restore it from a copy"));
+            return Err(CopyError::Unreadable { source, error });
+        }
+        tracing::warn!(?source, %error, "a copy is damaged; fetching its object again");
+        is_retry = true;
+    }
+}
+
+async fn read_copy(store: &dyn JournalStore, wanted: &[Wanted]) -> Result<Result<Vec<Read>, ObjectError>, StoreError> {
+    let Some((_, Piece { place, .. }, _)) = wanted.first() else { return Ok(Ok(Vec::new())) };
+    let front = bytes(store, place, 0..HEADER_BYTES as u64).await?;
+    let header = match Header::parse(&front) {
+        Ok(header) => header,
+        Err(error) => return Ok(Err(error.into())),
+    };
+    let is_same = header.source() == place.source && header.link.id.tag() == place.tag;
+    if !is_same || header.object_bytes != u64::from(place.object_bytes) {
+        return Ok(Err(ObjectError::Header));
+    }
+    let front = bytes(store, place, 0..header.index_bytes()).await?;
+    let index = match Index::parse(&front) {
+        Ok(index) => index,
+        Err(error) => return Ok(Err(error.into())),
+    };
+    store.touched(&front);
+    let sections: BTreeMap<(PartitionId, u64), _> =
+        index.sections().map(|(section, batches)| ((section.partition, section.first_offset), batches)).collect();
+    let mut read = Vec::with_capacity(wanted.len());
+    for (partition, piece, next_offset) in wanted {
+        let found = sections.get(&(*partition, piece.first_offset)).copied().unwrap_or_default();
+        let batches: Vec<Batch> = found.iter().map(|(batch, _)| *batch).collect();
+        let begins_at = found.first().map(|(_, position)| *position);
+        let records: u64 = batches.iter().map(|batch| u64::from(batch.records)).sum();
+        let length: u64 = batches.iter().map(|batch| u64::from(batch.bytes)).sum();
+        let is_described = begins_at == Some(piece.place.batches().start)
+            && length == u64::from(piece.place.bytes)
+            && piece.first_offset + records == *next_offset;
+        if !is_described {
+            return Ok(Err(ObjectError::Header));
+        }
+        let read_bytes = bytes(store, &piece.place, piece.place.batches()).await?;
+        let (batches, intact) = match verified(batches, read_bytes).await? {
+            Ok(intact) => intact,
+            Err(error) => return Ok(Err(error)),
+        };
+        store.touched(&intact);
+        read.push((batches, intact));
+    }
+    Ok(Ok(read))
+}
+
+/// Bytes of an object. Few reads are enough to fail a merge of many, so each is retried.
+async fn bytes(store: &dyn JournalStore, place: &Place, range: Range<u64>) -> Result<Bytes, StoreError> {
+    let mut tries = 1;
+    loop {
+        match store.bytes(*place, range.clone()).await {
+            Err(error) if !error.is_gone && error.kind == Kind::Wait && tries < MERGE_READS_MAX => {
+                sleep(MERGE_READ_RETRY).await;
+                tries += 1;
+            }
+            read => return read,
+        }
+    }
+}
+
+/// Checks batches against their descriptions; many of them on a thread that may block.
+async fn verified(batches: Vec<Batch>, bytes: Bytes) -> Result<Result<Read, ObjectError>, StoreError> {
+    let is_short = bytes.len() <= MERGED_BATCHES_INLINE_BYTES_MAX;
+    let check = move || verify(&batches, &bytes).map(|()| (batches, bytes));
+    if is_short {
+        return Ok(check());
+    }
+    spawn_blocking(check).await.map_err(|error| StoreError::wait(format!("a check was aborted ({error}); retry")))
+}
+
+fn verify(batches: &[Batch], mut bytes: &[u8]) -> Result<(), ObjectError> {
+    for (number, batch) in batches.iter().enumerate() {
+        let (one, rest) = bytes.split_at_checked(batch.bytes as usize).ok_or(ObjectError::Header)?;
+        match batch.kind {
+            BatchKind::Rawline => Described::from(batch).verify(number, one)?,
+            // This broker stores none.
+            BatchKind::Kafka => return Err(ObjectError::Header),
+        }
+        bytes = rest;
+    }
+    if bytes.is_empty() { Ok(()) } else { Err(ObjectError::Header) }
+}

@@ -1,0 +1,279 @@
+//! Merges a journal's small objects into large ones, in a task next to the journal's: it copies batches and stores
+//! them, and asks the journal's task to begin, end or abandon a merge. Appends never wait for it.
+
+use crate::journal::catalog::Catalog;
+use crate::journal::copy::{Copied, CopyError, copy};
+use crate::journal::task::Request;
+use crate::journal::{JournalError, JournalStore};
+use crate::limits::{MERGE_ABANDON_AFTER, MERGE_LOOK_OBJECTS, MERGE_PUTS_MAX, MERGE_TOPICS_PER_YIELD};
+use crate::metrics::MergeMetrics;
+use crate::store::StoreError;
+use bytes::Bytes;
+use rawline_journal::{
+    Control, Id, Joined, MergeLimits, PartitionId, Piece, PutResult, Refused, Source, Uses, choose, join,
+};
+use std::collections::BTreeSet;
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
+use std::time::Duration;
+use tokio::sync::{mpsc, oneshot, watch};
+use tokio::time::{Instant, sleep, sleep_until};
+
+/// When a journal's objects are merged.
+#[derive(Debug, Clone)]
+pub struct MergeConfig {
+    /// How large merged objects become.
+    pub limits: MergeLimits,
+    /// A broker looks for objects to merge after so many new ones, or after half a merge's bytes.
+    pub look_objects: u64,
+    /// A merge that has been open for so long is abandoned, by any broker.
+    pub abandon_after: Duration,
+}
+
+impl Default for MergeConfig {
+    fn default() -> Self {
+        MergeConfig {
+            limits: MergeLimits::default(),
+            look_objects: MERGE_LOOK_OBJECTS,
+            abandon_after: MERGE_ABANDON_AFTER,
+        }
+    }
+}
+
+/// What the journal's task has published.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Published {
+    pub objects: u64,
+    pub bytes: u64,
+}
+
+/// Why a merge did not end.
+enum Failed {
+    /// The journal's task has ended.
+    Closed,
+    /// It was abandoned, or will be.
+    Abandoned,
+}
+
+/// The task.
+pub(super) struct Merger {
+    store: Arc<dyn JournalStore>,
+    /// Weak, so that the journal's task ends when every other handle is dropped.
+    inbox: mpsc::WeakSender<Request>,
+    catalog: Arc<RwLock<Catalog>>,
+    published: watch::Receiver<Published>,
+    config: MergeConfig,
+    retry_after: Duration,
+    run: u64,
+    /// Objects that can't be read: damaged, or gone.
+    unreadable: BTreeSet<Source>,
+    metrics: MergeMetrics,
+}
+
+impl Merger {
+    pub fn new(
+        store: Arc<dyn JournalStore>,
+        inbox: mpsc::WeakSender<Request>,
+        catalog: Arc<RwLock<Catalog>>,
+        published: watch::Receiver<Published>,
+        config: MergeConfig,
+        retry_after: Duration,
+        run: u64,
+    ) -> Self {
+        let (unreadable, metrics) = (BTreeSet::new(), MergeMetrics::new());
+        Merger { store, inbox, catalog, published, config, retry_after, run, unreadable, metrics }
+    }
+
+    /// Merges until the journal's task has ended.
+    pub async fn run(mut self) {
+        let mut looked = Published::default();
+        // The open merge, and when this broker has seen it first.
+        let mut open: Option<(u64, Instant)> = None;
+        loop {
+            open = match (self.catalog().open_merge(), open) {
+                (Some(merge), Some((known, since))) if merge == known => Some((merge, since)),
+                (Some(merge), _) => Some((merge, Instant::now())),
+                (None, _) => None,
+            };
+            let proceeded = match open {
+                // It is another broker's, or this one doesn't know how the request to end it ended.
+                Some((merge, since)) => tokio::select! {
+                    changed = self.published.changed() => changed.map_err(|_| Failed::Closed),
+                    () = sleep_until(since + self.config.abandon_after) => {
+                        open = None;
+                        self.abandon(merge).await
+                    }
+                },
+                None if self.is_due(looked) => {
+                    let now = *self.published.borrow_and_update();
+                    match self.merge().await {
+                        // There may be more.
+                        Ok(true) => Ok(()),
+                        Ok(false) | Err(Failed::Abandoned) => {
+                            looked = now;
+                            Ok(())
+                        }
+                        Err(Failed::Closed) => Err(Failed::Closed),
+                    }
+                }
+                None => self.published.changed().await.map_err(|_| Failed::Closed),
+            };
+            if let Err(Failed::Closed) = proceeded {
+                return;
+            }
+        }
+    }
+
+    fn is_due(&self, looked: Published) -> bool {
+        let now = *self.published.borrow();
+        assert!(now.objects >= looked.objects && now.bytes >= looked.bytes, "{now:?} after {looked:?}");
+        now.objects - looked.objects >= self.config.look_objects
+            || now.bytes - looked.bytes >= self.config.limits.target_bytes / 2
+    }
+
+    /// Merges once. False if there is nothing to merge, or another broker does.
+    async fn merge(&mut self) -> Result<bool, Failed> {
+        if choose(&self.uses().await, &self.config.limits).is_empty() {
+            return Ok(false);
+        }
+        let merge = match self.ask(Control::BeginMerge { merge: 0 }).await {
+            Ok(merge) => merge,
+            Err(JournalError::Refused(Refused::MergeOpen { .. })) => return Ok(false),
+            Err(error) => return Err(failed(&error)),
+        };
+        let (end, bytes) = match self.store_merged(merge).await {
+            Ok(Some(stored)) => stored,
+            // What was worth a merge has changed meanwhile.
+            Ok(None) => return self.abandon(merge).await.map(|()| false),
+            Err(error) => {
+                tracing::warn!(merge, %error, "objects of the journal can't be merged now; trying later");
+                self.abandon(merge).await?;
+                return Err(Failed::Abandoned);
+            }
+        };
+        match self.ask(end).await {
+            Ok(_) => {
+                tracing::debug!(merge, bytes, "merged objects of the journal");
+                self.metrics.merged(bytes);
+                Ok(true)
+            }
+            Err(JournalError::NotStored) => {
+                self.abandon(merge).await?;
+                Err(Failed::Abandoned)
+            }
+            Err(error) => Err(failed(&error)),
+        }
+    }
+
+    /// Copies what the open merge is about and stores it. Returns the control record that ends the merge.
+    async fn store_merged(&mut self, merge: u64) -> Result<Option<(Control, u64)>, StoreError> {
+        let joined = self.plan().await;
+        if joined.is_empty() {
+            return Ok(None);
+        }
+        let id = Id { run: self.run, commit: merge };
+        let copied = match copy(&*self.store, merge, id, &joined).await {
+            Ok(copied) => copied,
+            Err(CopyError::Unreadable { source, error }) => {
+                tracing::error!(?source, %error, "an object of the journal can't be read, and is not merged");
+                self.unreadable.insert(source);
+                return Err(error);
+            }
+            Err(CopyError::Failed(error)) => return Err(error),
+        };
+        let Copied { parts, pieces } = copied;
+        let bytes = parts.iter().map(|part| part.len() as u64).sum();
+        self.put(Source::Merged(merge), id, parts, bytes).await?;
+        Ok(Some((Control::EndMerge { merge, pieces }, bytes)))
+    }
+
+    /// Stores a merged object. When this returns without an error, the object is certainly there.
+    async fn put(&self, source: Source, id: Id, parts: Vec<Bytes>, bytes: u64) -> Result<(), StoreError> {
+        for _ in 0..MERGE_PUTS_MAX {
+            match self.store.create(source, parts.clone()).await {
+                PutResult::Created { .. } => return Ok(()),
+                PutResult::Unknown => sleep(self.retry_after).await,
+                PutResult::Exists => {
+                    let found = self.store.index(source).await?.found;
+                    let is_ours = |header: &rawline_journal::Header| {
+                        (header.link.id, header.object_bytes, header.source()) == (id, bytes, source)
+                    };
+                    return match found {
+                        Some(index) if is_ours(&index.header) => Ok(()),
+                        _ => Err(StoreError::human(format!("{source:?} is not what this broker has stored"))),
+                    };
+                }
+            }
+        }
+        Err(StoreError::wait(format!("the store doesn't take {source:?}")))
+    }
+
+    async fn abandon(&self, merge: u64) -> Result<(), Failed> {
+        match self.ask(Control::AbandonMerge { merge }).await {
+            Ok(_) => {
+                self.metrics.abandoned();
+                Ok(())
+            }
+            // It has ended meanwhile.
+            Err(JournalError::Refused(_)) => Ok(()),
+            Err(error) => match failed(&error) {
+                Failed::Closed => Err(Failed::Closed),
+                // While it is open, another attempt follows.
+                Failed::Abandoned => Ok(()),
+            },
+        }
+    }
+
+    async fn ask(&self, control: Control) -> Result<u64, JournalError> {
+        let (answer, answered) = oneshot::channel();
+        let inbox = self.inbox.upgrade().ok_or(JournalError::Closed)?;
+        let sent = inbox.send(Request::Change { control, answer }).await;
+        drop(inbox);
+        sent.map_err(|_| JournalError::Closed)?;
+        answered.await.unwrap_or(Err(JournalError::Closed))
+    }
+
+    fn catalog(&self) -> RwLockReadGuard<'_, Catalog> {
+        self.catalog.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What is alive of each object.
+    async fn uses(&self) -> Uses {
+        let mut uses = Uses::default();
+        self.each_piece(|partition, piece, _| uses.add(partition, &piece)).await;
+        uses
+    }
+
+    /// The pieces that a merge makes, of which others. Nothing but the open merge replaces pieces meanwhile.
+    async fn plan(&self) -> Vec<Joined> {
+        let chosen = choose(&self.uses().await, &self.config.limits);
+        let sources: BTreeSet<Source> = chosen.iter().copied().collect();
+        let mut pieces = Vec::new();
+        let gather = |partition, piece: Piece, next_offset| {
+            if sources.contains(&piece.place.source) {
+                pieces.push((partition, piece, next_offset));
+            }
+        };
+        self.each_piece(gather).await;
+        join(&chosen, &pieces, &self.config.limits)
+    }
+
+    /// Visits the readable pieces of all partitions, in order of partition and offset, each with the offset after its
+    /// last record. Readers and the journal's task are not held up.
+    async fn each_piece(&self, mut visit: impl FnMut(PartitionId, Piece, u64)) {
+        let topics: Vec<_> = self.catalog().topics().cloned().collect();
+        for (visited, topic) in topics.iter().enumerate() {
+            if visited % MERGE_TOPICS_PER_YIELD == MERGE_TOPICS_PER_YIELD - 1 {
+                tokio::task::yield_now().await;
+            }
+            topic.each_piece(|partition, piece, next_offset| {
+                if !self.unreadable.contains(&piece.place.source) {
+                    visit(partition, piece, next_offset);
+                }
+            });
+        }
+    }
+}
+
+fn failed(error: &JournalError) -> Failed {
+    if matches!(error, JournalError::Closed) { Failed::Closed } else { Failed::Abandoned }
+}

@@ -1,0 +1,201 @@
+//! Which objects a merge copies, and which pieces of them become one. Pure functions of what the objects hold: the same
+//! for every broker, without a clock.
+
+use crate::limits::{MERGED_PIECES_MAX, OBJECT_APPENDS_MAX, OBJECT_BYTES_MAX};
+use crate::place::{Piece, Source};
+use crate::state::PartitionId;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// How large merged objects become.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MergeLimits {
+    /// A merge copies about as many bytes. An object with half of them alive is large enough.
+    pub target_bytes: u64,
+    /// A journal object with so many bytes of a single partition stays as it is. An object of this size of which less
+    /// than half is alive is merged without waiting for others.
+    pub keep_bytes: u64,
+    /// So many small objects are merged, however few bytes they have.
+    pub objects_max: usize,
+    /// Pieces are joined up to this size: retention deletes whole pieces.
+    pub piece_bytes: u64,
+    /// Pieces are joined if their times are not further apart, in microseconds: a piece has one time.
+    pub piece_span_us: u64,
+}
+
+impl Default for MergeLimits {
+    fn default() -> Self {
+        MergeLimits {
+            // A reader of one partition fetches at most so much for its piece, and a start lists few keys.
+            target_bytes: TARGET_BYTES,
+            // Where a PUT's fixed cost no longer shows.
+            keep_bytes: 8 << 20,
+            // One page of a listing, and as many GETs if nothing is in the cache.
+            objects_max: 1024,
+            // What a full journal object of one partition has.
+            piece_bytes: 8 << 20,
+            // The unit of retention by age.
+            piece_span_us: 3_600_000_000,
+        }
+    }
+}
+
+const TARGET_BYTES: u64 = 64 << 20;
+
+const _: () = assert!(TARGET_BYTES * 2 <= OBJECT_BYTES_MAX / 4, "the last object that is added may be half a target");
+
+/// What of an object is alive.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Used {
+    /// The object.
+    pub source: Source,
+    /// Its size in bytes.
+    pub object_bytes: u64,
+    /// Size of the batches in its pieces.
+    pub bytes: u64,
+    /// Number of these batches.
+    pub batches: usize,
+    /// Number of its pieces.
+    pub pieces: usize,
+    /// Whether they are of one partition.
+    pub is_single: bool,
+}
+
+/// Adds up pieces by object.
+#[derive(Debug, Clone, Default)]
+pub struct Uses {
+    by_source: BTreeMap<Source, (Used, PartitionId)>,
+}
+
+impl Uses {
+    /// Counts a piece.
+    pub fn add(&mut self, partition: PartitionId, piece: &Piece) {
+        let place = &piece.place;
+        let (source, object_bytes) = (place.source, u64::from(place.object_bytes));
+        let none = Used { source, object_bytes, bytes: 0, batches: 0, pieces: 0, is_single: true };
+        let (used, first) = self.by_source.entry(source).or_insert((none, partition));
+        assert_eq!(used.object_bytes, object_bytes, "{source:?} has two sizes");
+        used.bytes += u64::from(place.bytes);
+        used.batches += place.batches as usize;
+        used.pieces += 1;
+        used.is_single &= *first == partition;
+        assert!(used.bytes <= object_bytes, "{used:?}");
+    }
+
+    /// What is alive, in order of objects: journal objects first, the oldest first.
+    pub fn all(&self) -> impl Iterator<Item = Used> {
+        self.by_source.values().map(|(used, _)| *used)
+    }
+}
+
+impl Used {
+    /// Whether most of a large object is dead. It is worth a copy of the rest.
+    fn is_mostly_dead(&self, limits: &MergeLimits) -> bool {
+        self.object_bytes >= limits.keep_bytes && self.bytes * 2 < self.object_bytes && self.bytes < limits.target_bytes
+    }
+
+    /// Whether it is small, in bytes, batches and pieces, so that a merge with others gains something.
+    fn is_small(&self, limits: &MergeLimits) -> bool {
+        let is_kept = self.is_single && self.bytes >= limits.keep_bytes;
+        let is_sparse = self.batches * 2 <= OBJECT_APPENDS_MAX && self.pieces * 2 <= MERGED_PIECES_MAX;
+        !is_kept && is_sparse && self.bytes * 2 < limits.target_bytes
+    }
+}
+
+/// The objects that the next merge copies, all pieces of each; none if it isn't worth a merge.
+///
+/// Where a merge makes an object of the target's size, each of its sources was smaller than half. Where it makes a
+/// smaller one, no merged source was larger than all the others together. So a byte is copied few times.
+pub fn choose(uses: &Uses, limits: &MergeLimits) -> Vec<Source> {
+    let small: Vec<Used> = uses.all().filter(|used| used.is_small(limits)).collect();
+    let mut chosen = Chosen::default();
+    if small.iter().map(|used| used.bytes).sum::<u64>() >= limits.target_bytes {
+        small.iter().take_while(|used| chosen.bytes < limits.target_bytes && chosen.add(used, limits)).count();
+    } else if small.iter().filter(|used| !used.source.is_merged()).count() >= limits.objects_max {
+        let (mut merged, journal): (Vec<Used>, Vec<Used>) = small.iter().partition(|used| used.source.is_merged());
+        journal.iter().take_while(|used| chosen.add(used, limits)).count();
+        merged.sort_by_key(|used| (used.bytes, used.source));
+        merged.iter().take_while(|used| used.bytes <= chosen.bytes && chosen.add(used, limits)).count();
+    }
+    if chosen.sources.len() < 2 {
+        chosen = Chosen::default();
+        let mut dead = uses.all().filter(|used| used.is_mostly_dead(limits));
+        dead.by_ref().take_while(|used| chosen.bytes < limits.target_bytes && chosen.add(used, limits)).count();
+    }
+    chosen.sources
+}
+
+#[derive(Default)]
+struct Chosen {
+    sources: Vec<Source>,
+    bytes: u64,
+    batches: usize,
+}
+
+impl Chosen {
+    /// Adds an object, if there is room for it.
+    fn add(&mut self, used: &Used, limits: &MergeLimits) -> bool {
+        let (bytes, batches) = (self.bytes + used.bytes, self.batches + used.batches);
+        let has_room =
+            bytes < 2 * limits.target_bytes && batches <= OBJECT_APPENDS_MAX && self.sources.len() < limits.objects_max;
+        if has_room {
+            self.sources.push(used.source);
+            (self.bytes, self.batches) = (bytes, batches);
+        }
+        has_room
+    }
+}
+
+/// Adjacent pieces of a partition that become one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Joined {
+    /// Whose records they are.
+    pub partition: PartitionId,
+    /// The pieces, in order.
+    pub pieces: Vec<Piece>,
+    /// Offset after the last record.
+    pub next_offset: u64,
+}
+
+/// Joins the pieces of the chosen objects, each with the offset after its last record, in order of partition and
+/// offset. If a merged object can't have so many pieces, it takes as many of the first objects as it can.
+pub fn join(chosen: &[Source], pieces: &[(PartitionId, Piece, u64)], limits: &MergeLimits) -> Vec<Joined> {
+    let mut chosen = chosen;
+    loop {
+        let sources: BTreeSet<&Source> = chosen.iter().collect();
+        let taken = pieces.iter().filter(|(_, piece, _)| sources.contains(&piece.place.source));
+        let joined = join_all(taken, limits);
+        if joined.len() <= MERGED_PIECES_MAX || chosen.len() <= 1 {
+            return joined;
+        }
+        chosen = chosen.split_at(chosen.len() / 2).0;
+    }
+}
+
+fn join_all<'a>(pieces: impl Iterator<Item = &'a (PartitionId, Piece, u64)>, limits: &MergeLimits) -> Vec<Joined> {
+    let mut all: Vec<Joined> = Vec::new();
+    let mut bytes = 0;
+    for (partition, piece, next_offset) in pieces {
+        let more = u64::from(piece.place.bytes);
+        let begins_at = all.last().and_then(|joined| joined.pieces.first()).map_or(0, |first| first.appended_us);
+        match all.last_mut() {
+            Some(joined)
+                if joined.partition == *partition
+                    && joined.next_offset == piece.first_offset
+                    && bytes + more <= limits.piece_bytes
+                    && piece.appended_us.saturating_sub(begins_at) <= limits.piece_span_us =>
+            {
+                bytes += more;
+                joined.pieces.push(*piece);
+                joined.next_offset = *next_offset;
+            }
+            _ => {
+                bytes = more;
+                all.push(Joined { partition: *partition, pieces: vec![*piece], next_offset: *next_offset });
+            }
+        }
+    }
+    all
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,140 @@
+//! What is merged: the oldest small objects, up to the target, and each byte few times.
+
+use super::*;
+use crate::place::Place;
+
+const LIMITS: MergeLimits =
+    MergeLimits { target_bytes: 6400, keep_bytes: 800, objects_max: 16, piece_bytes: 1000, piece_span_us: 100 };
+
+fn piece(source: Source, object_bytes: u32, bytes: u32) -> Piece {
+    let (entries_at, batches_at) = (104, object_bytes - bytes);
+    Piece {
+        first_offset: 0,
+        appended_us: 0,
+        place: Place { source, tag: 0, object_bytes, entries_at, batches: 1, batches_at, bytes },
+    }
+}
+
+fn partition(number: u32) -> PartitionId {
+    PartitionId { topic: 1, number }
+}
+
+/// Objects, each with its size and its pieces: partitions with their bytes.
+fn uses(objects: &[(Source, u32, &[(u32, u32)])]) -> Uses {
+    let mut uses = Uses::default();
+    for (source, object_bytes, pieces) in objects {
+        for (number, bytes) in *pieces {
+            uses.add(partition(*number), &piece(*source, *object_bytes, *bytes));
+        }
+    }
+    uses
+}
+
+fn chosen(objects: &[(Source, u32, &[(u32, u32)])]) -> Vec<Source> {
+    choose(&uses(objects), &LIMITS)
+}
+
+const TWO: &[(u32, u32)] = &[(0, 500), (1, 500)];
+
+#[test]
+fn the_oldest_small_objects_make_one_of_the_targets_size() {
+    let objects: Vec<_> = (1..=6).map(|number| (Source::Journal(number), 1300, TWO)).collect();
+    assert_eq!(chosen(&objects), [], "6,000 bytes are alive");
+    let objects: Vec<_> = (1..=9).map(|number| (Source::Journal(number), 1300, TWO)).collect();
+    assert_eq!(chosen(&objects), (1..=7).map(Source::Journal).collect::<Vec<_>>());
+}
+
+#[test]
+fn large_pieces_of_one_partition_stay_where_they_are() {
+    let objects: Vec<_> = (1..=20).map(|number| (Source::Journal(number), 1300, &[(0, 1000)][..])).collect();
+    assert_eq!(chosen(&objects), []);
+    let objects: Vec<_> = (1..=12).map(|number| (Source::Journal(number), 900, &[(0, 700)][..])).collect();
+    assert_eq!(chosen(&objects).len(), 10, "smaller ones are merged");
+}
+
+#[test]
+fn many_tiny_objects_are_merged() {
+    let tiny = |count| (1..=count).map(|number| (Source::Journal(number), 200, &[(0, 10)][..])).collect::<Vec<_>>();
+    assert_eq!(chosen(&tiny(15)), []);
+    assert_eq!(chosen(&tiny(16)).len(), 16);
+    assert_eq!(chosen(&tiny(20)), (1..=16).map(Source::Journal).collect::<Vec<_>>(), "the oldest");
+}
+
+#[test]
+fn what_is_dead_makes_room() {
+    let half = (Source::Merged(1), 2000, &[(0, 400), (1, 500)][..]);
+    assert_eq!(chosen(&[half]), [Source::Merged(1)]);
+    assert_eq!(chosen(&[(Source::Merged(1), 2000, &[(0, 600), (1, 500)])]), [], "more than half is alive");
+    assert_eq!(chosen(&[(Source::Merged(1), 700, &[(0, 100)])]), [], "too small");
+    assert_eq!(chosen(&[(Source::Journal(1), 1300, &[(0, 600)])]), [Source::Journal(1)]);
+}
+
+/// Merges as long as there is something to merge. Returns how many bytes were copied, and the objects that are left.
+fn run(mut objects: BTreeMap<Source, u64>, merges: &mut u64) -> (u64, BTreeMap<Source, u64>) {
+    let mut copied = 0;
+    loop {
+        let mut uses = Uses::default();
+        for (source, bytes) in &objects {
+            let half = (*bytes / 2) as u32;
+            uses.add(partition(0), &piece(*source, *bytes as u32 + 300, half));
+            uses.add(partition(1), &piece(*source, *bytes as u32 + 300, *bytes as u32 - half));
+        }
+        let chosen = choose(&uses, &LIMITS);
+        if chosen.is_empty() {
+            return (copied, objects);
+        }
+        let bytes: u64 = chosen.iter().map(|source| objects.remove(source).unwrap()).sum();
+        assert!(bytes < 2 * LIMITS.target_bytes);
+        copied += bytes;
+        *merges += 1;
+        objects.insert(Source::Merged(*merges), bytes);
+    }
+}
+
+#[test]
+fn a_byte_is_copied_few_times() {
+    // Full objects once; tiny ones each time that the object that holds them has doubled.
+    for (bytes, times) in [(1000, 1.1), (100, 3.0), (10, 8.0)] {
+        let (mut objects, mut merges, mut copied) = (BTreeMap::new(), 0, 0);
+        for number in 1..=10_000 {
+            objects.insert(Source::Journal(number), bytes);
+            let (more, left) = run(objects, &mut merges);
+            (copied, objects) = (copied + more, left);
+        }
+        assert!(objects.len() < 100 + 10_000 * bytes as usize / 3000, "{} objects are left", objects.len());
+        let ratio = copied as f64 / (10_000 * bytes) as f64;
+        assert!(ratio < times, "objects of {bytes} bytes are copied {ratio} times");
+    }
+}
+
+fn at(number: u32, first_offset: u64, appended_us: u64, bytes: u32) -> (PartitionId, Piece, u64) {
+    let piece = Piece { first_offset, appended_us, ..piece(Source::Journal(first_offset + 1), 2000, bytes) };
+    (partition(number), piece, first_offset + 10)
+}
+
+#[test]
+fn adjacent_pieces_are_joined_up_to_a_size_and_a_time() {
+    let joined = |pieces: &[(PartitionId, Piece, u64)]| {
+        let sources: Vec<_> = pieces.iter().map(|(_, piece, _)| piece.place.source).collect();
+        let joined = join(&sources, pieces, &LIMITS);
+        joined.iter().map(|joined| (joined.pieces.len(), joined.next_offset)).collect::<Vec<_>>()
+    };
+    assert_eq!(joined(&[at(0, 0, 5, 400), at(0, 10, 6, 400), at(0, 20, 7, 400)]), [(2, 20), (1, 30)]);
+    assert_eq!(joined(&[at(0, 0, 5, 1), at(0, 20, 6, 1)]), [(1, 10), (1, 30)], "other records are between them");
+    assert_eq!(joined(&[at(0, 0, 5, 1), at(1, 10, 6, 1)]), [(1, 10), (1, 20)], "another partition");
+    assert_eq!(joined(&[at(0, 0, 5, 1), at(0, 10, 105, 1), at(0, 20, 106, 1)]), [(2, 20), (1, 30)], "too late");
+}
+
+#[test]
+fn a_merge_that_would_have_too_many_pieces_takes_fewer_objects() {
+    let pieces: Vec<_> = (0..MERGED_PIECES_MAX as u64)
+        .flat_map(|number| {
+            let piece =
+                |source| (PartitionId { topic: number, number: 0 }, piece(Source::Journal(source), 2000, 8), 10);
+            [1, 2].map(piece)
+        })
+        .collect();
+    let joined = join(&[Source::Journal(1), Source::Journal(2)], &pieces, &LIMITS);
+    assert_eq!(joined.len(), MERGED_PIECES_MAX);
+    assert!(joined.iter().all(|joined| joined.pieces[0].place.source == Source::Journal(1)));
+}

@@ -1,0 +1,123 @@
+//! Where records are: which object holds a partition's piece, and where in it.
+
+use crate::object::{ENTRY_BYTES, HEADER_BYTES};
+use crate::state::PartitionId;
+use std::ops::Range;
+
+/// The bit of a number in a snapshot that says that the object is a merged one.
+const MERGED: u64 = 1 << 63;
+
+/// An object that holds batches.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Source {
+    /// The journal object with this number.
+    Journal(u64),
+    /// The merged object with this number.
+    Merged(u64),
+}
+
+impl Source {
+    /// The object's number among those of its kind.
+    pub fn number(self) -> u64 {
+        match self {
+            Source::Journal(number) | Source::Merged(number) => number,
+        }
+    }
+
+    /// Whether it is a merged object.
+    pub fn is_merged(self) -> bool {
+        matches!(self, Source::Merged(_))
+    }
+
+    /// Both in one number, as snapshots have it.
+    pub(crate) fn to_bits(self) -> u64 {
+        let number = self.number();
+        assert!(number < MERGED, "{self:?} has a number that no journal reaches");
+        if self.is_merged() { number | MERGED } else { number }
+    }
+
+    pub(crate) fn from_bits(bits: u64) -> Source {
+        if bits & MERGED == 0 { Source::Journal(bits) } else { Source::Merged(bits & !MERGED) }
+    }
+}
+
+/// A partition's records in one object. They end where the partition's next piece begins, the last at the partition's
+/// end. Records before the first piece are elsewhere, or deleted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Piece {
+    /// Offset of the first record.
+    pub first_offset: u64,
+    /// When the broker built the object: microseconds since the Unix epoch. In a merged object, this time of the newest
+    /// object that the piece is made of.
+    pub appended_us: u64,
+    /// Where the records are.
+    pub place: Place,
+}
+
+/// Where a partition's batches are in an object.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Place {
+    /// The object.
+    pub source: Source,
+    /// The [tag](crate::Id::tag) of the object's id.
+    pub tag: u32,
+    /// Size of the object in bytes.
+    pub object_bytes: u32,
+    /// Position of the first batch's entry in the object, in bytes.
+    pub entries_at: u32,
+    /// Number of batches.
+    pub batches: u32,
+    /// Position of the first batch in the object, in bytes.
+    pub batches_at: u32,
+    /// Size of the batches in bytes.
+    pub bytes: u32,
+}
+
+/// A piece of a merged object, as the control record that ends a merge lists it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct MergedPiece {
+    /// Whose records they are.
+    pub partition: PartitionId,
+    /// The piece.
+    pub piece: Piece,
+    /// Offset after its last record.
+    pub next_offset: u64,
+}
+
+impl Place {
+    /// The bytes of the object that hold the batches' entries, for [`Batch::read_all`](crate::Batch::read_all).
+    pub fn entries(&self) -> Range<u64> {
+        let start = u64::from(self.entries_at);
+        start..start + u64::from(self.batches) * ENTRY_BYTES as u64
+    }
+
+    /// The bytes of the object that are the batches.
+    pub fn batches(&self) -> Range<u64> {
+        let start = u64::from(self.batches_at);
+        start..start + u64::from(self.bytes)
+    }
+
+    /// Whether an object could have this place.
+    pub(crate) fn is_sound(&self) -> bool {
+        let (entries, batches) = (self.entries(), self.batches());
+        let is_in_order = HEADER_BYTES as u64 <= entries.start && entries.end <= batches.start;
+        let is_inside = batches.end <= u64::from(self.object_bytes);
+        let has_number = (1..MERGED).contains(&self.source.number());
+        has_number && self.batches > 0 && !batches.is_empty() && is_in_order && is_inside
+    }
+}
+
+/// Whether the pieces of a merged object could be: of one object, in order, none of them empty or twice.
+pub(crate) fn are_sound(merge: u64, pieces: &[MergedPiece]) -> bool {
+    let Some(first) = pieces.first() else { return false };
+    let (tag, object_bytes) = (first.piece.place.tag, first.piece.place.object_bytes);
+    let is_sound = |merged: &MergedPiece| {
+        let Piece { first_offset, place, .. } = merged.piece;
+        let is_here = place.source == Source::Merged(merge) && (place.tag, place.object_bytes) == (tag, object_bytes);
+        is_here && place.is_sound() && first_offset < merged.next_offset
+    };
+    let follows = |one: &MergedPiece, next: &MergedPiece| {
+        one.partition < next.partition || one.partition == next.partition && one.next_offset <= next.piece.first_offset
+    };
+    pieces.iter().all(is_sound) && pieces.is_sorted_by(follows)
+}
