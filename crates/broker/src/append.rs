@@ -1,11 +1,11 @@
-//! Append: hands received batches to the task that owns the topic's end, and waits until they are stored.
+//! Append: hands received batches to the task that owns the partition's end, and waits until they are stored.
 
 use crate::Kind;
 use crate::end::End;
 use crate::limits::OBJECT_BATCHES_MAX;
 use crate::log::Size;
+use crate::partition::Partition;
 use crate::store::StoreError;
-use crate::topic::Topic;
 use bytes::Bytes;
 use rawline_batch::{BatchError, BatchMeta, Checker};
 use rawline_journal::Producer;
@@ -133,7 +133,7 @@ pub enum AppendError {
         /// Number of the request's batches.
         batches: usize,
     },
-    /// Too many requests wait for this topic's next commit.
+    /// Too many requests wait for this partition's next commit.
     #[error("too many pending appends to this topic; wait, then retry")]
     Busy,
     /// The topic's task has ended, because the broker is shutting down.
@@ -214,35 +214,36 @@ pub(crate) struct Append {
     pub answer: oneshot::Sender<Result<Appended, AppendError>>,
 }
 
-/// What the task that owns a topic's end is sent.
+/// What the task that owns a partition's end is sent.
 pub(crate) enum Message {
     Append(Append),
     /// Nothing after this is stored: the topic is being deleted.
     Stop,
 }
 
-impl Topic {
+impl Partition {
     /// Appends batches. Returns when the store has confirmed them. They are stored even if the caller stops waiting.
     pub async fn append(&self, received: Received) -> Result<Appended, AppendError> {
-        if received.batches.len() > OBJECT_BATCHES_MAX || received.bytes() > self.object_bytes_max {
+        if received.batches.len() > OBJECT_BATCHES_MAX || received.bytes() > self.topic.shared.config.object_bytes_max()
+        {
             return Err(AppendError::TooLarge { bytes: received.bytes(), batches: received.batches.len() });
         }
         let records = received.records;
         let inbox = match &self.end {
-            End::Own { inbox, .. } => inbox,
+            End::Own(own) => self.inbox(own),
             End::Journal(end) => {
                 let bytes = received.bytes();
                 let appended = match end.append(received).await {
                     Ok(Some(appended)) => appended,
                     Ok(None) => return Err(self.why_ended().await),
                     Err(AppendError::Store(error)) => {
-                        self.metrics.failed();
-                        let failed = |reason| AppendError::Failed { topic: self.name.clone(), reason };
+                        self.topic.metrics.failed();
+                        let failed = |reason| AppendError::Failed { topic: self.log.clone(), reason };
                         return Err(self.failure().map_or(AppendError::Store(error), failed));
                     }
                     Err(error) => return Err(error),
                 };
-                self.metrics.appended(records, bytes);
+                self.topic.metrics.appended(records, bytes);
                 return Ok(self.checked(appended, records));
             }
         };
@@ -271,18 +272,9 @@ impl Topic {
     /// Why nothing can be appended any more.
     async fn why_ended(&self) -> AppendError {
         match self.end.ended().await {
-            Some(reason) => AppendError::Failed { topic: self.name.clone(), reason },
-            None if !self.life.is_live() => AppendError::TopicDeleted { topic: self.name.clone() },
+            Some(reason) => AppendError::Failed { topic: self.log.clone(), reason },
+            None if !self.is_live() => AppendError::TopicDeleted { topic: self.topic.name.clone() },
             None => AppendError::Closed,
         }
-    }
-
-    /// Ends the topic's task, after the appends that it has received: its deletion begins. Later ones get an error.
-    pub(crate) async fn stop(&self) {
-        let End::Own { inbox, task } = &self.end else { unreachable!("topic {} is in a journal", self.name) };
-        self.life.stop();
-        // A task that has ended receives nothing.
-        let _ = inbox.send(Message::Stop).await;
-        task.ended().await;
     }
 }

@@ -4,13 +4,15 @@ use crate::Clock;
 use crate::delete::{Deletions, Progress};
 use crate::journal::{Journal, JournalConfig};
 use crate::limits::{COMMIT_BYTES, OBJECT_BYTES_MAX, RETENTION_INTERVAL, TOPICS_MAX, TOPICS_RECOVERING_MAX};
+use crate::partition::{Missing, Partition, Shared, Status};
 use crate::retention::{self, RetentionTask};
 use crate::store::{Mappings, Store, StoreError};
-use crate::topic::{Missing, Shared, Status, Topic, TopicError, check_name};
+use crate::topic::{Topic, TopicError, check_name};
 use futures_util::{StreamExt, stream};
 use rawline_journal::Limits;
 use serde_json::Map;
 use std::collections::BTreeMap;
+use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::time::Duration;
 use tokio::sync::{OnceCell, mpsc, watch};
@@ -62,7 +64,7 @@ impl Config {
 /// A topic whose task has panicked.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FailedTopic {
-    /// The topic's name.
+    /// The topic's name; of a partition other than the first, followed by `/` and its number.
     pub name: String,
     /// The panic's message.
     pub reason: String,
@@ -99,7 +101,7 @@ impl Slot {
 
     /// The topic, if it is open and takes appends.
     pub(crate) fn live(&self) -> Option<&Arc<Topic>> {
-        self.opened().filter(|topic| topic.life.is_live())
+        self.opened().filter(|topic| topic.is_live())
     }
 }
 
@@ -137,18 +139,15 @@ impl Topics {
 
 /// The broker: topics on a store.
 pub struct Broker {
-    pub(crate) store: Arc<dyn Store>,
-    clock: Arc<dyn Clock>,
-    pub(crate) config: Config,
+    pub(crate) shared: Arc<Shared>,
     pub(crate) topics: Arc<Topics>,
     /// The journal that has all topics, if the store has one.
     pub(crate) journal: Option<Journal>,
-    pub(crate) shared: Shared,
     /// Deletes old records; `None` until all topics are recovered.
     retention: Option<RetentionTask>,
     pub(crate) deletions: Deletions,
-    /// Every topic's task and every deletion holds a clone: the channel closes when the last of them has ended.
-    pub(crate) tasks: (mpsc::Sender<()>, mpsc::Receiver<()>),
+    /// Closes when all tasks of topics and all deletions have ended.
+    tasks: mpsc::Receiver<()>,
 }
 
 impl Broker {
@@ -156,20 +155,27 @@ impl Broker {
     /// for it; the others are served.
     pub async fn open(store: Arc<dyn Store>, clock: Arc<dyn Clock>, config: Config) -> Result<Broker, StoreError> {
         crate::metrics::register();
-        let mut broker = Broker {
+        let (tasks, tasks_ended) = mpsc::channel(1);
+        let shared = Arc::new(Shared {
             store,
             clock,
             config,
+            settings_changed: Arc::default(),
+            checksums: Arc::default(),
+            partitions: AtomicUsize::new(0),
+            tasks,
+        });
+        let mut broker = Broker {
+            shared: shared.clone(),
             topics: Arc::default(),
             journal: None,
-            shared: Shared::default(),
             retention: None,
             deletions: Deletions::default(),
-            tasks: mpsc::channel(1),
+            tasks: tasks_ended,
         };
-        match broker.store.journal() {
+        match shared.store.journal() {
             Some(store) => {
-                let (clock, config, guard) = (broker.clock.clone(), broker.config.journal(), broker.tasks.0.clone());
+                let (clock, config, guard) = (shared.clock.clone(), shared.config.journal(), shared.tasks.clone());
                 let journal = Journal::open_guarded(store, clock, config, guard);
                 journal.ready().await?;
                 broker.follow(&journal);
@@ -177,15 +183,15 @@ impl Broker {
             }
             None => broker.recover().await?,
         }
-        let (topics, changed) = (broker.topics.clone(), broker.shared.settings_changed.clone());
+        let (topics, changed) = (broker.topics.clone(), shared.settings_changed.clone());
         broker.retention =
-            Some(retention::start(topics, broker.clock.clone(), broker.config.retention_interval, changed));
+            Some(retention::start(topics, shared.clock.clone(), shared.config.retention_interval, changed));
         Ok(broker)
     }
 
     /// Opens the topics that have their own objects.
     async fn recover(&self) -> Result<(), StoreError> {
-        let (open, names) = (self, self.store.topics().await?);
+        let (open, names) = (self, self.shared.store.topics().await?);
         stream::iter(&names)
             .for_each_concurrent(TOPICS_RECOVERING_MAX, |name| async move {
                 let opened = match check_name(name) {
@@ -227,14 +233,15 @@ impl Broker {
 
     /// Whether the store has anything of that topic.
     pub(crate) async fn is_stored(&self, name: &str) -> Result<bool, StoreError> {
-        Ok(self.store.settings(name).await?.is_some() || !self.store.list(name, 0).await?.is_empty())
+        let store = &self.shared.store;
+        Ok(store.settings(name).await?.is_some() || !store.list(name, 0).await?.is_empty())
     }
 
     /// The topic of that name; creates it if it doesn't exist and the configuration allows that. For appends and for
     /// requests that create a topic.
     pub async fn topic_or_create(&self, name: &str) -> Result<Arc<Topic>, TopicError> {
         match self.topic(name).await {
-            Err(TopicError::NotFound { .. }) if self.config.create_topics => match &self.journal {
+            Err(TopicError::NotFound { .. }) if self.shared.config.create_topics => match &self.journal {
                 None => self.open_topic(name, Missing::Create).await,
                 Some(journal) => match self.create_in(journal, name, Map::new()).await {
                     // Another request was first.
@@ -243,6 +250,27 @@ impl Broker {
                 },
             },
             found => found,
+        }
+    }
+
+    /// A partition of an existing topic. Nothing is created.
+    pub async fn partition(&self, name: &str, number: u64) -> Result<Arc<Partition>, TopicError> {
+        match (self.topic(name).await?.partition(number).await, &self.journal) {
+            // Another broker may have given the topic more partitions.
+            (Err(TopicError::NoPartition { .. }), Some(journal)) => {
+                self.catch_up(journal).await?;
+                self.topic(name).await?.partition(number).await
+            }
+            (found, _) => found,
+        }
+    }
+
+    /// As [`Broker::partition`], for appends: partition 0 creates the topic, as [`Broker::topic_or_create`] does.
+    pub async fn partition_or_create(&self, name: &str, number: u64) -> Result<Arc<Partition>, TopicError> {
+        match number {
+            0 => self.topic_or_create(name).await?.partition(0).await,
+            // A topic that doesn't exist has no such partition.
+            number => self.partition(name, number).await,
         }
     }
 
@@ -256,30 +284,30 @@ impl Broker {
 
     /// Topics that take no appends because their task has panicked, by name. Their records can be read.
     pub fn failed_topics(&self) -> Vec<FailedTopic> {
-        let failed = |topic: &Arc<Topic>| Some(FailedTopic { name: topic.name.clone(), reason: topic.failure()? });
-        self.topics().iter().filter_map(failed).collect()
+        let failed = |part: Arc<Partition>| Some(FailedTopic { name: part.log.clone(), reason: part.failure()? });
+        self.topics().iter().flat_map(|topic| topic.with_own_tasks()).filter_map(failed).collect()
     }
 
     /// All topics' extents, by name.
     pub fn statuses(&self) -> Vec<Status> {
-        self.topics().iter().map(|topic| topic.status()).collect()
+        self.topics().iter().map(|topic| topic.summary()).collect()
     }
 
     /// Commits pending appends and releases the store. Waits until topic handles that are held elsewhere are dropped.
     pub async fn close(self) {
-        let Broker { topics, journal, retention, deletions, tasks: (sender, mut ended), .. } = self;
+        let Broker { shared, topics, journal, retention, deletions, tasks: mut ended } = self;
         deletions.stop();
         if let Some(retention) = retention {
             retention.stop().await;
         }
-        drop((topics, journal, sender));
+        drop((topics, journal, shared));
         // Nobody sends: this returns when the last task has ended.
         let _ = ended.recv().await;
     }
 
     /// The mapped files of which reads return parts, if the store maps files: they can be sent without being read.
     pub fn mappings(&self) -> Option<Arc<Mappings>> {
-        self.store.mappings()
+        self.shared.store.mappings()
     }
 
     pub(crate) fn slot(&self, name: &str) -> Option<Slot> {
@@ -293,7 +321,9 @@ impl Broker {
             match topics.get(name) {
                 Some(Slot::Topic(cell)) => cell.clone(),
                 Some(Slot::Deleting(_)) => return Err(deleting()),
-                None if topics.len() >= TOPICS_MAX => return Err(TopicError::TooMany { limit: TOPICS_MAX }),
+                None if topics.len() >= TOPICS_MAX => {
+                    return Err(TopicError::TooMany { what: "topics", limit: TOPICS_MAX });
+                }
                 None => {
                     let cell = Arc::default();
                     topics.insert(name.to_owned(), Slot::Topic(Arc::clone(&cell)));
@@ -302,10 +332,8 @@ impl Broker {
             }
         };
         let open = || async {
-            let (task, shared) = (self.tasks.0.clone(), self.shared.clone());
-            let (store, clock) = (self.store.clone(), self.clock.clone());
-            let opened = Topic::open(name.to_owned(), missing, store, clock, &self.config, shared, task);
-            Ok::<_, TopicError>(Opened::Topic(opened.await?))
+            let opened = Topic::open(name.to_owned(), missing, &self.shared).await;
+            Ok::<_, TopicError>(Opened::Topic(opened?))
         };
         match cell.get_or_try_init(open).await.cloned() {
             Ok(Opened::Topic(topic)) => Ok(topic),

@@ -1,7 +1,9 @@
 //! Creates a topic on request: it exists from then on, also without a record.
 
 use crate::broker::Broker;
-use crate::topic::{Missing, Topic, TopicError, check_name};
+use crate::partition::Missing;
+use crate::settings::Settings;
+use crate::topic::{Topic, TopicError, check_name};
 use serde_json::{Map, Value};
 use std::sync::Arc;
 
@@ -21,15 +23,17 @@ impl Broker {
 
 impl Topic {
     /// Stores the first settings of a topic that the store doesn't have yet.
-    async fn create(&self, settings: Map<String, Value>) -> Result<(), TopicError> {
+    async fn create(&self, mut settings: Map<String, Value>) -> Result<(), TopicError> {
         let _one_at_a_time = self.changing.lock().await;
-        if !self.life.is_live() {
-            return Err(TopicError::Deleting { name: self.name.clone() });
+        let name = || self.topic.name.clone();
+        if !self.is_live() {
+            return Err(TopicError::Deleting { name: name() });
         }
         // Another request, or another broker on the same bucket, may have been first.
-        if self.status().next_offset > 0 || self.store.settings(&self.name).await?.is_some() {
-            return Err(TopicError::Exists { name: self.name.clone() });
+        if self.offsets().end > 0 || self.store().settings(&self.log).await?.is_some() {
+            return Err(TopicError::Exists { name: name() });
         }
-        Ok(self.store_settings(|stored| stored.changed(&self.name, settings)).await?)
+        let partitions = Settings::take_partitions(&mut settings);
+        self.store_changes(partitions, settings).await
     }
 }

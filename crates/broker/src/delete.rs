@@ -127,12 +127,12 @@ impl Broker {
         let deletion = Deletion {
             name: name.to_owned(),
             topic,
-            store: self.store.clone(),
+            store: self.shared.store.clone(),
             topics: self.topics.clone(),
             progress,
-            pause: self.config.retention_interval,
+            pause: self.shared.config.retention_interval,
         };
-        let (mut stopped, task) = (self.deletions.0.subscribe(), self.tasks.0.clone());
+        let (mut stopped, task) = (self.deletions.0.subscribe(), self.shared.tasks.clone());
         tasks::spawn(async move {
             tokio::select! {
                 () = deletion.run() => {}
@@ -212,7 +212,7 @@ impl Deletion {
                     tracing::error!(topic = self.name, %error, "the topic can't be deleted; it stays");
                     // It is recovered from the store when it is used.
                     self.free_name();
-                    self.topic.iter().for_each(|topic| topic.life.abandon());
+                    self.topic.iter().for_each(|topic| topic.topic.life.abandon());
                     self.forget_failure();
                     self.progress.send_replace(Progress::Refused(error));
                     return false;
@@ -226,17 +226,20 @@ impl Deletion {
 
     /// A topic whose task has panicked doesn't count as failed any more: it is deleted, or recovered at its next use.
     fn forget_failure(&self) {
-        if self.topic.as_ref().is_some_and(|topic| topic.failure().is_some()) {
-            metrics::failed_topic_gone();
-        }
+        let partitions = self.topic.iter().flat_map(|topic| topic.with_own_tasks());
+        partitions.filter(|partition| partition.failure().is_some()).for_each(|_| metrics::failed_topic_gone());
     }
 
     async fn mark(&self) -> Result<(), StoreError> {
         let Some(topic) = &self.topic else { return self.store.mark_deleted(&self.name).await };
         // What changes the topic in the store ends first, and nothing can begin: the topic has stopped.
-        let _nobody_changes_it = topic.changing.lock().await;
+        let partitions = topic.with_own_tasks();
+        let mut nobody_changes_it = Vec::with_capacity(partitions.len());
+        for partition in &partitions {
+            nobody_changes_it.push(partition.changing.lock().await);
+        }
         self.store.mark_deleted(&self.name).await?;
-        topic.life.delete();
+        topic.topic.life.delete();
         Ok(())
     }
 

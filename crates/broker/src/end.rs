@@ -1,19 +1,19 @@
-//! What extends a topic: its own task, or the journal that it shares with others.
+//! What extends a partition: its own task, or the journal that it shares with others.
 
-use crate::append::{AppendError, Appended, Message, Received};
+use crate::append::{AppendError, Appended, Received};
 use crate::journal::{Journal, JournalError, JournalTopic};
+use crate::own::Own;
 use crate::settings::Settings;
 use crate::store::StoreError;
-use crate::supervise::Supervised;
+use crate::topic::TopicError;
 use crate::trim::TrimError;
 use rawline_journal::{Control, PartitionId, Refused, Rejected};
 use std::sync::Arc;
-use tokio::sync::mpsc;
 
-/// What extends a topic.
+/// What extends a partition.
 pub(crate) enum End {
     /// Its own task.
-    Own { inbox: mpsc::Sender<Message>, task: Supervised },
+    Own(Own),
     /// A journal.
     Journal(InJournal),
 }
@@ -29,7 +29,7 @@ impl End {
     /// The message of the panic because of which nothing can be appended any more.
     pub fn failure(&self) -> Option<String> {
         match self {
-            End::Own { task, .. } => task.failure(),
+            End::Own(own) => own.failure(),
             End::Journal(end) => end.journal.failure(),
         }
     }
@@ -46,7 +46,7 @@ impl End {
     /// Waits until nothing can be appended any more; then returns the message of the panic that was the reason.
     pub async fn ended(&self) -> Option<String> {
         match self {
-            End::Own { task, .. } => task.ended().await,
+            End::Own(own) => own.ended().await,
             End::Journal(end) => end.journal.ended().await,
         }
     }
@@ -57,6 +57,21 @@ impl InJournal {
     pub fn new(journal: Journal, topic: Arc<JournalTopic>, number: u32) -> InJournal {
         let partition = PartitionId { topic: topic.id, number };
         InJournal { journal, topic, partition }
+    }
+
+    /// Another partition of the topic.
+    pub fn other(&self, number: u32) -> InJournal {
+        InJournal::new(self.journal.clone(), self.topic.clone(), number)
+    }
+
+    /// The topic.
+    pub fn topic(&self) -> &Arc<JournalTopic> {
+        &self.topic
+    }
+
+    /// The partition's number.
+    pub fn number(&self) -> u32 {
+        self.partition.number
     }
 
     /// Appends batches; `None` if the journal's task has ended.
@@ -80,12 +95,31 @@ impl InJournal {
         })
     }
 
-    /// Replaces the topic's settings.
-    pub async fn put_settings(&self, settings: &Settings) -> Result<(), StoreError> {
-        let settings = settings.encode()?;
-        let (topic, partitions) = (self.topic.id, self.topic.partitions());
-        let change = Control::Alter { topic, partitions, settings: settings[..].into() };
-        self.journal.change(change).await.map(drop).map_err(|error| in_store(&error))
+    /// Replaces the topic's settings, and perhaps its number of partitions.
+    pub async fn change_settings(&self, settings: &Settings, wanted: Option<u32>) -> Result<(), TopicError> {
+        let (topic, encoded) = (self.topic.id, settings.encode()?);
+        let before = self.topic.partitions();
+        if let Some(added) = wanted.and_then(|wanted| wanted.checked_sub(before)) {
+            self.journal.check_partitions(added)?;
+        }
+        let mut partitions = wanted.unwrap_or(before);
+        loop {
+            let change = Control::Alter { topic, partitions, settings: encoded[..].into() };
+            let name = || self.topic.name.to_string();
+            match self.journal.change(change).await {
+                Ok(_) => return Ok(()),
+                // Another broker has given it more meanwhile, and nobody asks for fewer.
+                Err(JournalError::Refused(Refused::Partitions { least, .. })) if wanted.is_none() => {
+                    assert!(least > partitions, "{partitions} partitions were refused, though {least} are possible");
+                    partitions = least;
+                }
+                Err(JournalError::Refused(Refused::Partitions { least, found, .. })) => {
+                    return Err(TopicError::FewerPartitions { name: name(), partitions: least, wanted: found });
+                }
+                Err(JournalError::Refused(_)) => return Err(TopicError::NotFound { name: name() }),
+                Err(error) => return Err(in_store(&error).into()),
+            }
+        }
     }
 
     /// Deletes the partition's records below an offset.

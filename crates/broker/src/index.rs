@@ -166,6 +166,11 @@ impl TopicIndex {
         self.entries.front().map_or(self.next_offset, |entry| entry.first_offset).max(self.trimmed_to)
     }
 
+    /// The offsets of the records.
+    pub fn offsets(&self) -> Range<u64> {
+        self.first_offset()..self.next_offset
+    }
+
     /// Offset of the newest object's first record; `next_offset` in an empty topic.
     pub fn newest_first_offset(&self) -> u64 {
         self.entries.back().map_or(self.next_offset, |entry| entry.first_offset)

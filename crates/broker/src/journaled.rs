@@ -19,8 +19,13 @@ impl Broker {
             return Ok(topic);
         }
         check_name(name)?;
-        journal.catch_up().await.map_err(|error| in_store(&error))?;
+        self.catch_up(journal).await?;
         self.known_in(journal, name)
+    }
+
+    /// Waits until this broker has seen what other brokers have stored.
+    pub(crate) async fn catch_up(&self, journal: &Journal) -> Result<(), TopicError> {
+        Ok(journal.catch_up().await.map_err(|error| in_store(&error))?)
     }
 
     /// The topic of that name, if it exists as far as this broker has seen.
@@ -42,13 +47,15 @@ impl Broker {
         &self,
         journal: &Journal,
         name: &str,
-        settings: Map<String, Value>,
+        mut settings: Map<String, Value>,
     ) -> Result<Arc<Topic>, TopicError> {
+        let partitions = Settings::take_partitions(&mut settings).unwrap_or(1);
         if journal.topics_count() >= JOURNAL_TOPICS_MAX {
-            return Err(TopicError::TooMany { limit: JOURNAL_TOPICS_MAX });
+            return Err(TopicError::TooMany { what: "topics", limit: JOURNAL_TOPICS_MAX });
         }
+        journal.check_partitions(partitions)?;
         let settings = Settings::default().changed(name, settings).encode()?;
-        let control = Control::Create { topic: 0, name: name.into(), partitions: 1, settings: settings[..].into() };
+        let control = Control::Create { topic: 0, name: name.into(), partitions, settings: settings[..].into() };
         match journal.change(control).await {
             Ok(_) => self.known_in(journal, name),
             Err(JournalError::Refused(Refused::Exists { .. })) => Err(TopicError::Exists { name: name.to_owned() }),
@@ -83,7 +90,7 @@ impl Broker {
         if let Some(known) = slots.get(&*topic.name).and_then(Slot::live) {
             return known.clone();
         }
-        let opened = Topic::in_journal(journal, topic, self.store.clone(), &self.config, &self.shared);
+        let opened = Topic::in_journal(journal, topic, &self.shared);
         let cell = OnceCell::new_with(Some(Opened::Topic(opened.clone())));
         slots.insert(topic.name.to_string(), Slot::Topic(Arc::new(cell)));
         opened

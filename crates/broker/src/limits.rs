@@ -80,12 +80,12 @@ pub const PREFETCH_OBJECTS_MAX: usize = 32;
 /// written. More would only cut pending appends into smaller objects.
 pub const COMMITS_CONFIRMING_MAX: usize = 2;
 
-/// Maximum number of segment files that a directory keeps open, and mapped. It is greater than `TOPICS_MAX`, so that
-/// the newest segment of every topic can stay open, and takes a quarter of the 65,530 mappings that Linux gives a
-/// process by default.
-pub const OPEN_SEGMENTS_MAX: usize = 16_384;
+/// Maximum number of segment files that a directory keeps open, and mapped. It is greater than the number of
+/// partitions, so that the newest segment of each can stay open, and takes three eighths of the 65,530 mappings that
+/// Linux gives a process by default.
+pub const OPEN_SEGMENTS_MAX: usize = 24_576;
 
-const _: () = assert!(OPEN_SEGMENTS_MAX > TOPICS_MAX);
+const _: () = assert!(OPEN_SEGMENTS_MAX > TOPICS_MAX + PARTITIONS_MAX);
 const _: () =
     assert!(OPEN_SEGMENTS_MAX + CACHE_MAPPINGS_MAX < 65_530 / 2, "the rest is the allocator's and the threads'");
 
@@ -105,11 +105,21 @@ pub const APPEND_QUEUE_MAX: usize = 16_384;
 /// Maximum size of a topic's settings in bytes: a few words, read when the topic is opened.
 pub const SETTINGS_BYTES_MAX: usize = 4096;
 
-/// Maximum number of topics in one broker: each has a task, a queue and an index, and names come from outside.
+/// Maximum number of topics that have their own objects: each has an index, and with its first append a task and a
+/// queue, and names come from outside.
 pub const TOPICS_MAX: usize = 10_000;
+
+/// Maximum number of partitions of a topic.
+pub const TOPIC_PARTITIONS_MAX: u32 = rawline_journal::PARTITIONS_MAX;
+
+/// Maximum number of partitions of these topics in addition to the first of each: they cost as much.
+pub const PARTITIONS_MAX: usize = 10_000;
 
 /// Maximum number of topics in a journal: each takes about three kilobytes of memory.
 pub const JOURNAL_TOPICS_MAX: usize = 100_000;
+
+/// Maximum number of partitions in a journal, the first of each topic included: each takes about a kilobyte of memory.
+pub const JOURNAL_PARTITIONS_MAX: usize = 250_000;
 
 /// How long a start waits until it knows the end of the journal, while the store may be unavailable.
 pub const JOURNAL_START_MAX: Duration = Duration::from_secs(60);
@@ -194,6 +204,8 @@ pub const SNAPSHOT_INTERVAL: Duration = Duration::from_secs(300);
 /// A broker looks whether a topic's newest object is still in the bucket when it last saw it this long ago.
 pub const NEWEST_CHECK_INTERVAL: Duration = Duration::from_secs(10);
 
+const _: () = assert!(JOURNAL_PARTITIONS_MAX > JOURNAL_TOPICS_MAX, "a topic has at least one partition");
+const _: () = assert!(PARTITIONS_MAX > TOPIC_PARTITIONS_MAX as usize, "a topic may have all it can have");
 const _: () = assert!(COMMIT_BYTES <= OBJECT_BYTES_MAX / 2, "a full commit and one large request make an object");
 const _: () = assert!(index_bytes(OBJECT_BATCHES_MAX) as u64 <= 2 << 20, "an index is read at once");
 const _: () = assert!(index_bytes(OBJECT_BATCHES_MAX) as u64 <= OBJECT_BYTES_MAX / 8, "see `Config::object_bytes_max`");

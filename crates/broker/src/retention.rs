@@ -2,9 +2,10 @@
 
 use crate::broker::Topics;
 use crate::limits::{RETENTION_STOP_MAX, TOPICS_TRIMMING_MAX};
+use crate::partition::Partition;
 use crate::read::ReadError;
 use crate::settings::Retention;
-use crate::topic::Topic;
+use crate::topic::{Topic, TopicError};
 use crate::trim::TrimError;
 use crate::{Clock, tasks};
 use futures_util::{FutureExt, StreamExt, stream};
@@ -48,8 +49,10 @@ pub(crate) fn start(
         while !*stopped.borrow() {
             let (clock, is_stopped) = (&*clock, &stopped);
             let pass = stream::iter(topics.all()).for_each_concurrent(TOPICS_TRIMMING_MAX, |topic| async move {
-                if !*is_stopped.borrow() {
-                    apply(&topic, clock).await;
+                for number in 0..topic.partitions() {
+                    if !*is_stopped.borrow() {
+                        apply(&topic, number, clock).await;
+                    }
                 }
             });
             pass.await;
@@ -63,18 +66,25 @@ pub(crate) fn start(
     RetentionTask { stop, task }
 }
 
-/// One topic's part of a pass. A failure is for the log; the next pass tries it once more.
-async fn apply(topic: &Topic, clock: &dyn Clock) {
-    let retained = AssertUnwindSafe(topic.apply_retention(clock)).catch_unwind().await;
-    match retained {
+/// One partition's part of a pass. A failure is for the log; the next pass tries it once more.
+async fn apply(topic: &Topic, number: u32, clock: &dyn Clock) {
+    let retain = async {
+        match topic.to_retain(number).await? {
+            Some(partition) => partition.apply_retention(clock).await,
+            None => Ok(()),
+        }
+    };
+    let name = &*topic.topic.name;
+    match AssertUnwindSafe(retain).catch_unwind().await {
         Ok(Ok(())) => {}
         // Whatever fails in a topic that is being deleted doesn't matter.
-        Ok(Err(_)) if !topic.life.is_live() => {}
+        Ok(Err(_)) if !topic.is_live() => {}
         Ok(Err(error)) => {
-            tracing::warn!(topic = topic.name, %error, "old records can't be deleted now; retrying later");
+            tracing::warn!(topic = name, partition = number, %error, "old records can't be deleted now; retried later");
         }
         Err(_) => tracing::error!(
-            topic = topic.name,
+            topic = name,
+            partition = number,
             "deleting old records failed an internal check, the log has the details; please report it"
         ),
     }
@@ -83,22 +93,24 @@ async fn apply(topic: &Topic, clock: &dyn Clock) {
 #[derive(Debug, Error)]
 enum RetentionError {
     #[error(transparent)]
+    Open(#[from] TopicError),
+    #[error(transparent)]
     Search(#[from] ReadError),
     #[error(transparent)]
     Trim(#[from] TrimError),
 }
 
-impl Topic {
+impl Partition {
     async fn apply_retention(&self, clock: &dyn Clock) -> Result<(), RetentionError> {
         let retention = self.settings().retention();
         if retention != Retention::default() {
             let expired = self.expired(retention, clock).await?;
             if expired > self.index().first_offset() {
-                let before = self.status();
+                let before = self.offsets().start;
                 let trimmed = self.trim(expired).await?;
                 tracing::info!(
-                    topic = self.name,
-                    records = trimmed.first_offset - before.first_offset,
+                    topic = self.log,
+                    records = trimmed.first_offset - before,
                     first_offset = trimmed.first_offset,
                     "deleted old records"
                 );

@@ -1,15 +1,15 @@
-//! Searches a topic by time of append.
+//! Searches a partition by time of append.
 
 use crate::object::{HEADER_BYTES, Header};
+use crate::partition::Partition;
 use crate::read::{ReadError, damaged};
-use crate::topic::Topic;
 use std::ops::Range;
 
-impl Topic {
+impl Partition {
     /// The first offset whose record was appended at or after `time_us` (microseconds since the Unix epoch);
     /// `next_offset` if there is no such record yet.
     pub async fn offset_at(&self, time_us: u64) -> Result<u64, ReadError> {
-        if self.life.is_deleted() {
+        if self.topic.life.is_deleted() {
             return Err(self.deleted());
         }
         let numbers = self.index().numbers();

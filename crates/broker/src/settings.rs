@@ -1,6 +1,6 @@
-//! A topic's settings as they are stored: a JSON object. The broker reads four of its members and keeps the others.
+//! A topic's settings as they are stored: a JSON object. The broker reads five of its members and keeps the others.
 
-use crate::limits::SETTINGS_BYTES_MAX;
+use crate::limits::{SETTINGS_BYTES_MAX, TOPIC_PARTITIONS_MAX};
 use crate::store::{SETTINGS_NAME, StoreError};
 use bytes::Bytes;
 use serde_json::{Map, Value};
@@ -15,8 +15,11 @@ const DELETED: &str = "deleted";
 /// Records are deleted once they are older than this many hours.
 const RETAIN_HOURS: &str = "retain_hours";
 
-/// The oldest records are deleted while the topic's objects have more bytes than this.
+/// A partition's oldest records are deleted while its objects have more bytes than this.
 const RETAIN_BYTES: &str = "retain_bytes";
+
+/// Number of partitions, if there are several. In a journal it isn't among the settings.
+const PARTITIONS: &str = "partitions";
 
 /// Which records a topic keeps; the default is all of them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -28,18 +31,27 @@ pub struct Retention {
 }
 
 /// A topic's settings.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Settings {
     members: Map<String, Value>,
     first_offset: u64,
+    partitions: u32,
     retention: Retention,
+}
+
+impl Default for Settings {
+    /// Those of a topic whose settings never changed.
+    fn default() -> Self {
+        Settings { members: Map::new(), first_offset: 0, partitions: 1, retention: Retention::default() }
+    }
 }
 
 impl Settings {
     /// Parses what is stored for `topic`; nothing is stored for a topic whose settings never changed.
     ///
-    /// Fails if the first offset can't be known: deleted records would be readable again. A limit of retention that
-    /// can't be understood is reported in the log, and deletes nothing.
+    /// Fails if the first offset can't be known: deleted records would be readable again. Fails if the number of
+    /// partitions can't be known: keys would lead to other partitions. A limit of retention that can't be understood is
+    /// reported in the log, and deletes nothing.
     pub(crate) fn parse(topic: &str, stored: Option<&Bytes>) -> Result<Settings, StoreError> {
         let Some(stored) = stored else { return Ok(Settings::default()) };
         let unusable = |why: String| {
@@ -55,8 +67,14 @@ impl Settings {
                 .as_u64()
                 .ok_or_else(|| unusable(format!("has the {FIRST_OFFSET} {offset}, which is no offset")))?,
         };
+        let partitions = match members.get(PARTITIONS) {
+            None => 1,
+            Some(partitions) => as_partitions(partitions).ok_or_else(|| {
+                unusable(format!("has {partitions} {PARTITIONS}, where 1 to {TOPIC_PARTITIONS_MAX} are possible"))
+            })?,
+        };
         let retention = retention(topic, &members);
-        Ok(Settings { members, first_offset, retention })
+        Ok(Settings { members, first_offset, partitions, retention })
     }
 
     /// What is stored in place of the settings of a topic that `by` deletes.
@@ -87,8 +105,22 @@ impl Settings {
         self.first_offset
     }
 
+    /// Number of partitions of a topic that has its own objects.
+    pub(crate) fn partitions(&self) -> u32 {
+        self.partitions
+    }
+
+    /// Takes the number of partitions out of changes of settings, if it is among them: it isn't stored in a journal's
+    /// settings, and needs a check everywhere.
+    pub(crate) fn take_partitions(changes: &mut Map<String, Value>) -> Option<u32> {
+        let wanted = changes.remove(PARTITIONS)?;
+        let Some(partitions) = as_partitions(&wanted) else { unreachable!("{wanted} {PARTITIONS} were not refused") };
+        Some(partitions)
+    }
+
     /// These settings with `changes`: a member that is null is removed.
     pub(crate) fn changed(&self, topic: &str, changes: Map<String, Value>) -> Settings {
+        assert!(!changes.contains_key(PARTITIONS), "the number of partitions changes by itself");
         assert!(!changes.contains_key(FIRST_OFFSET), "only a trim moves a topic's first offset");
         assert!(!changes.contains_key(DELETED), "only its deletion marks a topic as deleted");
         let mut members = self.members.clone();
@@ -99,7 +131,22 @@ impl Settings {
             }
         }
         let retention = retention(topic, &members);
-        Settings { members, first_offset: self.first_offset, retention }
+        Settings { members, retention, ..*self }
+    }
+
+    /// These settings with another number of partitions.
+    pub(crate) fn with_partitions(mut self, partitions: u32) -> Settings {
+        assert!(
+            (self.partitions..=TOPIC_PARTITIONS_MAX).contains(&partitions),
+            "{partitions} after {}",
+            self.partitions
+        );
+        self.partitions = partitions;
+        match partitions {
+            1 => drop(self.members.remove(PARTITIONS)),
+            several => drop(self.members.insert(PARTITIONS.to_owned(), several.into())),
+        }
+        self
     }
 
     /// These settings with another first offset.
@@ -129,6 +176,12 @@ impl Settings {
         }
         Ok(encoded.into())
     }
+}
+
+/// A number of partitions, if it is one that a topic can have.
+fn as_partitions(value: &Value) -> Option<u32> {
+    let partitions = value.as_u64().and_then(|partitions| u32::try_from(partitions).ok());
+    partitions.filter(|partitions| (1..=TOPIC_PARTITIONS_MAX).contains(partitions))
 }
 
 /// The limits among a topic's settings. Those that this version doesn't understand count as absent.
@@ -186,6 +239,24 @@ mod tests {
         for text in ["", "one", "[]", r#"{"first_offset":-1}"#, r#"{"first_offset":"7"}"#, r#"{"first_offset":1.5}"#] {
             let error = parse(text).unwrap_err();
             assert!(error.to_string().contains("topic t: its settings.json"), "{text}: {error}");
+        }
+    }
+
+    #[test]
+    fn the_number_of_partitions_is_stored_if_there_are_several() {
+        assert_eq!(Settings::default().partitions(), 1);
+        let four = Settings::default().with_partitions(4);
+        assert_eq!(four.encode().unwrap(), r#"{"partitions":4}"#);
+        assert_eq!(parse(r#"{"partitions":4}"#).unwrap(), four);
+        assert_eq!(four.changed("t", changes(r#"{"retain_bytes":1}"#)).partitions(), 4);
+        assert_eq!(Settings::default().with_partitions(1).encode().unwrap(), "{}");
+        let mut members = changes(r#"{"partitions":1024,"payload":"value"}"#);
+        assert_eq!(Settings::take_partitions(&mut members), Some(1024));
+        assert_eq!((Settings::take_partitions(&mut members), members.len()), (None, 1));
+        for text in [r#"{"partitions":0}"#, r#"{"partitions":1025}"#, r#"{"partitions":"4"}"#, r#"{"partitions":1.5}"#]
+        {
+            let error = parse(text).unwrap_err();
+            assert!(error.to_string().contains("1 to 1024"), "{text}: {error}");
         }
     }
 

@@ -1,69 +1,40 @@
-//! One topic: its name, its index, and the handle through which everyone reads it and appends to it.
+//! A topic: its partitions, opened when somebody first asks for them, and what is set for all of them.
 
-use crate::commit::Appender;
+use crate::Kind;
 use crate::end::{End, InJournal};
 use crate::index::TopicIndex;
-use crate::journal::{Extent, Journal, JournalTopic};
+use crate::journal::{Journal, JournalTopic};
 use crate::life::Life;
-use crate::limits::{APPEND_QUEUE_MAX, TOPIC_NAME_BYTES_MAX};
-use crate::metrics::{TopicMetrics, TrimMetrics};
-use crate::read::{Remembered, TopicChecksums};
-use crate::settings::Settings;
-use crate::store::{Store, StoreError};
-use crate::supervise::Supervised;
-use crate::{Clock, Config, Kind};
+use crate::limits::{PARTITIONS_MAX, TOPIC_NAME_BYTES_MAX};
+use crate::metrics::TopicMetrics;
+use crate::partition::{Common, Missing, Partition, Recovered, Shared, Status};
+use crate::settings::{Retention, Settings};
+use crate::store::{StoreError, log_name};
 use serde_json::{Map, Value};
-use std::sync::atomic::AtomicBool;
+use std::collections::BTreeMap;
+use std::ops::{Deref, Range};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use thiserror::Error;
-use tokio::sync::{Mutex, Notify, mpsc, watch};
+use tokio::sync::Mutex;
 
-/// A topic. Dropping the last handle ends its task, once pending appends are stored.
+/// A topic. Where no partition is named, it stands for partition 0, as in the API.
 pub struct Topic {
-    pub(crate) name: String,
-    pub(crate) store: Arc<dyn Store>,
-    pub(crate) index: Arc<RwLock<TopicIndex>>,
-    pub(crate) next_offset: watch::Receiver<u64>,
-    pub(crate) end: End,
-    pub(crate) object_bytes_max: u64,
-    /// Held while the settings or the first offset change: what is stored is read, changed and stored again.
-    pub(crate) changing: Mutex<()>,
-    pub(crate) life: Arc<Life>,
-    /// Whether the store had objects at the start whose records are all deleted.
-    pub(crate) leftover: AtomicBool,
-    pub(crate) trim_metrics: TrimMetrics,
-    /// Of batches that reads have cut.
-    pub(crate) checksums: TopicChecksums,
-    /// Held, so that they are shown as long as the topic exists, even if its task has panicked.
-    pub(crate) metrics: TopicMetrics,
-    settings: Arc<RwLock<Arc<Settings>>>,
-    /// Notified when the settings change, or when there is something to delete.
-    pub(crate) settings_changed: Arc<Notify>,
+    first: Arc<Partition>,
+    /// The other partitions that somebody has asked for.
+    others: RwLock<BTreeMap<u32, Arc<Partition>>>,
+    /// Held while a partition with its own objects is opened.
+    opening: Mutex<()>,
+    /// How many of the broker's partitions these are, if they have their own objects.
+    counted: AtomicUsize,
 }
 
-/// What the topics of a broker share.
-#[derive(Clone, Default)]
-pub(crate) struct Shared {
-    /// Notified when settings change, or when there is something to delete.
-    pub settings_changed: Arc<Notify>,
-    pub checksums: Arc<Remembered>,
-}
+impl Deref for Topic {
+    type Target = Partition;
 
-/// A topic's extent.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Status {
-    /// The topic's name.
-    pub name: String,
-    /// Offset of the first record; equals `next_offset` in an empty topic.
-    pub first_offset: u64,
-    /// The offset the next record will get.
-    pub next_offset: u64,
-    /// Number of objects.
-    pub objects: u64,
-    /// Size of all objects in bytes.
-    pub bytes: u64,
-    /// Time of the newest append, microseconds since the Unix epoch.
-    pub latest_commit_us: Option<u64>,
+    fn deref(&self) -> &Partition {
+        &self.first
+    }
 }
 
 /// Why a topic isn't available.
@@ -84,6 +55,32 @@ pub enum TopicError {
         /// The name asked for.
         name: String,
     },
+    /// The topic has fewer partitions.
+    #[error(
+        "topic {name:?} has {partitions} partition(s), numbered from 0, and no partition {number}; use one of these, \
+         or give the topic more partitions"
+    )]
+    NoPartition {
+        /// The topic's name.
+        name: String,
+        /// The number asked for.
+        number: u64,
+        /// Number of the topic's partitions.
+        partitions: u32,
+    },
+    /// The topic has more partitions already.
+    #[error(
+        "topic {name:?} has {partitions} partitions, and can't have {wanted}: their number can only grow; keep it, or \
+         create another topic"
+    )]
+    FewerPartitions {
+        /// The topic's name.
+        name: String,
+        /// Number of the topic's partitions.
+        partitions: u32,
+        /// The number asked for.
+        wanted: u32,
+    },
     /// A topic of that name was to be created, and one exists.
     #[error("topic {name:?} exists already; use another name, or change the topic's settings")]
     Exists {
@@ -99,9 +96,11 @@ pub enum TopicError {
         /// The name asked for.
         name: String,
     },
-    /// The broker has its maximum number of topics.
-    #[error("this broker has {limit} topics, its maximum; use fewer topics")]
+    /// The broker has its maximum number of topics, or of partitions.
+    #[error("this broker can't have more than {limit} {what}; use fewer")]
     TooMany {
+        /// Topics or partitions.
+        what: &'static str,
         /// The limit.
         limit: usize,
     },
@@ -114,7 +113,11 @@ impl TopicError {
     /// What a caller can do.
     pub fn kind(&self) -> Kind {
         match self {
-            TopicError::Name { .. } | TopicError::NotFound { .. } | TopicError::Exists { .. } => Kind::FixRequest,
+            TopicError::Name { .. }
+            | TopicError::NotFound { .. }
+            | TopicError::NoPartition { .. }
+            | TopicError::FewerPartitions { .. }
+            | TopicError::Exists { .. } => Kind::FixRequest,
             TopicError::Deleting { .. } => Kind::Wait,
             TopicError::TooMany { .. } => Kind::TellHuman,
             TopicError::Store(error) => error.kind,
@@ -130,185 +133,249 @@ pub fn check_name(name: &str) -> Result<(), TopicError> {
     if valid { Ok(()) } else { Err(TopicError::Name { name: name.chars().take(TOPIC_NAME_BYTES_MAX).collect() }) }
 }
 
-/// Whether a topic that the store doesn't have may be opened, as an empty one.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Missing {
-    Create,
-    Refuse,
-}
-
-/// The topic's objects and settings as the store has them, and whether all records of some objects are deleted.
-async fn recover(store: &dyn Store, name: &str, missing: Missing) -> Result<(TopicIndex, Settings, bool), TopicError> {
-    // The settings first: another broker may append and then trim, and the list must have what it appended.
-    let stored = store.settings(name).await?;
-    if stored.as_ref().and_then(Settings::deleted_by).is_some() {
-        return Err(TopicError::Deleting { name: name.to_owned() });
-    }
-    let mut settings = Settings::parse(name, stored.as_ref())?;
-    let mut index = TopicIndex::default();
-    let listed = store.list(name, 0).await?;
-    if missing == Missing::Refuse && stored.is_none() && listed.is_empty() {
-        return Err(TopicError::NotFound { name: name.to_owned() });
-    }
-    index.extend(&listed).map_err(|gap| StoreError::human(format!("topic {name}: {gap}")))?;
-    let next_offset = index.next_offset();
-    if settings.first_offset() > next_offset {
-        // The machine went down before trimmed records were on disk, or objects were removed by hand. New records must
-        // not be taken for deleted ones, now or after a restart.
-        tracing::warn!(
-            topic = name,
-            first_offset = settings.first_offset(),
-            next_offset,
-            "the topic ends before its first offset: records that were trimmed are lost; it goes on at its end"
-        );
-        settings = settings.at(next_offset);
-        store.put_settings(name, settings.encode()?).await?;
-    }
-    index.trim(settings.first_offset());
-    let has_leftover = index.hidden() > 0;
-    index.delete_hidden();
-    Ok((index, settings, has_leftover))
-}
-
 impl Topic {
-    /// Recovers the topic from the store and starts the task that owns its end.
-    pub(crate) async fn open(
-        name: String,
-        missing: Missing,
-        store: Arc<dyn Store>,
-        clock: Arc<dyn Clock>,
-        config: &Config,
-        shared: Shared,
-        task: mpsc::Sender<()>,
-    ) -> Result<Arc<Topic>, TopicError> {
-        let (index, settings, leftover) = recover(&*store, &name, missing).await?;
-        let (sender, next_offset) = watch::channel(index.next_offset());
-        let (inbox, waiting) = mpsc::channel(APPEND_QUEUE_MAX);
-        let index = Arc::new(RwLock::new(index));
-        let metrics = TopicMetrics::new(&name);
-        let appender =
-            Appender::new(name.clone(), store.clone(), clock, config, index.clone(), sender, metrics.clone());
-        let topic = name.clone();
-        let failed = move |reason: &str| {
-            tracing::error!(
-                topic,
-                reason,
-                "this topic has stopped after an internal error and takes no appends until a restart; please report it"
-            );
-            crate::metrics::topic_failed();
-        };
-        let task = Supervised::start(appender.run(waiting), failed, task);
-        let object_bytes_max = config.object_bytes_max();
-        Ok(Arc::new(Topic {
-            trim_metrics: TrimMetrics::new(),
-            checksums: shared.checksums.topic(),
-            metrics,
-            name,
-            store,
-            index,
-            next_offset,
-            end: End::Own { inbox, task },
-            object_bytes_max,
-            changing: Mutex::default(),
+    /// Recovers the topic from the store. Its partitions other than the first are recovered when they are asked for.
+    pub(crate) async fn open(name: String, missing: Missing, shared: &Arc<Shared>) -> Result<Arc<Topic>, TopicError> {
+        let recovered = Recovered::read(&*shared.store, &name, missing).await?;
+        let settings = recovered.settings.clone();
+        let partitions = settings.partitions();
+        let common = Arc::new(Common {
+            metrics: TopicMetrics::new(&name),
+            name: name.clone(),
             life: Arc::new(Life::new()),
-            leftover: AtomicBool::new(leftover),
             settings: Arc::new(RwLock::new(Arc::new(settings))),
-            settings_changed: shared.settings_changed,
-        }))
+            shared: shared.clone(),
+        });
+        let topic = Topic::of(Partition::own(common, 0, name, recovered));
+        topic.count(partitions)?;
+        Ok(Arc::new(topic))
     }
 
-    /// A handle of a topic in a journal.
-    pub(crate) fn in_journal(
-        journal: &Journal,
-        topic: &Arc<JournalTopic>,
-        store: Arc<dyn Store>,
-        config: &Config,
-        shared: &Shared,
-    ) -> Arc<Topic> {
-        const NUMBER: u32 = 0;
-        let Some(Extent { index, end }) = topic.extent(NUMBER) else {
-            unreachable!("topic {} has no partition {NUMBER}", topic.name)
-        };
-        Arc::new(Topic {
-            trim_metrics: TrimMetrics::new(),
-            checksums: shared.checksums.topic(),
+    /// The handle of a topic in a journal.
+    pub(crate) fn in_journal(journal: &Journal, topic: &Arc<JournalTopic>, shared: &Arc<Shared>) -> Arc<Topic> {
+        let common = Arc::new(Common {
             metrics: TopicMetrics::new(&topic.name),
             name: topic.name.to_string(),
-            store,
-            index,
-            next_offset: end.subscribe(),
-            end: End::Journal(InJournal::new(journal.clone(), topic.clone(), NUMBER)),
-            object_bytes_max: config.object_bytes_max(),
-            changing: Mutex::default(),
             life: topic.life.clone(),
-            leftover: AtomicBool::new(false),
             settings: topic.settings.clone(),
-            settings_changed: shared.settings_changed.clone(),
-        })
+            shared: shared.clone(),
+        });
+        Arc::new(Topic::of(Topic::partition_in(common, InJournal::new(journal.clone(), topic.clone(), 0))))
     }
 
-    /// Why the topic takes no appends any more, if its task has panicked: the panic's message. Its records can be read.
-    pub fn failure(&self) -> Option<String> {
-        self.end.failure()
+    fn of(first: Arc<Partition>) -> Topic {
+        Topic { first, others: RwLock::default(), opening: Mutex::default(), counted: AtomicUsize::new(0) }
     }
 
-    /// The topic's settings.
-    pub fn settings(&self) -> Arc<Settings> {
-        self.settings.read().unwrap_or_else(PoisonError::into_inner).clone()
+    fn partition_in(common: Arc<Common>, end: InJournal) -> Arc<Partition> {
+        let number = end.number();
+        let Some(extent) = end.topic().extent(number) else {
+            unreachable!("topic {} has no partition {number}", common.name)
+        };
+        let log = log_name(&common.name, number);
+        Partition::in_journal(common, log, extent, end)
+    }
+
+    /// Number of partitions.
+    pub fn partitions(&self) -> u32 {
+        match &self.end {
+            End::Own(_) => self.settings().partitions(),
+            End::Journal(end) => end.topic().partitions(),
+        }
+    }
+
+    /// The partition with this number.
+    pub async fn partition(&self, number: u64) -> Result<Arc<Partition>, TopicError> {
+        if number == 0 {
+            return Ok(self.first.clone());
+        }
+        let partitions = self.partitions();
+        let Some(number) = u32::try_from(number).ok().filter(|number| *number < partitions) else {
+            return Err(TopicError::NoPartition { name: self.topic.name.clone(), number, partitions });
+        };
+        if let Some(opened) = self.others().get(&number) {
+            return Ok(opened.clone());
+        }
+        match &self.end {
+            End::Journal(end) => {
+                let make = || Topic::partition_in(self.topic.clone(), end.other(number));
+                Ok(self.others_mut().entry(number).or_insert_with(make).clone())
+            }
+            End::Own(_) => self.open_own(number).await,
+        }
+    }
+
+    /// Recovers a partition other than the first. It exists by the topic's settings, also if the store has nothing of
+    /// it.
+    async fn open_own(&self, number: u32) -> Result<Arc<Partition>, TopicError> {
+        let _one_at_a_time = self.opening.lock().await;
+        if let Some(opened) = self.others().get(&number) {
+            return Ok(opened.clone());
+        }
+        if !self.is_live() {
+            return Err(TopicError::NotFound { name: self.topic.name.clone() });
+        }
+        let log = log_name(&self.topic.name, number);
+        let recovered = Recovered::read(&**self.store(), &log, Missing::Create).await?;
+        assert_eq!(recovered.settings.partitions(), 1, "partition {log} can't have partitions");
+        let opened = Partition::own(self.topic.clone(), number, log, recovered);
+        let before = self.others_mut().insert(number, opened.clone());
+        assert!(before.is_none(), "partition {} was opened twice", opened.log);
+        Ok(opened)
+    }
+
+    /// The partitions that can fail one by one. In a journal, they fail together.
+    pub(crate) fn with_own_tasks(&self) -> Vec<Arc<Partition>> {
+        match &self.end {
+            End::Own(_) => self.opened(),
+            End::Journal(_) => vec![self.first.clone()],
+        }
+    }
+
+    /// The partitions that are open, in order.
+    fn opened(&self) -> Vec<Arc<Partition>> {
+        std::iter::once(&self.first).chain(self.others().values()).cloned().collect()
+    }
+
+    /// The partition with this number, if retention may have something to delete there.
+    pub(crate) async fn to_retain(&self, number: u32) -> Result<Option<Arc<Partition>>, TopicError> {
+        if number == 0 {
+            return Ok(Some(self.first.clone()));
+        }
+        let has_limits = self.settings().retention() != Retention::default();
+        let is_wanted = has_limits
+            && match &self.end {
+                End::Own(_) => true,
+                // The newest object is always kept.
+                End::Journal(end) => end.topic().extent(number).is_some_and(|extent| extent.index().objects() > 1),
+            };
+        if is_wanted { self.partition(number.into()).await.map(Some) } else { Ok(self.others().get(&number).cloned()) }
+    }
+
+    /// Opens all partitions, so that [`Topic::summary`] counts them. The log reports those that can't be opened.
+    pub async fn open_partitions(&self) {
+        let partitions = self.partitions();
+        let are_open = matches!(self.end, End::Journal(_)) || self.others().len() + 1 == partitions as usize;
+        for number in 1..if are_open { 1 } else { partitions } {
+            if let Err(error) = self.partition(number.into()).await {
+                tracing::warn!(topic = self.topic.name, partition = number, %error, "a partition can't be used");
+            }
+        }
+    }
+
+    /// The extent of partition 0, with the number and the size of the objects of all open partitions, and the time of
+    /// the newest.
+    pub fn summary(&self) -> Status {
+        let mut status = self.status();
+        let mut add = |index: &TopicIndex| {
+            status.objects += index.objects() as u64;
+            status.bytes += index.bytes();
+            status.latest_commit_us = status.latest_commit_us.max(index.appended_us());
+        };
+        match &self.end {
+            End::Own(_) => self.others().values().for_each(|partition| add(&partition.index())),
+            End::Journal(end) => end.topic().for_others(|extent| add(&extent.index())),
+        }
+        status
+    }
+
+    /// The offsets of each partition's records, in order.
+    pub async fn all_offsets(&self) -> Result<Vec<Range<u64>>, TopicError> {
+        let mut all = vec![self.offsets()];
+        match &self.end {
+            End::Own(_) => {
+                for number in 1..self.partitions() {
+                    all.push(self.partition(number.into()).await?.offsets());
+                }
+            }
+            End::Journal(end) => end.topic().for_others(|extent| all.push(extent.index().offsets())),
+        }
+        Ok(all)
     }
 
     /// Changes settings: a member that is null is removed, one that isn't mentioned stays as it is. They may have
-    /// [`SETTINGS_BYTES_MAX`](crate::limits::SETTINGS_BYTES_MAX) bytes.
-    pub async fn change_settings(&self, changes: Map<String, Value>) -> Result<(), TopicError> {
+    /// [`SETTINGS_BYTES_MAX`](crate::limits::SETTINGS_BYTES_MAX) bytes. The number of partitions can only grow.
+    pub async fn change_settings(&self, mut changes: Map<String, Value>) -> Result<(), TopicError> {
         let _one_at_a_time = self.changing.lock().await;
-        if !self.life.is_live() {
-            return Err(TopicError::NotFound { name: self.name.clone() });
+        if !self.is_live() {
+            return Err(TopicError::NotFound { name: self.topic.name.clone() });
         }
-        self.store_settings(|settings| settings.changed(&self.name, changes)).await?;
-        self.settings_changed.notify_one();
+        let wanted = Settings::take_partitions(&mut changes);
+        self.store_changes(wanted, changes).await?;
+        self.topic.shared.settings_changed.notify_one();
         Ok(())
     }
 
-    /// Stores changed settings, and then uses them. The caller holds the lock.
-    pub(crate) async fn store_settings(&self, change: impl FnOnce(Settings) -> Settings) -> Result<(), StoreError> {
+    /// Stores changes of settings, and perhaps a number of partitions. The caller holds the lock.
+    pub(crate) async fn store_changes(
+        &self,
+        wanted: Option<u32>,
+        changes: Map<String, Value>,
+    ) -> Result<(), TopicError> {
+        let name = &self.topic.name;
+        let partitions = self.partitions();
+        if let Some(wanted) = wanted.filter(|&wanted| wanted < partitions) {
+            return Err(TopicError::FewerPartitions { name: name.clone(), partitions, wanted });
+        }
         if let End::Journal(end) = &self.end {
-            return end.put_settings(&change((*self.settings()).clone())).await;
+            return end.change_settings(&self.settings().changed(name, changes), wanted).await;
         }
-        // Another broker on the same bucket may have changed them.
-        let stored = self.store.settings(&self.name).await?;
-        if stored.as_ref().and_then(Settings::deleted_by).is_some() {
-            return Err(StoreError::wait(format!(
-                "topic {}: another broker is deleting it; restart this broker to use a new topic of that name",
-                self.name
-            )));
+        let partitions = wanted.unwrap_or(partitions);
+        if partitions > 1 && !self.store().has_partitions() {
+            let message = "this storage was written by an earlier version, in which a topic has one partition; start \
+                           a broker on an empty prefix, and create the topic there";
+            return Err(StoreError::new(Kind::FixRequest, message).into());
         }
-        let settings = change(Settings::parse(&self.name, stored.as_ref())?);
-        self.store.put_settings(&self.name, settings.encode()?).await?;
-        let mut index = self.index_mut();
-        let first_offset = settings.first_offset().min(index.next_offset());
-        index.trim(first_offset);
-        *self.settings.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(settings);
-        Ok(())
+        let before = self.count(partitions)?;
+        let stored = self.store_settings(|stored| stored.changed(name, changes).with_partitions(partitions)).await;
+        if stored.is_err() {
+            self.uncount(before);
+        }
+        Ok(stored?)
     }
 
-    /// The topic's extent now.
-    pub fn status(&self) -> Status {
-        let index = self.index();
-        Status {
-            name: self.name.clone(),
-            first_offset: index.first_offset(),
-            next_offset: index.next_offset(),
-            objects: index.objects() as u64,
-            bytes: index.bytes(),
-            latest_commit_us: index.appended_us(),
+    /// Counts the topic's partitions above the first among the broker's, unless it would have too many. Returns how
+    /// many were counted before.
+    fn count(&self, partitions: u32) -> Result<usize, TopicError> {
+        let (counted, before) = (partitions as usize - 1, self.counted.load(Ordering::Relaxed));
+        assert!(before <= counted, "{counted} partitions above the first after {before}");
+        let (all, added) = (&self.topic.shared.partitions, counted - before);
+        if added > 0 && all.fetch_add(added, Ordering::Relaxed) + added > PARTITIONS_MAX {
+            all.fetch_sub(added, Ordering::Relaxed);
+            return Err(TopicError::TooMany { what: "partitions", limit: PARTITIONS_MAX });
+        }
+        self.counted.store(counted, Ordering::Relaxed);
+        Ok(before)
+    }
+
+    fn uncount(&self, before: usize) {
+        let counted = self.counted.swap(before, Ordering::Relaxed);
+        let all = self.topic.shared.partitions.fetch_sub(counted - before, Ordering::Relaxed);
+        assert!(counted <= all, "{counted} partitions of {all} were counted");
+    }
+
+    /// Ends the tasks of all partitions, after the appends that they have received: the topic's deletion begins. Later
+    /// appends get an error.
+    pub(crate) async fn stop(&self) {
+        self.topic.life.stop();
+        // From here on no partition is opened.
+        drop(self.opening.lock().await);
+        for partition in self.with_own_tasks() {
+            partition.stop_task().await;
         }
     }
 
-    pub(crate) fn index(&self) -> RwLockReadGuard<'_, TopicIndex> {
-        self.index.read().unwrap_or_else(PoisonError::into_inner)
+    fn others(&self) -> RwLockReadGuard<'_, BTreeMap<u32, Arc<Partition>>> {
+        self.others.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(crate) fn index_mut(&self) -> RwLockWriteGuard<'_, TopicIndex> {
-        self.index.write().unwrap_or_else(PoisonError::into_inner)
+    fn others_mut(&self) -> RwLockWriteGuard<'_, BTreeMap<u32, Arc<Partition>>> {
+        self.others.write().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Topic {
+    fn drop(&mut self) {
+        self.uncount(0);
     }
 }

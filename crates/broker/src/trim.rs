@@ -1,4 +1,4 @@
-//! Deletes records from a topic's front: the new first offset is stored first, then objects are deleted.
+//! Deletes records from a partition's front: the new first offset is stored first, then objects are deleted.
 //!
 //! From the moment when the first offset is stored, records below it are never readable again, whatever fails later: a
 //! restart reads it. Objects that could not be deleted are hidden, and the next pass of `retention.rs` deletes them.
@@ -6,14 +6,14 @@
 use crate::Kind;
 use crate::end::End;
 use crate::limits::TRIM_WAIT_MAX;
+use crate::partition::Partition;
 use crate::settings::Settings;
 use crate::store::StoreError;
-use crate::topic::Topic;
 use std::sync::atomic::Ordering;
 use thiserror::Error;
 use tokio::time::timeout;
 
-/// A topic's extent after a trim.
+/// A partition's extent after a trim.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Trimmed {
     /// Offset of the first record.
@@ -56,8 +56,8 @@ impl TrimError {
     }
 }
 
-impl Topic {
-    /// Makes `offset` the topic's first one and deletes the objects below it. A lower offset than the topic's first
+impl Partition {
+    /// Makes `offset` the partition's first one and deletes the objects below it. A lower offset than the first
     /// changes nothing. Objects that the store can't delete now, or not within a few seconds, are deleted later.
     pub async fn trim(&self, offset: u64) -> Result<Trimmed, TrimError> {
         let _one_at_a_time = self.changing.lock().await;
@@ -70,7 +70,7 @@ impl Topic {
         if offset > first_offset {
             match &self.end {
                 End::Journal(end) => end.trim(offset).await?,
-                End::Own { .. } => {
+                End::Own(_) => {
                     let trimmed = |settings: Settings| {
                         let stored = settings.first_offset();
                         settings.at(stored.max(offset))
@@ -83,11 +83,11 @@ impl Topic {
         match timeout(TRIM_WAIT_MAX, self.delete_hidden()).await {
             Ok(Ok(())) => {}
             Ok(Err(error)) => tracing::warn!(
-                topic = self.name, %error,
+                topic = self.log, %error,
                 "records are deleted, but their objects still take room in the store; deleting them again later"
             ),
             // The task of the broker continues.
-            Err(_) => self.settings_changed.notify_one(),
+            Err(_) => self.topic.shared.settings_changed.notify_one(),
         }
         let first_offset = self.index().first_offset();
         assert!(first_offset >= offset, "trimmed to {first_offset} instead of {offset}");
@@ -108,7 +108,7 @@ impl Topic {
 
     /// The name of a deleted topic may belong to another one, whose objects must stay. The caller holds the lock.
     fn check_live(&self) -> Result<(), TrimError> {
-        if self.life.is_live() { Ok(()) } else { Err(TrimError::TopicDeleted { topic: self.name.clone() }) }
+        if self.is_live() { Ok(()) } else { Err(TrimError::TopicDeleted { topic: self.topic.name.clone() }) }
     }
 
     /// Deletes objects whose records are all deleted. The caller holds the lock.
@@ -117,7 +117,7 @@ impl Topic {
             return Ok(());
         }
         let first_offset = self.index().first_offset();
-        let left = self.store.delete_before(&self.name, first_offset).await?;
+        let left = self.store().delete_before(&self.log, first_offset).await?;
         self.leftover.store(false, Ordering::Relaxed);
         let mut index = self.index_mut();
         // Another broker may have deleted more.

@@ -38,6 +38,6 @@ pub use error::ClientError;
 pub use fetched::{Fetched, FetchedRecords, Record};
 pub use producer::{Producer, ProducerConfig, Receipt};
 pub use rawline_batch::{Batch, Codec, Kind};
-pub use rawline_contract::{Appended, Hours, Payload, Settings, TopicInfo, Trimmed};
+pub use rawline_contract::{Appended, Extent, Hours, Partitions, Payload, Settings, TopicInfo, Trimmed};
 pub use read::ReadOptions;
 pub use retry::RetryPolicy;

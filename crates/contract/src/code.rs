@@ -110,6 +110,8 @@ codes! {
     HOST_REFUSED = "host_refused", FixRequest, 403;
     /// The topic doesn't exist, or was deleted.
     TOPIC_NOT_FOUND = "topic_not_found", FixRequest, 404;
+    /// The topic has fewer partitions.
+    PARTITION_NOT_FOUND = "partition_not_found", FixRequest, 404;
     /// The record isn't written yet, or is deleted.
     OFFSET_OUT_OF_BOUNDS = "offset_out_of_bounds", FixRequest, 404;
     /// Unknown path.
@@ -118,6 +120,8 @@ codes! {
     METHOD_NOT_ALLOWED = "method_not_allowed", FixRequest, 405;
     /// The topic was to be created, and exists.
     TOPIC_EXISTS = "topic_exists", FixRequest, 409;
+    /// The topic has more partitions already.
+    PARTITIONS_FEWER = "partitions_fewer", FixRequest, 409;
     /// `Accept` names no known form.
     NOT_ACCEPTABLE = "not_acceptable", FixRequest, 406;
     /// The body arrives too slowly.
@@ -152,7 +156,7 @@ codes! {
     STORE_UNAVAILABLE = "store_unavailable", Wait;
     /// The broker is shutting down.
     SHUTTING_DOWN = "shutting_down", Wait;
-    /// The broker has its maximum number of topics.
+    /// The broker has its maximum number of topics or partitions.
     TOPICS_TOO_MANY = "topics_too_many", TellHuman, 507;
 }
 

@@ -7,6 +7,7 @@ pub mod code;
 mod duration;
 pub mod header;
 mod media_type;
+mod partitions;
 pub mod path;
 mod record;
 mod retention;
@@ -15,10 +16,11 @@ mod topic;
 pub use code::Code;
 pub use duration::parse_duration;
 pub use media_type::MediaType;
+pub use partitions::{PARTITIONS_MAX, Partitions};
 pub use rawline_batch::Kind;
 pub use record::{JsonRecord, timestamp};
 pub use retention::Hours;
-pub use topic::{Payload, Settings, TopicInfo, TopicList};
+pub use topic::{Extent, Payload, Settings, TopicInfo, TopicList};
 
 use serde::{Deserialize, Serialize};
 
@@ -31,7 +33,7 @@ pub struct Appended {
     pub next_offset: u64,
 }
 
-/// The extent of a topic after records were deleted from its front.
+/// The extent of a partition after records were deleted from its front.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Trimmed {
     /// Offset of the first record.

@@ -1,6 +1,6 @@
 //! Topics as the API describes them.
 
-use crate::Hours;
+use crate::{Hours, Partitions};
 use jiff::Timestamp;
 use serde::{Deserialize, Deserializer, Serialize};
 use std::num::NonZeroU64;
@@ -10,14 +10,17 @@ use std::num::NonZeroU64;
 pub struct TopicInfo {
     /// Its name.
     pub name: String,
-    /// Offset of the oldest record.
+    /// Offset of the oldest record of one partition: of the one that was asked for, or of partition 0.
     pub first_offset: u64,
-    /// Offset that the next record will get.
+    /// Offset that the next record of the same partition will get.
     pub next_offset: u64,
-    /// Number of stored objects.
+    /// Number of partitions.
+    #[serde(default)]
+    pub partitions: Partitions,
+    /// Number of stored objects of all partitions.
     #[serde(default)]
     pub objects: u64,
-    /// Size of the stored objects in bytes.
+    /// Size of the stored objects of all partitions in bytes.
     #[serde(default)]
     pub bytes: u64,
     /// Time of the newest commit, by the broker's clock; none in an empty topic.
@@ -29,15 +32,46 @@ pub struct TopicInfo {
     /// Records are deleted when they are older; none keeps them.
     #[serde(default)]
     pub retain_hours: Option<Hours>,
-    /// The oldest records are deleted while the objects have more bytes; none keeps them.
+    /// A partition's oldest records are deleted while its objects have more bytes; none keeps them.
     #[serde(default)]
     pub retain_bytes: Option<u64>,
+    /// The extent of each partition, in order. Empty in a list of topics, and from a broker of an older version.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub offsets: Vec<Extent>,
 }
 
-impl TopicInfo {
+/// The offsets of a partition's records: `first_offset..next_offset`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Extent {
+    /// Offset of the oldest record.
+    pub first_offset: u64,
+    /// Offset that the next record will get.
+    pub next_offset: u64,
+}
+
+impl Extent {
     /// Number of records.
     pub fn records(&self) -> u64 {
         self.next_offset.saturating_sub(self.first_offset)
+    }
+}
+
+impl TopicInfo {
+    /// Number of records: of all partitions, or in a list of topics of partition 0.
+    pub fn records(&self) -> u64 {
+        match self.offsets.as_slice() {
+            [] => self.extent().records(),
+            offsets => offsets.iter().map(Extent::records).sum(),
+        }
+    }
+
+    /// The extent of each partition, in order. Of a description without it, only that of partition 0 is known.
+    pub fn extents(&self) -> Vec<Extent> {
+        if self.offsets.is_empty() { vec![self.extent()] } else { self.offsets.clone() }
+    }
+
+    fn extent(&self) -> Extent {
+        Extent { first_offset: self.first_offset, next_offset: self.next_offset }
     }
 }
 
@@ -58,9 +92,12 @@ pub struct Settings {
     /// How old records get before they are deleted.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "mentioned")]
     pub retain_hours: Option<Option<Hours>>,
-    /// Size of the topic's objects in bytes from which on the oldest are deleted.
+    /// Size of a partition's objects in bytes from which on the oldest are deleted.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "mentioned")]
     pub retain_bytes: Option<Option<NonZeroU64>>,
+    /// Number of partitions; it can only grow.
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "mentioned")]
+    pub partitions: Option<Partitions>,
 }
 
 /// A member that is there, null or not.
@@ -110,6 +147,18 @@ mod tests {
         let topic: TopicInfo = serde_json::from_str(r#"{"name":"t","first_offset":2,"next_offset":5}"#).unwrap();
         assert_eq!((topic.records(), topic.bytes, topic.payload), (3, 0, Payload::Bytes));
         assert_eq!(topic.latest_commit_at, None);
+        assert_eq!((topic.partitions.get(), topic.offsets.len()), (1, 0));
+        assert_eq!(topic.extents(), [Extent { first_offset: 2, next_offset: 5 }]);
+    }
+
+    #[test]
+    fn records_are_those_of_all_partitions() {
+        let text = r#"{"name":"t","first_offset":2,"next_offset":5,"partitions":2,
+            "offsets":[{"first_offset":2,"next_offset":5},{"first_offset":0,"next_offset":7}]}"#;
+        let topic: TopicInfo = serde_json::from_str(text).unwrap();
+        assert_eq!((topic.records(), topic.partitions.get()), (10, 2));
+        let again: TopicInfo = serde_json::from_str(&serde_json::to_string(&topic).unwrap()).unwrap();
+        assert_eq!(again, topic);
     }
 
     #[test]
@@ -126,11 +175,20 @@ mod tests {
                 },
             ),
             (r#"{"retain_bytes":null}"#, Settings { retain_bytes: Some(None), ..Settings::default() }),
+            (r#"{"partitions":4}"#, Settings { partitions: Partitions::new(4), ..Settings::default() }),
         ] {
             assert_eq!(serde_json::from_str::<Settings>(json).unwrap(), settings);
             assert_eq!(serde_json::to_string(&settings).unwrap(), json);
         }
-        for wrong in [r#"{"retain_bytes":0}"#, r#"{"retain_hours":0}"#, r#"{"retain_hours":"24"}"#, r#"{"retain":1}"#] {
+        for wrong in [
+            r#"{"retain_bytes":0}"#,
+            r#"{"retain_hours":0}"#,
+            r#"{"retain_hours":"24"}"#,
+            r#"{"retain":1}"#,
+            r#"{"partitions":null}"#,
+            r#"{"partitions":0}"#,
+            r#"{"partitions":1025}"#,
+        ] {
             assert!(serde_json::from_str::<Settings>(wrong).is_err(), "{wrong}");
         }
     }

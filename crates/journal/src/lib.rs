@@ -31,7 +31,7 @@ mod writer;
 pub use chain::{Chain, Id, Link};
 pub use control::{Control, Refused};
 pub use garbage::{Garbage, Key, Listing};
-pub use limits::{Limits, MERGED_PIECES_MAX};
+pub use limits::{Limits, MERGED_PIECES_MAX, PARTITIONS_MAX};
 pub use merge::{Joined, MergeLimits, Used, Uses, choose, join};
 pub use merges::Merges;
 pub use object::{

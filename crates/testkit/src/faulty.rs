@@ -124,6 +124,10 @@ impl Store for Faulty {
         self.store.put_settings(topic, settings)
     }
 
+    fn has_partitions(&self) -> bool {
+        self.store.has_partitions()
+    }
+
     fn mappings(&self) -> Option<Arc<Mappings>> {
         self.store.mappings()
     }

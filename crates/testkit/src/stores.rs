@@ -67,6 +67,11 @@ impl Place {
         matches!(self.kind, Kind::S3(_, Layout::Journal))
     }
 
+    /// Whether topics can have several partitions here.
+    pub fn has_partitions(&self) -> bool {
+        !matches!(self.kind, Kind::S3(_, Layout::Topics))
+    }
+
     /// Whether several brokers may have it open at once; a directory has one owner.
     pub fn is_shared(&self) -> bool {
         !matches!(self.kind, Kind::Disk(..))

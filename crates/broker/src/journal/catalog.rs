@@ -38,6 +38,8 @@ pub(super) struct Catalog {
     ids: HashMap<Arc<str>, u64>,
     /// The merge that has begun and not ended.
     open_merge: Option<u64>,
+    /// Number of partitions of all topics.
+    partitions: usize,
     trim_metrics: Option<TrimMetrics>,
 }
 
@@ -73,6 +75,11 @@ impl JournalTopic {
         }
     }
 
+    /// Looks at the partitions except the first, in order.
+    pub fn for_others(&self, look: impl FnMut(&Extent)) {
+        self.extents().iter().skip(1).for_each(look);
+    }
+
     fn extents(&self) -> RwLockReadGuard<'_, Vec<Extent>> {
         self.partitions.read().unwrap_or_else(PoisonError::into_inner)
     }
@@ -95,7 +102,7 @@ impl Extent {
         Extent { index: Arc::default(), end: watch::Sender::new(0) }
     }
 
-    fn index(&self) -> RwLockReadGuard<'_, TopicIndex> {
+    pub fn index(&self) -> RwLockReadGuard<'_, TopicIndex> {
         self.index.read().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -151,7 +158,7 @@ impl Catalog {
         gone.into_iter().for_each(|id| self.delete(id));
         for (id, topic) in state.topics() {
             match self.topics.get(&id) {
-                Some(known) => known.alter(topic.partitions, &topic.settings),
+                Some(_) => self.alter(id, topic.partitions, &topic.settings),
                 None => self.create(id, &topic.name, topic.partitions, &topic.settings),
             }
             for number in 0..topic.partitions {
@@ -170,7 +177,7 @@ impl Catalog {
                 Control::Create { topic, name, partitions, settings } => {
                     self.create(*topic, name, *partitions, settings);
                 }
-                Control::Alter { topic, partitions, settings } => self.topic(*topic).alter(*partitions, settings),
+                Control::Alter { topic, partitions, settings } => self.alter(*topic, *partitions, settings),
                 Control::Delete { topic } => self.delete(*topic),
                 Control::Trim { partition, first_offset } => {
                     let bytes = self.extent(*partition).trim(*first_offset);
@@ -204,7 +211,15 @@ impl Catalog {
         self.open_merge
     }
 
+    fn alter(&mut self, id: u64, partitions: u32, settings: &[u8]) {
+        let topic = self.topic(id);
+        let before = topic.partitions();
+        topic.alter(partitions, settings);
+        self.partitions += (partitions - before) as usize;
+    }
+
     fn create(&mut self, id: u64, name: &Arc<str>, partitions: u32, settings: &[u8]) {
+        self.partitions += partitions as usize;
         let before = self.topics.insert(id, Arc::new(JournalTopic::new(id, name, partitions, settings)));
         assert!(before.is_none(), "topic {id} was created twice");
         let namesake = self.ids.insert(name.clone(), id);
@@ -215,6 +230,9 @@ impl Catalog {
         let Some(topic) = self.topics.remove(&id) else { unreachable!("topic {id} is deleted, and isn't there") };
         let named = self.ids.remove(&topic.name);
         assert_eq!(named, Some(id), "topic {:?} has two ids", topic.name);
+        let partitions = topic.partitions() as usize;
+        assert!(partitions <= self.partitions, "{partitions} partitions of {} are deleted", self.partitions);
+        self.partitions -= partitions;
         topic.life.delete();
     }
 
@@ -240,6 +258,11 @@ impl Catalog {
     /// All topics, in order of id.
     pub fn topics(&self) -> impl ExactSizeIterator<Item = &Arc<JournalTopic>> {
         self.topics.values()
+    }
+
+    /// Number of partitions of all topics.
+    pub fn partitions(&self) -> usize {
+        self.partitions
     }
 
     /// A partition, if it exists.

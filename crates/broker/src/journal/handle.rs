@@ -7,11 +7,12 @@ use crate::journal::catalog::{Catalog, JournalTopic};
 use crate::journal::merge::{MergeConfig, Merger, Published};
 use crate::journal::task::{Progress, Request, Task};
 use crate::limits::{
-    APPEND_QUEUE_MAX, GARBAGE_INTERVAL, JOURNAL_START_MAX, OBJECT_BATCHES_MAX, OBJECT_BYTES_MAX, SNAPSHOT_INTERVAL,
-    SNAPSHOT_OBJECTS,
+    APPEND_QUEUE_MAX, GARBAGE_INTERVAL, JOURNAL_PARTITIONS_MAX, JOURNAL_START_MAX, OBJECT_BATCHES_MAX,
+    OBJECT_BYTES_MAX, SNAPSHOT_INTERVAL, SNAPSHOT_OBJECTS,
 };
 use crate::store::{Location, ObjectAt, StoreError};
 use crate::supervise::Supervised;
+use crate::topic::TopicError;
 use crate::{Clock, Kind, tasks};
 use bytes::Bytes;
 use rawline_journal::{Control, Limits, PartitionId, Producer, Refused, Rejected};
@@ -192,6 +193,14 @@ impl Journal {
     /// Number of topics.
     pub(crate) fn topics_count(&self) -> usize {
         self.catalog().topics().len()
+    }
+
+    /// Fails if there would be too many partitions.
+    pub(crate) fn check_partitions(&self, added: u32) -> Result<(), TopicError> {
+        if self.catalog().partitions() + added as usize <= JOURNAL_PARTITIONS_MAX {
+            return Ok(());
+        }
+        Err(TopicError::TooMany { what: "partitions", limit: JOURNAL_PARTITIONS_MAX })
     }
 
     /// All topics.

@@ -11,9 +11,9 @@ pub(crate) use remembered::{Remembered, TopicChecksums};
 use crate::index::Found;
 use crate::limits::{PREFETCH_OBJECTS_MAX, READ_GATHER_MAX, READ_OBJECTS_MAX, READ_OBJECTS_PER_YIELD};
 use crate::object::{self, Header, ObjectError, ObjectIndex};
+use crate::partition::Partition;
 use crate::store::StoreError;
 use crate::tasks;
-use crate::topic::Topic;
 use bytes::Bytes;
 use cut::Cutter;
 use std::ops::Range;
@@ -24,14 +24,14 @@ use tokio::time::{Instant, timeout_at};
 /// Objects up to this size are verified by the task that reads them, larger ones on a thread that may block.
 const VERIFY_INLINE_BYTES_MAX: u64 = 256 << 10;
 
-impl Topic {
+impl Partition {
     /// Reads records from an offset on, across objects, and waits for the first of them if it isn't there yet.
     ///
     /// A read that has something to return returns it: damage, failures and slow downloads later in its range are for
     /// the read that begins there.
     pub async fn read(&self, request: &ReadRequest) -> Result<ReadAnswer, ReadError> {
         self.wait(request.offset, request.wait).await;
-        if self.life.is_deleted() {
+        if self.topic.life.is_deleted() {
             return Err(self.deleted());
         }
         let gather_until = Instant::now() + READ_GATHER_MAX;
@@ -47,9 +47,9 @@ impl Topic {
                 tokio::task::yield_now().await;
             }
             let Some(found) = self.find(request, &mut answer)? else { break };
-            if visited % (PREFETCH_OBJECTS_MAX / 2) == 0 && self.store.can_prefetch() {
+            if visited % (PREFETCH_OBJECTS_MAX / 2) == 0 && self.store().can_prefetch() {
                 let ahead = self.index().after(answer.end_offset, PREFETCH_OBJECTS_MAX, budget.bytes_left());
-                self.store.prefetch(&self.name, &ahead);
+                self.store().prefetch(&self.log, &ahead);
             }
             if answer.pieces.is_empty() {
                 match self.read_object(&found, request.verify, &mut budget, &mut answer).await {
@@ -66,7 +66,7 @@ impl Topic {
             match timeout_at(gather_until, more).await {
                 Ok(Ok(())) => {}
                 Ok(Err(error)) => {
-                    tracing::debug!(topic = self.name, %error, "a read ends before an object that can't be read");
+                    tracing::debug!(topic = self.log, %error, "a read ends before an object that can't be read");
                     break;
                 }
                 Err(_) => break,
@@ -110,7 +110,7 @@ impl Topic {
         // In each case the caller looks at what is there.
         tokio::select! {
             _ = tokio::time::timeout(wait, arrived) => {}
-            () = self.life.ended() => {}
+            () = self.topic.life.ended() => {}
         }
     }
 
@@ -123,16 +123,16 @@ impl Topic {
         answer: &mut ReadAnswer,
     ) -> Result<(), ReadError> {
         match self.read_copy(found, verify, budget, answer).await {
-            Err(ReadError::Damaged { error, .. }) if self.store.discard(&self.name, found.at).await => {
+            Err(ReadError::Damaged { error, .. }) if self.store().discard(&self.log, found.at).await => {
                 let offset = found.at.first_offset;
-                tracing::warn!(topic = self.name, offset, %error, "a local copy was damaged; reading the object again");
+                tracing::warn!(topic = self.log, offset, %error, "a local copy was damaged; reading the object again");
                 self.read_copy(found, verify, budget, answer).await
             }
             read => read,
         }
     }
 
-    /// As [`Topic::read_object`], of the object as the store has it at hand.
+    /// As [`Partition::read_object`], of the object as the store has it at hand.
     async fn read_copy(
         &self,
         found: &Found,
@@ -171,7 +171,7 @@ impl Topic {
         let bytes = self.get(found, range).await?;
         let numbered = (first..).zip(taken);
         let pieces = answer.pieces.len();
-        let mappings = self.store.mappings();
+        let mappings = self.store().mappings();
         let cutter = Cutter {
             object_offset: found.at.first_offset,
             checksums: (!verify).then_some(&self.checksums),
@@ -203,28 +203,28 @@ impl Topic {
     pub(crate) async fn get(&self, found: &Found, range: Range<u64>) -> Result<Bytes, ReadError> {
         assert!(range.start < range.end && range.end <= found.at.bytes, "bytes {range:?} of {:?}", found.at);
         let bytes_wanted = range.end - range.start;
-        match self.store.get(&self.name, found.at, range).await {
+        match self.store().get(&self.log, found.at, range).await {
             // Checked after the bytes are there: they may be those of a new topic that has the name now.
-            _ if self.life.is_deleted() => Err(self.deleted()),
+            _ if self.topic.life.is_deleted() => Err(self.deleted()),
             Ok(bytes) => {
                 assert_eq!(bytes.len() as u64, bytes_wanted, "the store returned other bytes of {:?}", found.at);
                 Ok(bytes)
             }
             // The store may have deleted it before the topic learns that.
-            Err(_) if !self.life.is_live() => Err(self.deleted()),
+            Err(_) if !self.topic.life.is_live() => Err(self.deleted()),
             Err(error) => Err(error.into()),
         }
     }
 
     pub(crate) fn deleted(&self) -> ReadError {
-        ReadError::TopicDeleted { topic: self.name.clone() }
+        ReadError::TopicDeleted { topic: self.topic.name.clone() }
     }
 
     /// Checks an object's checksums, once in this process' life. If its index is intact and one of its batches is not,
     /// returns that batch's number: those before it can be read.
     async fn verify(&self, found: &Found) -> Result<Option<(usize, ObjectError)>, ReadError> {
         let bytes = self.get(found, 0..found.at.bytes).await?;
-        let mappings = self.store.mappings();
+        let mappings = self.store().mappings();
         let check = move || {
             let checked = object::verify(&bytes);
             // All of it is mapped now, and the next reads send it without reading it.

@@ -1,6 +1,6 @@
 //! Objects in memory, for tests and for topics that may be lost.
 
-use super::{Begun, CommitError, Known, Listed, Location, ObjectAt, Store, StoreError};
+use super::{Begun, CommitError, Known, Listed, Location, ObjectAt, Store, StoreError, parse_log_name};
 use crate::Kind;
 use crate::Settings;
 use crate::object::{Header, Object};
@@ -13,6 +13,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 /// Objects in memory. They are lost when it is dropped.
 #[derive(Default)]
 pub struct MemoryStore {
+    /// By name of the log.
     topics: Mutex<HashMap<String, BTreeMap<u64, Stored>>>,
     settings: Mutex<HashMap<String, Bytes>>,
 }
@@ -38,8 +39,9 @@ impl Store for MemoryStore {
         let topics = self.topics();
         let with_objects = topics.iter().filter(|(_, objects)| !objects.is_empty()).map(|(name, _)| name);
         let settings = self.settings.lock().unwrap_or_else(PoisonError::into_inner);
-        let names: BTreeSet<&String> = with_objects.chain(settings.keys()).collect();
-        Box::pin(ready(Ok(names.into_iter().cloned().collect())))
+        let topics = with_objects.chain(settings.keys()).filter_map(|log| parse_log_name(log)).map(|(topic, _)| topic);
+        let names: BTreeSet<&str> = topics.collect();
+        Box::pin(ready(Ok(names.into_iter().map(str::to_owned).collect())))
     }
 
     fn list<'a>(&'a self, topic: &'a str, from: u64) -> BoxFuture<'a, Result<Vec<Listed>, StoreError>> {
@@ -126,8 +128,9 @@ impl Store for MemoryStore {
     }
 
     fn delete_topic<'a>(&'a self, topic: &'a str) -> BoxFuture<'a, Result<(), StoreError>> {
-        self.topics().remove(topic);
-        self.settings.lock().unwrap_or_else(PoisonError::into_inner).remove(topic);
+        let is_others = |log: &str| parse_log_name(log).is_none_or(|(other, _)| other != topic);
+        self.topics().retain(|log, _| is_others(log));
+        self.settings.lock().unwrap_or_else(PoisonError::into_inner).retain(|log, _| is_others(log));
         Box::pin(ready(Ok(())))
     }
 }

@@ -27,6 +27,20 @@ use thiserror::Error;
 /// Name of a topic's settings, in its directory and under its prefix.
 pub(crate) const SETTINGS_NAME: &str = "settings.json";
 
+/// The name of a partition's log in a store: the topic's name for partition 0, `TOPIC/NUMBER` for the others. No
+/// topic's name has a slash.
+pub(crate) fn log_name(topic: &str, partition: u32) -> String {
+    assert!(!topic.contains('/'), "{topic:?} isn't the name of a topic");
+    if partition == 0 { topic.to_owned() } else { format!("{topic}/{partition}") }
+}
+
+/// The topic and the number in the name of a log. `None` if it isn't one.
+pub(crate) fn parse_log_name(log: &str) -> Option<(&str, u32)> {
+    let Some((topic, number)) = log.split_once('/') else { return Some((log, 0)) };
+    let partition = number.parse().ok()?;
+    (partition > 0 && log_name(topic, partition) == log).then_some((topic, partition))
+}
+
 /// What a store needs to find an object, besides its topic and its first offset. A store gets back only what it issued.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Location {
@@ -88,7 +102,11 @@ pub struct Known {
     pub appended_us: u64,
 }
 
-/// Where objects live. Safe to call from many tasks; commits to one topic come from one task at a time.
+/// Where objects live. Safe to call from many tasks; commits to one log come from one task at a time.
+///
+/// What is called a topic here is a log: of partition 0 if it is a topic's name, and `TOPIC/NUMBER` of another
+/// partition. Each has its own objects; its settings are of a topic, or have the first offset of another partition.
+/// Deletions of topics take place with all partitions.
 pub trait Store: Send + Sync + 'static {
     /// The names of all topics that have an object or settings, in no order.
     fn topics(&self) -> BoxFuture<'_, Result<Vec<String>, StoreError>>;
@@ -131,6 +149,11 @@ pub trait Store: Send + Sync + 'static {
     /// journal, a store is asked for nothing but the bytes of pieces.
     fn journal(&self) -> Option<Arc<dyn JournalStore>> {
         None
+    }
+
+    /// Whether topics without a journal can have several partitions.
+    fn has_partitions(&self) -> bool {
+        true
     }
 
     /// Whether [`Store::prefetch`] does anything.
@@ -268,5 +291,21 @@ impl StoreError {
     pub fn about(mut self, setting: Setting) -> Self {
         self.setting = Some(setting);
         self
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_log_is_named_by_its_topic_and_its_number() {
+        for (topic, partition, log) in [("t", 0, "t"), ("t", 1, "t/1"), ("a.b-c", 1023, "a.b-c/1023")] {
+            assert_eq!(log_name(topic, partition), log);
+            assert_eq!(parse_log_name(log), Some((topic, partition)));
+        }
+        for wrong in ["t/", "t/0", "t/01", "t/+1", "t/x", "t/1/2", "t/-1", "t/5000000000", "/"] {
+            assert_eq!(parse_log_name(wrong), None, "{wrong}");
+        }
     }
 }

@@ -5,6 +5,7 @@
 mod append;
 mod damage;
 mod delete;
+mod partitions;
 mod read;
 mod retention;
 mod supervise;

@@ -2,7 +2,7 @@
 
 use rawline_batch::{Batches, Builder, Codec, Limits};
 use rawline_broker::store::Store;
-use rawline_broker::{Broker, Clock, Config, Piece, ReadAnswer, ReadRequest, Topic};
+use rawline_broker::{Broker, Clock, Config, Partition, Piece, ReadAnswer, ReadRequest};
 pub(crate) use rawline_testkit::batches::received;
 use serde_json::{Map, Value};
 use std::sync::Arc;
@@ -46,7 +46,13 @@ pub(crate) fn record(number: u64) -> Vec<u8> {
 }
 
 /// Appends records `from..to`, `batch_records` to a batch, one batch a request; gives the batches.
-pub(crate) async fn append_some(topic: &Topic, from: u64, to: u64, batch_records: usize, codec: Codec) -> Vec<Vec<u8>> {
+pub(crate) async fn append_some(
+    topic: &Partition,
+    from: u64,
+    to: u64,
+    batch_records: usize,
+    codec: Codec,
+) -> Vec<Vec<u8>> {
     let numbers: Vec<u64> = (from..to).collect();
     let mut batches = Vec::new();
     for numbers in numbers.chunks(batch_records) {
@@ -66,7 +72,7 @@ pub(crate) fn request(offset: u64, records_max: u64, bytes_max: u64) -> ReadRequ
 
 /// Checks that the records from `first` on are those of [`append_some`], up to `next`. A read of a bucket may return
 /// fewer than there are.
-pub(crate) async fn assert_records(topic: &Topic, first: u64, next: u64, what: &str) {
+pub(crate) async fn assert_records(topic: &Partition, first: u64, next: u64, what: &str) {
     let mut offset = first;
     while offset < next {
         let answer = topic.read(&request(offset, 0, 0)).await.unwrap();

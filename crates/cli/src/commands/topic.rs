@@ -207,6 +207,7 @@ impl Values {
             payload: self.payload.map(Some),
             retain_hours: self.retain_hours.map(Limit::value),
             retain_bytes: self.retain_bytes.map(Limit::value),
+            ..Settings::default()
         }
     }
 }

@@ -77,6 +77,7 @@ fn row(topic: &TopicInfo) -> [String; 6] {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use rawline_client::Partitions;
 
     #[test]
     fn columns_are_aligned() {
@@ -84,6 +85,8 @@ mod tests {
             name: name.to_owned(),
             first_offset: 0,
             next_offset,
+            partitions: Partitions::default(),
+            offsets: Vec::new(),
             bytes,
             objects: 1,
             latest_commit_at: "2026-11-21T09:07:46.489227Z".parse().ok(),

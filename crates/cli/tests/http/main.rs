@@ -11,6 +11,7 @@ mod delete;
 mod describe;
 mod malformed;
 mod metrics;
+mod partitions;
 mod read;
 mod serve;
 mod slow;

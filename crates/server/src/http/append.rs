@@ -8,22 +8,21 @@ use crate::http::{Api, multipart, receive};
 use crate::net::peer::Peer;
 use http::{HeaderValue, Request, StatusCode, header};
 use hyper::body::Incoming;
-use rawline_broker::{ProducerError, Received, Topic};
+use rawline_broker::{Partition, ProducerError, Received};
 use rawline_contract::{Appended, MediaType, code};
-use std::sync::Arc;
 
 pub(crate) async fn append(api: &Api, peer: &Peer, request: Request<Incoming>) -> Result<ApiResponse, ApiError> {
     // From here on the body is read on for a while if an error refuses it.
     let (request, body) = BodyReader::split(api, request);
     let query = Query::of(&request);
-    let (name, epoch) = (query.topic()?.into_owned(), query.producer_epoch()?);
+    let (name, partition, epoch) = (query.topic()?.into_owned(), query.partition()?, query.producer_epoch()?);
     check_encoding(&request)?;
     let content_type = content_type(&request)?;
     let media_type = MediaType::parse(content_type).filter(|media_type| *media_type != MediaType::Json);
     let media_type = media_type.ok_or_else(|| unknown_content_type(content_type))?;
     body.check_length()?;
     // Last: a request that is refused by its head creates no topic.
-    let topic = api.broker.topic_or_create(&name).await?;
+    let partition = api.broker.partition_or_create(&name, partition).await?;
     let received = match media_type {
         MediaType::Batch => receive::batches(api, peer, body).await?,
         MediaType::Record => receive::record(api, peer, body).await?,
@@ -31,7 +30,7 @@ pub(crate) async fn append(api: &Api, peer: &Peer, request: Request<Incoming>) -
         MediaType::Multipart if epoch.is_none() => {
             let boundary = multipart::boundary(content_type)?;
             let Appended { first_offset, next_offset } =
-                store(api, &topic, multipart::receive(api, peer, body, boundary).await?).await?;
+                store(api, &partition, multipart::receive(api, peer, body, boundary).await?).await?;
             return Ok(response::offsets(first_offset..next_offset));
         }
         MediaType::Multipart => return Err(ProducerError::Missing { batch: 0 }.into()),
@@ -41,13 +40,13 @@ pub(crate) async fn append(api: &Api, peer: &Peer, request: Request<Incoming>) -
         Some(epoch) => received.exactly_once(epoch)?,
         None => received,
     };
-    Ok(response::json(StatusCode::CREATED, &store(api, &topic, received).await?))
+    Ok(response::json(StatusCode::CREATED, &store(api, &partition, received).await?))
 }
 
-async fn store(api: &Api, topic: &Arc<Topic>, received: Received) -> Result<Appended, ApiError> {
+async fn store(api: &Api, partition: &Partition, received: Received) -> Result<Appended, ApiError> {
     let records = received.records();
     api.metrics.received(records, received.bytes());
-    let rawline_broker::Appended { first_offset, next_offset } = topic.append(received).await?;
+    let rawline_broker::Appended { first_offset, next_offset } = partition.append(received).await?;
     assert_eq!(next_offset - first_offset, records, "offsets {first_offset}..{next_offset} for {records} records");
     Ok(Appended { first_offset, next_offset })
 }

@@ -97,6 +97,8 @@ impl From<TopicError> for ApiError {
         let code = match error {
             TopicError::Name { .. } => code::TOPIC_NAME,
             TopicError::NotFound { .. } => code::TOPIC_NOT_FOUND,
+            TopicError::NoPartition { .. } => code::PARTITION_NOT_FOUND,
+            TopicError::FewerPartitions { .. } => code::PARTITIONS_FEWER,
             TopicError::Exists { .. } => code::TOPIC_EXISTS,
             TopicError::Deleting { .. } => code::TOPIC_DELETING,
             TopicError::TooMany { .. } => code::TOPICS_TOO_MANY,
@@ -200,7 +202,9 @@ mod tests {
             ApiError::from(TopicError::NotFound { name: "t".into() }),
             ApiError::from(TopicError::Exists { name: "t".into() }),
             ApiError::from(TopicError::Deleting { name: "t".into() }),
-            ApiError::from(TopicError::TooMany { limit: 1 }),
+            ApiError::from(TopicError::TooMany { what: "topics", limit: 1 }),
+            ApiError::from(TopicError::NoPartition { name: "t".into(), number: 1, partitions: 1 }),
+            ApiError::from(TopicError::FewerPartitions { name: "t".into(), partitions: 2, wanted: 1 }),
             ApiError::from(AppendError::TooLarge { bytes: 1, batches: 1 }),
             ApiError::from(AppendError::Busy),
             ApiError::from(AppendError::Closed),
@@ -213,6 +217,6 @@ mod tests {
             ApiError::from(TrimError::TopicDeleted { topic: "t".into() }),
         ];
         let statuses = errors.map(|error| error.into_response().status().as_u16());
-        assert_eq!(statuses, [400, 404, 409, 503, 507, 413, 503, 503, 404, 500, 404, 404, 500, 404, 404]);
+        assert_eq!(statuses, [400, 404, 409, 503, 507, 404, 409, 413, 503, 503, 404, 500, 404, 404, 500, 404, 404]);
     }
 }

@@ -4,7 +4,7 @@ use crate::http::Api;
 use crate::http::error::ApiError;
 use crate::net::peer::Peer;
 use futures_util::FutureExt;
-use rawline_broker::Topic;
+use rawline_broker::Partition;
 use rawline_contract::code;
 use std::pin::pin;
 use std::time::Duration;
@@ -21,8 +21,14 @@ pub(crate) fn waits_max(connections_max: usize) -> usize {
 
 /// Waits until the record at `offset` exists, `wait` is over, the client is gone or the broker shuts down. In each case
 /// the caller returns what there is.
-pub(crate) async fn wait(api: &Api, peer: &Peer, topic: &Topic, offset: u64, wait: Duration) -> Result<(), ApiError> {
-    let mut arrival = pin!(topic.wait(offset, wait.min(WAIT_MAX)));
+pub(crate) async fn wait(
+    api: &Api,
+    peer: &Peer,
+    partition: &Partition,
+    offset: u64,
+    wait: Duration,
+) -> Result<(), ApiError> {
+    let mut arrival = pin!(partition.wait(offset, wait.min(WAIT_MAX)));
     if (&mut arrival).now_or_never().is_some() {
         return Ok(());
     }

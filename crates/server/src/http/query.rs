@@ -41,6 +41,11 @@ impl<'a> Query<'a> {
         })
     }
 
+    /// The number of a partition; by default that of the first.
+    pub fn partition(&self) -> Result<u64, ApiError> {
+        self.number("partition", Some(0))
+    }
+
     /// The epoch of a producer that asks for an exactly-once append.
     pub fn producer_epoch(&self) -> Result<Option<u16>, ApiError> {
         let Some(epoch) = self.find("producer-epoch") else { return Ok(None) };

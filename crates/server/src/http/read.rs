@@ -27,7 +27,7 @@ const TEXT_RECORDS_MAX: u64 = 64 << 10;
 pub(crate) async fn records(api: &Api, peer: &Peer, request: Request<Incoming>) -> Result<ApiResponse, ApiError> {
     let form = ResponseForm::of(request.headers())?;
     let query = Query::of(&request);
-    let name = query.topic()?.into_owned();
+    let (name, partition) = (query.topic()?.into_owned(), query.partition()?);
     let mut wanted = ReadRequest {
         offset: query.number("offset", None)?,
         records_max: query.number("max-records", Some(RECORDS_MAX_DEFAULT))?,
@@ -42,9 +42,9 @@ pub(crate) async fn records(api: &Api, peer: &Peer, request: Request<Incoming>) 
     if form != ResponseForm::Batch {
         wanted.records_max = at_most(wanted.records_max, TEXT_RECORDS_MAX);
     }
-    let topic = api.broker.topic(&name).await?;
-    long_poll::wait(api, peer, &topic, wanted.offset, wait).await?;
-    let read = topic.read(&wanted).await?;
+    let partition = api.broker.partition(&name, partition).await?;
+    long_poll::wait(api, peer, &partition, wanted.offset, wait).await?;
+    let read = partition.read(&wanted).await?;
     let next_offset = HeaderValue::from(read.next_offset);
     let (mut response, first_offset) = match form {
         ResponseForm::Batch => {
@@ -58,7 +58,7 @@ pub(crate) async fn records(api: &Api, peer: &Peer, request: Request<Incoming>) 
             let records: u64 = parts.iter().map(Part::records).sum();
             let response = match form {
                 ResponseForm::Lines => render::lines(api, peer, parts).await?,
-                ResponseForm::Json => render::json(api, peer, parts, topics::payload(&topic)).await?,
+                ResponseForm::Json => render::json(api, peer, parts, topics::payload(&partition)).await?,
                 ResponseForm::Multipart | ResponseForm::Batch => render::multipart(api, peer, parts).await?,
             };
             api.metrics.returned(records, response.body().bytes());
@@ -73,11 +73,11 @@ pub(crate) async fn records(api: &Api, peer: &Peer, request: Request<Incoming>) 
 /// One record as it is.
 pub(crate) async fn record(api: &Api, peer: &Peer, request: Request<Incoming>) -> Result<ApiResponse, ApiError> {
     let query = Query::of(&request);
-    let name = query.topic()?.into_owned();
+    let (name, partition) = (query.topic()?.into_owned(), query.partition()?);
     let offset = query.number("offset", None)?;
-    let topic = api.broker.topic(&name).await?;
+    let partition = api.broker.partition(&name, partition).await?;
     let wanted = ReadRequest { offset, records_max: 1, bytes_max: 0, wait: Duration::ZERO, verify: true };
-    let read = topic.read(&wanted).await?;
+    let read = partition.read(&wanted).await?;
     let next_offset = read.next_offset;
     let parts = select::parts(read, &selection(&wanted))?;
     let Some(part) = parts.first() else {

@@ -9,35 +9,49 @@ use crate::http::response::{self, ApiResponse};
 use crate::net::peer::Peer;
 use http::{Request, StatusCode};
 use hyper::body::Incoming;
-use rawline_broker::Topic;
 use rawline_broker::limits::{SETTINGS_BYTES_MAX, TOPIC_NAME_BYTES_MAX};
 use rawline_broker::pool::Gathered;
-use rawline_contract::{MediaType, OffsetFound, Payload, Settings, TopicInfo, Trimmed, code, timestamp};
+use rawline_broker::{Partition, Status, Topic};
+use rawline_contract::{
+    Extent, MediaType, OffsetFound, PARTITIONS_MAX, Partitions, Payload, Settings, TopicInfo, Trimmed, code, timestamp,
+};
 use serde::de::{Deserialize, DeserializeOwned, Error};
 use serde::ser::{Serialize, SerializeStruct, Serializer};
 use serde_json::{Map, Value};
+use std::ops::Range;
 use std::sync::Arc;
 
-/// Length of a topic in the list of all topics without its name: field names, six numbers of up to 25 digits, a time.
-const INFO_BYTES_MAX: u64 = 420;
+/// Length of a topic in the list of all topics without its name: field names, seven numbers of up to 25 digits, a time.
+const INFO_BYTES_MAX: u64 = 460;
+
+const _: () =
+    assert!(PARTITIONS_MAX == rawline_broker::limits::TOPIC_PARTITIONS_MAX, "clients know the broker's limit");
 
 /// What the topic's records are.
-pub(crate) fn payload(topic: &Topic) -> Payload {
+pub(crate) fn payload(topic: &Partition) -> Payload {
     setting(topic, "payload").unwrap_or_default()
 }
 
 /// One of the topic's settings. What this version doesn't know, because a later one stored it, counts as absent.
-fn setting<T: DeserializeOwned>(topic: &Topic, name: &str) -> Option<T> {
+fn setting<T: DeserializeOwned>(topic: &Partition, name: &str) -> Option<T> {
     topic.settings().get(name).and_then(|value| T::deserialize(value).ok())
 }
 
+/// A topic as a list of topics describes it.
 fn info(topic: &Topic) -> TopicInfo {
-    let status = topic.status();
+    let status = topic.summary();
+    let partitions = topic.partitions();
     assert!(status.first_offset <= status.next_offset, "{status:?}");
+    let Some(partitions) = Partitions::new(partitions) else {
+        unreachable!("topic {} has {partitions} partitions", status.name)
+    };
+    let Status { name, first_offset, next_offset, .. } = status;
     TopicInfo {
-        name: status.name,
-        first_offset: status.first_offset,
-        next_offset: status.next_offset,
+        name,
+        first_offset,
+        next_offset,
+        partitions,
+        offsets: Vec::new(),
         objects: status.objects,
         bytes: status.bytes,
         latest_commit_at: status.latest_commit_us.map(timestamp),
@@ -47,11 +61,26 @@ fn info(topic: &Topic) -> TopicInfo {
     }
 }
 
+/// A topic with the extents of all partitions.
+async fn describe(topic: &Topic, partition: &Partition) -> Result<TopicInfo, ApiError> {
+    let all = topic.all_offsets().await?;
+    let extent = |offsets: Range<u64>| Extent { first_offset: offsets.start, next_offset: offsets.end };
+    let Extent { first_offset, next_offset } = extent(partition.offsets());
+    let Some(partitions) = u32::try_from(all.len()).ok().and_then(Partitions::new) else {
+        unreachable!("a topic has {} partitions", all.len())
+    };
+    let offsets = all.into_iter().map(extent).collect();
+    Ok(TopicInfo { first_offset, next_offset, partitions, offsets, ..info(topic) })
+}
+
 /// One topic.
 pub(crate) async fn topic(api: &Api, request: Request<Incoming>) -> Result<ApiResponse, ApiError> {
-    let name = Query::of(&request).topic()?.into_owned();
+    let query = Query::of(&request);
+    let (name, number) = (query.topic()?.into_owned(), query.partition()?);
+    // Another broker may have added the partition: this finds out.
+    let partition = api.broker.partition(&name, number).await?;
     let topic = api.broker.topic(&name).await?;
-    Ok(response::json(StatusCode::OK, &info(&topic)))
+    Ok(response::json(StatusCode::OK, &describe(&topic, &partition).await?))
 }
 
 /// Changes a topic's settings; creates the topic if it doesn't exist.
@@ -59,14 +88,14 @@ pub(crate) async fn set_topic(api: &Api, request: Request<Incoming>) -> Result<A
     let (name, changes) = named_changes(api, request).await?;
     let topic = api.broker.topic_or_create(&name).await?;
     topic.change_settings(changes).await?;
-    Ok(response::json(StatusCode::OK, &info(&topic)))
+    Ok(response::json(StatusCode::OK, &describe(&topic, &topic).await?))
 }
 
 /// Creates a topic with settings; fails if it exists.
 pub(crate) async fn create_topic(api: &Api, request: Request<Incoming>) -> Result<ApiResponse, ApiError> {
     let (name, settings) = named_changes(api, request).await?;
     let topic = api.broker.create_topic(&name, settings).await?;
-    Ok(response::json(StatusCode::CREATED, &info(&topic)))
+    Ok(response::json(StatusCode::CREATED, &describe(&topic, &topic).await?))
 }
 
 /// Deletes a topic.
@@ -108,27 +137,31 @@ fn changes(text: &[u8]) -> Result<Map<String, Value>, ApiError> {
     checked.map_err(|error| {
         let message = format!(
             "send a JSON object with some of \"payload\" (\"bytes\" or \"value\"), \"retain_hours\" (a number greater \
-             than 0) and \"retain_bytes\" (a whole number of 1 or more), or null to clear one: {error}"
+             than 0) and \"retain_bytes\" (a whole number of 1 or more), or null to clear one of them, and \
+             \"partitions\" (1 to {PARTITIONS_MAX}): {error}"
         );
         ApiError::new(code::SETTINGS_INVALID, message)
     })
 }
 
-/// Deletes records from a topic's front.
+/// Deletes records from a partition's front.
 pub(crate) async fn trim(api: &Api, request: Request<Incoming>) -> Result<ApiResponse, ApiError> {
     // A body has no meaning and is not read.
     let (request, _body) = BodyReader::split(api, request);
     let query = Query::of(&request);
-    let name = query.topic()?.into_owned();
+    let (name, partition) = (query.topic()?.into_owned(), query.partition()?);
     let before = query.number("before", None)?;
-    let topic = api.broker.topic(&name).await?;
-    let rawline_broker::Trimmed { first_offset, next_offset } = topic.trim(before).await?;
+    let partition = api.broker.partition(&name, partition).await?;
+    let rawline_broker::Trimmed { first_offset, next_offset } = partition.trim(before).await?;
     Ok(response::json(StatusCode::OK, &Trimmed { first_offset, next_offset }))
 }
 
 /// All topics, by name. Their list can have megabytes, so it lies in buffers of the pool.
 pub(crate) async fn topics(api: &Api, peer: &Peer) -> Result<ApiResponse, ApiError> {
     let topics = Topics(api.broker.topics());
+    for topic in &topics.0 {
+        topic.open_partitions().await;
+    }
     let bytes = topics.0.len() as u64 * (INFO_BYTES_MAX + TOPIC_NAME_BYTES_MAX as u64) + INFO_BYTES_MAX;
     let mut text = Buffer(Gathered::new(render::reserve(api, peer, bytes).await?));
     serde_json::to_writer(&mut text, &topics).map_err(render::too_large)?;
@@ -155,9 +188,9 @@ impl Serialize for Topics {
 /// The first offset at or after a time.
 pub(crate) async fn offset(api: &Api, request: Request<Incoming>) -> Result<ApiResponse, ApiError> {
     let query = Query::of(&request);
-    let name = query.topic()?.into_owned();
+    let (name, partition) = (query.topic()?.into_owned(), query.partition()?);
     let time_us = query.time_us("time")?;
-    let topic = api.broker.topic(&name).await?;
-    let offset = topic.offset_at(time_us).await?;
+    let partition = api.broker.partition(&name, partition).await?;
+    let offset = partition.offset_at(time_us).await?;
     Ok(response::json(StatusCode::OK, &OffsetFound { offset }))
 }

@@ -4,9 +4,9 @@
 //! next start deletes what is left in a directory that was moved aside.
 
 use super::sys::sync_dir;
-use super::{Inner, io_error};
+use super::{Inner, PARTITIONS_DIR, io_error};
 use crate::limits::TOPIC_NAME_BYTES_MAX;
-use crate::store::{SETTINGS_NAME, StoreError};
+use crate::store::{SETTINGS_NAME, StoreError, parse_log_name};
 use std::io;
 use std::path::Path;
 use std::sync::PoisonError;
@@ -26,14 +26,17 @@ impl Inner {
     /// Moves the topic's directory aside. If it doesn't exist, the topic was deleted before.
     pub(super) fn mark_deleted(&self, topic: &str) -> Result<(), StoreError> {
         let dir = self.dir(topic)?;
-        if let Some(log) = self.known(topic) {
-            log.end();
-        }
+        let is_others = |log: &str| parse_log_name(log).is_none_or(|(other, _)| other != topic);
+        let ended: Vec<_> = {
+            let logs = self.logs.read().unwrap_or_else(PoisonError::into_inner);
+            logs.iter().filter(|(name, _)| !is_others(name)).map(|(_, log)| log.clone()).collect()
+        };
+        ended.iter().for_each(|log| log.end());
         let nothing_is_stored = self.storing.write().unwrap_or_else(PoisonError::into_inner);
         self.deletions.fetch_add(1, Ordering::AcqRel);
         let moved = self.move_aside(topic, &dir);
-        // Another log begins with the next use, also if the directory is still there.
-        self.logs.write().unwrap_or_else(PoisonError::into_inner).remove(topic);
+        // Other logs begin with the next use, also if the directory is still there.
+        self.logs.write().unwrap_or_else(PoisonError::into_inner).retain(|name, _| is_others(name));
         drop(nothing_is_stored);
         moved?;
         sync_dir(&self.topics_dir)
@@ -84,8 +87,7 @@ fn topic_of(name: &str) -> Option<&str> {
 /// Deletes the broker's files in a directory that was moved aside, and the directory unless others' files are in it.
 /// Others may do the same at the same time.
 pub(super) fn remove(dir: &Path) {
-    let removed = remove_files(dir).and_then(|()| std::fs::remove_dir(dir));
-    match removed {
+    match remove_partitions(dir).and_then(|()| remove_log(dir)) {
         Err(error) if error.kind() == io::ErrorKind::DirectoryNotEmpty => {
             let dir = dir.display();
             tracing::warn!(%dir, "files of a deleted topic that are not the broker's stay; move them elsewhere");
@@ -96,6 +98,39 @@ pub(super) fn remove(dir: &Path) {
         }
         _ => {}
     }
+}
+
+/// Removes the directories of a topic's other partitions.
+fn remove_partitions(dir: &Path) -> io::Result<()> {
+    let partitions = dir.join(PARTITIONS_DIR);
+    let entries = match std::fs::read_dir(&partitions) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        entries => entries?,
+    };
+    for entry in entries {
+        let entry = entry?;
+        if entry.file_name().to_str().is_some_and(|name| name.bytes().all(|byte| byte.is_ascii_digit())) {
+            match remove_log(&entry.path()) {
+                Err(error) if !is_left_or_gone(&error) => return Err(error),
+                _ => {}
+            }
+        }
+    }
+    match std::fs::remove_dir(&partitions) {
+        Err(error) if !is_left_or_gone(&error) => Err(error),
+        _ => Ok(()),
+    }
+}
+
+/// Whether a directory stays because others' files are in it, or somebody else has removed it.
+fn is_left_or_gone(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::DirectoryNotEmpty | io::ErrorKind::NotFound)
+}
+
+/// Removes the broker's files in a log's directory, and the directory.
+fn remove_log(dir: &Path) -> io::Result<()> {
+    remove_files(dir)?;
+    std::fs::remove_dir(dir)
 }
 
 fn remove_files(dir: &Path) -> io::Result<()> {
@@ -147,10 +182,22 @@ mod tests {
             std::fs::write(topic.join(ours), "x").unwrap();
         }
         std::fs::write(topic.join("notes.txt"), "x").unwrap();
+        let partitions = topic.join(PARTITIONS_DIR);
+        for number in ["1", "2"] {
+            std::fs::create_dir_all(partitions.join(number)).unwrap();
+            std::fs::write(partitions.join(number).join(format!("{offset}.seg")), "x").unwrap();
+        }
+        std::fs::write(partitions.join("2/notes.txt"), "x").unwrap();
         remove(&topic);
-        let left: Vec<_> = std::fs::read_dir(&topic).unwrap().map(|entry| entry.unwrap().file_name()).collect();
-        assert_eq!(left, ["notes.txt"]);
+        let names = |dir: &Path| -> Vec<_> {
+            let mut names: Vec<_> = std::fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+            names.sort();
+            names
+        };
+        assert_eq!(names(&topic), ["notes.txt", PARTITIONS_DIR]);
+        assert_eq!((names(&partitions), names(&partitions.join("2"))), (vec!["2".into()], vec!["notes.txt".into()]));
         std::fs::remove_file(topic.join("notes.txt")).unwrap();
+        std::fs::remove_file(partitions.join("2/notes.txt")).unwrap();
         remove(&topic);
         assert!(!topic.exists());
         remove(&topic);

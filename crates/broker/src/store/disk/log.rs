@@ -1,4 +1,4 @@
-//! One topic on a directory: its segments in order. Commits go to the newest.
+//! The log of one partition on a directory: its segments in order. Commits go to the newest.
 
 use super::active::{Active, Written};
 use super::open_files::OpenFiles;
@@ -6,7 +6,7 @@ use super::recover::{self, recover};
 use super::seal::Entry;
 use super::segment::Segment;
 use super::sys::sync_dir;
-use super::{Durability, Options, deleted};
+use super::{Durability, Options, PARTITIONS_DIR, deleted};
 use crate::Kind;
 use crate::limits::{CONFIRM_LATER_BYTES_MIN, COPIED_OBJECT_BYTES_MIN, RECOVERY_RETRY, SENDFILE_BYTES_MIN};
 use crate::object::Object;
@@ -195,7 +195,10 @@ impl Log {
 
     fn sync_name_once(&self, state: &mut State) -> Result<(), StoreError> {
         if self.durability() == Durability::Fsync && !state.is_name_durable {
-            sync_dir(self.dir.parent().unwrap_or(&self.dir))?;
+            let above = self.dir.ancestors().skip(1);
+            // A partition's directory is two levels below its topic's, whose name is durable with its settings.
+            let is_partition = self.dir.parent().is_some_and(|dir| dir.ends_with(PARTITIONS_DIR));
+            above.take(if is_partition { 2 } else { 1 }).try_for_each(sync_dir)?;
             state.is_name_durable = true;
         }
         Ok(())

@@ -4,6 +4,7 @@
 //! DIR/LOCK                                    locked by the one owner
 //! DIR/topics/NAME/00000000000000000000.seg    objects back to back, named by the first offset
 //! DIR/topics/NAME/00000000000000000000.idx    index of a segment that is sealed
+//! DIR/topics/NAME/partitions/1/               the same of another partition than the first
 //! DIR/topics/.deleted.NAME.0                  what is left of a deleted topic
 //! ```
 //!
@@ -25,7 +26,7 @@ mod warm;
 
 use super::lock::DirLock;
 use super::mapping::Mappings;
-use super::{Begun, CommitError, Listed, Location, ObjectAt, SETTINGS_NAME, Store, StoreError};
+use super::{Begun, CommitError, Listed, Location, ObjectAt, SETTINGS_NAME, Store, StoreError, parse_log_name};
 use crate::Kind;
 use crate::limits::SEGMENT_BYTES;
 use crate::object::Object;
@@ -63,6 +64,9 @@ impl Default for Options {
 const _: () = assert!(SEGMENT_BYTES <= u32::MAX as u64, "positions in a segment are u32");
 const _: () = assert!(crate::limits::OBJECT_BYTES_MAX <= u32::MAX as u64, "positions in a segment are u32");
 
+/// In a topic's directory: the directories of its partitions other than the first.
+const PARTITIONS_DIR: &str = "partitions";
+
 /// A local directory. It is locked until this is dropped and all work that it began has ended.
 pub struct DiskStore {
     inner: Arc<Inner>,
@@ -70,6 +74,7 @@ pub struct DiskStore {
 
 struct Inner {
     topics_dir: PathBuf,
+    /// By name of the log.
     logs: RwLock<HashMap<String, Arc<Log>>>,
     shared: Arc<Shared>,
     /// How many topics were deleted.
@@ -307,14 +312,15 @@ impl Inner {
         logs.entry(topic.to_owned()).or_insert_with(|| Arc::new(Log::new(dir, self.shared.clone()))).clone()
     }
 
-    /// The topic's directory. Rejects a name that would lead elsewhere, even if others checked it before.
-    fn dir(&self, topic: &str) -> Result<PathBuf, StoreError> {
-        let plain = !topic.is_empty() && !topic.starts_with('.') && !topic.contains(['/', '\\', '\0']);
-        if !plain {
-            let message = format!("{topic:?} can't be a topic's name on a local directory; choose another");
+    /// The log's directory. Rejects a name that would lead elsewhere, even if others checked it before.
+    fn dir(&self, log: &str) -> Result<PathBuf, StoreError> {
+        let is_plain = |topic: &str| !topic.is_empty() && !topic.starts_with('.') && !topic.contains(['\\', '\0']);
+        let Some((topic, partition)) = parse_log_name(log).filter(|(topic, _)| is_plain(topic)) else {
+            let message = format!("{log:?} can't be a topic's name on a local directory; choose another");
             return Err(StoreError::new(Kind::FixRequest, message));
-        }
-        Ok(self.topics_dir.join(topic))
+        };
+        let dir = self.topics_dir.join(topic);
+        Ok(if partition == 0 { dir } else { dir.join(PARTITIONS_DIR).join(partition.to_string()) })
     }
 }
 

@@ -8,7 +8,7 @@ use super::seal::{Entry, Seal};
 use super::segment::{Segment, segment_path};
 use super::sys::{drop_cached, sync_dir};
 use super::walk::{self, Damage, Torn, Walked};
-use super::{Durability, io_error};
+use super::{Durability, PARTITIONS_DIR, io_error};
 use crate::store::{SETTINGS_NAME, StoreError};
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -78,7 +78,7 @@ fn segment_names(dir: &Path) -> Result<Vec<u64>, StoreError> {
         match offset {
             Some((offset, "seg")) => offsets.push(offset),
             Some((_, "idx" | "torn" | ACCEPT)) => {}
-            None if parts == SETTINGS_NAME.split_once('.') => {}
+            None if parts == SETTINGS_NAME.split_once('.') || name == PARTITIONS_DIR => {}
             _ => foreign.push(name),
         }
     }

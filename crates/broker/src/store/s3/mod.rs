@@ -335,6 +335,10 @@ impl Store for S3Store {
         }
     }
 
+    fn has_partitions(&self) -> bool {
+        false
+    }
+
     fn can_prefetch(&self) -> bool {
         true
     }

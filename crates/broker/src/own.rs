@@ -1,0 +1,89 @@
+//! A partition's own task, in a store without a journal. It begins with the first append: a partition that nobody
+//! appends to has no task and no queue.
+
+use crate::append::Message;
+use crate::commit::Appender;
+use crate::end::End;
+use crate::limits::APPEND_QUEUE_MAX;
+use crate::partition::Partition;
+use crate::supervise::Supervised;
+use std::sync::OnceLock;
+use tokio::sync::{mpsc, watch};
+
+/// What extends a partition that has its own objects.
+pub(crate) struct Own {
+    /// The offset that the next record gets, for readers.
+    next_offset: watch::Sender<u64>,
+    running: OnceLock<Running>,
+}
+
+/// The task and its queue.
+struct Running {
+    inbox: mpsc::Sender<Message>,
+    task: Supervised,
+}
+
+impl Own {
+    /// For a partition that ends at this offset.
+    pub fn new(next_offset: u64) -> Own {
+        Own { next_offset: watch::Sender::new(next_offset), running: OnceLock::new() }
+    }
+
+    /// The offset that the next record gets.
+    pub fn next_offset(&self) -> watch::Receiver<u64> {
+        self.next_offset.subscribe()
+    }
+
+    /// The message of the task's panic, if it has panicked.
+    pub fn failure(&self) -> Option<String> {
+        self.running.get()?.task.failure()
+    }
+
+    /// Waits until the task has ended; then returns the message of its panic, if that was the reason.
+    pub async fn ended(&self) -> Option<String> {
+        match self.running.get() {
+            Some(running) => running.task.ended().await,
+            None => unreachable!("nothing waits for the end of a task that never began"),
+        }
+    }
+}
+
+impl Partition {
+    /// The queue of the partition's own task, which begins if it hasn't.
+    pub(crate) fn inbox<'a>(&self, own: &'a Own) -> &'a mpsc::Sender<Message> {
+        &own.running.get_or_init(|| self.start(own.next_offset.clone())).inbox
+    }
+
+    fn start(&self, next_offset: watch::Sender<u64>) -> Running {
+        let shared = &self.topic.shared;
+        let (inbox, waiting) = mpsc::channel(APPEND_QUEUE_MAX);
+        let appender = Appender::new(
+            self.log.clone(),
+            shared.store.clone(),
+            shared.clock.clone(),
+            &shared.config,
+            self.index.clone(),
+            next_offset,
+            self.topic.metrics.clone(),
+        );
+        let log = self.log.clone();
+        let failed = move |reason: &str| {
+            tracing::error!(
+                topic = log,
+                reason,
+                "this topic has stopped after an internal error and takes no appends until a restart; please report it"
+            );
+            crate::metrics::topic_failed();
+        };
+        Running { inbox, task: Supervised::start(appender.run(waiting), failed, shared.tasks.clone()) }
+    }
+
+    /// Ends the partition's task, after the appends that it has received. Later ones get an error.
+    pub(crate) async fn stop_task(&self) {
+        let End::Own(own) = &self.end else { unreachable!("topic {} is in a journal", self.log) };
+        assert!(!self.is_live(), "topic {} ends, and takes appends", self.log);
+        // Also one that hasn't begun: nobody can begin it afterwards. A task that has ended receives nothing.
+        let _ = self.inbox(own).send(Message::Stop).await;
+        own.ended().await;
+    }
+}
