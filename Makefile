@@ -67,7 +67,7 @@ $(VENV)/.ready: python/requirements-dev.txt
 	$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check --requirement $<
 	touch $@
 
-test-java: test-build
+test-java: tools test-build
 	@command -v mvn >/dev/null || { echo "the Java client is built with Maven: install Maven 3.8 and Java 17 or newer, then run make again"; exit 1; }
 	$(MAVEN) -f java/pom.xml install
 

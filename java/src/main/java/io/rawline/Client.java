@@ -111,7 +111,7 @@ public final class Client implements AutoCloseable {
     }
 
     /**
-     * Appends batches; all or none become part of the topic.
+     * Appends batches to partition 0; all or none become part of the topic.
      *
      * <p>An append is not retried: when the connection breaks or the request times out, the records may have been
      * appended, and a retry would append them again.
@@ -122,12 +122,25 @@ public final class Client implements AutoCloseable {
      * @return the records' offsets
      */
     public Appended append(String topic, ByteBuffer... pieces) {
-        return append(new Call(), false, topic, pieces);
+        return append(topic, 0, pieces);
     }
 
     /**
-     * Appends records that lie back to back in {@code data}, as one uncompressed batch. As {@link #append}, it is not
-     * retried.
+     * As {@link #append(String, ByteBuffer...)}, to any partition.
+     *
+     * @param topic the topic
+     * @param partition its partition, from 0
+     * @param pieces the batches' bytes
+     * @return the records' offsets
+     * @throws RefusedException with the code {@code partition_not_found} if the topic doesn't have the partition
+     */
+    public Appended append(String topic, int partition, ByteBuffer... pieces) {
+        return append(new Call(), false, topic, partition, pieces);
+    }
+
+    /**
+     * Appends records that lie back to back in {@code data} to partition 0, as one uncompressed batch. As
+     * {@link #append}, it is not retried.
      *
      * @param topic the topic
      * @param sizes the records' lengths in bytes
@@ -135,20 +148,48 @@ public final class Client implements AutoCloseable {
      * @return the records' offsets
      */
     public Appended appendRecords(String topic, int[] sizes, ByteBuffer data) {
-        Settings.notNull("sizes", sizes);
-        Settings.notNull("data", data);
-        return append(topic, SealedBatch.of(sizes, data, nowUs(), config.limits).pieces());
+        return appendRecords(topic, 0, sizes, data);
     }
 
     /**
-     * As {@link #append}, without waiting.
+     * As {@link #appendRecords(String, int[], ByteBuffer)}, to any partition.
+     *
+     * @param topic the topic
+     * @param partition its partition, from 0
+     * @param sizes the records' lengths in bytes
+     * @param data the records
+     * @return the records' offsets
+     */
+    public Appended appendRecords(String topic, int partition, int[] sizes, ByteBuffer data) {
+        Settings.notNull("sizes", sizes);
+        Settings.notNull("data", data);
+        return append(
+                topic,
+                partition,
+                SealedBatch.of(sizes, data, nowUs(), config.limits).pieces());
+    }
+
+    /**
+     * As {@link #append(String, ByteBuffer...)}, without waiting.
      *
      * @param topic the topic
      * @param pieces the batches' bytes; not to be changed before the future completes
      * @return the records' offsets, or the {@link RawlineException}
      */
     public CompletableFuture<Appended> appendAsync(String topic, ByteBuffer... pieces) {
-        return CompletableFuture.supplyAsync(() -> append(topic, pieces), executor);
+        return appendAsync(topic, 0, pieces);
+    }
+
+    /**
+     * As {@link #append(String, int, ByteBuffer...)}, without waiting.
+     *
+     * @param topic the topic
+     * @param partition its partition, from 0
+     * @param pieces the batches' bytes; not to be changed before the future completes
+     * @return the records' offsets, or the {@link RawlineException}
+     */
+    public CompletableFuture<Appended> appendAsync(String topic, int partition, ByteBuffer... pieces) {
+        return CompletableFuture.supplyAsync(() -> append(topic, partition, pieces), executor);
     }
 
     /**
@@ -196,7 +237,7 @@ public final class Client implements AutoCloseable {
      * @throws TopicNotFoundException there is no such topic
      */
     public TopicInfo topic(String topic) {
-        return topic(config.retries, topic);
+        return topic(new Call(), config.retries, topic);
     }
 
     /**
@@ -221,9 +262,32 @@ public final class Client implements AutoCloseable {
      *     try whose response was lost has created it
      */
     public TopicInfo createTopic(String topic, Payload payload, Retention retention) {
+        return store("POST", topic, settings(payload, retention) + "}");
+    }
+
+    /**
+     * As {@link #createTopic(String, Payload, Retention)}, with a number of partitions; without one, there is one.
+     *
+     * @param topic its name
+     * @param payload what its records are
+     * @param retention which of them are kept
+     * @param partitions its number of partitions, 1 to 1024
+     * @return the topic
+     * @throws RefusedException with the code {@code topic_exists} if it exists
+     */
+    public TopicInfo createTopic(String topic, Payload payload, Retention retention, int partitions) {
+        return store("POST", topic, settings(payload, retention) + "," + partitions(partitions) + "}");
+    }
+
+    /** Members of a JSON object without its end. */
+    private static String settings(Payload payload, Retention retention) {
         String limits = Settings.notNull("retention", retention).json();
-        String settings = "{\"payload\":\"" + Settings.notNull("payload", payload) + "\"," + limits.substring(1);
-        return store("POST", topic, settings);
+        return "{\"payload\":\"" + Settings.notNull("payload", payload) + "\","
+                + limits.substring(1, limits.length() - 1);
+    }
+
+    private static String partitions(int partitions) {
+        return "\"partitions\":" + Settings.range("partitions", 1, Partitioner.PARTITIONS_MAX, partitions);
     }
 
     /**
@@ -279,26 +343,52 @@ public final class Client implements AutoCloseable {
         return store("PUT", topic, Settings.notNull("retention", retention).json());
     }
 
+    /**
+     * Sets a topic's number of partitions, which can only grow. From then on, a key may belong to another partition:
+     * producers learn of the new number within 5 minutes. Creates the topic if it doesn't exist, unless the broker is
+     * configured not to create topics.
+     *
+     * @param topic its name
+     * @param partitions its number of partitions, 1 to 1024
+     * @return the topic, with the new setting
+     * @throws RefusedException with the code {@code partitions_fewer} if it has more
+     */
+    public TopicInfo setPartitions(String topic, int partitions) {
+        return store("PUT", topic, "{" + partitions(partitions) + "}");
+    }
+
     private TopicInfo store(String method, String topic, String settings) {
         Request request = new Request(method, "/topic" + query(topic), "", StandardCharsets.UTF_8.encode(settings));
         return responses.topic(onTopic(topic, () -> text(config.retries, request)));
     }
 
     /**
-     * Deletes the records before an offset, for good. Offsets don't move. An offset below the topic's first one changes
-     * nothing; one above its next offset is refused.
+     * Deletes the records of partition 0 before an offset, for good. Offsets don't move. An offset below the first one
+     * changes nothing; one above the next offset is refused.
      *
      * @param topic the topic
-     * @param before offset that becomes the topic's first one
-     * @return the topic's extent
+     * @param before offset that becomes the first one
+     * @return the partition's extent
      */
     public Trimmed trim(String topic, long before) {
-        String target = "/trim" + query(topic) + "&before=" + Settings.atLeast("before", 0L, before);
+        return trim(topic, 0, before);
+    }
+
+    /**
+     * As {@link #trim(String, long)}, of any partition.
+     *
+     * @param topic the topic
+     * @param partition its partition, from 0
+     * @param before offset that becomes the partition's first one
+     * @return the partition's extent
+     */
+    public Trimmed trim(String topic, int partition, long before) {
+        String target = "/trim" + query(topic, partition) + "&before=" + Settings.atLeast("before", 0L, before);
         return responses.trimmed(onTopic(topic, () -> text(config.retries, new Request("POST", target, ""))));
     }
 
     /**
-     * Describes all topics.
+     * Describes all topics. The offsets are those of partition 0.
      *
      * @return in the broker's order
      */
@@ -307,14 +397,26 @@ public final class Client implements AutoCloseable {
     }
 
     /**
-     * Finds the first record appended at or after a time, by the broker's clock.
+     * Finds the first record of partition 0 appended at or after a time, by the broker's clock.
      *
      * @param topic the topic
      * @param time the time
-     * @return the record's offset, or the topic's next offset if there is no such record
+     * @return the record's offset, or the partition's next offset if there is no such record
      */
     public long offsetAt(String topic, Instant time) {
-        return offsetAt(config.retries, topic, time);
+        return offsetAt(topic, 0, time);
+    }
+
+    /**
+     * As {@link #offsetAt(String, Instant)}, of any partition.
+     *
+     * @param topic the topic
+     * @param partition its partition, from 0
+     * @param time the time
+     * @return the record's offset, or the partition's next offset if there is no such record
+     */
+    public long offsetAt(String topic, int partition, Instant time) {
+        return offsetAt(new Call(), config.retries, topic, partition, time);
     }
 
     /**
@@ -339,18 +441,18 @@ public final class Client implements AutoCloseable {
         return responses;
     }
 
-    TopicInfo topic(RetryPolicy retries, String topic) {
+    TopicInfo topic(Call call, RetryPolicy retries, String topic) {
         Request request = Request.get("/topic" + query(topic));
-        return responses.topic(onTopic(topic, () -> text(retries, request)));
+        return responses.topic(onTopic(topic, () -> retry(call, retries, () -> http.text(call, request))));
     }
 
-    long offsetAt(RetryPolicy retries, String topic, Instant time) {
+    long offsetAt(Call call, RetryPolicy retries, String topic, int partition, Instant time) {
         String at = Address.queryValue(Settings.notNull("time", time).toString());
-        Request request = Request.get("/offset" + query(topic) + "&time=" + at);
-        return responses.offset(onTopic(topic, () -> text(retries, request)));
+        Request request = Request.get("/offset" + query(topic, partition) + "&time=" + at);
+        return responses.offset(onTopic(topic, () -> retry(call, retries, () -> http.text(call, request))));
     }
 
-    Appended append(Call call, boolean exactlyOnce, String topic, ByteBuffer... pieces) {
+    Appended append(Call call, boolean exactlyOnce, String topic, int partition, ByteBuffer... pieces) {
         boolean any = false;
         for (ByteBuffer piece : pieces) {
             any |= Settings.notNull("a piece", piece).hasRemaining();
@@ -361,14 +463,14 @@ public final class Client implements AutoCloseable {
         String headers = "content-type: " + BATCH_TYPE + "\r\n";
         // A producer's id is new: there is no earlier instance.
         String epoch = exactlyOnce ? "&producer-epoch=0" : "";
-        Request request = new Request("POST", "/records" + query(topic) + epoch, headers, pieces);
+        Request request = new Request("POST", "/records" + query(topic, partition) + epoch, headers, pieces);
         return responses.appended(onTopic(topic, () -> http.text(call, request)));
     }
 
     /** Reads; {@code into} then leaves out the records from {@code endOffset} on. */
     Fetched read(Call call, RetryPolicy retries, String topic, ReadOptions options, long endOffset, Fetched into) {
-        String target = "/records" + query(topic) + "&offset=" + options.offset() + "&max-records="
-                + options.recordsMax() + "&max-bytes=" + options.bytesMax() + "&timeout="
+        String target = "/records" + query(topic, options.partition()) + "&offset=" + options.offset()
+                + "&max-records=" + options.recordsMax() + "&max-bytes=" + options.bytesMax() + "&timeout="
                 + Nanos.of(options.waitMax()) / 1_000_000 + "ms";
         Request request = new Request("GET", target, "accept: " + BATCH_TYPE + "\r\n");
         return onTopic(
@@ -377,7 +479,7 @@ public final class Client implements AutoCloseable {
                         call,
                         retries,
                         () -> http.send(call, request, options.waitMax(), exchange -> {
-                            into.begin(options.offset(), endOffset);
+                            into.begin(options.partition(), options.offset(), endOffset);
                             responses.receive(exchange, options, into);
                             return into;
                         })));
@@ -390,6 +492,11 @@ public final class Client implements AutoCloseable {
 
     private static String query(String topic) {
         return "?topic-name=" + Address.queryValue(Settings.notNull("topic", topic));
+    }
+
+    private static String query(String topic, int partition) {
+        // Partition 0 is the default: a broker without partitions has that one.
+        return query(topic) + (Settings.partition(partition) == 0 ? "" : "&partition=" + partition);
     }
 
     /** Does something with a topic, whose name the broker's error doesn't have to say. */

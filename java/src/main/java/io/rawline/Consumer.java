@@ -7,25 +7,30 @@ import io.rawline.error.TopicNotFoundException;
 import io.rawline.http.Call;
 import io.rawline.http.Nanos;
 import java.time.Duration;
+import java.util.ArrayDeque;
+import java.util.Deque;
 import java.util.Iterator;
+import java.util.Map;
 import java.util.NoSuchElementException;
-import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.ExecutionException;
-import java.util.concurrent.RejectedExecutionException;
-import java.util.concurrent.TimeUnit;
-import java.util.concurrent.TimeoutException;
+import java.util.TreeMap;
+import java.util.function.Supplier;
+import java.util.stream.IntStream;
 
 /**
- * Reads a topic in order. While the caller processes one read, the next is in flight.
+ * Reads a topic: all its partitions, or some. Each result has the records of one partition, and the records of a
+ * partition are in order. While the caller processes one read, the next are in flight.
  *
  * <pre>{@code
  * for (Record record : consumer) {
- *     System.out.println(record.offset() + " " + record.text());
+ *     System.out.println(record.partition() + " " + record.offset() + " " + record.text());
  * }
  * }</pre>
  *
  * <p>The result of {@link #next()} is valid until the next call, because its memory is reused; the same holds for a
  * record of the loop until the loop needs another read. Copy what is needed longer.
+ *
+ * <p>Up to 16 partitions are read at a time. Of more, those that have records take turns: no partition waits for
+ * another that always has more, and an idle consumer sends two requests a second.
  *
  * <p>Not thread-safe, except for {@link #close}, which ends a {@code next} that waits.
  */
@@ -34,72 +39,118 @@ public final class Consumer implements Iterable<Record>, AutoCloseable {
     private static final long TOPIC_WAIT_NS_MIN = 50_000_000;
     /** The longest such wait: a topic is read a second after it is created, at the latest. */
     private static final long TOPIC_WAIT_NS_MAX = 1_000_000_000;
+    /** A request for the topic's description. */
+    private static final int DESCRIPTION = -1;
 
     private final Client client;
     private final String topic;
     private final ConsumerConfig config;
-    private final Call call = new Call();
-    /** Where the next read starts. */
-    private long offset;
-    /** The read in flight, or null. */
-    private CompletableFuture<Fetched> pending;
-    /** The batches that the caller holds now; the buffer is reused for the read after next. */
+    private final Turns turns;
+    /** By partition. */
+    private final Arrivals<Result> arrivals;
+    /** Whether the topic didn't exist at first. */
+    private boolean createdLater;
+    /** Whether the topic's description is in flight. */
+    private boolean describing;
+    /** The batches that the caller holds now; the buffer is reused for a later read. */
     private Fetched current = new Fetched();
 
+    private final Deque<Fetched> free = new ArrayDeque<>();
+
+    /** The result of a request. */
+    private sealed interface Result {}
+
+    /** A read. */
+    private record Read(Fetched fetched) implements Result {}
+
+    /** A topic, and where to start in its partitions; no starts if it was described before. */
+    private record Description(TopicInfo topic, Map<Integer, Long> starts) implements Result {}
+
     /**
-     * Finds the offset to start at; reads nothing yet.
+     * Finds the offsets to start at; reads nothing yet.
      *
      * @param client the client, which the caller closes
      * @param topic the topic it reads
      * @param config the settings, which are copied
      * @throws TopicNotFoundException the topic doesn't exist; if the start is an offset, {@link #next()} throws this
+     * @throws ConfigException the topic doesn't have one of the partitions; if the start is an offset, {@link #next()}
+     *     throws this
      */
     public Consumer(Client client, String topic, ConsumerConfig config) {
         this.client = Settings.notNull("client", client);
         this.topic = Settings.notNull("topic", topic);
         this.config = new ConsumerConfig(Settings.notNull("config", config));
-        offset = startOffset();
-    }
-
-    private long startOffset() {
-        Start start = config.start;
-        try {
-            if (start instanceof Start.Offset at) {
-                return at.offset();
+        turns = new Turns(Nanos.of(this.config.partitionsAgeMax));
+        arrivals = new Arrivals<>(client.executor());
+        if (!this.config.startsAtOffsets()) {
+            try {
+                learn(describe(new Call(), true, false));
+            } catch (TopicNotFoundException error) {
+                if (!this.config.waitForTopic) {
+                    throw error;
+                }
+                createdLater = true;
             }
-            if (start instanceof Start.Time at) {
-                return client.offsetAt(config.retries, topic, at.time());
-            }
-            TopicInfo info = client.topic(config.retries, topic);
-            return start instanceof Start.Earliest ? info.firstOffset() : info.nextOffset();
-        } catch (TopicNotFoundException error) {
-            if (config.waitForTopic) {
-                return 0;
-            }
-            throw error;
         }
     }
 
     /**
-     * Offset of the next record.
+     * Offset of the next record of the only partition.
      *
      * @return from 0 on
+     * @throws IllegalStateException several partitions are read: each has its own offset
      */
     public long offset() {
-        return offset;
+        if (turns.count() > 1) {
+            throw new IllegalStateException("several partitions are read; ask for the offset of one, or for offsets()");
+        }
+        if (turns.count() == 0) {
+            return config.start instanceof Start.Offset at ? at.offset() : 0;
+        }
+        return offsets().values().iterator().next();
     }
 
     /**
-     * Whether every record before {@code endOffset} has been returned.
+     * Offset of the next record of a partition.
+     *
+     * @param partition its number, from 0
+     * @return from 0 on
+     * @throws IllegalArgumentException the partition is not read, or not known yet
+     */
+    public long offset(int partition) {
+        if (!turns.has(partition)) {
+            throw new IllegalArgumentException("partition " + partition + " is not read, or not known yet");
+        }
+        return turns.offset(partition);
+    }
+
+    /**
+     * Where to continue: the offset of the next record of each partition. It is empty until the first call of
+     * {@link #next()} if the start is an offset.
+     *
+     * @return by partition, in order
+     */
+    public Map<Integer, Long> offsets() {
+        return turns.offsets();
+    }
+
+    /**
+     * Whether every record before the end was returned.
      *
      * @return false for a consumer without an end
      */
     public boolean atEnd() {
-        return offset >= config.endOffset;
+        if (turns.count() > 0) {
+            return turns.atEnd();
+        }
+        return config.starts.isEmpty()
+                && config.endOffsets.isEmpty()
+                && config.start instanceof Start.Offset at
+                && at.offset() >= config.endOffset;
     }
 
     /**
-     * Returns the next records, at least one; waits for them. Empty only if {@link #atEnd()}.
+     * Returns the next records of a partition, at least one; waits for them. Empty only if {@link #atEnd()}.
      *
      * <p>After an error, the next call continues where this one started.
      *
@@ -118,51 +169,90 @@ public final class Consumer implements Iterable<Record>, AutoCloseable {
     /**
      * As {@link #next()}, with a timeout: empty if there were no records in time. Nothing is lost then.
      *
-     * @param wait the timeout; null to wait as long as one read takes
+     * @param wait the timeout; null to wait until a read ends, with or without records
      * @return the records, valid until the next call
      */
     public Fetched next(Duration wait) {
-        if (atEnd()) {
-            return nothing();
-        }
-        if (pending == null) {
-            pending = startRead(new Fetched());
-        }
-        Fetched fetched;
-        try {
-            fetched = wait == null ? pending.get() : pending.get(Nanos.of(wait), TimeUnit.NANOSECONDS);
-        } catch (TimeoutException error) {
-            return nothing();
-        } catch (InterruptedException error) {
-            Thread.currentThread().interrupt();
-            throw Call.interrupted(error);
-        } catch (ExecutionException error) {
-            pending = null;
-            if (error.getCause() instanceof RawlineException known) {
-                throw known.copy();
+        long beganNs = System.nanoTime();
+        long waitNs = wait == null ? Long.MAX_VALUE : Nanos.of(wait);
+        while (!atEnd()) {
+            long describeInNs = Long.MAX_VALUE;
+            try {
+                startReads();
+                if (!describing) {
+                    describeInNs = Math.max(0, turns.describeInNs(System.nanoTime()));
+                }
+            } catch (RawlineException | OutOfMemoryError error) {
+                if (turns.reading() == 0 && !describing) {
+                    throw error;
+                }
             }
-            throw new StoppedException(
-                    "bug in the consumer (" + error.getCause() + "); please report it with the stack trace", error);
+            long leftNs = wait == null ? waitNs : Math.max(0, waitNs - (System.nanoTime() - beganNs));
+            Arrivals.Arrival<Result> arrival = arrivals.await(Math.min(leftNs, describeInNs));
+            if (arrival == null) {
+                if (leftNs <= describeInNs) {
+                    return nothing();
+                }
+            } else if (arrival.key() == DESCRIPTION) {
+                described(arrival);
+            } else {
+                Fetched fetched = read(arrival);
+                if (!fetched.isEmpty() || wait == null) {
+                    return fetched;
+                }
+            }
         }
-        pending = null;
+        return nothing();
+    }
+
+    /** Takes the result of a read; an empty one is not kept. */
+    private Fetched read(Arrivals.Arrival<Result> arrival) {
+        int partition = arrival.key();
+        if (arrival.error() != null) {
+            turns.failed(partition);
+            throw known(arrival.error());
+        }
+        Fetched fetched = ((Read) arrival.result()).fetched();
         if (fetched.isEmpty()) {
-            pending = startRead(fetched);
+            turns.empty(partition);
+            free.addLast(fetched);
             return nothing();
         }
-        if (fetched.nextOffset() <= offset) {
-            throw new IllegalStateException("a read at " + offset + " ended at " + fetched.nextOffset());
-        }
-        offset = fetched.nextOffset();
-        Fetched free = current;
+        turns.taken(partition, fetched.nextOffset(), fetched.nextOffset() < fetched.topicNextOffset());
+        free.addLast(current);
         current = fetched;
         if (!atEnd()) {
-            readAhead(free);
+            try {
+                startReads();
+            } catch (RawlineException | OutOfMemoryError error) {
+                // The next call starts the reads, and throws this if it can't: the records at hand must not be lost.
+                return fetched;
+            }
         }
         return fetched;
     }
 
+    private void described(Arrivals.Arrival<Result> arrival) {
+        describing = false;
+        if (arrival.error() == null) {
+            learn((Description) arrival.result());
+        } else if (turns.count() == 0 || !turns.readsWait()) {
+            throw known(arrival.error());
+        } else {
+            // Reads are in flight for the partitions that are known; whether there are more is asked again later.
+            turns.described(System.nanoTime());
+        }
+    }
+
+    private static RawlineException known(Throwable error) {
+        return error instanceof RawlineException known
+                ? known.copy()
+                : new StoppedException(
+                        "bug in the consumer (" + error + "); please report it with the stack trace", error);
+    }
+
     /**
-     * The next records, without an end or up to {@code endOffset}; waits for them. Throws as {@link #next()} does.
+     * The next records, without an end or up to the end; waits for them. Throws as {@link #next()} does.
      *
      * @return an iterator, before the next record
      */
@@ -192,61 +282,156 @@ public final class Consumer implements Iterable<Record>, AutoCloseable {
         };
     }
 
-    /** Cancels the read in flight; a {@code next} that waits for it throws {@link StoppedException}. */
+    /** Cancels the reads in flight; a {@code next} that waits for them throws {@link StoppedException}. */
     @Override
     public void close() {
-        call.cancel();
+        arrivals.close();
     }
 
     /**
      * A human-readable description.
      *
-     * @return topic and offset
+     * @return topic and offsets
      */
     @Override
     public String toString() {
-        return "consumer of " + topic + " at offset " + offset;
+        String at = turns.count() > 1 ? "the offsets " + offsets() : "offset " + offset();
+        return "consumer of " + topic + " at " + at;
     }
 
     /** An empty result at the current offset; it never allocates memory. */
     private Fetched nothing() {
         Fetched nothing = new Fetched();
-        nothing.begin(offset, Long.MAX_VALUE);
+        Map<Integer, Long> offsets =
+                turns.count() == 1 ? turns.offsets() : Map.of(0, turns.count() == 0 ? offset() : 0);
+        offsets.forEach((partition, offset) -> nothing.begin(partition, offset, Long.MAX_VALUE));
         return nothing;
     }
 
-    private void readAhead(Fetched into) {
-        try {
-            pending = startRead(into);
-        } catch (RawlineException | OutOfMemoryError error) {
-            // The next call starts the read, and throws this if it can't: the records at hand must not be lost.
-            pending = null;
+    /** Starts what is to be read now. */
+    private void startReads() {
+        if (!describing && turns.describeInNs(System.nanoTime()) <= 0) {
+            boolean first = turns.count() == 0;
+            arrivals.start(DESCRIPTION, call -> describe(call, first, config.waitForTopic));
+            describing = true;
+        }
+        for (int partition = turns.next(); partition >= 0; partition = turns.next()) {
+            boolean started = false;
+            try {
+                startRead(partition);
+                started = true;
+            } finally {
+                if (!started) {
+                    turns.failed(partition);
+                }
+            }
         }
     }
 
-    private CompletableFuture<Fetched> startRead(Fetched into) {
-        long recordsMax = config.endOffset == Long.MAX_VALUE ? 0 : config.endOffset - offset;
-        ReadOptions options = new ReadOptions(offset, recordsMax, config.bytesMax, config.waitMax);
-        try {
-            return CompletableFuture.supplyAsync(() -> read(options, into), client.executor());
-        } catch (RejectedExecutionException error) {
-            throw new ConfigException(
-                    "the client's executor rejects tasks; give the client one that accepts them", error);
-        }
+    private void startRead(int partition) {
+        long offset = turns.offset(partition);
+        long endOffset = turns.endOffset(partition);
+        int reads = turns.readsMax();
+        ReadOptions options = new ReadOptions(
+                offset,
+                endOffset == Long.MAX_VALUE ? 0 : endOffset - offset,
+                // As much is held at a time as of one partition: a read and the one that the caller has.
+                reads == 1 || config.bytesMax == 0 ? config.bytesMax : Math.max(1, config.bytesMax / (reads + 1) * 2),
+                turns.readsWait() ? config.waitMax : Duration.ZERO,
+                partition);
+        Fetched into = free.isEmpty() ? new Fetched() : free.pollLast();
+        arrivals.start(
+                partition,
+                call -> new Read(onTopic(
+                        call,
+                        config.waitForTopic,
+                        () -> client.read(call, config.retries, topic, options, endOffset, into))));
     }
 
-    private Fetched read(ReadOptions options, Fetched into) {
+    /** Does something with the topic; waits for the topic if so configured. */
+    private static <T> T onTopic(Call call, boolean waits, Supplier<T> request) {
         long waitNs = TOPIC_WAIT_NS_MIN;
         while (true) {
             try {
-                return client.read(call, config.retries, topic, options, config.endOffset, into);
+                return request.get();
             } catch (TopicNotFoundException error) {
-                if (!config.waitForTopic) {
+                if (!waits) {
                     throw error;
                 }
                 call.sleep(waitNs);
                 waitNs = Math.min(2 * waitNs, TOPIC_WAIT_NS_MAX);
             }
         }
+    }
+
+    /** Asks for the topic's partitions and, the first time, where to start in them. */
+    private Description describe(Call call, boolean first, boolean waits) {
+        Supplier<TopicInfo> request = () -> client.topic(call, config.retries, topic);
+        boolean later = createdLater;
+        TopicInfo found;
+        try {
+            found = request.get();
+        } catch (TopicNotFoundException error) {
+            if (!waits) {
+                throw error;
+            }
+            later = true;
+            found = onTopic(call, true, request);
+        }
+        if (found.offsets().isEmpty()) {
+            throw client.responses().unexpected("a topic without the offsets of its partitions", null);
+        }
+        Map<Integer, Long> starts = new TreeMap<>();
+        if (first) {
+            for (int partition : partitionsOf(found)) {
+                if (partition >= found.partitions()) {
+                    throw new ConfigException(
+                            "the topic \"" + topic + "\" has " + found.partitions() + " partition(s), numbered from 0:"
+                                    + " there is no partition " + partition + " to read",
+                            null);
+                }
+                starts.put(partition, startOffset(call, found, partition, later));
+            }
+        }
+        return new Description(found, starts);
+    }
+
+    private int[] partitionsOf(TopicInfo topic) {
+        return config.partitions != null
+                ? config.partitions
+                : IntStream.range(0, topic.partitions()).toArray();
+    }
+
+    private long startOffset(Call call, TopicInfo topic, int partition, boolean later) {
+        Start start = config.startOf(partition);
+        if (start instanceof Start.Offset at) {
+            return at.offset();
+        }
+        Extent offsets = topic.offsets().get(partition);
+        if (later || start instanceof Start.Earliest) {
+            return offsets.firstOffset();
+        }
+        return start instanceof Start.Time at
+                ? client.offsetAt(call, config.retries, topic.name(), partition, at.time())
+                : offsets.nextOffset();
+    }
+
+    /** Adds the partitions that are new, and notes which of the others have records. */
+    private void learn(Description description) {
+        TopicInfo found = description.topic();
+        for (int partition : partitionsOf(found)) {
+            if (partition >= found.partitions()) {
+                // The topic was deleted and created again; a read of the partition reports it.
+                continue;
+            }
+            Extent offsets = found.offsets().get(partition);
+            if (turns.has(partition)) {
+                turns.hasUpTo(partition, offsets.nextOffset());
+            } else {
+                long offset = description.starts().getOrDefault(partition, offsets.firstOffset());
+                turns.add(partition, offset, config.endOffsetOf(partition), offset < offsets.nextOffset());
+            }
+        }
+        turns.described(System.nanoTime());
     }
 }

@@ -3,6 +3,9 @@ package io.rawline;
 import io.rawline.error.ConfigException;
 import io.rawline.http.Nanos;
 import java.time.Duration;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.stream.IntStream;
 
 /**
  * How a consumer reads. A {@link Consumer} takes a copy. A setter throws {@link ConfigException} if the value is out of
@@ -15,6 +18,15 @@ public final class ConsumerConfig {
     Duration waitMax = Duration.ofSeconds(20);
     boolean waitForTopic;
     RetryPolicy retries = RetryPolicy.DEFAULT;
+    /** How long a number of partitions counts as current. */
+    Duration partitionsAgeMax = Duration.ofMinutes(5);
+    /** Null for all. */
+    int[] partitions;
+
+    /** Of partitions that don't start or end where the others do. */
+    final Map<Integer, Start> starts = new TreeMap<>();
+
+    final Map<Integer, Long> endOffsets = new TreeMap<>();
 
     /** From the oldest record on, without an end, 4 MiB at a time. */
     public ConsumerConfig() {}
@@ -27,10 +39,44 @@ public final class ConsumerConfig {
         waitMax = other.waitMax;
         waitForTopic = other.waitForTopic;
         retries = other.retries;
+        partitionsAgeMax = other.partitionsAgeMax;
+        partitions = other.partitions;
+        starts.putAll(other.starts);
+        endOffsets.putAll(other.endOffsets);
+    }
+
+    Start startOf(int partition) {
+        return starts.getOrDefault(partition, start);
+    }
+
+    long endOffsetOf(int partition) {
+        return endOffsets.getOrDefault(partition, endOffset);
+    }
+
+    /** Whether the offsets to start at are known without a request. */
+    boolean startsAtOffsets() {
+        return start instanceof Start.Offset && starts.values().stream().allMatch(each -> each instanceof Start.Offset);
     }
 
     /**
-     * Where it starts; at the oldest record by default.
+     * Which partitions it reads; by default all, those included that are added later.
+     *
+     * @param numbers one or more numbers, from 0
+     * @return this
+     */
+    public ConsumerConfig partitions(int... numbers) {
+        int[] distinct = IntStream.of(Settings.notNull("partitions", numbers))
+                .map(Settings::partition)
+                .distinct()
+                .toArray();
+        Settings.atLeast("the number of partitions to read", 1, distinct.length);
+        partitions = distinct;
+        return this;
+    }
+
+    /**
+     * Where it starts in each partition; at the oldest record by default. A partition that is added later is always
+     * read from its oldest record on.
      *
      * @param start such as {@code Start.latest()}
      * @return this
@@ -41,7 +87,19 @@ public final class ConsumerConfig {
     }
 
     /**
-     * Ends before this offset; by default it follows the topic without an end.
+     * Where it starts in one partition, such as at the offset at which an earlier consumer was.
+     *
+     * @param partition its number, from 0
+     * @param start such as {@code Start.offset(1000)}
+     * @return this
+     */
+    public ConsumerConfig start(int partition, Start start) {
+        starts.put(Settings.partition(partition), Settings.notNull("start", start));
+        return this;
+    }
+
+    /**
+     * Ends before this offset of each partition; by default it follows the topic without an end.
      *
      * @param offset 0 or more
      * @return this
@@ -52,7 +110,36 @@ public final class ConsumerConfig {
     }
 
     /**
-     * Maximum size of one read, of which two are held at a time; 4 MiB by default. A read returns at least one record.
+     * Ends before this offset of one partition.
+     *
+     * @param partition its number, from 0
+     * @param offset 0 or more
+     * @return this
+     */
+    public ConsumerConfig endOffset(int partition, long offset) {
+        endOffsets.put(Settings.partition(partition), Settings.atLeast("endOffset", 0L, offset));
+        return this;
+    }
+
+    /**
+     * Ends where the topic ended when it was described: reads what each partition had then. Partitions that are added
+     * later are not read.
+     *
+     * @param topic the topic, by {@link Client#topic(String)}
+     * @return this
+     */
+    public ConsumerConfig endAt(TopicInfo topic) {
+        int count = Settings.notNull("topic", topic).offsets().size();
+        Settings.atLeast("the number of partitions whose offsets the topic has", 1, count);
+        for (int partition = 0; partition < count; partition++) {
+            endOffset(partition, topic.offsets().get(partition).nextOffset());
+        }
+        return partitions == null ? partitions(IntStream.range(0, count).toArray()) : this;
+    }
+
+    /**
+     * Maximum size of one read, of which two are held at a time; 4 MiB by default. With several partitions, their reads
+     * share the size of these two. A read returns at least one record.
      *
      * @param bytes 0 for the broker's limit
      * @return this
@@ -64,7 +151,8 @@ public final class ConsumerConfig {
 
     /**
      * How long the broker holds a read open while there is no record; 20 s by default. It decides only how often an
-     * idle consumer sends a request. To limit the wait of the caller, use {@link Consumer#next(Duration)}.
+     * idle consumer sends a request. Of more than 16 partitions, no read is held open. To limit the wait of the caller,
+     * use {@link Consumer#next(Duration)}.
      *
      * @param wait 1 ms or more, in whole milliseconds
      * @return this

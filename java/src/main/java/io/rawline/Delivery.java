@@ -5,13 +5,16 @@ import io.rawline.http.Call;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 
-/** The outcome of a batch: the offset of its first record, or the error. */
+/** The outcome of a batch: where its first record is stored, or the error. */
 final class Delivery {
-    private final CompletableFuture<Long> outcome = new CompletableFuture<>();
+    private final CompletableFuture<Place> outcome = new CompletableFuture<>();
+
+    /** A partition, and the offset of the batch's first record in it. */
+    record Place(int partition, long firstOffset) {}
 
     /** The batch is stored. Only the first outcome counts. */
-    void complete(long firstOffset) {
-        outcome.complete(firstOffset);
+    void complete(int partition, long firstOffset) {
+        outcome.complete(new Place(partition, firstOffset));
     }
 
     /** The batch is not stored, or not known to be. Only the first outcome counts. */
@@ -20,7 +23,7 @@ final class Delivery {
     }
 
     /** Waits for the outcome. */
-    long await() {
+    Place await() {
         try {
             return outcome.get();
         } catch (InterruptedException error) {
@@ -34,7 +37,7 @@ final class Delivery {
         }
     }
 
-    CompletableFuture<Long> outcome() {
+    CompletableFuture<Place> outcome() {
         return outcome;
     }
 }

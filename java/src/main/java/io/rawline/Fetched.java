@@ -30,6 +30,7 @@ public final class Fetched implements Iterable<Record> {
     private int bytes;
     private List<Batch> batches = List.of();
     private final Scratch scratch = new Scratch();
+    private int partition;
     private long askedOffset;
     /** Records from here on are left out. */
     private long endOffset = Long.MAX_VALUE;
@@ -60,6 +61,15 @@ public final class Fetched implements Iterable<Record> {
     }
 
     /**
+     * The partition that was read.
+     *
+     * @return from 0 on
+     */
+    public int partition() {
+        return partition;
+    }
+
+    /**
      * Offset of the first record in the buffer. It may be before the offset asked for: compressed batches are served
      * whole.
      *
@@ -79,7 +89,7 @@ public final class Fetched implements Iterable<Record> {
     }
 
     /**
-     * The topic's next offset when the broker responded.
+     * The partition's next offset when the broker responded.
      *
      * @return from 0 on
      */
@@ -143,7 +153,7 @@ public final class Fetched implements Iterable<Record> {
                     throw new NoSuchElementException("no more records");
                 }
                 looked = false;
-                return Record.at(records);
+                return Record.at(partition, records);
             }
         };
     }
@@ -159,7 +169,8 @@ public final class Fetched implements Iterable<Record> {
                 + Math.min(nextOffset, endOffset);
     }
 
-    void begin(long askedOffset, long endOffset) {
+    void begin(int partition, long askedOffset, long endOffset) {
+        this.partition = partition;
         bytes = 0;
         batches = List.of();
         this.askedOffset = askedOffset;

@@ -1,21 +1,18 @@
 package io.rawline;
 
-import io.rawline.batch.BatchBuilder;
 import io.rawline.batch.BatchException;
-import io.rawline.batch.Buffers;
 import io.rawline.batch.Limits;
-import io.rawline.batch.SealedBatch;
 import io.rawline.error.ConfigException;
 import io.rawline.error.InterruptedCallException;
 import io.rawline.error.RawlineException;
+import io.rawline.error.RefusedException;
 import io.rawline.error.StoppedException;
+import io.rawline.error.TopicNotFoundException;
 import io.rawline.http.Call;
 import io.rawline.http.Nanos;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
-import java.util.ArrayDeque;
 import java.util.ArrayList;
-import java.util.Deque;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Objects;
@@ -24,29 +21,39 @@ import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.Supplier;
 
 /**
- * Appends records to one topic, in the order in which they are sent.
+ * Appends records to one topic. The records of a partition are stored in the order in which they are sent.
  *
  * <pre>
- * send ─► open batch ─► sealed batches ─► one request at a time ─► offsets
- *         (until full, or linger)          (all that is sealed by then)
+ * send ─► open batch of the partition ─► its sealed batches ─► one request at a time ─► offsets
+ *         (until full, or linger)                              (all that is sealed by then)
  * </pre>
+ *
+ * <p><b>Partitions.</b> A {@link Route} chooses the partition of a record. Without one, all records of a batch go to
+ * one partition, and those of the next batch to another. The topic's number of partitions is read before the first
+ * request, again every 5 minutes, and when the broker or a route says that it has changed. Requests to up to 32
+ * partitions are in flight at a time.
  *
  * <p><b>Exactly once in a bucket.</b> When a connection breaks after a request was sent, the producer can't know
  * whether the broker carried it out, and sends it again. A broker on a bucket with a journal recognizes its batches by
- * the producer's id and their sequence, and stores them once, also if the broker was killed in between.
+ * the producer's id and their sequence in their partition, and stores them once, also if the broker was killed in
+ * between.
  *
  * <p><b>At least once elsewhere.</b> If only the response was lost, the request's records are then stored twice, the
  * copies next to each other.
  *
  * <p><b>Failure.</b> When a request is refused, or its retries are exhausted, the producer stops: records that are not
- * in flight are not sent, so that no later record takes the place of a missing one. From then on every receipt,
- * {@code send}, {@code flush} and {@code close} throws the error.
+ * in flight are not sent, to no partition, so that no later record takes the place of a missing one. From then on every
+ * receipt, {@code send}, {@code flush} and {@code close} throws the error.
  *
  * <p>Thread-safe, for virtual threads too.
  */
 public final class Producer implements AutoCloseable {
+    /** Maximum number of requests in flight, each of which needs a thread and a connection. */
+    private static final int REQUESTS_MAX = 32;
+
     private final Client client;
     private final String topic;
     private final ProducerConfig config;
@@ -56,37 +63,30 @@ public final class Producer implements AutoCloseable {
     private final ReentrantLock lock = new ReentrantLock();
     /** There is work for a sending thread. */
     private final Condition work = lock.newCondition();
-    /** Something was stored, or the producer has stopped. */
+    /** Something was stored, the number of partitions was read, or the producer has stopped. */
     private final Condition room = lock.newCondition();
 
-    private final Buffers sizesBuffers;
-    private final Buffers dataBuffers;
-    /** Distinguishes the producer from all others; 0 if it doesn't ask for exactly-once appends. */
-    private final long producerId;
-
-    private final BatchBuilder open;
-    /** Number of records in the batches that were sealed: the sequence of the next. */
-    private long nextSequence;
-    /** When the open batch got its first record, by {@link System#nanoTime}. */
-    private long openedAtNs;
-    /** The outcome of the open batch. */
-    private Delivery delivery = new Delivery();
-
-    private final Deque<QueuedBatch> sealed = new ArrayDeque<>();
-    /** The outcomes of the batches that are sealed or in flight, in order. */
-    private final List<Delivery> unresolved = new ArrayList<>();
+    private final Outbox outbox;
     /** The requests in flight. */
     private final Set<Call> calls = new HashSet<>();
-    /** Size of the records of the open batch, as counted for the buffer. */
-    private long openHeldBytes;
-    /** Size of all records that are not stored yet: open, sealed or in flight. */
-    private long heldBytes;
+    /** Number of sending threads, and of those that wait for work. */
+    private int senders;
+
+    private int sendersIdle;
+    /** How often the number of partitions was read, and when the last time. */
+    private long partitionsReads;
+
+    private long partitionsReadAtNs;
+    /** Whether a thread reads it now. */
+    private boolean readingPartitions;
+    /** It is to be read until it was read this often. */
+    private long partitionsReadsWanted;
 
     private boolean closing;
     private RawlineException stopped;
 
-    /** A batch that is sealed or in flight. */
-    private record QueuedBatch(SealedBatch batch, int records, long heldBytes, Delivery delivery) {}
+    /** What a sending thread does next: send, or, if there is nothing to send, read the number of partitions. */
+    private record Job(Call call, Outbox.Due due) {}
 
     /**
      * Starts a producer. Sends nothing by itself.
@@ -102,13 +102,14 @@ public final class Producer implements AutoCloseable {
         this.config = new ProducerConfig(Settings.notNull("config", config));
         this.limits = client.limits();
         this.config.check(limits);
-        producerId = config.exactlyOnce ? ThreadLocalRandom.current().nextLong(1, Long.MAX_VALUE) : 0;
-        sizesBuffers = new Buffers(config.bufferBytes);
-        dataBuffers = new Buffers(config.bufferBytes);
-        open = new BatchBuilder(config.codec, limits, sizesBuffers, dataBuffers);
+        ThreadLocalRandom random = ThreadLocalRandom.current();
+        long producerId = config.exactlyOnce ? random.nextLong(1, Long.MAX_VALUE) : 0;
+        int offset = random.nextInt(Partitioner.PARTITIONS_MAX);
+        outbox = new Outbox(this.config, limits, producerId, partitions -> offset % partitions, System::nanoTime);
+        senders = config.inFlightMax;
         for (int i = 0; i < config.inFlightMax; i++) {
             try {
-                client.executor().execute(this::sendAll);
+                client.executor().execute(() -> sendAll(true));
             } catch (RejectedExecutionException error) {
                 abandon();
                 throw new ConfigException(
@@ -128,7 +129,7 @@ public final class Producer implements AutoCloseable {
      * @throws RawlineException why the producer has stopped
      */
     public Receipt send(byte[] record) {
-        return send(ByteBuffer.wrap(notNull(record)));
+        return send(record, config.route);
     }
 
     /**
@@ -138,7 +139,7 @@ public final class Producer implements AutoCloseable {
      * @return its receipt
      */
     public Receipt send(String record) {
-        return send(notNull(record).getBytes(StandardCharsets.UTF_8));
+        return send(record, config.route);
     }
 
     /**
@@ -148,23 +149,62 @@ public final class Producer implements AutoCloseable {
      * @return its receipt
      */
     public Receipt send(ByteBuffer record) {
+        return send(record, config.route);
+    }
+
+    /**
+     * As {@link #send(byte[])}, to the partition of a key, or to one partition. The first such call waits until the
+     * topic's number of partitions is known.
+     *
+     * @param record its bytes, which are copied; empty is a record too
+     * @param route such as {@code Route.key("user-17")} or {@code Route.partition(3)}
+     * @return its receipt
+     * @throws ConfigException the topic doesn't have the partition; the producer continues
+     */
+    public Receipt send(byte[] record, Route route) {
+        return send(ByteBuffer.wrap(notNull(record)), route);
+    }
+
+    /**
+     * As {@link #send(byte[], Route)}, of a text in UTF-8.
+     *
+     * @param record the text
+     * @param route such as {@code Route.key("user-17")} or {@code Route.partition(3)}
+     * @return its receipt
+     */
+    public Receipt send(String record, Route route) {
+        return send(notNull(record).getBytes(StandardCharsets.UTF_8), route);
+    }
+
+    /**
+     * As {@link #send(byte[], Route)}, of a buffer's bytes from its position to its limit.
+     *
+     * @param record the buffer, which is copied; its position is not changed
+     * @param route such as {@code Route.key("user-17")} or {@code Route.partition(3)}
+     * @return its receipt
+     */
+    public Receipt send(ByteBuffer record, Route route) {
         // Before the record is added, so that one which no batch can hold fails only for its sender.
         limits.checkRecord(notNull(record).remaining());
+        Settings.notNull("route", route);
         // What a record counts for in the buffer: its bytes and its size's.
         long cost = record.remaining() + 4L;
         lock.lock();
         try {
             checkHealthy();
+            awaitPartitions(route);
             // A record of any length is added when the buffer is empty.
-            while (heldBytes > 0 && heldBytes + cost > config.bufferBytes) {
-                // There will be room only after the open batch is sent.
-                if (sealed.isEmpty()) {
-                    seal();
-                }
+            while (outbox.heldBytes() > 0 && outbox.heldBytes() + cost > config.bufferBytes) {
+                outbox.sealForRoom();
+                signalWork();
                 room.await();
                 checkHealthy();
             }
-            return add(record, cost);
+            Receipt receipt = outbox.add(route, record, cost);
+            if (outbox.hasChanged()) {
+                signalWork();
+            }
+            return receipt;
         } catch (InterruptedException error) {
             Thread.currentThread().interrupt();
             throw Call.interrupted(error);
@@ -177,6 +217,29 @@ public final class Producer implements AutoCloseable {
         return Objects.requireNonNull(record, "the record is null; a record without bytes is an empty array");
     }
 
+    /** Waits until the number of partitions is known, if the route needs it, and has the route's partition. */
+    private void awaitPartitions(Route route) throws InterruptedException {
+        if (route instanceof Route.Any) {
+            return;
+        }
+        int needed = route instanceof Route.Partition at ? at.number() + 1 : 1;
+        // What is being read now may be the number of a moment ago.
+        long wanted = partitionsReads + (readingPartitions ? 2 : 1);
+        while (outbox.partitions() < needed) {
+            if (partitionsReads >= wanted) {
+                throw new ConfigException(
+                        "the topic \"" + topic + "\" has " + outbox.partitions()
+                                + " partition(s), numbered from 0: there is" + " no partition " + (needed - 1)
+                                + "; use one of them, or add partitions",
+                        null);
+            }
+            partitionsReadsWanted = Math.max(partitionsReadsWanted, wanted);
+            signalWork();
+            room.await();
+            checkHealthy();
+        }
+    }
+
     /**
      * Waits until every record sent so far is stored.
      *
@@ -187,8 +250,9 @@ public final class Producer implements AutoCloseable {
         lock.lock();
         try {
             checkHealthy();
-            seal();
-            waited = List.copyOf(unresolved);
+            outbox.sealAll();
+            signalWork();
+            waited = outbox.unresolved();
         } finally {
             lock.unlock();
         }
@@ -229,7 +293,7 @@ public final class Producer implements AutoCloseable {
                     "the producer was abandoned before it was closed; create a new one and send the records without an"
                             + " offset again",
                     null);
-            unresolved.forEach(waiting -> waiting.fail(abandoned));
+            outbox.unresolved().forEach(waiting -> waiting.fail(abandoned));
             stop(abandoned);
             calls.forEach(Call::cancel);
         } finally {
@@ -246,7 +310,7 @@ public final class Producer implements AutoCloseable {
     public String toString() {
         lock.lock();
         try {
-            return "producer of " + topic + ", " + heldBytes + " bytes not stored yet"
+            return "producer of " + topic + ", " + outbox.heldBytes() + " bytes not stored yet"
                     + (stopped == null ? "" : ", stopped");
         } finally {
             lock.unlock();
@@ -269,48 +333,6 @@ public final class Producer implements AutoCloseable {
         }
     }
 
-    /** Adds a record for which there is room in the buffer. */
-    private Receipt add(ByteBuffer record, long cost) {
-        if (open.count() > 0
-                && (open.dataBytes() + (long) record.remaining() > config.batchBytes
-                        || open.count() >= config.batchRecordsMax)) {
-            seal();
-        }
-        if (!open.add(record)) {
-            // The limits leave less room than batchBytes, since they count header and sizes too.
-            seal();
-            if (!open.add(record)) {
-                throw new IllegalStateException(
-                        "an empty batch has no room for a record of " + record.remaining() + " bytes within " + limits);
-            }
-        }
-        openHeldBytes += cost;
-        heldBytes += cost;
-        Receipt receipt = new Receipt(delivery, open.count() - 1);
-        if (open.dataBytes() >= config.batchBytes || open.count() >= config.batchRecordsMax) {
-            seal();
-        } else if (open.count() == 1) {
-            openedAtNs = System.nanoTime();
-            work.signal();
-        }
-        return receipt;
-    }
-
-    /** Closes the open batch and queues it. */
-    private void seal() {
-        int records = open.count();
-        if (records == 0) {
-            return;
-        }
-        sealed.addLast(
-                new QueuedBatch(open.seal(Client.nowUs(), producerId, nextSequence), records, openHeldBytes, delivery));
-        nextSequence += records;
-        unresolved.add(delivery);
-        delivery = new Delivery();
-        openHeldBytes = 0;
-        work.signal();
-    }
-
     /** Drops what is not in flight. Whoever waits for a request in flight gets that request's own outcome. */
     private void stop(RawlineException error) {
         RawlineException notSent = error instanceof StoppedException
@@ -319,14 +341,7 @@ public final class Producer implements AutoCloseable {
                         "the producer has stopped: " + error.getMessage()
                                 + "; create a new one and send the records without an offset again",
                         error);
-        delivery.fail(notSent);
-        release(openHeldBytes);
-        openHeldBytes = 0;
-        for (QueuedBatch batch : sealed) {
-            batch.delivery.fail(notSent);
-            release(batch.heldBytes);
-        }
-        sealed.clear();
+        outbox.drop(notSent);
         if (stopped == null) {
             stopped = error;
         }
@@ -334,75 +349,116 @@ public final class Producer implements AutoCloseable {
         room.signalAll();
     }
 
-    private void release(long bytes) {
-        if (bytes > heldBytes) {
-            throw new IllegalStateException("a batch of " + bytes + " bytes of a buffer that holds " + heldBytes);
-        }
-        heldBytes -= bytes;
-    }
-
-    /** A sending thread: takes the due batches and sends them, until the producer is closed or has stopped. */
-    private void sendAll() {
-        List<QueuedBatch> due = new ArrayList<>();
-        while (true) {
-            Call call = new Call();
-            lock.lock();
-            try {
-                while (stopped == null && !takeDue(due)) {
-                    awaitWork();
-                }
-                if (stopped != null) {
-                    return;
-                }
-                calls.add(call);
-            } catch (RuntimeException | Error error) {
-                // Such as an allocation that failed. Without a thread that sends, everyone would wait forever.
-                stop(bug(error));
-                return;
-            } finally {
-                lock.unlock();
-            }
-            send(call, due);
-            due.clear();
+    /** Has a thread do what is to be done: one that waits for work, or a further one. */
+    private void signalWork() {
+        if (sendersIdle > 0) {
+            work.signal();
+        } else if (senders < Math.max(REQUESTS_MAX, config.inFlightMax) && (outbox.hasWork() || isReadDue())) {
+            addSender();
         }
     }
 
-    /** Waits until a batch is sealed, or the open one has lingered. */
-    private void awaitWork() {
+    private void addSender() {
+        senders++;
         try {
-            if (open.count() > 0) {
-                work.awaitNanos(openedAtNs + Nanos.of(config.linger) - System.nanoTime());
+            client.executor().execute(() -> sendAll(false));
+        } catch (RejectedExecutionException | OutOfMemoryError error) {
+            // The threads that there are do the work, one request after the other.
+            senders--;
+        }
+    }
+
+    /** A sending thread: does one job after the other until the producer has stopped or, if added, without work. */
+    private void sendAll(boolean lasting) {
+        for (Job job = nextJob(lasting); job != null; job = nextJob(lasting)) {
+            if (job.due == null) {
+                readPartitions(job.call);
             } else {
+                send(job.call, job.due);
+            }
+        }
+    }
+
+    /** Waits for the next job; null if the thread ends. */
+    private Job nextJob(boolean lasting) {
+        lock.lock();
+        try {
+            Job job = findJob(lasting);
+            if (job == null) {
+                senders--;
+            }
+            return job;
+        } catch (RuntimeException | Error error) {
+            // Such as an allocation that failed. Without a thread that sends, everyone would wait forever.
+            stop(bug(error));
+            senders--;
+            return null;
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    private Job findJob(boolean lasting) {
+        while (stopped == null) {
+            boolean reads = isReadDue();
+            Outbox.Due due = reads ? null : outbox.take();
+            if (reads || due != null) {
+                readingPartitions |= reads;
+                Job job = new Job(new Call(), due);
+                calls.add(job.call);
+                // There may be more, which must not wait for this one.
+                signalWork();
+                return job;
+            }
+            if (!lasting && !outbox.hasWork()) {
+                return null;
+            }
+            awaitWork();
+        }
+        return null;
+    }
+
+    /** Waits until there is work, or a batch has lingered. */
+    private void awaitWork() {
+        long waitNs = outbox.waitNs();
+        sendersIdle++;
+        try {
+            if (waitNs == Long.MAX_VALUE) {
                 work.await();
+            } else if (waitNs > 0) {
+                work.awaitNanos(waitNs);
             }
         } catch (InterruptedException error) {
             stop(Call.interrupted(error));
+        } finally {
+            sendersIdle--;
         }
     }
 
-    /** Takes the batches to send now; false if there are none. */
-    private boolean takeDue(List<QueuedBatch> due) {
-        boolean lingers = open.count() > 0 && System.nanoTime() - openedAtNs < Nanos.of(config.linger);
-        if (!lingers) {
-            seal();
+    /** Whether the number of partitions is to be read now. */
+    private boolean isReadDue() {
+        if (readingPartitions) {
+            return false;
         }
-        long bytes = 0;
-        while (!sealed.isEmpty()) {
-            bytes += sealed.peekFirst().batch.bytes();
-            if (!due.isEmpty() && bytes > config.requestBytesMax) {
-                break;
-            }
-            due.add(sealed.pollFirst());
+        if (partitionsReads < partitionsReadsWanted || outbox.hasUnplaced()) {
+            return true;
         }
-        return !due.isEmpty();
+        return outbox.partitions() > 0
+                && outbox.hasWork()
+                && System.nanoTime() - partitionsReadAtNs >= Nanos.of(config.partitionsAgeMax);
     }
 
-    /** Sends batches as one request, with retries, and resolves their outcomes. */
-    private void send(Call call, List<QueuedBatch> batches) {
-        long firstOffset = 0;
+    /** Reads the number of partitions. If it is only to be kept current, a failure is not an error. */
+    private void readPartitions(Call call) {
+        int known = knownPartitions();
+        int found = 0;
         RawlineException failed = null;
         try {
-            firstOffset = append(call, batches);
+            found = client.topic(call, known == 0 ? config.retries : RetryPolicy.NONE, topic)
+                    .partitions();
+        } catch (TopicNotFoundException error) {
+            // The first append creates it, or gets this error.
+            found = Math.max(1, known);
         } catch (RawlineException error) {
             failed = error;
         } catch (RuntimeException | Error error) {
@@ -410,7 +466,53 @@ public final class Producer implements AutoCloseable {
         }
         lock.lock();
         try {
-            finish(call, batches);
+            calls.remove(call);
+            readingPartitions = false;
+            if (failed == null || known > 0) {
+                learnPartitions(failed == null ? found : known);
+            } else {
+                outbox.dropUnplaced(failed);
+                stop(failed);
+            }
+        } catch (RuntimeException | Error error) {
+            stop(bug(error));
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    /** The number of partitions; 0 if it isn't known, or if somebody waits for it. */
+    private int knownPartitions() {
+        lock.lock();
+        try {
+            return partitionsReads < partitionsReadsWanted ? 0 : outbox.partitions();
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    private void learnPartitions(int partitions) {
+        outbox.place(partitions);
+        partitionsReads++;
+        partitionsReadAtNs = System.nanoTime();
+        room.signalAll();
+    }
+
+    /** Sends batches as one request, with retries, and resolves their outcomes. */
+    private void send(Call call, Outbox.Due due) {
+        long firstOffset = 0;
+        RawlineException failed = null;
+        try {
+            firstOffset = append(call, due);
+        } catch (RawlineException error) {
+            failed = error;
+        } catch (RuntimeException | Error error) {
+            failed = bug(error);
+        }
+        lock.lock();
+        try {
+            calls.remove(call);
+            outbox.finish(due);
             if (failed != null) {
                 stop(failed);
             }
@@ -422,26 +524,13 @@ public final class Producer implements AutoCloseable {
             lock.unlock();
         }
         // Without the lock, since dependent stages of the futures run here.
-        for (QueuedBatch batch : batches) {
+        for (Outbox.QueuedBatch batch : due.batches()) {
             if (failed == null) {
-                batch.delivery.complete(firstOffset);
-                firstOffset += batch.records;
+                batch.delivery().complete(due.partition(), firstOffset);
+                firstOffset += batch.records();
             } else {
-                batch.delivery.fail(failed);
+                batch.delivery().fail(failed);
             }
-        }
-    }
-
-    /** Gives back what a request in flight held. */
-    private void finish(Call call, List<QueuedBatch> batches) {
-        calls.remove(call);
-        for (QueuedBatch batch : batches) {
-            if (!unresolved.remove(batch.delivery)) {
-                throw new IllegalStateException("a batch of " + batch.records + " records was sent twice");
-            }
-            sizesBuffers.give(batch.batch.front());
-            dataBuffers.give(batch.batch.data());
-            release(batch.heldBytes);
         }
     }
 
@@ -456,16 +545,36 @@ public final class Producer implements AutoCloseable {
     }
 
     /** Returns the offset of the first record. */
-    private long append(Call call, List<QueuedBatch> batches) {
+    private long append(Call call, Outbox.Due due) {
         long records = 0;
-        List<ByteBuffer> pieces = new ArrayList<>(3 * batches.size());
-        for (QueuedBatch batch : batches) {
-            records += batch.records;
-            pieces.addAll(List.of(batch.batch.pieces()));
+        List<ByteBuffer> pieces = new ArrayList<>(3 * due.batches().size());
+        for (Outbox.QueuedBatch batch : due.batches()) {
+            records += batch.records();
+            pieces.addAll(List.of(batch.batch().pieces()));
         }
         ByteBuffer[] body = pieces.toArray(ByteBuffer[]::new);
-        Appended appended =
-                Client.retry(call, config.retries, () -> client.append(call, config.exactlyOnce, topic, body));
+        Supplier<Appended> once = () -> client.append(call, config.exactlyOnce, topic, due.partition(), body);
+        Appended appended;
+        try {
+            appended = Client.retry(call, config.retries, once);
+        } catch (RefusedException error) {
+            if (!error.code().equals("partition_not_found") || !existsNow(call, due.partition())) {
+                throw error;
+            }
+            appended = Client.retry(call, config.retries, once);
+        }
         return client.responses().firstOffset(appended, records);
+    }
+
+    /** Reads the number of partitions again, after the broker said that it has changed. */
+    private boolean existsNow(Call call, int partition) {
+        int partitions = client.topic(call, config.retries, topic).partitions();
+        lock.lock();
+        try {
+            learnPartitions(partitions);
+        } finally {
+            lock.unlock();
+        }
+        return partition < partitions;
     }
 }

@@ -20,6 +20,9 @@ public final class ProducerConfig {
     Codec codec = Codec.NONE;
     RetryPolicy retries = RetryPolicy.DEFAULT;
     boolean exactlyOnce = true;
+    Route route = Route.any();
+    /** How long a number of partitions counts as current. */
+    Duration partitionsAgeMax = Duration.ofMinutes(5);
 
     /** The default settings. */
     public ProducerConfig() {}
@@ -35,6 +38,19 @@ public final class ProducerConfig {
         codec = other.codec;
         retries = other.retries;
         exactlyOnce = other.exactlyOnce;
+        route = other.route;
+        partitionsAgeMax = other.partitionsAgeMax;
+    }
+
+    /**
+     * The partition of records that are sent without a {@link Route}; by default any.
+     *
+     * @param number its number, from 0
+     * @return this
+     */
+    public ProducerConfig partition(int number) {
+        route = Route.partition(number);
+        return this;
     }
 
     /**
@@ -61,7 +77,8 @@ public final class ProducerConfig {
     }
 
     /**
-     * How long a batch that is not full waits for more records while no request is in flight; 5 ms by default.
+     * How long a batch that is not full waits for more records while no request to its partition is in flight; 5 ms by
+     * default.
      *
      * @param wait zero or more
      * @return this
@@ -72,8 +89,8 @@ public final class ProducerConfig {
     }
 
     /**
-     * Maximum size of the records that are not stored yet; {@link Producer#send(byte[])} waits while the buffer is
-     * full. 32 MiB by default.
+     * Maximum size of the records that are not stored yet, of all partitions together; {@link Producer#send(byte[])}
+     * waits while the buffer is full. 32 MiB by default.
      *
      * @param bytes 1 or more
      * @return this
@@ -95,8 +112,9 @@ public final class ProducerConfig {
     }
 
     /**
-     * Maximum number of requests in flight. 1, the default, keeps the order of the records; with more, requests can
-     * overtake each other, except in a topic in a bucket if the appends are exactly once.
+     * Maximum number of requests in flight to a partition. 1, the default, keeps the order of its records; with more,
+     * requests can overtake each other, except in a topic in a bucket if the appends are exactly once. To all
+     * partitions together, up to 32 requests are in flight, or this number if it is higher.
      *
      * @param requests 1 or more
      * @return this

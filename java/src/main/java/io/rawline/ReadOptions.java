@@ -10,8 +10,9 @@ import java.time.Duration;
  *     received
  * @param bytesMax maximum size in bytes; 0 for the broker's limit. At least one record is received, whatever its length
  * @param waitMax how long the broker waits if there is no record yet, in whole milliseconds
+ * @param partition the topic's partition, from 0
  */
-public record ReadOptions(long offset, long recordsMax, long bytesMax, Duration waitMax) {
+public record ReadOptions(long offset, long recordsMax, long bytesMax, Duration waitMax, int partition) {
     /**
      * Options of a read.
      *
@@ -19,9 +20,11 @@ public record ReadOptions(long offset, long recordsMax, long bytesMax, Duration 
      * @param recordsMax maximum number of records; 0 for no limit
      * @param bytesMax maximum size in bytes; 0 for the broker's limit
      * @param waitMax how long the broker waits if there is no record yet
-     * @throws io.rawline.error.ConfigException one of them is negative
+     * @param partition the topic's partition
+     * @throws io.rawline.error.ConfigException one of them is negative, or no topic has that partition
      */
     public ReadOptions {
+        Settings.partition(partition);
         Settings.atLeast("offset", 0L, offset);
         Settings.atLeast("recordsMax", 0L, recordsMax);
         Settings.atLeast("bytesMax", 0L, bytesMax);
@@ -29,7 +32,20 @@ public record ReadOptions(long offset, long recordsMax, long bytesMax, Duration 
     }
 
     /**
-     * From an offset on, as much as the broker sends, without waiting.
+     * Options of a read of partition 0.
+     *
+     * @param offset offset of the first record wanted
+     * @param recordsMax maximum number of records; 0 for no limit
+     * @param bytesMax maximum size in bytes; 0 for the broker's limit
+     * @param waitMax how long the broker waits if there is no record yet
+     * @throws io.rawline.error.ConfigException one of them is negative
+     */
+    public ReadOptions(long offset, long recordsMax, long bytesMax, Duration waitMax) {
+        this(offset, recordsMax, bytesMax, waitMax, 0);
+    }
+
+    /**
+     * From an offset of partition 0 on, as much as the broker sends, without waiting.
      *
      * @param offset offset of the first record wanted
      * @return the options
@@ -45,7 +61,7 @@ public record ReadOptions(long offset, long recordsMax, long bytesMax, Duration 
      * @return the options
      */
     public ReadOptions recordsMax(long recordsMax) {
-        return new ReadOptions(offset, recordsMax, bytesMax, waitMax);
+        return new ReadOptions(offset, recordsMax, bytesMax, waitMax, partition);
     }
 
     /**
@@ -55,7 +71,7 @@ public record ReadOptions(long offset, long recordsMax, long bytesMax, Duration 
      * @return the options
      */
     public ReadOptions bytesMax(long bytesMax) {
-        return new ReadOptions(offset, recordsMax, bytesMax, waitMax);
+        return new ReadOptions(offset, recordsMax, bytesMax, waitMax, partition);
     }
 
     /**
@@ -65,6 +81,16 @@ public record ReadOptions(long offset, long recordsMax, long bytesMax, Duration 
      * @return the options
      */
     public ReadOptions waitMax(Duration waitMax) {
-        return new ReadOptions(offset, recordsMax, bytesMax, waitMax);
+        return new ReadOptions(offset, recordsMax, bytesMax, waitMax, partition);
+    }
+
+    /**
+     * The same options for another partition.
+     *
+     * @param partition the topic's partition, from 0
+     * @return the options
+     */
+    public ReadOptions partition(int partition) {
+        return new ReadOptions(offset, recordsMax, bytesMax, waitMax, partition);
     }
 }

@@ -3,7 +3,9 @@ package io.rawline;
 import io.rawline.error.RawlineException;
 import java.util.concurrent.CompletableFuture;
 
-/** Reports when a record is stored, and at which offset. A caller that doesn't need it may ignore it. */
+/**
+ * Reports when a record is stored, in which partition and at which offset. A caller that doesn't need it may ignore it.
+ */
 public final class Receipt {
     private final Delivery delivery;
     /** The record's index in its batch. */
@@ -17,11 +19,21 @@ public final class Receipt {
     /**
      * Waits until the record is stored.
      *
-     * @return its offset
+     * @return its offset in its partition
      * @throws RawlineException why it is not stored, or not known to be
      */
     public long offset() {
-        return delivery.await() + index;
+        return delivery.await().firstOffset() + index;
+    }
+
+    /**
+     * Waits until the record is stored.
+     *
+     * @return its partition
+     * @throws RawlineException why it is not stored, or not known to be
+     */
+    public int partition() {
+        return delivery.await().partition();
     }
 
     /**
@@ -31,6 +43,6 @@ public final class Receipt {
      * @return a new future of the offset, or of the {@link RawlineException}
      */
     public CompletableFuture<Long> future() {
-        return delivery.outcome().thenApply(firstOffset -> firstOffset + index);
+        return delivery.outcome().thenApply(place -> place.firstOffset() + index);
     }
 }

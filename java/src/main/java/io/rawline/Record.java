@@ -16,25 +16,41 @@ public final class Record {
     private final ByteBuffer buffer;
     private final int position;
     private final int length;
+    private final int partition;
     private final long offset;
     private final long createdUs;
 
-    /** The current record of a cursor, as an object over the same bytes. */
-    static Record at(Records records) {
+    /** The current record of a cursor over a partition, as an object over the same bytes. */
+    static Record at(int partition, Records records) {
         return new Record(
-                records.buffer(), records.position(), records.length(), records.offset(), records.createdUs());
+                records.buffer(),
+                records.position(),
+                records.length(),
+                partition,
+                records.offset(),
+                records.createdUs());
     }
 
-    private Record(ByteBuffer buffer, int position, int length, long offset, long createdUs) {
+    private Record(ByteBuffer buffer, int position, int length, int partition, long offset, long createdUs) {
         this.buffer = buffer;
         this.position = position;
         this.length = length;
+        this.partition = partition;
         this.offset = offset;
         this.createdUs = createdUs;
     }
 
     /**
-     * Its offset in the topic.
+     * Its partition of the topic.
+     *
+     * @return from 0 on
+     */
+    public int partition() {
+        return partition;
+    }
+
+    /**
+     * Its offset in its partition.
      *
      * @return from 0 on
      */

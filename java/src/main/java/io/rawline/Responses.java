@@ -85,6 +85,7 @@ final class Responses {
         if (firstOffset < 0 || firstOffset > nextOffset) {
             throw unexpected("a topic with the offsets " + firstOffset + ".." + nextOffset, null);
         }
+        int partitions = partitions(map);
         return new TopicInfo(
                 name,
                 firstOffset,
@@ -93,7 +94,43 @@ final class Responses {
                 number(map, "objects"),
                 latest,
                 payload,
-                retention(map));
+                retention(map),
+                partitions,
+                offsets(map, partitions, new Extent(firstOffset, nextOffset)));
+    }
+
+    /** The number of partitions; a topic of an earlier broker has one. */
+    private int partitions(Map<?, ?> topic) {
+        if (topic.get("partitions") == null) {
+            return 1;
+        }
+        long partitions = number(topic, "partitions");
+        if (partitions < 1 || partitions > Partitioner.PARTITIONS_MAX) {
+            throw unexpected("a topic with " + partitions + " partitions", null);
+        }
+        return (int) partitions;
+    }
+
+    /** The extent of each partition, if the response has them; otherwise that of an only partition. */
+    private List<Extent> offsets(Map<?, ?> topic, int partitions, Extent only) {
+        if (topic.get("offsets") == null) {
+            return partitions == 1 ? List.of(only) : List.of();
+        }
+        if (!(topic.get("offsets") instanceof List<?> found) || found.size() != partitions) {
+            throw unexpected("offsets are not those of " + partitions + " partitions", null);
+        }
+        List<Extent> offsets = new ArrayList<>();
+        for (Object each : found) {
+            if (!(each instanceof Map<?, ?> extent)) {
+                throw unexpected("offsets of a partition are not an object", null);
+            }
+            Extent read = new Extent(number(extent, "first_offset"), number(extent, "next_offset"));
+            if (read.firstOffset() < 0 || read.firstOffset() > read.nextOffset()) {
+                throw unexpected("a partition with the offsets " + read, null);
+            }
+            offsets.add(read);
+        }
+        return offsets;
     }
 
     /** The limits of a topic; an earlier broker has none. */
@@ -178,7 +215,7 @@ final class Responses {
         throw unexpected(name + " is missing or not a whole number", null);
     }
 
-    private RawlineException unexpected(String reason, Throwable cause) {
+    RawlineException unexpected(String reason, Throwable cause) {
         return http.unexpected(reason, cause);
     }
 }

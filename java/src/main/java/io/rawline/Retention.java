@@ -5,10 +5,12 @@ import java.util.OptionalDouble;
 import java.util.OptionalLong;
 
 /**
- * Which records a topic keeps. The broker deletes whole commits, about once a minute, and always keeps the newest one.
+ * Which records each partition of a topic keeps. The broker deletes whole commits, about once a minute, and always
+ * keeps the newest one.
  *
  * @param hours records are deleted when they were appended more hours ago; empty keeps records of any age
- * @param bytes the oldest records are deleted while the stored objects have more bytes; empty keeps any amount
+ * @param bytes the oldest records of a partition are deleted while its stored objects have more bytes; empty keeps any
+ *     amount
  */
 public record Retention(OptionalDouble hours, OptionalLong bytes) {
     /** Keeps all records. */
@@ -18,7 +20,8 @@ public record Retention(OptionalDouble hours, OptionalLong bytes) {
      * Checks that the limits are greater than 0.
      *
      * @param hours records are deleted when they were appended more hours ago; empty keeps records of any age
-     * @param bytes the oldest records are deleted while the stored objects have more bytes; empty keeps any amount
+     * @param bytes the oldest records of a partition are deleted while its stored objects have more bytes; empty keeps
+     *     any amount
      */
     public Retention {
         if (!(Settings.notNull("hours", hours).orElse(1) > 0)) {
@@ -40,7 +43,7 @@ public record Retention(OptionalDouble hours, OptionalLong bytes) {
     /**
      * Keeps a limited amount of records.
      *
-     * @param bytes size of their objects
+     * @param bytes size of a partition's objects
      * @return no limit of their age
      */
     public static Retention ofBytes(long bytes) {

@@ -43,6 +43,11 @@ final class Settings {
         return value;
     }
 
+    /** The number of a partition that a topic may have. */
+    static int partition(int partition) {
+        return (int) range("partition", 0, Partitioner.PARTITIONS_MAX - 1, partition);
+    }
+
     private static String text(Duration value) {
         return Nanos.of(value) / 1e6 + " ms";
     }

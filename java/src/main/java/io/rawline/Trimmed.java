@@ -1,7 +1,7 @@
 package io.rawline;
 
 /**
- * The extent of a topic after old records were deleted.
+ * The extent of a partition after old records were deleted.
  *
  * @param firstOffset offset of the oldest record that is left
  * @param nextOffset offset that the next record will get

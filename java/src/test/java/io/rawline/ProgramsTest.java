@@ -64,6 +64,19 @@ class ProgramsTest {
     }
 
     @Test
+    void thePartitionsExamplePrintsEachUsersRecordsInOrder() throws Exception {
+        try (Broker broker = Broker.start()) {
+            List<String> printed =
+                    java("examples/Partitions.java", broker.url()).lines().toList();
+            List<String> ofAda = List.of("1/0  ada logged in", "1/1  ada logged in");
+            assertEquals(ofAda, printed.stream().filter(ofAda::contains).toList());
+            assertTrue(printed.contains("2/0  grace logged in") && printed.size() == 3, printed.toString());
+        }
+        String page = Files.readString(Path.of("../docs/clients.md"));
+        assertTrue(page.contains("```java\n" + Files.readString(Path.of("examples/Partitions.java")) + "```"));
+    }
+
+    @Test
     void theExampleRunsOnTheModulePath() throws Exception {
         try (Broker broker = Broker.start()) {
             String said = run(List.of(

@@ -32,13 +32,18 @@ import org.junit.jupiter.api.Test;
 
 /** Invalid responses of any kind: errors of this library, in bounded time and memory. */
 class ResponsesTest {
-    /** A server that responds to each request with the same bytes, and may close the connection after it. */
+    /**
+     * A server that responds to each request with the same bytes, or to one for a topic's description with others, and
+     * may close the connection after it.
+     */
     private static final class Speaker implements AutoCloseable {
         private final ServerSocket socket = new ServerSocket(0, 50, InetAddress.getLoopbackAddress());
         private final boolean hangsUp;
         private final AtomicInteger connected = new AtomicInteger();
         private final AtomicInteger open = new AtomicInteger();
         private volatile byte[] answer;
+        /** Null to respond to all requests alike. */
+        private volatile byte[] description;
 
         Speaker(boolean hangsUp) throws IOException {
             this.hangsUp = hangsUp;
@@ -54,11 +59,13 @@ class ResponsesTest {
 
         private void speak(Socket connection) throws IOException {
             try (connection) {
-                int last = 0;
+                StringBuilder head = new StringBuilder();
                 for (int next; (next = connection.getInputStream().read()) >= 0; ) {
-                    last = last << 8 | next;
-                    if (last == 0x0d0a0d0a) {
-                        connection.getOutputStream().write(answer);
+                    head.append((char) next);
+                    if (next == '\n' && head.indexOf("\r\n\r\n") >= 0) {
+                        boolean describes = description != null && head.indexOf("GET /topic?") == 0;
+                        connection.getOutputStream().write(describes ? description : answer);
+                        head.setLength(0);
                         if (hangsUp) {
                             return;
                         }
@@ -84,6 +91,11 @@ class ResponsesTest {
                 (head + "content-length: " + body.remaining() + "\r\n\r\n").getBytes(StandardCharsets.ISO_8859_1);
         ByteBuffer whole = ByteBuffer.allocate(bytes.length + body.remaining());
         return whole.put(bytes).put(body.duplicate()).array();
+    }
+
+    private static byte[] topic(String members) {
+        String text = "{\"name\":\"t\",\"first_offset\":0,\"next_offset\":0,\"objects\":0,\"bytes\":0" + members + "}";
+        return answer("HTTP/1.1 200 OK\r\n", ByteBuffer.wrap(text.getBytes()));
     }
 
     private static byte[] records(long firstOffset, Codec codec) {
@@ -171,6 +183,35 @@ class ResponsesTest {
     }
 
     @Test
+    void descriptionsOfPartitionsAreChecked() throws Exception {
+        try (Speaker speaker = new Speaker(false);
+                Client client = new Client(speaker.config())) {
+            // An earlier broker's topics have one partition.
+            speaker.answer = topic("");
+            TopicInfo one = client.topic("t");
+            assertEquals(1, one.partitions());
+            assertEquals(List.of(new Extent(0, 0)), one.offsets());
+            speaker.answer = topic(",\"partitions\":2,\"offsets\":[{\"first_offset\":0,\"next_offset\":0},"
+                    + "{\"first_offset\":3,\"next_offset\":5}]");
+            TopicInfo two = client.topic("t");
+            assertEquals(2, two.partitions());
+            assertEquals(new Extent(3, 5), two.offsets().get(1));
+            assertEquals(2, two.records());
+            for (String wrong : List.of(
+                    ",\"partitions\":0",
+                    ",\"partitions\":1025",
+                    ",\"partitions\":\"2\"",
+                    ",\"partitions\":2,\"offsets\":[{\"first_offset\":0,\"next_offset\":0}]",
+                    ",\"partitions\":1,\"offsets\":[7]",
+                    ",\"partitions\":1,\"offsets\":7",
+                    ",\"partitions\":1,\"offsets\":[{\"first_offset\":5,\"next_offset\":4}]")) {
+                speaker.answer = topic(wrong);
+                assertThrows(AnswerException.class, () -> client.topic("t"), wrong);
+            }
+        }
+    }
+
+    @Test
     void aConsumerOfAMissingTopicFailsUnlessItWaits() throws Exception {
         try (Speaker speaker = new Speaker(false);
                 Client client = new Client(speaker.config())) {
@@ -188,14 +229,18 @@ class ResponsesTest {
                             assertThrows(TopicNotFoundException.class, consumer::next)
                                     .topic());
                 }
+                speaker.description = topic("");
                 speaker.answer = records(0, Codec.NONE);
                 assertEquals(10, consumer.next().count());
             }
+            speaker.description = null;
             speaker.answer = missing;
             Consumer consumer = new Consumer(client, "later", new ConsumerConfig().waitForTopic(true));
             assertTrue(consumer.next(Duration.ofMillis(1)).isEmpty());
+            speaker.description = topic("");
             speaker.answer = records(0, Codec.NONE);
             assertEquals(10, consumer.next().count());
+            speaker.description = null;
             speaker.answer = missing;
             CompletableFuture<Fetched> waiting = CompletableFuture.supplyAsync(consumer::next);
             consumer.close();

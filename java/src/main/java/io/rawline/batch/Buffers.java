@@ -9,7 +9,8 @@ import java.util.List;
  * A pool of direct memory: allocating it is slow, and it is freed only by the garbage collector. Not thread-safe.
  */
 public final class Buffers {
-    private static final int BUFFERS_MAX = 64;
+    /** One for each partition of a topic: a producer may have a batch open for each. */
+    private static final int BUFFERS_MAX = 1024;
 
     private final long bytesMax;
     private final List<ByteBuffer> free = new ArrayList<>();

@@ -83,7 +83,7 @@ public final class Records {
     }
 
     /**
-     * The record's offset in the topic.
+     * The record's offset in its partition.
      *
      * @return from 0 on
      */

@@ -13,27 +13,41 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
+import java.util.Map;
 import java.util.stream.Stream;
 
 /** A real broker for tests: the {@code rawline} binary on a new directory and a free port. */
 public final class Broker implements AutoCloseable {
     private final Path directory;
     private final List<String> flags;
+    private final Map<String, String> environment;
     private Process process;
     private String url;
 
-    private Broker(List<String> flags) throws IOException {
-        this.directory = Files.createTempDirectory("rawline-java");
+    private Broker(Path directory, List<String> flags, Map<String, String> environment) throws IOException {
+        this.directory = directory;
         this.flags = flags;
+        this.environment = environment;
         serve("127.0.0.1:0");
     }
 
     public static Broker start(String... flags) {
         try {
-            return new Broker(List.of(flags));
+            Path directory = Files.createTempDirectory("rawline-java");
+            List<String> all = new ArrayList<>(List.of("--storage", directory.toString()));
+            all.addAll(List.of(flags));
+            return new Broker(directory, all, Map.of());
         } catch (IOException error) {
             throw new AssertionError(error);
         }
+    }
+
+    /** One on a new bucket, with a journal. */
+    public static Broker onBucket(S3Server server, String bucket) throws IOException {
+        Path cache = Files.createTempDirectory("rawline-java");
+        server.createBucket(bucket);
+        List<String> flags = List.of("--storage", "s3://" + bucket, "--cache-dir", cache.toString());
+        return new Broker(cache, flags, server.variables());
     }
 
     public String url() {
@@ -101,11 +115,11 @@ public final class Broker implements AutoCloseable {
     }
 
     private void serve(String listen) throws IOException {
-        List<String> command = new ArrayList<>(List.of(
-                binary(), "serve", "--listen", listen, "--memory", "128MiB", "--storage", directory.toString()));
+        List<String> command = new ArrayList<>(List.of(binary(), "serve", "--listen", listen, "--memory", "128MiB"));
         command.addAll(flags);
         ProcessBuilder builder = new ProcessBuilder(command).redirectOutput(ProcessBuilder.Redirect.DISCARD);
         builder.environment().clear();
+        builder.environment().putAll(environment);
         process = builder.start();
         BufferedReader stderr =
                 new BufferedReader(new InputStreamReader(process.getErrorStream(), StandardCharsets.UTF_8));

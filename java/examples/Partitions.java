@@ -1,0 +1,29 @@
+import io.rawline.Client;
+import io.rawline.Consumer;
+import io.rawline.ConsumerConfig;
+import io.rawline.Payload;
+import io.rawline.Producer;
+import io.rawline.Record;
+import io.rawline.Retention;
+import io.rawline.Route;
+
+/** Appends records to a topic of four partitions by key, and reads all of them. */
+public class Partitions {
+    public static void main(String[] args) {
+        String broker = args.length > 0 ? args[0] : "http://127.0.0.1:51313";
+        try (Client client = new Client(broker)) {
+            client.createTopic("logins", Payload.BYTES, Retention.UNLIMITED, 4);
+            try (Producer producer = client.producer("logins")) {
+                for (String user : new String[] {"ada", "grace", "ada"}) {
+                    producer.send(user + " logged in", Route.key(user));
+                }
+            }
+            ConsumerConfig untilNow = new ConsumerConfig().endAt(client.topic("logins"));
+            try (Consumer consumer = new Consumer(client, "logins", untilNow)) {
+                for (Record record : consumer) {
+                    System.out.println(record.partition() + "/" + record.offset() + "  " + record.text());
+                }
+            }
+        }
+    }
+}

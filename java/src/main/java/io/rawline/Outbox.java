@@ -1,0 +1,427 @@
+package io.rawline;
+
+import io.rawline.batch.BatchBuilder;
+import io.rawline.batch.Buffers;
+import io.rawline.batch.Limits;
+import io.rawline.batch.SealedBatch;
+import io.rawline.error.RawlineException;
+import io.rawline.http.Nanos;
+import java.nio.ByteBuffer;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Deque;
+import java.util.Iterator;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Set;
+import java.util.function.IntUnaryOperator;
+import java.util.function.LongSupplier;
+
+/**
+ * The records of a producer that are not stored yet, by partition.
+ *
+ * <pre>
+ * add ─► open batch of the partition ─► its sealed batches ─► take: one request
+ *        (until full, or linger)                              (finish: stored)
+ * </pre>
+ *
+ * <p>Until the number of partitions is known, records without a route wait in batches without a partition.
+ *
+ * <p>Plain state without threads or requests; not thread-safe, since a producer holds its lock.
+ */
+final class Outbox {
+    private static final int UNPLACED = -1;
+
+    private final ProducerConfig config;
+    private final Limits limits;
+    private final long lingerNs;
+    /** Distinguishes the producer from all others; 0 if it doesn't ask for exactly-once appends. */
+    private final long producerId;
+    /** A random number below its argument. */
+    private final IntUnaryOperator random;
+    /** As {@link System#nanoTime}. */
+    private final LongSupplier clock;
+
+    private final Buffers sizesBuffers;
+    private final Buffers dataBuffers;
+    /** Those without an open batch. */
+    private final Deque<BatchBuilder> builders = new ArrayDeque<>();
+
+    /** By partition; null where nothing was added. */
+    private Lane[] lanes = new Lane[0];
+    /** What is added before the number of partitions is known, and its batches that are full. */
+    private final Lane unplaced = new Lane(UNPLACED);
+
+    private final Deque<OpenBatch> unplacedFull = new ArrayDeque<>();
+    /** Number of partitions; 0 while it isn't known. */
+    private int partitions;
+    /** The partition of the records without a route. */
+    private int sticky;
+
+    /** With an open batch that isn't known to have lingered, in the order in which these were opened. */
+    private final Set<Lane> lingering = new LinkedHashSet<>();
+    /** With a batch to send, in turn. */
+    private final Deque<Lane> ready = new ArrayDeque<>();
+    /** The outcomes of all batches that are open, sealed or in flight, in the order in which these were opened. */
+    private final Set<Delivery> unresolved = new LinkedHashSet<>();
+    /** Number of sealed batches. */
+    private int sealedCount;
+    /** Whether a batch was opened or sealed since this was last asked for. */
+    private boolean changed;
+    /** Size of all records that are not stored yet. */
+    private long heldBytes;
+
+    /** A partition's part. */
+    private static final class Lane {
+        private final int partition;
+        private final Deque<QueuedBatch> sealed = new ArrayDeque<>();
+        /** Null, or a batch of one or more records. */
+        private OpenBatch open;
+        /** Number of records in the batches that were sealed: the sequence of the next. */
+        private long nextSequence;
+        /** Number of requests in flight. */
+        private int inFlight;
+        /** Whether it waits for its turn. */
+        private boolean ready;
+
+        Lane(int partition) {
+            this.partition = partition;
+        }
+    }
+
+    /** A batch that records are added to. */
+    private static final class OpenBatch {
+        private final BatchBuilder builder;
+        private final Delivery delivery = new Delivery();
+        private final long openedAtNs;
+        /** Size of its records, as counted for the buffer. */
+        private long heldBytes;
+
+        OpenBatch(BatchBuilder builder, long openedAtNs) {
+            this.builder = builder;
+            this.openedAtNs = openedAtNs;
+        }
+    }
+
+    /** A batch that is sealed or in flight. */
+    record QueuedBatch(SealedBatch batch, int records, long heldBytes, Delivery delivery) {}
+
+    /** What one request sends to a partition: one or more consecutive batches. */
+    record Due(int partition, List<QueuedBatch> batches) {}
+
+    Outbox(ProducerConfig config, Limits limits, long producerId, IntUnaryOperator random, LongSupplier clock) {
+        this.config = config;
+        this.limits = limits;
+        this.producerId = producerId;
+        this.random = random;
+        this.clock = clock;
+        lingerNs = Nanos.of(config.linger);
+        sizesBuffers = new Buffers(config.bufferBytes);
+        dataBuffers = new Buffers(config.bufferBytes);
+    }
+
+    /** Number of partitions; 0 while it isn't known. */
+    int partitions() {
+        return partitions;
+    }
+
+    /** Size of all records that are not stored yet. */
+    long heldBytes() {
+        return heldBytes;
+    }
+
+    /** Whether a batch was opened or sealed since the last call. */
+    boolean hasChanged() {
+        boolean had = changed;
+        changed = false;
+        return had;
+    }
+
+    /** Whether records wait for the number of partitions. */
+    boolean hasUnplaced() {
+        return unplaced.open != null || !unplacedFull.isEmpty();
+    }
+
+    /** The outcomes of all batches that are open, sealed or in flight, in the order in which these were opened. */
+    List<Delivery> unresolved() {
+        return List.copyOf(unresolved);
+    }
+
+    /** Sets the number of partitions, and places the records that waited for it. */
+    void place(int partitions) {
+        if (partitions < 1) {
+            throw new IllegalStateException("a topic with " + partitions + " partitions");
+        }
+        boolean first = this.partitions == 0;
+        this.partitions = partitions;
+        sticky = first ? random.applyAsInt(partitions) : sticky % partitions;
+        while (!unplacedFull.isEmpty()) {
+            Lane lane = lane(sticky);
+            lane.open = unplacedFull.pollFirst();
+            seal(lane);
+        }
+        if (unplaced.open != null) {
+            Lane lane = lane(sticky);
+            lane.open = unplaced.open;
+            unplaced.open = null;
+            lingering.add(lane);
+        }
+    }
+
+    /**
+     * Adds a record. The number of partitions must be known, unless the route is any.
+     *
+     * @param cost the record's size, as counted for the buffer
+     */
+    Receipt add(Route route, ByteBuffer record, long cost) {
+        Lane lane = lane(route);
+        // The limits may leave less room than batchBytes, since they count header and sizes too.
+        while (lane.open != null && (isFull(lane.open, record.remaining()) || !lane.open.builder.add(record))) {
+            seal(lane);
+            // The next batch of records without a route has another partition.
+            lane = lane(route);
+        }
+        if (lane.open == null) {
+            open(lane, record);
+        }
+        OpenBatch open = lane.open;
+        open.heldBytes += cost;
+        heldBytes += cost;
+        Receipt receipt = new Receipt(open.delivery, open.builder.count() - 1);
+        if (isFull(open, 1)) {
+            seal(lane);
+        }
+        return receipt;
+    }
+
+    private Lane lane(Route route) {
+        if (route instanceof Route.Any) {
+            return partitions == 0 ? unplaced : lane(sticky);
+        }
+        if (partitions == 0) {
+            throw new IllegalStateException(route + " of an unknown number of partitions");
+        }
+        return lane(
+                route instanceof Route.Key key
+                        ? Partitioner.ofHash(key.hash(), partitions)
+                        : ((Route.Partition) route).number());
+    }
+
+    private Lane lane(int partition) {
+        if (partition >= lanes.length) {
+            lanes = Arrays.copyOf(lanes, Math.max(partition + 1, partitions));
+        }
+        if (lanes[partition] == null) {
+            lanes[partition] = new Lane(partition);
+        }
+        return lanes[partition];
+    }
+
+    /** Opens a batch with its first record. */
+    private void open(Lane lane, ByteBuffer record) {
+        BatchBuilder builder = builders.isEmpty()
+                ? new BatchBuilder(config.codec, limits, sizesBuffers, dataBuffers)
+                : builders.pollLast();
+        if (!builder.add(record)) {
+            throw new IllegalStateException(
+                    "an empty batch has no room for a record of " + record.remaining() + " bytes within " + limits);
+        }
+        lane.open = new OpenBatch(builder, clock.getAsLong());
+        changed = true;
+        unresolved.add(lane.open.delivery);
+        if (lane != unplaced) {
+            lingering.add(lane);
+        }
+    }
+
+    /** Whether a batch with records has no room for a further one of this length, according to the settings. */
+    private boolean isFull(OpenBatch open, int recordBytes) {
+        return open.builder.count() >= config.batchRecordsMax
+                || open.builder.dataBytes() + (long) recordBytes > config.batchBytes;
+    }
+
+    /** Closes the open batch and queues it. */
+    private void seal(Lane lane) {
+        OpenBatch open = lane.open;
+        if (lane == unplaced) {
+            unplacedFull.addLast(open);
+            lane.open = null;
+            return;
+        }
+        int records = open.builder.count();
+        // Nothing is changed until nothing can fail any more.
+        SealedBatch batch = open.builder.seal(Client.nowUs(), producerId, lane.nextSequence);
+        lane.sealed.addLast(new QueuedBatch(batch, records, open.heldBytes, open.delivery));
+        sealedCount++;
+        changed = true;
+        lane.nextSequence += records;
+        lane.open = null;
+        lingering.remove(lane);
+        builders.addLast(open.builder);
+        if (lane.partition == sticky) {
+            sticky = (sticky + 1) % partitions;
+        }
+        makeReady(lane);
+    }
+
+    /** Seals all open batches. */
+    void sealAll() {
+        if (unplaced.open != null) {
+            seal(unplaced);
+        }
+        for (Lane lane : lanes) {
+            if (lane != null && lane.open != null) {
+                seal(lane);
+            }
+        }
+    }
+
+    /** Makes sure that something can be sent, so that there will be room, however long batches may linger. */
+    void sealForRoom() {
+        if (sealedCount == 0 && ready.isEmpty() && !lingering.isEmpty()) {
+            seal(lingering.iterator().next());
+        }
+    }
+
+    private boolean hasCapacity(Lane lane) {
+        return lane.inFlight < config.inFlightMax;
+    }
+
+    private void makeReady(Lane lane) {
+        if (!lane.ready && hasCapacity(lane) && !lane.sealed.isEmpty()) {
+            lane.ready = true;
+            ready.addLast(lane);
+        }
+    }
+
+    /** Whether something is to be sent now, or when it has lingered. */
+    boolean hasWork() {
+        return !ready.isEmpty() || oldestLingering() != null;
+    }
+
+    /** How long until something is to be sent, in nanoseconds; the maximum if there is nothing. */
+    long waitNs() {
+        if (!ready.isEmpty()) {
+            return 0;
+        }
+        Lane oldest = oldestLingering();
+        return oldest == null ? Long.MAX_VALUE : Math.max(0, oldest.open.openedAtNs - clock.getAsLong() + lingerNs);
+    }
+
+    private Lane oldestLingering() {
+        // Skips only partitions with requests in flight, of which there are few.
+        for (Lane lane : lingering) {
+            if (hasCapacity(lane)) {
+                return lane;
+            }
+        }
+        return null;
+    }
+
+    /** Takes what is to be sent to the next partition in turn; null if nothing is. */
+    Due take() {
+        long nowNs = clock.getAsLong();
+        for (Iterator<Lane> oldest = lingering.iterator(); oldest.hasNext(); ) {
+            Lane lane = oldest.next();
+            if (!hasLingered(lane.open, nowNs)) {
+                break;
+            }
+            if (hasCapacity(lane)) {
+                oldest.remove();
+                if (!lane.ready) {
+                    lane.ready = true;
+                    ready.addLast(lane);
+                }
+            }
+        }
+        Lane lane = ready.peekFirst();
+        if (lane == null) {
+            return null;
+        }
+        if (lane.open != null && (lane.sealed.isEmpty() || hasLingered(lane.open, nowNs))) {
+            seal(lane);
+        }
+        ready.removeFirst();
+        lane.ready = false;
+        List<QueuedBatch> batches = new ArrayList<>();
+        long bytes = 0;
+        while (!lane.sealed.isEmpty()) {
+            bytes += lane.sealed.peekFirst().batch.bytes();
+            if (!batches.isEmpty() && bytes > config.requestBytesMax) {
+                break;
+            }
+            batches.add(lane.sealed.pollFirst());
+        }
+        if (batches.isEmpty()) {
+            throw new IllegalStateException("partition " + lane.partition + " had its turn without a batch");
+        }
+        sealedCount -= batches.size();
+        lane.inFlight++;
+        makeReady(lane);
+        return new Due(lane.partition, batches);
+    }
+
+    private boolean hasLingered(OpenBatch open, long nowNs) {
+        return nowNs - open.openedAtNs >= lingerNs;
+    }
+
+    /** Gives back what a request held, whose outcome is known. */
+    void finish(Due due) {
+        Lane lane = lanes[due.partition];
+        lane.inFlight--;
+        for (QueuedBatch batch : due.batches) {
+            if (!unresolved.remove(batch.delivery)) {
+                throw new IllegalStateException("a batch of " + batch.records + " records was sent twice");
+            }
+            sizesBuffers.give(batch.batch.front());
+            dataBuffers.give(batch.batch.data());
+            release(batch.heldBytes);
+        }
+        makeReady(lane);
+    }
+
+    /** Fails the batches that wait for the number of partitions. */
+    void dropUnplaced(RawlineException error) {
+        if (unplaced.open != null) {
+            seal(unplaced);
+        }
+        for (OpenBatch open : unplacedFull) {
+            drop(open.delivery, open.heldBytes, error);
+        }
+        unplacedFull.clear();
+    }
+
+    /** Fails all batches that are not in flight. */
+    void drop(RawlineException error) {
+        dropUnplaced(error);
+        for (Lane lane : lanes) {
+            if (lane == null) {
+                continue;
+            }
+            if (lane.open != null) {
+                drop(lane.open.delivery, lane.open.heldBytes, error);
+                lane.open = null;
+            }
+            lane.sealed.forEach(batch -> drop(batch.delivery, batch.heldBytes, error));
+            lane.sealed.clear();
+            lane.ready = false;
+        }
+        sealedCount = 0;
+        lingering.clear();
+        ready.clear();
+    }
+
+    private void drop(Delivery delivery, long bytes, RawlineException error) {
+        unresolved.remove(delivery);
+        release(bytes);
+        delivery.fail(error);
+    }
+
+    private void release(long bytes) {
+        if (bytes > heldBytes) {
+            throw new IllegalStateException("a batch of " + bytes + " bytes of a buffer that holds " + heldBytes);
+        }
+        heldBytes -= bytes;
+    }
+}
