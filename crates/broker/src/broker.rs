@@ -2,7 +2,7 @@
 
 use crate::Clock;
 use crate::delete::{Deletions, Progress};
-use crate::journal::{Journal, JournalConfig};
+use crate::journal::{Journal, JournalConfig, JournalStore};
 use crate::limits::{COMMIT_BYTES, OBJECT_BYTES_MAX, RETENTION_INTERVAL, TOPICS_MAX, TOPICS_RECOVERING_MAX};
 use crate::partition::{Missing, Partition, Shared, Status};
 use crate::retention::{self, RetentionTask};
@@ -47,9 +47,9 @@ impl Config {
         }
     }
 
-    /// The settings of a journal.
-    fn journal(&self) -> JournalConfig {
-        let config = JournalConfig::new(self.writer_id);
+    /// The settings of a journal on this store.
+    fn journal(&self, store: &dyn JournalStore) -> JournalConfig {
+        let config = JournalConfig::new(self.writer_id).deleting_after(store.deletion_delay());
         let limits = Limits { batch_wait: self.batch_wait, object_bytes: self.commit_bytes, ..config.limits };
         JournalConfig { limits, ..config }
     }
@@ -175,7 +175,8 @@ impl Broker {
         };
         match shared.store.journal() {
             Some(store) => {
-                let (clock, config, guard) = (shared.clock.clone(), shared.config.journal(), shared.tasks.clone());
+                let (clock, guard) = (shared.clock.clone(), shared.tasks.clone());
+                let config = shared.config.journal(&*store);
                 let journal = Journal::open_guarded(store, clock, config, guard);
                 journal.ready().await?;
                 broker.follow(&journal);

@@ -162,6 +162,13 @@ pub const FOREIGN_KEYS_LOGGED_MAX: usize = 1000;
 /// The first bytes of an object that are read to see its index: they hold the index of up to 168 batches.
 pub const INDEX_BYTES_GUESS: u64 = 4096;
 
+/// How long a journal's objects stay when nobody needs them any more, unless the storage was created with another
+/// delay. A broker may be paused for half of it without having to look again before it acknowledges.
+pub const DELETION_DELAY: Duration = Duration::from_secs(3600);
+
+/// Minimum of that delay: a quarter of it must be at least a second, the unit of a store's dates.
+pub const DELETION_DELAY_MIN: Duration = Duration::from_secs(4);
+
 /// How often a broker looks for journal objects that can be deleted: one or a few LIST requests, seldom enough to cost
 /// less than a dollar a year.
 pub const GARBAGE_INTERVAL: Duration = Duration::from_secs(600);

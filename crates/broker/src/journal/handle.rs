@@ -7,8 +7,8 @@ use crate::journal::catalog::{Catalog, JournalTopic};
 use crate::journal::merge::{MergeConfig, Merger, Published};
 use crate::journal::task::{Progress, Request, Task};
 use crate::limits::{
-    APPEND_QUEUE_MAX, GARBAGE_INTERVAL, JOURNAL_PARTITIONS_MAX, JOURNAL_START_MAX, OBJECT_BATCHES_MAX,
-    OBJECT_BYTES_MAX, SNAPSHOT_INTERVAL, SNAPSHOT_OBJECTS,
+    APPEND_QUEUE_MAX, DELETION_DELAY_MIN, GARBAGE_INTERVAL, JOURNAL_PARTITIONS_MAX, JOURNAL_START_MAX,
+    OBJECT_BATCHES_MAX, OBJECT_BYTES_MAX, SNAPSHOT_INTERVAL, SNAPSHOT_OBJECTS,
 };
 use crate::store::{Location, ObjectAt, StoreError};
 use crate::supervise::Supervised;
@@ -52,6 +52,17 @@ impl JournalConfig {
             merge: None,
             run,
         }
+    }
+
+    /// These settings for objects that are deleted after `delay`: the shorter it is, the more often snapshots are
+    /// taken, without which nothing can be deleted, and the more often old objects are looked for.
+    #[must_use]
+    pub fn deleting_after(mut self, delay: Duration) -> Self {
+        assert!(delay >= DELETION_DELAY_MIN && delay.subsec_nanos() == 0, "a deletion delay of {delay:?}");
+        self.limits.deletion_delay = delay.as_secs();
+        self.snapshot_interval = self.snapshot_interval.min(delay / 2);
+        self.garbage_interval = self.garbage_interval.min(delay / 4);
+        self
     }
 }
 

@@ -20,15 +20,22 @@ pub use handle::{Journal, JournalConfig, JournalError};
 pub use memory::MemoryJournal;
 pub use merge::MergeConfig;
 
+use crate::limits::DELETION_DELAY;
 use crate::store::StoreError;
 use bytes::Bytes;
 use futures_util::future::BoxFuture;
 use rawline_journal::{Garbage, Index, Listing, Place, PutResult, Source};
 use std::ops::Range;
+use std::time::Duration;
 
 /// Where a journal's objects and snapshots are. Each call is one request, without retries: the rules decide what is
 /// sent again. Dates are the store's own, in seconds since the Unix epoch.
 pub trait JournalStore: Send + Sync + 'static {
+    /// How long objects that nobody needs stay: whole seconds. All brokers on one storage have the same.
+    fn deletion_delay(&self) -> Duration {
+        DELETION_DELAY
+    }
+
     /// Creates an object, unless one with its number exists. What goes wrong is reported in the log.
     fn create(&self, source: Source, parts: Vec<Bytes>) -> BoxFuture<'static, PutResult>;
 

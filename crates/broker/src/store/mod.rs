@@ -263,6 +263,8 @@ pub enum Setting {
     CacheBytes,
     /// When an append to a local directory is acknowledged.
     Durability,
+    /// How long a bucket's objects stay when nobody needs them any more.
+    DeletionDelay,
 }
 
 impl StoreError {

@@ -3,6 +3,7 @@
 use crate::support::{all, config, create, one, open, received};
 use rawline_broker::SystemClock;
 use rawline_broker::journal::{Journal, JournalStore};
+use rawline_broker::store::Store;
 use rawline_broker::store::cache::Cache;
 use rawline_broker::store::s3::{S3Config, S3Store};
 use rawline_journal::{Control, PartitionId, Producer};
@@ -18,7 +19,7 @@ async fn store(bucket: &Bucket) -> Arc<dyn JournalStore> {
     let cache = Cache::open(bucket.cache_dir(), CACHE_BYTES).unwrap();
     let mut config = S3Config::new(&format!("s3://{}/some/prefix", bucket.name), cache).unwrap();
     config.variables = bucket.variables();
-    Arc::new(S3Store::open(config).await.unwrap().journal())
+    S3Store::open(config).await.unwrap().journal().unwrap()
 }
 
 fn keys(bucket: &Bucket, folder: &str) -> Vec<String> {

@@ -15,7 +15,7 @@ use std::fs;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// A broker whose topics are in a journal, and its cache's directory.
 async fn open(bucket: &Bucket, address: SocketAddr, run: u64) -> (Broker, PathBuf) {
@@ -222,15 +222,91 @@ async fn a_storage_keeps_its_layout() {
     }
     assert_eq!(join_all((0..4).map(|_| journal_of(&new))).await, [Ok(true), Ok(true), Ok(true), Ok(true)]);
     let content = fs::read_to_string(new.file("some/prefix/storage.json")).unwrap();
-    assert_eq!(content, r#"{"format":2,"journals":1}"#);
+    assert_eq!(content, r#"{"format":2,"journals":1,"deletion_delay_s":3600}"#);
     // Whatever the settings of a later start say.
     let machine = Machine::new(&new).await;
     assert!(Store::journal(&machine.store).is_some());
 
-    fs::write(new.file("some/prefix/storage.json"), r#"{"format":3,"journals":1}"#).unwrap();
-    let error = journal_of(&new).await.unwrap_err();
-    assert!(error.contains("storage.json") && error.contains("newer"), "{error}");
+    // As the first version with a journal wrote it.
+    fs::write(new.file("some/prefix/storage.json"), r#"{"format":2,"journals":1}"#).unwrap();
+    assert_eq!(journal_of(&new).await, Ok(true));
+
+    for unknown in [r#"{"format":3,"journals":1}"#, r#"{"format":2,"journals":1,"merges":true}"#] {
+        fs::write(new.file("some/prefix/storage.json"), unknown).unwrap();
+        let error = journal_of(&new).await.unwrap_err();
+        assert!(error.contains("storage.json") && error.contains("newer"), "{error}");
+    }
     fs::write(new.file("some/prefix/storage.json"), "{").unwrap();
     let error = journal_of(&new).await.unwrap_err();
     assert!(error.contains("restore it from a copy"), "{error}");
+}
+
+/// Opens a store that asks for a deletion delay. Returns that of its journal, if it has one.
+async fn delay_of(bucket: &Bucket, seconds: u64) -> Result<Option<u64>, String> {
+    let cache = Cache::open(bucket.cache_dir(), CACHE_BYTES).unwrap();
+    let mut config = crate::machine::config(bucket, cache);
+    config.new_layout = Layout::Journal;
+    config.deletion_delay = (seconds > 0).then_some(Duration::from_secs(seconds));
+    let store = S3Store::open(config).await.map_err(|error| error.message)?;
+    Ok(Store::journal(&store).map(|journal| journal.deletion_delay().as_secs()))
+}
+
+#[tokio::test]
+async fn a_deletion_delay_is_decided_once() {
+    let new = bucket().await;
+    let error = delay_of(&new, 3).await.unwrap_err();
+    assert!(error.contains("at least 4"), "{error}");
+    assert_eq!(delay_of(&new, 60).await, Ok(Some(60)));
+    assert_eq!(delay_of(&new, 60).await, Ok(Some(60)));
+    assert_eq!(delay_of(&new, 0).await, Ok(Some(60)), "the storage's");
+    let error = delay_of(&new, 61).await.unwrap_err();
+    assert!(error.contains("created with a deletion delay of 60s"), "{error}");
+
+    let old = bucket().await;
+    let machine = Machine::new(&old).await;
+    rawline_testkit::stores::commit_some(&machine.store, "t", 3).await;
+    let error = delay_of(&old, 60).await.unwrap_err();
+    assert!(error.contains("has no journal"), "{error}");
+    assert_eq!(delay_of(&old, 0).await, Ok(None));
+}
+
+/// Waits until the folder of journal objects is as `is_so` wants it.
+async fn until(bucket: &Bucket, is_so: impl Fn(usize, u64) -> bool) -> (usize, u64) {
+    let began = Instant::now();
+    loop {
+        // Files may be deleted while they are looked at.
+        let sizes: Vec<u64> =
+            journal_objects(bucket).iter().filter_map(|path| Some(fs::metadata(path).ok()?.len())).collect();
+        let (objects, bytes) = (sizes.len(), sizes.iter().sum());
+        if is_so(objects, bytes) {
+            return (objects, bytes);
+        }
+        assert!(began.elapsed() < Duration::from_secs(120), "the bucket has {objects} objects of {bytes} bytes");
+        tokio::time::sleep(Duration::from_millis(200)).await;
+    }
+}
+
+#[tokio::test]
+async fn a_bucket_shrinks_after_trims_and_deletions() {
+    let bucket = bucket().await;
+    assert_eq!(delay_of(&bucket, 4).await, Ok(Some(4)));
+    let (broker, _) = open(&bucket, bucket.address, 1).await;
+    let names = fill(&broker, 3, 20).await;
+    let (objects, bytes) = until(&bucket, |objects, _| objects >= 20).await;
+
+    for name in &names[..2] {
+        broker.topic(name).await.unwrap().trim(20).await.unwrap();
+    }
+    broker.delete_topic(&names[2]).await.unwrap();
+    // Nothing is appended meanwhile: an idle broker deletes too.
+    let (left, bytes_left) = until(&bucket, |objects, _| objects <= 4).await;
+    assert!(bytes_left < bytes / 4, "{objects} objects of {bytes} bytes, then {left} of {bytes_left}");
+
+    let topic = broker.topic(&names[0]).await.unwrap();
+    assert_eq!(topic.append(received(&of(0, 20))).await.unwrap().first_offset, 20);
+    drop(topic);
+    broker.close().await;
+    let (broker, _) = open(&bucket, bucket.address, 2).await;
+    assert_eq!(read(&broker.topic(&names[0]).await.unwrap(), 20).await.unwrap(), of(0, 20));
+    assert!(broker.topic(&names[2]).await.is_err(), "it was deleted");
 }

@@ -257,7 +257,7 @@ async fn partitions_that_another_broker_added_are_found() {
         let topic = created(&broker, 1).await;
         let other = open_with(place.open().await, Config::new(2)).await;
         other.topic("t").await.unwrap().change_settings(changes(json!({ "partitions": 4 }))).await.unwrap();
-        append_some(&*other.partition("t", 3).await.unwrap(), 0, 10, 5, Codec::None).await;
+        append_some(&other.partition("t", 3).await.unwrap(), 0, 10, 5, Codec::None).await;
         assert_records(&*partition(&broker, 3).await, 0, 10, place.name).await;
         other.topic("t").await.unwrap().change_settings(changes(json!({ "partitions": 6 }))).await.unwrap();
         // A change by a broker that hasn't seen them takes none away.

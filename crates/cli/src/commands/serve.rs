@@ -92,6 +92,11 @@ pub struct Args {
     #[arg(long, value_name = "BYTES", env = "RAWLINE_CACHE_BYTES", default_value = "10GiB", value_parser = parse_bytes)]
     cache_bytes: u64,
 
+    /// How long objects in a bucket stay at least when nobody needs them any more: whole seconds, decided when the
+    /// storage is created. A broker that was paused for half of it looks again before it acknowledges [default: 1h]
+    #[arg(long, value_name = "TIME", env = "RAWLINE_DELETION_DELAY", value_parser = parse_duration)]
+    deletion_delay: Option<Duration>,
+
     /// Don't create topics on first use; respond with 404 for topics that don't exist
     #[arg(long, env = "RAWLINE_NO_CREATE_TOPICS")]
     no_create_topics: bool,
@@ -225,6 +230,7 @@ async fn open_store(args: &Args) -> Result<Arc<dyn Store>, CommandError> {
         let cache = Cache::open(&args.cache_dir, args.cache_bytes);
         let cache = cache.map_err(|error| explain::cache(&error, &args.cache_dir))?;
         let config = S3Config::new(&args.storage, cache).map_err(|error| CommandError::Usage(error.to_string()))?;
+        let config = S3Config { deletion_delay: args.deletion_delay, ..config };
         return Ok(Arc::new(S3Store::open(config).await.map_err(failed)?));
     }
     if let Some((scheme, _)) = args.storage.split_once("://") {

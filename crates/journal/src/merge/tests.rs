@@ -19,8 +19,10 @@ fn partition(number: u32) -> PartitionId {
     PartitionId { topic: 1, number }
 }
 
-/// Objects, each with its size and its pieces: partitions with their bytes.
-fn uses(objects: &[(Source, u32, &[(u32, u32)])]) -> Uses {
+/// An object, its size, and its pieces: partitions with their bytes.
+type Object<'a> = (Source, u32, &'a [(u32, u32)]);
+
+fn uses(objects: &[Object<'_>]) -> Uses {
     let mut uses = Uses::default();
     for (source, object_bytes, pieces) in objects {
         for (number, bytes) in *pieces {
@@ -30,7 +32,7 @@ fn uses(objects: &[(Source, u32, &[(u32, u32)])]) -> Uses {
     uses
 }
 
-fn chosen(objects: &[(Source, u32, &[(u32, u32)])]) -> Vec<Source> {
+fn chosen(objects: &[Object<'_>]) -> Vec<Source> {
     choose(&uses(objects), &LIMITS)
 }
 

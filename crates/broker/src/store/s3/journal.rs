@@ -19,6 +19,7 @@ use object_store::{GetOptions, GetRange, ObjectMeta, ObjectStore, PutMode, PutOp
 use rawline_journal::{Garbage, Header, Index, Key, Listing, ObjectError, Place, PutResult, Source};
 use std::ops::Range;
 use std::sync::Arc;
+use std::time::Duration;
 use tokio::time::timeout;
 
 /// The journal's folder. There is one journal so far.
@@ -29,6 +30,7 @@ const FOLDER: &str = ".journal/0000";
 pub struct S3Journal {
     pub(super) bucket: Arc<Bucket>,
     pub(super) cache: Cache,
+    deletion_delay: Duration,
 }
 
 /// The key of an object.
@@ -40,8 +42,8 @@ pub(super) fn object_path(bucket: &Bucket, source: Source) -> Result<Path, Store
 }
 
 impl S3Journal {
-    pub(super) fn new(bucket: Arc<Bucket>, cache: Cache) -> Self {
-        S3Journal { bucket, cache }
+    pub(super) fn new(bucket: Arc<Bucket>, cache: Cache, deletion_delay: Duration) -> Self {
+        S3Journal { bucket, cache, deletion_delay }
     }
 
     fn snapshot_path(&self, next_number: u64) -> Result<Path, StoreError> {
@@ -175,6 +177,10 @@ impl S3Journal {
 }
 
 impl JournalStore for S3Journal {
+    fn deletion_delay(&self) -> Duration {
+        self.deletion_delay
+    }
+
     fn create(&self, source: Source, parts: Vec<Bytes>) -> BoxFuture<'static, PutResult> {
         let this = self.clone();
         Box::pin(async move {

@@ -3,11 +3,14 @@
 use super::bucket::Bucket;
 use super::failed::Failed;
 use super::listing::parse_key;
-use crate::store::{SETTINGS_NAME, StoreError};
+use crate::limits::{DELETION_DELAY, DELETION_DELAY_MIN};
+use crate::store::{SETTINGS_NAME, Setting, StoreError};
 use bytes::Bytes;
 use futures_util::StreamExt;
 use object_store::path::Path;
-use serde_json::{Value, json};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::time::Duration;
 use tokio::time::timeout;
 
 /// Name of the key.
@@ -31,43 +34,100 @@ pub enum Layout {
     Topics,
 }
 
-/// The storage's layout. An empty storage gets `new`.
-pub(super) async fn find_or_decide(bucket: &Bucket, new: Layout) -> Result<Layout, StoreError> {
+/// How a storage is laid out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Laid {
+    /// As [`Layout::Journal`].
+    Journal {
+        /// How long objects that nobody needs stay. All brokers must agree on it.
+        deletion_delay: Duration,
+    },
+    /// As [`Layout::Topics`].
+    Topics,
+}
+
+/// What the key says. A member that this version doesn't know may change what is safe, so it is refused.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Storage {
+    format: u32,
+    journals: u32,
+    #[serde(default = "hour")]
+    deletion_delay_s: u64,
+}
+
+/// What applies to a storage that doesn't say it.
+fn hour() -> u64 {
+    3600
+}
+
+/// The storage's layout. An empty storage gets `new`; `deletion_delay` is that of a journal that is created now, and
+/// must be that of one that exists.
+pub(super) async fn find_or_decide(
+    bucket: &Bucket,
+    new: Layout,
+    deletion_delay: Option<Duration>,
+) -> Result<Laid, StoreError> {
     let path = bucket.path(STORAGE)?;
     if let Some((content, _)) = bucket.small(&path).await? {
-        return check(bucket, &path, &content);
+        return check(bucket, &path, &content, deletion_delay);
     }
     if new == Layout::Topics || has_topics(bucket).await? {
-        return Ok(Layout::Topics);
+        return match deletion_delay {
+            None => Ok(Laid::Topics),
+            Some(_) => Err(StoreError::human(
+                "the storage has no journal, so its objects are deleted at once; don't set a deletion delay",
+            )
+            .about(Setting::DeletionDelay)),
+        };
     }
-    let content = json!({ "format": FORMAT, "journals": JOURNALS }).to_string();
+    let delay = deletion_delay.unwrap_or(DELETION_DELAY);
+    if delay < DELETION_DELAY_MIN || delay.subsec_nanos() > 0 {
+        let least = DELETION_DELAY_MIN.as_secs();
+        let message = format!("a deletion delay of {delay:?} is impossible; use whole seconds, at least {least}");
+        return Err(StoreError::human(message).about(Setting::DeletionDelay));
+    }
+    let storage = Storage { format: FORMAT, journals: JOURNALS, deletion_delay_s: delay.as_secs() };
+    let content = serde_json::to_string(&storage).map_err(|error| StoreError::human(error.to_string()))?;
     let mut tries = bucket.tries();
     loop {
         match bucket.create(&path, Bytes::from(content.clone()).into()).await {
-            Ok(_) => return Ok(Layout::Journal),
+            Ok(_) => return Ok(Laid::Journal { deletion_delay: delay }),
             // Another broker starts at the same time, or the response to an earlier try was lost.
             Err(Failed::Exists { in_progress: false }) => {
                 let found = bucket.small(&path).await?;
                 let gone = || StoreError::wait(format!("{} was created and deleted again; retry", bucket.url(&path)));
-                return check(bucket, &path, &found.ok_or_else(gone)?.0);
+                return check(bucket, &path, &found.ok_or_else(gone)?.0, deletion_delay);
             }
             Err(failed) => tries.again(failed).await.map_err(|failed| bucket.explain("store", &path, &failed))?,
         }
     }
 }
 
-fn check(bucket: &Bucket, path: &Path, content: &[u8]) -> Result<Layout, StoreError> {
+fn check(bucket: &Bucket, path: &Path, content: &[u8], asked: Option<Duration>) -> Result<Laid, StoreError> {
     let url = bucket.url(path);
     let found: Value = serde_json::from_slice(content).map_err(|error| {
         StoreError::human(format!("{url} doesn't say how the storage is laid out: {error}; restore it from a copy"))
     })?;
-    if found.get("format") == Some(&FORMAT.into()) && found.get("journals") == Some(&JOURNALS.into()) {
-        return Ok(Layout::Journal);
+    let other = || {
+        StoreError::human(format!(
+            "{url} says {found}; this version reads storages of format {FORMAT} with {JOURNALS} journal: use the \
+             version that wrote it, or a newer one"
+        ))
+    };
+    let storage: Storage = serde_json::from_value(found.clone()).map_err(|_| other())?;
+    let deletion_delay = Duration::from_secs(storage.deletion_delay_s);
+    if storage.format != FORMAT || storage.journals != JOURNALS || deletion_delay < DELETION_DELAY_MIN {
+        return Err(other());
     }
-    Err(StoreError::human(format!(
-        "{url} says {found}; this version reads storages of format {FORMAT} with {JOURNALS} journal: use the version \
-         that wrote it, or a newer one"
-    )))
+    match asked.filter(|asked| *asked != deletion_delay) {
+        None => Ok(Laid::Journal { deletion_delay }),
+        Some(asked) => Err(StoreError::human(format!(
+            "the storage was created with a deletion delay of {deletion_delay:?}, which can't change: brokers that \
+             disagree on it could lose records; omit the delay of {asked:?}, or use another storage"
+        ))
+        .about(Setting::DeletionDelay)),
+    }
 }
 
 /// Whether an earlier version has stored a topic here. Others' folders don't count.

@@ -30,6 +30,7 @@ use bytes::Bytes;
 use failed::Failed;
 use futures_util::future::BoxFuture;
 pub use journal::S3Journal;
+use layout::Laid;
 pub use layout::Layout;
 use object_store::path::Path;
 use object_store::{ObjectStore, PutPayload};
@@ -60,6 +61,10 @@ pub struct S3Config {
     pub newest_check: Duration,
     /// The layout of a storage that is empty. Others keep theirs.
     pub new_layout: Layout,
+    /// How long a journal's objects stay when nobody needs them any more, and the base of what brokers assume about
+    /// each other's clocks: whole seconds. A storage that is created now gets it, by default an hour; another value
+    /// than that of an existing storage is an error.
+    pub deletion_delay: Option<Duration>,
     /// The usual AWS variables: `AWS_ENDPOINT_URL_S3`, `AWS_ENDPOINT_URL`, `AWS_REGION`, `AWS_DEFAULT_REGION`,
     /// `AWS_ACCESS_KEY_ID`, `AWS_SECRET_ACCESS_KEY`, `AWS_SESSION_TOKEN` and the others that `object_store` knows.
     pub variables: Vec<(String, String)>,
@@ -81,6 +86,7 @@ impl S3Config {
             retry_budget: Duration::from_secs(30),
             newest_check: NEWEST_CHECK_INTERVAL,
             new_layout: Layout::Journal,
+            deletion_delay: None,
             variables: std::env::vars_os()
                 .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
                 .collect(),
@@ -119,7 +125,8 @@ pub struct S3Store {
     deleter: String,
     newest_check: Duration,
     prefetching: Arc<Semaphore>,
-    layout: Layout,
+    /// If it has the topics.
+    journal: Option<S3Journal>,
 }
 
 /// A topic's newest object.
@@ -145,10 +152,17 @@ impl S3Store {
     async fn open_bucket(bucket: Bucket, config: S3Config) -> Result<S3Store, StoreError> {
         bucket.check_credentials().await?;
         bucket.probe().await?;
-        let layout = layout::find_or_decide(&bucket, config.new_layout).await?;
+        let layout = layout::find_or_decide(&bucket, config.new_layout, config.deletion_delay).await?;
+        let bucket = Arc::new(bucket);
+        let journal = match layout {
+            Laid::Journal { deletion_delay } => {
+                Some(S3Journal::new(bucket.clone(), config.cache.clone(), deletion_delay))
+            }
+            Laid::Topics => None,
+        };
         Ok(S3Store {
-            layout,
-            bucket: Arc::new(bucket),
+            bucket,
+            journal,
             cache: config.cache,
             foreign: Mutex::default(),
             newest: Mutex::default(),
@@ -156,11 +170,6 @@ impl S3Store {
             newest_check: config.newest_check,
             prefetching: Arc::new(Semaphore::new(2 * PREFETCH_OBJECTS_MAX)),
         })
-    }
-
-    /// The journal in this bucket.
-    pub fn journal(&self) -> S3Journal {
-        S3Journal::new(self.bucket.clone(), self.cache.clone())
     }
 
     fn saw_newest(&self, topic: &str, first_offset: u64, tag: u32) {
@@ -238,7 +247,8 @@ impl S3Store {
             return Ok(Bytes::new());
         }
         if let Location::Journal(place) = object.location {
-            return S3Store::journal(self).read_piece(object.first_offset, place, range).await;
+            let Some(journal) = &self.journal else { unreachable!("{object:?} in a bucket without a journal") };
+            return journal.read_piece(object.first_offset, place, range).await;
         }
         let path = self.bucket.object_path(topic, object.first_offset)?;
         let name = copy_name(topic, object.first_offset, object.location);
@@ -329,10 +339,7 @@ impl Store for S3Store {
     }
 
     fn journal(&self) -> Option<Arc<dyn JournalStore>> {
-        match self.layout {
-            Layout::Journal => Some(Arc::new(S3Store::journal(self))),
-            Layout::Topics => None,
-        }
+        self.journal.clone().map(|journal| Arc::new(journal) as Arc<dyn JournalStore>)
     }
 
     fn has_partitions(&self) -> bool {
