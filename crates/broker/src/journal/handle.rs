@@ -15,8 +15,10 @@ use crate::supervise::Supervised;
 use crate::topic::TopicError;
 use crate::{Clock, Kind, tasks};
 use bytes::Bytes;
+use futures_util::FutureExt;
 use rawline_journal::{Control, Limits, PartitionId, Producer, Refused, Rejected};
 use std::ops::Range;
+use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 use std::time::Duration;
 use thiserror::Error;
@@ -120,6 +122,19 @@ pub struct ReadPiece {
 
 /// The task that merges. It ends when this is dropped, wherever it is.
 struct Merging(JoinHandle<()>);
+
+impl Merging {
+    fn start(merger: Merger) -> Merging {
+        Merging(tasks::spawn(async move {
+            if AssertUnwindSafe(merger.run()).catch_unwind().await.is_err() {
+                tracing::error!(
+                    "merging has stopped after an internal error, the log has the details: nothing is merged until a \
+                     restart; please report it"
+                );
+            }
+        }))
+    }
+}
 
 impl Drop for Merging {
     fn drop(&mut self) {
@@ -240,7 +255,7 @@ impl Journal {
         });
         let task = Task::new(store.clone(), clock, config, catalog.clone(), progress, published).run(requests);
         let both = async move {
-            let _merging = merger.map(|merger| Merging(tasks::spawn(merger.run())));
+            let _merging = merger.map(Merging::start);
             task.await;
         };
         (Journal { store, inbox, catalog, progress: progress_now, task: None }, both)

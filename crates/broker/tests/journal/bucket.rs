@@ -1,6 +1,6 @@
 //! On a real S3 server.
 
-use crate::support::{all, config, create, one, open, received};
+use crate::support::{all, config, create, merging, one, open, received};
 use rawline_broker::SystemClock;
 use rawline_broker::journal::{Journal, JournalStore};
 use rawline_broker::store::Store;
@@ -9,6 +9,7 @@ use rawline_broker::store::s3::{S3Config, S3Store};
 use rawline_journal::{Control, PartitionId, Producer};
 use rawline_testkit::s3_server::{Bucket, bucket};
 use std::fs;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::Instant;
@@ -16,15 +17,19 @@ use tokio::time::Instant;
 const CACHE_BYTES: u64 = 1 << 20;
 
 async fn store(bucket: &Bucket) -> Arc<dyn JournalStore> {
-    let cache = Cache::open(bucket.cache_dir(), CACHE_BYTES).unwrap();
+    store_with(bucket, bucket.cache_dir()).await
+}
+
+async fn store_with(bucket: &Bucket, cache_dir: PathBuf) -> Arc<dyn JournalStore> {
+    let cache = Cache::open(cache_dir, CACHE_BYTES).unwrap();
     let mut config = S3Config::new(&format!("s3://{}/some/prefix", bucket.name), cache).unwrap();
     config.variables = bucket.variables();
     S3Store::open(config).await.unwrap().journal().unwrap()
 }
 
 fn keys(bucket: &Bucket, folder: &str) -> Vec<String> {
-    let files = fs::read_dir(bucket.file(&format!("some/prefix/.journal/0000{folder}"))).unwrap();
-    let names = files.map(|file| file.unwrap().file_name().into_string().unwrap());
+    let files = fs::read_dir(bucket.file(&format!("some/prefix/.journal/0000{folder}")));
+    let names = files.into_iter().flatten().map(|file| file.unwrap().file_name().into_string().unwrap());
     let mut names: Vec<_> = names.filter(|name| name.contains(".rw")).collect();
     names.sort();
     names
@@ -115,4 +120,148 @@ async fn two_brokers_share_one_bucket() {
     for (n, appended) in appended {
         assert_eq!(records[appended.first_offset as usize], n.to_string());
     }
+}
+
+/// The journal's objects and merged objects with their sizes.
+fn listing(bucket: &Bucket) -> Vec<(String, u64)> {
+    let size = |key: String| {
+        let bytes = fs::metadata(bucket.file(&format!("some/prefix/.journal/0000/{key}"))).map_or(0, |file| file.len());
+        (key, bytes)
+    };
+    let merged = keys(bucket, "/merged").into_iter().map(|name| format!("merged/{name}"));
+    keys(bucket, "").into_iter().chain(merged).map(size).collect()
+}
+
+fn bytes(listing: &[(String, u64)]) -> u64 {
+    listing.iter().map(|(_, bytes)| bytes).sum()
+}
+
+/// A record that is long enough for a few to be worth a merge.
+fn long(topic: u64, n: usize) -> String {
+    format!("record {n} of {topic} {}", "-".repeat(n % 300))
+}
+
+async fn fill(journal: &Journal, topics: &[u64], records: std::ops::Range<usize>) {
+    for n in records {
+        let appends = topics.iter().map(|&topic| async move {
+            let partition = PartitionId { topic, number: 0 };
+            journal.append(partition, None, received(&one(&[&long(topic, n)]))).await.unwrap();
+        });
+        futures_util::future::join_all(appends).await;
+    }
+}
+
+async fn assert_all(journal: &Journal, topics: &[u64], records: usize) {
+    for &topic in topics {
+        let found = all(journal, PartitionId { topic, number: 0 }).await;
+        assert_eq!(found, (0..records).map(|n| long(topic, n)).collect::<Vec<_>>());
+    }
+}
+
+/// Waits for something that happens in the background.
+async fn until(what: &str, mut is_so: impl FnMut() -> bool) {
+    let give_up = Instant::now() + Duration::from_secs(120);
+    while !is_so() {
+        assert!(Instant::now() < give_up, "{what}");
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+}
+
+async fn three_topics(journal: &Journal) -> Vec<u64> {
+    let mut topics = Vec::new();
+    for name in ["conn", "dns", "http"] {
+        topics.push(journal.change(create(name, 1)).await.unwrap());
+    }
+    topics
+}
+
+#[tokio::test]
+async fn a_bucket_has_few_objects_after_merging() {
+    let bucket = bucket().await;
+    let mut config = merging(1);
+    config.limits.deletion_delay = 4;
+    config.snapshot_interval = Duration::from_secs(1);
+    config.garbage_interval = Duration::from_millis(500);
+    let mut quiet = config.clone();
+    quiet.merge = None;
+    let journal = Journal::open(store(&bucket).await, Arc::new(SystemClock), quiet);
+    let topics = three_topics(&journal).await;
+    fill(&journal, &topics, 0..60).await;
+    drop(journal);
+    let before = listing(&bucket);
+
+    let journal = Journal::open(store(&bucket).await, Arc::new(SystemClock), config);
+    fill(&journal, &topics, 60..61).await;
+    until("nothing was merged", || !keys(&bucket, "/merged").is_empty()).await;
+    assert_all(&journal, &topics, 61).await;
+    until("what was merged is not deleted", || keys(&bucket, "").len() < 15).await;
+    let after = listing(&bucket);
+    println!("before: {} objects, {} bytes\n{before:#?}", before.len(), bytes(&before));
+    println!("after: {} objects, {} bytes\n{after:#?}", after.len(), bytes(&after));
+    assert!(after.len() < before.len() / 2, "{} objects, {} before", after.len(), before.len());
+    assert!(bytes(&after) < bytes(&before), "{} bytes, {} before", bytes(&after), bytes(&before));
+    assert_all(&journal, &topics, 61).await;
+    drop(journal);
+    // Another cache, which is empty.
+    let fresh = open(store(&bucket).await, 2);
+    fill(&fresh, &topics, 61..62).await;
+    assert_all(&fresh, &topics, 62).await;
+}
+
+#[tokio::test]
+async fn two_brokers_merge_one_bucket() {
+    let bucket = bucket().await;
+    let open = async |run| {
+        let mut config = merging(run);
+        config.limits.deletion_delay = 4;
+        config.snapshot_interval = Duration::from_secs(1);
+        config.garbage_interval = Duration::from_millis(500);
+        Journal::open(store(&bucket).await, Arc::new(SystemClock), config)
+    };
+    let journals = [open(1).await, open(2).await];
+    let topics = three_topics(&journals[0]).await;
+    for n in 0..90 {
+        fill(&journals[n % 2], &topics, n..n + 1).await;
+    }
+    until("nothing was merged", || keys(&bucket, "/merged").len() >= 2).await;
+    until("what was merged is not deleted", || keys(&bucket, "").len() < 50).await;
+    fill(&journals[0], &topics, 90..91).await;
+    fill(&journals[1], &topics, 91..92).await;
+    fill(&journals[0], &topics, 92..93).await;
+    assert_all(&journals[0], &topics, 93).await;
+    let fresh = open(3).await;
+    fill(&fresh, &topics, 93..94).await;
+    assert_all(&fresh, &topics, 94).await;
+}
+
+#[tokio::test]
+async fn a_damaged_copy_is_never_merged() {
+    let bucket = bucket().await;
+    let dir = bucket.cache_dir();
+    let journal = open(store_with(&bucket, dir.clone()).await, 1);
+    let topics = three_topics(&journal).await;
+    fill(&journal, &topics, 0..40).await;
+    drop(journal);
+    while Cache::open(&dir, CACHE_BYTES).is_err() {
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
+    let copies = fs::read_dir(dir.join("objects/.journal")).unwrap().map(|file| file.unwrap().path());
+    let mut damaged = 0;
+    for copy in copies {
+        let mut bytes = fs::read(&copy).unwrap();
+        let last = bytes.len() - 1;
+        // In the header, in the index, in the last batch.
+        bytes[[40, 130, last][damaged % 3]] ^= 1;
+        fs::write(&copy, bytes).unwrap();
+        damaged += 1;
+    }
+    assert!(damaged >= 40, "{damaged} copies");
+    let journal = Journal::open(store_with(&bucket, dir).await, Arc::new(SystemClock), merging(2));
+    fill(&journal, &topics, 40..41).await;
+    until("nothing was merged", || !keys(&bucket, "/merged").is_empty()).await;
+    assert_all(&journal, &topics, 41).await;
+    drop(journal);
+    let fresh = open(store(&bucket).await, 3);
+    fill(&fresh, &topics, 41..42).await;
+    assert_all(&fresh, &topics, 42).await;
 }

@@ -3,4 +3,5 @@
 
 mod bucket;
 mod memory;
+mod merging;
 mod support;

@@ -2,8 +2,8 @@
 
 use rawline_batch::Codec;
 use rawline_broker::SystemClock;
-use rawline_broker::journal::{Journal, JournalConfig, JournalStore};
-use rawline_journal::{Control, PartitionId};
+use rawline_broker::journal::{Journal, JournalConfig, JournalStore, MergeConfig};
+use rawline_journal::{Control, MergeLimits, PartitionId};
 pub(crate) use rawline_testkit::batches::received;
 use rawline_testkit::batches::{batch, records_of};
 use std::sync::Arc;
@@ -18,6 +18,19 @@ pub(crate) fn config(run: u64) -> JournalConfig {
     let mut config = JournalConfig::new(run);
     config.limits.batch_wait = Duration::from_millis(20);
     config
+}
+
+/// Merges some small objects soon.
+pub(crate) fn merging(run: u64) -> JournalConfig {
+    let limits = MergeLimits {
+        target_bytes: 8_000,
+        keep_bytes: 2_000,
+        objects_max: 20,
+        piece_bytes: 2_000,
+        piece_span_us: 3_600_000_000,
+    };
+    let merge = MergeConfig { limits, look_objects: 5, abandon_after: Duration::from_secs(600) };
+    JournalConfig { merge: Some(merge), snapshot_objects: 10, ..config(run) }
 }
 
 /// One batch with these records.

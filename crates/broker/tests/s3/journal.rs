@@ -4,11 +4,15 @@ use crate::http::{Act, Proxy};
 use crate::machine::{CACHE_BYTES, Machine, flip_byte};
 use futures_util::future::join_all;
 use rawline_batch::{Codec, Limits};
+use rawline_broker::journal::{Journal, JournalConfig, MergeConfig};
 use rawline_broker::store::Store;
 use rawline_broker::store::cache::Cache;
 use rawline_broker::store::s3::{Layout, S3Store};
 use rawline_broker::{Broker, Config, Kind, Piece, ReadRequest, SystemClock, Topic};
-use rawline_journal::{Batch, BatchKind, Header, Id, Link, PartitionId, PutResult, Section, Source, build_index};
+use rawline_journal::{
+    Batch, BatchKind, Control, Header, Id, Link, MergeLimits, PartitionId, PutResult, Section, Snapshot, Source,
+    build_index,
+};
 use rawline_testkit::batches::{batch, received};
 use rawline_testkit::s3_server::{Bucket, bucket, variables};
 use std::fs;
@@ -96,6 +100,51 @@ async fn what_was_written_needs_no_request_and_what_is_cold_needs_one_for_each_o
     let objects = journal_objects(&bucket).len();
     let cold = proxy.count("GET") - gets;
     assert!((1..=objects).contains(&cold), "{cold} GETs for {objects} objects");
+}
+
+/// Merges what a bucket has, and deletes what was merged, as if the deletion delay had passed.
+async fn merge_all(bucket: &Bucket) {
+    let mut config = JournalConfig::new(7);
+    let limits = MergeLimits { target_bytes: 8_000, keep_bytes: 2_000, objects_max: 10, ..MergeLimits::default() };
+    config.merge = Some(MergeConfig { limits, look_objects: 1, ..MergeConfig::default() });
+    config.snapshot_objects = 1;
+    let store = Store::journal(&Machine::new(bucket).await.store).unwrap();
+    let journal = Journal::open(store.clone(), Arc::new(SystemClock), config);
+    let objects = journal_objects(bucket);
+    let give_up = tokio::time::Instant::now() + Duration::from_secs(60);
+    let needed = loop {
+        let control = Control::Create { topic: 0, name: "other".into(), partitions: 1, settings: [].into() };
+        if let Ok(topic) = journal.change(control).await {
+            journal.change(Control::Delete { topic }).await.unwrap();
+        }
+        let needed =
+            store.newest_snapshot().await.unwrap().found.map(|bytes| Snapshot::parse(&bytes).unwrap().sources());
+        let needed = needed.unwrap_or_default();
+        if needed.len() > 1 && needed.len() < objects.len() / 2 {
+            break needed;
+        }
+        assert!(tokio::time::Instant::now() < give_up, "{needed:?}");
+        tokio::time::sleep(Duration::from_millis(300)).await;
+    };
+    for object in objects {
+        let source = Header::parse(&fs::read(&object).unwrap()).unwrap().source();
+        if !needed.contains(&source) {
+            fs::remove_file(object).unwrap();
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_broker_finds_what_another_has_merged_and_deleted() {
+    let bucket = bucket().await;
+    let (writer, _) = open(&bucket, bucket.address, 1).await;
+    let names = fill(&writer, 3, 30).await;
+    writer.close().await;
+    let (stale, _) = open(&bucket, bucket.address, 2).await;
+    merge_all(&bucket).await;
+    assert_all(&stale, &names, 30).await;
+    let (fresh, _) = open(&bucket, bucket.address, 3).await;
+    assert_all(&fresh, &names, 30).await;
 }
 
 #[tokio::test]

@@ -93,6 +93,11 @@ fn a_deletion_before_its_time_is_found() {
     is_found(Lie::DeleteEarly, |_| true);
 }
 
+#[test]
+fn a_merge_that_ends_before_its_put_is_found() {
+    is_found(Lie::ConfirmMergedFirst, |violation| matches!(violation, Violation::Disagreement { .. }));
+}
+
 /// A world is a few brokers, a store and producers.
 #[test]
 fn a_world_differs_from_the_next() {

@@ -41,6 +41,8 @@ pub enum Lie {
     ForgetProducers,
     /// Objects are deleted at once.
     DeleteEarly,
+    /// The PUT of a merged object is confirmed before it has arrived, which it may never.
+    ConfirmMergedFirst,
 }
 
 /// An object or a snapshot, with the store's time of its creation.
@@ -259,7 +261,11 @@ impl JournalStore for Connection {
         let broker = this.broker;
         this.store.note(|| format!("broker {broker}: PUT {source:?} as {id:?}"));
         let is_lost = this.store.happens(4);
-        let confirms_first = this.store.lie == Some(Lie::ConfirmFirst);
+        let confirms_first = match this.store.lie {
+            Some(Lie::ConfirmFirst) => true,
+            Some(Lie::ConfirmMergedFirst) => source.is_merged(),
+            _ => false,
+        };
         let (respond, responded) = oneshot::channel();
         // What was sent arrives, whether or not the sender lives.
         let network = this.clone();

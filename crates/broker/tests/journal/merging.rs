@@ -1,0 +1,156 @@
+//! Merging on a store in memory: few objects are left, every record is where it was, and brokers don't disturb each
+//! other.
+
+use crate::support::{all, config, create, merging, one, received};
+use rawline_broker::journal::{Journal, JournalError, MemoryJournal};
+use rawline_broker::{Clock, SystemClock};
+use rawline_journal::{Control, PartitionId, Refused, Source};
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::time::{Instant, sleep};
+
+/// The runtime's time.
+struct Virtual(Instant);
+
+impl Clock for Virtual {
+    fn now_us(&self) -> u64 {
+        1_000_000_000_000 + self.0.elapsed().as_micros() as u64
+    }
+}
+
+fn store() -> Arc<MemoryJournal> {
+    Arc::new(MemoryJournal::new(Arc::new(Virtual(Instant::now()))))
+}
+
+fn open(store: &Arc<MemoryJournal>, config: rawline_broker::journal::JournalConfig) -> Journal {
+    Journal::open(store.clone(), Arc::new(Virtual(Instant::now())), config)
+}
+
+fn text(number: u32, n: usize) -> String {
+    format!("record {n} of {number}")
+}
+
+async fn fill(journal: &Journal, topic: u64, partitions: u32, records: std::ops::Range<usize>) {
+    for n in records {
+        let appends = (0..partitions).map(|number| async move {
+            let records = one(&[&text(number, n)]);
+            journal.append(PartitionId { topic, number }, None, received(&records)).await.unwrap()
+        });
+        futures_util::future::join_all(appends).await;
+    }
+}
+
+async fn assert_all(journal: &Journal, topic: u64, partitions: u32, records: usize) {
+    for number in 0..partitions {
+        let found = all(journal, PartitionId { topic, number }).await;
+        assert_eq!(found, (0..records).map(|n| text(number, n)).collect::<Vec<_>>());
+    }
+}
+
+fn merged(store: &MemoryJournal) -> usize {
+    store.sources().iter().filter(|source| source.is_merged()).count()
+}
+
+/// Waits for something that happens in the background.
+async fn until(what: &str, mut is_so: impl FnMut() -> bool) {
+    let give_up = Instant::now() + Duration::from_secs(100_000);
+    while !is_so() {
+        assert!(Instant::now() < give_up, "{what}");
+        sleep(Duration::from_millis(100)).await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn small_objects_become_few_large_ones() {
+    let store = store();
+    let journal = open(&store, merging(1));
+    let topic = journal.change(create("t", 3)).await.unwrap();
+    fill(&journal, topic, 3, 0..200).await;
+    assert_all(&journal, topic, 3, 200).await;
+    until("nothing was merged", || merged(&store) >= 5).await;
+    assert_all(&journal, topic, 3, 200).await;
+    let before = store.objects();
+    // Snapshots follow, and the deletion delay passes.
+    for n in 200..210 {
+        sleep(Duration::from_secs(1000)).await;
+        fill(&journal, topic, 3, n..n + 1).await;
+    }
+    until("what was merged is not deleted", || store.objects() < before / 4).await;
+    assert_all(&journal, topic, 3, 210).await;
+    drop(journal);
+    let fresh = open(&store, config(2));
+    fill(&fresh, topic, 3, 210..211).await;
+    assert_all(&fresh, topic, 3, 211).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_trimmed_or_deleted_stays_so() {
+    let store = store();
+    let journal = open(&store, merging(1));
+    let topic = journal.change(create("t", 2)).await.unwrap();
+    let gone = journal.change(create("gone", 1)).await.unwrap();
+    fill(&journal, gone, 1, 0..10).await;
+    fill(&journal, topic, 2, 0..15).await;
+    let partition = PartitionId { topic, number: 1 };
+    journal.change(Control::Trim { partition, first_offset: 7 }).await.unwrap();
+    journal.change(Control::Delete { topic: gone }).await.unwrap();
+    fill(&journal, topic, 2, 15..60).await;
+    until("nothing was merged", || merged(&store) >= 2).await;
+    let expected: Vec<_> = (7..60).map(|n| text(1, n)).collect();
+    assert_eq!(all(&journal, partition).await, expected);
+    journal.change(Control::Trim { partition, first_offset: 9 }).await.unwrap();
+    drop(journal);
+    let fresh = open(&store, merging(2));
+    fresh.append(partition, None, received(&one(&["last"]))).await.unwrap();
+    assert_eq!(fresh.offsets(partition), 9..61);
+    assert_eq!(all(&fresh, partition).await[..51], expected[2..]);
+    assert_eq!(fresh.offsets(PartitionId { topic: gone, number: 0 }), 0..0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_merge_that_nobody_ends_is_abandoned_and_never_ends() {
+    let store = store();
+    let dead = open(&store, config(1));
+    let topic = dead.change(create("t", 2)).await.unwrap();
+    assert_eq!(dead.change(Control::BeginMerge { merge: 0 }).await.unwrap(), 1);
+    let second = dead.change(Control::BeginMerge { merge: 0 }).await.unwrap_err();
+    assert!(matches!(second, JournalError::Refused(Refused::MergeOpen { merge: 1 })), "{second}");
+    let journal = open(&store, merging(2));
+    fill(&journal, topic, 2, 0..100).await;
+    assert_eq!(merged(&store), 0, "a merge is open");
+    let began = Instant::now();
+    until("the merge is still open", || merged(&store) > 0).await;
+    assert!(began.elapsed() > Duration::from_secs(500), "after {:?}", began.elapsed());
+    let late = dead.change(Control::AbandonMerge { merge: 1 }).await.unwrap_err();
+    assert!(matches!(late, JournalError::Refused(Refused::MergeClosed { merge: 1 })), "{late}");
+    assert!(!store.sources().contains(&Source::Merged(1)), "its number is never used");
+    assert_all(&journal, topic, 2, 100).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn brokers_that_share_a_store_merge_in_turns() {
+    let store = store();
+    let journals = [open(&store, merging(1)), open(&store, merging(2))];
+    let topic = journals[0].change(create("t", 3)).await.unwrap();
+    for n in 0..150 {
+        fill(&journals[n % 2], topic, 3, n..n + 1).await;
+    }
+    until("nothing was merged", || merged(&store) >= 4).await;
+    for journal in &journals {
+        // An append catches up with the other broker.
+        journal.append(PartitionId { topic, number: 0 }, None, received(&one(&["more"]))).await.unwrap();
+        let found = all(journal, PartitionId { topic, number: 1 }).await;
+        assert_eq!(found, (0..150).map(|n| text(1, n)).collect::<Vec<_>>());
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_merge_without_anyone_who_waits_does_not_keep_the_journal_open() {
+    let store = Arc::new(MemoryJournal::new(Arc::new(SystemClock)));
+    let weak = Arc::downgrade(&store);
+    let journal = Journal::open(store, Arc::new(SystemClock), merging(1));
+    let topic = journal.change(create("t", 3)).await.unwrap();
+    fill(&journal, topic, 3, 0..30).await;
+    drop(journal);
+    until("a task holds the store", || weak.upgrade().is_none()).await;
+}
