@@ -366,6 +366,7 @@ impl ClientCore {
             }
         };
         let config = ConsumerConfig {
+            partitions: vec![0],
             start,
             end_offset: whole_option("end", end_offset)?,
             bytes_max: whole("bytes_max", bytes_max)?,

@@ -1,8 +1,9 @@
-//! Appends batches to a topic.
+//! Appends batches to a partition.
 
 use crate::body::Pieces;
-use crate::call::{Call, query_value};
+use crate::call::Call;
 use crate::limits::ALIGNMENT;
+use crate::partition::TopicPartition;
 use crate::{Client, ClientError};
 use bytes::Bytes;
 use http::Method;
@@ -15,15 +16,24 @@ impl Client {
     ///
     /// Not retried automatically: when the connection breaks or the request times out, the records may have been
     /// appended and only the response was lost. Sending them again may append them a second time.
-    pub async fn append(&self, topic: &str, pieces: Vec<Bytes>) -> Result<Appended, ClientError> {
+    pub async fn append<'a>(
+        &self,
+        to: impl Into<TopicPartition<'a>>,
+        pieces: Vec<Bytes>,
+    ) -> Result<Appended, ClientError> {
         let body = Pieces::new(pieces);
-        self.append_body(topic, body, false).await
+        self.append_body(to.into(), body, false).await
     }
 
     /// Appends the records concatenated in `data` as one batch without compression. `data` is not copied.
     ///
     /// Not retried automatically, like [`Client::append`].
-    pub async fn append_records(&self, topic: &str, sizes: &[u32], data: Bytes) -> Result<Appended, ClientError> {
+    pub async fn append_records<'a>(
+        &self,
+        to: impl Into<TopicPartition<'a>>,
+        sizes: &[u32],
+        data: Bytes,
+    ) -> Result<Appended, ClientError> {
         let sealed = seal(sizes, &data, self.environment().now_us(), &self.config().limits)?;
         let body = Pieces::new(vec![Bytes::from(sealed.front), data, Bytes::from_static(sealed.padding)]);
         let (bytes, records) = (body.bytes_left(), sizes.len() as u64);
@@ -31,7 +41,7 @@ impl Client {
             bytes.is_multiple_of(ALIGNMENT as u64),
             "a batch of {records} records has {bytes} bytes, which are not aligned"
         );
-        let appended = self.append_body(topic, body, false).await?;
+        let appended = self.append_body(to.into(), body, false).await?;
         if appended.next_offset - appended.first_offset != records {
             return Err(self.not_a_brokers(format!("{appended:?} for an append of {records} records")));
         }
@@ -41,7 +51,7 @@ impl Client {
     /// Appends a body; `exactly_once` by the numbers in its batches.
     pub(crate) async fn append_body(
         &self,
-        topic: &str,
+        to: TopicPartition<'_>,
         body: Pieces,
         exactly_once: bool,
     ) -> Result<Appended, ClientError> {
@@ -52,7 +62,7 @@ impl Client {
         let epoch = if exactly_once { "&producer-epoch=0" } else { "" };
         let call = Call {
             method: Method::POST,
-            target: format!("{}?topic-name={}{epoch}", path::RECORDS, query_value(topic)),
+            target: format!("{}?{to}{epoch}", path::RECORDS),
             headers: vec![(CONTENT_TYPE, MediaType::Batch.header_value())],
             body,
         };

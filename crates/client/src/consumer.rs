@@ -1,19 +1,26 @@
-//! Follows a topic: while the caller processes one read, the next is already in flight.
+//! Follows a topic: while the caller processes one read, the next ones are already in flight.
 
 use crate::client::Client;
 use crate::fetched::Fetched;
-use crate::limits::CONSUMER_READ_BYTES;
+use crate::limits::{
+    CONSUMER_READ_BYTES, PARTITION_READ_BYTES_MIN, PARTITIONS_READ_INTERVAL, READ_ROUND, READS_IN_FLIGHT_MAX,
+};
+use crate::partition::TopicPartition;
 use crate::read::ReadOptions;
 use crate::{ClientError, RetryPolicy, tasks};
+use rawline_contract::{Extent, TopicInfo};
+use std::collections::{BTreeMap, VecDeque};
 use std::time::{Duration, SystemTime};
+use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
+use tokio::time::Instant;
 
 /// The first record of a consumer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Start {
-    /// At this offset.
+    /// At this offset of each partition.
     Offset(u64),
-    /// At the topic's oldest record.
+    /// At each partition's oldest record.
     Earliest,
     /// After the newest record: only records that are appended from now on.
     Latest,
@@ -24,23 +31,26 @@ pub enum Start {
 /// The settings of a consumer.
 #[derive(Debug, Clone)]
 pub struct ConsumerConfig {
-    /// The first record.
+    /// The partitions to read; if it is empty, all, also those that the topic gets later.
+    pub partitions: Vec<u32>,
+    /// The first record of each partition.
     pub start: Start,
-    /// Ends before this offset. Without it, the consumer follows the topic forever.
+    /// Ends before this offset of each partition. Without it, the consumer follows the topic forever.
     pub end_offset: Option<u64>,
-    /// Maximum size of one read in bytes. Two reads are held in memory.
+    /// Maximum size of one read in bytes. Partitions share it: twice as many bytes are held in memory.
     pub bytes_max: u64,
     /// How long the broker waits if no record is available. This affects only how often an idle consumer sends
-    /// requests.
+    /// requests. A consumer of more than 16 partitions sends them more often.
     pub wait: Duration,
     /// How failed reads are retried.
     pub retries: RetryPolicy,
 }
 
 impl Default for ConsumerConfig {
-    /// From the oldest record on, forever, 4 MiB at a time.
+    /// All partitions from the oldest record on, forever, 4 MiB at a time.
     fn default() -> Self {
         ConsumerConfig {
+            partitions: Vec::new(),
             start: Start::Earliest,
             end_offset: None,
             bytes_max: CONSUMER_READ_BYTES,
@@ -50,22 +60,55 @@ impl Default for ConsumerConfig {
     }
 }
 
-/// Reads a topic in order. Dropping it cancels the read in flight.
+/// What a consumer reads of one partition.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PartitionRange {
+    /// The partition's number.
+    pub partition: u32,
+    /// Offset of the first record.
+    pub offset: u64,
+    /// Ends before this offset, if there is one.
+    pub end_offset: Option<u64>,
+}
+
+impl PartitionRange {
+    fn has_ended(&self) -> bool {
+        self.end_offset.is_some_and(|end| self.offset >= end)
+    }
+}
+
+/// Reads the partitions of a topic, each in order. Dropping it cancels the reads in flight.
 #[derive(Debug)]
 pub struct Consumer {
     client: Client,
     topic: String,
     config: ConsumerConfig,
-    /// Offset of the next read.
-    offset: u64,
-    /// The read in flight, if any.
-    in_flight: Option<JoinHandle<Result<Fetched, ClientError>>>,
-    /// The result that the caller holds now; its buffer is reused for the read after next.
+    /// What is left to read, by partition.
+    ranges: BTreeMap<u32, PartitionRange>,
+    /// Partitions that wait for their next read.
+    waiting: VecDeque<u32>,
+    in_flight: BTreeMap<u32, JoinHandle<()>>,
+    /// The number of partitions is being read, or was at this time.
+    partitions_read_at: Instant,
+    /// Where what is in flight arrives.
+    arrivals: mpsc::UnboundedReceiver<Arrival>,
+    sender: mpsc::UnboundedSender<Arrival>,
+    /// The result that the caller holds now.
     current: Fetched,
+    /// Results that the caller holds no longer: their buffers are reused.
+    spare: Vec<Fetched>,
+}
+
+/// What arrives at a consumer.
+#[derive(Debug)]
+enum Arrival {
+    Read(u32, Result<Fetched, ClientError>),
+    /// The extents of all partitions.
+    Partitions(Result<TopicInfo, ClientError>),
 }
 
 impl Consumer {
-    /// Finds the first offset; reads nothing yet. Fails if the topic doesn't exist.
+    /// Finds the first offsets; reads nothing yet. Fails if the topic or a partition doesn't exist.
     pub async fn new(
         client: Client,
         topic: impl Into<String>,
@@ -73,71 +116,240 @@ impl Consumer {
     ) -> Result<Consumer, ClientError> {
         let topic = topic.into();
         let client = client.with_retries(config.retries);
-        let offset = match config.start {
-            Start::Offset(offset) => offset,
-            Start::Earliest => client.topic(&topic).await?.first_offset,
-            Start::Latest => client.topic(&topic).await?.next_offset,
-            Start::Time(time) => client.offset_at(&topic, time).await?,
+        let mut ranges = Vec::new();
+        let info = match (config.start, config.partitions.as_slice()) {
+            // Nothing has to be asked for.
+            (Start::Offset(_), [_, ..]) => None,
+            _ => Some(client.topic(&topic).await?),
         };
-        Ok(Consumer { client, topic, config, offset, in_flight: None, current: Fetched::default() })
+        let extents = info.map(|info| info.extents()).unwrap_or_default();
+        let all: Vec<u32> = (0..).zip(&extents).map(|(number, _)| number).collect();
+        for &partition in if config.partitions.is_empty() { &all } else { &config.partitions } {
+            let extent = || {
+                extents.get(partition as usize).copied().ok_or_else(|| ClientError::NoPartition {
+                    topic: topic.clone(),
+                    partition,
+                    partitions: extents.len() as u32,
+                })
+            };
+            let offset = match config.start {
+                Start::Offset(offset) => offset,
+                Start::Earliest => extent()?.first_offset,
+                Start::Latest => extent()?.next_offset,
+                Start::Time(time) => client.offset_at((topic.as_str(), partition), time).await?,
+            };
+            ranges.push(PartitionRange { partition, offset, end_offset: config.end_offset });
+        }
+        Ok(Consumer::of(client, topic, ranges, config))
     }
 
-    /// Offset of the next record that [`Consumer::next`] returns.
+    /// A consumer of these parts of partitions, whatever `config` says about their offsets. If it names no partitions and
+    /// has no end, it also reads partitions that the topic gets later.
+    pub fn of_ranges(
+        client: Client,
+        topic: impl Into<String>,
+        ranges: Vec<PartitionRange>,
+        config: ConsumerConfig,
+    ) -> Consumer {
+        let client = client.with_retries(config.retries);
+        Consumer::of(client, topic.into(), ranges, config)
+    }
+
+    fn of(client: Client, topic: String, ranges: Vec<PartitionRange>, config: ConsumerConfig) -> Consumer {
+        let (sender, arrivals) = mpsc::unbounded_channel();
+        let waiting = ranges.iter().filter(|range| !range.has_ended()).map(|range| range.partition).collect();
+        let ranges = ranges.into_iter().map(|range| (range.partition, range)).collect();
+        Consumer {
+            client,
+            topic,
+            config,
+            ranges,
+            waiting,
+            in_flight: BTreeMap::new(),
+            partitions_read_at: Instant::now(),
+            arrivals,
+            sender,
+            current: Fetched::default(),
+            spare: Vec::new(),
+        }
+    }
+
+    /// Offset of the next record of the first partition that it reads; see [`Consumer::offsets`] for the others.
     pub fn offset(&self) -> u64 {
-        self.offset
+        self.ranges.values().next().map_or(0, |range| range.offset)
     }
 
-    /// The next records, at least one; waits for them. `None` when `end_offset` is reached.
+    /// Each partition that it reads, with the offset of the next record that [`Consumer::next`] returns of it.
+    pub fn offsets(&self) -> impl Iterator<Item = (u32, u64)> {
+        self.ranges.values().map(|range| (range.partition, range.offset))
+    }
+
+    /// The next records of some partition, at least one; waits for them. `None` when the end of every partition is
+    /// reached.
     ///
     /// The last batches may reach beyond `end_offset`: the caller has to skip records from `end_offset` on. Cancel
     /// safe: if the future is dropped, the next call continues without a loss. After an error, the next call continues
     /// at the same offset.
     pub async fn next(&mut self) -> Result<Option<&mut Fetched>, ClientError> {
         loop {
-            if self.config.end_offset.is_some_and(|end| self.offset >= end) {
+            self.look_for_partitions();
+            self.start_reads();
+            if self.in_flight.is_empty() {
+                assert!(self.waiting.is_empty(), "{} partitions wait for nothing", self.waiting.len());
                 return Ok(None);
             }
-            let fetched = self.arrival().await?;
-            let (requested, next) = (fetched.requested_offset(), fetched.next_offset());
-            assert_eq!(requested, self.offset, "the read in flight is not at the consumer's offset");
-            if fetched.is_empty() {
-                continue;
+            let Some(arrival) = self.arrivals.recv().await else { unreachable!("a consumer holds a sender") };
+            match arrival {
+                Arrival::Partitions(read) => self.add_partitions(read),
+                Arrival::Read(partition, read) => {
+                    let fetched = self.arrived(partition, read)?;
+                    if fetched.is_empty() {
+                        self.spare.push(fetched);
+                        continue;
+                    }
+                    self.spare.push(std::mem::replace(&mut self.current, fetched));
+                    // While the caller processes these records.
+                    self.start_reads();
+                    return Ok(Some(&mut self.current));
+                }
             }
-            assert!(next > requested, "records up to {next} for a read at {requested}");
-            self.offset = next;
-            let free = std::mem::replace(&mut self.current, fetched);
-            if self.config.end_offset.is_none_or(|end| self.offset < end) {
-                self.in_flight = Some(self.start_read(free));
-            }
-            return Ok(Some(&mut self.current));
         }
     }
 
-    async fn arrival(&mut self) -> Result<Fetched, ClientError> {
-        // It stays in flight if the caller drops this future.
-        let read = self.in_flight.take().unwrap_or_else(|| self.start_read(Fetched::default()));
-        let fetched = self.in_flight.insert(read).await;
-        self.in_flight = None;
-        // While its consumer lives, a read is not aborted and doesn't panic, unless the runtime shuts down.
-        fetched.unwrap_or_else(|ended| Err(ClientError::Stopped { reason: ended.to_string() }))
+    /// Takes the result of a read.
+    fn arrived(&mut self, partition: u32, read: Result<Fetched, ClientError>) -> Result<Fetched, ClientError> {
+        let ended = self.in_flight.remove(&partition);
+        assert!(ended.is_some(), "a read of partition {partition} ended twice");
+        let Some(range) = self.ranges.get_mut(&partition) else {
+            unreachable!("partition {partition} was read, and isn't one of {:?}", self.ranges.keys())
+        };
+        let fetched = match read {
+            Ok(fetched) => fetched,
+            Err(error) => {
+                self.waiting.push_back(partition);
+                return Err(error);
+            }
+        };
+        let (requested, next) = (fetched.requested_offset(), fetched.next_offset());
+        assert_eq!(requested, range.offset, "the read in flight is not at the consumer's offset");
+        assert_eq!(partition, fetched.partition(), "a read of another partition");
+        if !fetched.is_empty() {
+            assert!(next > requested, "records up to {next} for a read at {requested}");
+            range.offset = next;
+        }
+        if !range.has_ended() {
+            self.waiting.push_back(partition);
+        }
+        Ok(fetched)
     }
 
-    fn start_read(&self, buffer: Fetched) -> JoinHandle<Result<Fetched, ClientError>> {
-        let (client, topic) = (self.client.clone(), self.topic.clone());
-        let records_max = self.config.end_offset.map_or(0, |end| {
-            assert!(self.offset < end, "a read at {} of a consumer that ends at {end}", self.offset);
-            end - self.offset
-        });
-        let options =
-            ReadOptions { offset: self.offset, records_max, bytes_max: self.config.bytes_max, wait: self.config.wait };
-        tasks::spawn(async move { client.read(&topic, &options, buffer).await })
+    /// Starts the next reads, in turns.
+    fn start_reads(&mut self) {
+        while self.in_flight.len() < READS_IN_FLIGHT_MAX {
+            let Some(partition) = self.waiting.pop_front() else { return };
+            let Some(range) = self.ranges.get(&partition).copied() else {
+                unreachable!("partition {partition} isn't one of {:?}", self.ranges.keys())
+            };
+            let buffer = self.spare.pop().unwrap_or_default();
+            let read = self.start_read(range, buffer);
+            let other = self.in_flight.insert(partition, read);
+            assert!(other.is_none(), "two reads of partition {partition} at once");
+        }
     }
+
+    fn start_read(&self, range: PartitionRange, buffer: Fetched) -> JoinHandle<()> {
+        let (client, topic) = (self.client.clone(), self.topic.clone());
+        let PartitionRange { partition, offset, end_offset } = range;
+        let mut report = Report { partition, sender: self.sender.clone(), is_sent: false };
+        let records_max = end_offset.map_or(0, |end| {
+            assert!(offset < end, "a read at {offset} of a consumer that ends at {end}");
+            end - offset
+        });
+        let partitions = self.ranges.len().max(1) as u64;
+        let least = PARTITION_READ_BYTES_MIN.min(self.config.bytes_max);
+        let options = ReadOptions {
+            offset,
+            records_max,
+            bytes_max: (self.config.bytes_max / partitions).max(least),
+            wait: wait(self.config.wait, self.ranges.len()),
+        };
+        tasks::spawn(async move {
+            let from = TopicPartition { topic: &topic, partition };
+            report.send(client.read(from, &options, buffer).await);
+        })
+    }
+
+    /// Looks for new partitions now and then, if it reads all.
+    fn look_for_partitions(&mut self) {
+        let is_wanted = self.config.partitions.is_empty() && self.config.end_offset.is_none();
+        if !is_wanted || self.partitions_read_at.elapsed() < PARTITIONS_READ_INTERVAL {
+            return;
+        }
+        self.partitions_read_at = Instant::now();
+        let (client, topic, sender) = (self.client.clone(), self.topic.clone(), self.sender.clone());
+        tasks::spawn(async move {
+            let _ = sender.send(Arrival::Partitions(client.topic(&topic).await));
+        });
+    }
+
+    /// Reads partitions that the topic has got meanwhile, from their beginning. If their number isn't known, that
+    /// matters when a read fails.
+    fn add_partitions(&mut self, read: Result<TopicInfo, ClientError>) {
+        let Ok(info) = read else { return };
+        for (partition, Extent { first_offset, .. }) in (0..).zip(info.extents()) {
+            self.ranges.entry(partition).or_insert_with(|| {
+                self.waiting.push_back(partition);
+                PartitionRange { partition, offset: first_offset, end_offset: None }
+            });
+        }
+    }
+}
+
+/// Tells the consumer how a read ended, however it ends.
+struct Report {
+    partition: u32,
+    sender: mpsc::UnboundedSender<Arrival>,
+    is_sent: bool,
+}
+
+impl Report {
+    fn send(&mut self, read: Result<Fetched, ClientError>) {
+        self.is_sent = true;
+        // A consumer that is dropped needs it no longer.
+        let _ = self.sender.send(Arrival::Read(self.partition, read));
+    }
+}
+
+impl Drop for Report {
+    fn drop(&mut self) {
+        if !self.is_sent {
+            let reason = "a read ended early: an internal check failed, or the runtime shuts down".to_owned();
+            self.send(Err(ClientError::Stopped { reason }));
+        }
+    }
+}
+
+/// How long a read waits for records. With more partitions than reads in flight, each has its turn once in a while.
+fn wait(wait: Duration, partitions: usize) -> Duration {
+    let rounds = partitions.div_ceil(READS_IN_FLIGHT_MAX).max(1);
+    if rounds == 1 { wait } else { wait.min(READ_ROUND / u32::try_from(rounds).unwrap_or(u32::MAX)) }
 }
 
 impl Drop for Consumer {
     fn drop(&mut self) {
-        if let Some(read) = &self.in_flight {
-            read.abort();
-        }
+        self.in_flight.values().for_each(JoinHandle::abort);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reads_of_many_partitions_wait_in_turns() {
+        let long = Duration::from_secs(20);
+        assert_eq!([1, 16].map(|partitions| wait(long, partitions)), [long; 2]);
+        assert_eq!(wait(long, 64), Duration::from_millis(250));
+        assert_eq!(wait(Duration::ZERO, 1024), Duration::ZERO);
     }
 }

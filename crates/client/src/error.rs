@@ -1,7 +1,7 @@
 //! Errors of requests. The kind of an error determines what a caller can do.
 
 use rawline_batch::{BatchError, Kind};
-use rawline_contract::code::kind_of_status;
+use rawline_contract::code::{PARTITION_NOT_FOUND, kind_of_status};
 use std::time::Duration;
 
 /// Errors of requests. Every message says what to do.
@@ -72,6 +72,19 @@ pub enum ClientError {
         /// The reason.
         reason: String,
     },
+    /// The topic has fewer partitions.
+    #[error(
+        "topic {topic:?} has {partitions} partition(s), numbered from 0, and no partition {partition}; use one of \
+         these, or give the topic more partitions"
+    )]
+    NoPartition {
+        /// The topic.
+        topic: String,
+        /// The partition asked for.
+        partition: u32,
+        /// Number of the topic's partitions.
+        partitions: u32,
+    },
     /// A batch, received or to be sent, is damaged.
     #[error("bad batch: {0}")]
     Batch(#[from] BatchError),
@@ -87,7 +100,7 @@ impl ClientError {
     /// What a caller can do about it.
     pub fn kind(&self) -> Kind {
         match self {
-            ClientError::Config { .. } => Kind::FixRequest,
+            ClientError::Config { .. } | ClientError::NoPartition { .. } => Kind::FixRequest,
             ClientError::Connect { .. } => Kind::Wait,
             ClientError::Broken { .. } | ClientError::Timeout { .. } => Kind::TryAgain,
             ClientError::Refused { status, .. } => kind_of_status(*status),
@@ -111,10 +124,11 @@ impl ClientError {
         }
     }
 
-    /// The broker's code for the error, such as `topic_not_found`, if it responded with one.
+    /// The broker's code for the error, such as `topic_not_found`, if it responded with one, or would have.
     pub fn code(&self) -> Option<&str> {
         match self {
             ClientError::Refused { code, .. } => Some(code),
+            ClientError::NoPartition { .. } => Some(PARTITION_NOT_FOUND.name),
             _ => None,
         }
     }

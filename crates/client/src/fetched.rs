@@ -10,6 +10,7 @@ pub struct Fetched {
     batches: Vec<BatchMeta>,
     /// Decompressed data of the batch whose records are being returned.
     unpacked: Vec<u8>,
+    partition: u32,
     requested_offset: u64,
     first_offset: u64,
     next_offset: u64,
@@ -20,6 +21,15 @@ impl Fetched {
     /// Whether no record was available in time.
     pub fn is_empty(&self) -> bool {
         self.batches.is_empty()
+    }
+
+    /// The partition that was read.
+    pub fn partition(&self) -> u32 {
+        self.partition
+    }
+
+    pub(crate) fn set_partition(&mut self, partition: u32) {
+        self.partition = partition;
     }
 
     /// Length of the received batches in bytes.
@@ -48,7 +58,7 @@ impl Fetched {
         self.next_offset
     }
 
-    /// The topic's next offset at the time of the response.
+    /// The partition's next offset at the time of the response.
     pub fn topic_next_offset(&self) -> u64 {
         self.topic_next_offset
     }
@@ -81,6 +91,7 @@ impl Fetched {
             buffer: &self.buffer,
             batches: self.batches.iter(),
             unpacked: &mut self.unpacked,
+            partition: self.partition,
             requested_offset: self.requested_offset,
             next_batch_offset: self.first_offset,
             next_offset: self.next_offset,
@@ -150,6 +161,7 @@ pub struct FetchedRecords<'a> {
     buffer: &'a [u8],
     batches: std::slice::Iter<'a, BatchMeta>,
     unpacked: &'a mut Vec<u8>,
+    partition: u32,
     requested_offset: u64,
     next_batch_offset: u64,
     /// Offset after the last record of all batches.
@@ -160,7 +172,9 @@ pub struct FetchedRecords<'a> {
 /// A record, in the buffer into which it was received or decompressed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Record<'a> {
-    /// Its offset in the topic.
+    /// The partition that it is from.
+    pub partition: u32,
+    /// Its offset in the partition.
     pub offset: u64,
     /// Time at which the producer made the record's batch, by its clock, in microseconds since the Unix epoch.
     pub created_us: u64,
@@ -206,7 +220,8 @@ impl FetchedRecords<'_> {
                 let Some(bytes) = data.get(range) else {
                     unreachable!("the record at offset {offset} ends at {} of {} bytes", current.position, data.len())
                 };
-                return Ok(Some(Record { offset, created_us: current.batch.header().created_us, bytes }));
+                let partition = self.partition;
+                return Ok(Some(Record { partition, offset, created_us: current.batch.header().created_us, bytes }));
             }
             if !self.next_batch()? {
                 return Ok(None);
@@ -272,7 +287,7 @@ mod tests {
             let mut fetched = fetched(&codecs, 10, 100, requested);
             let mut want = requested;
             let mut records = fetched.records();
-            while let Some(Record { offset, created_us, bytes }) = records.next_record().unwrap() {
+            while let Some(Record { offset, created_us, bytes, .. }) = records.next_record().unwrap() {
                 assert_eq!(offset, want);
                 assert_eq!(bytes, format!("record {offset} {}", "x".repeat(100)).as_bytes());
                 let codec = codecs[(offset as usize - 100) / 10];

@@ -52,6 +52,26 @@ pub(crate) const BUFFER_BYTES: usize = 32 << 20;
 /// Maximum size of a producer's request in bytes: about what a broker collects for one commit.
 pub(crate) const REQUEST_BYTES_MAX: usize = 8 << 20;
 
+/// Maximum number of partitions whose open batches keep their buffers when they are empty: with many partitions, these
+/// would take more memory than the records.
+pub(crate) const OPEN_BATCHES_KEPT_MAX: usize = 16;
+
+/// Maximum number of a producer's requests in flight, to all partitions: each takes a connection.
+pub(crate) const REQUESTS_IN_FLIGHT_MAX: usize = 64;
+
+/// How long a producer relies on a number of partitions: topics get more of them seldom.
+pub(crate) const PARTITIONS_READ_INTERVAL: Duration = Duration::from_secs(300);
+
+/// Maximum number of a consumer's reads in flight: each takes a connection, and the broker serves about 900 that wait.
+pub(crate) const READS_IN_FLIGHT_MAX: usize = 16;
+
+/// Minimum size of one read of a consumer of several partitions, in bytes, unless the whole is smaller.
+pub(crate) const PARTITION_READ_BYTES_MIN: u64 = 64 << 10;
+
+/// How long a consumer that reads more partitions than it has reads in flight takes to look at all of them once, if
+/// nothing arrives.
+pub(crate) const READ_ROUND: Duration = Duration::from_secs(1);
+
 /// Maximum size of one read of a consumer in bytes. Two reads are held in memory.
 pub(crate) const CONSUMER_READ_BYTES: u64 = 4 << 20;
 
@@ -70,6 +90,7 @@ const _: () = assert!(BATCH_BYTES <= BUFFER_BYTES / 4, "batches are gathered whi
 const _: () = assert!(REQUEST_BYTES_MAX <= BUFFER_BYTES / 2, "the next request is gathered while one is in flight");
 const _: () = assert!(BATCH_BYTES + BATCH_RECORDS_MAX as usize * 4 < REQUEST_BYTES_MAX, "a full batch fits a request");
 const _: () = assert!(CONSUMER_READ_BYTES <= READ_RESPONSE_BYTES_MAX / 4, "a read fits, with a compressed batch more");
+const _: () = assert!(REQUESTS_IN_FLIGHT_MAX <= CONNECTIONS_IDLE_MAX, "their connections are used again");
 const _: () = assert!(RETRY_WAIT_MIN.as_millis() * 2 <= RETRY_WAIT_MAX.as_millis(), "waits grow");
 const _: () = assert!(RETRY_WAIT_MAX.as_millis() * 4 <= RETRY_FOR.as_millis(), "several attempts are made");
 const _: () = assert!(CONNECT_TIMEOUT.as_millis() < REQUEST_TIMEOUT.as_millis(), "a slow connect is reported as such");

@@ -1,7 +1,8 @@
-//! Reads batches from a topic into one buffer, and checks them while they arrive.
+//! Reads batches from a partition into one buffer, and checks them while they arrive.
 
-use crate::call::{Call, query_value};
+use crate::call::Call;
 use crate::fetched::Fetched;
+use crate::partition::TopicPartition;
 use crate::{Client, ClientError};
 use http::StatusCode;
 use http::header::ACCEPT;
@@ -35,12 +36,21 @@ impl Client {
     ///
     /// `buffer` is the result of an earlier read, or `Fetched::default()`: its memory is reused. When this returns, the
     /// checksum of every batch has been checked.
-    pub async fn read(&self, topic: &str, options: &ReadOptions, mut buffer: Fetched) -> Result<Fetched, ClientError> {
-        let call = call(topic, options);
+    pub async fn read<'a>(
+        &self,
+        from: impl Into<TopicPartition<'a>>,
+        options: &ReadOptions,
+        mut buffer: Fetched,
+    ) -> Result<Fetched, ClientError> {
+        let from = from.into();
+        let call = call(from, options);
         let mut attempts = self.attempts();
         loop {
             match self.within(options.wait, self.read_once(&call, options, &mut buffer)).await {
-                Ok(()) => return Ok(buffer),
+                Ok(()) => {
+                    buffer.set_partition(from.partition);
+                    return Ok(buffer);
+                }
                 Err(error) => attempts.failed(error).await?,
             }
         }
@@ -93,12 +103,11 @@ impl Client {
     }
 }
 
-fn call(topic: &str, options: &ReadOptions) -> Call {
+fn call(from: TopicPartition<'_>, options: &ReadOptions) -> Call {
     let ReadOptions { offset, records_max, bytes_max, wait } = *options;
-    let topic = query_value(topic);
     let wait_ms = wait.as_millis();
     let target = format!(
-        "{}?topic-name={topic}&offset={offset}&max-records={records_max}&max-bytes={bytes_max}&timeout={wait_ms}ms",
+        "{}?{from}&offset={offset}&max-records={records_max}&max-bytes={bytes_max}&timeout={wait_ms}ms",
         path::RECORDS
     );
     Call::get(target).header(ACCEPT, MediaType::Batch.header_value())

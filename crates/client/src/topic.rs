@@ -2,6 +2,7 @@
 
 use crate::body::Pieces;
 use crate::call::{Call, query_value};
+use crate::partition::TopicPartition;
 use crate::{Client, ClientError};
 use bytes::Bytes;
 use http::Method;
@@ -12,7 +13,7 @@ use serde::de::DeserializeOwned;
 use std::time::SystemTime;
 
 impl Client {
-    /// One topic.
+    /// One topic. Its own offsets are those of partition 0.
     pub async fn topic(&self, topic: &str) -> Result<TopicInfo, ClientError> {
         let text = self.text(&Call::get(format!("{}?topic-name={}", path::TOPIC, query_value(topic)))).await?;
         self.parse_json(&text)
@@ -66,10 +67,14 @@ impl Client {
         self.parse_json(&text)
     }
 
-    /// Deletes the records below `before`, which becomes the topic's first offset. A lower one than the first changes
-    /// nothing. Returns the topic's extent.
-    pub async fn trim(&self, topic: &str, before: u64) -> Result<Trimmed, ClientError> {
-        let target = format!("{}?topic-name={}&before={before}", path::TRIM, query_value(topic));
+    /// Deletes the records below `before`, which becomes the partition's first offset. A lower one than the first
+    /// changes nothing. Returns the partition's extent.
+    pub async fn trim<'a>(
+        &self,
+        partition: impl Into<TopicPartition<'a>>,
+        before: u64,
+    ) -> Result<Trimmed, ClientError> {
+        let target = format!("{}?{}&before={before}", path::TRIM, partition.into());
         let mut call = Call::get(target);
         call.method = Method::POST;
         let text = self.text(&call).await?;
@@ -82,12 +87,16 @@ impl Client {
         self.parse_json(&text).map(|list: TopicList| list.topics)
     }
 
-    /// Offset of the first record appended at or after `time`, by the broker's clock; the topic's next offset if there
-    /// is no such record.
-    pub async fn offset_at(&self, topic: &str, time: SystemTime) -> Result<u64, ClientError> {
+    /// Offset of the first record appended at or after `time`, by the broker's clock; the partition's next offset if
+    /// there is no such record.
+    pub async fn offset_at<'a>(
+        &self,
+        partition: impl Into<TopicPartition<'a>>,
+        time: SystemTime,
+    ) -> Result<u64, ClientError> {
         let time = Timestamp::try_from(time).map_err(|error| ClientError::Config { reason: error.to_string() })?;
         let time = time.to_string();
-        let target = format!("{}?topic-name={}&time={}", path::OFFSET, query_value(topic), query_value(&time));
+        let target = format!("{}?{}&time={}", path::OFFSET, partition.into(), query_value(&time));
         let text = self.text(&Call::get(target)).await?;
         self.parse_json(&text).map(|found: OffsetFound| found.offset)
     }

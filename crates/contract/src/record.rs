@@ -8,7 +8,10 @@ use serde::{Serialize, Serializer};
 /// A record as JSON: as text where it is UTF-8, else in base64.
 #[derive(Debug, Serialize)]
 pub struct JsonRecord<'a> {
-    /// Its offset in the topic.
+    /// The partition that it is from, where records of several are together.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub partition: Option<u32>,
+    /// Its offset in the partition.
     pub offset: u64,
     /// When its batch was made: a [`timestamp`] as text.
     pub time: &'a str,
@@ -24,9 +27,15 @@ impl<'a> JsonRecord<'a> {
     /// The record at `offset`. Allocates nothing, neither here nor when it is written.
     pub fn new(offset: u64, time: &'a str, bytes: &'a [u8]) -> Self {
         match std::str::from_utf8(bytes) {
-            Ok(text) => JsonRecord { offset, time, record: Some(text), record_base64: None },
-            Err(_) => JsonRecord { offset, time, record: None, record_base64: Some(Base64(bytes)) },
+            Ok(text) => JsonRecord { partition: None, offset, time, record: Some(text), record_base64: None },
+            Err(_) => JsonRecord { partition: None, offset, time, record: None, record_base64: Some(Base64(bytes)) },
         }
+    }
+
+    /// The same with the number of its partition.
+    #[must_use]
+    pub fn of_partition(self, partition: Option<u32>) -> Self {
+        JsonRecord { partition, ..self }
     }
 }
 
@@ -56,6 +65,9 @@ mod tests {
     fn a_record_is_text_or_base64() {
         let json = |bytes: &[u8]| serde_json::to_string(&JsonRecord::new(7, "T", bytes)).unwrap();
         assert_eq!(json("a\"b\nü".as_bytes()), r#"{"offset":7,"time":"T","record":"a\"b\nü"}"#);
+        let from_partition = JsonRecord::new(7, "T", b"a").of_partition(Some(3));
+        let text = serde_json::to_string(&from_partition).unwrap();
+        assert_eq!(text, r#"{"partition":3,"offset":7,"time":"T","record":"a"}"#);
         assert_eq!(json(b""), r#"{"offset":7,"time":"T","record":""}"#);
         assert_eq!(json(&[0xff, 0]), r#"{"offset":7,"time":"T","record_base64":"/wA="}"#);
     }

@@ -4,10 +4,14 @@ use super::full::{self, DecodeArgs, Shower};
 use super::{BrokerArgs, CommandError, parse_bytes, parse_duration, stdout_failed};
 use clap::ValueEnum;
 use jiff::Timestamp;
-use rawline_client::{Client, Consumer, ConsumerConfig, Fetched, Record, RetryPolicy, Start, TopicInfo};
+use rawline_client::{
+    Client, ClientError, Consumer, ConsumerConfig, Extent, Fetched, PartitionRange, Record, RetryPolicy, Start,
+    TopicInfo,
+};
 use rawline_contract::JsonRecord;
 use rawline_value::Decoder;
 use rawline_value::json::{WriteError, plain, typed};
+use std::collections::HashMap;
 use std::fs::File;
 use std::io::Write;
 use std::os::fd::AsFd;
@@ -23,6 +27,9 @@ Examples:
 
   # Write 10 records with their offsets and times
   rawline consume dns --offset 1000 --max-records 10 --format json
+
+  # Write the records of partitions 1 and 3; without --partition, those of all
+  rawline consume dns --partition 1 --partition 3
 
   # Count the records since a time
   rawline consume dns --since 2026-11-21T09:00:00Z | wc -l
@@ -51,7 +58,11 @@ pub struct Args {
     #[command(flatten)]
     broker: BrokerArgs,
 
-    /// Offset of the first record; earliest is the oldest record, latest the next one to be appended
+    /// Partition to read; repeatable [default: all]
+    #[arg(long = "partition", value_name = "N")]
+    partitions: Vec<u32>,
+
+    /// Offset of the first record in each partition; earliest is the oldest record, latest the next one to be appended
     #[arg(long, value_name = "N|earliest|latest", default_value = "earliest", value_parser = parse_start,
           allow_hyphen_values = true)]
     offset: Start,
@@ -64,7 +75,7 @@ pub struct Args {
     #[arg(long, value_name = "N")]
     max_records: Option<u64>,
 
-    /// Wait for new records instead of stopping at the topic's current end
+    /// Wait for new records, and new partitions, instead of stopping at the topic's current end
     #[arg(long, short)]
     follow: bool,
 
@@ -90,7 +101,8 @@ pub struct Args {
 enum OutputFormat {
     /// Each record, followed by a newline
     Raw,
-    /// A JSON object per line: offset, time, and record, or record_base64 if it isn't UTF-8
+    /// A JSON object per line: offset, time, and record, or record_base64 if it isn't UTF-8; with the partition if the
+    /// topic has several
     Json,
     /// Each record after its length (u32, little-endian)
     LengthPrefixed,
@@ -107,20 +119,14 @@ pub async fn run(args: Args) -> Result<(), CommandError> {
     let client = args.broker.client_without_retries()?;
     // A broker that isn't running, or a topic that doesn't exist, is an error at once, with --follow too.
     let topic = client.topic(&args.topic).await?;
-    let start = start(&args, &client, &topic).await?;
-    if start > topic.next_offset && !args.follow {
-        eprintln!(
-            "rawline: {} has no records from offset {start}; its next offset is {}",
-            args.topic, topic.next_offset
-        );
-        return Ok(());
-    }
-    let current_end = (!args.follow).then_some(topic.next_offset);
-    let requested_end = args.max_records.map(|count| start.saturating_add(count));
-    let end_offset = [current_end, requested_end].into_iter().flatten().min();
+    let ranges = ranges(&args, &client, &topic).await?;
     let config = ConsumerConfig {
-        start: Start::Offset(start),
-        end_offset,
+        // All, if it follows the topic: partitions that are added are read as well.
+        partitions: if args.follow {
+            args.partitions.clone()
+        } else {
+            ranges.iter().map(|range| range.partition).collect()
+        },
         bytes_max: args.read_bytes,
         retries: RetryPolicy::lasting(args.retry_for),
         ..ConsumerConfig::default()
@@ -129,11 +135,13 @@ pub async fn run(args: Args) -> Result<(), CommandError> {
         OutputFormat::Avro => Some(full::shower(&args.avro, &client).await?),
         _ => None,
     };
-    let mut consumer = Consumer::new(client, &args.topic, config).await?;
     let mut output = Output::new(args.format, shower).map_err(|error| stdout_failed(&error))?;
-    let end_offset = end_offset.unwrap_or(u64::MAX);
+    output.records_left = args.max_records.unwrap_or(u64::MAX);
+    output.shows_partitions = topic.partitions.get() > 1;
+    output.end_offsets = ranges.iter().filter_map(|range| Some((range.partition, range.end_offset?))).collect();
+    let mut consumer = Consumer::of_ranges(client, &args.topic, ranges, config);
     let copied = tokio::select! {
-        copied = copy(&mut consumer, &mut output, end_offset) => copied,
+        copied = copy(&mut consumer, &mut output) => copied,
         // Between two records: what was gathered is still written.
         _ = tokio::signal::ctrl_c() => Ok(()),
     };
@@ -146,14 +154,41 @@ pub async fn run(args: Args) -> Result<(), CommandError> {
     }
 }
 
-/// Offset of the first record to write.
-async fn start(args: &Args, client: &Client, topic: &TopicInfo) -> Result<u64, CommandError> {
-    Ok(match (args.since, args.offset) {
-        (Some(since), _) => client.offset_at(&args.topic, since.into()).await?,
-        (None, Start::Offset(offset)) => offset,
-        (None, Start::Latest) => topic.next_offset,
-        (None, _) => topic.first_offset,
-    })
+/// What to write of each partition.
+async fn ranges(args: &Args, client: &Client, topic: &TopicInfo) -> Result<Vec<PartitionRange>, CommandError> {
+    let extents = topic.extents();
+    let all: Vec<u32> = (0..topic.partitions.get()).collect();
+    let selected = if args.partitions.is_empty() { &all } else { &args.partitions };
+    let mut ranges: Vec<PartitionRange> = Vec::new();
+    for &partition in selected {
+        if ranges.iter().any(|range| range.partition == partition) {
+            continue;
+        }
+        let extent = extents.get(partition as usize);
+        let Some(Extent { first_offset, next_offset }) = extent.copied() else {
+            let (topic, partitions) = (args.topic.clone(), topic.partitions.get());
+            return Err(ClientError::NoPartition { topic, partition, partitions }.into());
+        };
+        let offset = match (args.since, args.offset) {
+            (Some(since), _) => client.offset_at((args.topic.as_str(), partition), since.into()).await?,
+            (None, Start::Offset(offset)) => offset,
+            (None, Start::Latest) => next_offset,
+            (None, _) => first_offset,
+        };
+        if offset > next_offset && !args.follow {
+            let of_several = if all.len() == 1 { String::new() } else { format!(", partition {partition},") };
+            let name = &args.topic;
+            eprintln!(
+                "rawline: {name}{of_several} has no records from offset {offset}; its next offset is {next_offset}"
+            );
+            continue;
+        }
+        let current_end = (!args.follow).then_some(next_offset);
+        let requested_end = args.max_records.map(|count| offset.saturating_add(count));
+        let end_offset = [current_end, requested_end].into_iter().flatten().min();
+        ranges.push(PartitionRange { partition, offset, end_offset });
+    }
+    Ok(ranges)
 }
 
 /// Why copying stops before the end of the topic.
@@ -169,8 +204,8 @@ impl<E: Into<CommandError>> From<E> for Stop {
     }
 }
 
-async fn copy(consumer: &mut Consumer, output: &mut Output, end_offset: u64) -> Result<(), Stop> {
-    loop {
+async fn copy(consumer: &mut Consumer, output: &mut Output) -> Result<(), Stop> {
+    while output.records_left > 0 {
         // What was gathered is written when there is nothing else to do, and at the end.
         let fetched = tokio::select! {
             biased;
@@ -185,8 +220,9 @@ async fn copy(consumer: &mut Consumer, output: &mut Output, end_offset: u64) -> 
         if let Some(shower) = &mut output.shower {
             shower.meet(fetched).await?;
         }
-        output.write(fetched, end_offset)?;
+        output.write(fetched)?;
     }
+    Ok(())
 }
 
 /// Stdout without the standard library's line buffer, with its own buffer.
@@ -197,28 +233,45 @@ struct Output {
     /// Checks values before they are shown.
     decoder: Decoder,
     shower: Option<Shower>,
+    /// Maximum number of records to write.
+    records_left: u64,
+    /// Offsets before which to stop, by partition.
+    end_offsets: HashMap<u32, u64>,
+    shows_partitions: bool,
 }
 
 impl Output {
     fn new(format: OutputFormat, shower: Option<Shower>) -> std::io::Result<Self> {
         let stdout = File::from(std::io::stdout().as_fd().try_clone_to_owned()?);
         let gathered = Vec::with_capacity(WRITE_BYTES + (64 << 10));
-        Ok(Output { format, stdout, gathered, decoder: Decoder::default(), shower })
+        Ok(Output {
+            format,
+            stdout,
+            gathered,
+            decoder: Decoder::default(),
+            shower,
+            records_left: u64::MAX,
+            end_offsets: HashMap::new(),
+            shows_partitions: false,
+        })
     }
 
     fn has_gathered(&self) -> bool {
         !self.gathered.is_empty()
     }
 
-    /// Writes the records before `end_offset`.
-    fn write(&mut self, fetched: &mut Fetched, end_offset: u64) -> Result<(), Stop> {
+    /// Writes the records before the end of their partition.
+    fn write(&mut self, fetched: &mut Fetched) -> Result<(), Stop> {
         let mut time = BatchTime::default();
+        let end_offset = self.end_offsets.get(&fetched.partition()).copied().unwrap_or(u64::MAX);
+        let partition = self.shows_partitions.then_some(fetched.partition());
         let mut records = fetched.records();
         loop {
-            let Some(Record { offset, created_us, bytes }) = records.next_record()? else { return Ok(()) };
-            if offset >= end_offset {
+            let Some(Record { offset, created_us, bytes, .. }) = records.next_record()? else { return Ok(()) };
+            if offset >= end_offset || self.records_left == 0 {
                 return Ok(());
             }
+            self.records_left -= 1;
             match self.format {
                 OutputFormat::Raw => {
                     self.gathered.extend_from_slice(bytes);
@@ -231,7 +284,10 @@ impl Output {
                 OutputFormat::Value => self.write_value(offset, bytes, plain::write)?,
                 OutputFormat::ValueTyped => self.write_value(offset, bytes, typed::write)?,
                 OutputFormat::Avro => self.write_avro(offset, bytes)?,
-                OutputFormat::Json => write_json(&mut self.gathered, offset, time.of(created_us), bytes)?,
+                OutputFormat::Json => {
+                    let record = JsonRecord::new(offset, time.of(created_us), bytes).of_partition(partition);
+                    write_json(&mut self.gathered, &record)?;
+                }
             }
             if self.gathered.len() >= WRITE_BYTES {
                 flush(&mut self.stdout, &mut self.gathered)?;
@@ -306,9 +362,8 @@ impl BatchTime {
     }
 }
 
-fn write_json(out: &mut Vec<u8>, offset: u64, time: &str, record: &[u8]) -> Result<(), CommandError> {
-    serde_json::to_writer(&mut *out, &JsonRecord::new(offset, time, record))
-        .map_err(|error| CommandError::Failed(error.to_string()))?;
+fn write_json(out: &mut Vec<u8>, record: &JsonRecord<'_>) -> Result<(), CommandError> {
+    serde_json::to_writer(&mut *out, record).map_err(|error| CommandError::Failed(error.to_string()))?;
     out.push(b'\n');
     Ok(())
 }
@@ -330,8 +385,8 @@ mod tests {
     fn json_lines_hold_text_or_base64() {
         let mut out = Vec::new();
         let mut time = BatchTime::default();
-        write_json(&mut out, 7, time.of(1_000_001), "a\"b\nü".as_bytes()).unwrap();
-        write_json(&mut out, 8, time.of(u64::MAX), &[0xff, 0]).unwrap();
+        write_json(&mut out, &JsonRecord::new(7, time.of(1_000_001), "a\"b\nü".as_bytes())).unwrap();
+        write_json(&mut out, &JsonRecord::new(8, time.of(u64::MAX), &[0xff, 0])).unwrap();
         let want = "{\"offset\":7,\"time\":\"1970-01-01T00:00:01.000001Z\",\"record\":\"a\\\"b\\nü\"}\n\
                     {\"offset\":8,\"time\":\"9999-12-30T22:00:00.999999999Z\",\"record_base64\":\"/wA=\"}\n";
         assert_eq!(String::from_utf8(out).unwrap(), want);

@@ -4,8 +4,9 @@ use super::{BrokerArgs, CommandError, parse_bytes, print};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{ArgGroup, Subcommand};
 use indicatif::BinaryBytes;
-use rawline_client::{Client, ClientError, Hours, Payload, Settings, TopicInfo};
+use rawline_client::{Client, ClientError, Hours, Partitions, Payload, Settings, TopicInfo};
 use rawline_contract::code;
+use std::fmt::Write as _;
 use std::io::{IsTerminal, Write};
 use std::num::NonZeroU64;
 
@@ -38,7 +39,10 @@ Examples:
   rawline topic create dns
 
   # Create one whose records are structured values, and are deleted after a week
-  rawline topic create dns --payload value --retain-hours 168";
+  rawline topic create dns --payload value --retain-hours 168
+
+  # Create one with four partitions
+  rawline topic create dns --partitions 4";
 
 const DELETE_EXAMPLES: &str = "\
 Examples:
@@ -56,15 +60,21 @@ Examples:
   rawline topic set dns --retain-hours 24
 
   # Delete the oldest records while there are more than 10 GiB, whatever their age
-  rawline topic set dns --retain-hours none --retain-bytes 10GiB";
+  rawline topic set dns --retain-hours none --retain-bytes 10GiB
+
+  # Give the topic more partitions
+  rawline topic set dns --partitions 8";
 
 const TRIM_EXAMPLES: &str = "\
 Examples:
   # Delete the records before offset 5000, which becomes the first offset
   rawline topic trim dns --before 5000
 
-  # Delete all records
-  rawline topic trim dns --before $(rawline topic dns --json | jq .next_offset)";
+  # Delete all records of a topic with one partition
+  rawline topic trim dns --before $(rawline topic dns --json | jq .next_offset)
+
+  # Delete the records before offset 700 of partition 2
+  rawline topic trim dns --partition 2 --before 700";
 
 /// Show a topic, create or delete it, change its settings, or delete its oldest records
 #[derive(Debug, clap::Args)]
@@ -126,7 +136,7 @@ enum Command {
     /// minute; the newest commit is always kept.
     #[command(
         after_help = SET_EXAMPLES,
-        group = ArgGroup::new("changes").args(["payload", "retain_hours", "retain_bytes"]).required(true).multiple(true)
+        group = ArgGroup::new("changes").args(["payload", "retain_hours", "retain_bytes", "partitions"]).required(true).multiple(true)
     )]
     Set {
         /// Topic to change
@@ -147,9 +157,13 @@ enum Command {
         #[arg(value_name = "TOPIC")]
         topic: String,
 
-        /// Offset that becomes the topic's first one; at most its next offset
+        /// Offset that becomes the partition's first one; at most its next offset
         #[arg(long, value_name = "OFFSET")]
         before: u64,
+
+        /// Partition to trim
+        #[arg(long, value_name = "N", default_value_t = 0)]
+        partition: u32,
 
         #[command(flatten)]
         broker: BrokerArgs,
@@ -166,9 +180,13 @@ struct Values {
     #[arg(long, value_name = "HOURS|none", value_parser = parse_hours)]
     retain_hours: Option<Limit<Hours>>,
 
-    /// Size, such as 10GiB, from which on the oldest records are deleted; none keeps any amount
+    /// Size of a partition, such as 10GiB, from which on its oldest records are deleted; none keeps any amount
     #[arg(long, value_name = "BYTES|none", value_parser = parse_retain_bytes)]
     retain_bytes: Option<Limit<NonZeroU64>>,
+
+    /// Number of partitions, from 1 to 1024; it can only grow
+    #[arg(long, value_name = "N")]
+    partitions: Option<Partitions>,
 }
 
 /// A limit on what a topic keeps.
@@ -207,7 +225,7 @@ impl Values {
             payload: self.payload.map(Some),
             retain_hours: self.retain_hours.map(Limit::value),
             retain_bytes: self.retain_bytes.map(Limit::value),
-            ..Settings::default()
+            partitions: self.partitions,
         }
     }
 }
@@ -271,9 +289,9 @@ pub async fn run(args: Args) -> Result<(), CommandError> {
         Some(Command::Set { topic, values, broker }) => {
             broker.client_without_retries()?.set_topic(&topic, &values.settings()).await?
         }
-        Some(Command::Trim { topic, before, broker }) => {
+        Some(Command::Trim { topic, before, partition, broker }) => {
             let client = broker.client_without_retries()?;
-            client.trim(&topic, before).await?;
+            client.trim((topic.as_str(), partition), before).await?;
             client.topic(&topic).await?
         }
         None => {
@@ -292,8 +310,7 @@ pub async fn run(args: Args) -> Result<(), CommandError> {
     print(&format!(
         "name           {}\n\
          records        {}\n\
-         first offset   {}\n\
-         next offset    {}\n\
+         {}\
          bytes          {} ({})\n\
          objects        {}\n\
          latest commit  {time}\n\
@@ -302,8 +319,7 @@ pub async fn run(args: Args) -> Result<(), CommandError> {
          retain bytes   {retain_bytes}\n",
         topic.name.escape_debug(),
         topic.records(),
-        topic.first_offset,
-        topic.next_offset,
+        offsets(&topic),
         topic.bytes,
         BinaryBytes(topic.bytes),
         topic.objects,
@@ -311,9 +327,33 @@ pub async fn run(args: Args) -> Result<(), CommandError> {
     ))
 }
 
+/// The lines about a topic's offsets: those of each partition if there are several.
+fn offsets(topic: &TopicInfo) -> String {
+    let extents = topic.extents();
+    if let [extent] = extents.as_slice() {
+        return format!("first offset   {}\nnext offset    {}\n", extent.first_offset, extent.next_offset);
+    }
+    let mut lines = format!("partitions     {}\n", topic.partitions);
+    for (number, extent) in extents.iter().enumerate() {
+        // Writing to a string can't fail.
+        let _ = writeln!(lines, "  {number:<12} offsets {} to {}", extent.first_offset, extent.next_offset);
+    }
+    lines
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn each_partition_has_its_offsets() {
+        let text = |json: &str| offsets(&serde_json::from_str(json).unwrap());
+        let one = r#"{"name":"t","first_offset":2,"next_offset":5}"#;
+        assert_eq!(text(one), "first offset   2\nnext offset    5\n");
+        let two = r#"{"name":"t","first_offset":2,"next_offset":5,"partitions":2,
+            "offsets":[{"first_offset":2,"next_offset":5},{"first_offset":0,"next_offset":17}]}"#;
+        assert_eq!(text(two), "partitions     2\n  0            offsets 2 to 5\n  1            offsets 0 to 17\n");
+    }
 
     #[test]
     fn only_a_yes_deletes() {

@@ -27,7 +27,16 @@ pub struct Args {
 
 /// Prints the offsets, size and time of every topic.
 pub async fn run(args: Args) -> Result<(), CommandError> {
-    let topics = args.broker.client_without_retries()?.topics().await?;
+    let client = args.broker.client_without_retries()?;
+    let mut topics = client.topics().await?;
+    // The list has the offsets of partition 0 only.
+    for topic in topics.iter_mut().filter(|topic| topic.partitions.get() > 1) {
+        match client.topic(&topic.name).await {
+            Ok(found) => *topic = found,
+            // Deleted meanwhile, or a partition is damaged: what is known of it is shown.
+            Err(error) => eprintln!("rawline: {error}"),
+        }
+    }
     if args.json {
         let json = serde_json::to_string_pretty(&topics).map_err(|error| CommandError::Failed(error.to_string()))?;
         return print(&(json + "\n"));
@@ -41,34 +50,38 @@ pub async fn run(args: Args) -> Result<(), CommandError> {
 
 /// Aligned columns: texts to the left, numbers to the right.
 fn table(topics: &[TopicInfo]) -> String {
-    let head = ["TOPIC", "RECORDS", "FIRST OFFSET", "NEXT OFFSET", "BYTES", "LATEST COMMIT"].map(str::to_owned);
-    let rows: Vec<[String; 6]> = std::iter::once(head).chain(topics.iter().map(row)).collect();
-    let mut widths = [0; 6];
+    let head = ["TOPIC", "PARTITIONS", "RECORDS", "FIRST OFFSET", "NEXT OFFSET", "BYTES", "LATEST COMMIT"];
+    let rows: Vec<[String; 7]> = std::iter::once(head.map(str::to_owned)).chain(topics.iter().map(row)).collect();
+    let mut widths = [0; 7];
     for row in &rows {
         for (width, cell) in widths.iter_mut().zip(row) {
             *width = cell.chars().count().max(*width);
         }
     }
-    let [name_width, records_width, first_width, next_width, bytes_width, _] = widths;
+    let [name_width, partitions_width, records_width, first_width, next_width, bytes_width, _] = widths;
     let mut text = String::new();
-    for [name, records, first, next, bytes, time] in &rows {
+    for [name, partitions, records, first, next, bytes, time] in &rows {
         // Writing to a string can't fail.
         let _ = writeln!(
             text,
-            "{name:name_width$}  {records:>records_width$}  {first:>first_width$}  {next:>next_width$}  \
-             {bytes:>bytes_width$}  {time}"
+            "{name:name_width$}  {partitions:>partitions_width$}  {records:>records_width$}  {first:>first_width$}  \
+             {next:>next_width$}  {bytes:>bytes_width$}  {time}"
         );
     }
     text
 }
 
-fn row(topic: &TopicInfo) -> [String; 6] {
+fn row(topic: &TopicInfo) -> [String; 7] {
+    let is_one = topic.partitions.get() == 1;
+    let offset = |offset: u64| if is_one { offset.to_string() } else { "-".to_owned() };
     [
         // Producers choose the name: escapes keep it from controlling the terminal.
         topic.name.escape_debug().to_string(),
+        topic.partitions.to_string(),
         topic.records().to_string(),
-        topic.first_offset.to_string(),
-        topic.next_offset.to_string(),
+        // Each of several partitions has its own.
+        offset(topic.first_offset),
+        offset(topic.next_offset),
         BinaryBytes(topic.bytes).to_string(),
         topic.latest_commit_at.map_or("-".to_owned(), |time| format!("{time:.3}")),
     ]
@@ -94,11 +107,13 @@ mod tests {
             retain_hours: None,
             retain_bytes: None,
         };
-        let text = table(&[topic("dns", 53_615, 17 << 20), topic("größer\u{1b}[2J", 7, 12)]);
+        let four = TopicInfo { partitions: Partitions::new(4).unwrap(), ..topic("orders", 9, 13) };
+        let text = table(&[topic("dns", 53_615, 17 << 20), topic("größer\u{1b}[2J", 7, 12), four]);
         let want = "\
-TOPIC            RECORDS  FIRST OFFSET  NEXT OFFSET      BYTES  LATEST COMMIT
-dns                53615             0        53615  17.00 MiB  2026-11-21T09:07:46.489Z
-größer\\u{1b}[2J        7             0            7       12 B  2026-11-21T09:07:46.489Z
+TOPIC            PARTITIONS  RECORDS  FIRST OFFSET  NEXT OFFSET      BYTES  LATEST COMMIT
+dns                       1    53615             0        53615  17.00 MiB  2026-11-21T09:07:46.489Z
+größer\\u{1b}[2J           1        7             0            7       12 B  2026-11-21T09:07:46.489Z
+orders                    4        9             -            -       13 B  2026-11-21T09:07:46.489Z
 ";
         assert_eq!(text, want);
     }

@@ -1,8 +1,8 @@
 //! A producer's records are stored once on a bucket, whatever dies between the client and the bucket.
 
-use crate::{client, read_all, support};
+use crate::{client, read_all, read_partition, support};
 use rawline_batch::{Builder, Codec, Limits};
-use rawline_client::{Client, ClientConfig, Producer, ProducerConfig};
+use rawline_client::{Client, ClientConfig, Partitions, Producer, ProducerConfig, Settings, partition_of_key};
 use rawline_testkit::process::Broker;
 use rawline_testkit::s3_server;
 use std::net::SocketAddr;
@@ -119,6 +119,35 @@ async fn several_requests_in_flight_are_stored_in_order() {
     let broker = support::broker_on(&bucket, &["--batch-wait", "1ms"]);
     produce(broker.url(), 4, |_| {}).await;
     assert_once(&broker).await;
+}
+
+/// Sequences are per partition: each has the records of its keys once, in order.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn lost_responses_of_several_partitions_duplicate_nothing() {
+    const PARTITIONS: u32 = 3;
+    let bucket = s3_server::bucket().await;
+    let broker = support::broker_on(&bucket, &["--batch-wait", "1ms"]);
+    let settings = Settings { partitions: Partitions::new(PARTITIONS), ..Settings::default() };
+    client(&broker).create_topic("t", &settings).await.unwrap();
+    let (proxy, cuts) = cutting_proxy(broker.address).await;
+    let config = ProducerConfig { batch_bytes: 200, linger: Duration::ZERO, ..ProducerConfig::default() };
+    let far = Client::new(ClientConfig::new(format!("http://{proxy}"))).unwrap();
+    let producer = Producer::new(far, "t", config).unwrap();
+    let mut expected = vec![Vec::new(); PARTITIONS as usize];
+    for number in 0..RECORDS / 3 {
+        let (key, record) = (format!("{}", number % 11), format!("{number}"));
+        drop(producer.send_with_key(&key, &record).await.unwrap());
+        expected[partition_of_key(key.as_bytes(), PARTITIONS) as usize].push(record.into_bytes());
+        if number % 50 == 0 {
+            producer.flush().await.unwrap();
+        }
+    }
+    producer.close().await.unwrap();
+    assert!(cuts.load(Ordering::SeqCst) > 5, "{cuts:?} responses were lost");
+    for (partition, expected) in (0..).zip(&expected) {
+        let all = read_partition(&client(&broker), ("t", partition), 0).await;
+        assert!(all == *expected, "partition {partition} has {} records of {}", all.len(), expected.len());
+    }
 }
 
 #[tokio::test]

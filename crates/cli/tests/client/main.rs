@@ -6,6 +6,7 @@ mod answers;
 mod connections;
 mod consumer;
 mod exactly_once;
+mod partitions;
 mod producer;
 mod requests;
 #[path = "../support/mod.rs"]
@@ -19,12 +20,17 @@ fn client(broker: &Broker) -> Client {
     Client::new(ClientConfig::new(broker.url())).unwrap()
 }
 
-/// Reads a topic from `offset` to its end.
-async fn read_all(client: &Client, topic: &str, mut offset: u64) -> Vec<Vec<u8>> {
+/// Reads a topic of one partition from `offset` to its end.
+async fn read_all(client: &Client, topic: &str, offset: u64) -> Vec<Vec<u8>> {
+    read_partition(client, (topic, 0), offset).await
+}
+
+/// Reads a partition from `offset` to its end.
+async fn read_partition(client: &Client, partition: (&str, u32), mut offset: u64) -> Vec<Vec<u8>> {
     let mut all = Vec::new();
     let mut fetched = Fetched::default();
     loop {
-        fetched = client.read(topic, &ReadOptions { offset, ..ReadOptions::default() }, fetched).await.unwrap();
+        fetched = client.read(partition, &ReadOptions { offset, ..ReadOptions::default() }, fetched).await.unwrap();
         if fetched.is_empty() {
             return all;
         }

@@ -13,15 +13,15 @@ pub struct ProducerConfig {
     pub batch_bytes: usize,
     /// Maximum number of records in a batch.
     pub batch_records_max: u32,
-    /// How long an incomplete batch waits for more records while nothing else is in flight.
+    /// How long an incomplete batch waits for more records while nothing else is in flight to its partition.
     pub linger: Duration,
     /// Maximum size of the records held in memory, buffered or in flight, in bytes.
     /// [`Producer::send`](crate::Producer::send) waits while there is no room.
     pub buffer_bytes: usize,
     /// Maximum size of one request in bytes, in batches as sent. A larger batch is sent alone.
     pub request_bytes_max: usize,
-    /// Maximum number of requests in flight. 1 preserves the order of the records; with more, requests can overtake
-    /// each other, except in a topic in a bucket if the appends are exactly once.
+    /// Maximum number of requests in flight to each partition. 1 preserves the order of the records of a partition;
+    /// with more, requests can overtake each other, except in a topic in a bucket if the appends are exactly once.
     pub in_flight_max: usize,
     /// Compression of the batches' data. A batch that would grow is sent uncompressed.
     pub codec: Codec,

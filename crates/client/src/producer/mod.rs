@@ -5,31 +5,40 @@
 //!         (full, or lingered long enough)   (of all sealed batches)
 //! ```
 //!
+//! Each partition has its open batch, its sealed batches and its request.
+//!
 //! Callers and the one sending task share a [`State`](state::State) under a lock, which is held while a record is
 //! copied (or a batch is compressed) and never across an await.
 
 mod config;
+mod lane;
 mod open;
 mod receipt;
 mod requests;
 mod state;
 
 pub use config::ProducerConfig;
-pub use receipt::Receipt;
+pub use receipt::{Position, Receipt};
 
 use crate::{Client, ClientError, RetryPolicy, tasks};
 use requests::send_all;
-use state::Shared;
+use state::{Refused, Shared, State, Target};
 use std::sync::Arc;
 use tokio::task::JoinHandle;
+use tokio::time::Instant;
 
-/// Appends records to one topic, in the order of sending.
+/// Appends records to one topic.
+///
+/// **Partitions.** A record goes to the partition of its key ([`Producer::send_with_key`]), to a given one
+/// ([`Producer::send_to`]), or to any: all records of a batch to one partition, those of the next batch to another.
+/// Each partition stores its records in the order of sending. The number of partitions is read before the first
+/// request, and every five minutes.
 ///
 /// **Exactly once in a bucket.** If a connection breaks after a request was sent, the client doesn't know whether the
 /// request was carried out, and retries it. A broker on a bucket with a journal recognizes its batches by the
 /// producer's id and their sequence, and stores them once, also if the broker was killed in between.
 ///
-/// **At least once elsewhere.** If only the response was lost, its records are then duplicated in the topic, one copy
+/// **At least once elsewhere.** If only the response was lost, its records are then duplicated in the partition, one copy
 /// directly after the other.
 ///
 /// **Failure.** If a request is rejected, or fails for longer than it is retried, the producer stops. Its buffered
@@ -53,39 +62,83 @@ impl Producer {
         Ok(Producer { shared, sender })
     }
 
-    /// Adds a record; waits while the buffer is full. The record is stored when its receipt resolves, or when
-    /// [`Producer::flush`] has returned.
+    /// Adds a record, for any partition; waits while the buffer is full. The record is stored when its receipt
+    /// resolves, or when [`Producer::flush`] has returned.
     pub async fn send(&self, record: impl AsRef<[u8]>) -> Result<Receipt, ClientError> {
-        let record = record.as_ref();
+        self.add(Target::Any, record.as_ref()).await
+    }
+
+    /// Like [`Producer::send`], for the partition of a key, which is not stored: all records of a key are in one
+    /// partition, in order, as long as the topic gets no more partitions. Kafka's Java client chooses the same.
+    pub async fn send_with_key(&self, key: impl AsRef<[u8]>, record: impl AsRef<[u8]>) -> Result<Receipt, ClientError> {
+        self.add(Target::Key(key.as_ref()), record.as_ref()).await
+    }
+
+    /// Like [`Producer::send`], for this partition. Fails, and goes on with other records, if the topic has fewer
+    /// partitions.
+    pub async fn send_to(&self, partition: u32, record: impl AsRef<[u8]>) -> Result<Receipt, ClientError> {
+        self.add(Target::Partition(partition), record.as_ref()).await
+    }
+
+    async fn add(&self, target: Target<'_>, record: &[u8]) -> Result<Receipt, ClientError> {
+        // When the number of partitions was read that lacks the record's.
+        let mut lacking: Option<Option<Instant>> = None;
+        self.until(|state| match self.shared.take(state, target, record) {
+            Ok(receipt) => Ok(Some(receipt)),
+            Err(Refused::Full) => Ok(None),
+            Err(Refused::Failed(error)) => Err(error),
+            Err(Refused::Unknown) => self.ask_for_partitions(state),
+            Err(Refused::Partition { partition, partitions }) => {
+                let read_at = state.partitions_read_at();
+                if *lacking.get_or_insert(read_at) == read_at {
+                    return self.ask_for_partitions(state);
+                }
+                Err(ClientError::NoPartition { topic: self.shared.topic.clone(), partition, partitions })
+            }
+        })
+        .await
+    }
+
+    /// Lets the sending task read the number of partitions.
+    fn ask_for_partitions<T>(&self, state: &mut State) -> Result<Option<T>, ClientError> {
+        state.wants_partitions = true;
+        self.shared.work.notify_one();
+        Ok(None)
+    }
+
+    /// Tries until it succeeds or fails, after each change of the state that could help.
+    async fn until<T>(
+        &self,
+        mut attempt: impl FnMut(&mut State) -> Result<Option<T>, ClientError>,
+    ) -> Result<T, ClientError> {
         loop {
-            {
-                let mut state = self.shared.lock();
-                if let Some(receipt) = self.shared.take(&mut state, record)? {
-                    return Ok(receipt);
-                }
+            if let Some(done) = attempt(&mut self.shared.lock())? {
+                return Ok(done);
             }
-            let mut room = std::pin::pin!(self.shared.room.notified());
-            room.as_mut().enable();
-            // Again, in case room appeared before the notification was enabled.
-            {
-                let mut state = self.shared.lock();
-                if let Some(receipt) = self.shared.take(&mut state, record)? {
-                    return Ok(receipt);
-                }
+            let mut changed = std::pin::pin!(self.shared.room.notified());
+            changed.as_mut().enable();
+            // Again, in case it changed before the notification was enabled.
+            if let Some(done) = attempt(&mut self.shared.lock())? {
+                return Ok(done);
             }
-            room.await;
+            changed.await;
         }
     }
 
     /// Waits until every record sent so far is stored.
     pub async fn flush(&self) -> Result<(), ClientError> {
-        let unresolved = {
-            let mut state = self.shared.lock();
+        let sealed = self.until(|state| {
             state.healthy()?;
-            self.shared.seal(&mut state)?;
-            state.unresolved.clone()
-        };
-        for delivery in unresolved {
+            if state.is_empty() {
+                return Ok(Some(Vec::new()));
+            }
+            if state.partitions().is_none() {
+                return self.ask_for_partitions(state);
+            }
+            self.shared.seal_all(state)?;
+            Ok(Some(state.unresolved.clone()))
+        });
+        for delivery in sealed.await? {
             Receipt { delivery, index: 0 }.offset().await?;
         }
         Ok(())

@@ -1,11 +1,32 @@
-//! The batch in which records are collected.
+//! A batch in which records are collected.
 
 use super::config::ProducerConfig;
+use super::receipt::Delivery;
 use crate::ClientError;
 use bytes::Bytes;
 use rawline_batch::{Batch, BatchError, Builder, Codec, HEADER_BYTES, Limits, seal_numbered};
+use std::sync::Arc;
+use tokio::time::Instant;
 
-/// The open batch.
+/// The batch in which a partition's records are collected.
+pub(super) struct Collecting {
+    pub(super) open: Open,
+    /// Time at which it got its first record.
+    pub(super) opened_at: Option<Instant>,
+    /// Cost of its records.
+    pub(super) held_bytes: usize,
+    /// Its result.
+    pub(super) delivery: Arc<Delivery>,
+}
+
+impl Collecting {
+    pub(super) fn new(open: Open) -> Collecting {
+        assert!(open.is_empty(), "{} records have no cost", open.records());
+        Collecting { open, opened_at: None, held_bytes: 0, delivery: Arc::default() }
+    }
+}
+
+/// The records of an open batch.
 pub(super) enum Open {
     /// Not compressed: the collected data itself becomes a piece of the request.
     Plain {

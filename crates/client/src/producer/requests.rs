@@ -1,11 +1,21 @@
 //! The task that sends complete batches, and retries its requests.
 
-use super::state::{SealedBatch, Shared, State};
+use super::lane::SealedBatch;
+use super::state::{Shared, State};
 use crate::body::Pieces;
+use crate::limits::REQUESTS_IN_FLIGHT_MAX;
+use crate::retry::Attempts;
 use crate::{Client, ClientError};
+use rawline_contract::code::{PARTITION_NOT_FOUND, TOPIC_NOT_FOUND};
 use std::sync::Arc;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
+
+/// The batches of one request.
+struct Due {
+    partition: u32,
+    batches: Vec<SealedBatch>,
+}
 
 /// The sending task: sends due batches until the producer is closed or has stopped.
 pub(super) async fn send_all(client: Client, shared: Arc<Shared>) {
@@ -13,18 +23,34 @@ pub(super) async fn send_all(client: Client, shared: Arc<Shared>) {
     let mut in_flight = JoinSet::new();
     loop {
         while in_flight.try_join_next().is_some() {}
-        let full = in_flight.len() >= shared.config.in_flight_max;
-        let (due, deadline) = {
+        let requests_max = REQUESTS_IN_FLIGHT_MAX.max(shared.config.in_flight_max);
+        let full = in_flight.len() >= requests_max;
+        let (needs_partitions, due, deadline) = {
             let mut state = shared.lock();
             if state.stopped.is_some() || (state.closing && state.is_empty()) {
                 return;
             }
-            if full { (Vec::new(), None) } else { due(&shared, &mut state, Instant::now()) }
+            let now = Instant::now();
+            let needs_partitions = state.needs_partitions(now);
+            let (due, deadline) = match needs_partitions || full {
+                true => (None, None),
+                false => due(&shared, &mut state, now),
+            };
+            (needs_partitions, due, deadline)
         };
-        if !due.is_empty() {
+        if needs_partitions {
+            let read = read_partitions(&client, &shared).await;
+            let mut state = shared.lock();
+            // What was known before still is; if the broker is unavailable, the next append finds that out.
+            let read = read.or_else(|error| state.partitions().ok_or(error));
+            if let Err(error) = read.and_then(|partitions| shared.learn(&mut state, partitions)) {
+                state.stop(error);
+                shared.room.notify_waiters();
+            }
+            continue;
+        }
+        if let Some(due) = due {
             in_flight.spawn(send_one(client.clone(), shared.clone(), due));
-            let max = shared.config.in_flight_max;
-            assert!(in_flight.len() <= max, "{} requests of at most {max} are in flight", in_flight.len());
             continue;
         }
         tokio::select! {
@@ -35,63 +61,68 @@ pub(super) async fn send_all(client: Client, shared: Arc<Shared>) {
     }
 }
 
-/// Takes the batches that are due now. If there are none, returns the time until which the open batch lingers.
-fn due(shared: &Shared, state: &mut State, now: Instant) -> (Vec<SealedBatch>, Option<Instant>) {
-    // `None` if the batch lingers until it is full: the time is beyond the clock's range.
-    let deadline = state.opened_at.map(|opened_at| opened_at.checked_add(shared.config.linger));
-    let lingers = deadline.is_some_and(|deadline| deadline.is_none_or(|deadline| deadline > now));
-    if lingers && state.sealed.is_empty() {
-        return (Vec::new(), deadline.flatten());
-    }
-    if !lingers && shared.seal(state).is_err() {
-        return (Vec::new(), None);
-    }
-    let mut bytes = 0;
-    let mut due = Vec::new();
-    while let Some(batch) = state.sealed.front() {
-        if !due.is_empty() && bytes + batch.bytes > shared.config.request_bytes_max {
-            break;
+/// The number of the topic's partitions, with retries. A topic that doesn't exist will have one.
+async fn read_partitions(client: &Client, shared: &Shared) -> Result<u32, ClientError> {
+    let mut attempts = attempts(client, shared);
+    loop {
+        match client.topic(&shared.topic).await {
+            Ok(topic) => return Ok(topic.partitions.get()),
+            Err(error) if error.code() == Some(TOPIC_NOT_FOUND.name) => return Ok(1),
+            Err(error) => attempts.failed(error).await?,
         }
-        bytes += batch.bytes;
-        due.extend(state.sealed.pop_front());
     }
-    let is_short = due.len() <= 1 || bytes <= shared.config.request_bytes_max;
-    assert!(is_short, "a request of {} batches has {bytes} bytes", due.len());
-    (due, None)
+}
+
+fn attempts(client: &Client, shared: &Shared) -> Attempts {
+    shared.config.retries.begin(client.environment().clone())
+}
+
+/// Takes the batches of a request that is due now. If none is, returns the time until which an open batch lingers.
+fn due(shared: &Shared, state: &mut State, now: Instant) -> (Option<Due>, Option<Instant>) {
+    let mut next_deadline: Option<Instant> = None;
+    for partition in state.busy() {
+        let lane = state.lanes.entry(partition).or_default();
+        if lane.in_flight >= shared.config.in_flight_max {
+            continue;
+        }
+        let has_sealed = !lane.sealed.is_empty();
+        // `None` if the batch lingers until it is full: the time is beyond the clock's range.
+        let deadline = state.opened_at(partition).map(|opened_at| opened_at.checked_add(shared.config.linger));
+        let lingers = deadline.is_some_and(|deadline| deadline.is_none_or(|deadline| deadline > now));
+        if lingers && !has_sealed {
+            next_deadline = [next_deadline, deadline.flatten()].into_iter().flatten().min();
+            continue;
+        }
+        if !lingers && shared.seal(state, partition).is_err() {
+            return (None, None);
+        }
+        let lane = state.lanes.entry(partition).or_default();
+        let batches = lane.take(shared.config.request_bytes_max);
+        assert!(!batches.is_empty(), "partition {partition} is due without a batch");
+        lane.in_flight += 1;
+        return (Some(Due { partition, batches }), None);
+    }
+    (None, next_deadline)
 }
 
 /// Sends batches as one request, with retries, and resolves their receipts.
-async fn send_one(client: Client, shared: Arc<Shared>, batches: Vec<SealedBatch>) {
+async fn send_one(client: Client, shared: Arc<Shared>, due: Due) {
     let _stops = StopOnPanic(shared.clone());
+    let Due { partition, batches } = due;
     let records: u64 = batches.iter().map(|batch| u64::from(batch.records)).sum();
     let held_bytes: usize = batches.iter().map(|batch| batch.held_bytes).sum();
-    let body = Pieces::new(batches.iter().flat_map(|batch| batch.pieces.iter().cloned()).collect());
-    let bytes: usize = batches.iter().map(|batch| batch.bytes).sum();
-    assert_eq!(body.bytes_left(), bytes as u64, "the pieces of {} batches don't add up", batches.len());
-    let mut attempts = shared.config.retries.begin(client.environment().clone());
-    let appended = loop {
-        match client.append_body(&shared.topic, body.clone(), shared.config.exactly_once).await {
-            Ok(appended) if appended.next_offset - appended.first_offset == records => break Ok(appended),
-            Ok(appended) => {
-                break Err(client.not_a_brokers(format!("{appended:?} for an append of {records} records")));
-            }
-            Err(error) => {
-                if let Err(error) = attempts.failed(error).await {
-                    break Err(error);
-                }
-            }
-        }
-    };
+    let appended = append(&client, &shared, partition, &batches, records).await;
     let mut state = shared.lock();
     assert!(!batches.is_empty() && held_bytes > 0, "a request of {} batches", batches.len());
+    let lane = state.lanes.entry(partition).or_default();
+    assert!(lane.in_flight > 0, "a request to partition {partition} was not counted");
+    lane.in_flight -= 1;
     match appended {
-        Ok(appended) => {
-            let mut offset = appended.first_offset;
+        Ok(mut offset) => {
             for batch in &batches {
-                state.resolve(&batch.delivery, Ok(offset));
+                state.resolve(&batch.delivery, Ok((partition, offset)));
                 offset += u64::from(batch.records);
             }
-            assert_eq!(offset, appended.next_offset, "the batches of a request end before or after its records");
             // A producer that has stopped in the meantime holds no records.
             if state.stopped.is_none() {
                 assert!(held_bytes <= state.held_bytes, "{held_bytes} bytes sent of {}", state.held_bytes);
@@ -107,6 +138,41 @@ async fn send_one(client: Client, shared: Arc<Shared>, batches: Vec<SealedBatch>
     }
     drop(state);
     shared.room.notify_waiters();
+}
+
+/// Appends the batches as one request, with retries. Returns the offset of the first record.
+async fn append(
+    client: &Client,
+    shared: &Shared,
+    partition: u32,
+    batches: &[SealedBatch],
+    records: u64,
+) -> Result<u64, ClientError> {
+    let body = Pieces::new(batches.iter().flat_map(|batch| batch.pieces.iter().cloned()).collect());
+    let bytes: usize = batches.iter().map(|batch| batch.bytes).sum();
+    assert_eq!(body.bytes_left(), bytes as u64, "the pieces of {} batches don't add up", batches.len());
+    let mut attempts = attempts(client, shared);
+    let mut has_looked = false;
+    loop {
+        let error = match client.append_body(shared.at(partition), body.clone(), shared.config.exactly_once).await {
+            Ok(appended) if appended.next_offset - appended.first_offset == records => {
+                return Ok(appended.first_offset);
+            }
+            Ok(appended) => {
+                return Err(client.not_a_brokers(format!("{appended:?} for an append of {records} records")));
+            }
+            Err(error) => error,
+        };
+        if error.code() == Some(PARTITION_NOT_FOUND.name) && !has_looked {
+            has_looked = true;
+            let partitions = read_partitions(client, shared).await?;
+            shared.learn(&mut shared.lock(), partitions)?;
+            if partition < partitions {
+                continue;
+            }
+        }
+        attempts.failed(error).await?;
+    }
 }
 
 /// Stops the producer if the task that holds this panics, so that waiting receipts and sends get an error.

@@ -1,14 +1,17 @@
-//! The records that a producer holds: the open batch and those that are complete, under one lock.
+//! The records that a producer holds: a batch in which each partition's records are collected, and those that are
+//! complete, under one lock.
 
 use super::config::ProducerConfig;
-use super::open::Open;
+use super::lane::{Lane, SealedBatch};
+use super::open::{Collecting, Open};
 use super::receipt::{Delivery, Receipt};
-use crate::ClientError;
 use crate::environment::Environment;
-use crate::limits::ALIGNMENT;
+use crate::limits::{ALIGNMENT, OPEN_BATCHES_KEPT_MAX, PARTITIONS_READ_INTERVAL};
+use crate::partition::partition_of_key;
+use crate::{ClientError, TopicPartition};
 use bytes::Bytes;
 use rawline_batch::{BatchError, HEADER_BYTES, Limits};
-use std::collections::VecDeque;
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::Notify;
 use tokio::time::Instant;
@@ -23,36 +26,66 @@ pub(super) struct Shared {
     state: Mutex<State>,
     /// Wakes the sending task.
     pub(super) work: Notify,
-    /// Wakes callers that wait for room: records were stored, or the producer has stopped.
+    /// Wakes callers that wait: records were stored, the number of partitions is known, or the producer has stopped.
     pub(super) room: Notify,
 }
 
 pub(super) struct State {
-    open: Open,
-    /// Number of records in the batches that were sealed: the sequence of the next.
-    next_sequence: u64,
-    /// Time at which the open batch got its first record.
-    pub(super) opened_at: Option<Instant>,
-    pub(super) sealed: VecDeque<SealedBatch>,
-    /// Cost of the open batch's records; see [`cost`].
-    open_held_bytes: usize,
+    /// The topic's partitions, once their number is known.
+    partitions: Option<Known>,
+    /// Whether somebody waits for their number.
+    pub(super) wants_partitions: bool,
+    /// The partition to which records without a key go until their batch is complete. While the number of partitions
+    /// isn't known, this is 0, and it is chosen when it is.
+    sticky: u32,
+    /// The batches that are being collected, by partition.
+    open: BTreeMap<u32, Collecting>,
+    /// What is complete, by partition.
+    pub(super) lanes: BTreeMap<u32, Lane>,
     /// Cost of all records that are not stored yet: open, sealed or in flight.
     pub(super) held_bytes: usize,
     pub(super) closing: bool,
     pub(super) stopped: Option<ClientError>,
-    /// Result of the open batch.
-    delivery: Arc<Delivery>,
     /// Results of the batches that are sealed or in flight, in order.
     pub(super) unresolved: Vec<Arc<Delivery>>,
 }
 
-pub(super) struct SealedBatch {
-    /// Header, sizes, data and padding, split anywhere.
-    pub(super) pieces: Vec<Bytes>,
-    pub(super) bytes: usize,
-    pub(super) records: u32,
-    pub(super) held_bytes: usize,
-    pub(super) delivery: Arc<Delivery>,
+/// The number of the topic's partitions.
+#[derive(Debug, Clone, Copy)]
+struct Known {
+    partitions: u32,
+    at: Instant,
+}
+
+/// Where a record goes.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Target<'a> {
+    /// To any partition.
+    Any,
+    /// To the partition of its key.
+    Key(&'a [u8]),
+    /// To this partition.
+    Partition(u32),
+}
+
+/// Why a record was not taken.
+pub(super) enum Refused {
+    /// There is no room now.
+    Full,
+    /// The number of partitions isn't known.
+    Unknown,
+    /// The topic has fewer partitions, as far as is known.
+    Partition {
+        partition: u32,
+        partitions: u32,
+    },
+    Failed(ClientError),
+}
+
+impl From<ClientError> for Refused {
+    fn from(error: ClientError) -> Self {
+        Refused::Failed(error)
+    }
 }
 
 /// The cost of a record in the buffer in bytes: the record and its size field.
@@ -74,15 +107,14 @@ impl Shared {
         environment: Arc<dyn Environment>,
     ) -> Shared {
         let state = State {
-            open: Open::new(config.codec, limits),
-            next_sequence: 0,
-            opened_at: None,
-            sealed: VecDeque::new(),
-            open_held_bytes: 0,
+            partitions: None,
+            wants_partitions: false,
+            sticky: 0,
+            open: BTreeMap::new(),
+            lanes: BTreeMap::new(),
             held_bytes: 0,
             closing: false,
             stopped: None,
-            delivery: Arc::default(),
             unresolved: Vec::new(),
         };
         let (state, work, room) = (Mutex::new(state), Notify::new(), Notify::new());
@@ -94,59 +126,120 @@ impl Shared {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Adds a record if there is room.
-    pub(super) fn take(&self, state: &mut State, record: &[u8]) -> Result<Option<Receipt>, ClientError> {
+    /// A partition of the topic, as requests name it.
+    pub(super) fn at(&self, partition: u32) -> TopicPartition<'_> {
+        TopicPartition { topic: &self.topic, partition }
+    }
+
+    /// Adds a record if that is possible now.
+    pub(super) fn take(&self, state: &mut State, target: Target<'_>, record: &[u8]) -> Result<Receipt, Refused> {
         state.healthy()?;
-        // Checked here, so that a record that fits no batch fails only its own send.
+        self.check(record)?;
+        let partition = state.partition_of(target)?;
+        // A record of any size is accepted when the buffer is empty.
+        if state.held_bytes > 0 && state.held_bytes + cost(record) > self.config.buffer_bytes {
+            // Open batches must be sent to make room.
+            if state.lanes.values().all(|lane| lane.sealed.is_empty()) {
+                self.seal_all(state)?;
+            }
+            return Err(Refused::Full);
+        }
+        let new = || Collecting::new(Open::new(self.config.codec, self.limits));
+        let collecting = state.open.entry(partition).or_insert_with(new);
+        if !collecting.open.fits(record, &self.config, &self.limits) {
+            if state.partitions.is_none() {
+                return Err(Refused::Unknown);
+            }
+            self.seal(state, partition)?;
+            // A record without a key goes elsewhere now.
+            return self.take(state, target, record);
+        }
+        let index = collecting.open.push(record)?;
+        collecting.held_bytes += cost(record);
+        state.held_bytes += cost(record);
+        debug_assert_eq!(collecting.open.records(), index + 1, "two records have the same index");
+        let receipt = Receipt { delivery: collecting.delivery.clone(), index };
+        if index == 0 {
+            collecting.opened_at = Some(Instant::now());
+            self.work.notify_one();
+        }
+        if self.is_complete(collecting) {
+            self.seal(state, partition)?;
+        }
+        Ok(receipt)
+    }
+
+    fn is_complete(&self, collecting: &Collecting) -> bool {
+        let (bytes, records) = (collecting.open.data_bytes(), collecting.open.records());
+        bytes >= self.config.batch_bytes || records >= self.config.batch_records_max
+    }
+
+    /// Checks that a record fits some batch, so that one that fits none fails only its own send.
+    fn check(&self, record: &[u8]) -> Result<(), ClientError> {
         let batch_bytes = HEADER_BYTES as u64 + 4 + record.len() as u64 + 7;
+        let limit = self.limits.batch_bytes_max.min(self.limits.raw_bytes_max).into();
         if batch_bytes > u64::from(self.limits.batch_bytes_max)
             || record.len() as u64 > self.limits.raw_bytes_max.into()
         {
-            let limit = self.limits.batch_bytes_max.min(self.limits.raw_bytes_max).into();
             return Err(BatchError::Limit { what: "batch_bytes", found: batch_bytes, limit }.into());
         }
-        // A record of any size is accepted when the buffer is empty.
-        if state.held_bytes > 0 && state.held_bytes + cost(record) > self.config.buffer_bytes {
-            // The open batch must be sent to make room.
-            if state.sealed.is_empty() {
-                self.seal(state)?;
-            }
-            return Ok(None);
-        }
-        if !state.open.fits(record, &self.config, &self.limits) {
-            self.seal(state)?;
-        }
-        let index = state.open.push(record)?;
-        state.open_held_bytes += cost(record);
-        state.held_bytes += cost(record);
-        debug_assert!(state.held_bytes >= state.open_held_bytes, "{state:?}");
-        debug_assert_eq!(state.open.records(), index + 1, "two records have the same index");
-        let receipt = Receipt { delivery: state.delivery.clone(), index };
-        if state.open.data_bytes() >= self.config.batch_bytes || state.open.records() >= self.config.batch_records_max {
-            self.seal(state)?;
-        } else if index == 0 {
-            state.opened_at = Some(Instant::now());
-            self.work.notify_one();
-        }
-        Ok(Some(receipt))
+        Ok(())
     }
 
-    /// Seals the open batch and queues it.
-    pub(super) fn seal(&self, state: &mut State) -> Result<(), ClientError> {
-        let records = state.open.records();
-        if records == 0 {
+    /// The number of the topic's partitions was read.
+    pub(super) fn learn(&self, state: &mut State, partitions: u32) -> Result<(), ClientError> {
+        assert!(partitions > 0, "topic {:?} without partitions", self.topic);
+        let before = state.partitions.replace(Known { partitions, at: Instant::now() });
+        state.wants_partitions = false;
+        state.sticky %= partitions;
+        self.room.notify_waiters();
+        if before.is_some() {
             return Ok(());
         }
-        let room = state.open.data_bytes() + records as usize * 4;
-        state.opened_at = None;
-        let delivery = std::mem::take(&mut state.delivery);
-        let held_bytes = std::mem::take(&mut state.open_held_bytes);
+        // At random, so that short-lived producers use all partitions.
+        let sticky = (self.environment.fraction() * f64::from(partitions)) as u32 % partitions;
+        state.sticky = sticky;
+        let collected = state.open.remove(&0);
+        assert!(state.open.is_empty(), "{state:?} before the number of partitions was known");
+        let Some(collecting) = collected else { return Ok(()) };
+        let is_complete = self.is_complete(&collecting);
+        state.open.insert(sticky, collecting);
+        if is_complete { self.seal(state, sticky) } else { Ok(()) }
+    }
+
+    /// Seals all open batches. Does nothing while the number of partitions isn't known.
+    pub(super) fn seal_all(&self, state: &mut State) -> Result<(), ClientError> {
+        if state.partitions.is_none() {
+            return Ok(());
+        }
+        let numbers: Vec<u32> = state.open.keys().copied().collect();
+        numbers.into_iter().try_for_each(|partition| self.seal(state, partition))
+    }
+
+    /// Seals the open batch of a partition and queues it. Without the number of partitions, it stays open, and takes
+    /// more than its size.
+    pub(super) fn seal(&self, state: &mut State, partition: u32) -> Result<(), ClientError> {
+        let Some(Known { partitions, .. }) = state.partitions else { return Ok(()) };
+        let Some(collecting) = state.open.get_mut(&partition).filter(|collecting| !collecting.open.is_empty()) else {
+            return Ok(());
+        };
+        let records = collecting.open.records();
+        let room = collecting.open.data_bytes() + records as usize * 4;
+        collecting.opened_at = None;
+        let delivery = std::mem::take(&mut collecting.delivery);
+        let held_bytes = std::mem::take(&mut collecting.held_bytes);
         // Padding counts as room in a batch that will be compressed.
         assert!(held_bytes <= room && room < held_bytes + ALIGNMENT, "{held_bytes} bytes held, {room} in the batch");
-        match state.open.seal(self.environment.now_us(), self.producer_id, state.next_sequence, &self.limits) {
+        let lane = state.lanes.entry(partition).or_default();
+        let sealed =
+            collecting.open.seal(self.environment.now_us(), self.producer_id, lane.next_sequence, &self.limits);
+        if state.sticky == partition {
+            state.sticky = (partition + 1) % partitions;
+        }
+        match sealed {
             Ok(pieces) => {
-                state.next_sequence += u64::from(records);
-                assert!(state.open.is_empty(), "{} records are in two batches", state.open.records());
+                lane.next_sequence += u64::from(records);
+                assert!(collecting.open.is_empty(), "{records} records are in two batches");
                 let bytes: usize = pieces.iter().map(Bytes::len).sum();
                 assert!(bytes.is_multiple_of(ALIGNMENT), "a batch of {records} records has {bytes} bytes");
                 assert!(
@@ -154,7 +247,11 @@ impl Shared {
                     "a batch of {bytes} bytes exceeds the limit"
                 );
                 state.unresolved.push(delivery.clone());
-                state.sealed.push_back(SealedBatch { pieces, bytes, records, held_bytes, delivery });
+                lane.sealed.push_back(SealedBatch { pieces, bytes, records, held_bytes, delivery });
+                if state.open.len() > OPEN_BATCHES_KEPT_MAX {
+                    // Its buffers take memory, and many partitions have some.
+                    state.open.remove(&partition);
+                }
                 self.work.notify_one();
                 Ok(())
             }
@@ -177,15 +274,57 @@ impl State {
         }
     }
 
+    /// Number of the topic's partitions, once it is known.
+    pub(super) fn partitions(&self) -> Option<u32> {
+        self.partitions.map(|known| known.partitions)
+    }
+
+    /// When the number of partitions was read.
+    pub(super) fn partitions_read_at(&self) -> Option<Instant> {
+        self.partitions.map(|known| known.at)
+    }
+
+    fn partition_of(&self, target: Target<'_>) -> Result<u32, Refused> {
+        match (target, self.partitions()) {
+            (Target::Any, _) => Ok(self.sticky),
+            (Target::Key(_) | Target::Partition(_), None) => Err(Refused::Unknown),
+            (Target::Key(key), Some(partitions)) => Ok(partition_of_key(key, partitions)),
+            (Target::Partition(partition), Some(partitions)) if partition < partitions => Ok(partition),
+            (Target::Partition(partition), Some(partitions)) => Err(Refused::Partition { partition, partitions }),
+        }
+    }
+
+    /// Whether the number of partitions is to be read: somebody waits for it, or there are records to send, and it
+    /// isn't known or was read long ago.
+    pub(super) fn needs_partitions(&self, now: Instant) -> bool {
+        let is_fresh = self.partitions.is_some_and(|known| now < known.at + PARTITIONS_READ_INTERVAL);
+        self.wants_partitions || !is_fresh && !self.is_empty()
+    }
+
+    /// The partitions that have batches, open or sealed.
+    pub(super) fn busy(&self) -> Vec<u32> {
+        let open = self.open.iter().filter(|(_, collecting)| !collecting.open.is_empty()).map(|(number, _)| *number);
+        let sealed = self.lanes.iter().filter(|(_, lane)| !lane.sealed.is_empty()).map(|(number, _)| *number);
+        let mut busy: Vec<u32> = open.chain(sealed).collect();
+        busy.sort_unstable();
+        busy.dedup();
+        busy
+    }
+
+    /// When the partition's open batch got its first record.
+    pub(super) fn opened_at(&self, partition: u32) -> Option<Instant> {
+        self.open.get(&partition)?.opened_at
+    }
+
     /// Whether every record that was sent is stored.
     pub(super) fn is_empty(&self) -> bool {
-        let is_empty = self.open.is_empty() && self.unresolved.is_empty();
+        let is_empty = self.open.values().all(|collecting| collecting.open.is_empty()) && self.unresolved.is_empty();
         assert_eq!(self.held_bytes == 0, is_empty, "the held bytes and the held records disagree: {self:?}");
         is_empty
     }
 
     /// Sets the result of a batch that is sealed or in flight.
-    pub(super) fn resolve(&mut self, delivery: &Arc<Delivery>, done: Result<u64, ClientError>) {
+    pub(super) fn resolve(&mut self, delivery: &Arc<Delivery>, done: Result<(u32, u64), ClientError>) {
         match self.unresolved.iter().position(|unresolved| Arc::ptr_eq(unresolved, delivery)) {
             Some(position) => self.unresolved.remove(position).resolve(done),
             // The producer was dropped while the request was in flight.
@@ -200,17 +339,20 @@ impl State {
             ClientError::Stopped { .. } => error.clone(),
             error => ClientError::Stopped { reason: error.to_string() },
         };
-        std::mem::take(&mut self.delivery).resolve(Err(stopped.clone()));
+        for collecting in std::mem::take(&mut self.open).into_values() {
+            collecting.delivery.resolve(Err(stopped.clone()));
+        }
         self.stopped.get_or_insert(error);
-        for batch in std::mem::take(&mut self.sealed) {
+        let sealed: Vec<_> = self.lanes.values_mut().flat_map(|lane| std::mem::take(&mut lane.sealed)).collect();
+        for batch in sealed {
             self.resolve(&batch.delivery, Err(stopped.clone()));
         }
-        (self.held_bytes, self.open_held_bytes) = (0, 0);
+        self.held_bytes = 0;
     }
 
     /// Like [`State::stop`], if nothing waits for the requests in flight any more.
     pub(super) fn abandon(&mut self, error: ClientError) {
-        self.sealed.clear();
+        self.lanes.values_mut().for_each(|lane| lane.sealed.clear());
         for delivery in std::mem::take(&mut self.unresolved) {
             delivery.resolve(Err(error.clone()));
         }
@@ -227,10 +369,13 @@ impl std::fmt::Debug for Shared {
 impl std::fmt::Debug for State {
     /// Shows only counts: an assertion's message must not contain megabytes of records.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let open_records: u32 = self.open.values().map(|collecting| collecting.open.records()).sum();
+        let sealed: usize = self.lanes.values().map(|lane| lane.sealed.len()).sum();
         f.debug_struct("State")
-            .field("open_records", &self.open.records())
-            .field("open_held_bytes", &self.open_held_bytes)
-            .field("sealed", &self.sealed.len())
+            .field("partitions", &self.partitions())
+            .field("open", &self.open.len())
+            .field("open_records", &open_records)
+            .field("sealed", &sealed)
             .field("unresolved", &self.unresolved.len())
             .field("held_bytes", &self.held_bytes)
             .field("closing", &self.closing)

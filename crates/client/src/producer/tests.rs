@@ -1,29 +1,44 @@
-//! Tests a producer in which an internal check fails.
+//! Tests a producer's state: which batch a record goes to, and what becomes of it when an internal check fails.
 
+use super::lane::SealedBatch;
 use super::requests::StopOnPanic;
-use super::state::Shared;
+use super::state::{Refused, Shared, Target};
 use super::{ProducerConfig, Receipt};
-use crate::{ClientError, SystemEnvironment};
-use rawline_batch::Limits;
+use crate::{ClientError, Environment, SystemEnvironment, partition_of_key};
+use rawline_batch::{Batch, Limits};
 use std::sync::Arc;
 
 fn shared() -> Arc<Shared> {
     let environment = Arc::new(SystemEnvironment);
-    Arc::new(Shared::new("t".to_owned(), ProducerConfig::default(), Limits::default(), environment))
+    let shared = Shared::new("t".to_owned(), ProducerConfig::default(), Limits::default(), environment);
+    shared.learn(&mut shared.lock(), 1).unwrap();
+    Arc::new(shared)
 }
 
 fn take(shared: &Shared, record: &[u8]) -> Result<Receipt, ClientError> {
-    shared.take(&mut shared.lock(), record).map(|receipt| receipt.unwrap())
+    shared.take(&mut shared.lock(), Target::Any, record).map_err(|refused| match refused {
+        Refused::Failed(error) => error,
+        _ => panic!("there is room"),
+    })
+}
+
+fn seal(shared: &Shared) {
+    shared.seal_all(&mut shared.lock()).unwrap();
+}
+
+/// The batch that was sealed first.
+fn first_sealed(shared: &Shared) -> SealedBatch {
+    shared.lock().lanes.get_mut(&0).unwrap().sealed.pop_front().unwrap()
 }
 
 #[tokio::test]
 async fn a_task_that_panics_leaves_nobody_waiting() {
     let shared = shared();
     let in_flight = take(&shared, b"in flight").unwrap();
-    shared.seal(&mut shared.lock()).unwrap();
-    shared.lock().sealed.clear();
+    seal(&shared);
+    drop(first_sealed(&shared));
     let sealed = take(&shared, b"sealed").unwrap();
-    shared.seal(&mut shared.lock()).unwrap();
+    seal(&shared);
     let open = take(&shared, b"open").unwrap();
     let stops = StopOnPanic(shared.clone());
     let task = tokio::spawn(async move {
@@ -42,10 +57,10 @@ async fn a_task_that_panics_leaves_nobody_waiting() {
 async fn a_request_that_outlives_its_producer_changes_no_result() {
     let shared = shared();
     let receipt = take(&shared, b"record").unwrap();
-    shared.seal(&mut shared.lock()).unwrap();
-    let batch = shared.lock().sealed.pop_front().unwrap();
+    seal(&shared);
+    let batch = first_sealed(&shared);
     shared.lock().abandon(ClientError::Stopped { reason: "dropped".to_owned() });
-    shared.lock().resolve(&batch.delivery, Ok(7));
+    shared.lock().resolve(&batch.delivery, Ok((0, 7)));
     assert_eq!(receipt.offset().await, Err(ClientError::Stopped { reason: "dropped".to_owned() }));
 }
 
@@ -54,8 +69,82 @@ async fn a_request_that_outlives_its_producer_changes_no_result() {
 fn a_batch_gets_one_result() {
     let shared = shared();
     take(&shared, b"record").unwrap();
-    shared.seal(&mut shared.lock()).unwrap();
-    let batch = shared.lock().sealed.pop_front().unwrap();
-    shared.lock().resolve(&batch.delivery, Ok(0));
-    shared.lock().resolve(&batch.delivery, Ok(1));
+    seal(&shared);
+    let batch = first_sealed(&shared);
+    shared.lock().resolve(&batch.delivery, Ok((0, 0)));
+    shared.lock().resolve(&batch.delivery, Ok((0, 1)));
+}
+
+/// The partition and the sequence of each sealed batch, and its number of records.
+fn sealed(shared: &Shared) -> Vec<(u32, u64, u32)> {
+    let state = shared.lock();
+    let batches = state.lanes.iter().flat_map(|(partition, lane)| {
+        lane.sealed.iter().map(|batch| {
+            let bytes = batch.pieces.concat();
+            (*partition, Batch::parse(&bytes, &Limits::default()).unwrap().header().sequence, batch.records)
+        })
+    });
+    batches.collect()
+}
+
+/// Half of everything: the first partition for records without a key is the third of four.
+struct Half;
+
+impl Environment for Half {
+    fn now_us(&self) -> u64 {
+        1
+    }
+
+    fn fraction(&self) -> f64 {
+        0.5
+    }
+}
+
+fn waiting(batch_records_max: u32) -> Shared {
+    let config = ProducerConfig { batch_records_max, ..ProducerConfig::default() };
+    Shared::new("t".to_owned(), config, Limits::default(), Arc::new(Half))
+}
+
+#[test]
+fn records_without_a_key_stay_together_and_the_next_batch_goes_elsewhere() {
+    let shared = waiting(3);
+    // The number of partitions isn't known, and a full batch waits for it.
+    for _ in 0..3 {
+        take(&shared, b"x").unwrap();
+    }
+    let more = shared.take(&mut shared.lock(), Target::Any, b"x");
+    assert!(matches!(more, Err(Refused::Unknown)));
+    assert_eq!(sealed(&shared), []);
+    shared.learn(&mut shared.lock(), 4).unwrap();
+    for _ in 0..13 {
+        take(&shared, b"x").unwrap();
+    }
+    seal(&shared);
+    assert_eq!(sealed(&shared), [(0, 0, 3), (1, 0, 3), (2, 0, 3), (2, 3, 3), (3, 0, 3), (3, 3, 1)]);
+}
+
+#[test]
+fn keys_and_partitions_lead_to_batches_with_sequences_of_their_partition() {
+    let shared = waiting(100);
+    let give = |target| shared.take(&mut shared.lock(), target, b"x");
+    assert!(matches!(give(Target::Key(b"k")), Err(Refused::Unknown)));
+    assert!(matches!(give(Target::Partition(0)), Err(Refused::Unknown)));
+    shared.learn(&mut shared.lock(), 4).unwrap();
+    for round in 0..2 {
+        for key in [&b"21"[..], b"foobar", b"abc", b"21"] {
+            give(Target::Key(key)).map_err(drop).unwrap();
+        }
+        give(Target::Partition(3)).map_err(drop).unwrap();
+        let beyond = give(Target::Partition(4));
+        assert!(matches!(beyond, Err(Refused::Partition { partition: 4, partitions: 4 })), "round {round}");
+        seal(&shared);
+    }
+    let mut expected = std::collections::BTreeMap::from([(3, 1)]);
+    for key in [&b"21"[..], b"foobar", b"abc", b"21"] {
+        *expected.entry(partition_of_key(key, 4)).or_default() += 1;
+    }
+    let twice = expected
+        .iter()
+        .flat_map(|(partition, records)| [(*partition, 0, *records), (*partition, u64::from(*records), *records)]);
+    assert_eq!(sealed(&shared), twice.collect::<Vec<_>>());
 }

@@ -48,6 +48,14 @@ impl Pipeline {
         }
         let layout = Layout::new(&options.storage.prefix, &options.topic);
         let topic = options.client.topic(&options.topic).await?;
+        if topic.partitions.get() > 1 {
+            let (name, partitions) = (&options.topic, topic.partitions);
+            return Err(MeasureError::Config {
+                reason: format!(
+                    "topic {name} has {partitions} partitions, and roll-ups are of topics with one; use one"
+                ),
+            });
+        }
         if options.start_over {
             delete_all(&options.storage, &layout).await?;
         }

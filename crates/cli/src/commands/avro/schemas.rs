@@ -59,6 +59,7 @@ impl Schemas {
             return Ok(());
         }
         let config = ConsumerConfig {
+            partitions: vec![0],
             start: Start::Offset(self.next_offset),
             end_offset: Some(end),
             ..ConsumerConfig::default()

@@ -1,0 +1,43 @@
+//! The complete batches of one partition, which are sent in order.
+
+use super::receipt::Delivery;
+use bytes::Bytes;
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+/// What a producer has for one partition.
+#[derive(Default)]
+pub(super) struct Lane {
+    /// Number of records in the batches that were sealed: the sequence of the next.
+    pub(super) next_sequence: u64,
+    pub(super) sealed: VecDeque<SealedBatch>,
+    /// Number of requests in flight.
+    pub(super) in_flight: usize,
+}
+
+pub(super) struct SealedBatch {
+    /// Header, sizes, data and padding, split anywhere.
+    pub(super) pieces: Vec<Bytes>,
+    pub(super) bytes: usize,
+    pub(super) records: u32,
+    pub(super) held_bytes: usize,
+    pub(super) delivery: Arc<Delivery>,
+}
+
+impl Lane {
+    /// Takes the batches of the next request, of at most `bytes_max` bytes unless it is one batch.
+    pub(super) fn take(&mut self, bytes_max: usize) -> Vec<SealedBatch> {
+        let mut bytes = 0;
+        let mut taken = Vec::new();
+        while let Some(batch) = self.sealed.front() {
+            if !taken.is_empty() && bytes + batch.bytes > bytes_max {
+                break;
+            }
+            bytes += batch.bytes;
+            taken.extend(self.sealed.pop_front());
+        }
+        let is_short = taken.len() <= 1 || bytes <= bytes_max;
+        assert!(is_short, "a request of {} batches has {bytes} bytes", taken.len());
+        taken
+    }
+}
