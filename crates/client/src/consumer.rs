@@ -143,8 +143,8 @@ impl Consumer {
         Ok(Consumer::of(client, topic, ranges, config))
     }
 
-    /// A consumer of these parts of partitions, whatever `config` says about their offsets. If it names no partitions and
-    /// has no end, it also reads partitions that the topic gets later.
+    /// A consumer of these parts of partitions, whatever `config` says about their offsets. If it names no partitions
+    /// and has no end, it also reads partitions that the topic gets later.
     pub fn of_ranges(
         client: Client,
         topic: impl Into<String>,

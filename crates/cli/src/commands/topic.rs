@@ -65,6 +65,9 @@ Examples:
   # Give the topic more partitions
   rawline topic set dns --partitions 8";
 
+/// What `set` can change.
+const CHANGES: [&str; 4] = ["payload", "retain_hours", "retain_bytes", "partitions"];
+
 const TRIM_EXAMPLES: &str = "\
 Examples:
   # Delete the records before offset 5000, which becomes the first offset
@@ -136,7 +139,7 @@ enum Command {
     /// minute; the newest commit is always kept.
     #[command(
         after_help = SET_EXAMPLES,
-        group = ArgGroup::new("changes").args(["payload", "retain_hours", "retain_bytes", "partitions"]).required(true).multiple(true)
+        group = ArgGroup::new("changes").args(CHANGES).required(true).multiple(true)
     )]
     Set {
         /// Topic to change

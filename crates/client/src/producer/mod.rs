@@ -38,8 +38,8 @@ use tokio::time::Instant;
 /// request was carried out, and retries it. A broker on a bucket with a journal recognizes its batches by the
 /// producer's id and their sequence, and stores them once, also if the broker was killed in between.
 ///
-/// **At least once elsewhere.** If only the response was lost, its records are then duplicated in the partition, one copy
-/// directly after the other.
+/// **At least once elsewhere.** If only the response was lost, its records are then duplicated in the partition, one
+/// copy directly after the other.
 ///
 /// **Failure.** If a request is rejected, or fails for longer than it is retried, the producer stops. Its buffered
 /// records are not sent, so that no later record takes the place of a missing one. From then on, every receipt, `send`,
