@@ -51,7 +51,7 @@ impl JournalConfig {
             snapshot_objects: SNAPSHOT_OBJECTS,
             snapshot_interval: SNAPSHOT_INTERVAL,
             garbage_interval: GARBAGE_INTERVAL,
-            merge: None,
+            merge: Some(MergeConfig::default()),
             run,
         }
     }

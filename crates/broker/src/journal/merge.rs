@@ -189,7 +189,10 @@ impl Merger {
     /// Stores a merged object. When this returns without an error, the object is certainly there.
     async fn put(&self, source: Source, id: Id, parts: Vec<Bytes>, bytes: u64) -> Result<(), StoreError> {
         for _ in 0..MERGE_PUTS_MAX {
-            match self.store.create(source, parts.clone()).await {
+            let created = self.store.create(source, parts.clone()).await;
+            // Whoever sends parts of mapped files reads them.
+            parts.iter().for_each(|part| self.store.touched(part));
+            match created {
                 PutResult::Created { .. } => return Ok(()),
                 PutResult::Unknown => sleep(self.retry_after).await,
                 PutResult::Exists => {

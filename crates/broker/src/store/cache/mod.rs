@@ -226,6 +226,9 @@ impl Cache {
         let inner = self.inner.clone();
         spawn_blocking(move || {
             inner.keep(&name, &parts, bytes);
+            // A merged object's parts are parts of other copies, which are mapped.
+            let mappings = inner.files.mappings();
+            parts.iter().for_each(|part| mappings.touched(part));
             // The parts may be the broker's buffers, which other requests wait for.
             drop(parts);
             landing.land(Ok(None));
