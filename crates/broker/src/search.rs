@@ -13,7 +13,26 @@ impl Partition {
             return Err(self.deleted());
         }
         let numbers = self.index().numbers();
-        self.first_since(time_us, numbers).await
+        let first_offset = self.first_since(time_us, numbers).await?;
+        Ok(self.first_in_merged(time_us, first_offset).await.unwrap_or(first_offset))
+    }
+
+    /// The first offset of a merged object's records that were appended at or after `time_us`, from `first_offset` on:
+    /// the object has the time of the newest. `None` if it can't be known now.
+    async fn first_in_merged(&self, time_us: u64, first_offset: u64) -> Option<u64> {
+        let found = self.index().find(first_offset)?;
+        let times = match self.store().batch_times(&self.log, found.at).await {
+            Ok(times) => times?,
+            Err(error) => {
+                tracing::debug!(topic = self.log, %error, "a merged object's times can't be read; its newest counts");
+                return None;
+            }
+        };
+        let older = times.iter().take_while(|batch| (1..time_us).contains(&batch.appended_us));
+        let records: u64 = older.map(|batch| u64::from(batch.records)).sum();
+        let since = found.at.first_offset + records;
+        assert!(since <= found.next_offset, "{records} records in {:?}", found.at);
+        Some(since.max(first_offset))
     }
 
     /// The same before a time when few objects are older: looks at those near the topic's front only.

@@ -102,6 +102,15 @@ pub struct Known {
     pub appended_us: u64,
 }
 
+/// When a batch was appended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BatchTime {
+    /// The batch's number of records.
+    pub records: u32,
+    /// Time of its append, microseconds since the Unix epoch; 0 if unknown.
+    pub appended_us: u64,
+}
+
 /// Where objects live. Safe to call from many tasks; commits to one log come from one task at a time.
 ///
 /// What is called a topic here is a log: of partition 0 if it is a topic's name, and `TOPIC/NUMBER` of another
@@ -163,6 +172,15 @@ pub trait Store: Send + Sync + 'static {
 
     /// Begins to bring objects near that will be read soon. Best effort: a store may ignore some or all of them.
     fn prefetch(&self, _topic: &str, _objects: &[ObjectAt]) {}
+
+    /// The batches of an object with the time of each, in order, if it was merged of objects of different times.
+    fn batch_times<'a>(
+        &'a self,
+        _topic: &'a str,
+        _object: ObjectAt,
+    ) -> BoxFuture<'a, Result<Option<Vec<BatchTime>>, StoreError>> {
+        Box::pin(std::future::ready(Ok(None)))
+    }
 
     /// Drops the store's local copy of an object, because it turned out to be damaged. True if there was one: then
     /// reading the object again may help.

@@ -8,7 +8,7 @@ use rawline_broker::journal::{Journal, JournalConfig, MergeConfig};
 use rawline_broker::store::Store;
 use rawline_broker::store::cache::Cache;
 use rawline_broker::store::s3::{Layout, S3Store};
-use rawline_broker::{Broker, Config, Kind, Piece, ReadRequest, SystemClock, Topic};
+use rawline_broker::{Broker, Clock, Config, Kind, Piece, ReadRequest, SystemClock, Topic};
 use rawline_journal::{
     Batch, BatchKind, Control, Header, Id, Link, MergeLimits, PartitionId, PutResult, Section, Snapshot, Source,
     build_index,
@@ -19,6 +19,7 @@ use std::fs;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 /// A broker whose topics are in a journal, and its cache's directory.
@@ -31,8 +32,22 @@ async fn open(bucket: &Bucket, address: SocketAddr, run: u64) -> (Broker, PathBu
 }
 
 async fn on(store: S3Store, run: u64) -> Broker {
+    with_clock(store, run, Arc::new(SystemClock)).await
+}
+
+async fn with_clock(store: S3Store, run: u64, clock: Arc<dyn Clock>) -> Broker {
     let config = Config { batch_wait: Duration::from_millis(1), ..Config::new(run) };
-    Broker::open(Arc::new(store), Arc::new(SystemClock), config).await.unwrap()
+    Broker::open(Arc::new(store), clock, config).await.unwrap()
+}
+
+/// A clock that goes on by a second whenever it is looked at.
+#[derive(Default)]
+struct Looks(AtomicU64);
+
+impl Clock for Looks {
+    fn now_us(&self) -> u64 {
+        self.0.fetch_add(1_000_000, Ordering::Relaxed) + 1_000_000
+    }
 }
 
 /// A batch of one record that no other has, long enough to have bytes that only the batch has.
@@ -145,6 +160,29 @@ async fn a_broker_finds_what_another_has_merged_and_deleted() {
     assert_all(&stale, &names, 30).await;
     let (fresh, _) = open(&bucket, bucket.address, 3).await;
     assert_all(&fresh, &names, 30).await;
+}
+
+#[tokio::test]
+async fn a_search_by_time_is_exact_in_merged_objects() {
+    let bucket = bucket().await;
+    let machine = Machine::with(&bucket, CACHE_BYTES, |config| config.new_layout = Layout::Journal).await;
+    let writer = with_clock(machine.store, 1, Arc::new(Looks::default())).await;
+    let names = fill(&writer, 3, 30).await;
+    let topic = writer.topic(&names[0]).await.unwrap();
+    let mut expected = Vec::new();
+    for seconds in 0..200 {
+        expected.push(topic.offset_at(seconds * 1_000_000).await.unwrap());
+    }
+    assert!(expected.is_sorted() && expected.first() == Some(&0) && expected.last() == Some(&30), "{expected:?}");
+    drop(topic);
+    writer.close().await;
+    merge_all(&bucket).await;
+    let (broker, _) = open(&bucket, bucket.address, 2).await;
+    let topic = broker.topic(&names[0]).await.unwrap();
+    assert!(topic.status().objects < 20, "{:?}", topic.status());
+    for (seconds, expected) in (0..).zip(expected) {
+        assert_eq!(topic.offset_at(seconds * 1_000_000).await.unwrap(), expected, "{seconds} s");
+    }
 }
 
 #[tokio::test]

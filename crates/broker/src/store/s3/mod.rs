@@ -20,7 +20,7 @@ mod probe;
 mod requests;
 
 use super::cache::{Cache, CopyName, Sink};
-use super::{Begun, CommitError, Listed, Location, Mappings, ObjectAt, Setting, Store, StoreError};
+use super::{BatchTime, Begun, CommitError, Listed, Location, Mappings, ObjectAt, Setting, Store, StoreError};
 use crate::journal::JournalStore;
 use crate::limits::{NEWEST_CHECK_INTERVAL, PREFETCH_OBJECTS_MAX, SETTINGS_BYTES_MAX};
 use crate::object::{HEADER_BYTES, Object};
@@ -366,6 +366,21 @@ impl Store for S3Store {
             let Ok(path) = path else { return };
             self.cache.prefetch(name, bytes, permit, fetch(&self.bucket, path, bytes, tag));
         }
+    }
+
+    fn batch_times<'a>(
+        &'a self,
+        _topic: &'a str,
+        object: ObjectAt,
+    ) -> BoxFuture<'a, Result<Option<Vec<BatchTime>>, StoreError>> {
+        Box::pin(async move {
+            match (object.location, &self.journal) {
+                (Location::Journal(place), Some(journal)) if place.source.is_merged() => {
+                    journal.batch_times(place).await.map(Some)
+                }
+                _ => Ok(None),
+            }
+        })
     }
 
     fn discard<'a>(&'a self, topic: &'a str, object: ObjectAt) -> BoxFuture<'a, bool> {

@@ -3,11 +3,11 @@
 use super::fetch;
 use super::journal::{S3Journal, object_path};
 use crate::object::{Described, ObjectError, Stamp, build_index, index_bytes};
-use crate::store::StoreError;
 use crate::store::cache::{CacheError, CopyName};
+use crate::store::{BatchTime, StoreError};
 use bytes::Bytes;
 use object_store::path::Path;
-use rawline_journal::{Batch, Place};
+use rawline_journal::{Batch, BatchKind, Place};
 use std::ops::Range;
 
 /// The id of an object of a journal distinguishes it from others, not its ETag.
@@ -34,6 +34,21 @@ impl S3Journal {
             index.map(|index| index.slice(range.start as usize..range.end as usize))
         };
         read.map_err(|error| self.bucket.unreadable(&path, error))
+    }
+
+    /// The times of the batches of a merged piece.
+    pub(super) async fn batch_times(&self, place: Place) -> Result<Vec<BatchTime>, StoreError> {
+        assert!(place.source.is_merged(), "{place:?} has one time");
+        let path = object_path(&self.bucket, place.source)?;
+        let entries = self.journal_bytes(&path, place, place.entries()).await;
+        let batches = entries.and_then(|entries| Ok(Batch::read_all(&entries).map_err(ObjectError::from)?));
+        let batches = batches.map_err(|error| self.bucket.unreadable(&path, error))?;
+        let time = |batch: &Batch| match batch.kind {
+            BatchKind::Rawline => BatchTime { records: batch.records, appended_us: batch.max_timestamp_us },
+            // That of its producer's clock.
+            BatchKind::Kafka => BatchTime { records: batch.records, appended_us: 0 },
+        };
+        Ok(batches.iter().map(time).collect())
     }
 
     /// The index that a piece would have as an object. A local copy that turns out to be damaged is fetched again.
