@@ -7,6 +7,7 @@ pub mod cost;
 mod explain;
 #[cfg(feature = "full")]
 pub mod full;
+mod key;
 mod log;
 #[cfg(feature = "full")]
 pub mod measure;

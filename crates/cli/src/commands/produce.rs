@@ -1,6 +1,7 @@
 //! `rawline produce`: appends records from a file or stdin to a topic.
 
 use super::full::{self, EncodeArgs, Encoder};
+use super::key::{Choice, KeyArgs};
 use super::split::{READ_BYTES, RecordEnd, Splitter};
 use super::value::{FieldTypes, value_of_json};
 use super::{BrokerArgs, CommandError, parse_bytes, parse_duration};
@@ -26,6 +27,10 @@ Examples:
 
   # Compress batches: on the network and in the storage
   rawline produce dns dns.json --compression zstd
+
+  # Append to the partitions of a topic by a field of each record, or to partition 2
+  rawline produce dns dns.json --key-field id.orig_h
+  rawline produce dns dns.json --partition 2
 
   # Append structured values, with types that JSON lacks
   rawline produce dns dns.json --format value --as id.orig_h=address --as ts=timestamp
@@ -55,6 +60,9 @@ pub struct Args {
     /// Format of the input
     #[arg(long, value_enum, env = "RAWLINE_PRODUCE_FORMAT", default_value_t = InputFormat::Lines)]
     format: InputFormat,
+
+    #[command(flatten)]
+    key: KeyArgs,
 
     /// With --format value: type of a field, see `rawline value encode --help`; repeatable
     #[arg(long = "as", value_name = "FIELD=TYPE")]
@@ -157,6 +165,8 @@ pub async fn run(args: Args) -> Result<(), CommandError> {
         _ => None,
     };
     let convert = Convert::new(&args, encoder);
+    let has_json_lines = !is_container && !matches!(&convert, Convert::Avro(encoder) if encoder.has_quotes());
+    let choice = args.key.choice(has_json_lines)?;
     let input = Input::open(args.file.as_deref()).await?;
     let started = Instant::now();
     let limits = &client.config().limits;
@@ -164,7 +174,8 @@ pub async fn run(args: Args) -> Result<(), CommandError> {
     let splitter = Splitter::new(convert.record_end(args.format), record_bytes_max);
     let producer = Producer::new(client.clone(), &args.topic, producer_config(&args))?;
     let bar = progress_bar(input.bytes);
-    let mut sending = Sending { producer: &producer, name: input.name, bar, sent: Sent::default(), lines: 0, convert };
+    let (sent, lines) = (Sent::default(), 0);
+    let mut sending = Sending { producer: &producer, name: input.name, bar, sent, lines, convert, choice };
     let read = tokio::select! {
         read = async {
             match is_container {
@@ -174,23 +185,31 @@ pub async fn run(args: Args) -> Result<(), CommandError> {
         } => read,
         _ = tokio::signal::ctrl_c() => Err(CommandError::Failed("interrupted".to_owned())),
     };
-    let Sending { bar, sent, convert, .. } = sending;
+    let Sending { bar, sent, convert, choice, .. } = sending;
     bar.finish_and_clear();
     if let Convert::Value(types) = &convert {
         types.report_unused();
     }
+    choice.report_missing();
     // Records that were read before a failure are appended and reported.
+    let flush = async {
+        producer.flush().await?;
+        let is_one = choice.is_one() || producer.partitions().is_none_or(|partitions| partitions == 1);
+        producer.close().await.map(|()| is_one)
+    };
     let closed = tokio::select! {
-        closed = producer.close() => closed,
+        closed = flush => closed,
         _ = tokio::signal::ctrl_c() => {
             let message = "interrupted with records in flight; `rawline topic TOPIC` shows the topic's next offset";
             return Err(CommandError::Failed(message.to_owned()));
         }
     };
-    if closed.is_ok() && (read.is_ok() || sent.records > 0) {
-        eprintln!("rawline: {}", summary(&args.topic, &sent, started.elapsed()).await?);
+    if let Ok(is_one) = closed
+        && (read.is_ok() || sent.records > 0)
+    {
+        eprintln!("rawline: {}", summary(&args.topic, &sent, is_one, started.elapsed()).await?);
     }
-    read.and(closed.map_err(CommandError::from))
+    read.and(closed.map(drop).map_err(CommandError::from))
 }
 
 fn producer_config(args: &Args) -> ProducerConfig {
@@ -248,6 +267,7 @@ struct Sending<'a> {
     /// Number of records, or of lines to convert, that were taken from the input.
     lines: u64,
     convert: Convert,
+    choice: Choice,
 }
 
 /// What was passed to the producer.
@@ -261,14 +281,12 @@ struct Sent {
 }
 
 impl Sent {
-    /// Passes a record to the producer.
-    async fn send(&mut self, producer: &Producer, record: &[u8]) -> Result<(), CommandError> {
-        let receipt = producer.send(record).await?;
+    /// A record was passed to the producer.
+    fn add(&mut self, record: &[u8], receipt: Receipt) {
         self.records += 1;
         self.bytes += record.len() as u64;
         self.first.get_or_insert_with(|| receipt.clone());
         self.last = Some(receipt);
-        Ok(())
     }
 }
 
@@ -283,16 +301,18 @@ impl Sending<'_> {
             let read = input.read_buf(splitter.buffer()).await;
             let read = read.map_err(|error| CommandError::Failed(format!("can't read {}: {error}", self.name)))?;
             let ended = read == 0;
-            while let Some(mut record) = splitter.next(ended).map_err(|reason| self.bad_next(&reason))? {
+            while let Some(line) = splitter.next(ended).map_err(|reason| self.bad_next(&reason))? {
+                let mut record = line;
                 self.lines += 1;
                 if !matches!(self.convert, Convert::Nothing) {
                     converted.clear();
-                    match self.convert.apply(record, &mut converted).map_err(|reason| self.bad_line(&reason))? {
+                    match self.convert.apply(line, &mut converted).map_err(|reason| self.bad_line(&reason))? {
                         Some(()) => record = &converted,
                         None => continue,
                     }
                 }
-                self.sent.send(self.producer, record).await?;
+                let receipt = self.choice.send(self.producer, line, record).await?;
+                self.sent.add(record, receipt);
             }
             if ended {
                 return Ok(());
@@ -317,7 +337,8 @@ impl Sending<'_> {
             let Some(block) = block.map_err(CommandError::Failed)? else { return Ok(()) };
             for record in block {
                 self.lines += 1;
-                self.sent.send(self.producer, record).await?;
+                let receipt = self.choice.send(self.producer, &[], record).await?;
+                self.sent.add(record, receipt);
             }
         }
     }
@@ -333,19 +354,24 @@ impl Sending<'_> {
     }
 }
 
-async fn summary(topic: &str, sent: &Sent, took: Duration) -> Result<String, CommandError> {
+/// What was appended. Offsets are shown if all records are in one partition.
+async fn summary(topic: &str, sent: &Sent, is_one: bool, took: Duration) -> Result<String, CommandError> {
     let (Some(first), Some(last)) = (&sent.first, &sent.last) else {
         return Ok(format!("the input is empty: appended nothing to {topic}"));
     };
-    let (first, last) = (first.offset().await?, last.offset().await?);
+    let (first, last) = (first.position().await?, last.position().await?);
+    let place = match (is_one, first.partition) {
+        (false, _) => ", several partitions".to_owned(),
+        (true, 0) => format!(", offsets {}..{}", first.offset, last.offset + 1),
+        (true, partition) => format!(", partition {partition}, offsets {}..{}", first.offset, last.offset + 1),
+    };
     let seconds = took.as_secs_f64();
     let mb = sent.bytes as f64 / 1e6;
     Ok(format!(
-        "appended {} {} ({} bytes) to {topic}, offsets {first}..{}, in {seconds:.3} s ({:.1} MB/s)",
+        "appended {} {} ({} bytes) to {topic}{place}, in {seconds:.3} s ({:.1} MB/s)",
         sent.records,
         if sent.records == 1 { "record" } else { "records" },
         sent.bytes,
-        last + 1,
         mb / seconds.max(1e-9),
     ))
 }

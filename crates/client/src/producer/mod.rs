@@ -80,6 +80,12 @@ impl Producer {
         self.add(Target::Partition(partition), record.as_ref()).await
     }
 
+    /// Number of the topic's partitions; `None` before it is known. It is known after [`Producer::flush`] if a record
+    /// was sent.
+    pub fn partitions(&self) -> Option<u32> {
+        self.shared.lock().partitions()
+    }
+
     async fn add(&self, target: Target<'_>, record: &[u8]) -> Result<Receipt, ClientError> {
         // When the number of partitions was read that lacks the record's.
         let mut lacking: Option<Option<Instant>> = None;

@@ -1,0 +1,143 @@
+//! Topics of several partitions on the command line, on a real S3 server and on a directory.
+
+// Clippy recognizes tests only by their attribute; these are their helpers.
+#![allow(clippy::unwrap_used, clippy::indexing_slicing)]
+
+mod support;
+
+use rawline_testkit::s3_server;
+use serde_json::Value;
+use std::collections::BTreeMap;
+use support::{Broker, RAWLINE, broker, run};
+
+const TOPICS: [&str; 3] = ["conn", "dns", "http"];
+const PARTITIONS: usize = 4;
+
+/// Lines as Zeek logs connections.
+fn log(topic: &str, lines: u64) -> String {
+    let line = |number: u64| {
+        let host = number * 7919 % 41;
+        let (time, port) = (1_700_000_000 + number, number % 3 * 400 + 53);
+        let connection = format!(r#""uid":"C{number}","id.orig_h":"10.0.0.{host}","id.resp_p":{port}"#);
+        format!("{{\"ts\":{time}.5,\"log\":\"{topic}\",{connection}}}\n")
+    };
+    (0..lines).map(line).collect()
+}
+
+fn stdout(broker: &Broker, args: &[&str]) -> Vec<u8> {
+    broker.run(args, b"").stdout
+}
+
+/// The records of each partition.
+fn partitions(broker: &Broker, topic: &str) -> Vec<Vec<u8>> {
+    let read = |number: usize| stdout(broker, &["consume", topic, "--partition", &number.to_string()]);
+    (0..PARTITIONS).map(read).collect()
+}
+
+/// What `rawline consume --format json` shows of all partitions: the records of each, in order.
+fn by_partition(output: &[u8]) -> BTreeMap<u64, Vec<String>> {
+    let mut found: BTreeMap<u64, Vec<String>> = BTreeMap::new();
+    for line in String::from_utf8(output.to_vec()).unwrap().lines() {
+        let record: Value = serde_json::from_str(line).unwrap();
+        let records = found.entry(record["partition"].as_u64().unwrap()).or_default();
+        assert_eq!(record["offset"], records.len() as u64, "{line}");
+        records.push(record["record"].as_str().unwrap().to_owned());
+    }
+    found
+}
+
+/// As a new user would: three topics of four partitions in a bucket, `kill -9`, and every local file deleted.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn every_partition_has_the_same_bytes_after_kill_9_and_without_local_files() {
+    let bucket = s3_server::bucket().await;
+    let (storage, cache) = (format!("s3://{}/logs", bucket.name), bucket.cache_dir());
+    let flags = ["--storage", &storage, "--cache-dir", cache.to_str().unwrap(), "--batch-wait", "5ms"];
+    let mut broker = Broker::start_with(RAWLINE, &flags, bucket.variables());
+    for topic in TOPICS {
+        broker.run(&["topic", "create", topic, "--partitions", "4"], b"");
+        let produced = broker.run(&["produce", topic, "--key-field", "id.orig_h"], log(topic, 2000).as_bytes());
+        let said = String::from_utf8(produced.stderr).unwrap();
+        assert!(said.contains("appended 2000 records") && said.contains("several partitions"), "{said}");
+    }
+    let before: Vec<_> = TOPICS.iter().map(|topic| partitions(&broker, topic)).collect();
+    broker.kill();
+    std::fs::remove_dir_all(&cache).unwrap();
+    broker.start_again();
+    for (topic, before) in TOPICS.iter().zip(&before) {
+        assert!(partitions(&broker, topic) == *before, "{topic}");
+        assert!(before.iter().all(|partition| !partition.is_empty()), "{topic}");
+        // Every line is there once, and those of a host are in one partition, in order.
+        let all = by_partition(&stdout(&broker, &["consume", topic, "--format", "json"]));
+        let mut lines: Vec<&str> = all.values().flatten().map(String::as_str).collect();
+        let log = log(topic, 2000);
+        let mut expected: Vec<&str> = log.lines().collect();
+        lines.sort_unstable();
+        expected.sort_unstable();
+        assert!(lines == expected, "{topic}: {} lines", lines.len());
+        let mut hosts: BTreeMap<String, (u64, f64)> = BTreeMap::new();
+        for (partition, records) in &all {
+            assert_eq!(records.join("\n") + "\n", String::from_utf8_lossy(&before[*partition as usize]));
+            for record in records {
+                let record: Value = serde_json::from_str(record).unwrap();
+                let now = (*partition, record["ts"].as_f64().unwrap());
+                if let Some(before) = hosts.insert(record["id.orig_h"].as_str().unwrap().to_owned(), now) {
+                    assert!(before.0 == now.0 && before.1 < now.1, "{topic}: {record} after {before:?}");
+                }
+            }
+        }
+        assert_eq!(hosts.len(), 41);
+    }
+}
+
+#[test]
+fn partitions_are_shown_chosen_and_trimmed() {
+    let broker = broker(&[]);
+    let text = |args: &[&str]| String::from_utf8(stdout(&broker, args)).unwrap();
+    let created = text(&["topic", "create", "t", "--partitions", "2"]);
+    assert!(created.contains("partitions     2\n") && created.contains("  1            offsets 0 to 0\n"), "{created}");
+    let produce = |args: &[&str], input: &str| {
+        let output = broker.run(&[&["produce", "t"], args].concat(), input.as_bytes());
+        String::from_utf8(output.stderr).unwrap()
+    };
+    assert!(produce(&["--partition", "1"], "a\nb\nc\n").contains("to t, partition 1, offsets 0..3,"));
+    assert!(produce(&["--partition", "0"], "d\n").contains("to t, offsets 0..1,"));
+    assert_eq!(text(&["consume", "t", "--partition", "1"]), "a\nb\nc\n");
+    assert_eq!(text(&["consume", "t", "--partition", "1", "--offset", "1", "--max-records", "1"]), "b\n");
+    assert_eq!(text(&["consume", "t", "--max-records", "2"]).lines().count(), 2);
+    assert_eq!(text(&["consume", "t"]).lines().count(), 4);
+    assert_eq!(by_partition(text(&["consume", "t", "--format", "json"]).as_bytes())[&1], ["a", "b", "c"]);
+    let trimmed = text(&["topic", "trim", "t", "--partition", "1", "--before", "2"]);
+    assert!(trimmed.contains("records        2\n") && trimmed.contains("  1            offsets 2 to 3\n"), "{trimmed}");
+    let listed = text(&["topics"]);
+    assert!(listed.lines().nth(1).unwrap().split_whitespace().take(5).eq(["t", "2", "2", "-", "-"]), "{listed}");
+    // All records of a key are in one partition; those without one are reported.
+    text(&["topic", "set", "t", "--partitions", "3"]);
+    let before = text(&["topic", "t", "--json"]);
+    assert!(produce(&["--key", "user 7"], "e\nf\n").contains(", offsets ") && before.contains("\"partitions\": 3"));
+    let said = produce(&["--key-field", "user"], "{\"user\":1}\nx\n");
+    assert!(said.contains("records without the field \"user\": 1;"), "{said}");
+}
+
+#[test]
+fn wrong_partitions_are_refused_with_advice() {
+    let broker = broker(&[]);
+    broker.run(&["topic", "create", "t", "--partitions", "2"], b"");
+    let advice = "no partition 2; use one of these, or give the topic more partitions";
+    for (args, code, word) in [
+        (&["consume", "t", "--partition", "2"][..], 1, advice),
+        (&["produce", "t", "--partition", "2"], 1, advice),
+        (&["topic", "trim", "t", "--partition", "2", "--before", "0"], 1, "no partition 2"),
+        (&["topic", "set", "t", "--partitions", "1"], 1, "can only grow"),
+        (&["topic", "set", "t", "--partitions", "1025"], 2, "from 1 to 1024"),
+        (&["produce", "t", "--partition", "1", "--key", "x"], 2, "--key"),
+        (
+            &["produce", "t", "--key-field", "a", "--format", "avro", "--schema", "measurement", "x.csv"],
+            2,
+            "lines of JSON",
+        ),
+    ] {
+        let output = run(broker.rawline(args), b"x\n");
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert_eq!((output.status.code(), said.contains(word)), (Some(code), true), "{args:?}: {said}");
+    }
+}
