@@ -1,7 +1,7 @@
 package io.rawline;
 
-import io.rawline.error.ConfigException;
 import io.rawline.error.RawlineException;
+import io.rawline.error.RefusedException;
 import io.rawline.error.StoppedException;
 import io.rawline.error.TopicNotFoundException;
 import io.rawline.http.Call;
@@ -73,8 +73,8 @@ public final class Consumer implements Iterable<Record>, AutoCloseable {
      * @param topic the topic it reads
      * @param config the settings, which are copied
      * @throws TopicNotFoundException the topic doesn't exist; if the start is an offset, {@link #next()} throws this
-     * @throws ConfigException the topic doesn't have one of the partitions; if the start is an offset, {@link #next()}
-     *     throws this
+     * @throws RefusedException with the code {@code partition_not_found}: the topic doesn't have one of the partitions;
+     *     if the start is an offset, {@link #next()} throws this
      */
     public Consumer(Client client, String topic, ConsumerConfig config) {
         this.client = Settings.notNull("client", client);
@@ -385,10 +385,7 @@ public final class Consumer implements Iterable<Record>, AutoCloseable {
         if (first) {
             for (int partition : partitionsOf(found)) {
                 if (partition >= found.partitions()) {
-                    throw new ConfigException(
-                            "the topic \"" + topic + "\" has " + found.partitions() + " partition(s), numbered from 0:"
-                                    + " there is no partition " + partition + " to read",
-                            null);
+                    throw Responses.noPartition(topic, partition, found.partitions());
                 }
                 starts.put(partition, startOffset(call, found, partition, later));
             }

@@ -33,7 +33,7 @@ import java.util.function.Supplier;
  *
  * <p><b>Partitions.</b> A {@link Route} chooses the partition of a record. Without one, all records of a batch go to
  * one partition, and those of the next batch to another. The topic's number of partitions is read before the first
- * request, again every 5 minutes, and when the broker or a route says that it has changed. Requests to up to 32
+ * request, again every 5 minutes, and when the broker or a route says that it has changed. Requests to up to 64
  * partitions are in flight at a time.
  *
  * <p><b>Exactly once in a bucket.</b> When a connection breaks after a request was sent, the producer can't know
@@ -52,7 +52,7 @@ import java.util.function.Supplier;
  */
 public final class Producer implements AutoCloseable {
     /** Maximum number of requests in flight, each of which needs a thread and a connection. */
-    private static final int REQUESTS_MAX = 32;
+    private static final int REQUESTS_MAX = 64;
 
     private final Client client;
     private final String topic;
@@ -159,7 +159,8 @@ public final class Producer implements AutoCloseable {
      * @param record its bytes, which are copied; empty is a record too
      * @param route such as {@code Route.key("user-17")} or {@code Route.partition(3)}
      * @return its receipt
-     * @throws ConfigException the topic doesn't have the partition; the producer continues
+     * @throws RefusedException with the code {@code partition_not_found}: the topic doesn't have the partition; the
+     *     producer continues
      */
     public Receipt send(byte[] record, Route route) {
         return send(ByteBuffer.wrap(notNull(record)), route);
@@ -227,11 +228,7 @@ public final class Producer implements AutoCloseable {
         long wanted = partitionsReads + (readingPartitions ? 2 : 1);
         while (outbox.partitions() < needed) {
             if (partitionsReads >= wanted) {
-                throw new ConfigException(
-                        "the topic \"" + topic + "\" has " + outbox.partitions()
-                                + " partition(s), numbered from 0: there is" + " no partition " + (needed - 1)
-                                + "; use one of them, or add partitions",
-                        null);
+                throw Responses.noPartition(topic, needed - 1, outbox.partitions());
             }
             partitionsReadsWanted = Math.max(partitionsReadsWanted, wanted);
             signalWork();

@@ -114,7 +114,7 @@ public final class ProducerConfig {
     /**
      * Maximum number of requests in flight to a partition. 1, the default, keeps the order of its records; with more,
      * requests can overtake each other, except in a topic in a bucket if the appends are exactly once. To all
-     * partitions together, up to 32 requests are in flight, or this number if it is higher.
+     * partitions together, up to 64 requests are in flight, or this number if it is higher.
      *
      * @param requests 1 or more
      * @return this

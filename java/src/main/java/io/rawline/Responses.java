@@ -3,6 +3,7 @@ package io.rawline;
 import io.rawline.batch.BatchChecker;
 import io.rawline.error.ConfigException;
 import io.rawline.error.RawlineException;
+import io.rawline.error.RefusedException;
 import io.rawline.http.Exchange;
 import io.rawline.http.Http;
 import io.rawline.http.Json;
@@ -213,6 +214,14 @@ final class Responses {
             return number;
         }
         throw unexpected(name + " is missing or not a whole number", null);
+    }
+
+    /** The error with which a broker would respond. */
+    static RefusedException noPartition(String topic, int partition, int partitions) {
+        String sentence =
+                "topic \"" + topic + "\" has " + partitions + " partition(s), numbered from 0, and no partition "
+                        + partition + "; use one of these, or give the topic more partitions";
+        return new RefusedException(404, "partition_not_found", sentence, null);
     }
 
     RawlineException unexpected(String reason, Throwable cause) {

@@ -164,8 +164,9 @@ class PartitionsTest {
             assertEquals(0, producer.send("first").partition());
             assertEquals(0, asked.send("first", Route.key("k")).partition());
             // The broker is asked before the sender gets the error.
-            ConfigException error =
-                    assertThrows(ConfigException.class, () -> asked.send("nowhere", Route.partition(2)));
+            RefusedException error =
+                    assertThrows(RefusedException.class, () -> asked.send("nowhere", Route.partition(2)));
+            assertEquals("partition_not_found", error.code());
             assertTrue(error.getMessage().contains("has 1 partition(s)"), error.getMessage());
 
             assertEquals(3, client.setPartitions("grown", 3).partitions());
@@ -280,10 +281,10 @@ class PartitionsTest {
                 assertEquals(10, consumer.offset(1));
             }
         }
-        assertThrows(ConfigException.class, () -> new Consumer(client, "some", new ConsumerConfig().partitions(4)));
+        assertThrows(RefusedException.class, () -> new Consumer(client, "some", new ConsumerConfig().partitions(4)));
         try (Consumer lazy = new Consumer(
                 client, "some", new ConsumerConfig().start(Start.offset(0)).partitions(4))) {
-            assertThrows(ConfigException.class, lazy::next);
+            assertThrows(RefusedException.class, lazy::next);
         }
     }
 
