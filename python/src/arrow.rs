@@ -8,7 +8,7 @@ use arrow_array::ffi_stream::{ArrayStreamReader, FFI_ArrowArrayStream, RecordBat
 use arrow_array::{
     Array, ArrayRef, BinaryArray, BinaryViewArray, GenericBinaryArray, GenericStringArray, LargeBinaryArray,
     OffsetSizeTrait, RecordBatch, RecordBatchIterator, StringViewArray, StructArray, TimestampMicrosecondArray,
-    UInt64Array, make_array,
+    UInt32Array, UInt64Array, make_array,
 };
 use arrow_buffer::{OffsetBuffer, ScalarBuffer};
 use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef, TimeUnit};
@@ -82,7 +82,7 @@ pub fn requested_type(requested: &Bound<'_, PyAny>) -> PyResult<DataType> {
 }
 
 /// The columns of [`table`]. The records have the requested type if it is a binary or string type. The caller casts
-/// other columns and other types.
+/// other columns and other types. The partition is left out if columns are requested and it isn't one of them.
 pub fn table_schema(requested: Option<&DataType>) -> SchemaRef {
     let time = DataType::Timestamp(TimeUnit::Microsecond, Some("UTC".into()));
     let record = match requested {
@@ -93,14 +93,18 @@ pub fn table_schema(requested: Option<&DataType>) -> SchemaRef {
         use DataType::{BinaryView, LargeBinary, LargeUtf8, Utf8, Utf8View};
         matches!(record, LargeBinary | BinaryView | Utf8 | LargeUtf8 | Utf8View)
     });
-    Arc::new(Schema::new(vec![
+    let mut columns = vec![
         Field::new("offset", DataType::UInt64, false),
         Field::new("time", time, false),
         Field::new("record", record.unwrap_or(DataType::Binary), false),
-    ]))
+    ];
+    if !matches!(requested, Some(DataType::Struct(fields)) if fields.find("partition").is_none()) {
+        columns.push(Field::new("partition", DataType::UInt32, false));
+    }
+    Arc::new(Schema::new(columns))
 }
 
-/// A batch's records with their offsets, and the time at which their producer made the batch.
+/// A batch's records with their partition and offsets, and the time at which their producer made the batch.
 pub fn table(batch: &Batch, schema: &SchemaRef) -> PyResult<RecordBatch> {
     let first = batch.first_offset_value();
     let rows = batch.records();
@@ -108,7 +112,11 @@ pub fn table(batch: &Batch, schema: &SchemaRef) -> PyResult<RecordBatch> {
     let created_us = batch.stored().header().created_us.min(i64::MAX as u64) as i64;
     let times = TimestampMicrosecondArray::from_value(created_us, rows).with_timezone("UTC");
     let records = records_as(records(batch)?, schema.field(2).data_type())?;
-    RecordBatch::try_new(schema.clone(), vec![Arc::new(offsets), Arc::new(times), records]).map_err(arrow_error)
+    let mut columns: Vec<ArrayRef> = vec![Arc::new(offsets), Arc::new(times), records];
+    if schema.fields().len() > columns.len() {
+        columns.push(Arc::new(UInt32Array::from_value(batch.partition_number(), rows)));
+    }
+    RecordBatch::try_new(schema.clone(), columns).map_err(arrow_error)
 }
 
 /// Exports a type through the C data interface.

@@ -20,6 +20,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 #[pyclass(frozen, sequence, module = "rawline")]
 pub struct Batch {
     stored: Arc<Stored>,
+    partition: u32,
     /// Offset of the whole batch's first record, which need not be one of these records.
     offset: u64,
     /// The range of these records in the batch.
@@ -30,12 +31,12 @@ pub struct Batch {
 }
 
 /// The arguments of `rawline.batch._restore`.
-type Pickled<'py> = (Bound<'py, PyBytes>, u64, usize, usize);
+type Pickled<'py> = (Bound<'py, PyBytes>, u64, usize, usize, u32);
 
 impl Batch {
-    pub fn new((offset, stored): Placed) -> Batch {
+    pub fn new(partition: u32, (offset, stored): Placed) -> Batch {
         let end = stored.header().records as usize;
-        Batch { stored, offset, start: 0, end, data: PyOnceLock::new() }
+        Batch { stored, partition, offset, start: 0, end, data: PyOnceLock::new() }
     }
 
     /// Keeps only the records with these offsets.
@@ -48,6 +49,7 @@ impl Batch {
     pub fn same(&self) -> Batch {
         Batch {
             stored: self.stored.clone(),
+            partition: self.partition,
             offset: self.offset,
             start: self.start,
             end: self.end,
@@ -66,6 +68,10 @@ impl Batch {
     /// The range of the records in the batch.
     pub fn places(&self) -> (usize, usize) {
         (self.start, self.end.max(self.start))
+    }
+
+    pub fn partition_number(&self) -> u32 {
+        self.partition
     }
 
     pub fn first_offset_value(&self) -> u64 {
@@ -131,6 +137,12 @@ impl Batch {
     fn __repr__(&self) -> String {
         let (first, next) = (self.first_offset_value(), self.first_offset_value() + self.records() as u64);
         format!("<rawline.Batch of {} records, offsets {first} to {next}>", self.records())
+    }
+
+    /// The partition that was read; 0 for a batch that wasn't read from a topic.
+    #[getter]
+    fn partition(&self) -> u32 {
+        self.partition
     }
 
     /// Offset of the first of these records.
@@ -234,7 +246,7 @@ impl Batch {
         static RESTORE: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
         let restore = RESTORE.import(py, "rawline.batch", "_restore")?.clone();
         let (start, end) = self.places();
-        Ok((restore, (PyBytes::new(py, self.stored.bytes().1), self.offset, start, end)))
+        Ok((restore, (PyBytes::new(py, self.stored.bytes().1), self.offset, start, end, self.partition)))
     }
 
     /// The records as an Arrow array of binary over the same memory.
@@ -301,7 +313,9 @@ impl BatchIterator {
     }
 }
 
-/// Consecutive batches: a sequence, and an Arrow stream with the columns `offset`, `time` and `record`.
+/// Batches, each partition's in order: a sequence, and an Arrow stream.
+///
+/// The stream has the columns `offset`, `time`, `record` and `partition`.
 ///
 /// `polars.DataFrame(batches)`, `pyarrow.table(batches)` and DuckDB's `FROM batches` read it without copying records.
 #[pyclass(frozen, sequence, module = "rawline")]
@@ -465,6 +479,8 @@ fn mark_as_slice(batch: &mut [u8]) -> PyResult<()> {
 
 /// The batch at `position` of these bytes, and the position of the next batch.
 #[pyfunction]
+#[pyo3(signature = (data, position, first_offset, batch_bytes_max, records_max, raw_bytes_max, partition=0))]
+#[expect(clippy::too_many_arguments, reason = "three limits, and Python's arguments")]
 pub fn parse_batch(
     py: Python<'_>,
     data: &Bound<'_, PyAny>,
@@ -473,6 +489,7 @@ pub fn parse_batch(
     batch_bytes_max: &Bound<'_, PyAny>,
     records_max: &Bound<'_, PyAny>,
     raw_bytes_max: &Bound<'_, PyAny>,
+    partition: u32,
 ) -> PyResult<(Batch, usize)> {
     let first_offset = whole("first_offset", first_offset)?;
     let limits = Limits {
@@ -483,5 +500,5 @@ pub fn parse_batch(
     let held = Arc::new(Held::new(data)?);
     let stored = py.detach(|| Stored::parse(held, position, &limits)).map_err(batch_error)?;
     let end = stored.end();
-    Ok((Batch::new((first_offset, Arc::new(stored))), end))
+    Ok((Batch::new(partition, (first_offset, Arc::new(stored))), end))
 }

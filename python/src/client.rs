@@ -3,7 +3,7 @@
 use crate::arguments::{seconds, whole, whole_option};
 use crate::batch::{Batch, Batches};
 use crate::buffer::Held;
-use crate::consumer::ConsumerCore;
+use crate::consumer::{ConsumerCore, Plan};
 use crate::error::{client_error, config_error};
 use crate::producer::ProducerCore;
 use crate::received::{BufferPool, stored_batches};
@@ -13,9 +13,10 @@ use bytes::Bytes;
 use pyo3::prelude::*;
 use rawline_batch::{Builder, Codec};
 use rawline_client::{
-    Appended, Client, ClientConfig, ClientError, ConsumerConfig, Hours, Payload, Producer, ProducerConfig, ReadOptions,
-    RetryPolicy, Settings, Start, TopicInfo, Trimmed,
+    Appended, Client, ClientConfig, ClientError, ConsumerConfig, Hours, Partitions, Payload, Producer, ProducerConfig,
+    ReadOptions, RetryPolicy, Settings, Start, TopicInfo, Trimmed,
 };
+use std::collections::BTreeMap;
 use std::num::NonZeroU64;
 use std::sync::Arc;
 use std::time::{Duration, UNIX_EPOCH};
@@ -37,13 +38,17 @@ fn place(py: Python<'_>, appended: Result<Appended, ClientError>) -> PyResult<Py
 }
 
 /// Name, first offset, next offset, bytes, objects, latest commit in nanoseconds since 1970, payload, limits in hours
-/// and in bytes.
-type Topic = (String, u64, u64, u64, u64, Option<i128>, String, Option<f64>, Option<u64>);
+/// and in bytes, number of partitions, each one's first and next offset.
+type Topic = (String, u64, u64, u64, u64, Option<i128>, String, Option<f64>, Option<u64>, u32, Vec<Place>);
 
 fn topic_of(info: TopicInfo) -> Topic {
     let committed_ns = info.latest_commit_at.map(|at| at.as_nanosecond());
     let payload = info.payload.to_string();
     let hours = info.retain_hours.map(Hours::get);
+    let partitions = info.partitions.get();
+    // A list of topics has only the offsets of partition 0.
+    let extents = if info.offsets.is_empty() && partitions > 1 { Vec::new() } else { info.extents() };
+    let offsets = extents.iter().map(|extent| (extent.first_offset, extent.next_offset)).collect();
     (
         info.name,
         info.first_offset,
@@ -54,7 +59,19 @@ fn topic_of(info: TopicInfo) -> Topic {
         payload,
         hours,
         info.retain_bytes,
+        partitions,
+        offsets,
     )
+}
+
+fn partitions_of(partitions: &Bound<'_, PyAny>) -> PyResult<Partitions> {
+    let number: u64 = whole("partitions", partitions)?;
+    number.to_string().parse().map_err(|reason: String| config_error(format!("partitions: {reason}")))
+}
+
+/// The offsets of partitions.
+fn by_partition(name: &str, offsets: Vec<(Bound<'_, PyAny>, Bound<'_, PyAny>)>) -> PyResult<BTreeMap<u32, u64>> {
+    offsets.iter().map(|(partition, offset)| Ok((whole(name, partition)?, whole(name, offset)?))).collect()
 }
 
 /// Settings with both limits; `None` is no limit.
@@ -139,6 +156,7 @@ impl ClientCore {
         })
     }
 
+    #[expect(clippy::too_many_arguments, reason = "a topic's settings")]
     fn create_topic(
         &self,
         py: Python<'_>,
@@ -147,10 +165,14 @@ impl ClientCore {
         payload: &str,
         retain_hours: Option<f64>,
         retain_bytes: Option<&Bound<'_, PyAny>>,
+        partitions: &Bound<'_, PyAny>,
     ) -> PyResult<Py<PyAny>> {
         let client = self.client()?;
         let payload: Payload = payload.parse().map_err(config_error)?;
-        let settings = Settings { payload: Some(Some(payload)), ..retention(retain_hours, retain_bytes)? };
+        let partitions = partitions_of(partitions)?;
+        // A broker of an older version doesn't know the setting; without it, there is one.
+        let partitions = Some(partitions).filter(|partitions| partitions.get() > 1);
+        let settings = Settings { payload: Some(Some(payload)), partitions, ..retention(retain_hours, retain_bytes)? };
         let create = async move { client.create_topic(&topic, &settings).await };
         finish(py, asynchronous, First::Spawn, create, |py, info| {
             Ok(topic_of(info.map_err(client_error)?).into_pyobject(py)?.into_any().unbind())
@@ -180,16 +202,33 @@ impl ClientCore {
         })
     }
 
+    fn set_partitions(
+        &self,
+        py: Python<'_>,
+        asynchronous: bool,
+        topic: String,
+        partitions: &Bound<'_, PyAny>,
+    ) -> PyResult<Py<PyAny>> {
+        let client = self.client()?;
+        let settings = Settings { partitions: Some(partitions_of(partitions)?), ..Settings::default() };
+        finish(py, asynchronous, First::Spawn, async move { client.set_topic(&topic, &settings).await }, |py, info| {
+            Ok(topic_of(info.map_err(client_error)?).into_pyobject(py)?.into_any().unbind())
+        })
+    }
+
     fn trim(
         &self,
         py: Python<'_>,
         asynchronous: bool,
         topic: String,
         before: &Bound<'_, PyAny>,
+        partition: &Bound<'_, PyAny>,
     ) -> PyResult<Py<PyAny>> {
         let client = self.client()?;
         let before = whole("before", before)?;
-        finish(py, asynchronous, First::Spawn, async move { client.trim(&topic, before).await }, |py, trimmed| {
+        let partition = whole("partition", partition)?;
+        let trim = async move { client.trim((topic.as_str(), partition), before).await };
+        finish(py, asynchronous, First::Spawn, trim, |py, trimmed| {
             let Trimmed { first_offset, next_offset } = trimmed.map_err(client_error)?;
             let extent: Place = (first_offset, next_offset);
             Ok(extent.into_pyobject(py)?.into_any().unbind())
@@ -197,15 +236,25 @@ impl ClientCore {
     }
 
     /// The time is in microseconds since 1970.
-    fn offset_at(&self, py: Python<'_>, asynchronous: bool, topic: String, time_us: u64) -> PyResult<Py<PyAny>> {
+    fn offset_at(
+        &self,
+        py: Python<'_>,
+        asynchronous: bool,
+        topic: String,
+        time_us: u64,
+        partition: &Bound<'_, PyAny>,
+    ) -> PyResult<Py<PyAny>> {
         let client = self.client()?;
         let time = UNIX_EPOCH + Duration::from_micros(time_us);
-        finish(py, asynchronous, First::Spawn, async move { client.offset_at(&topic, time).await }, |py, offset| {
+        let partition = whole("partition", partition)?;
+        let find = async move { client.offset_at((topic.as_str(), partition), time).await };
+        finish(py, asynchronous, First::Spawn, find, |py, offset| {
             Ok(offset.map_err(client_error)?.into_pyobject(py)?.into_any().unbind())
         })
     }
 
     /// Appends records as one batch.
+    #[expect(clippy::too_many_arguments, reason = "a batch's settings, and Python's arguments")]
     fn append(
         &self,
         py: Python<'_>,
@@ -214,8 +263,10 @@ impl ClientCore {
         records: &Bound<'_, PyAny>,
         codec: &str,
         created_us: u64,
+        partition: &Bound<'_, PyAny>,
     ) -> PyResult<Py<PyAny>> {
         let client = self.client()?;
+        let partition = whole("partition", partition)?;
         let codec = codec_of(codec)?;
         let mut source = Source::new(records)?;
         let mut chunks = Vec::new();
@@ -238,7 +289,7 @@ impl ClientCore {
             drop(chunks);
             let mut batch = Vec::new();
             builder.finish_into(created_us, 0, 0, &mut batch)?;
-            client.append(&topic, vec![Bytes::from(batch)]).await
+            client.append((topic.as_str(), partition), vec![Bytes::from(batch)]).await
         };
         finish(py, asynchronous, First::Spawn, future, place)
     }
@@ -251,8 +302,10 @@ impl ClientCore {
         topic: String,
         sizes: &Bound<'_, PyAny>,
         data: &Bound<'_, PyAny>,
+        partition: &Bound<'_, PyAny>,
     ) -> PyResult<Py<PyAny>> {
         let client = self.client()?;
+        let partition = whole("partition", partition)?;
         let sizes = Held::new(sizes)?;
         let (sizes, rest) = sizes.as_ref().as_chunks();
         if !rest.is_empty() {
@@ -260,7 +313,7 @@ impl ClientCore {
         }
         let sizes: Vec<u32> = sizes.iter().map(|size| u32::from_ne_bytes(*size)).collect();
         let data = bytes_of(data)?;
-        let future = async move { client.append_records(&topic, &sizes, data).await };
+        let future = async move { client.append_records((topic.as_str(), partition), &sizes, data).await };
         finish(py, asynchronous, First::Spawn, future, place)
     }
 
@@ -271,10 +324,13 @@ impl ClientCore {
         asynchronous: bool,
         topic: String,
         batches: &Bound<'_, PyAny>,
+        partition: &Bound<'_, PyAny>,
     ) -> PyResult<Py<PyAny>> {
         let client = self.client()?;
+        let partition = whole("partition", partition)?;
         let batches = bytes_of(batches)?;
-        finish(py, asynchronous, First::Spawn, async move { client.append(&topic, vec![batches]).await }, place)
+        let append = async move { client.append((topic.as_str(), partition), vec![batches]).await };
+        finish(py, asynchronous, First::Spawn, append, place)
     }
 
     #[expect(clippy::too_many_arguments, reason = "a read's four numbers, and Python's arguments")]
@@ -287,8 +343,10 @@ impl ClientCore {
         records_max: &Bound<'_, PyAny>,
         bytes_max: &Bound<'_, PyAny>,
         wait: f64,
+        partition: &Bound<'_, PyAny>,
     ) -> PyResult<Py<PyAny>> {
         let client = self.client()?;
+        let partition = whole("partition", partition)?;
         let offset = whole("offset", offset)?;
         let options = ReadOptions {
             offset,
@@ -298,13 +356,13 @@ impl ClientCore {
         };
         let pool = self.pool.clone();
         let future = async move {
-            let fetched = client.read(&topic, &options, pool.take()).await?;
+            let fetched = client.read((topic.as_str(), partition), &options, pool.take()).await?;
             // The next read reports a damaged batch that follows intact ones.
             Ok(stored_batches(fetched, pool)?.0)
         };
         finish(py, asynchronous, First::Spawn, future, move |py, batches: Result<_, ClientError>| {
             let batches = batches.map_err(client_error)?;
-            let wanted = batches.into_iter().map(|placed| Batch::new(placed).within(offset, u64::MAX));
+            let wanted = batches.into_iter().map(|placed| Batch::new(partition, placed).within(offset, u64::MAX));
             let wanted = wanted.filter(|batch| batch.records() > 0);
             Ok(Py::new(py, Batches::new(py, wanted)?)?.into_any())
         })
@@ -341,7 +399,8 @@ impl ClientCore {
         Ok(ProducerCore::new(producer, topic))
     }
 
-    /// `start` is `earliest`, `latest`, `offset` or `time`; the number is the offset, or microseconds since 1970.
+    /// `start` is `earliest`, `latest`, `offset` or `time`; the number is the offset, or microseconds since 1970. No
+    /// partitions are all. The last two have the offsets of partitions that start or end elsewhere.
     #[expect(clippy::too_many_arguments, reason = "a consumer's settings")]
     fn consumer(
         &self,
@@ -353,7 +412,11 @@ impl ClientCore {
         wait: f64,
         retry_for: f64,
         wait_for_topic: bool,
+        partitions: Vec<Bound<'_, PyAny>>,
+        starts: Vec<(Bound<'_, PyAny>, Bound<'_, PyAny>)>,
+        ends: Vec<(Bound<'_, PyAny>, Bound<'_, PyAny>)>,
     ) -> PyResult<ConsumerCore> {
+        let partitions = partitions.iter().map(|number| whole("partitions", number)).collect::<PyResult<_>>()?;
         let start = match start {
             "earliest" => Start::Earliest,
             "latest" => Start::Latest,
@@ -366,14 +429,16 @@ impl ClientCore {
             }
         };
         let config = ConsumerConfig {
-            partitions: vec![0],
+            partitions,
             start,
             end_offset: whole_option("end", end_offset)?,
             bytes_max: whole("bytes_max", bytes_max)?,
             wait: seconds("wait", wait)?,
             retries: retries(retry_for)?,
         };
-        Ok(ConsumerCore::new(self.client()?, topic, config, wait_for_topic, self.pool.clone()))
+        let plan =
+            Plan { config, starts: by_partition("start", starts)?, ends: by_partition("end", ends)?, wait_for_topic };
+        Ok(ConsumerCore::new(self.client()?, topic, plan, self.pool.clone()))
     }
 }
 

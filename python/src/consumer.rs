@@ -10,8 +10,8 @@ use crate::producer::within;
 use crate::received::{BufferPool, stored_batches};
 use crate::runtime::{First, Process, finish};
 use pyo3::prelude::*;
-use rawline_client::{Client, ClientError, Consumer, ConsumerConfig, Start};
-use std::collections::VecDeque;
+use rawline_client::{Client, ClientError, Consumer, ConsumerConfig, Fetched, PartitionRange, Start};
+use std::collections::{BTreeMap, VecDeque};
 use std::pin::pin;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -33,11 +33,22 @@ pub struct ConsumerCore {
     process: Process,
 }
 
+/// What a consumer reads.
+pub struct Plan {
+    pub config: ConsumerConfig,
+    /// The first offsets of partitions that start elsewhere.
+    pub starts: BTreeMap<u32, u64>,
+    /// The end offsets of partitions that end elsewhere.
+    pub ends: BTreeMap<u32, u64>,
+    pub wait_for_topic: bool,
+}
+
 struct Shared {
     client: Client,
     topic: String,
-    config: ConsumerConfig,
-    wait_for_topic: bool,
+    plan: Plan,
+    /// Whether the topic didn't exist at first: every record of it comes after any start.
+    created_later: AtomicBool,
     pool: Arc<BufferPool>,
     state: tokio::sync::Mutex<State>,
     /// Batches that were received but not taken yet.
@@ -49,7 +60,7 @@ struct Shared {
 }
 
 enum State {
-    /// The first offset is unknown.
+    /// The first offsets are unknown.
     New,
     Open(Box<Consumer>),
     Closed,
@@ -81,60 +92,103 @@ impl Shared {
         if !self.waiting().is_empty() {
             return Ok(true);
         }
-        if matches!(*state, State::New) {
-            *state = match self.begin(self.config.start).await {
-                // Every record of a topic that is created later comes after any start.
-                Err(error) if self.awaits_topic(&error) => self.begin(Start::Offset(0)).await?,
-                begun => begun?,
-            };
-        }
+        let fetched = self.next(&mut state).await?;
         let State::Open(consumer) = &mut *state else { return Ok(false) };
-        let requested = consumer.offset();
-        let end = self.config.end_offset.unwrap_or(u64::MAX);
-        let mut topic_wait = TOPIC_WAIT_MIN;
-        let fetched = loop {
-            match consumer.next().await {
-                Ok(Some(fetched)) => break std::mem::replace(fetched, self.pool.take()),
-                Ok(None) => {
-                    self.ended.store(true, Ordering::Release);
-                    return Ok(false);
-                }
-                Err(error) if self.awaits_topic(&error) => {
-                    tokio::time::sleep(topic_wait).await;
-                    topic_wait = TOPIC_WAIT_MAX.min(2 * topic_wait);
-                }
-                Err(error) => return Err(error),
-            }
+        let Some(fetched) = fetched else {
+            self.ended.store(true, Ordering::Release);
+            return Ok(false);
         };
-        let came_to = consumer.offset();
+        let (partition, requested) = (fetched.partition(), fetched.requested_offset());
         let (received, damaged_at) = match stored_batches(fetched, self.pool.clone()) {
             Ok(received) => received,
             Err(error) => {
                 // As after any error, the next call continues at the same offset.
-                *state = self.begin(Start::Offset(requested)).await?;
+                **consumer = self.moved(consumer, &BTreeMap::from([(partition, requested)]));
                 return Err(error.into());
             }
         };
-        let received = received.into_iter().map(|placed| Batch::new(placed).within(requested, end));
+        let end = self.end_of(partition).unwrap_or(u64::MAX);
+        let received = received.into_iter().map(|placed| Batch::new(partition, placed).within(requested, end));
         self.waiting().extend(received.filter(|batch| batch.records() > 0));
         match damaged_at {
             // The damaged batch is read again, and reported then.
-            Some(damaged_at) => *state = self.begin(Start::Offset(damaged_at)).await?,
-            None if came_to >= end => self.ended.store(true, Ordering::Release),
+            Some(damaged_at) => **consumer = self.moved(consumer, &BTreeMap::from([(partition, damaged_at)])),
+            None if self.has_ended(consumer) => self.ended.store(true, Ordering::Release),
             None => {}
         }
         Ok(true)
     }
 
-    /// Whether the error is a missing topic, which this consumer waits for.
-    fn awaits_topic(&self, error: &ClientError) -> bool {
-        self.wait_for_topic && error.code() == Some("topic_not_found")
+    /// The next read with records; `None` at the end.
+    async fn next(&self, state: &mut State) -> Result<Option<Fetched>, ClientError> {
+        let mut topic_wait = TOPIC_WAIT_MIN;
+        loop {
+            let next = match state {
+                State::New => match self.begin().await {
+                    Ok(consumer) => {
+                        *state = State::Open(Box::new(consumer));
+                        continue;
+                    }
+                    Err(error) => Err(error),
+                },
+                State::Open(consumer) => match consumer.next().await {
+                    Ok(fetched) => return Ok(fetched.map(|fetched| std::mem::replace(fetched, self.pool.take()))),
+                    Err(error) => Err(error),
+                },
+                State::Closed => return Ok(None),
+            };
+            match next {
+                Err(error) if self.plan.wait_for_topic && error.code() == Some("topic_not_found") => {
+                    self.created_later.store(true, Ordering::Relaxed);
+                    tokio::time::sleep(topic_wait).await;
+                    topic_wait = TOPIC_WAIT_MAX.min(2 * topic_wait);
+                }
+                Err(error) => return Err(error),
+                Ok(()) => {}
+            }
+        }
     }
 
-    async fn begin(&self, start: Start) -> Result<State, ClientError> {
-        let config = ConsumerConfig { start, ..self.config.clone() };
-        let consumer = Consumer::new(self.client.clone(), &self.topic, config).await?;
-        Ok(State::Open(Box::new(consumer)))
+    fn end_of(&self, partition: u32) -> Option<u64> {
+        self.plan.ends.get(&partition).copied().or(self.plan.config.end_offset)
+    }
+
+    fn has_ended(&self, consumer: &Consumer) -> bool {
+        consumer.offsets().all(|(partition, offset)| self.end_of(partition).is_some_and(|end| offset >= end))
+    }
+
+    async fn begin(&self) -> Result<Consumer, ClientError> {
+        let Plan { config, starts, ends, .. } = &self.plan;
+        let start = match config.start {
+            start @ Start::Offset(_) => start,
+            _ if self.created_later.load(Ordering::Relaxed) => Start::Offset(0),
+            start => start,
+        };
+        let (client, config) = (self.client.clone(), ConsumerConfig { start, ..config.clone() });
+        let consumer = Consumer::new(client, &self.topic, config).await?;
+        if starts.is_empty() && ends.is_empty() {
+            return Ok(consumer);
+        }
+        let lacks = |partition: &&u32| consumer.offsets().all(|(read, _)| read != **partition);
+        match starts.keys().chain(ends.keys()).find(lacks) {
+            // Offsets of partitions that are not to be read don't matter.
+            Some(&partition) if self.plan.config.partitions.is_empty() => {
+                let (topic, partitions) = (self.topic.clone(), consumer.offsets().count() as u32);
+                Err(ClientError::NoPartition { topic, partition, partitions })
+            }
+            _ => Ok(self.moved(&consumer, starts)),
+        }
+    }
+
+    /// The same consumer, at these offsets of partitions.
+    fn moved(&self, consumer: &Consumer, offsets: &BTreeMap<u32, u64>) -> Consumer {
+        let ranges = consumer.offsets().map(|(partition, offset)| PartitionRange {
+            partition,
+            offset: offsets.get(&partition).copied().unwrap_or(offset),
+            end_offset: self.end_of(partition),
+        });
+        let ranges = ranges.collect();
+        Consumer::of_ranges(self.client.clone(), &self.topic, ranges, self.plan.config.clone())
     }
 
     /// Ends the read in flight. A thread that still holds the state ends it itself.
@@ -229,18 +283,12 @@ impl ConsumerCore {
 }
 
 impl ConsumerCore {
-    pub fn new(
-        client: Client,
-        topic: String,
-        config: ConsumerConfig,
-        wait_for_topic: bool,
-        pool: Arc<BufferPool>,
-    ) -> ConsumerCore {
+    pub fn new(client: Client, topic: String, plan: Plan, pool: Arc<BufferPool>) -> ConsumerCore {
         let shared = Shared {
             client,
             topic,
-            config,
-            wait_for_topic,
+            plan,
+            created_later: AtomicBool::new(false),
             pool,
             state: tokio::sync::Mutex::new(State::New),
             waiting: Mutex::default(),

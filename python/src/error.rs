@@ -49,7 +49,8 @@ pub fn client_error(error: ClientError) -> PyErr {
         ClientError::Tls { .. } => "TlsError",
         ClientError::Broken { .. } => "BrokenError",
         ClientError::Timeout { .. } => "RequestTimeoutError",
-        ClientError::Refused { .. } => "RefusedError",
+        // As the broker would refuse it.
+        ClientError::Refused { .. } | ClientError::NoPartition { .. } => "RefusedError",
         ClientError::Answer { .. } => "AnswerError",
         ClientError::Batch(_) => "BatchError",
         ClientError::Stopped { .. } => "StoppedError",

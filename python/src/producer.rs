@@ -1,12 +1,12 @@
 //! The native part of `rawline.Producer` and `rawline.AsyncProducer`.
 
-use crate::arguments::seconds_option;
+use crate::arguments::{seconds_option, whole};
 use crate::buffer::Held;
 use crate::error::{client_error, config_error, wait_timeout};
 use crate::records::{Chunk, Source};
 use crate::runtime::{First, Process, finish, to_asyncio, wait};
 use pyo3::prelude::*;
-use rawline_client::{ClientError, Producer};
+use rawline_client::{ClientError, Position, Producer};
 use std::future::Future;
 use std::pin::pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -48,9 +48,37 @@ impl ProducerCore {
     }
 }
 
+/// The partition of a record.
+enum Target {
+    Any,
+    Key(Held),
+    Partition(u32),
+}
+
+impl Target {
+    fn new(key: Option<&Bound<'_, PyAny>>, partition: Option<&Bound<'_, PyAny>>) -> PyResult<Target> {
+        match (key, partition) {
+            (None, None) => Ok(Target::Any),
+            (Some(key), None) => Held::new(key).map(Target::Key),
+            (None, Some(partition)) => whole("partition", partition).map(Target::Partition),
+            (Some(_), Some(_)) => {
+                Err(config_error("a key and a partition; give one of them: a key chooses a partition"))
+            }
+        }
+    }
+
+    async fn send(&self, producer: &Producer, record: &[u8]) -> Result<rawline_client::Receipt, ClientError> {
+        match self {
+            Target::Any => producer.send(record).await,
+            Target::Key(key) => producer.send_with_key(key, record).await,
+            Target::Partition(partition) => producer.send_to(*partition, record).await,
+        }
+    }
+}
+
 /// Sends if that is possible without waiting.
-fn send_now(py: Python<'_>, producer: &Producer, record: &[u8]) -> PyResult<Option<Receipt>> {
-    let sent = py.detach(|| at_once(producer.send(record)));
+fn send_now(py: Python<'_>, producer: &Producer, target: &Target, record: &[u8]) -> PyResult<Option<Receipt>> {
+    let sent = py.detach(|| at_once(target.send(producer, record)));
     sent.transpose().map(|sent| sent.map(Receipt::new)).map_err(client_error)
 }
 
@@ -62,10 +90,14 @@ fn at_once<T>(future: impl Future<Output = T>) -> Option<T> {
     }
 }
 
-async fn send_chunk(producer: Arc<Producer>, chunk: Chunk) -> Result<Option<rawline_client::Receipt>, ClientError> {
+async fn send_chunk(
+    producer: Arc<Producer>,
+    target: Arc<Target>,
+    chunk: Chunk,
+) -> Result<Option<rawline_client::Receipt>, ClientError> {
     let mut last = None;
     for record in 0..chunk.len() {
-        last = Some(producer.send(chunk.record(record)).await?);
+        last = Some(target.send(&producer, chunk.record(record)).await?);
     }
     Ok(last)
 }
@@ -76,43 +108,73 @@ fn no_room() -> PyErr {
 
 #[pymethods]
 impl ProducerCore {
-    #[pyo3(signature = (record, timeout=None))]
-    fn send(&self, py: Python<'_>, record: &Bound<'_, PyAny>, timeout: Option<f64>) -> PyResult<Receipt> {
+    #[pyo3(signature = (record, timeout=None, key=None, partition=None))]
+    fn send(
+        &self,
+        py: Python<'_>,
+        record: &Bound<'_, PyAny>,
+        timeout: Option<f64>,
+        key: Option<&Bound<'_, PyAny>>,
+        partition: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Receipt> {
         let producer = self.open()?;
+        let target = Target::new(key, partition)?;
         let record = Held::new(record)?;
-        if let Some(receipt) = send_now(py, &producer, record.as_ref())? {
+        if let Some(receipt) = send_now(py, &producer, &target, record.as_ref())? {
             return Ok(receipt);
         }
         let timeout = seconds_option("timeout", timeout)?;
-        match wait(py, First::Look, async move { within(timeout, producer.send(record)).await })? {
+        match wait(py, First::Look, async move { within(timeout, target.send(&producer, record.as_ref())).await })? {
             Some(sent) => sent.map(Receipt::new).map_err(client_error),
             None => Err(no_room()),
         }
     }
 
     /// Like `send`, but returns `None` if there is no room.
-    fn try_send(&self, py: Python<'_>, record: &Bound<'_, PyAny>) -> PyResult<Option<Receipt>> {
-        send_now(py, &*self.open()?, Held::new(record)?.as_ref())
+    #[pyo3(signature = (record, key=None, partition=None))]
+    fn try_send(
+        &self,
+        py: Python<'_>,
+        record: &Bound<'_, PyAny>,
+        key: Option<&Bound<'_, PyAny>>,
+        partition: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Option<Receipt>> {
+        send_now(py, &*self.open()?, &Target::new(key, partition)?, Held::new(record)?.as_ref())
     }
 
-    fn send_async<'py>(&self, py: Python<'py>, record: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-        let (producer, record) = (self.open()?, Held::new(record)?);
-        to_asyncio(py, First::Look, async move { producer.send(record).await }, |py, sent| {
+    #[pyo3(signature = (record, key=None, partition=None))]
+    fn send_async<'py>(
+        &self,
+        py: Python<'py>,
+        record: &Bound<'py, PyAny>,
+        key: Option<&Bound<'py, PyAny>>,
+        partition: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let (producer, target, record) = (self.open()?, Target::new(key, partition)?, Held::new(record)?);
+        to_asyncio(py, First::Look, async move { target.send(&producer, record.as_ref()).await }, |py, sent| {
             Ok(Py::new(py, Receipt::new(sent.map_err(client_error)?))?.into_any())
         })
     }
 
-    #[pyo3(signature = (records, timeout=None))]
+    #[pyo3(signature = (records, timeout=None, key=None, partition=None))]
     #[expect(clippy::disallowed_methods, reason = "Python's timeouts are in real time")]
-    fn send_many(&self, py: Python<'_>, records: &Bound<'_, PyAny>, timeout: Option<f64>) -> PyResult<Option<Receipt>> {
+    fn send_many(
+        &self,
+        py: Python<'_>,
+        records: &Bound<'_, PyAny>,
+        timeout: Option<f64>,
+        key: Option<&Bound<'_, PyAny>>,
+        partition: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Option<Receipt>> {
         let producer = self.open()?;
+        let target = Arc::new(Target::new(key, partition)?);
         let timeout = seconds_option("timeout", timeout)?;
         let deadline = timeout.and_then(|timeout| Instant::now().checked_add(timeout));
         let mut source = Source::new(records)?;
         let mut last = None;
         while let Some(chunk) = source.next(py)? {
             let left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
-            match wait(py, First::Look, within(left, send_chunk(producer.clone(), chunk)))? {
+            match wait(py, First::Look, within(left, send_chunk(producer.clone(), target.clone(), chunk)))? {
                 Some(sent) => last = sent.map_err(client_error)?.or(last),
                 None => return Err(no_room()),
             }
@@ -121,14 +183,18 @@ impl ProducerCore {
     }
 
     /// Accepts an iterator's next records. Returns a future of the last one's receipt, or `None` at the iterator's end.
+    #[pyo3(signature = (source, key=None, partition=None))]
     fn send_chunk_async<'py>(
         &self,
         py: Python<'py>,
         source: &Bound<'py, RecordSource>,
+        key: Option<&Bound<'py, PyAny>>,
+        partition: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Option<Bound<'py, PyAny>>> {
         let producer = self.open()?;
+        let target = Arc::new(Target::new(key, partition)?);
         let Some(chunk) = source.borrow_mut().0.next(py)? else { return Ok(None) };
-        let sent = to_asyncio(py, First::Spawn, send_chunk(producer, chunk), |py, sent| {
+        let sent = to_asyncio(py, First::Spawn, send_chunk(producer, target, chunk), |py, sent| {
             let receipt = sent.map_err(client_error)?.map(Receipt::new);
             Ok(receipt.into_pyobject(py)?.unbind())
         })?;
@@ -234,16 +300,21 @@ impl Receipt {
         Receipt { receipt, process: Process::current() }
     }
 
-    fn finish(&self, py: Python<'_>, asynchronous: bool, timeout: Option<f64>) -> PyResult<Py<PyAny>> {
+    fn finish(
+        &self,
+        py: Python<'_>,
+        asynchronous: bool,
+        timeout: Option<f64>,
+        part: impl FnOnce(Position) -> u64 + Send + 'static,
+    ) -> PyResult<Py<PyAny>> {
         self.process.check()?;
         let timeout = seconds_option("timeout", timeout)?;
         let receipt = self.receipt.clone();
-        finish(py, asynchronous, First::Look, within(timeout, async move { receipt.offset().await }), |py, stored| {
-            match stored {
-                Some(offset) => Ok(offset.map_err(client_error)?.into_pyobject(py)?.into_any().unbind()),
-                None => {
-                    Err(wait_timeout("the record is not stored yet; wait longer, or check whether the broker keeps up"))
-                }
+        let stored = within(timeout, async move { receipt.position().await });
+        finish(py, asynchronous, First::Look, stored, move |py, stored| match stored {
+            Some(position) => Ok(part(position.map_err(client_error)?).into_pyobject(py)?.into_any().unbind()),
+            None => {
+                Err(wait_timeout("the record is not stored yet; wait longer, or check whether the broker keeps up"))
             }
         })
     }
@@ -251,19 +322,28 @@ impl Receipt {
 
 #[pymethods]
 impl Receipt {
-    /// Waits until the record is stored; returns its offset. Raises `WaitTimeoutError` after `timeout` seconds.
+    /// Waits until the record is stored; returns its offset in its partition. Raises `WaitTimeoutError` after `timeout`
+    /// seconds.
     #[pyo3(signature = (timeout=None))]
     fn offset(&self, py: Python<'_>, timeout: Option<f64>) -> PyResult<Py<PyAny>> {
-        self.finish(py, false, timeout)
+        self.finish(py, false, timeout, |position| position.offset)
+    }
+
+    /// Waits until the record is stored; returns its partition, like `offset`.
+    #[pyo3(signature = (timeout=None))]
+    fn partition(&self, py: Python<'_>, timeout: Option<f64>) -> PyResult<Py<PyAny>> {
+        self.finish(py, false, timeout, |position| u64::from(position.partition))
     }
 
     fn __await__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        self.finish(py, true, None)?.bind(py).call_method0("__await__")
+        self.finish(py, true, None, |position| position.offset)?.bind(py).call_method0("__await__")
     }
 
     fn __repr__(&self) -> String {
-        match at_once(self.receipt.offset()) {
-            Some(Ok(offset)) => format!("<rawline.Receipt: stored at offset {offset}>"),
+        match at_once(self.receipt.position()) {
+            Some(Ok(Position { partition, offset })) => {
+                format!("<rawline.Receipt: stored at offset {offset} of partition {partition}>")
+            }
             Some(Err(error)) => format!("<rawline.Receipt: not stored: {error}>"),
             None => "<rawline.Receipt: not stored yet>".to_owned(),
         }

@@ -79,7 +79,7 @@ def test_objects_say_what_they_are(broker: Broker, client: rawline.Client, topic
         assert repr(producer) == f"<rawline.Producer of '{topic}'>"
         receipt = producer.send(b"x")
         receipt.offset(timeout=30)
-        assert repr(receipt) == "<rawline.Receipt: stored at offset 0>"
+        assert repr(receipt) == "<rawline.Receipt: stored at offset 0 of partition 0>"
     assert repr(producer) == f"<rawline.Producer of '{topic}', closed>"
     assert repr(aio.producer(topic)) == f"<rawline.AsyncProducer of '{topic}'>"
     assert repr(aio.consumer(topic)) == f"<rawline.AsyncConsumer of '{topic}'>"

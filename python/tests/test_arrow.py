@@ -53,7 +53,7 @@ def test_batches_are_a_table_of_offsets_times_and_records(batch: rawline.Batch) 
     assert batches.first_offset == 0 and batches.next_offset == 1000 and list(batches[1][0:1]) == [RECORDS[400]]
     table = pyarrow.table(batches)
     table.validate(full=True)
-    assert table.column_names == ["offset", "time", "record"]
+    assert table.column_names == ["offset", "time", "record", "partition"]
     assert table["offset"].to_pylist() == list(range(1000)) and table["record"].to_pylist() == RECORDS
     assert table["time"][0].as_py().isoformat() == "2023-11-14T22:13:20.123456+00:00"
     assert [chunk.buffers()[2].address for chunk in table["record"].chunks] == [address(batch.data)] * 2

@@ -17,10 +17,16 @@ def synchronous(client: rawline.Client) -> None:
         producer.send_many([1, 2])  # type: ignore[list-item]
         producer.send_many(b"one record")  # type: ignore[arg-type]
         assert_type(producer.send("x").offset(timeout=1), int)
+        assert_type(producer.send("x", key=b"user").partition(), int)
+        producer.send_many(["x"], partition=3)
+        producer.send("x", partition="3")  # type: ignore[arg-type]
     consumer = client.consumer("t", "latest")
     assert_type(consumer.records(), Iterator[memoryview])
     assert_type(consumer.poll(), rawline.Batches | None)
+    client.consumer("t", {0: 10, 3: 7}, partitions=[0, 3], end=client.topic("t"))
+    assert_type(client.topic("t").offsets, tuple[rawline.Extent, ...])
     batches = consumer.take(10)
+    assert_type(batches[0].partition, int)
     assert_type(batches[0], rawline.Batch)
     assert_type(batches[:1], rawline.Batches)
     assert_type(batches[0][0], memoryview)

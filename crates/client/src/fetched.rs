@@ -69,7 +69,7 @@ impl Fetched {
     }
 
     /// The offset that was requested.
-    pub(crate) fn requested_offset(&self) -> u64 {
+    pub fn requested_offset(&self) -> u64 {
         self.requested_offset
     }
 

@@ -21,7 +21,7 @@ from rawline import value as value
 from rawline._rawline import Batch, Batches, Receipt, __version__, _after_fork, _before_exit
 from rawline.aio import AsyncClient, AsyncConsumer, AsyncProducer
 from rawline.batch import Limits, build_batch, parse_batch, parse_batches
-from rawline.client import Appended, Client, TopicInfo, Trimmed
+from rawline.client import Appended, Client, Extent, TopicInfo, Trimmed
 from rawline.consumer import Consumer
 from rawline.errors import (
     AnswerError,
@@ -59,6 +59,7 @@ __all__ = [
     "ConfigError",
     "ConnectError",
     "Consumer",
+    "Extent",
     "Limits",
     "Producer",
     "RawlineError",

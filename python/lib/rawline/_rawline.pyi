@@ -25,6 +25,9 @@ class Batch:
     def __getitem__(self, index: slice, /) -> Batch: ...
     def __iter__(self) -> Iterator[memoryview]: ...
     @property
+    def partition(self) -> int:
+        """The partition that was read; 0 for a batch that wasn't read from a topic."""
+    @property
     def first_offset(self) -> int:
         """Offset of the first of these records."""
     @property
@@ -83,7 +86,9 @@ class BatchIterator:
 
 @final
 class Batches:
-    """Consecutive batches: a sequence, and an Arrow stream with the columns `offset`, `time` and `record`.
+    """Batches, each partition's in order: a sequence, and an Arrow stream.
+
+    The stream has the columns `offset`, `time`, `record` and `partition`.
 
     `polars.DataFrame(batches)`, `pyarrow.table(batches)` and DuckDB's `FROM batches` read it without copying records.
     """
@@ -118,7 +123,12 @@ class Receipt:
     """The future acknowledgement of a record. It may be dropped."""
 
     def offset(self, timeout: float | None = None) -> int:
-        """Waits until the record is stored; returns its offset. Raises `WaitTimeoutError` after `timeout` seconds."""
+        """Waits until the record is stored; returns its offset in its partition.
+
+        Raises `WaitTimeoutError` after `timeout` seconds.
+        """
+    def partition(self, timeout: float | None = None) -> int:
+        """Waits until the record is stored; returns its partition, like `offset`."""
     def __await__(self) -> Generator[Any, None, int]:
         """Like `offset`, for asyncio."""
 
@@ -128,11 +138,29 @@ class RecordSource:
 
 @final
 class ProducerCore:
-    def send(self, record: Buffer | str, timeout: float | None = None) -> Receipt: ...
-    def try_send(self, record: Buffer | str) -> Receipt | None: ...
-    def send_async(self, record: Buffer | str) -> Any: ...
-    def send_many(self, records: Iterable[Buffer | str] | Any, timeout: float | None = None) -> Receipt | None: ...
-    def send_chunk_async(self, source: RecordSource) -> Any: ...
+    def send(
+        self,
+        record: Buffer | str,
+        timeout: float | None = None,
+        key: Buffer | str | None = None,
+        partition: int | None = None,
+    ) -> Receipt: ...
+    def try_send(
+        self, record: Buffer | str, key: Buffer | str | None = None, partition: int | None = None
+    ) -> Receipt | None: ...
+    def send_async(
+        self, record: Buffer | str, key: Buffer | str | None = None, partition: int | None = None
+    ) -> Any: ...
+    def send_many(
+        self,
+        records: Iterable[Buffer | str] | Any,
+        timeout: float | None = None,
+        key: Buffer | str | None = None,
+        partition: int | None = None,
+    ) -> Receipt | None: ...
+    def send_chunk_async(
+        self, source: RecordSource, key: Buffer | str | None = None, partition: int | None = None
+    ) -> Any: ...
     def flush(self, asynchronous: bool, timeout: float | None = None) -> Any: ...
     def close(self, asynchronous: bool, timeout: float | None = None) -> Any: ...
     def abandon(self) -> None: ...
@@ -170,21 +198,34 @@ class ClientCore:
     def topics(self, asynchronous: bool) -> Any: ...
     def set_payload(self, asynchronous: bool, topic: str, payload: str) -> Any: ...
     def create_topic(
-        self, asynchronous: bool, topic: str, payload: str, retain_hours: float | None, retain_bytes: int | None
+        self,
+        asynchronous: bool,
+        topic: str,
+        payload: str,
+        retain_hours: float | None,
+        retain_bytes: int | None,
+        partitions: int,
     ) -> Any: ...
     def delete_topic(self, asynchronous: bool, topic: str) -> Any: ...
     def set_retention(
         self, asynchronous: bool, topic: str, retain_hours: float | None, retain_bytes: int | None
     ) -> Any: ...
-    def trim(self, asynchronous: bool, topic: str, before: int) -> Any: ...
-    def offset_at(self, asynchronous: bool, topic: str, time_us: int) -> Any: ...
+    def set_partitions(self, asynchronous: bool, topic: str, partitions: int) -> Any: ...
+    def trim(self, asynchronous: bool, topic: str, before: int, partition: int) -> Any: ...
+    def offset_at(self, asynchronous: bool, topic: str, time_us: int, partition: int) -> Any: ...
     def append(
-        self, asynchronous: bool, topic: str, records: Iterable[Buffer | str] | Any, codec: str, created_us: int
+        self,
+        asynchronous: bool,
+        topic: str,
+        records: Iterable[Buffer | str] | Any,
+        codec: str,
+        created_us: int,
+        partition: int,
     ) -> Any: ...
-    def append_records(self, asynchronous: bool, topic: str, sizes: Buffer, data: Buffer) -> Any: ...
-    def append_batches(self, asynchronous: bool, topic: str, batches: Buffer) -> Any: ...
+    def append_records(self, asynchronous: bool, topic: str, sizes: Buffer, data: Buffer, partition: int) -> Any: ...
+    def append_batches(self, asynchronous: bool, topic: str, batches: Buffer, partition: int) -> Any: ...
     def read(
-        self, asynchronous: bool, topic: str, offset: int, records_max: int, bytes_max: int, wait: float
+        self, asynchronous: bool, topic: str, offset: int, records_max: int, bytes_max: int, wait: float, partition: int
     ) -> Any: ...
     def producer(
         self,
@@ -209,13 +250,22 @@ class ClientCore:
         wait: float,
         retry_for: float,
         wait_for_topic: bool,
+        partitions: list[int],
+        starts: list[tuple[int, int]],
+        ends: list[tuple[int, int]],
     ) -> ConsumerCore: ...
 
 def build_batch(
     records: Iterable[Buffer | str], codec: str, created_us: int, producer_id: int, sequence: int, is_slice: bool
 ) -> bytes: ...
 def parse_batch(
-    data: Buffer, position: int, first_offset: int, batch_bytes_max: int, records_max: int, raw_bytes_max: int
+    data: Buffer,
+    position: int,
+    first_offset: int,
+    batch_bytes_max: int,
+    records_max: int,
+    raw_bytes_max: int,
+    partition: int = 0,
 ) -> tuple[Batch, int]: ...
 def _after_fork() -> None: ...
 def _before_exit() -> None: ...

@@ -2,15 +2,15 @@
 
 import asyncio
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable, Mapping
 from datetime import datetime
 from types import TracebackType
 from typing import Any
 
 from rawline._rawline import Batch, Batches, ConsumerCore, ProducerCore, Receipt, RecordSource
 from rawline.batch import Codec
-from rawline.client import Appended, Payload, TopicInfo, Trimmed, core, time_us, topic_info
-from rawline.consumer import Deadline, Start, start_of, state_of
+from rawline.client import Appended, Payload, TopicInfo, Trimmed, consumer_core, core, time_us, topic_info
+from rawline.consumer import Deadline, Start, state_of
 from rawline.producer import warn_of_loss
 from rawline.types import BytesLike, Records
 
@@ -72,9 +72,10 @@ class AsyncClient:
         payload: Payload = "bytes",
         retain_hours: float | None = None,
         retain_bytes: int | None = None,
+        partitions: int = 1,
     ) -> TopicInfo:
         """Creates a topic; see `Client.create_topic`."""
-        return topic_info(await self._core.create_topic(True, topic, payload, retain_hours, retain_bytes))
+        return topic_info(await self._core.create_topic(True, topic, payload, retain_hours, retain_bytes, partitions))
 
     async def delete_topic(self, topic: str) -> None:
         """Deletes a topic with all its records, for good; see `Client.delete_topic`."""
@@ -87,34 +88,45 @@ class AsyncClient:
     async def set_retention(
         self, topic: str, *, retain_hours: float | None = None, retain_bytes: int | None = None
     ) -> TopicInfo:
-        """Sets both limits of what a topic keeps; see `Client.set_retention`."""
+        """Sets both limits of what each partition of a topic keeps; see `Client.set_retention`."""
         return topic_info(await self._core.set_retention(True, topic, retain_hours, retain_bytes))
 
-    async def trim(self, topic: str, before: int) -> Trimmed:
-        """Deletes the records before an offset, for good; see `Client.trim`."""
-        return Trimmed(*await self._core.trim(True, topic, before))
+    async def set_partitions(self, topic: str, partitions: int) -> TopicInfo:
+        """Sets the number of partitions, which can only grow; see `Client.set_partitions`."""
+        return topic_info(await self._core.set_partitions(True, topic, partitions))
 
-    async def offset_at(self, topic: str, moment: datetime) -> int:
-        """Offset of the first record appended at or after a time, otherwise the topic's next offset."""
-        return int(await self._core.offset_at(True, topic, time_us(moment)))
+    async def trim(self, topic: str, before: int, *, partition: int = 0) -> Trimmed:
+        """Deletes the records of a partition before an offset, for good; see `Client.trim`."""
+        return Trimmed(*await self._core.trim(True, topic, before, partition))
 
-    async def append(self, topic: str, records: Records, *, codec: Codec = "none") -> Appended:
+    async def offset_at(self, topic: str, moment: datetime, *, partition: int = 0) -> int:
+        """Offset of a partition's first record appended at or after a time, otherwise the partition's next offset."""
+        return int(await self._core.offset_at(True, topic, time_us(moment), partition))
+
+    async def append(self, topic: str, records: Records, *, codec: Codec = "none", partition: int = 0) -> Appended:
         """Appends records as one batch; see `Client.append`."""
-        return Appended(*await self._core.append(True, topic, records, codec, time.time_ns() // 1000))
+        return Appended(*await self._core.append(True, topic, records, codec, time.time_ns() // 1000, partition))
 
-    async def append_records(self, topic: str, sizes: BytesLike, data: BytesLike) -> Appended:
+    async def append_records(self, topic: str, sizes: BytesLike, data: BytesLike, *, partition: int = 0) -> Appended:
         """Appends concatenated records; see `Client.append_records`."""
-        return Appended(*await self._core.append_records(True, topic, sizes, data))
+        return Appended(*await self._core.append_records(True, topic, sizes, data, partition))
 
-    async def append_batches(self, topic: str, batches: BytesLike) -> Appended:
+    async def append_batches(self, topic: str, batches: BytesLike, *, partition: int = 0) -> Appended:
         """Appends whole batches unchanged; see `Client.append_batches`."""
-        return Appended(*await self._core.append_batches(True, topic, batches))
+        return Appended(*await self._core.append_batches(True, topic, batches, partition))
 
     async def read(
-        self, topic: str, offset: int, *, records_max: int = 0, bytes_max: int = 0, wait: float = 0.0
+        self,
+        topic: str,
+        offset: int,
+        *,
+        records_max: int = 0,
+        bytes_max: int = 0,
+        wait: float = 0.0,
+        partition: int = 0,
     ) -> Batches:
-        """Reads available records from `offset` on; see `Client.read`."""
-        batches: Batches = await self._core.read(True, topic, offset, records_max, bytes_max, wait)
+        """Reads available records of a partition from `offset` on; see `Client.read`."""
+        batches: Batches = await self._core.read(True, topic, offset, records_max, bytes_max, wait, partition)
         return batches
 
     def producer(
@@ -152,15 +164,17 @@ class AsyncClient:
         topic: str,
         start: Start = "earliest",
         *,
-        end: int | None = None,
+        partitions: Iterable[int] | None = None,
+        end: int | Mapping[int, int] | TopicInfo | None = None,
         bytes_max: int = 4 << 20,
         wait: float = 20.0,
         retry_for: float = 30.0,
         wait_for_topic: bool = False,
     ) -> "AsyncConsumer":
         """A consumer of a topic; see `Client.consumer`."""
-        core = self._core.consumer(topic, *start_of(start), end, bytes_max, wait, retry_for, wait_for_topic)
-        return AsyncConsumer(core)
+        return AsyncConsumer(
+            consumer_core(self._core, topic, start, partitions, end, bytes_max, wait, retry_for, wait_for_topic)
+        )
 
 
 class AsyncProducer:
@@ -190,17 +204,24 @@ class AsyncProducer:
     def __repr__(self) -> str:
         return f"<rawline.AsyncProducer of {self._core.topic!r}{', closed' if self._core.closed else ''}>"
 
-    async def send(self, record: BytesLike | str) -> Receipt:
-        """Buffers a record; waits while the buffer is full. `await receipt` returns its offset once it is stored."""
-        receipt = self._core.try_send(record)
+    async def send(
+        self, record: BytesLike | str, *, key: BytesLike | str | None = None, partition: int | None = None
+    ) -> Receipt:
+        """Buffers a record; waits while the buffer is full. `await receipt` returns its offset once it is stored.
+
+        `receipt.partition()` returns the partition then. See `Producer.send`.
+        """
+        receipt = self._core.try_send(record, key, partition)
         if receipt is None:
-            receipt = await self._core.send_async(record)
+            receipt = await self._core.send_async(record, key, partition)
         return receipt
 
-    async def send_many(self, records: Records) -> Receipt | None:
+    async def send_many(
+        self, records: Records, *, key: BytesLike | str | None = None, partition: int | None = None
+    ) -> Receipt | None:
         """Buffers records like `Producer.send_many`; other tasks run after each thousand of them."""
         source, last = RecordSource(records), None
-        while (sent := self._core.send_chunk_async(source)) is not None:
+        while (sent := self._core.send_chunk_async(source, key, partition)) is not None:
             last = await sent
         return last
 

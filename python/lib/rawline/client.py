@@ -2,11 +2,12 @@
 
 import os
 import time
+from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta, timezone
 from types import TracebackType
 from typing import Any, Literal, NamedTuple
 
-from rawline._rawline import Batches, ClientCore
+from rawline._rawline import Batches, ClientCore, ConsumerCore
 from rawline.batch import Codec
 from rawline.consumer import Consumer, Start, start_of
 from rawline.errors import ConfigError
@@ -29,7 +30,7 @@ class Appended(NamedTuple):
 
 
 class Trimmed(NamedTuple):
-    """Extent of a topic after old records were deleted."""
+    """Extent of a partition after old records were deleted."""
 
     first_offset: int
     """Offset of the oldest record."""
@@ -37,14 +38,28 @@ class Trimmed(NamedTuple):
     """Offset that the next record gets."""
 
 
+class Extent(NamedTuple):
+    """The offsets of a partition's records."""
+
+    first_offset: int
+    """Offset of the oldest record."""
+    next_offset: int
+    """Offset that the next record gets."""
+
+    @property
+    def records(self) -> int:
+        """Number of retained records."""
+        return self.next_offset - self.first_offset
+
+
 class TopicInfo(NamedTuple):
     """A topic as the broker describes it."""
 
     name: str
     first_offset: int
-    """Offset of the oldest retained record."""
+    """Offset of the oldest retained record of partition 0."""
     next_offset: int
-    """Offset that the next record gets."""
+    """Offset that the next record of partition 0 gets."""
     bytes: int
     """Total size of the stored objects."""
     objects: int
@@ -56,19 +71,38 @@ class TopicInfo(NamedTuple):
     retain_hours: float | None
     """Age in hours at which records are deleted; `None` keeps records of any age."""
     retain_bytes: int | None
-    """Size of the stored objects from which on the oldest are deleted; `None` keeps any amount."""
+    """Size of a partition's objects from which on its oldest are deleted; `None` keeps any amount."""
+    partitions: int = 1
+    """Number of partitions."""
+    offsets: tuple[Extent, ...] = ()
+    """The extent of each partition, by number; in a list of topics only if there is one partition."""
 
     @property
     def records(self) -> int:
-        """Number of retained records."""
-        return self.next_offset - self.first_offset
+        """Number of retained records; in a list of topics, if there are several partitions, of partition 0."""
+        if not self.offsets:
+            return self.next_offset - self.first_offset
+        return sum(extent.records for extent in self.offsets)
 
 
 def topic_info(topic: tuple[Any, ...]) -> TopicInfo:
     """Converts the native half's description of a topic."""
-    name, first_offset, next_offset, length, objects, committed_ns, payload, retain_hours, retain_bytes = topic
+    *_, committed_ns, payload, retain_hours, retain_bytes, partitions, offsets = topic
+    name, first_offset, next_offset, length, objects = topic[:5]
     committed = None if committed_ns is None else EPOCH + timedelta(microseconds=committed_ns // 1000)
-    return TopicInfo(name, first_offset, next_offset, length, objects, committed, payload, retain_hours, retain_bytes)
+    return TopicInfo(
+        name,
+        first_offset,
+        next_offset,
+        length,
+        objects,
+        committed,
+        payload,
+        retain_hours,
+        retain_bytes,
+        partitions,
+        tuple(Extent(*extent) for extent in offsets),
+    )
 
 
 def time_us(moment: datetime) -> int:
@@ -78,6 +112,43 @@ def time_us(moment: datetime) -> int:
     if moment.tzinfo is None:
         raise ConfigError("a time without a zone; give one such as datetime.now(timezone.utc)", "fix_request")
     return max(0, (moment - EPOCH) // timedelta(microseconds=1))
+
+
+def consumer_core(
+    core: ClientCore,
+    topic: str,
+    start: Start,
+    partitions: Iterable[int] | None,
+    end: int | Mapping[int, int] | TopicInfo | None,
+    bytes_max: int,
+    wait: float,
+    retry_for: float,
+    wait_for_topic: bool,
+) -> ConsumerCore:
+    """Creates the native half of a consumer."""
+    numbers = [] if partitions is None else list(partitions)
+    if partitions is not None and not numbers:
+        raise ConfigError("partitions is empty; name those to read, or leave it out to read all", "fix_request")
+    starts = dict(start) if isinstance(start, Mapping) else {}
+    ends = dict(end) if isinstance(end, Mapping) else {}
+    if isinstance(end, TopicInfo):
+        if not end.offsets:
+            raise ConfigError("the end has no partitions' offsets; give the result of client.topic()", "fix_request")
+        ends = {number: extent.next_offset for number, extent in enumerate(end.offsets)}
+        # Not those that are added later.
+        numbers = numbers or list(ends)
+    return core.consumer(
+        topic,
+        *start_of("earliest" if isinstance(start, Mapping) else start),
+        None if isinstance(end, (Mapping, TopicInfo)) else end,
+        bytes_max,
+        wait,
+        retry_for,
+        wait_for_topic,
+        numbers,
+        list(starts.items()),
+        list(ends.items()),
+    )
 
 
 def core(
@@ -145,12 +216,13 @@ class Client:
         payload: Payload = "bytes",
         retain_hours: float | None = None,
         retain_bytes: int | None = None,
+        partitions: int = 1,
     ) -> TopicInfo:
         """Creates a topic. Raises `RefusedError` with the code `topic_exists` if it exists.
 
-        The settings are those of `set_payload` and `set_retention`.
+        The settings are those of `set_payload`, `set_retention` and `set_partitions`.
         """
-        return topic_info(self._core.create_topic(False, topic, payload, retain_hours, retain_bytes))
+        return topic_info(self._core.create_topic(False, topic, payload, retain_hours, retain_bytes, partitions))
 
     def delete_topic(self, topic: str) -> None:
         """Deletes a topic with all its records, for good.
@@ -167,47 +239,66 @@ class Client:
     def set_retention(
         self, topic: str, *, retain_hours: float | None = None, retain_bytes: int | None = None
     ) -> TopicInfo:
-        """Sets both limits of what a topic keeps: age and size of its records. `None` is no limit.
+        """Sets both limits of what each partition of a topic keeps: age and size of its records. `None` is no limit.
 
         The broker deletes whole commits, about once a minute, and always keeps the newest one.
         """
         return topic_info(self._core.set_retention(False, topic, retain_hours, retain_bytes))
 
-    def trim(self, topic: str, before: int) -> Trimmed:
-        """Deletes the records before an offset, for good. Offsets don't move.
+    def set_partitions(self, topic: str, partitions: int) -> TopicInfo:
+        """Sets the number of partitions, 1 to 1024, which can only grow. Creates the topic if that is allowed.
 
-        An offset below the topic's first one changes nothing; one above its next offset raises `RefusedError`.
+        A key may then belong to another partition; producers learn of the new number within five minutes. Raises
+        `RefusedError` with the code `partitions_fewer` if there are more.
         """
-        return Trimmed(*self._core.trim(False, topic, before))
+        return topic_info(self._core.set_partitions(False, topic, partitions))
 
-    def offset_at(self, topic: str, moment: datetime) -> int:
-        """Offset of the first record appended at or after a time, otherwise the topic's next offset."""
-        return int(self._core.offset_at(False, topic, time_us(moment)))
+    def trim(self, topic: str, before: int, *, partition: int = 0) -> Trimmed:
+        """Deletes the records of a partition before an offset, for good. Offsets don't move.
 
-    def append(self, topic: str, records: Records, *, codec: Codec = "none") -> Appended:
+        An offset below the partition's first one changes nothing; one above its next offset raises `RefusedError`.
+        """
+        return Trimmed(*self._core.trim(False, topic, before, partition))
+
+    def offset_at(self, topic: str, moment: datetime, *, partition: int = 0) -> int:
+        """Offset of a partition's first record appended at or after a time, otherwise the partition's next offset."""
+        return int(self._core.offset_at(False, topic, time_us(moment), partition))
+
+    def append(self, topic: str, records: Records, *, codec: Codec = "none", partition: int = 0) -> Appended:
         """Appends records as one batch: bytes-like objects, or an Arrow array of bytes or text. Stores all or none.
 
         Never retried: after a `BrokenError` or `RequestTimeoutError` the records may be stored.
         """
-        return Appended(*self._core.append(False, topic, records, codec, time.time_ns() // 1000))
+        return Appended(*self._core.append(False, topic, records, codec, time.time_ns() // 1000, partition))
 
-    def append_records(self, topic: str, sizes: BytesLike, data: BytesLike) -> Appended:
+    def append_records(self, topic: str, sizes: BytesLike, data: BytesLike, *, partition: int = 0) -> Appended:
         """Appends records concatenated in `data` as one batch, without copying them.
 
         `sizes` has the records' lengths in bytes as `array.array("I")` or numpy's uint32.
         """
-        return Appended(*self._core.append_records(False, topic, sizes, data))
+        return Appended(*self._core.append_records(False, topic, sizes, data, partition))
 
-    def append_batches(self, topic: str, batches: BytesLike) -> Appended:
+    def append_batches(self, topic: str, batches: BytesLike, *, partition: int = 0) -> Appended:
         """Appends whole concatenated batches unchanged, such as `Batch.wire` from another topic."""
-        return Appended(*self._core.append_batches(False, topic, batches))
+        return Appended(*self._core.append_batches(False, topic, batches, partition))
 
-    def read(self, topic: str, offset: int, *, records_max: int = 0, bytes_max: int = 0, wait: float = 0.0) -> Batches:
-        """Reads records from `offset` on, up to the limits (0: the broker's); waits up to `wait` seconds for the first.
+    def read(
+        self,
+        topic: str,
+        offset: int,
+        *,
+        records_max: int = 0,
+        bytes_max: int = 0,
+        wait: float = 0.0,
+        partition: int = 0,
+    ) -> Batches:
+        """Reads records of a partition from `offset` on, up to the limits (0: the broker's).
+
+        Waits up to `wait` seconds for the first record.
 
         Compressed batches may exceed `records_max`, since they are not split. Empty after a timeout.
         """
-        batches: Batches = self._core.read(False, topic, offset, records_max, bytes_max, wait)
+        batches: Batches = self._core.read(False, topic, offset, records_max, bytes_max, wait, partition)
         return batches
 
     def producer(
@@ -224,13 +315,14 @@ class Client:
         retry_for: float = 30.0,
         exactly_once: bool = True,
     ) -> Producer:
-        """A producer for a topic: collects records in batches and sends them in order.
+        """A producer for a topic: collects records in batches and sends those of each partition in order.
 
         - `linger`: seconds that a batch waits to be filled
         - `batch_bytes`, `batch_records_max`: size at which a batch is full
-        - `buffer_bytes`: maximum bytes of buffered records; `send` waits while the buffer is full
+        - `buffer_bytes`: maximum bytes of buffered records of all partitions; `send` waits while the buffer is full
         - `request_bytes_max`: maximum size of a request in bytes
-        - `in_flight_max`: maximum number of requests in flight; if it is more than 1, requests can be reordered
+        - `in_flight_max`: maximum number of requests in flight to a partition; if it is more than 1, requests can be
+          reordered
         - `retry_for`: seconds that a failing request is retried before the producer stops
         - `exactly_once`: whether batches are numbered, so that a topic in a bucket stores each of them once, however
           often it is sent
@@ -255,7 +347,8 @@ class Client:
         topic: str,
         start: Start = "earliest",
         *,
-        end: int | None = None,
+        partitions: Iterable[int] | None = None,
+        end: "int | Mapping[int, int] | TopicInfo | None" = None,
         bytes_max: int = 4 << 20,
         wait: float = 20.0,
         retry_for: float = 30.0,
@@ -263,15 +356,20 @@ class Client:
     ) -> Consumer:
         """A consumer of a topic, from `start` (`"earliest"`, `"latest"`, an offset, a time) to before `end`.
 
-        - `end`: `None` follows the topic forever
-        - `bytes_max`: maximum size of a read in bytes; two reads are held at a time
+        - `start`: where to start in each partition; or a dict of partitions' offsets, the others start at the oldest
+          record
+        - `partitions`: which partitions to read; `None` reads all, those included that are added later
+        - `end`: an offset for each partition, or a dict of partitions' offsets; a `TopicInfo` ends where the topic
+          ended when it was described; `None` follows the topic forever
+        - `bytes_max`: maximum size of a read in bytes; two reads are held at a time, which all partitions share
         - `wait`: seconds that the broker holds a read open when it has no record
         - `retry_for`: seconds that a failing read is retried
         - `wait_for_topic`: waits for a topic that doesn't exist yet; otherwise that is a `RefusedError` with the code
           `topic_not_found`. A consumer that has waited starts at the topic's first record, unless `start` is an offset
         """
-        core = self._core.consumer(topic, *start_of(start), end, bytes_max, wait, retry_for, wait_for_topic)
-        return Consumer(core)
+        return Consumer(
+            consumer_core(self._core, topic, start, partitions, end, bytes_max, wait, retry_for, wait_for_topic)
+        )
 
 
-__all__ = ["Appended", "Client", "Payload", "TopicInfo", "Trimmed"]
+__all__ = ["Appended", "Client", "Extent", "Payload", "TopicInfo", "Trimmed"]

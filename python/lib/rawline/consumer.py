@@ -1,7 +1,7 @@
 """Follows a topic: while the caller processes batches, the next read is already in flight."""
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import datetime
 from operator import index
 from types import TracebackType
@@ -9,11 +9,13 @@ from typing import Literal
 
 from rawline._rawline import Batch, Batches, ConsumerCore
 
-Start = int | datetime | Literal["earliest", "latest"]
-"""The position at which a consumer starts."""
+Place = int | datetime | Literal["earliest", "latest"]
+
+Start = Place | Mapping[int, int]
+"""The position at which a consumer starts in each partition; a mapping has the offsets of partitions."""
 
 
-def start_of(start: Start) -> tuple[str, int]:
+def start_of(start: Place) -> tuple[str, int]:
     """Converts a start for the native half."""
     from rawline.client import time_us
 
@@ -48,10 +50,12 @@ def state_of(core: ConsumerCore) -> str:
 
 
 class Consumer:
-    """Reads a topic in order. Created by `Client.consumer`; only one thread may use it at a time.
+    """Reads a topic, each of its partitions in order. Created by `Client.consumer`; for one thread at a time.
 
-    Iterating returns one `Batch` after the other, forever or up to `end`. A batch's records are views of the received
-    bytes; the memory is reused when no view of it is left. After an error, the next call continues at the same offset.
+    Iterating returns one `Batch` after the other, forever or up to `end`; `batch.partition` says which partition it is
+    from, `batch.next_offset` where to continue there. No partition waits for one that always has records. A batch's
+    records are views of the received bytes; the memory is reused when no view of it is left. After an error, the next
+    call continues at the same offset.
     """
 
     def __init__(self, core: ConsumerCore) -> None:

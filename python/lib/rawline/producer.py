@@ -18,7 +18,11 @@ def warn_of_loss(producer: object, core: ProducerCore) -> None:
 
 
 class Producer:
-    """Appends records to one topic, in the order of sending. Created by `Client.producer`; safe to share.
+    """Appends records to one topic. Created by `Client.producer`; safe to share.
+
+    **Partitions.** A record goes to the partition of its `key`, where Kafka's clients put the key, to `partition`, or
+    to any: all records of a batch to one partition, those of the next batch to another. Each partition stores its
+    records in the order of sending. The key isn't stored.
 
     **At least once.** If a connection breaks, the request is retried. If only its response was lost, its records are
     then duplicated in the topic.
@@ -49,20 +53,37 @@ class Producer:
     def __repr__(self) -> str:
         return f"<rawline.Producer of {self._core.topic!r}{', closed' if self._core.closed else ''}>"
 
-    def send(self, record: BytesLike | str, timeout: float | None = None) -> Receipt:
+    def send(
+        self,
+        record: BytesLike | str,
+        timeout: float | None = None,
+        *,
+        key: BytesLike | str | None = None,
+        partition: int | None = None,
+    ) -> Receipt:
         """Buffers a record: bytes-like, or text as UTF-8. Its receipt reports when it is stored.
 
-        Waits while the buffer is full; after `timeout` seconds, raises `WaitTimeoutError`.
+        Waits while the buffer is full, and with `key` or `partition` until the number of partitions is known; after
+        `timeout` seconds, raises `WaitTimeoutError`. Raises `RefusedError` with the code `partition_not_found` if the
+        topic lacks the partition; the producer continues.
         """
-        return self._core.send(record, timeout)
+        return self._core.send(record, timeout, key, partition)
 
-    def send_many(self, records: Records, timeout: float | None = None) -> Receipt | None:
+    def send_many(
+        self,
+        records: Records,
+        timeout: float | None = None,
+        *,
+        key: BytesLike | str | None = None,
+        partition: int | None = None,
+    ) -> Receipt | None:
         """Buffers records: any iterable, or an Arrow array of bytes or text (for a table, its column `record`).
 
-        Returns the receipt of the last record; with `in_flight_max=1`, all are stored when that one is. After an error,
-        including `WaitTimeoutError`, the first of them may have been buffered.
+        Returns the receipt of the last record. With `in_flight_max=1` and `key`, `partition` or a topic of one
+        partition, all are stored when that one is; otherwise when `flush` has returned. After an error, including
+        `WaitTimeoutError`, the first of them may have been buffered.
         """
-        return self._core.send_many(records, timeout)
+        return self._core.send_many(records, timeout, key, partition)
 
     def flush(self, timeout: float | None = None) -> None:
         """Returns when every record sent so far is stored."""

@@ -5,6 +5,7 @@
 mod answers;
 mod connections;
 mod consumer;
+mod documented;
 mod exactly_once;
 mod partitions;
 mod producer;
