@@ -118,7 +118,8 @@ pub const PARTITIONS_MAX: usize = 10_000;
 /// Maximum number of topics in a journal: each takes about three kilobytes of memory.
 pub const JOURNAL_TOPICS_MAX: usize = 100_000;
 
-/// Maximum number of partitions in a journal, the first of each topic included: each takes about a kilobyte of memory.
+/// Maximum number of partitions in a journal, the first of each topic included: each takes about 500 bytes of memory,
+/// and 300 more once somebody has asked for it.
 pub const JOURNAL_PARTITIONS_MAX: usize = 250_000;
 
 /// How long a start waits until it knows the end of the journal, while the store may be unavailable.

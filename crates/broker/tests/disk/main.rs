@@ -4,5 +4,6 @@
 mod damage;
 mod end;
 mod files;
+mod partitions;
 mod process;
 mod support;

@@ -23,7 +23,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 /// A broker whose topics are in a journal, and its cache's directory.
-async fn open(bucket: &Bucket, address: SocketAddr, run: u64) -> (Broker, PathBuf) {
+pub(crate) async fn open(bucket: &Bucket, address: SocketAddr, run: u64) -> (Broker, PathBuf) {
     let change = |config: &mut rawline_broker::store::s3::S3Config| {
         (config.variables, config.new_layout) = (variables(address), Layout::Journal);
     };
@@ -51,7 +51,7 @@ impl Clock for Looks {
 }
 
 /// A batch of one record that no other has, long enough to have bytes that only the batch has.
-fn of(topic: usize, number: usize) -> Vec<u8> {
+pub(crate) fn of(topic: usize, number: usize) -> Vec<u8> {
     batch(Codec::None, &[format!("record {number} of topic {topic} {}", "-".repeat(400)).into_bytes()])
 }
 

@@ -9,5 +9,6 @@ mod fake;
 mod http;
 mod journal;
 mod machine;
+mod partitions;
 mod servers;
 mod writers;
