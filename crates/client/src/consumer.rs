@@ -3,13 +3,13 @@
 use crate::client::Client;
 use crate::fetched::Fetched;
 use crate::limits::{
-    CONSUMER_READ_BYTES, PARTITION_READ_BYTES_MIN, PARTITIONS_READ_INTERVAL, READ_ROUND, READS_IN_FLIGHT_MAX,
+    CONSUMER_READ_BYTES, OFFSETS_READ_INTERVAL, PARTITION_READ_BYTES_MIN, PARTITIONS_READ_INTERVAL, READS_IN_FLIGHT_MAX,
 };
 use crate::partition::TopicPartition;
 use crate::read::ReadOptions;
 use crate::{ClientError, RetryPolicy, tasks};
 use rawline_contract::{Extent, TopicInfo};
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::{Duration, SystemTime};
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
@@ -40,7 +40,7 @@ pub struct ConsumerConfig {
     /// Maximum size of one read in bytes. Partitions share it: twice as many bytes are held in memory.
     pub bytes_max: u64,
     /// How long the broker waits if no record is available. This affects only how often an idle consumer sends
-    /// requests. A consumer of more than 16 partitions sends them more often.
+    /// requests. A consumer of more than 16 partitions asks twice a second which of them have records.
     pub wait: Duration,
     /// How failed reads are retried.
     pub retries: RetryPolicy,
@@ -87,9 +87,13 @@ pub struct Consumer {
     ranges: BTreeMap<u32, PartitionRange>,
     /// Partitions that wait for their next read.
     waiting: VecDeque<u32>,
+    /// Partitions of which all records are read, if there are too many for a read of each that waits for the next.
+    idle: BTreeSet<u32>,
     in_flight: BTreeMap<u32, JoinHandle<()>>,
-    /// The number of partitions is being read, or was at this time.
-    partitions_read_at: Instant,
+    /// The request for the topic's description in flight.
+    look: Option<JoinHandle<()>>,
+    /// When the last one began.
+    looked_at: Option<Instant>,
     /// Where what is in flight arrives.
     arrivals: mpsc::UnboundedReceiver<Arrival>,
     sender: mpsc::UnboundedSender<Arrival>,
@@ -103,8 +107,8 @@ pub struct Consumer {
 #[derive(Debug)]
 enum Arrival {
     Read(u32, Result<Fetched, ClientError>),
-    /// The extents of all partitions.
-    Partitions(Result<TopicInfo, ClientError>),
+    /// The topic's description.
+    Look(Result<TopicInfo, ClientError>),
 }
 
 impl Consumer {
@@ -157,16 +161,24 @@ impl Consumer {
 
     fn of(client: Client, topic: String, ranges: Vec<PartitionRange>, config: ConsumerConfig) -> Consumer {
         let (sender, arrivals) = mpsc::unbounded_channel();
-        let waiting = ranges.iter().filter(|range| !range.has_ended()).map(|range| range.partition).collect();
-        let ranges = ranges.into_iter().map(|range| (range.partition, range)).collect();
+        let left = || ranges.iter().filter(|range| !range.has_ended()).map(|range| range.partition);
+        let (waiting, idle) = match is_wide(ranges.len()) {
+            false => (left().collect(), BTreeSet::new()),
+            true => (VecDeque::new(), left().collect()),
+        };
+        let ranges: BTreeMap<_, _> = ranges.into_iter().map(|range| (range.partition, range)).collect();
+        // When the caller got to know them.
+        let looked_at = (!is_wide(ranges.len())).then(Instant::now);
         Consumer {
             client,
             topic,
             config,
             ranges,
             waiting,
+            idle,
             in_flight: BTreeMap::new(),
-            partitions_read_at: Instant::now(),
+            look: None,
+            looked_at,
             arrivals,
             sender,
             current: Fetched::default(),
@@ -192,15 +204,15 @@ impl Consumer {
     /// at the same offset.
     pub async fn next(&mut self) -> Result<Option<&mut Fetched>, ClientError> {
         loop {
-            self.look_for_partitions();
+            self.start_look();
             self.start_reads();
-            if self.in_flight.is_empty() {
+            if self.in_flight.is_empty() && self.idle.is_empty() {
                 assert!(self.waiting.is_empty(), "{} partitions wait for nothing", self.waiting.len());
                 return Ok(None);
             }
             let Some(arrival) = self.arrivals.recv().await else { unreachable!("a consumer holds a sender") };
             match arrival {
-                Arrival::Partitions(read) => self.add_partitions(read),
+                Arrival::Look(info) => self.looked(info)?,
                 Arrival::Read(partition, read) => {
                     let fetched = self.arrived(partition, read)?;
                     if fetched.is_empty() {
@@ -237,7 +249,10 @@ impl Consumer {
             assert!(next > requested, "records up to {next} for a read at {requested}");
             range.offset = next;
         }
-        if !range.has_ended() {
+        let has_ended = range.has_ended();
+        if is_wide(self.ranges.len()) && next >= fetched.topic_next_offset() && !has_ended {
+            self.idle.insert(partition);
+        } else if !has_ended {
             self.waiting.push_back(partition);
         }
         Ok(fetched)
@@ -271,7 +286,7 @@ impl Consumer {
             offset,
             records_max,
             bytes_max: (self.config.bytes_max / partitions).max(least),
-            wait: wait(self.config.wait, self.ranges.len()),
+            wait: if is_wide(self.ranges.len()) { Duration::ZERO } else { self.config.wait },
         };
         tasks::spawn(async move {
             let from = TopicPartition { topic: &topic, partition };
@@ -279,30 +294,63 @@ impl Consumer {
         })
     }
 
-    /// Looks for new partitions now and then, if it reads all.
-    fn look_for_partitions(&mut self) {
-        let is_wanted = self.config.partitions.is_empty() && self.config.end_offset.is_none();
-        if !is_wanted || self.partitions_read_at.elapsed() < PARTITIONS_READ_INTERVAL {
+    /// Asks for the topic's description: which idle partitions have records, and now and then, if it reads all
+    /// partitions, whether there are new ones.
+    fn start_look(&mut self) {
+        let is_open = self.config.partitions.is_empty() && self.config.end_offset.is_none();
+        let interval = match (self.idle.is_empty(), is_open) {
+            (false, _) => OFFSETS_READ_INTERVAL,
+            (true, true) => PARTITIONS_READ_INTERVAL,
+            (true, false) => return,
+        };
+        let next_at = self.looked_at.map(|at| at + interval);
+        if self.look.is_some() || self.idle.is_empty() && next_at.is_some_and(|at| at > Instant::now()) {
             return;
         }
-        self.partitions_read_at = Instant::now();
         let (client, topic, sender) = (self.client.clone(), self.topic.clone(), self.sender.clone());
-        tasks::spawn(async move {
-            let _ = sender.send(Arrival::Partitions(client.topic(&topic).await));
-        });
+        self.looked_at = Some(next_at.map_or_else(Instant::now, |at| at.max(Instant::now())));
+        self.look = Some(tasks::spawn(async move {
+            if let Some(at) = next_at {
+                tokio::time::sleep_until(at).await;
+            }
+            let _ = sender.send(Arrival::Look(client.topic(&topic).await));
+        }));
     }
 
-    /// Reads partitions that the topic has got meanwhile, from their beginning. If their number isn't known, that
-    /// matters when a read fails.
-    fn add_partitions(&mut self, read: Result<TopicInfo, ClientError>) {
-        let Ok(info) = read else { return };
-        for (partition, Extent { first_offset, .. }) in (0..).zip(info.extents()) {
-            self.ranges.entry(partition).or_insert_with(|| {
-                self.waiting.push_back(partition);
-                PartitionRange { partition, offset: first_offset, end_offset: None }
-            });
+    /// Reads partitions that have records or are new, these from their beginning.
+    fn looked(&mut self, info: Result<TopicInfo, ClientError>) -> Result<(), ClientError> {
+        self.look = None;
+        let extents = match info {
+            Ok(info) => info.extents(),
+            // Without idle partitions, reads find out what is wrong.
+            Err(_) if self.idle.is_empty() => return Ok(()),
+            Err(error) => return Err(error),
+        };
+        if self.config.partitions.is_empty() && self.config.end_offset.is_none() {
+            for (partition, Extent { first_offset, .. }) in (0..).zip(&extents) {
+                self.ranges.entry(partition).or_insert_with(|| {
+                    self.waiting.push_back(partition);
+                    PartitionRange { partition, offset: *first_offset, end_offset: None }
+                });
+            }
         }
+        let has_more = |partition: &u32| match (extents.get(*partition as usize), self.ranges.get(partition)) {
+            (Some(extent), Some(range)) => extent.next_offset > range.offset,
+            // It is gone: a read says so.
+            _ => true,
+        };
+        let busy: Vec<u32> = self.idle.iter().copied().filter(has_more).collect();
+        for partition in busy {
+            self.idle.remove(&partition);
+            self.waiting.push_back(partition);
+        }
+        Ok(())
     }
+}
+
+/// Whether there are more partitions than reads that may wait for records.
+fn is_wide(partitions: usize) -> bool {
+    partitions > READS_IN_FLIGHT_MAX
 }
 
 /// Tells the consumer how a read ended, however it ends.
@@ -329,27 +377,8 @@ impl Drop for Report {
     }
 }
 
-/// How long a read waits for records. With more partitions than reads in flight, each has its turn once in a while.
-fn wait(wait: Duration, partitions: usize) -> Duration {
-    let rounds = partitions.div_ceil(READS_IN_FLIGHT_MAX).max(1);
-    if rounds == 1 { wait } else { wait.min(READ_ROUND / u32::try_from(rounds).unwrap_or(u32::MAX)) }
-}
-
 impl Drop for Consumer {
     fn drop(&mut self) {
-        self.in_flight.values().for_each(JoinHandle::abort);
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn reads_of_many_partitions_wait_in_turns() {
-        let long = Duration::from_secs(20);
-        assert_eq!([1, 16].map(|partitions| wait(long, partitions)), [long; 2]);
-        assert_eq!(wait(long, 64), Duration::from_millis(250));
-        assert_eq!(wait(Duration::ZERO, 1024), Duration::ZERO);
+        self.in_flight.values().chain(&self.look).for_each(JoinHandle::abort);
     }
 }

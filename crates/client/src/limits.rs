@@ -68,9 +68,8 @@ pub(crate) const READS_IN_FLIGHT_MAX: usize = 16;
 /// Minimum size of one read of a consumer of several partitions, in bytes, unless the whole is smaller.
 pub(crate) const PARTITION_READ_BYTES_MIN: u64 = 64 << 10;
 
-/// How long a consumer that reads more partitions than it has reads in flight takes to look at all of them once, if
-/// nothing arrives.
-pub(crate) const READ_ROUND: Duration = Duration::from_secs(1);
+/// How often a consumer that reads more partitions than it has reads in flight asks which of them have records.
+pub(crate) const OFFSETS_READ_INTERVAL: Duration = Duration::from_millis(500);
 
 /// Maximum size of one read of a consumer in bytes. Two reads are held in memory.
 pub(crate) const CONSUMER_READ_BYTES: u64 = 4 << 20;
