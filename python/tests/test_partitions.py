@@ -1,6 +1,7 @@
 """Topics of several partitions: keys, numbers, batches without either, consumers of some and all."""
 
 import asyncio
+import json
 import pickle
 from collections.abc import Callable
 from datetime import datetime, timedelta, timezone
@@ -8,7 +9,7 @@ from pathlib import Path
 
 import polars
 import pytest
-from conftest import Broker
+from conftest import VECTORS, Broker
 
 import rawline
 
@@ -188,6 +189,24 @@ def test_a_consumer_continues_in_each_partition_after_a_crash(start_broker: Call
     client.append("t", [b"more"], partition=1)
     received = {(batch.partition, batch.first_offset) for batch in consumer.take(2)}
     assert received == {(0, 0), (1, 1)}
+
+
+def test_damage_in_one_partition_hides_nothing_of_the_others(client: rawline.Client, parted: str) -> None:
+    cases = json.loads((VECTORS / "batch/batches.json").read_text())["cases"]
+    damaged = next(bytes.fromhex(case["hex"]) for case in cases if case.get("error") == "batch_decompress")
+    good = rawline.build_batch([b"good"] * 3)
+    for partition in [0, 2, 3]:
+        client.append_batches(parted, good, partition=partition)
+    client.append_batches(parted, good + damaged + good, partition=1)
+    consumer, errors, read = client.consumer(parted), 0, list[tuple[int, int]]()
+    while errors < 3 or len(read) < 5:
+        try:
+            read.extend((batch.partition, batch.first_offset) for batch in consumer.poll() or [])
+        except rawline.BatchError as error:
+            errors += error.code == "batch_decompress"
+            if errors == 2:
+                client.append_batches(parted, good, partition=3)
+    assert sorted(read) == [(0, 0), (1, 0), (2, 0), (3, 0), (3, 3)]
 
 
 def test_asyncio_has_the_same(broker: Broker, parted: str) -> None:

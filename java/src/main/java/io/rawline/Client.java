@@ -276,7 +276,9 @@ public final class Client implements AutoCloseable {
      * @throws RefusedException with the code {@code topic_exists} if it exists
      */
     public TopicInfo createTopic(String topic, Payload payload, Retention retention, int partitions) {
-        return store("POST", topic, settings(payload, retention) + "," + partitions(partitions) + "}");
+        String count = "," + partitions(partitions);
+        // A broker of an earlier version doesn't know the setting; without it, there is one.
+        return store("POST", topic, settings(payload, retention) + (partitions == 1 ? "" : count) + "}");
     }
 
     /** Members of a JSON object without its end. */

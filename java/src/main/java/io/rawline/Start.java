@@ -2,16 +2,16 @@ package io.rawline;
 
 import java.time.Instant;
 
-/** Where a consumer starts. */
+/** Where a consumer starts in a partition. */
 public sealed interface Start {
     /**
-     * At an offset.
+     * At an offset of the partition.
      *
      * @param offset the first record's offset, 0 or more
      */
     record Offset(long offset) implements Start {
         /**
-         * At an offset.
+         * At an offset of the partition.
          *
          * @param offset the first record's offset
          * @throws io.rawline.error.ConfigException it is negative
@@ -21,7 +21,7 @@ public sealed interface Start {
         }
     }
 
-    /** At the oldest record that is still stored. */
+    /** At the partition's oldest record that is still stored. */
     record Earliest() implements Start {}
 
     /** After the newest record: only records that are appended from now on. */
@@ -44,7 +44,7 @@ public sealed interface Start {
     }
 
     /**
-     * At an offset.
+     * At an offset of the partition.
      *
      * @param offset the first record's offset
      * @return the start
