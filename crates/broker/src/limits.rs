@@ -182,6 +182,10 @@ pub const MERGE_LOOK_OBJECTS: u64 = 64;
 /// abandoned too early costs its bytes and nothing else.
 pub const MERGE_ABANDON_AFTER: Duration = Duration::from_secs(600);
 
+/// After each merge that had to be abandoned, a broker waits for twice as many new objects before the next, up to this
+/// power of two: 64 times as many.
+pub const MERGE_FAILURES_MAX: u32 = 6;
+
 /// How often a merged object is put when the outcome is unknown, before the merge is abandoned.
 pub const MERGE_PUTS_MAX: usize = 3;
 

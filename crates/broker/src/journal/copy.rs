@@ -107,7 +107,10 @@ async fn read_source(store: &dyn JournalStore, source: Source, wanted: &[Wanted]
         let error = match read_copy(store, wanted).await {
             Ok(Ok(read)) => return Ok(read),
             Ok(Err(error)) => error,
-            Err(error) if error.is_gone => return Err(CopyError::Unreadable { source, error }),
+            // What a human has to mend must not stop the merges of everything else.
+            Err(error) if error.is_gone || error.kind == Kind::TellHuman => {
+                return Err(CopyError::Unreadable { source, error });
+            }
             Err(error) => return Err(CopyError::Failed(error)),
         };
         if is_retry || !store.discard(*place).await {

@@ -5,7 +5,9 @@ use crate::journal::catalog::Catalog;
 use crate::journal::copy::{Copied, CopyError, copy};
 use crate::journal::task::Request;
 use crate::journal::{JournalError, JournalStore};
-use crate::limits::{MERGE_ABANDON_AFTER, MERGE_LOOK_OBJECTS, MERGE_PUTS_MAX, MERGE_TOPICS_PER_YIELD};
+use crate::limits::{
+    MERGE_ABANDON_AFTER, MERGE_FAILURES_MAX, MERGE_LOOK_OBJECTS, MERGE_PUTS_MAX, MERGE_TOPICS_PER_YIELD,
+};
 use crate::metrics::MergeMetrics;
 use crate::store::StoreError;
 use bytes::Bytes;
@@ -66,6 +68,8 @@ pub(super) struct Merger {
     run: u64,
     /// Objects that can't be read: damaged, or gone.
     unreadable: BTreeSet<Source>,
+    /// Number of merges in a row that had to be abandoned.
+    failures: u32,
     metrics: MergeMetrics,
 }
 
@@ -80,7 +84,7 @@ impl Merger {
         run: u64,
     ) -> Self {
         let (unreadable, metrics) = (BTreeSet::new(), MergeMetrics::new());
-        Merger { store, inbox, catalog, published, config, retry_after, run, unreadable, metrics }
+        Merger { store, inbox, catalog, published, config, retry_after, run, unreadable, failures: 0, metrics }
     }
 
     /// Merges until the journal's task has ended.
@@ -107,8 +111,16 @@ impl Merger {
                     let now = *self.published.borrow_and_update();
                     match self.merge().await {
                         // There may be more.
-                        Ok(true) => Ok(()),
-                        Ok(false) | Err(Failed::Abandoned) => {
+                        Ok(true) => {
+                            self.failures = 0;
+                            Ok(())
+                        }
+                        Ok(false) => {
+                            looked = now;
+                            Ok(())
+                        }
+                        Err(Failed::Abandoned) => {
+                            self.failures += 1;
                             looked = now;
                             Ok(())
                         }
@@ -126,8 +138,10 @@ impl Merger {
     fn is_due(&self, looked: Published) -> bool {
         let now = *self.published.borrow();
         assert!(now.objects >= looked.objects && now.bytes >= looked.bytes, "{now:?} after {looked:?}");
-        now.objects - looked.objects >= self.config.look_objects
-            || now.bytes - looked.bytes >= self.config.limits.target_bytes / 2
+        // What has failed several times, and costs the bytes each time, is worth fewer tries.
+        let rarely = 1 << self.failures.min(MERGE_FAILURES_MAX);
+        now.objects - looked.objects >= self.config.look_objects * rarely
+            || now.bytes - looked.bytes >= self.config.limits.target_bytes / 2 * rarely
     }
 
     /// Merges once. False if there is nothing to merge, or another broker does.

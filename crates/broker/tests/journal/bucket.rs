@@ -265,3 +265,35 @@ async fn a_damaged_copy_is_never_merged() {
     fill(&fresh, &topics, 41..42).await;
     assert_all(&fresh, &topics, 42).await;
 }
+
+#[tokio::test]
+async fn a_damaged_object_is_left_where_it_is_and_others_are_merged() {
+    let bucket = bucket().await;
+    let journal = open(store(&bucket).await, 1);
+    let topics = three_topics(&journal).await;
+    fill(&journal, &topics, 0..40).await;
+    drop(journal);
+    let damaged = keys(&bucket, "").into_iter().nth(20).unwrap();
+    let file = bucket.file(&format!("some/prefix/.journal/0000/{damaged}"));
+    let mut bytes = fs::read(&file).unwrap();
+    *bytes.last_mut().unwrap() ^= 1;
+    fs::write(&file, bytes).unwrap();
+
+    let mut config = merging(2);
+    config.limits.deletion_delay = 4;
+    config.snapshot_interval = Duration::from_secs(1);
+    config.garbage_interval = Duration::from_millis(500);
+    let journal = Journal::open(store(&bucket).await, Arc::new(SystemClock), config);
+    fill(&journal, &topics, 40..80).await;
+    until("nothing was merged", || keys(&bucket, "/merged").len() >= 2).await;
+    until("what was merged is not deleted", || keys(&bucket, "").len() < 40).await;
+    assert!(keys(&bucket, "").contains(&damaged), "its records are nowhere else");
+    for &topic in &topics[..2] {
+        // The damaged batch is the third topic's.
+        for offset in 0..80 {
+            let piece = journal.read(PartitionId { topic, number: 0 }, offset).await;
+            let is_in_damaged = piece.as_ref().is_err_and(|error| error.to_string().contains(&damaged));
+            assert!(is_in_damaged || piece.is_ok(), "{piece:?}");
+        }
+    }
+}
