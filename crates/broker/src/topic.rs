@@ -217,7 +217,6 @@ impl Topic {
         }
         let log = log_name(&self.topic.name, number);
         let recovered = Recovered::read(&**self.store(), &log, Missing::Create).await?;
-        assert_eq!(recovered.settings.partitions(), 1, "partition {log} can't have partitions");
         let opened = Partition::own(self.topic.clone(), number, log, recovered);
         let before = self.others_mut().insert(number, opened.clone());
         assert!(before.is_none(), "partition {} was opened twice", opened.log);

@@ -78,6 +78,33 @@ async fn a_directory_without_partitions_opens_unchanged() {
     assert_eq!(topic.all_offsets().await.unwrap(), [7..records + 1, 0..1]);
 }
 
+/// What the directory of a partition has, besides its records, may come from anybody.
+#[tokio::test]
+async fn a_partition_that_cannot_be_recovered_leaves_the_others_as_they_are() {
+    let dir = tempfile::tempdir().unwrap();
+    let broker = open(dir.path()).await;
+    let partitions = serde_json::from_value(json!({ "partitions": 3 })).unwrap();
+    broker.create_topic("t", partitions).await.unwrap();
+    for number in 0..3 {
+        append(&broker, number).await;
+    }
+    broker.close().await;
+    let settings = |number: u32| dir.path().join(format!("topics/t/partitions/{number}/settings.json"));
+    std::fs::write(settings(1), r#"{"first_offset":"x"}"#).unwrap();
+    // Nobody reads this.
+    std::fs::write(settings(2), r#"{"partitions":7}"#).unwrap();
+    let broker = open(dir.path()).await;
+    let error = broker.partition("t", 1).await.err().unwrap().to_string();
+    assert!(error.contains("t/1") && error.contains("first_offset"), "{error}");
+    assert_eq!((append(&broker, 0).await, append(&broker, 2).await), (2, 2));
+    let topic = broker.topic("t").await.unwrap();
+    assert!(topic.all_offsets().await.is_err());
+    topic.open_partitions().await;
+    assert_eq!((topic.partitions(), topic.summary().objects), (3, 4));
+    std::fs::remove_file(settings(1)).unwrap();
+    assert_eq!(append(&broker, 1).await, 2);
+}
+
 /// A topic whose number of partitions can't be known isn't served: keys would lead to other partitions.
 #[tokio::test]
 async fn a_damaged_number_of_partitions_is_reported() {
