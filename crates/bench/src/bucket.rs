@@ -30,6 +30,13 @@ impl BucketFolder {
         Ok(BucketFolder { s3: Arc::new(s3), path: path.trim_start_matches('/').to_owned() })
     }
 
+    /// A broker's storage.
+    pub fn storage(url: &str, variables: &[(String, String)]) -> Result<BucketFolder, BenchError> {
+        let (bucket, path) = parse_url(url).map_err(failed)?;
+        let (s3, _) = connect(&bucket, variables, CONNECT_TIMEOUT).map_err(failed)?;
+        Ok(BucketFolder { s3: Arc::new(s3), path })
+    }
+
     /// Creates an object, as a broker does: with `If-None-Match: *`.
     pub async fn put(&self, name: &str, content: Bytes) -> object_store::Result<()> {
         self.s3.put_opts(&self.key(name), PutPayload::from(content), PutMode::Create.into()).await.map(drop)
@@ -42,7 +49,12 @@ impl BucketFolder {
 
     /// Deletes every object in it.
     pub async fn delete(&self) -> object_store::Result<()> {
-        let path = Path::from(self.path.as_str());
+        self.delete_below("").await
+    }
+
+    /// Deletes every object in a folder in it.
+    pub async fn delete_below(&self, folder: &str) -> object_store::Result<()> {
+        let path = self.key(folder);
         let keys = self.s3.list(Some(&path)).map_ok(|key| key.location).boxed();
         self.s3.delete_stream(keys).try_for_each(async |_| Ok(())).await
     }

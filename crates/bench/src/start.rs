@@ -1,6 +1,7 @@
 //! `rawline bench start`: measures how long a broker takes to start on storage that holds topics and commits.
 
 use super::args::OutputArgs;
+use super::bucket::BucketFolder;
 use super::environment::{temporary_directory, variables};
 use super::history::{MainFigures, Measured};
 use super::local_broker::{LocalBroker, Place, Settings};
@@ -25,6 +26,9 @@ const READY_WAIT_MAX: Duration = Duration::from_secs(1800);
 /// many PUTs in flight, and so each append becomes a commit.
 const APPENDS_MAX: usize = 8;
 
+/// Where the snapshots of a storage's journal are.
+const SNAPSHOTS: &str = ".journal/0000/snapshots";
+
 /// Measure the start of a broker on storage with topics and commits
 ///
 /// A broker fills the storage: it creates the topics and stores the commits, each of one record, in turns. It is
@@ -36,6 +40,7 @@ const APPENDS_MAX: usize = 8;
 #[command(after_help = "Examples:
   rawline bench start --topics 1000
   rawline bench start --topics 1000 --commits 5000 --storage s3://BUCKET/PREFIX --store-delay 50ms
+  rawline bench start --topics 10000 --without-snapshots --storage s3://BUCKET/PREFIX --store-delay 50ms
   rawline bench start --runs 5 --append history.jsonl")]
 pub struct Args {
     /// Number of topics
@@ -45,6 +50,11 @@ pub struct Args {
     /// Number of commits, to all topics together
     #[arg(long, value_name = "N", default_value_t = 5000, value_parser = clap::value_parser!(u64).range(1..))]
     commits: u64,
+
+    /// Delete the journal's snapshots first, so that each start reads all commits, as if none had been stored; for a
+    /// bucket
+    #[arg(long)]
+    without_snapshots: bool,
 
     /// Number of measured starts
     #[arg(short, long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..))]
@@ -104,7 +114,16 @@ pub async fn run(args: Args) -> Result<(), BenchError> {
     let delay = args.delay.start(args.storage.as_deref(), &variables()).await?;
     let (place, folder) = Place::new(args.storage.as_deref())?;
     let bench = Bench { topics: topics::names("topic", args.topics), commits: args.commits, place };
+    if args.without_snapshots && bucket.is_none() {
+        return Err(BenchError::Usage(
+            "a directory has no snapshots; give --storage a bucket, s3://BUCKET/PREFIX".into(),
+        ));
+    }
     let prepared = bench.prepare().await?;
+    if args.without_snapshots {
+        let storage = BucketFolder::storage(&bench.place.storage.to_string_lossy(), &variables())?;
+        storage.delete_below(SNAPSHOTS).await.map_err(super::bucket::failed)?;
+    }
     let mut starts = Vec::new();
     for number in 1..=args.runs {
         // Each start has an empty cache. On a directory this one isn't used.
