@@ -2,6 +2,7 @@
 
 use crate::append::{AppendError, Appended, Received};
 use crate::journal::{Journal, JournalError, JournalTopic};
+use crate::limits::JOURNAL_PARTITIONS_MAX;
 use crate::own::Own;
 use crate::settings::Settings;
 use crate::store::StoreError;
@@ -38,7 +39,7 @@ impl End {
     /// moves records.
     pub async fn catch_up(&self, gone: StoreError) -> Result<(), StoreError> {
         match self {
-            End::Own { .. } => Err(gone),
+            End::Own(_) => Err(gone),
             End::Journal(end) => end.journal.catch_up().await.map_err(|error| in_store(&error)),
         }
     }
@@ -100,7 +101,7 @@ impl InJournal {
         let (topic, encoded) = (self.topic.id, settings.encode()?);
         let before = self.topic.partitions();
         if let Some(added) = wanted.and_then(|wanted| wanted.checked_sub(before)) {
-            self.journal.check_partitions(added)?;
+            check_partitions(&self.journal, added)?;
         }
         let mut partitions = wanted.unwrap_or(before);
         loop {
@@ -134,6 +135,14 @@ impl InJournal {
             Err(error) => Err(TrimError::Store(in_store(&error))),
         }
     }
+}
+
+/// Fails if a journal would have too many partitions.
+pub(crate) fn check_partitions(journal: &Journal, added: u32) -> Result<(), TopicError> {
+    if journal.partitions_count() + added as usize <= JOURNAL_PARTITIONS_MAX {
+        return Ok(());
+    }
+    Err(TopicError::TooMany { what: "partitions", limit: JOURNAL_PARTITIONS_MAX })
 }
 
 /// What a journal's error is to those who know no journal.

@@ -1,7 +1,7 @@
 //! A broker's topics in a journal: they exist by what the journal says, and a handle of one costs nothing to make.
 
 use crate::broker::{Broker, Opened, Slot};
-use crate::end::in_store;
+use crate::end::{check_partitions, in_store};
 use crate::journal::{Journal, JournalError, JournalTopic};
 use crate::limits::JOURNAL_TOPICS_MAX;
 use crate::settings::Settings;
@@ -53,7 +53,7 @@ impl Broker {
         if journal.topics_count() >= JOURNAL_TOPICS_MAX {
             return Err(TopicError::TooMany { what: "topics", limit: JOURNAL_TOPICS_MAX });
         }
-        journal.check_partitions(partitions)?;
+        check_partitions(journal, partitions)?;
         let settings = Settings::default().changed(name, settings).encode()?;
         let control = Control::Create { topic: 0, name: name.into(), partitions, settings: settings[..].into() };
         match journal.change(control).await {

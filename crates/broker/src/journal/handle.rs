@@ -7,12 +7,11 @@ use crate::journal::catalog::{Catalog, JournalTopic};
 use crate::journal::merge::{MergeConfig, Merger, Published};
 use crate::journal::task::{Progress, Request, Task};
 use crate::limits::{
-    APPEND_QUEUE_MAX, DELETION_DELAY_MIN, GARBAGE_INTERVAL, JOURNAL_PARTITIONS_MAX, JOURNAL_START_MAX,
-    OBJECT_BATCHES_MAX, OBJECT_BYTES_MAX, SNAPSHOT_INTERVAL, SNAPSHOT_OBJECTS,
+    APPEND_QUEUE_MAX, DELETION_DELAY_MIN, GARBAGE_INTERVAL, JOURNAL_START_MAX, OBJECT_BATCHES_MAX, OBJECT_BYTES_MAX,
+    SNAPSHOT_INTERVAL, SNAPSHOT_OBJECTS,
 };
 use crate::store::{Location, ObjectAt, StoreError};
 use crate::supervise::Supervised;
-use crate::topic::TopicError;
 use crate::{Clock, Kind, tasks};
 use bytes::Bytes;
 use futures_util::FutureExt;
@@ -221,12 +220,9 @@ impl Journal {
         self.catalog().topics().len()
     }
 
-    /// Fails if there would be too many partitions.
-    pub(crate) fn check_partitions(&self, added: u32) -> Result<(), TopicError> {
-        if self.catalog().partitions() + added as usize <= JOURNAL_PARTITIONS_MAX {
-            return Ok(());
-        }
-        Err(TopicError::TooMany { what: "partitions", limit: JOURNAL_PARTITIONS_MAX })
+    /// Number of partitions of all topics.
+    pub(crate) fn partitions_count(&self) -> usize {
+        self.catalog().partitions()
     }
 
     /// All topics.
