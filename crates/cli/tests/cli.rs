@@ -6,7 +6,6 @@
 mod support;
 
 use std::io::{BufRead, BufReader, Read, Write};
-use std::os::unix::fs::PermissionsExt;
 use std::process::Stdio;
 use support::{rawline, run};
 
@@ -336,12 +335,11 @@ fn storage_that_cannot_be_opened_is_an_error_with_its_flag() {
 
 #[test]
 fn the_broker_raises_its_limit_on_open_files() {
-    let directory = tempfile::tempdir().unwrap();
-    let program = directory.path().join("rawline");
-    let script = format!("#!/bin/sh\nulimit -S -n 256\nexec {} \"$@\"\n", support::RAWLINE);
-    std::fs::write(&program, script).unwrap();
-    std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
-    let broker = support::Broker::start(program.to_str().unwrap(), &[]);
+    // Not a script that this test writes: until every process that another test starts meanwhile has closed its copy of
+    // the open file, it can't be executed.
+    let program = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/few_files.sh");
+    let rawline = ("RAWLINE".to_owned(), support::RAWLINE.to_owned());
+    let broker = support::Broker::start_with(program, &[], vec![rawline]);
     let limits = std::fs::read_to_string(format!("/proc/{}/limits", broker.pid())).unwrap();
     let (_, line) = limits.split_once("Max open files").unwrap();
     let [soft, hard] = [0, 1].map(|column| line.split_whitespace().nth(column).unwrap());
