@@ -43,7 +43,7 @@ $(TOOLS)/versitygw:
 	GOBIN=$(TOOLS) go install github.com/versity/versitygw/cmd/versitygw@$(VERSITYGW_VERSION)
 
 $(TOOLS)/cargo-deny:
-	$(CARGO) install cargo-deny --version $(CARGO_DENY_VERSION) --locked --debug --no-default-features \
+	CARGO_PROFILE_DEV_DEBUG=0 $(CARGO) install cargo-deny --version $(CARGO_DENY_VERSION) --locked --debug --no-default-features \
 		--root $(CURDIR)/.tools --target-dir target/tools
 
 test: test-rust test-python test-java ## Test the broker and its clients in Rust, Python and Java, with a real S3 server (7 min)
@@ -73,14 +73,12 @@ test-java: tools test-build
 
 check: check-rust check-python check-java check-lab ## Formatters, linters, licenses of dependencies (6 min)
 
-# Every example too. `fuzz/` is not compiled here; a test reads its drivers.
-CHECKED := --features full,rawline-bench/roll-up
-
+# Every example too. `fuzz/` is not compiled here; a test reads its drivers. The second line, without the feature `full`, has
+# one test so that the libraries get the dependencies of tests: Cargo has checked most of them with these already.
 check-rust: $(TOOLS)/cargo-deny ## Rust: rustfmt, clippy, licenses and sources of dependencies
 	$(CARGO) fmt --all --check
-	$(CARGO) clippy --workspace --locked $(CHECKED) -- -D warnings
-	$(CARGO) clippy --workspace --all-targets --locked $(CHECKED) -- -D warnings -A clippy::disallowed_methods
-	$(CARGO) clippy -p rawline-cli --locked -- -D warnings
+	$(CARGO) clippy --workspace --all-targets --locked --features full,rawline-bench/roll-up -- -D warnings
+	$(CARGO) clippy -p rawline-cli --bins --test tls --locked -- -D warnings
 	$(TOOLS)/cargo-deny --locked check --hide-inclusion-graph bans licenses sources
 
 check-python: $(VENV)/.ready ## Python: ruff, mypy (.tools/python/bin/ruff format python formats)
@@ -126,8 +124,9 @@ lab-report: ## Build the page lab/out/report.html and the tables of docs/wire-fo
 	target/$(LAB_PROFILE)/lab-report page
 	target/$(LAB_PROFILE)/lab-report docs
 
+# With one test, and so with the dependencies of tests: Cargo compiles the libraries once for the programs and all tests.
 lab-build: lab-generate
-	$(CARGO) build --profile $(LAB_PROFILE) $(LAB_CARGO)
+	$(CARGO) build --profile $(LAB_PROFILE) $(LAB_CARGO) --lib --bins --test cli
 	PYTHON=$(PYTHON) lab/python/setup.sh
 	$(MAVEN) -f java/pom.xml install -Dmaven.test.skip -Dmaven.javadoc.skip
 	$(MAVEN) -f lab/java/pom.xml package -DskipTests

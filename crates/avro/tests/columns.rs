@@ -1,7 +1,7 @@
 //! Messages to columns and back: types, faults, dictionaries, what is refused, and memory.
 
 #![cfg(feature = "arrow")]
-#![allow(clippy::unwrap_used, clippy::indexing_slicing)]
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::disallowed_methods)]
 
 mod arrows;
 mod ids;

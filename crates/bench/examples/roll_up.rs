@@ -7,7 +7,8 @@
 //!
 //! The broker runs in this process on DIRECTORY (by default a temporary one) and shares its cores with the roll-up.
 
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::print_stdout)] // A measurement, on an idle machine.
+// A measurement, on an idle machine.
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::print_stdout, clippy::disallowed_methods)]
 
 use bytes::Bytes;
 use rawline_avro::{Framing, Schema, SchemaStore, WriterId};

@@ -2,6 +2,8 @@
 //!
 //! `cargo run --release -p rawline-broker --example measure_disk [DIR]`
 
+#![allow(clippy::disallowed_methods)] // A measurement, on an idle machine.
+
 use bytes::Bytes;
 use rawline_batch::{Builder, Checker, Codec, Limits};
 use rawline_broker::object::{Object, Stamp};

@@ -1,6 +1,6 @@
 //! The pool's rules: nobody waits forever, a slow body stands in nobody's way, and no peer crowds out others.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing)] // A test.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::disallowed_methods)] // A test.
 
 use rawline_broker::limits::BLOCK_BYTES;
 use rawline_broker::pool::{Gathered, Holder, Pool, PoolError};

@@ -1,5 +1,6 @@
 //! What every store promises, over every store.
-#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)] // Helpers of tests may fail the test.
+// Helpers of tests may fail the test.
+#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, clippy::disallowed_methods)]
 
 use bytes::Bytes;
 use rawline_broker::Kind;

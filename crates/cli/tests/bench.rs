@@ -1,6 +1,6 @@
 //! The benchmarks report what they measured, remove their files, and fail on a broker with errors.
 
-#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)] // Tests.
+#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, clippy::disallowed_methods)] // Tests.
 
 mod support;
 

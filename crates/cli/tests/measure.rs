@@ -1,7 +1,7 @@
 //! `rawline measure` as a process: a kill in the middle doesn't change the roll-ups.
 
 #![cfg(feature = "full")]
-#![allow(clippy::unwrap_used, clippy::indexing_slicing)] // Tests.
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::disallowed_methods)] // Tests.
 
 mod support;
 

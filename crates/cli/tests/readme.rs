@@ -1,6 +1,6 @@
 //! Runs the README's commands as a reader would.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing)] // A test.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::disallowed_methods)] // A test.
 
 use std::io::{BufRead, BufReader};
 use std::path::Path;
@@ -46,7 +46,6 @@ impl Drop for Broker {
 
 fn run(script: &str, folder: &Path, broker: &Broker) -> String {
     let bin = Path::new(env!("CARGO_BIN_EXE_rawline")).parent().unwrap().display().to_string();
-    #[allow(clippy::disallowed_methods)] // The shell of a reader.
     let path = format!("{bin}:{}", std::env::var("PATH").unwrap());
     let output = Command::new("bash")
         .args(["-euo", "pipefail", "-c", script])

@@ -1,7 +1,7 @@
 //! Clients and a broker behind a proxy that terminates TLS.
 
 // Clippy recognizes tests only by their attribute; these are their helpers.
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::unwrap_used, clippy::disallowed_methods)]
 
 mod support;
 

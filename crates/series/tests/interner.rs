@@ -1,6 +1,7 @@
 //! The interner: same bytes, same id; limits that answer; ids that outlive a restart.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)] // A test.
+// A test.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, clippy::disallowed_methods)]
 
 use std::collections::HashMap;
 use std::sync::Arc;

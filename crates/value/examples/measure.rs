@@ -2,6 +2,8 @@
 //!
 //! `cargo run --release -p rawline-value --example measure`: medians of 31 rounds.
 
+#![allow(clippy::disallowed_methods)] // A measurement, on an idle machine.
+
 use std::hint::black_box;
 use std::time::Instant;
 

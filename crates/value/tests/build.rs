@@ -1,6 +1,6 @@
 //! Builders and Zeek's messages write the original's bytes.
 
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic)]
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic, clippy::disallowed_methods)]
 
 mod support;
 

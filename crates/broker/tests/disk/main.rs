@@ -1,5 +1,6 @@
 //! What a directory of segments survives, and how it uses files.
-#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)] // Helpers of tests may fail the test.
+// Helpers of tests may fail the test.
+#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, clippy::disallowed_methods)]
 
 mod damage;
 mod end;

@@ -82,6 +82,5 @@ pub fn child(test: &str, dir: &Path) -> Command {
 }
 
 pub fn child_dir() -> Option<PathBuf> {
-    #[allow(clippy::disallowed_methods)] // The test's own child process.
     std::env::var_os("RAWLINE_TEST_CHILD_DIR").map(PathBuf::from)
 }

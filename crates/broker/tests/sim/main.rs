@@ -2,7 +2,8 @@
 //! deletes as a seed says. The same seed gives the same history.
 //!
 //! `RAWLINE_SIM_SEEDS=FIRST..END` runs other seeds; `make sim` runs many.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)] // Helpers may fail a test.
+// Helpers may fail a test.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, clippy::disallowed_methods)]
 
 mod brokers;
 mod history;
@@ -20,8 +21,6 @@ const SEEDS: Range<u64> = 0..100;
 
 /// A planted bug is found within this many seeds.
 const SEEDS_TO_FIND: u64 = 1000;
-
-#[expect(clippy::disallowed_methods, reason = "a test's own setting")]
 fn seeds() -> Range<u64> {
     let Ok(named) = std::env::var("RAWLINE_SIM_SEEDS") else { return SEEDS };
     let parsed = named.split_once("..").and_then(|(first, end)| Some(first.parse().ok()?..end.parse().ok()?));

@@ -1,6 +1,7 @@
 //! A broker's topics over every store: append, group commit, read, wait, recover.
 
-#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)] // Helpers of tests may fail the test.
+// Helpers of tests may fail the test.
+#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, clippy::disallowed_methods)]
 
 mod append;
 mod damage;

@@ -1,6 +1,6 @@
 //! The client library against a real broker.
 
-#![allow(clippy::unwrap_used, clippy::indexing_slicing)] // A test.
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::disallowed_methods)] // A test.
 
 mod answers;
 mod connections;

@@ -199,7 +199,6 @@ fn the_examples_of_the_page_print_its_output() {
     let broker = Broker::start(&["--memory", "512MiB"]);
     let folder = tempfile::tempdir().unwrap();
     let bin = Path::new(RAWLINE).parent().unwrap().display().to_string();
-    #[allow(clippy::disallowed_methods)] // The shell of a reader.
     let path = format!("{bin}:{}", std::env::var("PATH").unwrap());
     let mut examples = 0;
     for block in page.split("```console\n").skip(1).map(|rest| rest.split("```").next().unwrap()) {

@@ -175,4 +175,5 @@ impl Drop for Producer {
 }
 
 #[cfg(test)]
+#[allow(clippy::disallowed_methods)] // Tests start tasks and threads where they like.
 mod tests;

@@ -220,6 +220,7 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Paced<S> {
 }
 
 #[cfg(test)]
+#[allow(clippy::disallowed_methods)] // Tests start tasks and threads where they like.
 mod tests {
     use super::*;
     use crate::net::activity::Connections;

@@ -144,6 +144,7 @@ pub(super) fn is_out_of_files(error: &io::Error) -> bool {
 }
 
 #[cfg(test)]
+#[allow(clippy::disallowed_methods)] // Tests start tasks and threads where they like.
 mod tests {
     use super::*;
 

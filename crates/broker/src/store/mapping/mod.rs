@@ -229,6 +229,7 @@ impl Drop for Shared {
 }
 
 #[cfg(test)]
+#[allow(clippy::disallowed_methods)] // Tests start tasks and threads where they like.
 mod tests {
     use super::*;
     use std::io::Write;
