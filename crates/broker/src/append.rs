@@ -170,13 +170,20 @@ pub enum AppendError {
         /// The append's sequence.
         found: u64,
     },
-    /// A newer instance of the producer has appended.
-    #[error(
-        "a newer instance of this producer has appended, with epoch {current}; this one has epoch {found}: stop it"
-    )]
+    /// A newer instance of the producer was opened, or has appended.
+    #[error("a newer instance of this producer is active, with epoch {current}; this one has epoch {found}: stop it")]
     Fenced {
         /// The newest instance's epoch.
         current: u16,
+        /// The append's epoch.
+        found: u16,
+    },
+    /// The producer has a name, and this isn't its newest instance.
+    #[error(
+        "this producer has no open instance with epoch {found}: a newer one was opened, or its name was forgotten; \
+         stop this one"
+    )]
+    NotOpen {
         /// The append's epoch.
         found: u16,
     },
@@ -198,6 +205,7 @@ impl AppendError {
             AppendError::TooLarge { .. }
             | AppendError::TopicDeleted { .. }
             | AppendError::Fenced { .. }
+            | AppendError::NotOpen { .. }
             | AppendError::Old { .. } => Kind::FixRequest,
             // The append that is missing may be in flight.
             AppendError::Gap { .. } => Kind::TryAgain,

@@ -89,6 +89,7 @@ impl InJournal {
             }
             JournalError::Rejected(Rejected::Gap { expected, found }) => AppendError::Gap { expected, found },
             JournalError::Rejected(Rejected::Fenced { current, found }) => AppendError::Fenced { current, found },
+            JournalError::Rejected(Rejected::NotOpen { found, .. }) => AppendError::NotOpen { found },
             JournalError::Rejected(Rejected::Old { found }) => AppendError::Old { found },
             JournalError::TooLarge { bytes, batches } => AppendError::TooLarge { bytes, batches },
             JournalError::Busy => AppendError::Busy,

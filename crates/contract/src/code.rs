@@ -88,11 +88,13 @@ codes! {
     SETTINGS_INVALID = "settings_invalid", FixRequest;
     /// An exactly-once append whose batches aren't one producer's, in order.
     PRODUCER_INVALID = "producer_invalid", FixRequest;
+    /// No name for a producer, or one that is too long.
+    PRODUCER_NAME = "producer_name", FixRequest;
     /// The producer's append before this one isn't stored yet.
     SEQUENCE_GAP = "sequence_gap", TryAgain;
     /// The append was stored too long ago to tell its offsets.
     SEQUENCE_OLD = "sequence_old", FixRequest, 409;
-    /// A newer instance of the producer has appended.
+    /// A newer instance of the producer was opened, or has appended.
     PRODUCER_FENCED = "producer_fenced", FixRequest, 409;
     /// The body ended early.
     BODY_CUT_OFF = "body_cut_off", FixRequest;
@@ -156,6 +158,8 @@ codes! {
     STORE_UNAVAILABLE = "store_unavailable", Wait;
     /// The broker is shutting down.
     SHUTTING_DOWN = "shutting_down", Wait;
+    /// The journal has its maximum number of named producers.
+    PRODUCERS_TOO_MANY = "producers_too_many", TellHuman, 507;
     /// The broker has its maximum number of topics or partitions.
     TOPICS_TOO_MANY = "topics_too_many", TellHuman, 507;
 }

@@ -42,6 +42,15 @@ pub struct Trimmed {
     pub next_offset: u64,
 }
 
+/// A new instance of a named producer. Its batches carry the id, and its requests the epoch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ProducerInstance {
+    /// The same for every instance of the name, until its epochs are used up.
+    pub producer_id: u64,
+    /// Grows with every instance.
+    pub producer_epoch: u16,
+}
+
 /// The response to a search by time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OffsetFound {

@@ -8,6 +8,8 @@ pub const RECORD: &str = "/record";
 pub const TOPIC: &str = "/topic";
 /// Delete records from a topic's front.
 pub const TRIM: &str = "/trim";
+/// Open a new instance of a named producer.
+pub const PRODUCER: &str = "/producer";
 /// All topics.
 pub const TOPICS: &str = "/topics";
 /// Find an offset by time.

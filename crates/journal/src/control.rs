@@ -1,11 +1,11 @@
-//! Control records: changes of topics and merges, which objects record next to appends.
+//! Control records: changes of topics, merges and named producers, which objects record next to appends.
 
 use crate::place::MergedPiece;
 use crate::state::PartitionId;
 use std::sync::Arc;
 use thiserror::Error;
 
-/// A change of a topic, or a step of a merge, as an object records it.
+/// A change of a topic, a step of a merge, or a new instance of a named producer, as an object records it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Control {
     /// A topic is created.
@@ -58,15 +58,25 @@ pub enum Control {
         /// Its number.
         merge: u64,
     },
+    /// A new instance of a named producer: from here on, no older one appends to any partition.
+    OpenProducer {
+        /// Its name: 1 to [`NAME_BYTES_MAX`](crate::limits::NAME_BYTES_MAX) bytes.
+        name: Arc<str>,
+        /// The name's id. A caller that opens an instance leaves it 0.
+        id: u64,
+        /// The instance's epoch, which grows with every instance. A caller that opens one leaves it 0.
+        epoch: u16,
+    },
 }
 
 impl Control {
-    /// The id of the topic that changes, or the number of the merge.
+    /// The id of the topic that changes or of the producer, or the number of the merge.
     pub fn id(&self) -> u64 {
         match self {
             Control::Create { topic, .. } | Control::Alter { topic, .. } | Control::Delete { topic } => *topic,
             Control::Trim { partition, .. } => partition.topic,
             Control::BeginMerge { merge } | Control::EndMerge { merge, .. } | Control::AbandonMerge { merge } => *merge,
+            Control::OpenProducer { id, .. } => *id,
         }
     }
 
@@ -74,6 +84,7 @@ impl Control {
     pub(crate) fn texts(&self) -> (&[u8], &[u8]) {
         match self {
             Control::Create { name, settings, .. } => (name.as_bytes(), settings),
+            Control::OpenProducer { name, .. } => (name.as_bytes(), &[]),
             Control::Alter { settings, .. } => (&[], settings),
             Control::Delete { .. }
             | Control::Trim { .. }
@@ -144,6 +155,26 @@ pub enum Refused {
         expected: u64,
         /// The number found.
         found: u64,
+    },
+    /// Too many producers have names, and each of them was in use lately.
+    #[error(
+        "{limit} named producers were in use lately, and there can't be more; use fewer names, or unnamed producers"
+    )]
+    Names {
+        /// The maximum.
+        limit: usize,
+    },
+    /// An object opens an instance of a producer that isn't the next.
+    #[error("the producer's next instance has id {expected_id} and epoch {expected}, not {id} and {epoch}")]
+    Instance {
+        /// The id that comes next.
+        expected_id: u64,
+        /// The epoch that comes next.
+        expected: u16,
+        /// The id found.
+        id: u64,
+        /// The epoch found.
+        epoch: u16,
     },
     /// An object creates a topic with an id that isn't the next.
     #[error("the next topic gets the id {expected}, not {found}")]

@@ -19,6 +19,7 @@ mod merge;
 mod merges;
 #[cfg(test)]
 mod model;
+mod names;
 mod object;
 mod place;
 mod producers;
@@ -31,7 +32,7 @@ mod writer;
 pub use chain::{Chain, Id, Link};
 pub use control::{Control, Refused};
 pub use garbage::{Garbage, Key, Listing};
-pub use limits::{Limits, MERGED_PIECES_MAX, PARTITIONS_MAX};
+pub use limits::{Limits, MERGED_PIECES_MAX, NAME_BYTES_MAX, PARTITIONS_MAX, PRODUCER_NAMES_MAX};
 pub use merge::{Joined, MergeLimits, Used, Uses, choose, join};
 pub use merges::Merges;
 pub use object::{

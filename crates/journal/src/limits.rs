@@ -21,7 +21,7 @@ pub const OBJECT_BYTES_MAX: u64 = 1 << 30;
 /// Maximum number of partitions of a topic.
 pub const PARTITIONS_MAX: u32 = 1024;
 
-/// Maximum length of a topic's name in bytes.
+/// Maximum length of a topic's or a producer's name in bytes.
 pub const NAME_BYTES_MAX: usize = 200;
 
 /// Maximum size of a topic's settings in bytes.
@@ -29,6 +29,20 @@ pub const SETTINGS_BYTES_MAX: usize = 4096;
 
 /// Maximum number of producers that a partition remembers. Each takes about 200 bytes of memory while it is remembered.
 pub const PRODUCERS_MAX: usize = 1000;
+
+/// How long a producer is remembered after its newest append, in microseconds of the journal's time. Seven days, like
+/// Kafka's transactional ids: longer than any retry, and than an outage over a holiday.
+pub const PRODUCER_AGE_US: u64 = 7 * 24 * 3600 * 1_000_000;
+
+/// Maximum number of producers' names. With names of 36 bytes they take 600 KB of a snapshot.
+pub const PRODUCER_NAMES_MAX: usize = 10_000;
+
+/// The greatest epoch of a named producer: the greatest that Kafka's protocol can express. Then its name gets a new id.
+pub const PRODUCER_EPOCH_MAX: u16 = i16::MAX as u16;
+
+/// The first id of a named producer. Ids that producers choose are random, or small numbers chosen by hand; these are
+/// neither. Kafka's protocol can express them, and so can JSON numbers of every program, which have 53 bits.
+pub const NAMED_ID_FIRST: u64 = 1 << 52;
 
 /// Limits of a writer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -2,6 +2,7 @@
 
 use crate::control::Refused;
 use crate::limits::PRODUCERS_MAX;
+use crate::names::is_old;
 use std::collections::{BTreeMap, VecDeque};
 use thiserror::Error;
 
@@ -35,6 +36,17 @@ pub enum Rejected {
     Fenced {
         /// The newest instance's epoch.
         current: u16,
+        /// The append's epoch.
+        found: u16,
+    },
+    /// The producer has a name, and this isn't its newest instance.
+    #[error(
+        "no instance of producer {id} with epoch {found} is open: a newer one was opened, or its name was forgotten \
+         because nobody used it; stop this instance, or open a new one"
+    )]
+    NotOpen {
+        /// The producer's id.
+        id: u64,
         /// The append's epoch.
         found: u16,
     },
@@ -74,6 +86,8 @@ pub(crate) struct Stored {
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct History {
     pub epoch: u16,
+    /// The journal's time of the newest append.
+    pub appended_us: u64,
     pub stored: VecDeque<Stored>,
 }
 
@@ -104,9 +118,10 @@ pub(crate) struct Before {
 }
 
 impl Producers {
-    /// What to do with an append of `records` records.
-    pub fn judge(&self, producer: Producer, records: u32) -> Verdict {
-        let Some(history) = self.0.get(&producer.id) else { return Verdict::Unknown };
+    /// What to do with an append of `records` records at the journal's time `now_us`.
+    pub fn judge(&self, producer: Producer, records: u32, now_us: u64) -> Verdict {
+        let known = self.0.get(&producer.id).filter(|history| !is_old(history.appended_us, now_us));
+        let Some(history) = known else { return Verdict::Unknown };
         let found = producer.sequence;
         if producer.epoch < history.epoch {
             return Verdict::Rejected(Rejected::Fenced { current: history.epoch, found: producer.epoch });
@@ -129,12 +144,15 @@ impl Producers {
     }
 
     /// Notes an append that is part of the partition. The producer whose newest append is the oldest is forgotten when
-    /// there are too many: every observer forgets the same one.
-    pub fn note(&mut self, producer: Producer, records: u32, first_offset: u64) -> Before {
+    /// there are too many: every observer forgets the same one. An observer that still holds one that is too old
+    /// forgets that one, and then no other: the oldest append has the oldest time.
+    pub fn note(&mut self, producer: Producer, records: u32, first_offset: u64, now_us: u64) -> Before {
         let history = self.0.remove(&producer.id);
         let forgotten = if self.0.len() < PRODUCERS_MAX { None } else { self.forget() };
-        let same = history.clone().filter(|history| history.epoch == producer.epoch);
-        let mut noted = same.unwrap_or_else(|| History { epoch: producer.epoch, stored: VecDeque::new() });
+        let is_same = |known: &History| known.epoch == producer.epoch && !is_old(known.appended_us, now_us);
+        let new = || History { epoch: producer.epoch, appended_us: 0, stored: VecDeque::new() };
+        let mut noted = history.clone().filter(is_same).unwrap_or_else(new);
+        noted.appended_us = now_us;
         if noted.stored.len() == REMEMBERED_MAX {
             noted.stored.pop_front();
         }
@@ -147,6 +165,11 @@ impl Producers {
     fn forget(&mut self) -> Option<(u64, History)> {
         let idlest = self.0.iter().min_by_key(|(_, history)| history.newest().first_offset).map(|(id, _)| *id)?;
         self.0.remove_entry(&idlest)
+    }
+
+    /// Drops those that are too old. Nobody can tell whether this happens, or when.
+    pub fn forget_old(&mut self, now_us: u64) {
+        self.0.retain(|_, history| !is_old(history.appended_us, now_us));
     }
 
     /// Takes the newest append of a producer back.
@@ -162,6 +185,7 @@ impl Producers {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::limits::PRODUCER_AGE_US;
 
     fn producer(epoch: u16, sequence: u64) -> Producer {
         Producer { id: 7, epoch, sequence }
@@ -171,8 +195,8 @@ mod tests {
     fn ten() -> Producers {
         let mut producers = Producers::default();
         for n in 0..10 {
-            assert!(matches!(producers.judge(producer(1, n * 2), 2), Verdict::New | Verdict::Unknown));
-            producers.note(producer(1, n * 2), 2, 100 + n * 2);
+            assert!(matches!(producers.judge(producer(1, n * 2), 2, 0), Verdict::New | Verdict::Unknown));
+            producers.note(producer(1, n * 2), 2, 100 + n * 2, 0);
         }
         producers
     }
@@ -180,27 +204,27 @@ mod tests {
     #[test]
     fn the_last_five_appends_are_recognized() {
         let producers = ten();
-        assert_eq!(producers.judge(producer(1, 18), 2), Verdict::Duplicate { first_offset: 118 });
-        assert_eq!(producers.judge(producer(1, 10), 2), Verdict::Duplicate { first_offset: 110 });
-        assert_eq!(producers.judge(producer(1, 8), 2), Verdict::Rejected(Rejected::Old { found: 8 }));
-        assert_eq!(producers.judge(producer(1, 18), 1), Verdict::Rejected(Rejected::Old { found: 18 }));
-        assert_eq!(producers.judge(producer(1, 20), 2), Verdict::New);
+        assert_eq!(producers.judge(producer(1, 18), 2, 0), Verdict::Duplicate { first_offset: 118 });
+        assert_eq!(producers.judge(producer(1, 10), 2, 0), Verdict::Duplicate { first_offset: 110 });
+        assert_eq!(producers.judge(producer(1, 8), 2, 0), Verdict::Rejected(Rejected::Old { found: 8 }));
+        assert_eq!(producers.judge(producer(1, 18), 1, 0), Verdict::Rejected(Rejected::Old { found: 18 }));
+        assert_eq!(producers.judge(producer(1, 20), 2, 0), Verdict::New);
     }
 
     #[test]
     fn gaps_are_rejected() {
         let gap = Rejected::Gap { expected: 20, found: 22 };
-        assert_eq!(ten().judge(producer(1, 22), 2), Verdict::Rejected(gap));
+        assert_eq!(ten().judge(producer(1, 22), 2, 0), Verdict::Rejected(gap));
     }
 
     #[test]
     fn a_newer_instance_fences_the_older() {
         let mut producers = ten();
-        assert_eq!(producers.judge(producer(2, 5), 1), Verdict::Rejected(Rejected::Gap { expected: 0, found: 5 }));
-        assert_eq!(producers.judge(producer(2, 0), 1), Verdict::New);
-        let before = producers.note(producer(2, 0), 1, 120);
+        assert_eq!(producers.judge(producer(2, 5), 1, 0), Verdict::Rejected(Rejected::Gap { expected: 0, found: 5 }));
+        assert_eq!(producers.judge(producer(2, 0), 1, 0), Verdict::New);
+        let before = producers.note(producer(2, 0), 1, 120, 0);
         let fenced = Rejected::Fenced { current: 2, found: 1 };
-        assert_eq!(producers.judge(producer(1, 20), 2), Verdict::Rejected(fenced));
+        assert_eq!(producers.judge(producer(1, 20), 2, 0), Verdict::Rejected(fenced));
         producers.restore(before);
         assert_eq!(producers, ten());
     }
@@ -210,15 +234,52 @@ mod tests {
         let new = |id| Producer { id, epoch: 1, sequence: 0 };
         let mut producers = Producers::default();
         for id in 0..PRODUCERS_MAX as u64 {
-            producers.note(new(id), 1, id);
+            producers.note(new(id), 1, id, 0);
         }
-        producers.note(Producer { sequence: 1, ..new(0) }, 1, 5000);
+        producers.note(Producer { sequence: 1, ..new(0) }, 1, 5000, 0);
         let full = producers.clone();
-        let before = producers.note(new(9999), 1, 5001);
+        let before = producers.note(new(9999), 1, 5001, 0);
         assert_eq!(producers.0.len(), PRODUCERS_MAX);
-        assert_eq!(producers.judge(Producer { sequence: 1, ..new(1) }, 1), Verdict::Unknown);
-        assert_eq!(producers.judge(Producer { sequence: 2, ..new(0) }, 1), Verdict::New);
+        assert_eq!(producers.judge(Producer { sequence: 1, ..new(1) }, 1, 0), Verdict::Unknown);
+        assert_eq!(producers.judge(Producer { sequence: 2, ..new(0) }, 1, 0), Verdict::New);
         producers.restore(before);
         assert_eq!(producers, full);
+    }
+
+    #[test]
+    fn an_idle_producer_is_forgotten_by_the_journals_time() {
+        let mut producers = ten();
+        producers.note(producer(1, 20), 2, 120, 5);
+        let expected = Rejected::Gap { expected: 22, found: 30 };
+        assert_eq!(producers.judge(producer(1, 30), 1, 5 + PRODUCER_AGE_US), Verdict::Rejected(expected));
+        let late = 6 + PRODUCER_AGE_US;
+        assert_eq!(producers.judge(producer(1, 30), 1, late), Verdict::Unknown);
+        let before = producers.clone();
+        // Whether it was dropped meanwhile makes no difference.
+        let (mut kept, mut dropped) = (producers.clone(), producers);
+        dropped.forget_old(late);
+        assert_eq!(dropped, Producers::default());
+        let undo = kept.note(producer(1, 30), 1, 122, late);
+        dropped.note(producer(1, 30), 1, 122, late);
+        assert_eq!(kept, dropped);
+        kept.restore(undo);
+        assert_eq!(kept, before);
+    }
+
+    #[test]
+    fn whoever_still_holds_an_old_producer_forgets_no_other() {
+        let new = |id| Producer { id, epoch: 1, sequence: 0 };
+        let late = 1 + PRODUCER_AGE_US;
+        let mut kept = Producers::default();
+        kept.note(new(0), 1, 0, 0);
+        for id in 1..PRODUCERS_MAX as u64 {
+            kept.note(new(id), 1, id, late);
+        }
+        let mut dropped = kept.clone();
+        dropped.forget_old(late);
+        for producers in [&mut kept, &mut dropped] {
+            producers.note(new(9999), 1, 9999, late);
+        }
+        assert_eq!(kept, dropped);
     }
 }

@@ -34,6 +34,8 @@ pub(crate) enum Broken {
     UnknownMerges,
     /// A merge ends before its data is certain to be stored.
     StoredMerges,
+    /// An instance of a named producer appends although a newer one was opened.
+    Names,
     /// What a merge has copied is deleted before the merge has ended.
     EndedMerges,
 }
@@ -59,6 +61,7 @@ rules! {
     acknowledge_within: AcknowledgeWithin,
     believe_within: BelieveWithin,
     sequences: Sequences,
+    names: Names,
     closed_merges: ClosedMerges,
     open_merges: OpenMerges,
     unknown_merges: UnknownMerges,

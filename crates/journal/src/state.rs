@@ -7,6 +7,7 @@
 use crate::chain::{Chain, Link};
 use crate::control::{Control, Refused};
 use crate::merges::Merges;
+use crate::names::{Names, NamesBefore};
 use crate::place::MergedPiece;
 use crate::producers::{Before, Producer, Producers, Rejected, Verdict};
 use crate::rules::Rules;
@@ -47,7 +48,9 @@ impl Entry {
 /// What an object changes if it is valid: first its control records, then its appends, each in order.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Changes {
-    /// Changes of topics.
+    /// When the object was built, by its writer's clock: microseconds since the Unix epoch.
+    pub appended_us: u64,
+    /// Changes of topics, steps of merges, new instances of producers.
     pub controls: Arc<[Control]>,
     /// Appends.
     pub entries: Arc<[Entry]>,
@@ -102,6 +105,9 @@ pub struct State {
     pub(crate) chain: Chain,
     pub(crate) topics: Topics,
     pub(crate) merges: Merges,
+    pub(crate) names: Names,
+    /// The newest time of an object: the only time by which anything is forgotten, because all observers have it.
+    pub(crate) time_us: u64,
     /// Partitions that have had a record.
     pub(crate) partitions: BTreeMap<PartitionId, Partition>,
 }
@@ -114,7 +120,9 @@ pub(crate) enum Undo {
     Delete { topic: u64, before: Topic, partitions: Vec<(PartitionId, Partition)> },
     Trim { partition: PartitionId, first_offset: u64 },
     Merges { before: Merges },
-    Entry { partition: PartitionId, next_offset: u64, producer: Option<Before> },
+    Names { before: Box<NamesBefore> },
+    Time { before_us: u64 },
+    Entry { partition: PartitionId, next_offset: u64, producer: Option<Before>, used: Option<(u64, u64)> },
 }
 
 impl State {
@@ -153,6 +161,14 @@ impl State {
         self.partitions.get(&partition).map_or(0, |partition| partition.next_offset)
     }
 
+    /// This state with no memory of producers' names: for tests of those who remember them.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn without_names(mut self) -> State {
+        self.names = Names::default();
+        self
+    }
+
     /// This state with no memory of producers: for tests of those who remember them.
     #[doc(hidden)]
     #[must_use]
@@ -171,6 +187,7 @@ impl State {
         if !self.chain.observe(link, rules) {
             return Ok(false);
         }
+        self.advance(changes.appended_us);
         for control in &*changes.controls {
             self.apply(control, rules).map_err(|refused| wrong(Wrong::Control(refused)))?;
         }
@@ -188,30 +205,61 @@ impl State {
         Ok(true)
     }
 
+    /// Counts an object's time in, before its changes.
+    pub(crate) fn advance(&mut self, appended_us: u64) -> Undo {
+        let before_us = self.time_us;
+        self.time_us = before_us.max(appended_us);
+        Undo::Time { before_us }
+    }
+
+    /// Drops producers that are too old by this time, which is certain.
+    pub(crate) fn forget_old(&mut self, time_us: u64) {
+        self.partitions.values_mut().for_each(|partition| partition.producers.forget_old(time_us));
+    }
+
     /// Takes an object whose changes are counted in already into the chain.
     pub(crate) fn confirm(&mut self, link: Link, rules: Rules) {
         assert!(self.chain.observe(link, rules), "{link:?} was confirmed, which does not follow {:?}", self.chain);
     }
 
     /// What to do with an append.
-    pub(crate) fn judge(&self, partition: PartitionId, records: u32, producer: Option<Producer>) -> Verdict {
+    pub(crate) fn judge(
+        &self,
+        partition: PartitionId,
+        records: u32,
+        producer: Option<Producer>,
+        rules: Rules,
+    ) -> Verdict {
         if let Err(refused) = self.topics.check_partition(partition.topic, partition.number) {
             return Verdict::Rejected(Rejected::Partition(refused));
         }
+        if let Some(rejected) = producer.filter(|_| rules.names()).and_then(|producer| self.names.judge(producer)) {
+            return Verdict::Rejected(rejected);
+        }
+        self.recall(partition, records, producer)
+    }
+
+    /// What a partition remembers of an append, whether its producer may append or not.
+    pub(crate) fn recall(&self, partition: PartitionId, records: u32, producer: Option<Producer>) -> Verdict {
         match (producer, self.partitions.get(&partition)) {
             (None, _) => Verdict::New,
             (Some(_), None) => Verdict::Unknown,
-            (Some(producer), Some(found)) => found.producers.judge(producer, records),
+            (Some(producer), Some(found)) => found.producers.judge(producer, records, self.time_us),
         }
     }
 
-    /// The control record that a request leads to: a new topic gets its id, a merge its number.
+    /// The control record that a request leads to: a new topic gets its id, a merge its number, a producer's new
+    /// instance the name's id and the next epoch.
     pub(crate) fn record(&self, request: Control) -> Control {
         match request {
             Control::Create { name, partitions, settings, .. } => {
                 Control::Create { topic: self.topics.next_id(), name, partitions, settings }
             }
             Control::BeginMerge { .. } => Control::BeginMerge { merge: self.merges.begun() + 1 },
+            Control::OpenProducer { name, .. } => {
+                let (id, epoch) = self.names.next(&name);
+                Control::OpenProducer { name, id, epoch }
+            }
             Control::Alter { .. }
             | Control::Delete { .. }
             | Control::Trim { .. }
@@ -220,7 +268,7 @@ impl State {
         }
     }
 
-    /// Changes a topic or the open merge, or nothing.
+    /// Changes a topic, the open merge or a named producer, or nothing.
     pub(crate) fn apply(&mut self, control: &Control, rules: Rules) -> Result<Undo, Refused> {
         let before = self.merges;
         match control {
@@ -236,6 +284,10 @@ impl State {
             Control::AbandonMerge { merge } => {
                 self.merges.close(*merge, rules)?;
                 Ok(Undo::Merges { before })
+            }
+            Control::OpenProducer { name, id, epoch } => {
+                let before = Box::new(self.names.open(name, *id, *epoch, self.time_us)?);
+                Ok(Undo::Names { before })
             }
             Control::Create { topic, name, partitions, settings } => {
                 let created = Topic { name: name.clone(), partitions: *partitions, settings: settings.clone() };
@@ -285,8 +337,11 @@ impl State {
         assert_eq!(entry.first_offset, partition.next_offset, "{entry:?} is not at the end of its partition");
         assert!(entry.records > 0, "{entry:?} has no records");
         let next_offset = std::mem::replace(&mut partition.next_offset, entry.next_offset());
-        let note = |producer| partition.producers.note(producer, entry.records, entry.first_offset);
-        Undo::Entry { partition: entry.partition, next_offset, producer: entry.producer.map(note) }
+        let now_us = self.time_us;
+        let note = |producer| partition.producers.note(producer, entry.records, entry.first_offset, now_us);
+        let before = entry.producer.map(note);
+        let used = entry.producer.and_then(|producer| Some((producer.id, self.names.used(producer.id, now_us)?)));
+        Undo::Entry { partition: entry.partition, next_offset, producer: before, used }
     }
 
     /// Takes a change out again. Changes are taken out in the opposite order.
@@ -294,6 +349,8 @@ impl State {
         match undo {
             Undo::Create { topic } => self.topics.uncreate(topic),
             Undo::Merges { before } => self.merges = before,
+            Undo::Names { before } => self.names.restore(*before),
+            Undo::Time { before_us } => self.time_us = before_us,
             Undo::Alter { topic, before } => self.topics.put(topic, before),
             Undo::Delete { topic, before, partitions } => {
                 self.topics.put(topic, before);
@@ -304,7 +361,10 @@ impl State {
                     partition.first_offset = first_offset;
                 }
             }
-            Undo::Entry { partition: id, next_offset, producer } => {
+            Undo::Entry { partition: id, next_offset, producer, used } => {
+                if let Some((producer, used_us)) = used {
+                    self.names.unuse(producer, used_us);
+                }
                 let Some(partition) = self.partitions.get_mut(&id) else {
                     unreachable!("an append to {id:?} was counted in and is not there")
                 };

@@ -7,12 +7,7 @@ use rawline_journal::{Batch, BatchKind, Changes, Entry, Link, PartitionId, Secti
 use std::collections::BTreeMap;
 
 /// The parts of an object: its index, then the batches as received. `appends` are those of the entries in `changes`.
-pub(super) fn build<'a>(
-    link: Link,
-    appended_us: u64,
-    changes: &Changes,
-    appends: impl Iterator<Item = &'a Received>,
-) -> Vec<Bytes> {
+pub(super) fn build<'a>(link: Link, changes: &Changes, appends: impl Iterator<Item = &'a Received>) -> Vec<Bytes> {
     let mut sections: BTreeMap<PartitionId, (Section, Vec<Batch>, Vec<&Bytes>)> = BTreeMap::new();
     for (entry, received) in changes.entries.iter().zip(appends) {
         assert_eq!(u64::from(entry.records), received.records(), "{entry:?} of other records");
@@ -24,7 +19,7 @@ pub(super) fn build<'a>(
         parts.extend(&received.parts);
     }
     let described: Vec<_> = sections.values().map(|(section, batches, _)| (*section, &batches[..])).collect();
-    let index = build_index(link, appended_us, &changes.controls, &described);
+    let index = build_index(link, changes.appended_us, &changes.controls, &described);
     let parts = sections.values().flat_map(|(_, _, parts)| parts.iter().map(|part| (*part).clone()));
     std::iter::once(Bytes::from(index)).chain(parts).collect()
 }

@@ -183,6 +183,7 @@ impl Catalog {
                     let bytes = self.extent(*partition).trim(*first_offset);
                     self.trim_metrics.iter().for_each(|metrics| metrics.deleted(bytes));
                 }
+                Control::OpenProducer { .. } => {}
                 Control::BeginMerge { merge } => self.open_merge = Some(*merge),
                 Control::AbandonMerge { .. } => self.open_merge = None,
                 Control::EndMerge { pieces, .. } => {

@@ -10,6 +10,7 @@ use crate::limits::{
     APPEND_QUEUE_MAX, DELETION_DELAY_MIN, GARBAGE_INTERVAL, JOURNAL_START_MAX, OBJECT_BATCHES_MAX, OBJECT_BYTES_MAX,
     SNAPSHOT_INTERVAL, SNAPSHOT_OBJECTS,
 };
+use crate::producer::ProducerInstance;
 use crate::store::{Location, ObjectAt, StoreError};
 use crate::supervise::Supervised;
 use crate::{Clock, Kind, tasks};
@@ -277,6 +278,12 @@ impl Journal {
     pub async fn change(&self, control: Control) -> Result<u64, JournalError> {
         let (answer, answered) = oneshot::channel();
         self.ask(Request::Change { control, answer }, answered).await
+    }
+
+    /// Opens a new instance of a named producer. When this returns, it is stored, and no older instance can append.
+    pub async fn open_producer(&self, name: &str) -> Result<ProducerInstance, JournalError> {
+        let (answer, answered) = oneshot::channel();
+        self.ask(Request::OpenProducer { name: name.into(), answer }, answered).await
     }
 
     /// Waits until this broker has seen everything that is stored now, by other brokers too.

@@ -12,6 +12,7 @@ use crate::journal::reads::{Read, Reads};
 use crate::journal::{Dated, JournalStore};
 use crate::limits::APPEND_QUEUE_MAX;
 use crate::metrics::{CommitMetrics, MergeMetrics};
+use crate::producer::ProducerInstance;
 use crate::store::StoreError;
 use crate::{Clock, tasks};
 use bytes::Bytes;
@@ -39,6 +40,10 @@ pub(super) enum Request {
         control: Control,
         answer: oneshot::Sender<Result<u64, JournalError>>,
     },
+    OpenProducer {
+        name: Arc<str>,
+        answer: oneshot::Sender<Result<ProducerInstance, JournalError>>,
+    },
 }
 
 /// How far the task is.
@@ -56,6 +61,7 @@ pub(super) enum Progress {
 enum Waiting {
     Append { received: Received, answer: oneshot::Sender<Result<Appended, JournalError>> },
     Change { answer: oneshot::Sender<Result<u64, JournalError>> },
+    OpenProducer { answer: oneshot::Sender<Result<ProducerInstance, JournalError>> },
 }
 
 type Loaded = Result<Dated<Option<Bytes>>, StoreError>;
@@ -86,8 +92,6 @@ pub(super) struct Task {
     published: watch::Sender<Published>,
     metrics: CommitMetrics,
     merge_metrics: MergeMetrics,
-    /// Time of the newest object: times never go back.
-    appended_us: u64,
     /// Number of the next object when the newest snapshot was taken, and when that was.
     snapshot_taken: (u64, Instant),
     /// When to look for objects that can be deleted.
@@ -124,7 +128,6 @@ impl Task {
             published,
             metrics: CommitMetrics::new(),
             merge_metrics: MergeMetrics::new(),
-            appended_us: 0,
             snapshot_taken: (1, Instant::now()),
             collect_at: Instant::now() + collect_after,
             epoch: Instant::now(),
@@ -174,6 +177,7 @@ impl Task {
     }
 
     fn on(&mut self, event: Event<usize>) {
+        self.writer.set_clock(self.clock.now_us());
         self.writer.on(self.epoch.elapsed(), event, &mut self.actions);
         self.carry_out();
         if *self.progress.borrow() == Progress::Reading && self.writer.is_end_known() {
@@ -200,6 +204,10 @@ impl Task {
             Request::Change { control, answer } => {
                 let ticket = self.waiting.insert(Waiting::Change { answer });
                 Event::Change { ticket, control }
+            }
+            Request::OpenProducer { name, answer } => {
+                let ticket = self.waiting.insert(Waiting::OpenProducer { answer });
+                Event::Change { ticket, control: Control::OpenProducer { name, id: 0, epoch: 0 } }
             }
         }
     }
@@ -271,13 +279,7 @@ impl Task {
             Some(Waiting::Append { received, .. }) => received,
             _ => unreachable!("{ticket} in {link:?} is no append that waits"),
         });
-        // An object that is sent again is the same one: its time is what others see of it.
-        let appended_us = match self.indexes.get(&link.id) {
-            Some(index) => index.header.appended_us,
-            None => self.appended_us.max(self.clock.now_us()),
-        };
-        self.appended_us = self.appended_us.max(appended_us);
-        let parts = build(link, appended_us, changes, appends);
+        let parts = build(link, changes, appends);
         let index = parts.first().map(|index| Index::parse(index));
         let Some(Ok(index)) = index else { unreachable!("{link:?} is not what it was built of: {index:?}") };
         let bytes: u64 = parts.iter().map(|part| part.len() as u64).sum();
@@ -296,7 +298,7 @@ impl Task {
 
     fn answer(&mut self, ticket: usize, outcome: Outcome) {
         let error = match outcome {
-            Outcome::Stored(_) | Outcome::Changed { .. } => None,
+            Outcome::Stored(_) | Outcome::Changed { .. } | Outcome::Opened { .. } => None,
             Outcome::Rejected(rejected) => Some(JournalError::Rejected(rejected)),
             Outcome::Refused(refused) => Some(JournalError::Refused(refused)),
             Outcome::NotStored => Some(JournalError::NotStored),
@@ -306,6 +308,10 @@ impl Task {
         match (self.waiting.remove(ticket), outcome, error) {
             (Waiting::Append { answer, .. }, _, Some(error)) => drop(answer.send(Err(error))),
             (Waiting::Change { answer }, _, Some(error)) => drop(answer.send(Err(error))),
+            (Waiting::OpenProducer { answer }, _, Some(error)) => drop(answer.send(Err(error))),
+            (Waiting::OpenProducer { answer }, Outcome::Opened { id, epoch }, None) => {
+                drop(answer.send(Ok(ProducerInstance { id, epoch })));
+            }
             (Waiting::Append { received, answer }, Outcome::Stored(stored), None) => {
                 let first_offset = stored.first_offset;
                 let next_offset = first_offset + received.records();
@@ -329,7 +335,6 @@ impl Task {
         let Some(index) = self.indexes.remove(&link.id) else { unreachable!("{link:?} has no index") };
         assert_eq!(index.header.link, link, "two objects have one id");
         assert_eq!(index.controls(), &*changes.controls, "the index of {link:?}");
-        self.appended_us = self.appended_us.max(index.header.appended_us);
         self.catalog.write().unwrap_or_else(PoisonError::into_inner).publish(&index);
         self.published.send_modify(|published| {
             published.objects += 1;
@@ -349,6 +354,7 @@ impl Task {
             return;
         }
         self.snapshot_taken = (next, Instant::now());
+        self.writer.forget_old();
         let state = self.writer.certain();
         let pieces = self.catalog.read().unwrap_or_else(PoisonError::into_inner).pieces(&state);
         let snapshot = Bytes::from(build_snapshot(&state, &pieces));

@@ -3,14 +3,15 @@
 use crate::support::{all, config, create, one, open, received};
 use bytes::Bytes;
 use futures_util::future::{BoxFuture, ready};
-use rawline_broker::SystemClock;
-use rawline_broker::journal::{Dated, Journal, JournalError, JournalStore, MemoryJournal};
+use rawline_broker::journal::{Dated, Journal, JournalConfig, JournalError, JournalStore, MemoryJournal};
 use rawline_broker::store::StoreError;
+use rawline_broker::{Clock, SystemClock};
 use rawline_journal::{
     Control, Garbage, Index, Listing, PartitionId, Place, Producer, PutResult, Refused, Rejected, Source,
 };
 use std::ops::Range;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 use tokio::time::Instant;
 
@@ -80,6 +81,59 @@ async fn a_restarted_broker_knows_everything() {
     assert!(matches!(gap, JournalError::Rejected(Rejected::Gap { expected: 12, found: 13 })), "{gap}");
     let exists = journal.change(create("t", 1)).await.unwrap_err();
     assert!(matches!(exists, JournalError::Refused(Refused::Exists { topic: 1 })), "{exists}");
+}
+
+/// A clock that a test sets.
+#[derive(Default)]
+struct Days(AtomicU64);
+
+impl Clock for Days {
+    fn now_us(&self) -> u64 {
+        self.0.load(Ordering::Relaxed) * 24 * 3600 * 1_000_000
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn producers_are_forgotten_after_seven_days_and_their_names_are_not() {
+    let (store, days) = (store(), Arc::new(Days(AtomicU64::new(100))));
+    let open = |run| {
+        let config = JournalConfig { snapshot_objects: 2, ..config(run) };
+        Journal::open(store.clone(), days.clone(), config)
+    };
+    let partition = PartitionId { topic: 1, number: 0 };
+    let append = async |journal: &Journal, id, epoch, sequence| {
+        let producer = Some(Producer { id, epoch, sequence });
+        let appended = journal.append(partition, producer, received(&one(&["x"]))).await;
+        appended.map(|appended| appended.first_offset).map_err(|error| match error {
+            JournalError::Rejected(rejected) => rejected,
+            error => panic!("{error}"),
+        })
+    };
+    let first = {
+        let journal = open(1);
+        journal.change(create("t", 1)).await.unwrap();
+        let first = journal.open_producer("orders").await.unwrap();
+        assert_eq!(append(&journal, first.id, first.epoch, 0).await, Ok(0));
+        assert_eq!(append(&journal, 7, 0, 0).await, Ok(1));
+        let second = journal.open_producer("orders").await.unwrap();
+        assert_eq!((second.id, second.epoch), (first.id, first.epoch + 1));
+        first
+    };
+    days.0.store(107, Ordering::Relaxed);
+    let journal = open(2);
+    // The append is in an object of the seventh day: the producers are not older than that.
+    assert_eq!(append(&journal, 8, 0, 0).await, Ok(2));
+    assert_eq!(append(&journal, 7, 0, 5).await, Err(Rejected::Gap { expected: 1, found: 5 }));
+    days.0.store(108, Ordering::Relaxed);
+    assert_eq!(append(&journal, 8, 0, 1).await, Ok(3));
+    drop(journal);
+    let journal = open(3);
+    assert_eq!(append(&journal, 7, 0, 5).await, Ok(4), "nothing is known of it any more");
+    assert_eq!(append(&journal, 8, 0, 1).await, Ok(3), "a duplicate");
+    let fenced = Err(Rejected::Fenced { current: 1, found: 0 });
+    assert_eq!(append(&journal, first.id, 0, 1).await, fenced);
+    assert_eq!(append(&journal, first.id, 1, 0).await, Ok(5));
+    assert_eq!(journal.open_producer("orders").await.unwrap().epoch, 2);
 }
 
 #[tokio::test(start_paused = true)]

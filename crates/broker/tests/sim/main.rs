@@ -88,6 +88,11 @@ fn a_sequence_dropped_from_a_snapshot_is_found() {
 }
 
 #[test]
+fn a_name_dropped_from_a_snapshot_is_found() {
+    is_found(Lie::ForgetNames, |violation| matches!(violation, Violation::Unfenced { .. }));
+}
+
+#[test]
 fn a_deletion_before_its_time_is_found() {
     is_found(Lie::DeleteEarly, |_| true);
 }

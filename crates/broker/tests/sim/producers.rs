@@ -5,8 +5,8 @@ use crate::history::{Responses, Text, Violation};
 use crate::store::SharedStore;
 use rawline_batch::Codec;
 use rawline_broker::journal::{Journal, JournalError};
-use rawline_broker::{Appended, Received};
-use rawline_journal::{Control, PartitionId, Producer, Refused};
+use rawline_broker::{Appended, ProducerInstance, Received};
+use rawline_journal::{Control, PartitionId, Producer, Refused, Rejected};
 use rawline_testkit::batches;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -110,6 +110,57 @@ impl Surroundings {
             let stored = texts.into_iter().zip(offsets).map(|(text, appended)| (text, partition, appended));
             self.responses.lock().unwrap().acknowledged.extend(stored);
             sequence += records;
+            self.pause().await;
+        }
+    }
+
+    /// Opens one instance of a named producer after the other, until all is well. The older ones go on appending.
+    pub async fn append_named(self, partitions: Vec<PartitionId>) {
+        let mut instances = Vec::new();
+        while !self.store.is_calm() {
+            let number = instances.len();
+            let opened = self.any().await.open_producer("n").await;
+            self.store.note(|| format!("instance {number}: {opened:?}"));
+            if let Ok(instance) = opened {
+                self.store.saw(|seen| seen.opened += 1);
+                self.responses.lock().unwrap().opened.push((instance, number));
+                instances.push(tokio::spawn(self.clone().append_as(instance, number, partitions.clone())));
+                sleep(Duration::from_secs(self.store.random(|random| random.u64(1..40)))).await;
+            }
+            self.pause().await;
+        }
+        futures_util::future::join_all(instances).await;
+    }
+
+    /// Appends to all partitions, until all is well or a newer instance is opened.
+    async fn append_as(self, instance: ProducerInstance, number: usize, partitions: Vec<PartitionId>) {
+        let ProducerInstance { id, epoch } = instance;
+        let mut sequences = vec![0; partitions.len()];
+        for n in 0.. {
+            if self.store.is_calm() {
+                return;
+            }
+            let at = self.store.random(|random| random.usize(0..partitions.len()));
+            let (partition, text) = (partitions[at], format!("{} {number}-{n}", Responses::NAMED));
+            self.responses.lock().unwrap().once.insert(text.clone());
+            let producer = Some(Producer { id, epoch, sequence: sequences[at] });
+            let appended = loop {
+                let result = self.any().await.append(partition, producer, received(std::slice::from_ref(&text))).await;
+                self.store.note(|| format!("{text}: {result:?}"));
+                match result {
+                    Ok(appended) => break appended,
+                    Err(JournalError::Rejected(Rejected::Fenced { .. })) => {
+                        return self.store.saw(|seen| seen.fenced += 1);
+                    }
+                    Err(JournalError::Rejected(rejected)) => {
+                        let reason = format!("{text} was rejected: {rejected}");
+                        return self.violations.lock().unwrap().push(Violation::Broken { reason });
+                    }
+                    Err(_) => self.pause().await,
+                }
+            };
+            self.responses.lock().unwrap().acknowledged.push((text, partition, appended));
+            sequences[at] += 1;
             self.pause().await;
         }
     }

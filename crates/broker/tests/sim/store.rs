@@ -39,6 +39,8 @@ pub enum Lie {
     LocalClock,
     /// Snapshots lack the producers.
     ForgetProducers,
+    /// Snapshots lack the producers' names.
+    ForgetNames,
     /// Objects are deleted at once.
     DeleteEarly,
     /// The PUT of a merged object is confirmed before it has arrived, which it may never.
@@ -358,7 +360,8 @@ impl JournalStore for Connection {
         Box::pin(async move {
             this.fails().await?;
             let snapshot = match this.store.lie {
-                Some(Lie::ForgetProducers) => forgetful(&snapshot),
+                Some(Lie::ForgetProducers) => changed(&snapshot, State::without_producers),
+                Some(Lie::ForgetNames) => changed(&snapshot, State::without_names),
                 _ => snapshot,
             };
             let created = this.store.date();
@@ -420,8 +423,8 @@ fn void(number: u64) -> Bytes {
     build_index(Link { number, id: id(number), prev: id(0) }, 0, &[], &[]).into()
 }
 
-/// A snapshot without its producers.
-fn forgetful(snapshot: &Bytes) -> Bytes {
+/// A snapshot with a part of it left out.
+fn changed(snapshot: &Bytes, without: fn(State) -> State) -> Bytes {
     let Snapshot { state, pieces } = Snapshot::parse(snapshot).unwrap();
-    build_snapshot(&state.without_producers(), &pieces).into()
+    build_snapshot(&without(state), &pieces).into()
 }

@@ -33,6 +33,8 @@ pub struct Seen {
     pub pauses: usize,
     pub acknowledged: usize,
     pub denied: usize,
+    pub opened: usize,
+    pub fenced: usize,
 }
 
 impl Seen {
@@ -51,6 +53,8 @@ impl Seen {
         self.pauses += other.pauses;
         self.acknowledged += other.acknowledged;
         self.denied += other.denied;
+        self.opened += other.opened;
+        self.fenced += other.fenced;
     }
 
     /// Whether everything that can happen has happened.
@@ -68,11 +72,13 @@ impl Seen {
             deleted,
             crashes,
             pauses,
+            opened,
+            fenced,
             ..
         } = *self;
         let faults = [lost_requests, lost_responses, failed_reads, void, settled, snapshots, deleted, crashes, pauses];
-        let merges = [merged, abandoned, deleted_merged];
-        faults.iter().chain(&merges).all(|count| *count > 0) && self.acknowledged > 1000 && self.denied > 0
+        let rules = [merged, abandoned, deleted_merged, opened, fenced];
+        faults.iter().chain(&rules).all(|count| *count > 0) && self.acknowledged > 1000 && self.denied > 0
     }
 }
 
@@ -88,13 +94,20 @@ pub struct World {
     pub brokers: usize,
     pub partitions: u32,
     pub producers: usize,
+    /// Whether there is a named producer.
+    pub is_named: bool,
 }
 
 impl World {
     /// The world of a seed.
     pub fn of(seed: u64) -> World {
         let mut random = fastrand::Rng::with_seed(seed ^ 0x5eed);
-        World { brokers: random.usize(1..=3), partitions: random.u32(1..=3), producers: random.usize(2..=6) }
+        World {
+            brokers: random.usize(1..=3),
+            partitions: random.u32(1..=3),
+            producers: random.usize(2..=6),
+            is_named: random.bool(),
+        }
     }
 }
 
@@ -126,6 +139,9 @@ async fn live(world: World, seed: u64, lie: Option<Lie>) -> History {
         } else {
             tokio::spawn(surroundings.clone().append_plainly(name, partition))
         });
+    }
+    if world.is_named {
+        producers.push(tokio::spawn(surroundings.clone().append_named(partitions.clone())));
     }
     sleep(Duration::from_secs(store.random(|random| random.u64(30..300)))).await;
     chaos.abort();

@@ -150,34 +150,77 @@ async fn lost_responses_of_several_partitions_duplicate_nothing() {
     }
 }
 
+/// A batch with numbers of its producer.
+fn numbered(producer_id: u64, sequence: u64, records: u32) -> Vec<u8> {
+    let mut builder = Builder::new(Codec::None, Limits::default());
+    (0..records).for_each(|record| builder.push(&record.to_le_bytes()).unwrap());
+    let mut bytes = Vec::new();
+    builder.finish_into(1, producer_id, sequence, &mut bytes).unwrap();
+    bytes
+}
+
+/// The response to a request.
+async fn post(broker: SocketAddr, path: &str, body: Vec<u8>) -> String {
+    let head = format!(
+        "POST {path} HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/vnd.rawline.batch\r\nconnection: \
+         close\r\ncontent-length: {}\r\n\r\n",
+        body.len()
+    );
+    let mut stream = TcpStream::connect(broker).await.unwrap();
+    stream.write_all(&[head.into_bytes(), body].concat()).await.unwrap();
+    let mut response = String::new();
+    stream.read_to_string(&mut response).await.unwrap();
+    response
+}
+
+#[track_caller]
+fn is(response: &str, status: &str, text: &str) {
+    assert!(response.starts_with(&format!("HTTP/1.1 {status} ")) && response.contains(text), "{response}");
+}
+
+#[tokio::test]
+async fn a_new_instance_of_a_named_producer_fences_the_older_ones_everywhere() {
+    let bucket = s3_server::bucket().await;
+    let mut broker = support::broker_on(&bucket, &["--batch-wait", "1ms"]);
+    let settings = Settings { partitions: Partitions::new(2), ..Settings::default() };
+    client(&broker).create_topic("t", &settings).await.unwrap();
+    const ID: u64 = 1 << 52;
+    let opened = |id: u64, epoch| format!(r#"{{"producer_id":{id},"producer_epoch":{epoch}}}"#);
+    let address = broker.address;
+    let open = |name: &str| {
+        let path = format!("/producer?producer-name={name}");
+        async move { post(address, &path, Vec::new()).await }
+    };
+    let append = |partition: u32, epoch: u64, body: Vec<u8>| {
+        let path = format!("/records?topic-name=t&partition={partition}&producer-epoch={epoch}");
+        async move { post(address, &path, body).await }
+    };
+    is(&open("orders%201").await, "201", &opened(ID, 0));
+    is(&open("other").await, "201", &opened(ID + 1, 0));
+    is(&append(0, 0, numbered(ID, 0, 1)).await, "201", r#""first_offset":0"#);
+    is(&append(1, 0, numbered(ID, 0, 1)).await, "201", r#""first_offset":0"#);
+    is(&append(1, 1, numbered(ID, 0, 1)).await, "409", "producer_fenced");
+    is(&open("orders%201").await, "201", &opened(ID, 1));
+    // The new instance has not appended yet.
+    is(&append(0, 0, numbered(ID, 1, 1)).await, "409", "producer_fenced");
+    is(&append(1, 0, numbered(ID, 0, 1)).await, "409", "producer_fenced");
+    broker.kill();
+    broker.start_again();
+    is(&append(1, 0, numbered(ID, 1, 1)).await, "409", "producer_fenced");
+    is(&append(0, 1, numbered(ID, 0, 1)).await, "201", r#""first_offset":1"#);
+    is(&append(1, 0, numbered(ID + 1, 0, 1)).await, "201", r#""first_offset":1"#);
+    is(&open("orders%201").await, "201", &opened(ID, 2));
+    is(&open("").await, "400", "producer_name");
+    is(&open(&"x".repeat(201)).await, "400", "producer_name");
+}
+
 #[tokio::test]
 async fn an_append_that_breaks_the_order_is_refused() {
     let bucket = s3_server::bucket().await;
     let broker = support::broker_on(&bucket, &["--batch-wait", "1ms"]);
-    let numbered = |producer_id, sequence, records: u32| {
-        let mut builder = Builder::new(Codec::None, Limits::default());
-        (0..records).for_each(|record| builder.push(&record.to_le_bytes()).unwrap());
-        let mut bytes = Vec::new();
-        builder.finish_into(1, producer_id, sequence, &mut bytes).unwrap();
-        bytes
-    };
     let append = |epoch: u64, body: Vec<u8>| {
         let path = format!("/records?topic-name=t&producer-epoch={epoch}");
-        let head = format!(
-            "POST {path} HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/vnd.rawline.batch\r\nconnection: \
-             close\r\ncontent-length: {}\r\n\r\n",
-            body.len()
-        );
-        async move {
-            let mut stream = TcpStream::connect(broker.address).await.unwrap();
-            stream.write_all(&[head.into_bytes(), body].concat()).await.unwrap();
-            let mut response = String::new();
-            stream.read_to_string(&mut response).await.unwrap();
-            response
-        }
-    };
-    let is = |response: &str, status: &str, text: &str| {
-        assert!(response.starts_with(&format!("HTTP/1.1 {status} ")) && response.contains(text), "{response}");
+        async move { post(broker.address, &path, body).await }
     };
     let first = r#"{"first_offset":0,"next_offset":3}"#;
     is(&append(0, numbered(9, 0, 3)).await, "201", first);

@@ -10,6 +10,7 @@ const ONCE: &str = "no append is stored twice";
 const AGREE: &str = "all observers agree";
 const CREATED: &str = "a topic keeps its id";
 const DENIED: &str = "what is reported as not stored is not stored";
+const FENCED: &str = "no older instance of a producer appends after a newer one was opened";
 const ANSWERED: &str = "no append waits for nothing";
 
 pub fn properties() -> Vec<Property<Bounds>> {
@@ -30,6 +31,7 @@ pub fn properties() -> Vec<Property<Bounds>> {
             world.created.iter().all(|topic| Some(*topic) == world.new_topic())
         }),
         Property::always(DENIED, |_, world: &World| world.denied.iter().all(|ticket| !world.has(*ticket))),
+        Property::always(FENCED, |_, world: &World| !world.is_unfenced),
         Property::always(ANSWERED, |_, world: &World| !world.is_stuck()),
         Property::sometimes("an object is void", |_, world: &World| world.reached.void),
         Property::sometimes("a number is settled", |_, world: &World| world.reached.settled),
@@ -37,6 +39,7 @@ pub fn properties() -> Vec<Property<Bounds>> {
         Property::sometimes("a duplicate is recognized", |_, world: &World| world.reached.duplicate),
         Property::sometimes("an outcome stays unknown", |_, world: &World| world.reached.unknown),
         Property::sometimes("a topic exists already", |_, world: &World| world.reached.refused),
+        Property::sometimes("an older instance is refused", |_, world: &World| world.reached.fenced),
         Property::sometimes("a merge ends", |_, world: &World| world.merging.ended),
         Property::sometimes("a merge is abandoned", |_, world: &World| world.merging.abandoned),
         Property::sometimes("a merged object is deleted", |_, world: &World| world.merging.deleted),
@@ -48,6 +51,7 @@ fn small() -> Bounds {
     Bounds {
         appends: &[1, 1],
         creates: false,
+        opens: false,
         sequences: false,
         in_flight_max: 2,
         lost: 0,
@@ -88,6 +92,11 @@ fn sleeps() -> Bounds {
     Bounds { clock: DELETION_DELAY + 2, snapshots: 1, ..small() }
 }
 
+/// Two instances of a named producer append through different writers.
+fn instances() -> Bounds {
+    Bounds { opens: true, sequences: true, ..small() }
+}
+
 /// A writer merges, its merge may be abandoned, and what nobody needs is deleted.
 fn merges() -> Bounds {
     Bounds { appends: &[1], merges: &[true], abandons: 1, clock: DELETION_DELAY + 2, snapshots: 1, ..small() }
@@ -117,6 +126,9 @@ fn all() -> Vec<Bounds> {
         Bounds { sequences: true, ..sleeps() },
         Bounds { lost: 1, ..sleeps() },
         Bounds { appends: &[1], crashes: 1, sequences: true, ..sleeps() },
+        instances(),
+        Bounds { appends: &[1, 0], crashes: 1, ..instances() },
+        Bounds { appends: &[1, 0], lost: 1, ticks: 3, ..instances() },
         merges(),
         two_merges(),
         Bounds { crashes: 1, abandons: 0, ..merges() },
@@ -143,7 +155,7 @@ fn everything_holds_in_every_state() {
         assert_eq!(violated, BTreeSet::new(), "{bounds:?}");
         reached.extend(found);
     }
-    assert_eq!(reached.len(), 9, "the model reaches only {reached:?}");
+    assert_eq!(reached.len(), 10, "the model reaches only {reached:?}");
 }
 
 /// Without a rule, some property is violated.
@@ -191,6 +203,11 @@ fn a_reader_that_slept_loads_a_snapshot() {
 #[test]
 fn sequences_decide_what_is_appended_again() {
     is_needed(Broken::Sequences, crashes(), ONCE);
+}
+
+#[test]
+fn a_new_instance_of_a_named_producer_fences_the_older_ones() {
+    is_needed(Broken::Names, instances(), FENCED);
 }
 
 #[test]

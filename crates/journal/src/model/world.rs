@@ -5,7 +5,7 @@ use crate::control::{Control, Refused};
 use crate::limits::Limits;
 use crate::model::merging::{Merging, Places, place};
 use crate::place::Source;
-use crate::producers::Producer;
+use crate::producers::{Producer, Rejected};
 use crate::rules::{Broken, Rules};
 use crate::state::{Changes, PartitionId, State};
 use crate::writer::{Action, Append, Event, Outcome, PutResult, ReadResult, Size, Writer};
@@ -20,6 +20,9 @@ pub type Ticket = u8;
 /// Tickets from here on are those of creations.
 const CREATION: Ticket = 128;
 
+/// Tickets from here on, up to the next kind, are those of instances of the named producer.
+const OPENING: Ticket = 208;
+
 /// The topic that writers create.
 const NEW: &str = "new";
 
@@ -33,6 +36,8 @@ pub struct Bounds {
     pub appends: &'static [u8],
     /// Whether each writer also creates a topic, all with the same name.
     pub creates: bool,
+    /// Whether each writer opens an instance of one named producer before it appends, with the instance's epoch.
+    pub opens: bool,
     /// Whether producers number their appends, and send again what nobody knows the outcome of.
     pub sequences: bool,
     pub in_flight_max: usize,
@@ -91,7 +96,9 @@ pub struct Site {
     sent: u8,
     /// Whether it was asked to create the topic.
     has_created: bool,
-    /// Appends, creations and merges without an answer.
+    /// Whether it was asked to open an instance of the producer.
+    has_opened: bool,
+    /// Appends and all other requests without an answer.
     open: Vec<Ticket>,
     /// Whether it has begun a merge.
     has_merged: bool,
@@ -131,6 +138,12 @@ pub struct World {
     pub acknowledged: BTreeMap<Ticket, u64>,
     /// The ids that writers gave for the new topic.
     pub created: Vec<u64>,
+    /// The instance that each writer has opened: its id and epoch.
+    instances: Vec<Option<(u64, u16)>>,
+    /// The newest instance that is part of the chain.
+    newest: Option<(u64, u16)>,
+    /// An older instance appended after a newer one was opened.
+    pub is_unfenced: bool,
     /// Appends and creations of which a writer said that they are not stored.
     pub denied: Vec<Ticket>,
     /// A writer published what isn't in the chain, or found a contradiction.
@@ -149,6 +162,7 @@ pub struct Reached {
     pub duplicate: bool,
     pub unknown: bool,
     pub refused: bool,
+    pub fenced: bool,
 }
 
 /// One event. Numbers are positions of writers and requests.
@@ -158,6 +172,8 @@ pub enum Step {
     Append(usize),
     /// A writer is asked to create the new topic.
     Create(usize),
+    /// A writer is asked to open an instance of the named producer.
+    Open(usize),
     /// A client sends an append again, to any writer.
     Again(Ticket, usize),
     /// A request reaches the store.
@@ -193,9 +209,12 @@ fn partition_of(ticket: Ticket, bounds: &Bounds) -> PartitionId {
     PartitionId { topic: 1, number: if bounds.sequences { 0 } else { u32::from(ticket % 2) } }
 }
 
-fn append(ticket: Ticket, bounds: &Bounds) -> Append<Ticket> {
+fn append(ticket: Ticket, bounds: &Bounds, world: &World) -> Append<Ticket> {
     let (site, sequence) = (ticket / 16, ticket % 16);
-    let producer = Producer { id: u64::from(site) + 1, epoch: 0, sequence: u64::from(sequence) };
+    let instance = world.instances.get(usize::from(site)).copied().flatten();
+    assert_eq!(instance.is_some(), bounds.opens, "ticket {ticket}");
+    let (id, epoch) = instance.unwrap_or((u64::from(site) + 1, 0));
+    let producer = Producer { id, epoch, sequence: u64::from(sequence) };
     Append {
         ticket,
         partition: partition_of(ticket, bounds),
@@ -229,6 +248,7 @@ impl Bounds {
             wants: Some(0),
             sent: 0,
             has_created: false,
+            has_opened: false,
             open: Vec::new(),
             has_merged: false,
             places: Places::new(),
@@ -242,7 +262,7 @@ fn founded() -> State {
     let mut state = State::default();
     let create = Control::Create { topic: 1, name: "old".into(), partitions: 2, settings: [].into() };
     let link = Link { number: 1, id: Id { run: 1000, commit: 1 }, prev: Id::ROOT };
-    let changes = Changes { controls: [create].into(), entries: [].into() };
+    let changes = Changes { controls: [create].into(), ..Changes::default() };
     assert_eq!(state.observe(link, &changes), Ok(true));
     state
 }
@@ -320,6 +340,14 @@ impl World {
                     place(&mut self.places, object.link.number, &object.changes);
                     self.reached.settled |= object.tickets.is_empty();
                     self.creators.extend(object.tickets.iter().filter(|ticket| **ticket >= CREATION));
+                    for control in &*object.changes.controls {
+                        if let Control::OpenProducer { id, epoch, .. } = control {
+                            self.newest = Some((*id, *epoch));
+                        }
+                    }
+                    let instances = object.changes.entries.iter().filter_map(|entry| entry.producer);
+                    let mut instances = instances.map(|producer| Some((producer.id, producer.epoch)));
+                    self.is_unfenced |= self.newest.is_some() && instances.any(|instance| instance != self.newest);
                     add(&mut self.log, object);
                 }
                 Ok(false) => self.reached.void = true,
@@ -351,7 +379,13 @@ impl World {
             Action::Restore => site.places = site.loaded.clone(),
             Action::Answer { ticket, outcome } => {
                 site.open.retain(|open| *open != ticket);
-                if self.merge_answered(at, ticket, outcome) {
+                if let Outcome::Opened { id, epoch } = outcome {
+                    self.is_disagreeing |= self.instances.contains(&Some((id, epoch)));
+                    let Some(instance) = self.instances.get_mut(at) else { unreachable!("writer {at}") };
+                    *instance = Some((id, epoch));
+                    return;
+                }
+                if ticket < OPENING && self.merge_answered(at, ticket, outcome) {
                     return;
                 }
                 match outcome {
@@ -366,7 +400,10 @@ impl World {
                         self.reached.refused = true;
                         self.created.push(topic);
                     }
-                    Outcome::Rejected(_) => {}
+                    Outcome::Rejected(rejected) => {
+                        self.reached.fenced |= matches!(rejected, Rejected::Fenced { .. });
+                    }
+                    Outcome::Opened { .. } => unreachable!("{ticket} opened an instance"),
                     Outcome::Refused(refused) => unreachable!("a creation was refused: {refused}"),
                     Outcome::Unknown if ticket >= CREATION => self.reached.unknown = true,
                     Outcome::Unknown => {
@@ -420,6 +457,9 @@ impl Model for Bounds {
             creators: Vec::new(),
             acknowledged: BTreeMap::new(),
             created: Vec::new(),
+            instances: vec![None; self.appends.len()],
+            newest: None,
+            is_unfenced: false,
             denied: Vec::new(),
             is_disagreeing: false,
             reached: Reached::default(),
@@ -429,8 +469,12 @@ impl Model for Bounds {
 
     fn actions(&self, world: &World, actions: &mut Vec<Step>) {
         for (at, site) in world.sites.iter().enumerate() {
-            if self.appends.get(at).is_some_and(|appends| site.sent < *appends) {
+            let is_open = !self.opens || world.instances.get(at).is_some_and(Option::is_some);
+            if is_open && self.appends.get(at).is_some_and(|appends| site.sent < *appends) {
                 actions.push(Step::Append(at));
+            }
+            if self.opens && !site.has_opened {
+                actions.push(Step::Open(at));
             }
             if self.creates && !site.has_created {
                 actions.push(Step::Create(at));
@@ -488,7 +532,16 @@ impl Model for Bounds {
                 let ticket = at as u8 * 16 + site.sent;
                 site.sent += 1;
                 site.open.push(ticket);
-                world.feed(at, Event::Append(append(ticket, self)));
+                let append = append(ticket, self, &world);
+                world.feed(at, Event::Append(append));
+            }
+            Step::Open(at) => {
+                let site = world.sites.get_mut(at)?;
+                site.has_opened = true;
+                let ticket = OPENING + at as u8;
+                site.open.push(ticket);
+                let control = Control::OpenProducer { name: NEW.into(), id: 0, epoch: 0 };
+                world.feed(at, Event::Change { ticket, control });
             }
             Step::Create(at) => {
                 let site = world.sites.get_mut(at)?;
@@ -501,7 +554,8 @@ impl Model for Bounds {
             Step::Again(ticket, at) => {
                 world.again.retain(|again| *again != ticket);
                 world.sites.get_mut(at)?.open.push(ticket);
-                world.feed(at, Event::Append(append(ticket, self)));
+                let append = append(ticket, self, &world);
+                world.feed(at, Event::Append(append));
             }
             Step::Arrive(n) => self.arrive(&mut world, n),
             Step::Respond(n) => {
@@ -531,8 +585,8 @@ impl Model for Bounds {
                 world.crashes -= 1;
                 let site = world.sites.get_mut(at)?;
                 let (sent, has_created, open) = (site.sent, site.has_created, std::mem::take(&mut site.open));
-                let has_merged = site.has_merged;
-                *site = Site { sent, has_created, has_merged, ..self.site(site.run + 16) };
+                let (has_merged, has_opened) = (site.has_merged, site.has_opened);
+                *site = Site { sent, has_created, has_opened, has_merged, ..self.site(site.run + 16) };
                 world.forget_merge_puts(at);
                 world.again.extend(open.into_iter().filter(|ticket| *ticket < CREATION));
                 world.requests.retain(|request| request.from != Some(at) || request.response.is_none());

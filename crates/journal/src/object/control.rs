@@ -16,6 +16,7 @@ const TRIM: u8 = 4;
 const BEGIN_MERGE: u8 = 5;
 const END_MERGE: u8 = 6;
 const ABANDON_MERGE: u8 = 7;
+const OPEN_PRODUCER: u8 = 8;
 
 /// Control records have lengths that are multiples of this, like batches.
 const ALIGNMENT: usize = 8;
@@ -37,9 +38,9 @@ const _: () = assert!(NAME_BYTES_MAX + SETTINGS_BYTES_MAX <= u16::MAX as usize, 
 struct RawControl {
     kind: u8,
     zero: [u8; 3],
-    /// The topic's number of partitions, or the partition's number.
+    /// The topic's number of partitions, the partition's number, or the producer's epoch.
     partitions: U32,
-    /// The topic's id, or the merge's number.
+    /// The id of the topic or producer, or the merge's number.
     id: U64,
     first_offset: U64,
     name_bytes: U16,
@@ -99,7 +100,7 @@ pub(super) fn write(control: &Control, index: &mut Vec<u8>) {
     }
     let begin = index.len();
     let (name, settings) = control.texts();
-    let names = matches!(control, Control::Create { .. });
+    let names = matches!(control, Control::Create { .. } | Control::OpenProducer { .. });
     assert!(name.len() <= NAME_BYTES_MAX && name.is_empty() != names, "{control:?}");
     assert!(settings.len() <= SETTINGS_BYTES_MAX, "topic {}: {} bytes of settings", control.id(), settings.len());
     let (kind, partitions, first_offset) = match control {
@@ -107,6 +108,7 @@ pub(super) fn write(control: &Control, index: &mut Vec<u8>) {
         Control::Alter { partitions, .. } => (ALTER, *partitions, 0),
         Control::Delete { .. } => (DELETE, 0, 0),
         Control::BeginMerge { .. } => (BEGIN_MERGE, 0, 0),
+        Control::OpenProducer { epoch, .. } => (OPEN_PRODUCER, u32::from(*epoch), 0),
         Control::AbandonMerge { .. } => (ABANDON_MERGE, 0, 0),
         Control::EndMerge { .. } => unreachable!("{control:?} has another form"),
         Control::Trim { partition, first_offset } => (TRIM, partition.number, *first_offset),
@@ -210,11 +212,12 @@ fn read(bytes: &[u8]) -> Option<Control> {
     let (name, rest) = rest.split_at_checked(raw.name_bytes.get() as usize)?;
     let settings = rest.get(..raw.settings_bytes.get() as usize)?;
     let (topic, partitions) = (raw.id.get(), raw.partitions.get());
-    let has_name = raw.kind == CREATE;
+    let has_name = raw.kind == CREATE || raw.kind == OPEN_PRODUCER;
+    let partitions_max = if raw.kind == OPEN_PRODUCER { u32::from(u16::MAX) } else { PARTITIONS_MAX };
     let is_sound = name.len() <= NAME_BYTES_MAX
         && name.is_empty() != has_name
         && settings.len() <= SETTINGS_BYTES_MAX
-        && partitions <= PARTITIONS_MAX;
+        && partitions <= partitions_max;
     if !is_sound {
         return None;
     }
@@ -228,6 +231,9 @@ fn read(bytes: &[u8]) -> Option<Control> {
         }
         BEGIN_MERGE => Control::BeginMerge { merge: topic },
         ABANDON_MERGE => Control::AbandonMerge { merge: topic },
+        OPEN_PRODUCER => {
+            Control::OpenProducer { name: str::from_utf8(name).ok()?.into(), id: topic, epoch: partitions as u16 }
+        }
         _ => return None,
     })
 }

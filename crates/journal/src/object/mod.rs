@@ -20,8 +20,8 @@
 //! section: topic u64 │ first_offset u64 │ partition u32 │ batches u32
 //! entry:   records u32 │ bytes u32 │ crc32c u32 │ kind u8 │ flags u8 │ producer epoch u16 │
 //!          producer id u64 │ sequence u64 │ max_timestamp_us u64
-//! control: kind u8 │ zero (3) │ partitions or partition u32 │ topic or merge u64 │ first_offset u64 │ name_bytes u16 │
-//!          settings_bytes u16 │ zero (4) │ name │ settings │ zeros up to a multiple of 8
+//! control: kind u8 │ zero (3) │ partitions, partition or epoch u32 │ topic, merge or producer u64 │ first_offset u64 │
+//!          name_bytes u16 │ settings_bytes u16 │ zero (4) │ name │ settings │ zeros up to a multiple of 8
 //! or:      kind 6 u8 │ zero (3) │ pieces u32 │ merge u64 │ tag u32 │ object_bytes u32 │ zero (8) │ piece (56) × pieces
 //! piece:   topic u64 │ first_offset u64 │ next_offset u64 │ appended_us u64 │ partition u32 │ entries_at u32 │
 //!          batches u32 │ batches_at u32 │ bytes u32 │ zero (4)

@@ -231,7 +231,11 @@ impl Index {
 
     /// What the object changes if it is valid, for [`State::observe`](crate::State::observe).
     pub fn changes(&self) -> Changes {
-        Changes { controls: self.controls.clone(), entries: self.entries().into() }
+        Changes {
+            appended_us: self.header.appended_us,
+            controls: self.controls.clone(),
+            entries: self.entries().into(),
+        }
     }
 
     /// The appends in the object, by partition.

@@ -185,6 +185,23 @@ fn the_bytes_of_a_merges_control_records_are_golden() {
 }
 
 #[test]
+fn the_bytes_of_a_producers_instance_are_golden() {
+    let open = |epoch| Control::OpenProducer { name: "orders-1".into(), id: 1 << 52, epoch };
+    let controls = [open(0), open(u16::MAX)];
+    let bytes = build_index(LINK, 77, &controls, &[]);
+    let golden = "08000000 00000000 0000000000001000 0000000000000000 0800 0000 00000000 6f72646572732d31\
+                  08000000 ffff0000 0000000000001000 0000000000000000 0800 0000 00000000 6f72646572732d31";
+    let found: String = bytes[HEADER_BYTES..].iter().map(|byte| format!("{byte:02x}")).collect();
+    assert_eq!(found, golden.replace(' ', ""));
+    assert_eq!(Index::parse(&bytes).unwrap().changes().controls[..], controls);
+    for (position, byte) in [(6, 1), (16, 1), (24, 0), (26, 1)] {
+        let mut wrong = bytes.clone();
+        wrong[HEADER_BYTES + position] = byte;
+        assert_eq!(with_checksum(wrong), Err(ObjectError::Index("a control record")), "byte {position}");
+    }
+}
+
+#[test]
 fn the_end_of_a_merge_that_cannot_be_is_refused() {
     let bytes = build_index(LINK, 77, &merge()[1..2], &[]);
     let refused = |position: usize, byte: u8| {
@@ -251,7 +268,7 @@ fn control_records_have_one_form() {
         assert_eq!(with_checksum(bytes), Err(ObjectError::Index("a control record")), "byte {position}");
     };
     refused(0, 5); // Another kind, which has no name.
-    refused(0, 8); // An unknown kind.
+    refused(0, 9); // An unknown kind.
     refused(1, 1); // Reserved.
     refused(4 + 2, 1); // More partitions than possible.
     refused(16, 1); // An offset, where none belongs.

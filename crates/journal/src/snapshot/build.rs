@@ -1,8 +1,9 @@
 //! Builds a snapshot.
 
 use super::are_in_order;
-use super::raw::{ALIGNMENT, HEADER_BYTES, MAGIC, RawAppend, RawHeader, RawPartition, RawPiece, RawProducer, RawTopic};
-use super::raw::{VERSION, checksum};
+use super::raw::{ALIGNMENT, HEADER_BYTES, MAGIC, VERSION, checksum};
+use super::raw::{RawAppend, RawHeader, RawMore, RawNamed, RawPartition, RawPiece, RawProducer, RawTopic};
+use crate::names::Named;
 use crate::place::Piece;
 use crate::producers::History;
 use crate::state::{Partition, PartitionId, State};
@@ -14,8 +15,18 @@ use zerocopy::little_endian::{U16, U32, U64};
 /// The snapshot of a state, with the pieces of every partition that has some.
 pub fn build_snapshot(state: &State, pieces: &BTreeMap<PartitionId, Vec<Piece>>) -> Vec<u8> {
     let mut bytes = vec![0; HEADER_BYTES];
+    let more = RawMore {
+        time_us: U64::new(state.time_us),
+        ids_given: U64::new(state.names.ids_given()),
+        names: U32::new(state.names.iter().count() as u32),
+        zero: U32::new(0),
+    };
+    bytes.extend_from_slice(more.as_bytes());
     for (id, topic) in state.topics.iter() {
         write_topic(id, topic, &mut bytes);
+    }
+    for (id, named) in state.names.iter() {
+        write_named(id, named, &mut bytes);
     }
     let mut with_pieces = 0;
     for (id, partition) in &state.partitions {
@@ -59,6 +70,19 @@ fn write_topic(id: u64, topic: &Topic, bytes: &mut Vec<u8>) {
     bytes.resize(bytes.len().next_multiple_of(ALIGNMENT), 0);
 }
 
+fn write_named(id: u64, named: &Named, bytes: &mut Vec<u8>) {
+    let raw = RawNamed {
+        id: U64::new(id),
+        used_us: U64::new(named.used_us),
+        epoch: U16::new(named.epoch),
+        name_bytes: U16::new(named.name.len() as u16),
+        zero: U32::new(0),
+    };
+    bytes.extend_from_slice(raw.as_bytes());
+    bytes.extend_from_slice(named.name.as_bytes());
+    bytes.resize(bytes.len().next_multiple_of(ALIGNMENT), 0);
+}
+
 fn write_partition(id: PartitionId, partition: &Partition, pieces: &[Piece], bytes: &mut Vec<u8>) {
     assert!(are_in_order(pieces), "the pieces of {id:?} are not in order");
     let producers = &partition.producers.0;
@@ -93,6 +117,7 @@ fn write_partition(id: PartitionId, partition: &Partition, pieces: &[Piece], byt
 fn write_producer(id: u64, history: &History, bytes: &mut Vec<u8>) {
     let (id, epoch, appends) = (U64::new(id), U16::new(history.epoch), U32::new(history.stored.len() as u32));
     bytes.extend_from_slice(RawProducer { id, epoch, zero: [0; 2], appends }.as_bytes());
+    bytes.extend_from_slice(U64::new(history.appended_us).as_bytes());
     for stored in &history.stored {
         let raw = RawAppend {
             sequence: U64::new(stored.sequence),

@@ -1,17 +1,19 @@
 //! Reads a snapshot and checks it.
 
-use super::raw::{ALIGNMENT, HEADER_BYTES, MAGIC, RawAppend, RawHeader, RawPartition, RawPiece, RawProducer, RawTopic};
-use super::raw::{VERSION, checksum};
+use super::raw::{ALIGNMENT, HEADER_BYTES, MAGIC, VERSION, VERSION_BEFORE_NAMES, checksum};
+use super::raw::{RawAppend, RawHeader, RawMore, RawNamed, RawPartition, RawPiece, RawProducer, RawTopic};
 use super::{Snapshot, are_in_order};
 use crate::chain::{Chain, Id};
 use crate::limits::{NAME_BYTES_MAX, PRODUCERS_MAX, SETTINGS_BYTES_MAX};
 use crate::merges::Merges;
+use crate::names::{Named, Names};
 use crate::place::{Piece, Place, Source};
 use crate::producers::{History, Producers, REMEMBERED_MAX, Stored};
 use crate::state::{Partition, PartitionId, State};
 use crate::topics::{Topic, Topics};
 use std::collections::{BTreeMap, VecDeque};
 use thiserror::Error;
+use zerocopy::little_endian::U64;
 use zerocopy::{FromBytes, Immutable, KnownLayout};
 
 /// Why bytes are not a snapshot.
@@ -32,7 +34,7 @@ pub enum SnapshotError {
         found: [u8; 4],
     },
     /// A version that this broker doesn't know.
-    #[error("snapshot version {found}; this broker knows version 1")]
+    #[error("snapshot version {found}; this broker knows versions 1 and 2")]
     Version {
         /// The snapshot's version.
         found: u8,
@@ -55,7 +57,7 @@ impl Snapshot {
         if header.magic != MAGIC {
             return Err(SnapshotError::Magic { found: header.magic });
         }
-        if header.version != VERSION {
+        if header.version != VERSION && header.version != VERSION_BEFORE_NAMES {
             return Err(SnapshotError::Version { found: header.version });
         }
         if header.snapshot_bytes.get() != have {
@@ -64,13 +66,14 @@ impl Snapshot {
         if checksum(&header, rest) != header.crc32c.get() {
             return Err(SnapshotError::Crc);
         }
-        read(&header, Parts { rest })
+        read(&header, Parts { rest, has_names: header.version == VERSION })
     }
 }
 
 fn read(header: &RawHeader, mut parts: Parts<'_>) -> Result<Snapshot, SnapshotError> {
     let last = Id { run: header.last_run.get(), commit: header.last_commit.get() };
     let chain = Chain::after(header.next_number.get(), last).ok_or(SnapshotError::Content("the chain's end"))?;
+    let more = if parts.has_names { Some(parts.next::<RawMore>()?) } else { None };
     let mut topics = BTreeMap::new();
     for _ in 0..header.topics.get() {
         let (id, topic) = parts.topic()?;
@@ -82,17 +85,36 @@ fn read(header: &RawHeader, mut parts: Parts<'_>) -> Result<Snapshot, SnapshotEr
     let topics = Topics::new(header.next_topic.get(), topics).ok_or(SnapshotError::Content("the topics"))?;
     let merges = Merges::new(header.merges.get(), header.open_merge.get());
     let merges = merges.ok_or(SnapshotError::Content("the merges"))?;
-    let state = State { chain, topics, merges, partitions: BTreeMap::new() };
+    let (mut names, mut time_us) = (Names::default(), 0);
+    if let Some(more) = more {
+        time_us = more.time_us.get();
+        names = parts.names(&more)?;
+    }
+    let state = State { chain, topics, merges, names, time_us, partitions: BTreeMap::new() };
     let mut snapshot = Snapshot { state, pieces: BTreeMap::new() };
     for _ in 0..header.partitions.get() {
         parts.partition(&mut snapshot)?;
     }
+    if more.is_none() {
+        stamp(&mut snapshot);
+    }
     if parts.rest.is_empty() { Ok(snapshot) } else { Err(SnapshotError::Content("bytes after the last partition")) }
+}
+
+/// Version 1 has no times of producers. They count as those of the newest piece: nobody is forgotten too early.
+fn stamp(snapshot: &mut Snapshot) {
+    let times = snapshot.pieces.values().flatten().map(|piece| piece.appended_us);
+    snapshot.state.time_us = times.max().unwrap_or(0);
+    let time_us = snapshot.state.time_us;
+    let producers = snapshot.state.partitions.values_mut().flat_map(|partition| partition.producers.0.values_mut());
+    producers.for_each(|history| history.appended_us = time_us);
 }
 
 /// The bytes that haven't been read.
 struct Parts<'a> {
     rest: &'a [u8],
+    /// Whether there are names and times of producers.
+    has_names: bool,
 }
 
 impl Parts<'_> {
@@ -121,6 +143,27 @@ impl Parts<'_> {
         Ok((raw.id.get(), Topic { name: name.into(), partitions: raw.partitions.get(), settings: settings.into() }))
     }
 
+    fn names(&mut self, more: &RawMore) -> Result<Names, SnapshotError> {
+        let mut names = BTreeMap::new();
+        for _ in 0..more.names.get() {
+            let raw: RawNamed = self.next()?;
+            let (id, name_bytes) = (raw.id.get(), raw.name_bytes.get() as usize);
+            if name_bytes == 0 || name_bytes > NAME_BYTES_MAX {
+                return Err(SnapshotError::Content("a producer's name"));
+            }
+            let (text, _) = self.bytes(name_bytes.next_multiple_of(ALIGNMENT))?.split_at(name_bytes);
+            let name = str::from_utf8(text).map_err(|_| SnapshotError::Content("a producer's name"))?.into();
+            if names.last_key_value().is_some_and(|(before, _)| *before >= id) {
+                return Err(SnapshotError::Content("the order of the producers' names"));
+            }
+            if raw.used_us > more.time_us {
+                return Err(SnapshotError::Content("a producer's time"));
+            }
+            names.insert(id, Named { name, epoch: raw.epoch.get(), used_us: raw.used_us.get() });
+        }
+        Names::new(more.ids_given.get(), names).ok_or(SnapshotError::Content("the producers' names"))
+    }
+
     fn partition(&mut self, snapshot: &mut Snapshot) -> Result<(), SnapshotError> {
         let raw: RawPartition = self.next()?;
         let id = PartitionId { topic: raw.topic.get(), number: raw.number.get() };
@@ -138,7 +181,7 @@ impl Parts<'_> {
         }
         let mut producers = BTreeMap::new();
         for _ in 0..raw.producers.get() {
-            let (producer, history) = self.producer(next_offset)?;
+            let (producer, history) = self.producer(next_offset, state.time_us)?;
             if producers.last_key_value().is_some_and(|(before, _)| *before >= producer) {
                 return Err(SnapshotError::Content("the order of a partition's producers"));
             }
@@ -166,10 +209,14 @@ impl Parts<'_> {
         Ok(())
     }
 
-    fn producer(&mut self, next_offset: u64) -> Result<(u64, History), SnapshotError> {
+    fn producer(&mut self, next_offset: u64, time_us: u64) -> Result<(u64, History), SnapshotError> {
         let raw: RawProducer = self.next()?;
         if !(1..=REMEMBERED_MAX).contains(&(raw.appends.get() as usize)) {
             return Err(SnapshotError::Content("a producer's number of appends"));
+        }
+        let appended_us = if self.has_names { self.next::<U64>()?.get() } else { 0 };
+        if appended_us > time_us {
+            return Err(SnapshotError::Content("a producer's time"));
         }
         let mut stored = VecDeque::new();
         for _ in 0..raw.appends.get() {
@@ -181,7 +228,7 @@ impl Parts<'_> {
             }
             stored.push_back(Stored { sequence, records, first_offset });
         }
-        Ok((raw.id.get(), History { epoch: raw.epoch.get(), stored }))
+        Ok((raw.id.get(), History { epoch: raw.epoch.get(), appended_us, stored }))
     }
 
     fn piece(&mut self) -> Result<Piece, SnapshotError> {

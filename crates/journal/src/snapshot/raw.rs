@@ -5,7 +5,9 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
 /// The first bytes of every snapshot.
 pub(super) const MAGIC: [u8; 4] = *b"RAWS";
-pub(super) const VERSION: u8 = 1;
+pub(super) const VERSION: u8 = 2;
+/// The version without times and names, which earlier brokers wrote.
+pub(super) const VERSION_BEFORE_NAMES: u8 = 1;
 pub(super) const HEADER_BYTES: usize = 72;
 /// Names and settings are padded to a multiple of this.
 pub(super) const ALIGNMENT: usize = 8;
@@ -31,6 +33,18 @@ pub(super) struct RawHeader {
     pub crc32c: U32,
 }
 
+/// Follows the header since version 2.
+#[derive(FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned, Clone, Copy)]
+#[repr(C)]
+pub(super) struct RawMore {
+    /// The newest time of an object.
+    pub time_us: U64,
+    /// Number of ids that were given to producers' names.
+    pub ids_given: U64,
+    pub names: U32,
+    pub zero: U32,
+}
+
 #[derive(FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned, Clone, Copy)]
 #[repr(C)]
 pub(super) struct RawTopic {
@@ -38,6 +52,16 @@ pub(super) struct RawTopic {
     pub partitions: U32,
     pub name_bytes: U16,
     pub settings_bytes: U16,
+}
+
+#[derive(FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned, Clone, Copy)]
+#[repr(C)]
+pub(super) struct RawNamed {
+    pub id: U64,
+    pub used_us: U64,
+    pub epoch: U16,
+    pub name_bytes: U16,
+    pub zero: U32,
 }
 
 #[derive(FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned, Clone, Copy)]
@@ -51,6 +75,7 @@ pub(super) struct RawPartition {
     pub pieces: U64,
 }
 
+/// Since version 2, the time of the newest append follows.
 #[derive(FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned, Clone, Copy)]
 #[repr(C)]
 pub(super) struct RawProducer {
@@ -85,7 +110,9 @@ pub(super) struct RawPiece {
 
 const _: () = assert!(size_of::<RawHeader>() == HEADER_BYTES && HEADER_BYTES.is_multiple_of(ALIGNMENT));
 const _: () = assert!(std::mem::offset_of!(RawHeader, crc32c) == CRC_POSITION && CRC_POSITION + 4 == HEADER_BYTES);
-const _: () = assert!(size_of::<RawTopic>().is_multiple_of(ALIGNMENT));
+const _: () =
+    assert!(size_of::<RawTopic>().is_multiple_of(ALIGNMENT) && size_of::<RawMore>().is_multiple_of(ALIGNMENT));
+const _: () = assert!(size_of::<RawNamed>().is_multiple_of(ALIGNMENT));
 
 /// The checksum of a snapshot.
 pub(super) fn checksum(header: &RawHeader, rest: &[u8]) -> u32 {

@@ -4,6 +4,7 @@ use super::raw::{HEADER_BYTES, RawHeader, checksum};
 use super::*;
 use crate::chain::{Id, Link};
 use crate::control::Control;
+use crate::limits::NAMED_ID_FIRST;
 use crate::place::Place;
 use crate::producers::Producer;
 use crate::state::{Changes, Entry};
@@ -19,14 +20,23 @@ fn example() -> Snapshot {
         Control::Create { topic, name: name.into(), partitions, settings }
     };
     let producer = Some(Producer { id: 5, epoch: 6, sequence: 100 });
-    let controls = [create(1, "one", 2), create(2, "two", 1)];
+    let open = |epoch| Control::OpenProducer { name: "orders-1".into(), id: NAMED_ID_FIRST, epoch };
+    let controls = [create(1, "one", 2), create(2, "two", 1), open(0), open(1)];
+    let appended_us = 70;
     let entries = [Entry { partition: ONE, first_offset: 0, records: 4, producer }];
     let link = Link { number: 1, id: Id { run: 8, commit: 1 }, prev: Id::ROOT };
-    assert_eq!(state.observe(link, &Changes { controls: controls.into(), entries: entries.into() }), Ok(true));
+    assert_eq!(
+        state.observe(link, &Changes { appended_us, controls: controls.into(), entries: entries.into() }),
+        Ok(true)
+    );
     let controls = [Control::Trim { partition: ONE, first_offset: 2 }];
     let entries = [Entry { partition: ONE, first_offset: 4, records: 6, producer: None }];
     let link = Link { number: 2, id: Id { run: 8, commit: 2 }, prev: link.id };
-    assert_eq!(state.observe(link, &Changes { controls: controls.into(), entries: entries.into() }), Ok(true));
+    let appended_us = 77;
+    assert_eq!(
+        state.observe(link, &Changes { appended_us, controls: controls.into(), entries: entries.into() }),
+        Ok(true)
+    );
     let piece = |number, first_offset| {
         let (tag, object_bytes) = (Id { run: 8, commit: number }.tag(), 216);
         let place = Place {
@@ -48,22 +58,43 @@ fn bytes() -> Vec<u8> {
     build_snapshot(&state, &pieces)
 }
 
+const TOPICS_HEX: &str = "0100000000000000 02000000 0300 0200 6f6e657b7d000000\
+                          0200000000000000 01000000 0300 0200 74776f7b7d000000";
+const PARTITION_HEX: &str = "0100000000000000 01000000 01000000 0200000000000000 0a00000000000000 0200000000000000";
+const APPEND_HEX: &str = "6400000000000000 0000000000000000 04000000 00000000";
+const PIECES_HEX: &str = "0000000000000000 0100000000000000 4d00000000000000 \
+                          eac8a982 d8000000 68000000 01000000 90000000 48000000\
+                          0400000000000000 0200000000000000 4d00000000000000 \
+                          834fed59 d8000000 68000000 01000000 90000000 48000000";
+
 #[test]
 fn the_bytes_are_golden() {
-    let header = "5241575301000000 2801000000000000 0300000000000000 0800000000000000 0200000000000000 0300000000000000\
+    let header = "5241575302000000 6801000000000000 0300000000000000 0800000000000000 0200000000000000 0300000000000000\
                   02000000 01000000 000000000000000000000000";
-    let topics = "0100000000000000 02000000 0300 0200 6f6e657b7d000000\
-                  0200000000000000 01000000 0300 0200 74776f7b7d000000";
-    let partition = "0100000000000000 01000000 01000000 0200000000000000 0a00000000000000 0200000000000000";
-    let producer = "0500000000000000 0600 0000 01000000 6400000000000000 0000000000000000 04000000 00000000";
-    let pieces = "0000000000000000 0100000000000000 4d00000000000000 \
-                  eac8a982 d8000000 68000000 01000000 90000000 48000000\
-                  0400000000000000 0200000000000000 4d00000000000000 \
-                  834fed59 d8000000 68000000 01000000 90000000 48000000";
+    let more = "4d00000000000000 0100000000000000 01000000 00000000";
+    let name = "0000000000001000 4600000000000000 0100 0800 00000000 6f72646572732d31";
+    let producer = "0500000000000000 0600 0000 01000000 4600000000000000";
     let hex = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
-    let (found, rest) = (bytes(), format!("{topics}{partition}{producer}{pieces}").replace(' ', ""));
+    let rest = format!("{more}{TOPICS_HEX}{name}{PARTITION_HEX}{producer}{APPEND_HEX}{PIECES_HEX}").replace(' ', "");
+    let found = bytes();
     assert_eq!(hex(&found[..HEADER_BYTES - 4]), header.replace(' ', ""));
     assert_eq!(hex(&found[HEADER_BYTES..]), rest);
+}
+
+/// As brokers before named producers wrote it: producers count as active when the newest piece was stored.
+#[test]
+fn a_snapshot_of_version_1_is_read() {
+    let header = "5241575301000000 2801000000000000 0300000000000000 0800000000000000 0200000000000000 0300000000000000\
+                  02000000 01000000 0000000000000000 00000000 8279aad9";
+    let producer = "0500000000000000 0600 0000 01000000";
+    let hex = format!("{header}{TOPICS_HEX}{PARTITION_HEX}{producer}{APPEND_HEX}{PIECES_HEX}").replace(' ', "");
+    let bytes: Vec<u8> =
+        (0..hex.len()).step_by(2).map(|at| u8::from_str_radix(&hex[at..at + 2], 16).unwrap()).collect();
+    let Snapshot { state, pieces } = example();
+    let mut expected = Snapshot { state: state.without_names(), pieces };
+    assert_eq!(expected.state.time_us, 77);
+    expected.state.partitions.get_mut(&ONE).unwrap().producers.0.get_mut(&5).unwrap().appended_us = 77;
+    assert_eq!(Snapshot::parse(&bytes), Ok(expected));
 }
 
 #[test]
@@ -81,7 +112,7 @@ fn merges_and_merged_pieces_are_golden() {
     let bytes = build_snapshot(&state, &pieces);
     let hex: String = bytes[56..68].iter().map(|byte| format!("{byte:02x}")).collect();
     assert_eq!(hex, "050000000000000001000000");
-    let piece = HEADER_BYTES + 48 + 40 + 16 + 24;
+    let piece = HEADER_BYTES + 24 + 48 + 32 + 40 + 24 + 24;
     assert_eq!(bytes[piece + 8..piece + 16], [4, 0, 0, 0, 0, 0, 0, 0x80]);
     assert_eq!(Snapshot::parse(&bytes), Ok(Snapshot { state, pieces }));
     let refused = |position: usize, byte: u8, rule: &str| {
@@ -140,10 +171,11 @@ fn no_snapshot_makes_a_reader_panic() {
 
 #[test]
 fn a_snapshot_that_contradicts_itself_is_refused() {
-    const TOPICS: usize = HEADER_BYTES;
-    const PARTITION: usize = TOPICS + 48;
+    const TOPICS: usize = HEADER_BYTES + 24;
+    const NAME: usize = TOPICS + 48;
+    const PARTITION: usize = NAME + 32;
     const PRODUCER: usize = PARTITION + 40;
-    const APPEND: usize = PRODUCER + 16;
+    const APPEND: usize = PRODUCER + 24;
     const PIECES: usize = APPEND + 24;
     let refused = |position: usize, byte: u8, rule: &str| {
         let mut bytes = bytes();
@@ -156,6 +188,12 @@ fn a_snapshot_that_contradicts_itself_is_refused() {
     refused(TOPICS, 2, "the order of the topics");
     refused(TOPICS + 12, 0, "a topic's name or settings");
     refused(TOPICS + 16, 0xff, "a topic's name");
+    refused(HEADER_BYTES + 8, 0, "the producers' names");
+    refused(NAME, 1, "the producers' names");
+    refused(NAME + 8, 78, "a producer's time");
+    refused(NAME + 18, 0, "a producer's name");
+    refused(NAME + 24, 0xff, "a producer's name");
+    refused(PRODUCER + 16, 78, "a producer's time");
     refused(PARTITION, 3, "a partition's topic or number");
     refused(PARTITION + 8, 2, "a partition's topic or number");
     refused(PARTITION + 16, 11, "a partition's offsets");

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::chain::Id;
+use crate::limits::{NAMED_ID_FIRST, PRODUCER_AGE_US};
 
 const ONE: PartitionId = PartitionId { topic: 1, number: 0 };
 
@@ -23,7 +24,7 @@ fn state() -> State {
 fn observe(state: &mut State, controls: &[Control], entries: &[Entry]) -> Result<bool, Contradiction> {
     let number = state.chain().next();
     let link = Link { number, id: Id { run: 1, commit: number }, prev: state.chain().last() };
-    state.observe(link, &Changes { controls: controls.into(), entries: entries.into() })
+    state.observe(link, &Changes { appended_us: 0, controls: controls.into(), entries: entries.into() })
 }
 
 #[test]
@@ -43,7 +44,7 @@ fn a_deleted_topic_shares_nothing_with_its_successor() {
     assert_eq!((state.next_offset(ONE), state.next_offset(successor)), (0, 0));
     assert_eq!(state.topic_id("one"), Some(2));
     let refused = Rejected::Partition(Refused::NoTopic { topic: 1 });
-    assert_eq!(state.judge(ONE, 1, None), Verdict::Rejected(refused));
+    assert_eq!(state.judge(ONE, 1, None, Rules::default()), Verdict::Rejected(refused));
 }
 
 #[test]
@@ -73,7 +74,12 @@ fn change(state: &mut State, random: &mut fastrand::Rng) -> Option<Undo> {
     let topic = random.u64(1..5);
     let partition = PartitionId { topic, number: random.u32(0..3) };
     let open = state.merges().open().unwrap_or(random.u64(0..3));
-    let control = match random.u8(0..10) {
+    let control = match random.u8(0..13) {
+        10 => return Some(state.advance(random.u64(0..3 * PRODUCER_AGE_US))),
+        11 | 12 => {
+            let name = ["p", "q", "r"][random.usize(0..3)].into();
+            state.record(Control::OpenProducer { name, id: 0, epoch: 0 })
+        }
         8 => state.record(Control::BeginMerge { merge: 0 }),
         9 => Control::AbandonMerge { merge: open },
         0 => state.record(create(0, ["one", "two", "three"][random.usize(0..3)])),
@@ -82,9 +88,10 @@ fn change(state: &mut State, random: &mut fastrand::Rng) -> Option<Undo> {
         3 => Control::Trim { partition, first_offset: random.u64(0..30) },
         _ => {
             let (records, first_offset) = (random.u32(1..10), state.next_offset(partition));
-            let producer = Producer { id: random.u64(0..4), epoch: 0, sequence: first_offset };
+            let id = random.u64(0..4) + if random.bool() { NAMED_ID_FIRST } else { 0 };
+            let producer = Producer { id, epoch: 0, sequence: first_offset };
             let producer = random.bool().then_some(producer);
-            let is_possible = state.judge(partition, records, None) == Verdict::New;
+            let is_possible = state.judge(partition, records, None, Rules::default()) == Verdict::New;
             return is_possible.then(|| state.add(&Entry { partition, first_offset, records, producer }));
         }
     };
@@ -146,4 +153,50 @@ fn a_merge_ends_once_and_what_was_deleted_meanwhile_does_not_matter() {
     assert_eq!(of_a_deleted_topic, Ok(Undo::Merges { before }));
     let wrong = observe(&mut other, &[Control::AbandonMerge { merge: 1 }], &[]).unwrap_err().what;
     assert_eq!(wrong, Wrong::Control(closed), "what has ended can't be abandoned");
+}
+
+/// An object at a time.
+fn observe_at(state: &mut State, appended_us: u64, controls: &[Control], entries: &[Entry]) {
+    let number = state.chain().next();
+    let link = Link { number, id: Id { run: 1, commit: number }, prev: state.chain().last() };
+    let changes = Changes { appended_us, controls: controls.into(), entries: entries.into() };
+    assert_eq!(state.observe(link, &changes), Ok(true));
+}
+
+#[test]
+fn an_instance_is_fenced_in_partitions_where_its_successor_has_not_appended() {
+    let mut state = state();
+    let open = |state: &State| state.record(Control::OpenProducer { name: "orders".into(), id: 0, epoch: 0 });
+    let (first, id) = (open(&state), NAMED_ID_FIRST);
+    assert_eq!(first, Control::OpenProducer { name: "orders".into(), id, epoch: 0 });
+    let producer = |epoch, sequence| Some(Producer { id, epoch, sequence });
+    let judge = |state: &State, epoch, sequence| state.judge(ONE, 1, producer(epoch, sequence), Rules::default());
+    let not_open = |found| Verdict::Rejected(Rejected::NotOpen { id, found });
+    assert_eq!(judge(&state, 0, 0), Verdict::Unknown, "an id that nobody was given yet");
+    let appended = Entry { producer: producer(0, 0), ..entry(ONE, 10, 1) };
+    observe_at(&mut state, 1, &[first], &[appended]);
+    assert_eq!(judge(&state, 0, 1), Verdict::New);
+    assert_eq!(judge(&state, 1, 0), not_open(1));
+    let second = open(&state);
+    observe_at(&mut state, 2, &[second], &[]);
+    let fenced = Verdict::Rejected(Rejected::Fenced { current: 1, found: 0 });
+    assert_eq!(judge(&state, 0, 1), fenced);
+    assert_eq!(judge(&state, 0, 0), fenced, "the retry of an append that is stored");
+    let elsewhere = PartitionId { topic: 1, number: 1 };
+    assert_eq!(state.judge(elsewhere, 1, producer(0, 0), Rules::default()), fenced);
+    assert_eq!((judge(&state, 1, 0), judge(&state.without_names(), 0, 1)), (Verdict::New, Verdict::New));
+}
+
+#[test]
+fn time_comes_from_the_objects_and_never_goes_back() {
+    let mut state = state();
+    let producer = |sequence| Some(Producer { id: 7, epoch: 0, sequence });
+    observe_at(&mut state, 1_000, &[], &[Entry { producer: producer(0), ..entry(ONE, 10, 1) }]);
+    observe_at(&mut state, 500, &[], &[]);
+    let gap = Verdict::Rejected(Rejected::Gap { expected: 1, found: 5 });
+    assert_eq!((state.time_us, state.judge(ONE, 1, producer(5), Rules::default())), (1_000, gap));
+    observe_at(&mut state, 1_000 + PRODUCER_AGE_US, &[], &[]);
+    assert_eq!(state.judge(ONE, 1, producer(5), Rules::default()), gap);
+    observe_at(&mut state, 1_001 + PRODUCER_AGE_US, &[], &[]);
+    assert_eq!(state.judge(ONE, 1, producer(5), Rules::default()), Verdict::Unknown);
 }

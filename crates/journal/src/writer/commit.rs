@@ -55,15 +55,19 @@ impl<T: Copy + PartialEq + std::fmt::Debug> Writer<T> {
     fn put_group(&mut self, now: Duration, actions: &mut Vec<Action<T>>) {
         self.group.extend_front(std::mem::take(&mut self.suspects));
         let mut object = Gathered::default();
+        // Times never go back, whatever clocks writers have.
+        let appended_us = self.state.time_us.max(self.clock_us);
+        object.undo.push(self.state.advance(appended_us));
         self.gather_controls(&mut object);
         self.gather_appends(&mut object, actions);
         let Gathered { controls, entries, tickets, sizes, undo, judged } = object;
         if tickets.is_empty() {
+            undo.into_iter().rev().for_each(|undo| self.state.undo(undo));
             return self.keep_judged(judged, actions);
         }
         assert_eq!(tickets.len(), controls.len() + entries.len(), "callers of an object");
         let link = self.next_link();
-        let changes = Changes { controls: controls.into(), entries: entries.into() };
+        let changes = Changes { appended_us, controls: controls.into(), entries: entries.into() };
         let tickets: Arc<[T]> = tickets.into();
         actions.push(Action::Put { link, changes: changes.clone(), tickets: tickets.clone() });
         self.put_at = Some(now);
@@ -116,7 +120,9 @@ impl<T: Copy + PartialEq + std::fmt::Debug> Writer<T> {
     /// What a request that changes nothing leads to; `None` if it changes something.
     fn judge_again(&mut self, request: &Judged<T>) -> Option<Outcome> {
         match request {
-            Judged::Append(append) => outcome(self.state.judge(append.partition, append.records, append.producer)),
+            Judged::Append(append) => {
+                outcome(self.state.judge(append.partition, append.records, append.producer, self.rules))
+            }
             Judged::Control(_, request) => {
                 let control = self.state.record(request.clone());
                 match self.state.apply(&control, self.rules) {
@@ -161,10 +167,13 @@ impl<T: Copy + PartialEq + std::fmt::Debug> Writer<T> {
             let Some(Queued { append, maybe_stored }) = self.group.pop() else {
                 unreachable!("the oldest append left")
             };
-            let verdict = self.state.judge(append.partition, append.records, append.producer);
+            let verdict = self.state.judge(append.partition, append.records, append.producer, self.rules);
             let is_judged = self.rules.sequences() || matches!(verdict, Verdict::Rejected(Rejected::Partition(_)));
             match verdict {
-                Verdict::Unknown | Verdict::Rejected(Rejected::Partition(_)) if maybe_stored && is_judged => {
+                Verdict::Unknown
+                | Verdict::Rejected(Rejected::Partition(_) | Rejected::Fenced { .. } | Rejected::NotOpen { .. })
+                    if maybe_stored && is_judged =>
+                {
                     actions.push(Action::Answer { ticket: append.ticket, outcome: Outcome::Unknown });
                 }
                 _ if is_judged && let Some(outcome) = outcome(verdict) => {
@@ -319,7 +328,12 @@ impl<T: Copy + PartialEq + std::fmt::Debug> Writer<T> {
 
     pub(super) fn put_empty(&mut self, link: Link, actions: &mut Vec<Action<T>>) {
         self.phase = Phase::Settling { link, put: Put::Sent };
-        actions.push(Action::Put { link, changes: Changes::default(), tickets: [].into() });
+        actions.push(Action::Put { link, changes: self.empty(), tickets: [].into() });
+    }
+
+    /// What settles a number: nothing, at a time that changes nothing.
+    fn empty(&self) -> Changes {
+        Changes { appended_us: self.state.time_us, ..Changes::default() }
     }
 
     /// The empty object is there.
@@ -331,7 +345,7 @@ impl<T: Copy + PartialEq + std::fmt::Debug> Writer<T> {
         self.end_seen = self.end_seen.max(date);
         self.drop_given_up(actions);
         self.state.confirm(link, self.rules);
-        actions.push(Action::Publish { link, changes: Changes::default() });
+        actions.push(Action::Publish { link, changes: self.empty() });
         self.phase = Phase::Writing;
     }
 
@@ -351,7 +365,7 @@ impl<T: Copy + PartialEq + std::fmt::Debug> Writer<T> {
         let denied = |ticket| Action::Answer { ticket, outcome: Outcome::NotStored };
         actions.extend(flight.controls().map(|(ticket, _)| denied(ticket)));
         actions.extend(flight.appends().map(|(ticket, entry)| {
-            match outcome(self.state.judge(entry.partition, entry.records, entry.producer)) {
+            match outcome(self.state.recall(entry.partition, entry.records, entry.producer)) {
                 Some(outcome @ Outcome::Stored(_)) => Action::Answer { ticket, outcome },
                 _ => denied(ticket),
             }

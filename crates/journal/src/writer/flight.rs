@@ -188,7 +188,10 @@ impl<T: Copy> Flight<T> {
 
     /// Tells every caller what was stored, and where.
     pub fn answer_stored(&self, actions: &mut Vec<Action<T>>) {
-        let changed = self.controls().map(|(ticket, control)| (ticket, Outcome::Changed { id: control.id() }));
+        let changed = self.controls().map(|(ticket, control)| match control {
+            Control::OpenProducer { id, epoch, .. } => (ticket, Outcome::Opened { id: *id, epoch: *epoch }),
+            control => (ticket, Outcome::Changed { id: control.id() }),
+        });
         let stored = self.appends().map(|(ticket, entry)| {
             (ticket, Outcome::Stored(Answer { first_offset: entry.first_offset, is_duplicate: false }))
         });

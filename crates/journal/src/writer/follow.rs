@@ -150,6 +150,7 @@ impl<T: Copy + PartialEq + std::fmt::Debug> Writer<T> {
     fn count_in_again(&mut self) {
         for flight in &mut self.flights {
             assert!(flight.undo.is_empty(), "{:?} is counted in already", flight.link);
+            flight.undo.push(self.state.advance(flight.changes.appended_us));
             for control in &*flight.changes.controls {
                 let applied = self.state.apply(control, self.rules);
                 let Ok(undo) = applied else { unreachable!("{control:?} was possible before: {applied:?}") };

@@ -26,7 +26,7 @@ use crate::control::{Control, Refused};
 use crate::limits::{Limits, OBJECT_APPENDS_MAX, PUTS_IN_FLIGHT_MAX};
 use crate::producers::{Producer, Rejected};
 use crate::rules::Rules;
-use crate::state::{Changes, Contradiction, PartitionId, State};
+use crate::state::{Changes, Contradiction, PartitionId, State, Undo};
 use flight::{Flight, Group, Judged, Put};
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -97,11 +97,11 @@ pub enum ReadResult {
 pub enum Event<T> {
     /// An append arrived.
     Append(Append<T>),
-    /// A change of a topic, or a step of a merge, was requested.
+    /// A change of a topic, a step of a merge, or a new instance of a named producer was requested.
     Change {
         /// Identifies the request to the driver.
         ticket: T,
-        /// The change. A topic to be created has no id, and a merge that begins no number.
+        /// The change. A topic to be created has no id, a merge that begins no number, a new instance no epoch.
         control: Control,
     },
     /// A PUT ended. The id tells the writer's objects with the same number apart.
@@ -178,6 +178,13 @@ pub enum Outcome {
         /// The id of the topic that changed, or the number of the merge.
         id: u64,
     },
+    /// The new instance of a named producer is stored.
+    Opened {
+        /// The name's id.
+        id: u64,
+        /// The instance's epoch.
+        epoch: u16,
+    },
     /// The append is not stored and never will be.
     Rejected(Rejected),
     /// The change is not stored and never will be.
@@ -236,6 +243,8 @@ pub struct Writer<T> {
     stalled_since: Option<Duration>,
     /// The store's time at which the chain's end was last observed.
     end_seen: u64,
+    /// The local time in microseconds since the Unix epoch.
+    clock_us: u64,
     /// When the newest PUT began.
     put_at: Option<Duration>,
     /// A valid object contradicts the others: nothing can be appended until a human has looked.
@@ -267,6 +276,7 @@ impl<T: Copy + PartialEq + std::fmt::Debug> Writer<T> {
             window: limits.in_flight_max,
             stalled_since: None,
             end_seen: 0,
+            clock_us: 0,
             put_at: None,
             contradiction: None,
         }
@@ -283,7 +293,22 @@ impl<T: Copy + PartialEq + std::fmt::Debug> Writer<T> {
         for flight in self.flights.iter().rev() {
             flight.undo.iter().rev().for_each(|undo| state.undo(undo.clone()));
         }
+        state.forget_old(state.time_us);
         state
+    }
+
+    /// Frees the memory of producers that are too old by the objects that are certain.
+    pub fn forget_old(&mut self) {
+        let in_flight = self.flights.iter().flat_map(|flight| &flight.undo).find_map(|undo| match undo {
+            Undo::Time { before_us } => Some(*before_us),
+            _ => None,
+        });
+        self.state.forget_old(in_flight.unwrap_or(self.state.time_us));
+    }
+
+    /// Notes the local time, in microseconds since the Unix epoch. Objects get it, and are the only ones to use it.
+    pub fn set_clock(&mut self, now_us: u64) {
+        self.clock_us = now_us;
     }
 
     /// Whether this writer knows the chain's end.

@@ -5,7 +5,7 @@ use http::{HeaderName, HeaderValue, StatusCode, header};
 use rawline_batch::BatchError;
 use rawline_broker::pool::PoolError;
 use rawline_broker::store::StoreError;
-use rawline_broker::{AppendError, Kind, ProducerError, ReadError, TopicError, TrimError};
+use rawline_broker::{AppendError, Kind, OpenProducerError, ProducerError, ReadError, TopicError, TrimError};
 use rawline_contract::{Code, ErrorBody, code};
 
 /// An error as a client receives it.
@@ -119,7 +119,7 @@ impl From<AppendError> for ApiError {
             AppendError::Failed { .. } => code::TOPIC_FAILED,
             AppendError::Gap { .. } => code::SEQUENCE_GAP,
             AppendError::Old { .. } => code::SEQUENCE_OLD,
-            AppendError::Fenced { .. } => code::PRODUCER_FENCED,
+            AppendError::Fenced { .. } | AppendError::NotOpen { .. } => code::PRODUCER_FENCED,
             AppendError::Store(error) => return error.into(),
         };
         assert_eq!(code.kind, error.kind(), "{}", code.name);
@@ -130,6 +130,18 @@ impl From<AppendError> for ApiError {
 impl From<ProducerError> for ApiError {
     fn from(error: ProducerError) -> Self {
         ApiError::new(code::PRODUCER_INVALID, error.to_string())
+    }
+}
+
+impl From<OpenProducerError> for ApiError {
+    fn from(error: OpenProducerError) -> Self {
+        let code = match error {
+            OpenProducerError::Name { .. } => code::PRODUCER_NAME,
+            OpenProducerError::TooMany { .. } => code::PRODUCERS_TOO_MANY,
+            OpenProducerError::Store(error) => return error.into(),
+        };
+        assert_eq!(code.kind, error.kind(), "{}", code.name);
+        ApiError::new(code, error.to_string())
     }
 }
 
@@ -210,6 +222,9 @@ mod tests {
             ApiError::from(AppendError::Closed),
             ApiError::from(AppendError::TopicDeleted { topic: "t".into() }),
             ApiError::from(AppendError::Failed { topic: "t".into(), reason: "r".into() }),
+            ApiError::from(AppendError::NotOpen { found: 0 }),
+            ApiError::from(OpenProducerError::Name { bytes: 0 }),
+            ApiError::from(OpenProducerError::TooMany { limit: 1 }),
             ApiError::from(ReadError::Deleted { offset: 0, first_offset: 1 }),
             ApiError::from(ReadError::TopicDeleted { topic: "t".into() }),
             ApiError::from(ReadError::Damaged { first_offset: 0, error: object }),
@@ -217,6 +232,9 @@ mod tests {
             ApiError::from(TrimError::TopicDeleted { topic: "t".into() }),
         ];
         let statuses = errors.map(|error| error.into_response().status().as_u16());
-        assert_eq!(statuses, [400, 404, 409, 503, 507, 404, 409, 413, 503, 503, 404, 500, 404, 404, 500, 404, 404]);
+        assert_eq!(
+            statuses,
+            [400, 404, 409, 503, 507, 404, 409, 413, 503, 503, 404, 500, 409, 400, 507, 404, 404, 500, 404, 404]
+        );
     }
 }

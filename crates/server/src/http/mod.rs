@@ -17,6 +17,7 @@ mod long_poll;
 mod metrics;
 mod multipart;
 mod offsets;
+mod producer;
 mod query;
 mod read;
 mod receive;
@@ -252,6 +253,7 @@ async fn handle(
         Endpoint::CreateTopic => topics::create_topic(api, request).await,
         Endpoint::DeleteTopic => topics::delete_topic(api, request).await,
         Endpoint::Trim => topics::trim(api, request).await,
+        Endpoint::OpenProducer => producer::open(api, request).await,
         Endpoint::Topics => topics::topics(api, peer).await,
         Endpoint::Offset => topics::offset(api, request).await,
         Endpoint::Metrics => render_metrics(api).await,

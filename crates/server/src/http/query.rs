@@ -46,6 +46,14 @@ impl<'a> Query<'a> {
         self.number("partition", Some(0))
     }
 
+    /// The name of a producer, which is required.
+    pub fn producer_name(&self) -> Result<Cow<'a, str>, ApiError> {
+        match self.find("producer-name") {
+            Some(name) if !name.is_empty() => Ok(name),
+            _ => Err(ApiError::new(code::PRODUCER_NAME, "name a producer: ?producer-name=NAME")),
+        }
+    }
+
     /// The epoch of a producer that asks for an exactly-once append.
     pub fn producer_epoch(&self) -> Result<Option<u16>, ApiError> {
         let Some(epoch) = self.find("producer-epoch") else { return Ok(None) };

@@ -30,6 +30,7 @@ pub(crate) enum Endpoint {
     CreateTopic,
     DeleteTopic,
     Trim,
+    OpenProducer,
     Topics,
     Offset,
     Metrics,
@@ -57,7 +58,7 @@ const fn open(path: &'static str, endpoint: Endpoint) -> Route {
 }
 
 /// The busiest first.
-pub(crate) static ROUTES: [Route; 14] = [
+pub(crate) static ROUTES: [Route; 15] = [
     route(Method::POST, path::RECORDS, "topic-name=T", Endpoint::Append, "append"),
     route(Method::GET, path::RECORDS, "topic-name=T&offset=0", Endpoint::Read, "read"),
     route(Method::GET, path::RECORD, "topic-name=T&offset=0", Endpoint::ReadOne, "read_one"),
@@ -66,6 +67,7 @@ pub(crate) static ROUTES: [Route; 14] = [
     route(Method::POST, path::TOPIC, "topic-name=T", Endpoint::CreateTopic, "topics"),
     route(Method::DELETE, path::TOPIC, "topic-name=T", Endpoint::DeleteTopic, "topics"),
     route(Method::POST, path::TRIM, "topic-name=T&before=0", Endpoint::Trim, "topics"),
+    route(Method::POST, path::PRODUCER, "producer-name=P", Endpoint::OpenProducer, "topics"),
     route(Method::GET, path::TOPICS, "", Endpoint::Topics, "topics"),
     route(Method::GET, path::OFFSET, "topic-name=T&time=2026-01-01T00:00:00Z", Endpoint::Offset, "topics"),
     route(Method::GET, path::METRICS, "", Endpoint::Metrics, LABEL_OTHER),

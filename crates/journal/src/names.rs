@@ -1,0 +1,220 @@
+//! Named producers: the id and the newest epoch of each name, so that older instances can't append any more.
+
+use crate::control::Refused;
+use crate::limits::{NAMED_ID_FIRST, PRODUCER_AGE_US, PRODUCER_EPOCH_MAX, PRODUCER_NAMES_MAX};
+use crate::producers::{Producer, Rejected};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// A name, with its newest instance.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(crate) struct Named {
+    pub name: Arc<str>,
+    /// Epoch of the newest instance.
+    pub epoch: u16,
+    /// The journal's time when an instance was opened or appended.
+    pub used_us: u64,
+}
+
+/// All names, at most [`PRODUCER_NAMES_MAX`].
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
+pub(crate) struct Names {
+    /// Number of ids that were given to names. None of them is given again.
+    ids_given: u64,
+    by_id: BTreeMap<u64, Named>,
+    ids: BTreeMap<Arc<str>, u64>,
+}
+
+/// The names before an instance was opened, to take that back.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(crate) struct NamesBefore {
+    id: u64,
+    ids_given: u64,
+    named: Option<(u64, Named)>,
+    /// The name that made room for it.
+    forgotten: Option<(u64, Named)>,
+}
+
+impl Names {
+    /// The names with these ids, of which so many were given; `None` if two are the same, or if one can't be.
+    pub fn new(ids_given: u64, by_id: BTreeMap<u64, Named>) -> Option<Names> {
+        let ids: BTreeMap<_, _> = by_id.iter().map(|(id, named)| (named.name.clone(), *id)).collect();
+        let names = Names { ids_given, by_id, ids };
+        let is_sound = ids_given < NAMED_ID_FIRST
+            && names.ids.len() == names.by_id.len()
+            && names.by_id.len() <= PRODUCER_NAMES_MAX
+            && names.by_id.keys().all(|id| names.is_given(*id));
+        is_sound.then_some(names)
+    }
+
+    pub fn ids_given(&self) -> u64 {
+        self.ids_given
+    }
+
+    /// All names with their ids, in order of id.
+    pub fn iter(&self) -> impl Iterator<Item = (u64, &Named)> {
+        self.by_id.iter().map(|(id, named)| (*id, named))
+    }
+
+    /// Whether an id was given to a name. Other producers have chosen theirs.
+    fn is_given(&self, id: u64) -> bool {
+        (NAMED_ID_FIRST..NAMED_ID_FIRST + self.ids_given).contains(&id)
+    }
+
+    /// The id and the epoch that the name's next instance gets. A name keeps its id until it has no epoch left.
+    pub fn next(&self, name: &str) -> (u64, u16) {
+        let known = self.ids.get(name).and_then(|id| Some((*id, self.by_id.get(id)?)));
+        match known {
+            Some((id, named)) if named.epoch < PRODUCER_EPOCH_MAX => (id, named.epoch + 1),
+            _ => (NAMED_ID_FIRST + self.ids_given, 0),
+        }
+    }
+
+    /// Opens a name's next instance. Where there are too many names, the idlest is forgotten if it is old enough.
+    pub fn open(&mut self, name: &Arc<str>, id: u64, epoch: u16, now_us: u64) -> Result<NamesBefore, Refused> {
+        let (expected_id, expected) = self.next(name);
+        if (id, epoch) != (expected_id, expected) {
+            return Err(Refused::Instance { expected_id, expected, id, epoch });
+        }
+        let is_full = !self.ids.contains_key(name) && self.by_id.len() >= PRODUCER_NAMES_MAX;
+        let forgotten = if is_full { Some(self.forget(now_us)?) } else { None };
+        let named = self.ids.remove(name).and_then(|id| self.by_id.remove_entry(&id));
+        let before = NamesBefore { id, ids_given: self.ids_given, named, forgotten };
+        if !self.is_given(id) {
+            self.ids_given += 1;
+        }
+        self.put(id, Named { name: name.clone(), epoch, used_us: now_us });
+        assert!(self.is_given(id) && self.by_id.len() <= PRODUCER_NAMES_MAX, "{} names", self.by_id.len());
+        Ok(before)
+    }
+
+    fn forget(&mut self, now_us: u64) -> Result<(u64, Named), Refused> {
+        let full = Refused::Names { limit: PRODUCER_NAMES_MAX };
+        let idlest = self.by_id.iter().min_by_key(|(id, named)| (named.used_us, **id));
+        let (id, named) = idlest.ok_or(full)?;
+        if !is_old(named.used_us, now_us) {
+            return Err(full);
+        }
+        let (id, name) = (*id, named.name.clone());
+        self.ids.remove(&name);
+        self.by_id.remove_entry(&id).ok_or(full)
+    }
+
+    fn put(&mut self, id: u64, named: Named) {
+        let before = self.ids.insert(named.name.clone(), id);
+        assert!(before.is_none(), "the name {:?} has the ids {before:?} and {id}", named.name);
+        self.by_id.insert(id, named);
+    }
+
+    /// Takes the opening of an instance back.
+    pub fn restore(&mut self, before: NamesBefore) {
+        let opened = self.by_id.remove(&before.id);
+        let Some(opened) = opened else { unreachable!("producer {} was opened and is not there", before.id) };
+        self.ids.remove(&opened.name);
+        self.ids_given = before.ids_given;
+        for (id, named) in before.named.into_iter().chain(before.forgotten) {
+            self.put(id, named);
+        }
+    }
+
+    /// Why a producer may not append, if its id was given to a name.
+    pub fn judge(&self, producer: Producer) -> Option<Rejected> {
+        let Producer { id, epoch: found, .. } = producer;
+        if !self.is_given(id) {
+            return None;
+        }
+        match self.by_id.get(&id).map(|named| named.epoch) {
+            Some(current) if current == found => None,
+            Some(current) if current > found => Some(Rejected::Fenced { current, found }),
+            _ => Some(Rejected::NotOpen { id, found }),
+        }
+    }
+
+    /// Notes that a producer appends. Returns when it was used before, if it has a name.
+    pub fn used(&mut self, id: u64, now_us: u64) -> Option<u64> {
+        let named = self.by_id.get_mut(&id)?;
+        Some(std::mem::replace(&mut named.used_us, now_us))
+    }
+
+    /// Takes [`Names::used`] back.
+    pub fn unuse(&mut self, id: u64, used_us: u64) {
+        let Some(named) = self.by_id.get_mut(&id) else { unreachable!("producer {id} was used and has no name") };
+        named.used_us = used_us;
+    }
+}
+
+/// Whether a producer has been idle for so long that it is forgotten.
+pub(crate) fn is_old(used_us: u64, now_us: u64) -> bool {
+    now_us.saturating_sub(used_us) > PRODUCER_AGE_US
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ID: u64 = NAMED_ID_FIRST;
+
+    fn open(names: &mut Names, name: &str, now_us: u64) -> Result<(u64, u16), Refused> {
+        let (id, epoch) = names.next(name);
+        names.open(&name.into(), id, epoch, now_us).map(|_| (id, epoch))
+    }
+
+    fn judge(names: &Names, id: u64, epoch: u16) -> Option<Rejected> {
+        names.judge(Producer { id, epoch, sequence: 0 })
+    }
+
+    #[test]
+    fn a_name_keeps_its_id_and_gets_the_next_epoch() {
+        let mut names = Names::default();
+        assert_eq!(open(&mut names, "a", 0), Ok((ID, 0)));
+        assert_eq!(open(&mut names, "b", 0), Ok((ID + 1, 0)));
+        assert_eq!(open(&mut names, "a", 0), Ok((ID, 1)));
+        assert_eq!(judge(&names, ID, 0), Some(Rejected::Fenced { current: 1, found: 0 }));
+        assert_eq!(judge(&names, ID, 1), None);
+        assert_eq!(judge(&names, ID, 2), Some(Rejected::NotOpen { id: ID, found: 2 }));
+        assert_eq!((judge(&names, ID + 2, 9), judge(&names, 7, 0)), (None, None), "these have no name");
+        let wrong = names.open(&"a".into(), ID, 1, 0);
+        assert_eq!(wrong, Err(Refused::Instance { expected_id: ID, expected: 2, id: ID, epoch: 1 }));
+    }
+
+    #[test]
+    fn a_name_without_an_epoch_left_gets_another_id() {
+        let newest = Named { name: "a".into(), epoch: PRODUCER_EPOCH_MAX, used_us: 0 };
+        let mut names = Names::new(1, BTreeMap::from([(ID, newest)])).unwrap();
+        let full = names.clone();
+        let before = names.open(&"a".into(), ID + 1, 0, 5).unwrap();
+        let closed = Rejected::NotOpen { id: ID, found: PRODUCER_EPOCH_MAX };
+        assert_eq!((judge(&names, ID, PRODUCER_EPOCH_MAX), judge(&names, ID + 1, 0)), (Some(closed), None));
+        names.restore(before);
+        assert_eq!(names, full);
+    }
+
+    #[test]
+    fn too_many_names_are_refused_until_one_is_old() {
+        let mut names = Names::default();
+        for n in 0..PRODUCER_NAMES_MAX as u64 {
+            open(&mut names, &n.to_string(), n).unwrap();
+        }
+        assert_eq!(names.used(ID, 90), Some(0), "an append counts");
+        let full = names.clone();
+        let refused = Err(Refused::Names { limit: PRODUCER_NAMES_MAX });
+        assert_eq!(open(&mut names, "new", PRODUCER_AGE_US + 1), refused);
+        assert_eq!(open(&mut names, "0", PRODUCER_AGE_US + 1), Ok((ID, 1)));
+        names = full.clone();
+        let (id, epoch) = names.next("new");
+        let before = names.open(&"new".into(), id, epoch, PRODUCER_AGE_US + 2).unwrap();
+        let forgotten = Rejected::NotOpen { id: ID + 1, found: 0 };
+        assert_eq!((judge(&names, ID + 1, 0), judge(&names, ID, 0)), (Some(forgotten), None));
+        assert_eq!(names.next("1"), (id + 1, 0), "an id is never given again");
+        names.restore(before);
+        assert_eq!(names, full);
+    }
+
+    #[test]
+    fn names_that_cannot_be_are_refused() {
+        let named = |name: &str| Named { name: name.into(), epoch: 0, used_us: 0 };
+        assert_eq!(Names::new(1, BTreeMap::from([(ID + 1, named("a"))])), None);
+        assert_eq!(Names::new(2, BTreeMap::from([(ID, named("a")), (ID + 1, named("a"))])), None);
+        assert_eq!(Names::new(NAMED_ID_FIRST, BTreeMap::new()), None);
+    }
+}
