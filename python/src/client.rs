@@ -381,6 +381,7 @@ impl ClientCore {
         codec: &str,
         retry_for: f64,
         exactly_once: bool,
+        name: Option<String>,
     ) -> PyResult<ProducerCore> {
         let config = ProducerConfig {
             batch_bytes: whole("batch_bytes", batch_bytes)?,
@@ -392,6 +393,7 @@ impl ClientCore {
             codec: codec_of(codec)?,
             retries: retries(retry_for)?,
             exactly_once,
+            name,
         };
         let client = self.client()?;
         let _context = runtime()?.enter();

@@ -51,6 +51,7 @@ pub fn client_error(error: ClientError) -> PyErr {
         ClientError::Timeout { .. } => "RequestTimeoutError",
         // As the broker would refuse it.
         ClientError::Refused { .. } | ClientError::NoPartition { .. } => "RefusedError",
+        ClientError::Fenced { .. } => "FencedError",
         ClientError::Answer { .. } => "AnswerError",
         ClientError::Batch(_) => "BatchError",
         ClientError::Stopped { .. } => "StoppedError",

@@ -201,6 +201,14 @@ impl ProducerCore {
         Ok(Some(sent))
     }
 
+    /// Waits until a named producer has fenced those before it.
+    fn ready(&self, py: Python<'_>, asynchronous: bool) -> PyResult<Py<PyAny>> {
+        let producer = self.open()?;
+        finish(py, asynchronous, First::Look, async move { producer.ready().await }, |py, ready| {
+            ready.map(|()| py.None()).map_err(client_error)
+        })
+    }
+
     #[pyo3(signature = (asynchronous, timeout=None))]
     fn flush(&self, py: Python<'_>, asynchronous: bool, timeout: Option<f64>) -> PyResult<Py<PyAny>> {
         let producer = self.open()?;

@@ -3,6 +3,7 @@
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
 import urllib.request
@@ -42,16 +43,20 @@ def address(view: memoryview) -> int:
 class Broker:
     """A running broker."""
 
-    def __init__(self, folder: Path, *flags: str) -> None:
+    def __init__(self, folder: Path | str, *flags: str, variables: dict[str, str] | None = None) -> None:
         self.folder = folder
         self.flags = flags
+        self.variables = variables or {}
         self.address = "127.0.0.1:0"
         self.start()
 
     def start(self) -> None:
         """On the same directory and port as before, if there was one."""
         command = [binary(), "serve", "--storage", self.folder, "--listen", self.address, *self.flags]
-        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        environment = {**os.environ, **self.variables}
+        self.process = subprocess.Popen(
+            command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+        )
         assert self.process.stdout is not None
         said = ""
         for line in self.process.stdout:
@@ -113,6 +118,39 @@ def start_broker(tmp_path: Path) -> Iterator[Callable[..., Broker]]:
     yield start
     for broker in started:
         broker.stop()
+
+
+@pytest.fixture
+def bucket_broker(tmp_path: Path) -> Iterator[Broker]:
+    """A broker on a new bucket of a real S3 server, with a journal."""
+    program = Path(os.environ.get("RAWLINE_S3_SERVER", REPOSITORY / ".tools/bin/versitygw"))
+    if not program.exists():
+        pytest.skip("no S3 server: run `make tools`, or set RAWLINE_S3_SERVER")
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        address = f"127.0.0.1:{free.getsockname()[1]}"
+    (tmp_path / "buckets/bucket").mkdir(parents=True)
+    keys = {"ROOT_ACCESS_KEY": "test", "ROOT_SECRET_KEY": "testtesttest"}
+    command = [program, "--port", address, "--quiet", "posix", tmp_path / "buckets"]
+    server = subprocess.Popen(command, env={**os.environ, **keys}, stdout=subprocess.DEVNULL)
+    try:
+        while server.poll() is None:
+            try:
+                socket.create_connection(("127.0.0.1", int(address.split(":")[1]))).close()
+                break
+            except ConnectionRefusedError:
+                pass
+        variables = {
+            "AWS_ENDPOINT_URL": f"http://{address}",
+            "AWS_ACCESS_KEY_ID": keys["ROOT_ACCESS_KEY"],
+            "AWS_SECRET_ACCESS_KEY": keys["ROOT_SECRET_KEY"],
+        }
+        flags = ["--cache-dir", str(tmp_path / "cache"), "--batch-wait", "1ms"]
+        broker = Broker("s3://bucket", *flags, variables=variables)
+        yield broker
+        broker.stop()
+    finally:
+        server.kill()
+        server.wait()
 
 
 @pytest.fixture

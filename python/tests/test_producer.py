@@ -1,5 +1,7 @@
 """The producer against a real broker: order, back-pressure, retries, a broker that is killed meanwhile."""
 
+import asyncio
+import contextlib
 import os
 import signal
 import threading
@@ -226,3 +228,65 @@ def test_nothing_acknowledged_is_lost_when_the_broker_is_killed(start_broker: Ca
     # In order; a request whose answer was lost may be there twice.
     first_seen = list(dict.fromkeys(stored))
     assert first_seen == list(range(len(receipts)))
+
+
+def texts(client: rawline.Client, partition: int) -> list[str]:
+    """The records of a partition."""
+    consumer = client.consumer("t", partitions=[partition], end=client.topic("t"))
+    return [bytes(record).decode() for batch in consumer for record in batch]
+
+
+def test_a_named_producer_takes_over_from_the_one_before_it(bucket_broker: Broker) -> None:
+    """What the older one had in flight is stored before the first record of the newer one, or never."""
+    client = rawline.Client(bucket_broker.url)
+    client.create_topic("t", partitions=2)
+    older = client.producer("t", name="orders 1", batch_records_max=3, in_flight_max=4)
+    for number in range(100):
+        older.send(f"older {number // 2}", partition=number % 2)
+    with client.producer("t", name="orders 1") as newer:
+        for number in range(100):
+            newer.send(f"newer {number // 2}", partition=number % 2)
+    with contextlib.suppress(rawline.FencedError):
+        # At the latest this one shows that it is fenced.
+        older.send("late", partition=0)
+    with pytest.raises(rawline.FencedError) as raised:
+        older.flush()
+    assert (raised.value.code, raised.value.status, raised.value.kind) == ("producer_fenced", 409, "fix_request")
+    with pytest.raises(rawline.FencedError):
+        older.send("late")
+    older._core.abandon()
+
+    async def take_over() -> None:
+        async with rawline.AsyncClient(bucket_broker.url) as client, client.producer("t", name="orders 1") as newest:
+            await (await newest.send("newest", partition=0))
+            await client.producer("t", name="orders 1").ready()
+            receipt = await newest.send("late", partition=0)
+            with pytest.raises(rawline.FencedError):
+                await receipt
+            newest._core.abandon()
+
+    asyncio.run(take_over())
+    for partition, last in [(0, ["newest"]), (1, [])]:
+        records = texts(client, partition)
+        before = len(records) - 50 - len(last)
+        assert records == [*(f"older {n}" for n in range(before)), *(f"newer {n}" for n in range(50)), *last]
+
+
+def test_a_named_producer_needs_a_journal() -> None:
+    broker = Broker("memory:")
+    try:
+        client = rawline.Client(broker.url)
+        with pytest.raises(rawline.RefusedError, match="journal") as raised:
+            client.producer("t", name="p")
+        assert raised.value.code == "bad_request"
+        with pytest.raises(rawline.ConfigError, match="exactly once"):
+            client.producer("t", name="p", exactly_once=False)
+
+        async def start() -> None:
+            async with rawline.AsyncClient(broker.url) as client, client.producer("t", name="p"):
+                pass
+
+        with pytest.raises(rawline.RefusedError, match="journal"):
+            asyncio.run(start())
+    finally:
+        broker.stop()

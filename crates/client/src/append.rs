@@ -1,7 +1,7 @@
 //! Appends batches to a partition.
 
 use crate::body::Pieces;
-use crate::call::Call;
+use crate::call::{Call, query_value};
 use crate::limits::ALIGNMENT;
 use crate::partition::TopicPartition;
 use crate::{Client, ClientError};
@@ -9,7 +9,7 @@ use bytes::Bytes;
 use http::Method;
 use http::header::CONTENT_TYPE;
 use rawline_batch::seal;
-use rawline_contract::{Appended, MediaType, path};
+use rawline_contract::{Appended, MediaType, ProducerInstance, path};
 
 impl Client {
     /// Appends the batches whose bytes are the concatenated `pieces`, split anywhere. Appends all of them or none.
@@ -22,7 +22,7 @@ impl Client {
         pieces: Vec<Bytes>,
     ) -> Result<Appended, ClientError> {
         let body = Pieces::new(pieces);
-        self.append_body(to.into(), body, false).await
+        self.append_body(to.into(), body, None).await
     }
 
     /// Appends the records concatenated in `data` as one batch without compression. `data` is not copied.
@@ -41,25 +41,33 @@ impl Client {
             bytes.is_multiple_of(ALIGNMENT as u64),
             "a batch of {records} records has {bytes} bytes, which are not aligned"
         );
-        let appended = self.append_body(to.into(), body, false).await?;
+        let appended = self.append_body(to.into(), body, None).await?;
         if appended.next_offset - appended.first_offset != records {
             return Err(self.not_a_brokers(format!("{appended:?} for an append of {records} records")));
         }
         Ok(appended)
     }
 
-    /// Appends a body; `exactly_once` by the numbers in its batches.
+    /// Opens a new instance of a named producer: from then on, no older instance of this name can append. Retried; each
+    /// try may open one. [`ProducerConfig::name`](crate::ProducerConfig::name) does this for a producer.
+    pub async fn open_producer(&self, name: &str) -> Result<ProducerInstance, ClientError> {
+        let mut call = Call::get(format!("{}?producer-name={}", path::PRODUCER, query_value(name)));
+        call.method = Method::POST;
+        let text = self.text(&call).await?;
+        self.parse_json(&text)
+    }
+
+    /// Appends a body; with an epoch exactly once, by the numbers in its batches.
     pub(crate) async fn append_body(
         &self,
         to: TopicPartition<'_>,
         body: Pieces,
-        exactly_once: bool,
+        epoch: Option<u16>,
     ) -> Result<Appended, ClientError> {
         if body.bytes_left() == 0 {
             return Err(rawline_batch::BatchError::Empty.into());
         }
-        // The producer's id is new: there is no earlier instance.
-        let epoch = if exactly_once { "&producer-epoch=0" } else { "" };
+        let epoch = epoch.map_or(String::new(), |epoch| format!("&producer-epoch={epoch}"));
         let call = Call {
             method: Method::POST,
             target: format!("{}?{to}{epoch}", path::RECORDS),

@@ -1,7 +1,7 @@
 //! Errors of requests. The kind of an error determines what a caller can do.
 
 use rawline_batch::{BatchError, Kind};
-use rawline_contract::code::{PARTITION_NOT_FOUND, kind_of_status};
+use rawline_contract::code::{PARTITION_NOT_FOUND, PRODUCER_FENCED, kind_of_status};
 use std::time::Duration;
 
 /// Errors of requests. Every message says what to do.
@@ -64,6 +64,12 @@ pub enum ClientError {
         /// How long to wait before the next attempt, if the broker said so.
         retry_after: Option<Duration>,
     },
+    /// A newer instance of the named producer was opened, or the producer's name was forgotten.
+    #[error("{message}; this producer can't append any more, and what it had in flight may be stored")]
+    Fenced {
+        /// The broker's message.
+        message: String,
+    },
     /// The response is not a broker's.
     #[error("the response of {broker} is not a broker's ({reason}); is another program listening there?")]
     Answer {
@@ -100,7 +106,9 @@ impl ClientError {
     /// What a caller can do about it.
     pub fn kind(&self) -> Kind {
         match self {
-            ClientError::Config { .. } | ClientError::NoPartition { .. } => Kind::FixRequest,
+            ClientError::Config { .. } | ClientError::NoPartition { .. } | ClientError::Fenced { .. } => {
+                Kind::FixRequest
+            }
             ClientError::Connect { .. } => Kind::Wait,
             ClientError::Broken { .. } | ClientError::Timeout { .. } => Kind::TryAgain,
             ClientError::Refused { status, .. } => kind_of_status(*status),
@@ -120,6 +128,7 @@ impl ClientError {
     pub fn status(&self) -> Option<u16> {
         match self {
             ClientError::Refused { status, .. } => Some(*status),
+            ClientError::Fenced { .. } => Some(PRODUCER_FENCED.status),
             _ => None,
         }
     }
@@ -129,6 +138,7 @@ impl ClientError {
         match self {
             ClientError::Refused { code, .. } => Some(code),
             ClientError::NoPartition { .. } => Some(PARTITION_NOT_FOUND.name),
+            ClientError::Fenced { .. } => Some(PRODUCER_FENCED.name),
             _ => None,
         }
     }

@@ -11,6 +11,7 @@ use http::header::{CONNECTION, HeaderName};
 use http::{Response, StatusCode};
 use http_body::Body;
 use hyper::body::Incoming;
+use rawline_contract::code::PRODUCER_FENCED;
 use std::sync::Arc;
 use tokio::io::AsyncReadExt;
 
@@ -196,6 +197,9 @@ impl Exchange {
         // A broker may close the connection before the message is read: the status alone is enough.
         let text = self.text(REFUSAL_BYTES_MAX, sent_whole).await.unwrap_or_default();
         let (code, message) = refusal(status, &self.head.headers, &text);
+        if code == PRODUCER_FENCED.name {
+            return Err(ClientError::Fenced { message });
+        }
         Err(ClientError::Refused { status: status.as_u16(), code, message, retry_after })
     }
 }

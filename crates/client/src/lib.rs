@@ -40,6 +40,8 @@ pub use fetched::{Fetched, FetchedRecords, Record};
 pub use partition::{TopicPartition, partition_of_key};
 pub use producer::{Position, Producer, ProducerConfig, Receipt};
 pub use rawline_batch::{Batch, Codec, Kind};
-pub use rawline_contract::{Appended, Extent, Hours, Partitions, Payload, Settings, TopicInfo, Trimmed};
+pub use rawline_contract::{
+    Appended, Extent, Hours, Partitions, Payload, ProducerInstance, Settings, TopicInfo, Trimmed,
+};
 pub use read::ReadOptions;
 pub use retry::RetryPolicy;

@@ -142,8 +142,12 @@ class AsyncClient:
         in_flight_max: int = 1,
         retry_for: float = 30.0,
         exactly_once: bool = True,
+        name: str | None = None,
     ) -> "AsyncProducer":
-        """A producer for a topic; see `Client.producer`."""
+        """A producer for a topic; see `Client.producer`.
+
+        A producer with a `name` takes over when its `async with` block begins, or when `ready` has returned.
+        """
         return AsyncProducer(
             self._core.producer(
                 topic,
@@ -156,6 +160,7 @@ class AsyncClient:
                 codec,
                 retry_for,
                 exactly_once,
+                name,
             )
         )
 
@@ -188,6 +193,11 @@ class AsyncProducer:
         self._core = core
 
     async def __aenter__(self) -> "AsyncProducer":
+        try:
+            await self.ready()
+        except BaseException:
+            self._core.abandon()
+            raise
         return self
 
     async def __aexit__(
@@ -200,6 +210,10 @@ class AsyncProducer:
 
     def __del__(self) -> None:
         warn_of_loss(self, self._core)
+
+    async def ready(self) -> None:
+        """Returns when a producer with a name has taken over; at once if it has none."""
+        await self._core.ready(True)
 
     def __repr__(self) -> str:
         return f"<rawline.AsyncProducer of {self._core.topic!r}{', closed' if self._core.closed else ''}>"

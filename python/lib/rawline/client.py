@@ -314,6 +314,7 @@ class Client:
         in_flight_max: int = 1,
         retry_for: float = 30.0,
         exactly_once: bool = True,
+        name: str | None = None,
     ) -> Producer:
         """A producer for a topic: collects records in batches and sends those of each partition in order.
 
@@ -326,21 +327,26 @@ class Client:
         - `retry_for`: seconds that a failing request is retried before the producer stops
         - `exactly_once`: whether batches are numbered, so that a topic in a bucket stores each of them once, however
           often it is sent
+        - `name`: the producer takes over from the one that had this name before, also of another process: what that one
+          had in flight is stored before the first record of this one, or never, and it raises `FencedError` from then
+          on. Needs a broker on a bucket with a journal; otherwise this raises `RefusedError`
         """
-        return Producer(
-            self._core.producer(
-                topic,
-                batch_bytes,
-                batch_records_max,
-                linger,
-                buffer_bytes,
-                request_bytes_max,
-                in_flight_max,
-                codec,
-                retry_for,
-                exactly_once,
-            )
+        core = self._core.producer(
+            topic,
+            batch_bytes,
+            batch_records_max,
+            linger,
+            buffer_bytes,
+            request_bytes_max,
+            in_flight_max,
+            codec,
+            retry_for,
+            exactly_once,
+            name,
         )
+        if name is not None:
+            core.ready(False)
+        return Producer(core)
 
     def consumer(
         self,

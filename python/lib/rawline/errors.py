@@ -71,6 +71,10 @@ class RefusedError(RawlineError):
     """The broker responded with an error, given by `code` and `status`."""
 
 
+class FencedError(RefusedError):
+    """A newer instance of the producer was opened, or its name was forgotten. What was in flight may be stored."""
+
+
 class AnswerError(RawlineError):
     """The response is not a broker's."""
 

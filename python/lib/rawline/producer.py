@@ -24,8 +24,11 @@ class Producer:
     to any: all records of a batch to one partition, those of the next batch to another. Each partition stores its
     records in the order of sending. The key isn't stored.
 
-    **At least once.** If a connection breaks, the request is retried. If only its response was lost, its records are
-    then duplicated in the topic.
+    **Exactly once in a bucket, at least once elsewhere.** If a connection breaks, the request is retried. A broker on a
+    bucket with a journal stores its records once. Elsewhere, if only the response was lost, they are then duplicated in
+    the topic.
+
+    **Names.** A producer with a `name` fences the one that had it before: that one raises `FencedError`.
 
     **Failure.** If a request is rejected, or fails for longer than `retry_for`, the producer stops: its buffered
     records are not sent, and every later receipt, `send`, `flush` and `close` raises.

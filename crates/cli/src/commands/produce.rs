@@ -32,6 +32,9 @@ Examples:
   rawline produce dns dns.json --key-field id.orig_h
   rawline produce dns dns.json --partition 2
 
+  # Append as a producer of which only the newest instance can append (in a bucket)
+  rawline produce orders orders.json --producer-name orders-1
+
   # Append structured values, with types that JSON lacks
   rawline produce dns dns.json --format value --as id.orig_h=address --as ts=timestamp
 
@@ -81,6 +84,10 @@ pub struct Args {
     #[arg(long, visible_alias = "codec", value_name = "CODEC", env = "RAWLINE_CODEC", default_value = "none",
           value_parser = codec())]
     compression: Codec,
+
+    /// Name of the producer: fences an earlier `rawline produce` with this name that may still run; on a bucket only
+    #[arg(long, value_name = "NAME", env = "RAWLINE_PRODUCER_NAME")]
+    producer_name: Option<String>,
 
     /// Time for which failed requests are retried
     #[arg(long, value_name = "TIME", env = "RAWLINE_RETRY_FOR", default_value = "30s", value_parser = parse_duration)]
@@ -173,6 +180,7 @@ pub async fn run(args: Args) -> Result<(), CommandError> {
     let record_bytes_max = u64::from(limits.batch_bytes_max.min(limits.raw_bytes_max));
     let splitter = Splitter::new(convert.record_end(args.format), record_bytes_max);
     let producer = Producer::new(client.clone(), &args.topic, producer_config(&args))?;
+    producer.ready().await?;
     let bar = progress_bar(input.bytes);
     let (sent, lines) = (Sent::default(), 0);
     let mut sending = Sending { producer: &producer, name: input.name, bar, sent, lines, convert, choice };
@@ -218,6 +226,7 @@ fn producer_config(args: &Args) -> ProducerConfig {
         linger: args.linger,
         codec: args.compression,
         retries: RetryPolicy::lasting(args.retry_for),
+        name: args.producer_name.clone(),
         ..ProducerConfig::default()
     }
 }

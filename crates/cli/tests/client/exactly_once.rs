@@ -2,7 +2,9 @@
 
 use crate::{client, read_all, read_partition, support};
 use rawline_batch::{Builder, Codec, Limits};
-use rawline_client::{Client, ClientConfig, Partitions, Producer, ProducerConfig, Settings, partition_of_key};
+use rawline_client::{
+    Client, ClientConfig, ClientError, Partitions, Producer, ProducerConfig, Settings, partition_of_key,
+};
 use rawline_testkit::process::Broker;
 use rawline_testkit::s3_server;
 use std::net::SocketAddr;
@@ -212,6 +214,98 @@ async fn a_new_instance_of_a_named_producer_fences_the_older_ones_everywhere() {
     is(&open("orders%201").await, "201", &opened(ID, 2));
     is(&open("").await, "400", "producer_name");
     is(&open(&"x".repeat(201)).await, "400", "producer_name");
+}
+
+/// What the first instance had in flight is stored before the second one's first record, or never.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_producer_takes_over_from_an_earlier_instance_of_its_name() {
+    let bucket = s3_server::bucket().await;
+    let broker = support::broker_on(&bucket, &["--batch-wait", "1ms"]);
+    let settings = Settings { partitions: Partitions::new(2), ..Settings::default() };
+    client(&broker).create_topic("t", &settings).await.unwrap();
+    let start = || {
+        let config = ProducerConfig {
+            batch_records_max: 3,
+            buffer_bytes: 1_000,
+            request_bytes_max: 100,
+            linger: Duration::ZERO,
+            in_flight_max: 4,
+            name: Some("orders 1".to_owned()),
+            ..ProducerConfig::default()
+        };
+        Producer::new(client(&broker), "t", config).unwrap()
+    };
+    let first = start();
+    first.ready().await.unwrap();
+    let (told, mut tell) = tokio::sync::mpsc::unbounded_channel();
+    let sending = tokio::spawn(async move {
+        for number in 0u32.. {
+            let sent = first.send_to(number % 2, format!("first {}", number / 2)).await;
+            if let Err(error) = sent {
+                return (error, first.flush().await);
+            }
+            if number == 100 {
+                told.send(()).unwrap();
+            }
+        }
+        unreachable!("all numbers were sent");
+    });
+    assert!(tell.recv().await.is_some(), "{:?}", sending.await);
+    let second = start();
+    second.ready().await.unwrap();
+    for number in 0..100 {
+        drop(second.send_to(number % 2, format!("second {}", number / 2)).await.unwrap());
+    }
+    second.close().await.unwrap();
+    let (error, flushed) = sending.await.unwrap();
+    for error in [error, flushed.unwrap_err()] {
+        assert!(matches!(error, ClientError::Fenced { .. }), "{error}");
+        assert_eq!((error.code(), error.status(), error.is_retryable()), (Some("producer_fenced"), Some(409), false));
+    }
+    for partition in 0..2 {
+        let all = read_partition(&client(&broker), ("t", partition), 0).await;
+        let before = all.len() - 50;
+        let first = (0..before).map(|number| format!("first {number}"));
+        let expected: Vec<String> = first.chain((0..50).map(|number| format!("second {number}"))).collect();
+        let all: Vec<String> = all.into_iter().map(|record| String::from_utf8(record).unwrap()).collect();
+        assert!(all == expected, "partition {partition}: {:?}", other(&all, &expected));
+    }
+}
+
+#[tokio::test]
+async fn a_named_producer_needs_a_journal() {
+    let broker = support::broker(&["--storage", "memory:"]);
+    let named = |name: &str, exactly_once| {
+        let config = ProducerConfig { name: Some(name.to_owned()), exactly_once, ..ProducerConfig::default() };
+        Producer::new(client(&broker), "t", config)
+    };
+    let producer = named("p", true).unwrap();
+    for failed in [producer.ready().await, producer.send("x").await.map(drop), producer.flush().await] {
+        let error = failed.unwrap_err();
+        assert!(error.code() == Some("bad_request") && error.to_string().contains("journal"), "{error}");
+    }
+    assert_eq!(named("", true).unwrap().ready().await.unwrap_err().code(), Some("producer_name"));
+    assert!(matches!(named("p", false), Err(ClientError::Config { .. })));
+    let unnamed = Producer::new(client(&broker), "t", ProducerConfig::default()).unwrap();
+    unnamed.ready().await.unwrap();
+    unnamed.send("x").await.unwrap();
+    unnamed.close().await.unwrap();
+    let output = broker.rawline(&["produce", "t", "--producer-name", "p"]).output().unwrap();
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert!(!output.status.success() && stderr.contains("named producers need a storage with a journal"), "{stderr}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn rawline_produce_fences_an_earlier_one_with_its_name() {
+    let bucket = s3_server::bucket().await;
+    let broker = support::broker_on(&bucket, &["--batch-wait", "1ms"]);
+    let config = ProducerConfig { name: Some("p".to_owned()), ..ProducerConfig::default() };
+    let earlier = Producer::new(client(&broker), "t", config).unwrap();
+    earlier.ready().await.unwrap();
+    broker.run(&["produce", "t", "--producer-name", "p"], b"a\nb\n");
+    let receipt = earlier.send("late").await.unwrap();
+    assert!(matches!(receipt.offset().await, Err(ClientError::Fenced { .. })));
+    assert_eq!(read_all(&client(&broker), "t", 0).await, [b"a", b"b"]);
 }
 
 #[tokio::test]

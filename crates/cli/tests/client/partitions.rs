@@ -49,6 +49,25 @@ async fn consumed(client: &Client, partitions: &[u32]) -> BTreeMap<u32, Vec<Stri
     found
 }
 
+/// The producer has found no topic, and somebody else creates it before the producer's first append.
+#[tokio::test]
+async fn a_topic_that_is_created_late_has_all_its_partitions_after_the_first_append() {
+    let broker = broker(&[]);
+    let client = client(&broker);
+    let producer = Producer::new(client.clone(), "t", small_batches()).unwrap();
+    producer.send("a").await.unwrap();
+    while producer.partitions().is_none() {
+        tokio::task::yield_now().await;
+    }
+    create(&client, 4).await;
+    producer.flush().await.unwrap();
+    while producer.partitions() != Some(4) {
+        tokio::task::yield_now().await;
+    }
+    assert_eq!(producer.send_to(3, "b").await.map(drop), Ok(()));
+    producer.close().await.unwrap();
+}
+
 #[tokio::test]
 async fn keys_lead_to_four_partitions_and_all_of_them_are_consumed() {
     let broker = broker(&[]);

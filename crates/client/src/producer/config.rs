@@ -30,6 +30,10 @@ pub struct ProducerConfig {
     pub retries: RetryPolicy,
     /// Whether batches are numbered, so that a topic in a bucket stores each of them once, however often it is sent.
     pub exactly_once: bool,
+    /// The producer's name, of 1 to 200 bytes. A producer with a name takes over from the one that had it before, also
+    /// of another process: see [`Producer`](crate::Producer). Needs a broker on a bucket with a journal, and
+    /// `exactly_once`.
+    pub name: Option<String>,
 }
 
 impl Default for ProducerConfig {
@@ -44,6 +48,7 @@ impl Default for ProducerConfig {
             codec: Codec::None,
             retries: RetryPolicy::default(),
             exactly_once: true,
+            name: None,
         }
     }
 }
@@ -57,6 +62,9 @@ impl ProducerConfig {
         }
         if self.batch_records_max == 0 || self.batch_records_max > limits.records_max {
             return wrong(&format!("batch_records_max must be 1 to {}", limits.records_max));
+        }
+        if self.name.is_some() && !self.exactly_once {
+            return wrong("a producer with a name appends exactly once: leave exactly_once on, or leave the name out");
         }
         let limit = limits.raw_bytes_max.min(limits.batch_bytes_max);
         if self.batch_bytes as u64 > u64::from(limit) {

@@ -13,6 +13,8 @@ pub(super) struct Lane {
     pub(super) sealed: VecDeque<SealedBatch>,
     /// Number of requests in flight.
     pub(super) in_flight: usize,
+    /// Whether a request was acknowledged.
+    pub(super) is_known: bool,
 }
 
 pub(super) struct SealedBatch {

@@ -38,6 +38,10 @@ use tokio::time::Instant;
 /// request was carried out, and retries it. A broker on a bucket with a journal recognizes its batches by the
 /// producer's id and their sequence, and stores them once, also if the broker was killed in between.
 ///
+/// **Named producers** ([`ProducerConfig::name`]). When a process restarts, it can't know what its predecessor had in
+/// flight. A producer with the same name fences the one before it: what that one had in flight is stored before the
+/// first record of the new one, or never, in every partition. The older producer stops with [`ClientError::Fenced`].
+///
 /// **At least once elsewhere.** If only the response was lost, its records are then duplicated in the partition, one
 /// copy directly after the other.
 ///
@@ -53,13 +57,23 @@ pub struct Producer {
 }
 
 impl Producer {
-    /// Starts a producer in the current tokio runtime. Sends nothing yet.
+    /// Starts a producer in the current tokio runtime. Sends no record yet.
     pub fn new(client: Client, topic: impl Into<String>, config: ProducerConfig) -> Result<Producer, ClientError> {
         let limits = client.config().limits;
         config.check(&limits)?;
         let shared = Arc::new(Shared::new(topic.into(), config, limits, client.environment().clone()));
         let sender = tasks::spawn(send_all(client.with_retries(RetryPolicy::NONE), shared.clone()));
         Ok(Producer { shared, sender })
+    }
+
+    /// Waits until a named producer has fenced those before it; others are ready at once. Fails if that fails: the
+    /// broker may have no journal.
+    pub async fn ready(&self) -> Result<(), ClientError> {
+        self.until(|state| {
+            state.healthy()?;
+            Ok(self.shared.to_open().is_none().then_some(()))
+        })
+        .await
     }
 
     /// Adds a record, for any partition; waits while the buffer is full. The record is stored when its receipt

@@ -12,7 +12,7 @@ use tokio::task::JoinSet;
 use tokio::time::Instant;
 
 /// The batches of one request.
-struct Due {
+pub(super) struct Due {
     partition: u32,
     batches: Vec<SealedBatch>,
 }
@@ -20,6 +20,11 @@ struct Due {
 /// The sending task: sends due batches until the producer is closed or has stopped.
 pub(super) async fn send_all(client: Client, shared: Arc<Shared>) {
     let _stops = StopOnPanic(shared.clone());
+    if let Err(error) = open(&client, &shared).await {
+        shared.lock().stop(error);
+        shared.room.notify_waiters();
+        return;
+    }
     let mut in_flight = JoinSet::new();
     loop {
         while in_flight.try_join_next().is_some() {}
@@ -42,7 +47,7 @@ pub(super) async fn send_all(client: Client, shared: Arc<Shared>) {
             let read = read_partitions(&client, &shared).await;
             let mut state = shared.lock();
             // What was known before still is; if the broker is unavailable, the next append finds that out.
-            let read = read.or_else(|error| state.partitions().ok_or(error));
+            let read = read.or_else(|error| state.partitions().map(Some).ok_or(error));
             if let Err(error) = read.and_then(|partitions| shared.learn(&mut state, partitions)) {
                 state.stop(error);
                 shared.room.notify_waiters();
@@ -61,13 +66,28 @@ pub(super) async fn send_all(client: Client, shared: Arc<Shared>) {
     }
 }
 
-/// The number of the topic's partitions, with retries. A topic that doesn't exist will have one.
-async fn read_partitions(client: &Client, shared: &Shared) -> Result<u32, ClientError> {
+/// Opens an instance of a named producer, with retries.
+async fn open(client: &Client, shared: &Shared) -> Result<(), ClientError> {
+    let Some(name) = shared.to_open() else { return Ok(()) };
+    let mut attempts = attempts(client, shared);
+    loop {
+        match client.open_producer(name).await {
+            Ok(instance) => {
+                shared.opened(instance);
+                return Ok(());
+            }
+            Err(error) => attempts.failed(error).await?,
+        }
+    }
+}
+
+/// The number of the topic's partitions, with retries; none if it doesn't exist.
+async fn read_partitions(client: &Client, shared: &Shared) -> Result<Option<u32>, ClientError> {
     let mut attempts = attempts(client, shared);
     loop {
         match client.topic(&shared.topic).await {
-            Ok(topic) => return Ok(topic.partitions.get()),
-            Err(error) if error.code() == Some(TOPIC_NOT_FOUND.name) => return Ok(1),
+            Ok(topic) => return Ok(Some(topic.partitions.get())),
+            Err(error) if error.code() == Some(TOPIC_NOT_FOUND.name) => return Ok(None),
             Err(error) => attempts.failed(error).await?,
         }
     }
@@ -78,11 +98,14 @@ fn attempts(client: &Client, shared: &Shared) -> Attempts {
 }
 
 /// Takes the batches of a request that is due now. If none is, returns the time until which an open batch lingers.
-fn due(shared: &Shared, state: &mut State, now: Instant) -> (Option<Due>, Option<Instant>) {
+pub(super) fn due(shared: &Shared, state: &mut State, now: Instant) -> (Option<Due>, Option<Instant>) {
     let mut next_deadline: Option<Instant> = None;
     for partition in state.busy() {
         let lane = state.lanes.entry(partition).or_default();
-        if lane.in_flight >= shared.config.in_flight_max {
+        // The first request is alone: a broker that doesn't know the producer takes whatever arrives first as the
+        // beginning of its sequence.
+        let is_known = lane.is_known || !shared.config.exactly_once;
+        if lane.in_flight >= if is_known { shared.config.in_flight_max } else { 1 } {
             continue;
         }
         let has_sealed = !lane.sealed.is_empty();
@@ -117,8 +140,10 @@ async fn send_one(client: Client, shared: Arc<Shared>, due: Due) {
     let lane = state.lanes.entry(partition).or_default();
     assert!(lane.in_flight > 0, "a request to partition {partition} was not counted");
     lane.in_flight -= 1;
+    lane.is_known |= appended.is_ok();
     match appended {
         Ok(mut offset) => {
+            state.check_guess();
             for batch in &batches {
                 state.resolve(&batch.delivery, Ok((partition, offset)));
                 offset += u64::from(batch.records);
@@ -154,7 +179,7 @@ async fn append(
     let mut attempts = attempts(client, shared);
     let mut has_looked = false;
     loop {
-        let error = match client.append_body(shared.at(partition), body.clone(), shared.config.exactly_once).await {
+        let error = match client.append_body(shared.at(partition), body.clone(), shared.epoch()).await {
             Ok(appended) if appended.next_offset - appended.first_offset == records => {
                 return Ok(appended.first_offset);
             }
@@ -167,7 +192,7 @@ async fn append(
             has_looked = true;
             let partitions = read_partitions(client, shared).await?;
             shared.learn(&mut shared.lock(), partitions)?;
-            if partition < partitions {
+            if partition < partitions.unwrap_or(1) {
                 continue;
             }
         }

@@ -11,8 +11,9 @@ use crate::partition::partition_of_key;
 use crate::{ClientError, TopicPartition};
 use bytes::Bytes;
 use rawline_batch::{BatchError, HEADER_BYTES, Limits};
+use rawline_contract::ProducerInstance;
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
@@ -21,8 +22,9 @@ pub(super) struct Shared {
     pub(super) config: ProducerConfig,
     limits: Limits,
     environment: Arc<dyn Environment>,
-    /// Distinguishes the producer from all others; 0 if it doesn't ask for exactly-once appends.
-    producer_id: u64,
+    /// Distinguishes the producer from all others; the id is 0 if it doesn't ask for exactly-once appends. A named
+    /// producer has none until it is opened, which is before the number of partitions is known.
+    instance: OnceLock<ProducerInstance>,
     state: Mutex<State>,
     /// Wakes the sending task.
     pub(super) work: Notify,
@@ -55,6 +57,8 @@ pub(super) struct State {
 struct Known {
     partitions: u32,
     at: Instant,
+    /// Whether the topic didn't exist: it gets one partition, unless somebody else creates it first.
+    is_guess: bool,
 }
 
 /// Where a record goes.
@@ -118,8 +122,36 @@ impl Shared {
             unresolved: Vec::new(),
         };
         let (state, work, room) = (Mutex::new(state), Notify::new(), Notify::new());
-        let producer_id = if config.exactly_once { new_id(&*environment) } else { 0 };
-        Shared { topic, config, limits, environment, producer_id, state, work, room }
+        let instance = OnceLock::new();
+        if config.name.is_none() {
+            let producer_id = if config.exactly_once { new_id(&*environment) } else { 0 };
+            // An id that is new has no earlier instance.
+            instance.get_or_init(|| ProducerInstance { producer_id, producer_epoch: 0 });
+        }
+        Shared { topic, config, limits, environment, instance, state, work, room }
+    }
+
+    /// The name of a producer that isn't open yet.
+    pub(super) fn to_open(&self) -> Option<&str> {
+        self.config.name.as_deref().filter(|_| self.instance.get().is_none())
+    }
+
+    /// The instance of the producer's name was opened.
+    pub(super) fn opened(&self, instance: ProducerInstance) {
+        assert!(self.instance.set(instance).is_ok(), "{instance:?} was opened, and {:?} before", self.instance.get());
+        self.room.notify_waiters();
+    }
+
+    /// The producer's id and epoch. Only known before something is sealed: after the number of partitions is known.
+    fn instance(&self) -> ProducerInstance {
+        let Some(instance) = self.instance.get() else { unreachable!("{:?} has no instance yet", self.config.name) };
+        *instance
+    }
+
+    /// The epoch for requests, if they ask for exactly-once appends.
+    pub(super) fn epoch(&self) -> Option<u16> {
+        let ProducerInstance { producer_id, producer_epoch } = self.instance();
+        (producer_id > 0).then_some(producer_epoch)
     }
 
     pub(super) fn lock(&self) -> MutexGuard<'_, State> {
@@ -186,10 +218,11 @@ impl Shared {
         Ok(())
     }
 
-    /// The number of the topic's partitions was read.
-    pub(super) fn learn(&self, state: &mut State, partitions: u32) -> Result<(), ClientError> {
+    /// The number of the topic's partitions was read; none if the topic doesn't exist.
+    pub(super) fn learn(&self, state: &mut State, read: Option<u32>) -> Result<(), ClientError> {
+        let partitions = read.unwrap_or(1);
         assert!(partitions > 0, "topic {:?} without partitions", self.topic);
-        let before = state.partitions.replace(Known { partitions, at: Instant::now() });
+        let before = state.partitions.replace(Known { partitions, at: Instant::now(), is_guess: read.is_none() });
         state.wants_partitions = false;
         state.sticky %= partitions;
         self.room.notify_waiters();
@@ -231,8 +264,8 @@ impl Shared {
         // Padding counts as room in a batch that will be compressed.
         assert!(held_bytes <= room && room < held_bytes + ALIGNMENT, "{held_bytes} bytes held, {room} in the batch");
         let lane = state.lanes.entry(partition).or_default();
-        let sealed =
-            collecting.open.seal(self.environment.now_us(), self.producer_id, lane.next_sequence, &self.limits);
+        let ProducerInstance { producer_id, .. } = self.instance();
+        let sealed = collecting.open.seal(self.environment.now_us(), producer_id, lane.next_sequence, &self.limits);
         if state.sticky == partition {
             state.sticky = (partition + 1) % partitions;
         }
@@ -277,6 +310,11 @@ impl State {
     /// Number of the topic's partitions, once it is known.
     pub(super) fn partitions(&self) -> Option<u32> {
         self.partitions.map(|known| known.partitions)
+    }
+
+    /// After an append: if the topic didn't exist before, it does now, perhaps with more partitions.
+    pub(super) fn check_guess(&mut self) {
+        self.wants_partitions |= self.partitions.is_some_and(|known| known.is_guess);
     }
 
     /// When the number of partitions was read.

@@ -1,7 +1,7 @@
 //! Tests a producer's state: which batch a record goes to, and what becomes of it when an internal check fails.
 
 use super::lane::SealedBatch;
-use super::requests::StopOnPanic;
+use super::requests::{StopOnPanic, due};
 use super::state::{Refused, Shared, Target};
 use super::{ProducerConfig, Receipt};
 use crate::{ClientError, Environment, SystemEnvironment, partition_of_key};
@@ -11,7 +11,7 @@ use std::sync::Arc;
 fn shared() -> Arc<Shared> {
     let environment = Arc::new(SystemEnvironment);
     let shared = Shared::new("t".to_owned(), ProducerConfig::default(), Limits::default(), environment);
-    shared.learn(&mut shared.lock(), 1).unwrap();
+    shared.learn(&mut shared.lock(), Some(1)).unwrap();
     Arc::new(shared)
 }
 
@@ -115,12 +115,33 @@ fn records_without_a_key_stay_together_and_the_next_batch_goes_elsewhere() {
     let more = shared.take(&mut shared.lock(), Target::Any, b"x");
     assert!(matches!(more, Err(Refused::Unknown)));
     assert_eq!(sealed(&shared), []);
-    shared.learn(&mut shared.lock(), 4).unwrap();
+    shared.learn(&mut shared.lock(), Some(4)).unwrap();
     for _ in 0..13 {
         take(&shared, b"x").unwrap();
     }
     seal(&shared);
     assert_eq!(sealed(&shared), [(0, 0, 3), (1, 0, 3), (2, 0, 3), (2, 3, 3), (3, 0, 3), (3, 3, 1)]);
+}
+
+/// The broker takes what arrives first as the beginning of the sequence: nothing may overtake it.
+#[test]
+fn the_first_request_to_a_partition_is_alone() {
+    let config =
+        ProducerConfig { batch_records_max: 1, request_bytes_max: 1, in_flight_max: 2, ..ProducerConfig::default() };
+    let shared = Shared::new("t".to_owned(), config, Limits::default(), Arc::new(Half));
+    shared.learn(&mut shared.lock(), Some(1)).unwrap();
+    for _ in 0..4 {
+        take(&shared, b"x").unwrap();
+    }
+    seal(&shared);
+    let is_due = || due(&shared, &mut shared.lock(), tokio::time::Instant::now()).0.is_some();
+    assert_eq!((is_due(), is_due()), (true, false));
+    let known = |lanes: &mut std::collections::BTreeMap<u32, super::lane::Lane>| {
+        let lane = lanes.get_mut(&0).unwrap();
+        (lane.in_flight, lane.is_known) = (0, true);
+    };
+    known(&mut shared.lock().lanes);
+    assert_eq!((is_due(), is_due(), is_due()), (true, true, false));
 }
 
 #[test]
@@ -129,7 +150,7 @@ fn keys_and_partitions_lead_to_batches_with_sequences_of_their_partition() {
     let give = |target| shared.take(&mut shared.lock(), target, b"x");
     assert!(matches!(give(Target::Key(b"k")), Err(Refused::Unknown)));
     assert!(matches!(give(Target::Partition(0)), Err(Refused::Unknown)));
-    shared.learn(&mut shared.lock(), 4).unwrap();
+    shared.learn(&mut shared.lock(), Some(4)).unwrap();
     for round in 0..2 {
         for key in [&b"21"[..], b"foobar", b"abc", b"21"] {
             give(Target::Key(key)).map_err(drop).unwrap();

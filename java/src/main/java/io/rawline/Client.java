@@ -5,6 +5,7 @@ import io.rawline.batch.Limits;
 import io.rawline.batch.SealedBatch;
 import io.rawline.error.ConfigException;
 import io.rawline.error.ConnectionBrokenException;
+import io.rawline.error.FencedException;
 import io.rawline.error.InterruptedCallException;
 import io.rawline.error.RawlineException;
 import io.rawline.error.RefusedException;
@@ -135,7 +136,7 @@ public final class Client implements AutoCloseable {
      * @throws RefusedException with the code {@code partition_not_found} if the topic doesn't have the partition
      */
     public Appended append(String topic, int partition, ByteBuffer... pieces) {
-        return append(new Call(), false, topic, partition, pieces);
+        return append(new Call(), ProducerInstance.NO_EPOCH, topic, partition, pieces);
     }
 
     /**
@@ -454,7 +455,14 @@ public final class Client implements AutoCloseable {
         return responses.offset(onTopic(topic, () -> retry(call, retries, () -> http.text(call, request))));
     }
 
-    Appended append(Call call, boolean exactlyOnce, String topic, int partition, ByteBuffer... pieces) {
+    /** Opens a new instance of a named producer: from then on, no older one can append. */
+    ProducerInstance openProducer(RetryPolicy retries, String name) {
+        String target = "/producer?producer-name=" + Address.queryValue(name);
+        return responses.producerInstance(text(retries, new Request("POST", target, "")));
+    }
+
+    /** Appends; with an epoch other than {@link ProducerInstance#NO_EPOCH} exactly once. */
+    Appended append(Call call, int epoch, String topic, int partition, ByteBuffer... pieces) {
         boolean any = false;
         for (ByteBuffer piece : pieces) {
             any |= Settings.notNull("a piece", piece).hasRemaining();
@@ -463,9 +471,8 @@ public final class Client implements AutoCloseable {
             throw BatchException.empty();
         }
         String headers = "content-type: " + BATCH_TYPE + "\r\n";
-        // A producer's id is new: there is no earlier instance.
-        String epoch = exactlyOnce ? "&producer-epoch=0" : "";
-        Request request = new Request("POST", "/records" + query(topic, partition) + epoch, headers, pieces);
+        String once = epoch == ProducerInstance.NO_EPOCH ? "" : "&producer-epoch=" + epoch;
+        Request request = new Request("POST", "/records" + query(topic, partition) + once, headers, pieces);
         return responses.appended(onTopic(topic, () -> http.text(call, request)));
     }
 
@@ -506,7 +513,11 @@ public final class Client implements AutoCloseable {
         try {
             return request.get();
         } catch (RefusedException error) {
-            throw error.code().equals("topic_not_found") ? new TopicNotFoundException(topic, error) : error;
+            throw switch (error.code()) {
+                case "topic_not_found" -> new TopicNotFoundException(topic, error);
+                case "producer_fenced" -> new FencedException(error);
+                default -> error;
+            };
         }
     }
 

@@ -82,6 +82,8 @@ final class Outbox {
         private long nextSequence;
         /** Number of requests in flight. */
         private int inFlight;
+        /** Whether a request has ended. */
+        private boolean begun;
         /** Whether it waits for its turn. */
         private boolean ready;
 
@@ -284,8 +286,12 @@ final class Outbox {
         }
     }
 
+    /**
+     * Whether a request to the partition can begin. The first one is alone: a broker that doesn't know the producer
+     * takes whatever arrives first as the beginning of its sequence.
+     */
     private boolean hasCapacity(Lane lane) {
-        return lane.inFlight < config.inFlightMax;
+        return lane.inFlight < (lane.begun || !config.exactlyOnce ? config.inFlightMax : 1);
     }
 
     private void makeReady(Lane lane) {
@@ -370,6 +376,7 @@ final class Outbox {
     void finish(Due due) {
         Lane lane = lanes[due.partition];
         lane.inFlight--;
+        lane.begun = true;
         for (QueuedBatch batch : due.batches) {
             if (!unresolved.remove(batch.delivery)) {
                 throw new IllegalStateException("a batch of " + batch.records + " records was sent twice");

@@ -3,6 +3,7 @@ package io.rawline;
 import io.rawline.batch.BatchException;
 import io.rawline.batch.Limits;
 import io.rawline.error.ConfigException;
+import io.rawline.error.FencedException;
 import io.rawline.error.InterruptedCallException;
 import io.rawline.error.RawlineException;
 import io.rawline.error.RefusedException;
@@ -41,6 +42,10 @@ import java.util.function.Supplier;
  * the producer's id and their sequence in their partition, and stores them once, also if the broker was killed in
  * between.
  *
+ * <p><b>Named producers.</b> When a process restarts, it can't know what its predecessor had in flight. A producer with
+ * the same {@linkplain ProducerConfig#name name} fences the one before it: what that one had in flight is stored before
+ * the first record of the new one, or never, in every partition. The older one stops with {@link FencedException}.
+ *
  * <p><b>At least once elsewhere.</b> If only the response was lost, the request's records are then stored twice, the
  * copies next to each other.
  *
@@ -58,6 +63,7 @@ public final class Producer implements AutoCloseable {
     private final String topic;
     private final ProducerConfig config;
     private final Limits limits;
+    private final ProducerInstance instance;
 
     /** Held while a record is copied or a batch is compressed; never while waiting for the broker. */
     private final ReentrantLock lock = new ReentrantLock();
@@ -82,6 +88,9 @@ public final class Producer implements AutoCloseable {
     /** It is to be read until it was read this often. */
     private long partitionsReadsWanted;
 
+    /** Whether the topic didn't exist when the number was read: the first append creates it, or somebody else does. */
+    private boolean partitionsGuessed;
+
     private boolean closing;
     private RawlineException stopped;
 
@@ -89,12 +98,14 @@ public final class Producer implements AutoCloseable {
     private record Job(Call call, Outbox.Due due) {}
 
     /**
-     * Starts a producer. Sends nothing by itself.
+     * Starts a producer. Sends no record by itself. With a {@linkplain ProducerConfig#name name}, waits until the
+     * producer has taken over.
      *
      * @param client the client, which the caller closes after the producer
      * @param topic the topic it appends to
      * @param config the settings, which are copied
      * @throws ConfigException the batches' size is over the client's limits
+     * @throws RawlineException a producer with a name can't take over, for example because the broker has no journal
      */
     public Producer(Client client, String topic, ProducerConfig config) {
         this.client = Settings.notNull("client", client);
@@ -103,9 +114,9 @@ public final class Producer implements AutoCloseable {
         this.limits = client.limits();
         this.config.check(limits);
         ThreadLocalRandom random = ThreadLocalRandom.current();
-        long producerId = config.exactlyOnce ? random.nextLong(1, Long.MAX_VALUE) : 0;
+        instance = open(random);
         int offset = random.nextInt(Partitioner.PARTITIONS_MAX);
-        outbox = new Outbox(this.config, limits, producerId, partitions -> offset % partitions, System::nanoTime);
+        outbox = new Outbox(this.config, limits, instance.id(), partitions -> offset % partitions, System::nanoTime);
         senders = config.inFlightMax;
         for (int i = 0; i < config.inFlightMax; i++) {
             try {
@@ -116,6 +127,16 @@ public final class Producer implements AutoCloseable {
                         "the client's executor rejects tasks; give the client one that accepts them", error);
             }
         }
+    }
+
+    private ProducerInstance open(ThreadLocalRandom random) {
+        if (config.name != null) {
+            return client.openProducer(config.retries, config.name);
+        }
+        // An id that is new has no earlier instance.
+        return config.exactlyOnce
+                ? new ProducerInstance(random.nextLong(1, Long.MAX_VALUE), 0)
+                : new ProducerInstance(0, ProducerInstance.NO_EPOCH);
     }
 
     /**
@@ -449,6 +470,7 @@ public final class Producer implements AutoCloseable {
     private void readPartitions(Call call) {
         int known = knownPartitions();
         int found = 0;
+        boolean guessed = false;
         RawlineException failed = null;
         try {
             found = client.topic(call, known == 0 ? config.retries : RetryPolicy.NONE, topic)
@@ -456,6 +478,7 @@ public final class Producer implements AutoCloseable {
         } catch (TopicNotFoundException error) {
             // The first append creates it, or gets this error.
             found = Math.max(1, known);
+            guessed = true;
         } catch (RawlineException error) {
             failed = error;
         } catch (RuntimeException | Error error) {
@@ -467,6 +490,7 @@ public final class Producer implements AutoCloseable {
             readingPartitions = false;
             if (failed == null || known > 0) {
                 learnPartitions(failed == null ? found : known);
+                partitionsGuessed = guessed;
             } else {
                 outbox.dropUnplaced(failed);
                 stop(failed);
@@ -512,6 +536,10 @@ public final class Producer implements AutoCloseable {
             outbox.finish(due);
             if (failed != null) {
                 stop(failed);
+            } else if (partitionsGuessed) {
+                // Now the topic exists, perhaps with more partitions: what was read counts as old.
+                partitionsGuessed = false;
+                partitionsReadAtNs = System.nanoTime() - Nanos.of(config.partitionsAgeMax);
             }
             room.signalAll();
         } catch (RuntimeException error) {
@@ -550,7 +578,7 @@ public final class Producer implements AutoCloseable {
             pieces.addAll(List.of(batch.batch().pieces()));
         }
         ByteBuffer[] body = pieces.toArray(ByteBuffer[]::new);
-        Supplier<Appended> once = () -> client.append(call, config.exactlyOnce, topic, due.partition(), body);
+        Supplier<Appended> once = () -> client.append(call, instance.epoch(), topic, due.partition(), body);
         Appended appended;
         try {
             appended = Client.retry(call, config.retries, once);

@@ -2,6 +2,7 @@ package io.rawline;
 
 import io.rawline.batch.Codec;
 import io.rawline.batch.Limits;
+import io.rawline.error.ConfigException;
 import java.time.Duration;
 
 /**
@@ -20,6 +21,9 @@ public final class ProducerConfig {
     Codec codec = Codec.NONE;
     RetryPolicy retries = RetryPolicy.DEFAULT;
     boolean exactlyOnce = true;
+    /** Null if it has none. */
+    String name;
+
     Route route = Route.any();
     /** How long a number of partitions counts as current. */
     Duration partitionsAgeMax = Duration.ofMinutes(5);
@@ -38,6 +42,7 @@ public final class ProducerConfig {
         codec = other.codec;
         retries = other.retries;
         exactlyOnce = other.exactlyOnce;
+        name = other.name;
         route = other.route;
         partitionsAgeMax = other.partitionsAgeMax;
     }
@@ -158,8 +163,26 @@ public final class ProducerConfig {
         return this;
     }
 
-    /** Throws unless batches of this size are within the client's limits. */
+    /**
+     * A name of 1 to 200 bytes in UTF-8. The producer takes over from the one that had this name before, also of
+     * another process: what that one had in flight is stored before the first record of this one, or never. It stops
+     * with {@link io.rawline.error.FencedException}. Needs a broker on a bucket with a journal; on others the
+     * constructor of {@link Producer} throws.
+     *
+     * @param name such as {@code orders-1}
+     * @return this
+     */
+    public ProducerConfig name(String name) {
+        this.name = Settings.notNull("name", name);
+        return this;
+    }
+
+    /** Throws unless batches of this size are within the client's limits, and a name can have its effect. */
     void check(Limits limits) {
+        if (name != null && !exactlyOnce) {
+            throw new ConfigException(
+                    "a producer with a name appends exactly once: leave exactlyOnce on, or leave the name out", null);
+        }
         Settings.range("batchRecordsMax", 1, limits.recordsMax(), batchRecordsMax);
         Settings.range("batchBytes", 1, Math.min(limits.rawBytesMax(), limits.batchBytesMax()), batchBytes);
     }

@@ -153,6 +153,11 @@ final class Responses {
         return new Trimmed(number(map, "first_offset"), number(map, "next_offset"));
     }
 
+    ProducerInstance producerInstance(byte[] text) {
+        Map<?, ?> map = parse(text);
+        return new ProducerInstance(number(map, "producer_id"), (int) number(map, "producer_epoch"));
+    }
+
     /** Receives batches, and checks them while they arrive. */
     void receive(Exchange exchange, ReadOptions options, Fetched into) throws IOException {
         long topicNextOffset = header(exchange, "rawline-next-offset");

@@ -84,6 +84,24 @@ class OutboxTest {
         assertThrows(IllegalStateException.class, () -> outbox.finish(first));
     }
 
+    /** The broker takes what arrives first as the beginning of the sequence: nothing may overtake it. */
+    @Test
+    void theFirstRequestToAPartitionIsAlone() {
+        ProducerConfig config =
+                new ProducerConfig().batchRecordsMax(1).requestBytesMax(0).inFlightMax(2);
+        Outbox outbox = outbox(config);
+        outbox.place(1);
+        for (int i = 0; i < 4; i++) {
+            add(outbox, Route.partition(0), 1);
+        }
+        Outbox.Due first = outbox.take();
+        assertNull(outbox.take());
+        outbox.finish(first);
+        assertEquals(1, sequence(outbox.take().batches().get(0)));
+        assertEquals(2, sequence(outbox.take().batches().get(0)));
+        assertNull(outbox.take());
+    }
+
     @Test
     void aPartitionThatAlwaysHasMoreTakesTurns() {
         Outbox outbox = outbox(

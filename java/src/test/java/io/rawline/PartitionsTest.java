@@ -6,6 +6,8 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.rawline.batch.Codec;
 import io.rawline.error.ConfigException;
+import io.rawline.error.ErrorKind;
+import io.rawline.error.FencedException;
 import io.rawline.error.RawlineException;
 import io.rawline.error.RefusedException;
 import io.rawline.testkit.Batches;
@@ -151,6 +153,59 @@ class PartitionsTest {
             }
             assertTrue(proxy.cuts() >= 5, proxy.cuts() + " responses were cut off");
             assertEquals(sent, readAll(whole, "t"));
+        }
+    }
+
+    /** What the older instance had in flight is stored before the first record of the newer one, or never. */
+    @Test
+    void aNamedProducerTakesOverFromTheOneBeforeIt() throws Exception {
+        Optional<S3Server> server = S3Server.start();
+        Assumptions.assumeTrue(server.isPresent(), "no S3 server: run `make tools`, or set RAWLINE_S3_SERVER");
+        try (S3Server bucket = server.get();
+                Broker stored = Broker.onBucket(bucket, "named");
+                Client client = stored.client()) {
+            client.createTopic("t", Payload.BYTES, Retention.UNLIMITED, 2);
+            ProducerConfig config =
+                    new ProducerConfig().name("orders 1").batchRecordsMax(3).inFlightMax(4);
+            Producer older = new Producer(client, "t", config);
+            List<Receipt> receipts = new ArrayList<>();
+            for (int i = 0; i < 100; i++) {
+                receipts.add(older.send("older " + i / 2, Route.partition(i % 2)));
+            }
+            try (Producer newer = new Producer(client, "t", config)) {
+                for (int i = 0; i < 100; i++) {
+                    newer.send("newer " + i / 2, Route.partition(i % 2));
+                }
+            }
+            // At the latest this one shows that it is fenced.
+            assertThrows(RawlineException.class, () -> older.send("late", Route.partition(0))
+                    .offset());
+            FencedException fenced = assertThrows(FencedException.class, older::flush);
+            assertEquals("producer_fenced", fenced.code());
+            assertEquals(ErrorKind.FIX_REQUEST, fenced.kind());
+            assertThrows(FencedException.class, () -> older.send("late"));
+            older.abandon();
+            for (List<String> records : readAll(client, "t").values()) {
+                int before = records.size() - 50;
+                for (int i = 0; i < records.size(); i++) {
+                    assertEquals(i < before ? "older " + i : "newer " + (i - before), records.get(i));
+                }
+            }
+        }
+    }
+
+    @Test
+    void aNamedProducerNeedsAJournal() {
+        try (Broker stored = Broker.start("--storage", "memory:");
+                Client client = stored.client()) {
+            RefusedException refused = assertThrows(
+                    RefusedException.class, () -> new Producer(client, "t", new ProducerConfig().name("p")));
+            assertEquals("bad_request", refused.code());
+            assertTrue(refused.getMessage().contains("journal"), refused.getMessage());
+            ProducerConfig twice = new ProducerConfig().name("p").exactlyOnce(false);
+            assertThrows(ConfigException.class, () -> new Producer(client, "t", twice));
+        } catch (IOException error) {
+            throw new AssertionError(error);
         }
     }
 

@@ -4,7 +4,7 @@ import java.time.Duration;
 import java.util.Optional;
 
 /** The broker responded with an error. */
-public sealed class RefusedException extends RawlineException permits TopicNotFoundException {
+public sealed class RefusedException extends RawlineException permits FencedException, TopicNotFoundException {
     private static final long serialVersionUID = 1;
 
     /** The HTTP status. */

@@ -34,8 +34,10 @@ public final class Broker implements AutoCloseable {
     public static Broker start(String... flags) {
         try {
             Path directory = Files.createTempDirectory("rawline-java");
-            List<String> all = new ArrayList<>(List.of("--storage", directory.toString()));
-            all.addAll(List.of(flags));
+            List<String> all = new ArrayList<>(List.of(flags));
+            if (!all.contains("--storage")) {
+                all.addAll(List.of("--storage", directory.toString()));
+            }
             return new Broker(directory, all, Map.of());
         } catch (IOException error) {
             throw new AssertionError(error);

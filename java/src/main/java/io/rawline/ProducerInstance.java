@@ -1,0 +1,11 @@
+package io.rawline;
+
+/**
+ * Who a producer is to the broker.
+ *
+ * @param id for the headers of its batches; 0 if its appends are not exactly once
+ * @param epoch grows with every instance of a named producer; {@link #NO_EPOCH} if its appends are not exactly once
+ */
+record ProducerInstance(long id, int epoch) {
+    static final int NO_EPOCH = -1;
+}
