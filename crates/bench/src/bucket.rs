@@ -7,7 +7,7 @@ use futures_util::{StreamExt, TryStreamExt};
 use hdrhistogram::Histogram;
 use object_store::path::Path;
 use object_store::{ObjectStore, ObjectStoreExt, PutMode, PutPayload};
-use rawline_broker::store::s3::{connect, parse_url};
+use rawline_broker::store::s3::{Address, connect};
 use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -17,34 +17,33 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// A folder that no other run uses. Whoever has it deletes it.
 pub struct BucketFolder {
-    s3: Arc<dyn ObjectStore>,
+    store: Arc<dyn ObjectStore>,
     path: String,
 }
 
 impl BucketFolder {
-    /// A folder below an `s3://` address. `variables` lead to the bucket.
+    /// A folder below a bucket's address. `variables` lead to the bucket.
     pub fn new(url: &str, variables: &[(String, String)], bench: &str) -> Result<BucketFolder, BenchError> {
-        let (bucket, prefix) = parse_url(url).map_err(failed)?;
-        let (s3, _) = connect(&bucket, variables, CONNECT_TIMEOUT).map_err(failed)?;
-        let path = format!("{prefix}/.bench-{bench}-{:016x}", rand::random::<u64>());
-        Ok(BucketFolder { s3: Arc::new(s3), path: path.trim_start_matches('/').to_owned() })
+        let folder = BucketFolder::storage(url, variables)?;
+        let path = format!("{}/.bench-{bench}-{:016x}", folder.path, rand::random::<u64>());
+        Ok(BucketFolder { path: path.trim_start_matches('/').to_owned(), ..folder })
     }
 
     /// A broker's storage.
     pub fn storage(url: &str, variables: &[(String, String)]) -> Result<BucketFolder, BenchError> {
-        let (bucket, path) = parse_url(url).map_err(failed)?;
-        let (s3, _) = connect(&bucket, variables, CONNECT_TIMEOUT).map_err(failed)?;
-        Ok(BucketFolder { s3: Arc::new(s3), path })
+        let address = Address::parse(url).map_err(failed)?;
+        let store = connect(&address, variables, CONNECT_TIMEOUT).map_err(failed)?.store;
+        Ok(BucketFolder { store, path: address.prefix })
     }
 
-    /// Creates an object, as a broker does: with `If-None-Match: *`.
+    /// Creates an object, as a broker does: only if it doesn't exist.
     pub async fn put(&self, name: &str, content: Bytes) -> object_store::Result<()> {
-        self.s3.put_opts(&self.key(name), PutPayload::from(content), PutMode::Create.into()).await.map(drop)
+        self.store.put_opts(&self.key(name), PutPayload::from(content), PutMode::Create.into()).await.map(drop)
     }
 
     /// An object's content.
     pub async fn get(&self, name: &str) -> object_store::Result<Bytes> {
-        self.s3.get(&self.key(name)).await?.bytes().await
+        self.store.get(&self.key(name)).await?.bytes().await
     }
 
     /// Deletes every object in it.
@@ -55,8 +54,8 @@ impl BucketFolder {
     /// Deletes every object in a folder in it.
     pub async fn delete_below(&self, folder: &str) -> object_store::Result<()> {
         let path = self.key(folder);
-        let keys = self.s3.list(Some(&path)).map_ok(|key| key.location).boxed();
-        self.s3.delete_stream(keys).try_for_each(async |_| Ok(())).await
+        let keys = self.store.list(Some(&path)).map_ok(|key| key.location).boxed();
+        self.store.delete_stream(keys).try_for_each(async |_| Ok(())).await
     }
 
     /// Stores objects until it is dropped, one in the middle of each interval, and records their times. A PUT that

@@ -1,4 +1,4 @@
-//! `rawline bench limits --storage s3://…`: what a bucket achieves without a broker.
+//! `rawline bench limits --storage URL`: what a bucket achieves without a broker.
 
 use super::BenchError;
 use super::bucket::{BucketFolder, failed};
@@ -32,7 +32,7 @@ pub struct BucketLimits {
 /// Requests of one kind.
 #[derive(Debug, Serialize)]
 pub struct RequestsFigure {
-    /// `PUT`, with `If-None-Match: *`, or `GET`.
+    /// `PUT`, which creates an object, or `GET`.
     pub operation: &'static str,
     /// Size of each object.
     pub bytes: usize,

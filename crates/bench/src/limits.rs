@@ -9,6 +9,7 @@ use super::report::Report;
 use super::statistics::{Latency, new_histogram, record};
 use super::store_delay::DelayArgs;
 use crate::BenchError;
+use rawline_broker::store::s3::Service;
 use serde::Serialize;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
@@ -117,7 +118,7 @@ pub struct SyncFigure {
 pub async fn run(args: Args) -> Result<(), BenchError> {
     let variables = variables();
     let delay = args.delay.start(args.storage.as_deref(), &variables).await?;
-    if let Some(url) = args.storage.as_deref().filter(|storage| storage.starts_with("s3://")) {
+    if let Some(url) = args.storage.as_deref().filter(|storage| Service::of(storage).is_some()) {
         let report = Report::begin("limits", None, &args, &args.output)?;
         let variables = match &delay {
             Some(delay) => delay.variables(variables),

@@ -5,6 +5,7 @@ use super::store_delay::ENDPOINT_VARIABLES;
 use super::usage::Meter;
 use crate::BenchError;
 use rawline_broker::store::disk::Durability;
+use rawline_broker::store::s3::Service;
 use std::collections::VecDeque;
 use std::ffi::OsString;
 use std::io::{BufRead, BufReader};
@@ -25,7 +26,7 @@ const LAST_LINES: usize = 20;
 /// Settings of a local broker; those that are none have the broker's defaults.
 #[derive(Debug, Clone)]
 pub struct Settings {
-    /// An `s3://` address, or the directory in which its directory is created; none for the system's directory for
+    /// A bucket's address, or the directory in which its directory is created; none for the system's directory for
     /// temporary files.
     pub storage: Option<String>,
     /// `--durability`.
@@ -45,7 +46,7 @@ pub struct Settings {
 /// Where a broker stores.
 #[derive(Debug, Clone)]
 pub struct Place {
-    /// `--storage`: a directory or an `s3://` address.
+    /// `--storage`: a directory or a bucket's address.
     pub storage: OsString,
     /// `--cache-dir`, with a bucket.
     pub cache: PathBuf,
@@ -109,7 +110,7 @@ impl Place {
     /// A place that no other run uses: a directory in `storage` or in the system's directory for temporary files, or a
     /// prefix of a bucket. The directory holds the cache of a bucket's objects.
     pub fn new(storage: Option<&str>) -> Result<(Place, TempDir), BenchError> {
-        let bucket = storage.filter(|storage| storage.starts_with("s3://"));
+        let bucket = storage.filter(|storage| Service::of(storage).is_some());
         let parent = match (storage, bucket) {
             (Some(storage), None) => storage.into(),
             _ => temporary_directory(),

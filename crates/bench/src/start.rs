@@ -14,6 +14,7 @@ use crate::BenchError;
 use bytes::Bytes;
 use futures_util::{StreamExt, TryStreamExt, stream};
 use rawline_broker::store::disk::Durability;
+use rawline_broker::store::s3::Service;
 use rawline_client::{BucketUsage, Client, ClientConfig, Fetched, ReadOptions, RetryPolicy};
 use serde::Serialize;
 use std::path::PathBuf;
@@ -60,7 +61,7 @@ pub struct Args {
     #[arg(short, long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..))]
     runs: u32,
 
-    /// Directory to create the broker's directory in, or s3://BUCKET/PREFIX, where objects stay
+    /// Directory to create the broker's directory in, or a bucket such as s3://BUCKET/PREFIX, where objects stay
     /// [default: the system's directory for temporary files]
     #[arg(long, value_name = "DIR|URL")]
     storage: Option<String>,
@@ -108,7 +109,7 @@ struct Figures {
 
 /// Runs the benchmark.
 pub async fn run(args: Args) -> Result<(), BenchError> {
-    let bucket = args.storage.as_deref().filter(|storage| storage.starts_with("s3://"));
+    let bucket = args.storage.as_deref().filter(|storage| Service::of(storage).is_some());
     let directory = bucket.is_none().then(|| args.storage.as_ref().map_or_else(temporary_directory, PathBuf::from));
     let report = Report::begin("start", directory.as_deref(), &args, &args.output)?;
     let delay = args.delay.start(args.storage.as_deref(), &variables()).await?;

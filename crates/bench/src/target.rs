@@ -10,6 +10,7 @@ use crate::BenchError;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use rawline_broker::limits::S3_BATCH_WAIT;
 use rawline_broker::store::disk::Durability;
+use rawline_broker::store::s3::Service;
 use rawline_client::{Client, ClientConfig, ClientError, RetryPolicy};
 use serde::{Serialize, Serializer};
 use std::path::{Path, PathBuf};
@@ -46,7 +47,8 @@ pub struct TargetArgs {
     #[arg(long, value_name = "BYTES")]
     pub batcher_max_bytes: Option<u64>,
 
-    /// Local broker: directory to create its directory in, or s3://BUCKET/PREFIX, where objects stay
+    /// Local broker: directory to create its directory in, or a bucket such as s3://BUCKET/PREFIX, where
+    /// objects stay
     /// [default: the system's directory for temporary files]
     #[arg(long, value_name = "DIR|URL")]
     pub storage: Option<String>,
@@ -76,7 +78,7 @@ impl TargetArgs {
     pub fn storage_directory(&self) -> Option<PathBuf> {
         match &self.storage {
             _ if !self.local_broker => None,
-            Some(storage) if storage.starts_with("s3://") => None,
+            Some(storage) if Service::of(storage).is_some() => None,
             Some(storage) => Some(Path::new(storage).to_owned()),
             None => Some(temporary_directory()),
         }
@@ -84,7 +86,7 @@ impl TargetArgs {
 
     /// The bucket of a local broker, if it has one.
     pub fn bucket(&self) -> Option<&str> {
-        self.storage.as_deref().filter(|storage| self.local_broker && storage.starts_with("s3://"))
+        self.storage.as_deref().filter(|storage| self.local_broker && Service::of(storage).is_some())
     }
 
     /// The local broker's `--batch-wait`. Unknown of a remote broker.

@@ -185,10 +185,10 @@ impl BucketMetrics {
     /// and the deletion of many objects, a POST, as DELETE.
     pub fn requested(&self, method: &str, query: &str) {
         let counter = match method {
-            "GET" if query.contains("list-type=") => &self.list,
+            "GET" if query.contains("list-type=") || query.contains("comp=list") => &self.list,
             "GET" | "HEAD" => &self.get,
             "DELETE" => &self.delete,
-            "POST" if query.starts_with("delete") => &self.delete,
+            "POST" if query.starts_with("delete") || query.contains("comp=batch") => &self.delete,
             _ => &self.put,
         };
         counter.increment(1);

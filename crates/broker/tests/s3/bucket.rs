@@ -2,8 +2,6 @@
 
 use crate::http::{Act, Proxy};
 use crate::machine::{CACHE_BYTES, Machine, first, key};
-use rawline_broker::Kind;
-use rawline_broker::store::s3::parse_url;
 use rawline_broker::store::{Listed, Store};
 use rawline_testkit::s3_server::bucket;
 use rawline_testkit::stores::{assert_holds, at, bytes_of, commit_some, object};
@@ -34,7 +32,7 @@ async fn a_bucket_is_enough() {
 #[tokio::test]
 async fn a_bucket_without_prefix_holds_topics_at_its_root() {
     let bucket = bucket().await;
-    let machine = Machine::with(&bucket, CACHE_BYTES, |config| config.prefix.clear()).await;
+    let machine = Machine::with(&bucket, CACHE_BYTES, |config| config.address.prefix.clear()).await;
     let objects = commit_some(&machine.store, "t", 2).await;
     assert!(bucket.file("t/00000000000000000003.rwl").is_file());
     assert_eq!(machine.store.topics().await.unwrap(), ["t"]);
@@ -112,26 +110,4 @@ async fn deleting_the_front_deletes_objects_and_copies_and_keeps_the_newest() {
     assert_holds(&machine.store, "t", &objects[3..], "s3").await;
     assert_eq!(machine.copies().len(), 1);
     assert_eq!(machine.store.delete_before("none", 7).await.unwrap(), 7);
-}
-
-#[test]
-fn places_in_s3_are_read_from_urls() {
-    let parsed = |url: &str| parse_url(url).unwrap();
-    assert_eq!(parsed("s3://bucket"), ("bucket".to_owned(), String::new()));
-    assert_eq!(parsed("s3://bucket/"), ("bucket".to_owned(), String::new()));
-    assert_eq!(parsed("s3://my-bucket.x/a/b/"), ("my-bucket.x".to_owned(), "a/b".to_owned()));
-    for wrong in [
-        "",
-        "s3:",
-        "s3://",
-        "s3:///prefix",
-        "bucket/prefix",
-        "http://bucket",
-        "s3://b/a//b",
-        "s3://b/../a",
-        "s3://b u/c",
-    ] {
-        let error = parse_url(wrong).unwrap_err();
-        assert!(error.kind == Kind::TellHuman && error.message.contains("s3://BUCKET/PREFIX"), "{wrong}: {error}");
-    }
 }

@@ -92,7 +92,7 @@ async fn a_bucket_that_cannot_be_used_says_why() {
     let error = open_error(&bucket, |config| set(config, "AWS_ACCESS_KEY_ID", "nobody")).await;
     assert!(error.kind == Kind::TellHuman && error.message.contains("correct AWS_ACCESS_KEY_ID"), "{error}");
 
-    let error = open_error(&bucket, |config| config.bucket = "nowhere".to_owned()).await;
+    let error = open_error(&bucket, |config| config.address.bucket = "nowhere".to_owned()).await;
     assert!(error.kind == Kind::TellHuman && error.message.contains("bucket \"nowhere\" does not exist"), "{error}");
 
     let error = open_error(&bucket, |config| set(config, "AWS_SECRET_ACCESS_KEY", "")).await;

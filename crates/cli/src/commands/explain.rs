@@ -23,7 +23,7 @@ pub fn storage(error: &StoreError, storage: &str) -> CommandError {
     with_advice(error, "--storage", &format!("check --storage {storage}"))
 }
 
-/// The cache of S3 objects can't be opened.
+/// The cache of objects in a bucket can't be opened.
 pub fn cache(error: &StoreError, directory: &Path) -> CommandError {
     let advice = format!("free some space in {}, or use another directory with --cache-dir", directory.display());
     with_advice(error, "--cache-dir", &advice)

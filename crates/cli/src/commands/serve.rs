@@ -7,7 +7,7 @@ use rawline_broker::store::Store;
 use rawline_broker::store::cache::Cache;
 use rawline_broker::store::disk::{DiskStore, Durability};
 use rawline_broker::store::memory::MemoryStore;
-use rawline_broker::store::s3::{S3Config, S3Store};
+use rawline_broker::store::s3::{S3Config, S3Store, Service};
 use rawline_broker::{Broker, Config, SystemClock, limits, raise_files_limit};
 use rawline_server::http::{self, ApiKeys, HttpConfig};
 use std::net::SocketAddr;
@@ -29,6 +29,12 @@ Examples:
   # Store in S3, with AWS_ENDPOINT_URL, AWS_REGION, AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY
   rawline serve --storage s3://my-bucket/events --cache-dir /var/cache/rawline --cache-bytes 20GiB
 
+  # Store in Google Cloud Storage, with GOOGLE_APPLICATION_CREDENTIALS
+  rawline serve --storage gs://my-bucket/events
+
+  # Store in Azure Blob Storage, with AZURE_STORAGE_ACCOUNT_NAME, AZURE_STORAGE_ACCOUNT_KEY
+  rawline serve --storage az://my-container/events
+
   # Then, in another shell
   seq 1000 | rawline produce numbers
   rawline consume numbers --max-records 3";
@@ -37,7 +43,8 @@ Examples:
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// Storage for objects: a directory, s3://BUCKET/PREFIX, or memory: (lost when the broker stops)
+    /// Storage for objects: a directory, s3://BUCKET/PREFIX, gs://BUCKET/PREFIX, az://CONTAINER/PREFIX, or memory:
+    /// (lost when the broker stops)
     #[arg(long, value_name = "DIR|URL", env = "RAWLINE_STORAGE", default_value = "rawline-data")]
     storage: String,
 
@@ -67,7 +74,7 @@ pub struct Args {
     #[arg(long, value_name = "WHEN", env = "RAWLINE_DURABILITY", default_value_t, value_parser = durability())]
     durability: Durability,
 
-    /// Time that a commit waits for more appends, such as 5ms [default: 0 on a directory, 100ms on S3]
+    /// Time that a commit waits for more appends, such as 5ms [default: 0 on a directory, 100ms in a bucket]
     #[arg(long, value_name = "TIME", env = "RAWLINE_BATCH_WAIT", value_parser = parse_duration)]
     batch_wait: Option<Duration>,
 
@@ -84,7 +91,7 @@ pub struct Args {
     #[arg(long, value_name = "N", env = "RAWLINE_BATCH_RECORDS_MAX", default_value_t = 1 << 20)]
     batch_records_max: u32,
 
-    /// Directory of the cache of S3 objects
+    /// Directory of the cache of objects in a bucket
     #[arg(long, value_name = "DIR", env = "RAWLINE_CACHE_DIR", default_value = "rawline-cache")]
     cache_dir: PathBuf,
 
@@ -178,7 +185,7 @@ fn http_config(args: &Args) -> Result<HttpConfig, CommandError> {
 
 fn broker_config(args: &Args, request_bytes_max: u64) -> Config {
     Config {
-        batch_wait: args.batch_wait.unwrap_or(if is_s3(args) { limits::S3_BATCH_WAIT } else { Duration::ZERO }),
+        batch_wait: args.batch_wait.unwrap_or(if is_bucket(args) { limits::S3_BATCH_WAIT } else { Duration::ZERO }),
         commit_bytes: args.batch_bytes.clamp(1, limits::OBJECT_BYTES_MAX / 2),
         request_bytes_max,
         create_topics: !args.no_create_topics,
@@ -217,8 +224,8 @@ fn check_debug_listen(args: &Args) -> Result<(), CommandError> {
     }
 }
 
-fn is_s3(args: &Args) -> bool {
-    args.storage.starts_with("s3://")
+fn is_bucket(args: &Args) -> bool {
+    Service::of(&args.storage).is_some()
 }
 
 async fn open_store(args: &Args) -> Result<Arc<dyn Store>, CommandError> {
@@ -226,7 +233,7 @@ async fn open_store(args: &Args) -> Result<Arc<dyn Store>, CommandError> {
         return Ok(Arc::new(MemoryStore::new()));
     }
     let failed = |error| explain::storage(&error, &args.storage);
-    if is_s3(args) {
+    if is_bucket(args) {
         let cache = Cache::open(&args.cache_dir, args.cache_bytes);
         let cache = cache.map_err(|error| explain::cache(&error, &args.cache_dir))?;
         let config = S3Config::new(&args.storage, cache).map_err(|error| CommandError::Usage(error.to_string()))?;
@@ -235,7 +242,8 @@ async fn open_store(args: &Args) -> Result<Arc<dyn Store>, CommandError> {
     }
     if let Some((scheme, _)) = args.storage.split_once("://") {
         return Err(CommandError::Usage(format!(
-            "unknown storage {scheme}://; give --storage a directory, s3://BUCKET/PREFIX or memory:"
+            "unknown storage {scheme}://; give --storage a directory, s3://BUCKET/PREFIX, gs://BUCKET/PREFIX, \
+             az://CONTAINER/PREFIX or memory:"
         )));
     }
     Ok(Arc::new(DiskStore::open(args.storage.as_ref(), args.durability).map_err(failed)?))

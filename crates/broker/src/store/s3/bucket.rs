@@ -1,19 +1,18 @@
 //! Requests to a bucket, each with its retries.
 
+use super::address::Address;
+use super::connect::{Connected, Credentials, connect, words};
 use super::failed::{Failed, Reply, Tries, error_chain};
-use super::requests::CountingConnector;
 use super::{S3Config, is_same};
 use crate::limits::INDEX_BYTES_GUESS;
 use crate::object::{Header, ObjectIndex};
 use crate::store::cache::{CacheError, Sink};
-use crate::store::{SETTINGS_NAME, Setting, StoreError};
+use crate::store::{SETTINGS_NAME, StoreError};
 use bytes::Bytes;
 use futures_util::StreamExt;
-use object_store::aws::{AmazonS3, AmazonS3Builder, AwsCredentialProvider, Checksum, S3ConditionalPut};
 use object_store::path::Path;
 use object_store::{
-    ClientOptions, GetOptions, GetRange, ObjectStore, PutMode, PutOptions, PutPayload, PutResult, RetryConfig,
-    UpdateVersion,
+    GetOptions, GetRange, ObjectMeta, ObjectStore, PutMode, PutOptions, PutPayload, PutResult, UpdateVersion,
 };
 use rawline_batch::Crc32c;
 use std::sync::Arc;
@@ -24,87 +23,29 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Requests to a bucket, each with its retries.
 pub(super) struct Bucket {
-    pub(super) s3: Arc<dyn ObjectStore>,
-    /// Absent where another store stands in for S3.
-    credentials: Option<AwsCredentialProvider>,
-    pub(super) name: String,
-    prefix: String,
+    pub(super) store: Arc<dyn ObjectStore>,
+    /// Absent where another store stands in for a bucket.
+    credentials: Option<Credentials>,
+    pub(super) address: Address,
     pub(super) endpoint: String,
     pub(super) request_timeout: Duration,
-    retry_budget: Duration,
-}
-
-/// A client for a bucket, and the endpoint it sends to.
-///
-/// `variables` are those of [`S3Config`]. The client doesn't retry: after a PUT whose response was lost, its retry
-/// would fail because the object exists, and only the caller can see whose object it is.
-pub fn connect(
-    bucket: &str,
-    variables: &[(String, String)],
-    connect_timeout: Duration,
-) -> Result<(AmazonS3, String), StoreError> {
-    // Fails where the process has chosen one already, which is as good.
-    let _ = rustls::crypto::ring::default_provider().install_default();
-    let variable = |name: &str| {
-        let found = variables.iter().find(|(other, value)| other == name && !value.is_empty());
-        found.map(|(_, value)| value.as_str())
-    };
-    let endpoint = variable("AWS_ENDPOINT_URL_S3").or(variable("AWS_ENDPOINT_URL")).or(variable("AWS_ENDPOINT"));
-    let region = variable("AWS_REGION").or(variable("AWS_DEFAULT_REGION")).unwrap_or("us-east-1");
-    let is_plain = endpoint.is_some_and(|endpoint| endpoint.starts_with("http://"));
-    let options = ClientOptions::new()
-        .with_allow_http(is_plain)
-        // Then nothing is requested over TLS, so a container without certificates will do.
-        .with_no_system_certificates(is_plain && variable("AWS_ACCESS_KEY_ID").is_some())
-        .with_timeout_disabled()
-        .with_connect_timeout(connect_timeout);
-    let retry = RetryConfig { max_retries: 0, ..RetryConfig::default() };
-    let url = endpoint.map_or_else(|| format!("https://s3.{region}.amazonaws.com"), str::to_owned);
-    let connector = CountingConnector { bucket: bucket.to_owned(), endpoint: url.clone() };
-    // The payload is not signed: that would be a SHA-256 over each commit, on the caller's thread. It is protected by
-    // TLS and by the checksum, which the store compares before it stores.
-    let mut builder = AmazonS3Builder::new()
-        .with_unsigned_payload(true)
-        .with_checksum_algorithm(Checksum::CRC64NVME)
-        .with_http_connector(connector)
-        .with_client_options(options);
-    for (name, value) in variables.iter().filter(|(name, value)| name.starts_with("AWS_") && !value.is_empty()) {
-        if let Ok(key) = name.to_ascii_lowercase().parse() {
-            builder = builder.with_config(key, value);
-        }
-    }
-    let s3 = builder
-        .with_bucket_name(bucket)
-        .with_region(region)
-        .with_conditional_put(S3ConditionalPut::ETagMatch)
-        .with_retry(retry)
-        .build()
-        .map_err(|error| {
-            StoreError::human(format!(
-                "can't use s3://{bucket}: {}; check the variables AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_REGION \
-                 and AWS_ENDPOINT_URL",
-                error_chain(&error)
-            ))
-        })?;
-    Ok((s3, url))
+    pub(super) retry_budget: Duration,
 }
 
 impl Bucket {
     /// The bucket that `config` names.
     pub(super) fn new(config: &S3Config) -> Result<Bucket, StoreError> {
         let connect_timeout = CONNECT_TIMEOUT.min(config.request_timeout);
-        let (s3, endpoint) = connect(&config.bucket, &config.variables, connect_timeout)?;
-        let credentials = Some(s3.credentials().clone());
-        Ok(Bucket { credentials, ..Bucket::over(Arc::new(s3), endpoint, config) })
+        let Connected { store, endpoint, credentials } = connect(&config.address, &config.variables, connect_timeout)?;
+        Ok(Bucket { credentials: Some(credentials), ..Bucket::over(store, endpoint, config) })
     }
 
     /// A bucket that another store stands in for.
-    pub(super) fn over(s3: Arc<dyn ObjectStore>, endpoint: String, config: &S3Config) -> Bucket {
+    pub(super) fn over(store: Arc<dyn ObjectStore>, endpoint: String, config: &S3Config) -> Bucket {
         Bucket {
-            s3,
+            store,
             credentials: None,
-            name: config.bucket.clone(),
-            prefix: config.prefix.clone(),
+            address: config.address.clone(),
             endpoint,
             request_timeout: config.request_timeout,
             retry_budget: config.retry_budget,
@@ -113,25 +54,22 @@ impl Bucket {
 
     pub(super) async fn check_credentials(&self) -> Result<(), StoreError> {
         let Some(credentials) = &self.credentials else { return Ok(()) };
-        let cause = match timeout(self.request_timeout, credentials.get_credential()).await {
+        let cause = match timeout(self.request_timeout, credentials.check()).await {
             Ok(Ok(_)) => return Ok(()),
             Ok(Err(error)) => error_chain(&error),
             Err(_) => "no response in time".to_owned(),
         };
-        Err(StoreError::human(format!(
-            "no credentials for s3://{}: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY (profiles in files are not \
-             read), or give this machine a role; getting its role failed: {cause}",
-            self.name
-        )))
+        let (address, advice) = (&self.address, words(self.address.service).no_credentials);
+        Err(StoreError::human(format!("no credentials for {address}: {advice}: {cause}")))
     }
 
     pub(super) async fn topics(&self) -> Result<Vec<String>, StoreError> {
-        let prefix = if self.prefix.is_empty() { Path::default() } else { self.path("")? };
+        let prefix = if self.address.prefix.is_empty() { Path::default() } else { self.path("")? };
         let mut tries = self.tries();
         // Each page is a request, but they are not available one by one here.
         let limit = self.request_timeout.max(self.retry_budget);
         let listed = loop {
-            let failed = match timeout(limit, self.s3.list_with_delimiter(Some(&prefix))).await {
+            let failed = match timeout(limit, self.store.list_with_delimiter(Some(&prefix))).await {
                 Ok(Ok(listed)) => break listed,
                 Ok(Err(error)) => Failed::from(error),
                 Err(_) => Failed::TimedOut,
@@ -151,7 +89,7 @@ impl Bucket {
     /// Sends one PUT, which may take a second more for each MiB.
     pub(super) async fn put(&self, path: &Path, payload: PutPayload, options: PutOptions) -> Result<PutResult, Failed> {
         let limit = self.request_timeout + Duration::from_secs((payload.content_length() >> 20) as u64);
-        match timeout(limit, self.s3.put_opts(path, payload, options)).await {
+        match timeout(limit, self.store.put_opts(path, payload, options)).await {
             Ok(Ok(put)) => Ok(put),
             Ok(Err(error)) => Err(Failed::from(error)),
             Err(_) => Err(Failed::TimedOut),
@@ -176,19 +114,26 @@ impl Bucket {
     pub(super) async fn front(&self, path: &Path, bytes: u64) -> Result<Option<(Bytes, u32)>, StoreError> {
         let range = Some(GetRange::Bounded(0..bytes));
         let got = self.get(path, GetOptions { range, ..GetOptions::default() }).await?;
-        Ok(got.map(|(front, e_tag)| (front, tag(e_tag.as_deref()))))
+        Ok(got.map(|(front, found)| (front, tag(found.and_then(|found| found.e_tag).as_deref()))))
     }
 
-    /// A small key's content and its ETag; `None` if there is no such key.
-    pub(super) async fn small(&self, path: &Path) -> Result<Option<(Bytes, Option<String>)>, StoreError> {
-        self.get(path, GetOptions::default()).await
+    /// A small key's content and its version; `None` if there is no such key.
+    pub(super) async fn small(&self, path: &Path) -> Result<Option<(Bytes, Option<UpdateVersion>)>, StoreError> {
+        let got = self.get(path, GetOptions::default()).await?;
+        // Each service compares one of the two.
+        let version = |found: ObjectMeta| {
+            let is_known = found.e_tag.is_some() || found.version.is_some();
+            is_known.then_some(UpdateVersion { e_tag: found.e_tag, version: found.version })
+        };
+        Ok(got.map(|(bytes, found)| (bytes, found.and_then(version))))
     }
 
-    async fn get(&self, path: &Path, options: GetOptions) -> Result<Option<(Bytes, Option<String>)>, StoreError> {
+    /// An object's bytes, and what is known of it unless it is empty.
+    async fn get(&self, path: &Path, options: GetOptions) -> Result<Option<(Bytes, Option<ObjectMeta>)>, StoreError> {
         let get = || async {
-            let got = self.s3.get_opts(path, options.clone()).await?;
-            let e_tag = got.meta.e_tag.clone();
-            Ok::<_, object_store::Error>((got.bytes().await?, e_tag))
+            let got = self.store.get_opts(path, options.clone()).await?;
+            let found = got.meta.clone();
+            Ok::<_, object_store::Error>((got.bytes().await?, Some(found)))
         };
         let mut tries = self.tries();
         loop {
@@ -211,7 +156,7 @@ impl Bucket {
     pub(super) async fn replace(&self, path: &Path, bytes: Bytes) -> Result<(), StoreError> {
         let mut tries = self.tries();
         loop {
-            let put = self.s3.put_opts(path, bytes.clone().into(), PutMode::Overwrite.into());
+            let put = self.store.put_opts(path, bytes.clone().into(), PutMode::Overwrite.into());
             let failed = match timeout(self.request_timeout, put).await {
                 Ok(Ok(_)) => return Ok(()),
                 Ok(Err(error)) => Failed::from(error),
@@ -221,12 +166,16 @@ impl Bucket {
         }
     }
 
-    /// Stores a key, replacing what was there, if that still has this ETag. False if it does not.
-    pub(super) async fn replace_if(&self, path: &Path, bytes: Bytes, e_tag: &str) -> Result<bool, StoreError> {
-        let version = UpdateVersion { e_tag: Some(e_tag.to_owned()), version: None };
+    /// Stores a key, replacing what was there, if that still has this version. False if it does not.
+    pub(super) async fn replace_if(
+        &self,
+        path: &Path,
+        bytes: Bytes,
+        version: UpdateVersion,
+    ) -> Result<bool, StoreError> {
         let mut tries = self.tries();
         loop {
-            let put = self.s3.put_opts(path, bytes.clone().into(), PutMode::Update(version.clone()).into());
+            let put = self.store.put_opts(path, bytes.clone().into(), PutMode::Update(version.clone()).into());
             let failed = match timeout(self.request_timeout, put).await {
                 Ok(Ok(_)) => return Ok(true),
                 Ok(Err(object_store::Error::Precondition { .. })) => return Ok(false),
@@ -273,7 +222,7 @@ impl Bucket {
     ) -> Result<bool, Failed> {
         let range = (*position > 0).then_some(GetRange::Bounded(*position..bytes));
         let options = GetOptions { range, ..GetOptions::default() };
-        let got = timeout(self.request_timeout, self.s3.get_opts(path, options)).await;
+        let got = timeout(self.request_timeout, self.store.get_opts(path, options)).await;
         let got = got.map_err(|_| Failed::TimedOut)?.map_err(Failed::from)?;
         if !is_same(wanted, tag(got.meta.e_tag.as_deref())) {
             return Ok(false);
@@ -301,10 +250,11 @@ impl Bucket {
         }
     }
 
-    /// Deletes objects in one request. Objects that are already gone don't matter.
+    /// Deletes objects: in one request on S3, in one for each 256 on Azure, one by one and ten at a time on Google
+    /// Cloud Storage. Objects that are already gone don't matter.
     pub(super) async fn delete(&self, paths: &[Path]) -> Result<(), Failed> {
         let paths = futures_util::stream::iter(paths.to_vec()).map(Ok).boxed();
-        let mut deleted = self.s3.delete_stream(paths);
+        let mut deleted = self.store.delete_stream(paths);
         loop {
             match timeout(self.request_timeout, deleted.next()).await {
                 Ok(Some(Ok(_) | Err(object_store::Error::NotFound { .. }))) => {}
@@ -328,13 +278,13 @@ impl Bucket {
     }
 
     pub(super) fn path(&self, below: &str) -> Result<Path, StoreError> {
-        let key = format!("{}/{below}", self.prefix);
+        let key = format!("{}/{below}", self.address.prefix);
         Path::parse(key.trim_matches('/'))
             .map_err(|error| StoreError::human(format!("{key:?} can't be a key: {error}; use another name")))
     }
 
     pub(super) fn url(&self, path: &Path) -> String {
-        format!("s3://{}/{path}", self.name)
+        format!("{}/{path}", self.address)
     }
 
     /// Another broker may have deleted the topic's front; a reader finds out by reading again.
@@ -369,47 +319,7 @@ impl Bucket {
     pub(super) fn tries(&self) -> Tries {
         Tries::lasting(self.retry_budget)
     }
-
-    /// Explains a failure to whoever runs the broker.
-    pub(super) fn explain(&self, verb: &str, path: &Path, failed: &Failed) -> StoreError {
-        let (endpoint, bucket) = (&self.endpoint, &self.name);
-        let failure = format!("can't {verb} {} at {endpoint}", self.url(path));
-        let reply = failed.reply();
-        let text = reply.short();
-        let advice = match reply.code.as_deref().unwrap_or_default() {
-            "NoSuchBucket" => {
-                let message = format!("{failure}: bucket {bucket:?} does not exist; create it or use another ({text})");
-                return StoreError::human(message).about(Setting::Storage);
-            }
-            "SignatureDoesNotMatch" => "the secret key is wrong; correct AWS_SECRET_ACCESS_KEY",
-            "InvalidAccessKeyId" | "UserNotFound" | "XAdminUserNotFound" | "InvalidToken" | "ExpiredToken" => {
-                "the access key is unknown or has expired; correct AWS_ACCESS_KEY_ID and AWS_SESSION_TOKEN"
-            }
-            "RequestTimeTooSkewed" => "this machine's clock is wrong; set it",
-            "AuthorizationHeaderMalformed" | "PermanentRedirect" | "TemporaryRedirect" => WRONG_REGION,
-            _ if matches!(reply.status, Some(301 | 302 | 307 | 308)) => WRONG_REGION,
-            "NotImplemented" => {
-                "this S3 server has no conditional writes (If-None-Match), which Rawline needs; use one that has them"
-            }
-            "AccessDenied" => ACCESS_DENIED,
-            _ => match failed {
-                Failed::Denied(_) => ACCESS_DENIED,
-                Failed::ForGood(_) | Failed::Missing(_) => "check the bucket",
-                Failed::Exists { .. } | Failed::Passing(_) | Failed::TimedOut => {
-                    return StoreError::wait(format!(
-                        "{failure}: {text}; gave up after {:?}: check the server and the network, then retry",
-                        self.retry_budget
-                    ));
-                }
-            },
-        };
-        StoreError::human(format!("{failure}: {advice} ({text})"))
-    }
 }
-
-const WRONG_REGION: &str = "the bucket is in another region; correct AWS_REGION";
-const ACCESS_DENIED: &str = "access is denied; the key needs s3:ListBucket on the bucket and s3:GetObject, \
-                             s3:PutObject and s3:DeleteObject on its objects";
 
 /// A checksum of an object's ETag: enough to distinguish the object from another that once had its key.
 pub(super) fn tag(e_tag: Option<&str>) -> u32 {

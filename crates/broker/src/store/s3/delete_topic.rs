@@ -51,13 +51,13 @@ impl S3Store {
     async fn take_over(&self, topic: &str) -> Result<bool, StoreError> {
         let path = self.bucket.settings_path(topic)?;
         loop {
-            let Some((stored, e_tag)) = self.bucket.small(&path).await? else { return Ok(false) };
-            match (Settings::deleted_by(&stored), e_tag) {
+            let Some((stored, version)) = self.bucket.small(&path).await? else { return Ok(false) };
+            match (Settings::deleted_by(&stored), version) {
                 (None, _) => return Ok(false),
                 (Some(deleter), _) if deleter == self.deleter => return Ok(true),
-                (Some(deleter), Some(e_tag)) => {
+                (Some(deleter), Some(version)) => {
                     let marker = Settings::deleted(&self.deleter);
-                    if self.bucket.replace_if(&path, marker, &e_tag).await? {
+                    if self.bucket.replace_if(&path, marker, version).await? {
                         tracing::info!(topic, deleter, "continuing a deletion that another run of a broker began");
                         sleep(self.bucket.request_timeout).await;
                         return Ok(true);

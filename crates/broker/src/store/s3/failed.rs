@@ -1,8 +1,8 @@
-//! Why a request to S3 failed, and retries.
+//! Why a request to a bucket failed, and retries.
 //!
 //! `object_store` returns some HTTP statuses as variants of its error and transport errors as [`HttpError`] in the
 //! chain of sources. Other statuses it keeps in a private type: they are read off its text, in [`Reply::of`] and
-//! nowhere else. What S3 itself says is its error code, for machines.
+//! nowhere else. What the service itself says is its error code, for machines.
 
 use object_store::client::{HttpError, HttpErrorKind};
 use std::error::Error;
@@ -36,7 +36,7 @@ pub(super) struct Reply {
     pub text: String,
     /// HTTP status, if there was a response.
     pub status: Option<u16>,
-    /// S3's error code, if the response has one.
+    /// The service's error code, if the response has one.
     pub code: Option<String>,
 }
 
@@ -68,7 +68,7 @@ impl Reply {
         self.code.as_deref().is_some_and(|code| codes.contains(&code))
     }
 
-    /// The code and the sentence of S3's response, if there is one, without what `object_store` and XML add.
+    /// The code and the sentence of the service's response, if there is one, without what `object_store` and XML add.
     pub(super) fn short(&self) -> String {
         let message = after(&self.text, "<Message>").and_then(|rest| rest.split_once("</Message>"));
         match (&self.code, message) {
@@ -98,10 +98,10 @@ impl Failed {
     }
 
     pub(super) fn is_missing_object(&self) -> bool {
-        matches!(self, Failed::Missing(reply) if reply.code.is_none() || reply.has_code(&["NoSuchKey"]))
+        matches!(self, Failed::Missing(reply) if reply.code.is_none() || reply.has_code(&["NoSuchKey", "BlobNotFound"]))
     }
 
-    /// S3 responds like this to a request for the first bytes of an object that has none.
+    /// Services respond like this to a request for the first bytes of an object that has none.
     pub(super) fn is_empty_object(&self) -> bool {
         matches!(self, Failed::ForGood(reply) if reply.status == Some(416) || reply.has_code(&["InvalidRange"]))
     }
@@ -112,12 +112,13 @@ impl From<object_store::Error> for Failed {
         use object_store::Error as E;
         let reply = Reply::of(&error);
         match &error {
-            // `object_store` returns this for 412 and, without a precondition inside, for 409: another request is
-            // creating the object and may yet fail.
+            // `object_store` returns this for 412, from S3 with a precondition inside, and for 409. That is Azure's
+            // response where an object exists; S3 says that another request is creating it and may yet fail.
             E::AlreadyExists { source, .. } => {
                 let inner = source.downcast_ref::<E>();
-                let is_there =
-                    inner.is_some_and(|inner| matches!(inner, E::Precondition { .. } | E::NotModified { .. }));
+                let is_there = reply.status == Some(412)
+                    || reply.has_code(&["BlobAlreadyExists"])
+                    || inner.is_some_and(|inner| matches!(inner, E::Precondition { .. } | E::NotModified { .. }));
                 Failed::Exists { in_progress: !is_there }
             }
             E::NotFound { .. } => Failed::Missing(reply),
@@ -162,7 +163,7 @@ impl Tries {
         if !failed.is_passing() || Instant::now() + pause > self.until {
             return Err(failed);
         }
-        tracing::debug!(reason = failed.reply().text, ?pause, "retrying an S3 request");
+        tracing::debug!(reason = failed.reply().text, ?pause, "retrying a request to the bucket");
         sleep(pause).await;
         self.pause = (self.pause * 2).min(PAUSE_MAX);
         Ok(())

@@ -89,7 +89,7 @@ impl S3Journal {
         let slot = DateSlot::default();
         let range = range.map(GetRange::Bounded);
         let options = GetOptions { range, extensions: slot.extensions(), ..GetOptions::default() };
-        let get = async { self.bucket.s3.get_opts(path, options).await?.bytes().await };
+        let get = async { self.bucket.store.get_opts(path, options).await?.bytes().await };
         let failed = match timeout(self.bucket.request_timeout, get).await {
             Ok(Ok(bytes)) => return self.dated(path, Some(bytes), slot.date()),
             Ok(Err(error)) => Failed::from(error),
@@ -147,7 +147,7 @@ impl S3Journal {
     async fn list_folder(&self, folder: &Path, ending: &str) -> Result<Dated<Vec<Key>>, StoreError> {
         // Each page is a request, but they are not available one by one here.
         let limit = 10 * self.bucket.request_timeout;
-        let listed = match timeout(limit, self.bucket.s3.list_with_delimiter(Some(folder))).await {
+        let listed = match timeout(limit, self.bucket.store.list_with_delimiter(Some(folder))).await {
             Ok(Ok(listed)) => listed,
             Ok(Err(error)) => return Err(self.bucket.explain("list", folder, &Failed::from(error))),
             Err(_) => return Err(self.bucket.explain("list", folder, &Failed::TimedOut)),

@@ -134,7 +134,7 @@ fn check(bucket: &Bucket, path: &Path, content: &[u8], asked: Option<Duration>) 
 async fn has_topics(bucket: &Bucket) -> Result<bool, StoreError> {
     for name in bucket.topics().await? {
         let folder = bucket.topic_path(&name)?;
-        let mut keys = bucket.s3.list(Some(&folder)).take(KEYS_MAX);
+        let mut keys = bucket.store.list(Some(&folder)).take(KEYS_MAX);
         loop {
             let failed = match timeout(bucket.request_timeout, keys.next()).await {
                 Ok(None) => break,

@@ -100,7 +100,7 @@ impl S3Store {
     pub(super) async fn list_keys(&self, topic: &str, offsets: Range<u64>) -> Result<Vec<Listed>, StoreError> {
         let dir = self.bucket.topic_path(topic)?;
         // Keys come in order, except from the buckets of S3 Express.
-        let is_sorted = !self.bucket.name.ends_with("--x-s3");
+        let is_sorted = !self.bucket.address.bucket.ends_with("--x-s3");
         let mut after = match offsets.start.checked_sub(1) {
             Some(before) => Some(self.bucket.object_path(topic, before)?),
             None => None,
@@ -109,8 +109,8 @@ impl S3Store {
         let mut tries = self.bucket.tries();
         loop {
             let mut pages = match &after {
-                Some(after) => self.bucket.s3.list_with_offset(Some(&dir), after),
-                None => self.bucket.s3.list(Some(&dir)),
+                Some(after) => self.bucket.store.list_with_offset(Some(&dir), after),
+                None => self.bucket.store.list(Some(&dir)),
             };
             let failed = loop {
                 let key = match timeout(self.bucket.request_timeout, pages.next()).await {

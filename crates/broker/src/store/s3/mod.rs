@@ -1,16 +1,21 @@
-//! Objects in an S3 bucket: one PUT per commit, which creates an object and never overwrites one.
+//! Objects in a bucket of S3, Google Cloud Storage or Azure: one PUT per commit, which creates an object and never
+//! overwrites one.
 //!
 //! A new storage has a journal, whose objects commit appends to all topics (`journal.rs`, `pieces.rs`). A storage that
 //! an earlier version has written keeps its layout (`layout.rs`), in which each topic has its own objects: the key
 //! is `PREFIX/TOPIC/FIRST_OFFSET.rwl`, the offset in 20 digits, so that keys sort like offsets.
 //!
 //! The bucket holds all state: a topic's index is read off its listing, or the journal's newest snapshot and the
-//! objects after it. Conditional creation (`If-None-Match: *`) prevents two brokers from using the same key, so a store
-//! that ignores the condition is refused when it is opened.
+//! objects after it. Conditional creation (`If-None-Match: *`, or what the service has instead) prevents two brokers
+//! from using the same key, so a store that ignores the condition is refused when it is opened. What differs between
+//! services is in `connect/`.
 
+mod address;
 mod bucket;
+mod connect;
 mod date;
 mod delete_topic;
+mod explain;
 mod failed;
 mod journal;
 mod layout;
@@ -20,13 +25,14 @@ mod probe;
 mod requests;
 
 use super::cache::{Cache, CopyName, Sink};
-use super::{BatchTime, Begun, CommitError, Listed, Location, Mappings, ObjectAt, Setting, Store, StoreError};
+use super::{BatchTime, Begun, CommitError, Listed, Location, Mappings, ObjectAt, Store, StoreError};
 use crate::journal::JournalStore;
 use crate::limits::{NEWEST_CHECK_INTERVAL, PREFETCH_OBJECTS_MAX, SETTINGS_BYTES_MAX};
 use crate::object::{HEADER_BYTES, Object};
+pub use address::{Address, Service};
 use bucket::Bucket;
-pub use bucket::connect;
 use bytes::Bytes;
+pub use connect::{Connected, connect};
 use failed::Failed;
 use futures_util::future::BoxFuture;
 pub use journal::S3Journal;
@@ -47,10 +53,8 @@ const DELETES_MAX: usize = 1000;
 
 /// Where a bucket is, and its timeouts.
 pub struct S3Config {
-    /// The bucket's name.
-    pub bucket: String,
-    /// Prefix of every key, without a slash at its ends; may be empty.
-    pub prefix: String,
+    /// The bucket, and the prefix of every key.
+    pub address: Address,
     /// Local copies of what is in the bucket.
     pub cache: Cache,
     /// How long one request may make no progress. A PUT may take a second more for each MiB.
@@ -65,22 +69,21 @@ pub struct S3Config {
     /// each other's clocks: whole seconds. A storage that is created now gets it, by default an hour; another value
     /// than that of an existing storage is an error.
     pub deletion_delay: Option<Duration>,
-    /// The usual AWS variables: `AWS_ENDPOINT_URL_S3`, `AWS_ENDPOINT_URL`, `AWS_REGION`, `AWS_DEFAULT_REGION`,
-    /// `AWS_ACCESS_KEY_ID`, `AWS_SECRET_ACCESS_KEY`, `AWS_SESSION_TOKEN` and the others that `object_store` knows.
+    /// The service's usual variables, among them its endpoint and credentials: those that `object_store` knows of
+    /// `AWS_…`, `GOOGLE_…` or `AZURE_…`, and `STORAGE_EMULATOR_HOST` and `AZURE_STORAGE_CONNECTION_STRING`.
     pub variables: Vec<(String, String)>,
 }
 
 impl S3Config {
-    /// The bucket and prefix of `s3://BUCKET/PREFIX`, with the variables of this process.
+    /// The bucket and prefix of `s3://BUCKET/PREFIX`, `gs://BUCKET/PREFIX` or `az://CONTAINER/PREFIX`, with the
+    /// variables of this process.
     #[expect(
         clippy::disallowed_methods,
-        reason = "the variables of the AWS tools configure the store; a caller may replace them"
+        reason = "the variables of the service's tools configure the store; a caller may replace them"
     )]
     pub fn new(url: &str, cache: Cache) -> Result<S3Config, StoreError> {
-        let (bucket, prefix) = parse_url(url)?;
         Ok(S3Config {
-            bucket,
-            prefix,
+            address: Address::parse(url)?,
             cache,
             request_timeout: Duration::from_secs(10),
             retry_budget: Duration::from_secs(30),
@@ -92,25 +95,6 @@ impl S3Config {
                 .collect(),
         })
     }
-}
-
-/// Reads `s3://BUCKET/PREFIX`, or `s3://BUCKET` for no prefix.
-pub fn parse_url(url: &str) -> Result<(String, String), StoreError> {
-    let wrong = |why: &str| {
-        StoreError::human(format!("{url:?} isn't a place in S3: {why}; write it as s3://BUCKET/PREFIX or s3://BUCKET"))
-            .about(Setting::Storage)
-    };
-    let rest = url.strip_prefix("s3://").ok_or_else(|| wrong("it does not begin with s3://"))?;
-    let (bucket, prefix) = rest.split_once('/').unwrap_or((rest, ""));
-    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b".-_".contains(&byte);
-    if bucket.is_empty() || !bucket.bytes().all(plain) {
-        return Err(wrong("a bucket's name has letters, digits, '.', '-' and '_' only"));
-    }
-    let prefix = prefix.trim_end_matches('/');
-    if !prefix.is_empty() && Path::parse(prefix).ok().is_none_or(|path| path.as_ref() != prefix) {
-        return Err(wrong("the prefix has an empty part or a character that a key can't have"));
-    }
-    Ok((bucket.to_owned(), prefix.to_owned()))
 }
 
 /// Topics in a bucket.

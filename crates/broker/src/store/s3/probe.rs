@@ -1,6 +1,7 @@
 //! Makes sure that a store honors the condition that commits rest on.
 
 use super::bucket::Bucket;
+use super::connect::{Words, words};
 use super::failed::Failed;
 use crate::object::HEADER_BYTES;
 use crate::store::StoreError;
@@ -101,10 +102,10 @@ impl Bucket {
     }
 
     fn refuse(&self, done: &str) -> StoreError {
+        let Words { server, condition, instead, .. } = words(self.address.service);
         StoreError::human(format!(
-            "the S3 server at {} does not honor the condition \"If-None-Match: *\": it {done}. Two brokers on it could \
-             overwrite each other's records, so Rawline does not use it. Use Amazon S3, MinIO, Cloudflare R2, Ceph or \
-             another that supports conditional writes, in a recent version",
+            "the {server} at {} does not honor the condition \"{condition}\": it {done}. Two brokers on it could \
+             overwrite each other's records, so Rawline does not use it. Use {instead}",
             self.endpoint
         ))
     }
