@@ -36,11 +36,26 @@ full: ## Build the binary with measurements, Avro, benchmarks and profiles (5 mi
 	@mkdir -p target && echo full > target/.features
 	$(MAKE) release
 
-tools: $(TOOLS)/versitygw ## Install the S3 server of the tests (1 min)
+AZURITE := $(CURDIR)/.tools/azurite
+tools: $(TOOLS)/versitygw $(TOOLS)/gcs-server $(AZURITE)/.ready ## Install the servers of the tests: S3, and emulators of Google's and Azure's storage (2 min)
 
 $(TOOLS)/versitygw:
 	@command -v go >/dev/null || { echo "the S3 server is built with Go: install Go 1.24 or newer, then run make again"; exit 1; }
 	GOBIN=$(TOOLS) go install github.com/versity/versitygw/cmd/versitygw@$(VERSITYGW_VERSION)
+
+# Of the emulator's libraries little runs: without optimization they compile in two thirds of the time.
+GCS_UNOPTIMIZED := $(foreach modules,cloud.google.com google.golang.org github.com golang.org go.opencensus.io \
+	go.opentelemetry.io,-gcflags="$(modules)/...=-N -l -dwarf=false")
+
+$(TOOLS)/gcs-server: tools/gcs-server/main.go tools/gcs-server/go.mod tools/gcs-server/go.sum
+	@command -v go >/dev/null || { echo "the emulator of Google Cloud Storage is built with Go: install Go 1.24 or newer, then run make again"; exit 1; }
+	cd tools/gcs-server && go build $(GCS_UNOPTIMIZED) -ldflags="-s -w" -o $@ .
+
+$(AZURITE)/.ready: tools/azurite/package.json tools/azurite/package-lock.json
+	@command -v npm >/dev/null || { echo "the emulator of Azure's storage runs on Node: install Node 20 or newer with npm, then run make again"; exit 1; }
+	@mkdir -p $(AZURITE) && cp tools/azurite/package.json tools/azurite/package-lock.json $(AZURITE)
+	npm ci --prefix $(AZURITE) --ignore-scripts --omit=dev --omit=optional --no-audit --no-fund --silent
+	touch $@
 
 $(TOOLS)/cargo-deny:
 	CARGO_PROFILE_DEV_DEBUG=0 $(CARGO) install cargo-deny --version $(CARGO_DENY_VERSION) --locked --debug --no-default-features \

@@ -7,13 +7,21 @@
 
 pub mod allocator;
 #[cfg(feature = "broker")]
+pub mod azure_server;
+#[cfg(feature = "broker")]
 pub mod batches;
 #[cfg(feature = "broker")]
+pub mod cloud_bucket;
+#[cfg(feature = "broker")]
 pub mod faulty;
+#[cfg(feature = "broker")]
+pub mod gcs_server;
 pub mod process;
 #[cfg(feature = "broker")]
 pub mod s3_server;
 #[cfg(feature = "server")]
 pub mod served;
+#[cfg(feature = "broker")]
+pub mod server;
 #[cfg(feature = "broker")]
 pub mod stores;

@@ -1,23 +1,13 @@
 //! A real S3 server: one per test process, gone when the process is gone.
 
-use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use crate::server::{Server, cache_dir, program};
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::TcpStream;
 use tokio::sync::OnceCell;
 
 pub const ACCESS_KEY: &str = "test";
 pub const SECRET_KEY: &str = "testtesttest";
-
-/// A running server. Its folder goes when it goes; `buckets` in it holds a folder a bucket.
-struct Server {
-    address: SocketAddr,
-    dir: PathBuf,
-    _process: Child,
-}
 
 /// A new, empty bucket.
 pub struct Bucket {
@@ -28,10 +18,9 @@ pub struct Bucket {
 }
 
 impl Bucket {
-    /// A new folder, for a cache: it outlives the test, because copies are written after a commit has returned.
+    /// A new folder, for a cache.
     pub fn cache_dir(&self) -> PathBuf {
-        let prefix = format!("{}-cache-", self.name);
-        tempfile::Builder::new().prefix(&prefix).tempdir_in(&self.server_dir).unwrap().keep()
+        cache_dir(&self.server_dir, &self.name)
     }
 
     /// The file that holds an object.
@@ -67,59 +56,12 @@ pub async fn bucket() -> Bucket {
 }
 
 async fn start() -> Server {
-    let program = program();
-    // Somebody else may take the port between its being found and the server's listening.
-    for _ in 0..5 {
-        let dir = tempfile::Builder::new().prefix("rawline-s3-").tempdir().unwrap().keep();
-        std::fs::create_dir(dir.join("buckets")).unwrap();
-        let address = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap().local_addr().unwrap();
-        // The shell waits for the end of its standard input, which comes with this process' end, however that ends.
-        let mut process = Command::new("sh")
-            .arg("-c")
-            .arg(concat!(
-                r#""$0" --port "$1" --quiet posix "$2/buckets" >&2 & server=$!; read _; "#,
-                r#"kill $server; wait $server; rm -rf "$2""#
-            ))
-            .arg(&program)
-            .arg(address.to_string())
-            .arg(&dir)
-            .env("ROOT_ACCESS_KEY", ACCESS_KEY)
-            .env("ROOT_SECRET_KEY", SECRET_KEY)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn()
-            .unwrap();
-        for _ in 0..500 {
-            if is_ready(address).await {
-                return Server { address, dir, _process: process };
-            }
-            tokio::time::sleep(Duration::from_millis(10)).await;
-        }
-        drop(process.stdin.take());
-        process.wait().unwrap();
-    }
-    panic!("{} does not start", program.display());
-}
-
-/// Whether an S3 server answers there: any answer to a request without credentials will do.
-async fn is_ready(address: SocketAddr) -> bool {
-    let Ok(mut stream) = TcpStream::connect(address).await else { return false };
-    let request = format!("GET / HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n");
-    let mut answer = [0; 12];
-    stream.write_all(request.as_bytes()).await.is_ok()
-        && stream.read_exact(&mut answer).await.is_ok()
-        && answer.starts_with(b"HTTP/1.1 403")
-}
-
-#[allow(clippy::disallowed_methods)] // A test's settings come from the environment.
-fn program() -> PathBuf {
-    let default = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../.tools/bin/versitygw");
-    let program = std::env::var_os("RAWLINE_S3_SERVER").map_or(default, PathBuf::from);
-    assert!(
-        program.is_file(),
-        "no S3 server at {}: run `make tools`, or set RAWLINE_S3_SERVER to a versitygw binary",
-        program.display()
-    );
-    program
+    let program = program("bin/versitygw", "RAWLINE_S3_SERVER", "S3 server (versitygw)");
+    let arguments = |address: SocketAddr, dir: &Path| {
+        let buckets = dir.join("buckets");
+        std::fs::create_dir(&buckets).unwrap();
+        let arguments = ["--port", &address.to_string(), "--quiet", "posix", buckets.to_str().unwrap()];
+        arguments.map(str::to_owned).to_vec()
+    };
+    Server::start(&program, arguments, &[("ROOT_ACCESS_KEY", ACCESS_KEY), ("ROOT_SECRET_KEY", SECRET_KEY)]).await
 }

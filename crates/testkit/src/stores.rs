@@ -1,6 +1,7 @@
 //! Every store, each with a way to close and open it again, and objects to put in.
 
-use crate::s3_server;
+use crate::cloud_bucket::CloudBucket;
+use crate::{azure_server, gcs_server, s3_server};
 use rawline_batch::{Builder, Checker, Codec, Limits};
 use rawline_broker::object::{Object, Stamp};
 use rawline_broker::store::cache::Cache;
@@ -29,6 +30,8 @@ enum Kind {
     Memory(Arc<MemoryStore>),
     Disk(TempDir, Durability),
     S3(s3_server::Bucket, Layout),
+    /// With a journal, as every new storage.
+    Cloud(CloudBucket),
 }
 
 impl Place {
@@ -48,15 +51,21 @@ impl Place {
                 (config.variables, config.new_layout) = (bucket.variables(), *layout);
                 Arc::new(S3Store::open(config).await.unwrap())
             }
+            Kind::Cloud(bucket) => {
+                let cache = Cache::open(bucket.cache_dir(), S3_CACHE_BYTES).unwrap();
+                let config = S3Config::new(&format!("{}/topics", bucket.url), cache).unwrap();
+                let config = S3Config { variables: bucket.variables.clone(), ..config };
+                Arc::new(S3Store::open(config).await.unwrap())
+            }
         }
     }
 }
 
 impl Place {
-    /// How much room its files take up on disk, those of the test S3 server included; 0 in memory.
+    /// How much room its files take up on disk, those of the test S3 server included; 0 where there are none.
     pub fn allocated_bytes(&self) -> u64 {
         match &self.kind {
-            Kind::Memory(_) => 0,
+            Kind::Memory(_) | Kind::Cloud(_) => 0,
             Kind::Disk(dir, _) => allocated_bytes(dir.path()),
             Kind::S3(bucket, _) => allocated_bytes(&bucket.file("")),
         }
@@ -64,7 +73,7 @@ impl Place {
 
     /// Whether all topics are in one journal. If not, each has its own objects and settings.
     pub fn is_journal(&self) -> bool {
-        matches!(self.kind, Kind::S3(_, Layout::Journal))
+        matches!(self.kind, Kind::S3(_, Layout::Journal) | Kind::Cloud(_))
     }
 
     /// Whether topics can have several partitions here.
@@ -105,6 +114,14 @@ pub async fn places() -> Vec<Place> {
         Place { name: "s3, a journal", kind: Kind::S3(s3_server::bucket().await, Layout::Journal) },
         Place { name: "s3, objects of topics", kind: Kind::S3(s3_server::bucket().await, Layout::Topics) },
     ]
+}
+
+/// The same with buckets of the other services. Their servers are slower, so few tests use them.
+pub async fn places_and_clouds() -> Vec<Place> {
+    let mut places = places().await;
+    places.push(Place { name: "gs", kind: Kind::Cloud(gcs_server::bucket().await) });
+    places.push(Place { name: "az", kind: Kind::Cloud(azure_server::bucket().await) });
+    places
 }
 
 /// The run of a broker that objects come from unless a test says otherwise.

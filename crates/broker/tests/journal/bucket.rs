@@ -1,6 +1,6 @@
 //! On a real S3 server.
 
-use crate::support::{all, config, create, merging, one, open, received};
+use crate::support::{all, assert_all, config, create, fill, merging, one, open, received, three_topics};
 use rawline_broker::SystemClock;
 use rawline_broker::journal::{Journal, JournalStore};
 use rawline_broker::store::Store;
@@ -136,28 +136,6 @@ fn bytes(listing: &[(String, u64)]) -> u64 {
     listing.iter().map(|(_, bytes)| bytes).sum()
 }
 
-/// A record that is long enough for a few to be worth a merge.
-fn long(topic: u64, n: usize) -> String {
-    format!("record {n} of {topic} {}", "-".repeat(n % 300))
-}
-
-async fn fill(journal: &Journal, topics: &[u64], records: std::ops::Range<usize>) {
-    for n in records {
-        let appends = topics.iter().map(|&topic| async move {
-            let partition = PartitionId { topic, number: 0 };
-            journal.append(partition, None, received(&one(&[&long(topic, n)]))).await.unwrap();
-        });
-        futures_util::future::join_all(appends).await;
-    }
-}
-
-async fn assert_all(journal: &Journal, topics: &[u64], records: usize) {
-    for &topic in topics {
-        let found = all(journal, PartitionId { topic, number: 0 }).await;
-        assert_eq!(found, (0..records).map(|n| long(topic, n)).collect::<Vec<_>>());
-    }
-}
-
 /// Waits for something that happens in the background.
 async fn until(what: &str, mut is_so: impl FnMut() -> bool) {
     let give_up = Instant::now() + Duration::from_secs(120);
@@ -165,14 +143,6 @@ async fn until(what: &str, mut is_so: impl FnMut() -> bool) {
         assert!(Instant::now() < give_up, "{what}");
         tokio::time::sleep(Duration::from_millis(100)).await;
     }
-}
-
-async fn three_topics(journal: &Journal) -> Vec<u64> {
-    let mut topics = Vec::new();
-    for name in ["conn", "dns", "http"] {
-        topics.push(journal.change(create(name, 1)).await.unwrap());
-    }
-    topics
 }
 
 #[tokio::test]

@@ -58,3 +58,35 @@ pub(crate) async fn all(journal: &Journal, partition: PartitionId) -> Vec<String
     assert_eq!(records.len() as u64, offsets.end - offsets.start);
     records
 }
+
+/// A record that is long enough for a few to be worth a merge.
+fn long(topic: u64, n: usize) -> String {
+    format!("record {n} of {topic} {}", "-".repeat(n % 300))
+}
+
+/// Appends to each topic, one record after the other.
+pub(crate) async fn fill(journal: &Journal, topics: &[u64], records: std::ops::Range<usize>) {
+    for n in records {
+        let appends = topics.iter().map(|&topic| async move {
+            let partition = PartitionId { topic, number: 0 };
+            journal.append(partition, None, received(&one(&[&long(topic, n)]))).await.unwrap();
+        });
+        futures_util::future::join_all(appends).await;
+    }
+}
+
+/// Checks that the topics have these records.
+pub(crate) async fn assert_all(journal: &Journal, topics: &[u64], records: usize) {
+    for &topic in topics {
+        let found = all(journal, PartitionId { topic, number: 0 }).await;
+        assert_eq!(found, (0..records).map(|n| long(topic, n)).collect::<Vec<_>>());
+    }
+}
+
+pub(crate) async fn three_topics(journal: &Journal) -> Vec<u64> {
+    let mut topics = Vec::new();
+    for name in ["conn", "dns", "http"] {
+        topics.push(journal.change(create(name, 1)).await.unwrap());
+    }
+    topics
+}
