@@ -49,9 +49,9 @@ impl Config {
 
     /// The settings of a journal on this store.
     fn journal(&self, store: &dyn JournalStore) -> JournalConfig {
-        let config = JournalConfig::new(self.writer_id).deleting_after(store.deletion_delay());
+        let config = JournalConfig::new(self.writer_id);
         let limits = Limits { batch_wait: self.batch_wait, object_bytes: self.commit_bytes, ..config.limits };
-        JournalConfig { limits, ..config }
+        store.settings(JournalConfig { limits, ..config })
     }
 
     /// Maximum size of the batches in one object: a nearly full commit and one more request.
@@ -175,7 +175,9 @@ impl Broker {
         };
         match shared.store.journal() {
             Some(store) => {
-                let (clock, guard) = (shared.clock.clone(), shared.tasks.clone());
+                // The store is open while the journal stores what is pending. Whoever waits for the tasks finds it
+                // closed.
+                let (clock, guard) = (shared.clock.clone(), (shared.store.clone(), shared.tasks.clone()));
                 let config = shared.config.journal(&*store);
                 let journal = Journal::open_guarded(store, clock, config, guard);
                 journal.ready().await?;

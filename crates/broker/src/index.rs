@@ -30,6 +30,9 @@ pub(crate) struct TopicIndex {
     /// Objects that were here and are deleted: numbers an object whatever is deleted before it.
     deleted: u64,
     bytes: u64,
+    /// Whether pieces of journal objects have to be checked when they are first read: their store returns them as they
+    /// are.
+    checks_pieces: bool,
 }
 
 /// An object that holds a searched offset.
@@ -49,6 +52,12 @@ pub(crate) struct Gap {
 }
 
 impl TopicIndex {
+    /// An empty one of a partition in a journal. `checks_pieces` unless the store checks an object before it returns a
+    /// part of it.
+    pub fn in_journal(checks_pieces: bool) -> TopicIndex {
+        TopicIndex { checks_pieces, ..TopicIndex::default() }
+    }
+
     /// Adds what a store listed after the objects that are known. Known objects are skipped. A topic's first object may
     /// begin anywhere, because its front may have been deleted.
     pub fn extend(&mut self, listed: &[Listed]) -> Result<(), Gap> {
@@ -87,8 +96,7 @@ impl TopicIndex {
             appended_us,
             location,
             bytes: small_bytes,
-            // The cache checks a journal object whole before it returns a part of it.
-            verified: matches!(location, Location::Journal(_)),
+            verified: matches!(location, Location::Journal(_)) && !self.checks_pieces,
         });
         self.next_offset = next_offset;
         self.bytes += bytes;
@@ -105,7 +113,8 @@ impl TopicIndex {
     /// Begins again with the pieces of a snapshot, which says how far the records go. Objects keep no numbers.
     pub fn restore(&mut self, offsets: &Range<u64>, pieces: &[Piece]) {
         assert!(offsets.start <= offsets.end, "a partition's records are {offsets:?}");
-        let mut restored = TopicIndex { deleted: self.deleted + self.entries.len() as u64, ..TopicIndex::default() };
+        let deleted = self.deleted + self.entries.len() as u64;
+        let mut restored = TopicIndex { deleted, ..TopicIndex::in_journal(self.checks_pieces) };
         let ends = pieces.iter().skip(1).map(|next| next.first_offset).chain([offsets.end]);
         for (piece, next_offset) in pieces.iter().zip(ends) {
             let pushed = restored.push_piece(piece, next_offset);

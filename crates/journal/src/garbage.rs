@@ -101,6 +101,7 @@ mod tests {
         batch_wait: std::time::Duration::ZERO,
         object_bytes: 1,
         in_flight_max: 1,
+        concurrent_bytes: 0,
         retry_after: std::time::Duration::ZERO,
         give_up_after: std::time::Duration::ZERO,
         wait_max: std::time::Duration::ZERO,

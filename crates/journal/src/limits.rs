@@ -53,6 +53,9 @@ pub struct Limits {
     pub object_bytes: u64,
     /// Maximum number of PUTs in flight, from 1 to [`PUTS_IN_FLIGHT_MAX`].
     pub in_flight_max: usize,
+    /// While a PUT is in flight, another begins only with appends of so many bytes. 0 where requests take their time
+    /// side by side; where they wait for each other, as on a disk, small objects would only be more objects.
+    pub concurrent_bytes: u64,
     /// How long to wait before a request whose outcome is unknown is sent again.
     pub retry_after: Duration,
     /// How long to send a PUT again before its number is settled with an empty object.
@@ -83,6 +86,7 @@ impl Default for Limits {
             batch_wait: Duration::from_millis(100),
             object_bytes: 8 << 20,
             in_flight_max: PUTS_IN_FLIGHT_MAX,
+            concurrent_bytes: 0,
             retry_after: Duration::from_millis(200),
             give_up_after: Duration::from_secs(10),
             wait_max: Duration::from_secs(20),

@@ -21,6 +21,7 @@ pub(crate) struct JournalTopic {
     pub life: Arc<Life>,
     pub settings: Arc<RwLock<Arc<Settings>>>,
     partitions: RwLock<Vec<Extent>>,
+    checks_pieces: bool,
 }
 
 /// A partition, as its handles share it.
@@ -40,11 +41,13 @@ pub(super) struct Catalog {
     open_merge: Option<u64>,
     /// Number of partitions of all topics.
     partitions: usize,
+    /// Whether readers check pieces: see [`TopicIndex::in_journal`].
+    checks_pieces: bool,
     trim_metrics: Option<TrimMetrics>,
 }
 
 impl JournalTopic {
-    fn new(id: u64, name: &Arc<str>, partitions: u32, settings: &[u8]) -> Self {
+    fn new(id: u64, name: &Arc<str>, partitions: u32, settings: &[u8], checks_pieces: bool) -> Self {
         assert!(!name.is_empty() && partitions > 0, "topic {id} {name:?} with {partitions} partitions");
         let topic = JournalTopic {
             id,
@@ -52,6 +55,7 @@ impl JournalTopic {
             life: Arc::new(Life::new()),
             settings: Arc::default(),
             partitions: RwLock::default(),
+            checks_pieces,
         };
         topic.alter(partitions, settings);
         topic
@@ -93,13 +97,14 @@ impl JournalTopic {
         let mut extents = self.partitions.write().unwrap_or_else(PoisonError::into_inner);
         let least = extents.len() as u32;
         assert!(partitions >= least, "topic {} gets {partitions} partitions after {least}", self.name);
-        extents.resize_with(partitions as usize, Extent::new);
+        extents.resize_with(partitions as usize, || Extent::new(self.checks_pieces));
     }
 }
 
 impl Extent {
-    fn new() -> Extent {
-        Extent { index: Arc::default(), end: watch::Sender::new(0) }
+    fn new(checks_pieces: bool) -> Extent {
+        let index = TopicIndex::in_journal(checks_pieces);
+        Extent { index: Arc::new(RwLock::new(index)), end: watch::Sender::new(0) }
     }
 
     pub fn index(&self) -> RwLockReadGuard<'_, TopicIndex> {
@@ -144,9 +149,9 @@ impl Extent {
 }
 
 impl Catalog {
-    /// An empty one that counts what trims delete.
-    pub fn new() -> Catalog {
-        Catalog { trim_metrics: Some(TrimMetrics::new()), ..Catalog::default() }
+    /// An empty one that counts what trims delete. `checks_pieces` as in [`TopicIndex::in_journal`].
+    pub fn new(checks_pieces: bool) -> Catalog {
+        Catalog { checks_pieces, trim_metrics: Some(TrimMetrics::new()), ..Catalog::default() }
     }
 
     /// What a snapshot says takes the place of what was known. Topics and partitions stay the same ones to their
@@ -221,7 +226,8 @@ impl Catalog {
 
     fn create(&mut self, id: u64, name: &Arc<str>, partitions: u32, settings: &[u8]) {
         self.partitions += partitions as usize;
-        let before = self.topics.insert(id, Arc::new(JournalTopic::new(id, name, partitions, settings)));
+        let before =
+            self.topics.insert(id, Arc::new(JournalTopic::new(id, name, partitions, settings, self.checks_pieces)));
         assert!(before.is_none(), "topic {id} was created twice");
         let namesake = self.ids.insert(name.clone(), id);
         assert!(namesake.is_none(), "the topics {namesake:?} and {id} are named {name:?}");

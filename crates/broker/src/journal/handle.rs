@@ -91,6 +91,9 @@ pub enum JournalError {
     /// The store didn't take it.
     #[error("the store takes no objects at the moment and nothing of this request is stored; retry")]
     NotStored,
+    /// The store didn't take it, and says why.
+    #[error("{0}")]
+    Store(StoreError),
     /// Nobody can tell any more.
     #[error("the store failed, and whether this request is stored is unknown; read the partition's end to find out")]
     Unknown,
@@ -104,6 +107,7 @@ impl JournalError {
     pub fn kind(&self) -> Kind {
         match self {
             JournalError::Rejected(_) | JournalError::Refused(_) | JournalError::TooLarge { .. } => Kind::FixRequest,
+            JournalError::Store(error) => error.kind,
             JournalError::Busy | JournalError::NotStored | JournalError::Unknown | JournalError::Closed => Kind::Wait,
         }
     }
@@ -242,7 +246,7 @@ impl Journal {
         config: JournalConfig,
     ) -> (Journal, impl Future<Output = ()> + Send + 'static) {
         let (inbox, requests) = mpsc::channel(APPEND_QUEUE_MAX);
-        let catalog = Arc::new(RwLock::new(Catalog::new()));
+        let catalog = Arc::new(RwLock::new(Catalog::new(!store.checks_objects())));
         let (progress, progress_now) = watch::channel(Progress::Reading);
         let (published, published_now) = watch::channel(Published::default());
         let merger = config.merge.clone().map(|merge| {

@@ -170,7 +170,7 @@ impl Merger {
                 self.metrics.merged(bytes);
                 Ok(true)
             }
-            Err(JournalError::NotStored) => {
+            Err(JournalError::NotStored | JournalError::Store(_)) => {
                 self.abandon(merge).await?;
                 Err(Failed::Abandoned)
             }

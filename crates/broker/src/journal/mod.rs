@@ -36,6 +36,26 @@ pub trait JournalStore: Send + Sync + 'static {
         DELETION_DELAY
     }
 
+    /// The settings of a journal on this store.
+    fn settings(&self, settings: JournalConfig) -> JournalConfig {
+        settings.deleting_after(self.deletion_delay())
+    }
+
+    /// Whether this compares objects with their checksums before it returns parts of them. If not, readers do.
+    fn checks_objects(&self) -> bool {
+        true
+    }
+
+    /// Why the newest object could not be created, if this store can tell that it isn't there.
+    fn refusal(&self) -> Option<StoreError> {
+        None
+    }
+
+    /// Why nothing can be created any more before a restart, if that is so.
+    fn failure(&self) -> Option<StoreError> {
+        None
+    }
+
     /// Creates an object, unless one with its number exists. What goes wrong is reported in the log.
     fn create(&self, source: Source, parts: Vec<Bytes>) -> BoxFuture<'static, PutResult>;
 

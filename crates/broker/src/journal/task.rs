@@ -158,21 +158,46 @@ impl Task {
                     continue;
                 }
                 request = inbox.recv(), if is_open && self.waiting.len() < APPEND_QUEUE_MAX => match request {
-                    Some(request) => self.requested(request),
+                    Some(request) => {
+                        self.enqueue(request);
+                        Event::Tick
+                    }
                     None => {
                         is_open = false;
                         continue;
                     }
                 },
             };
-            self.on(event);
-            // Appends that have arrived already are judged together.
+            // Those that have arrived already are put together.
             while is_open && self.waiting.len() < APPEND_QUEUE_MAX {
                 let Ok(request) = inbox.try_recv() else { break };
-                let event = self.requested(request);
-                self.on(event);
+                self.enqueue(request);
+            }
+            self.on(event);
+            if let Some(error) = self.store.failure() {
+                return self.refuse(inbox, error).await;
             }
             self.take_snapshot();
+        }
+    }
+
+    /// The store can create nothing any more: every request gets the reason. What is in flight may be stored.
+    async fn refuse(&mut self, mut inbox: mpsc::Receiver<Request>, error: StoreError) {
+        tracing::error!(%error, "no topic takes appends any more");
+        crate::metrics::topic_failed();
+        self.progress.send_replace(Progress::Contradicted(error.to_string()));
+        let refuse = |waiting| match waiting {
+            Waiting::Append { answer, .. } => drop(answer.send(Err(JournalError::Store(error.clone())))),
+            Waiting::Change { answer } => drop(answer.send(Err(JournalError::Store(error.clone())))),
+            Waiting::OpenProducer { answer } => drop(answer.send(Err(JournalError::Store(error.clone())))),
+        };
+        self.waiting.drain().for_each(refuse);
+        while let Some(request) = inbox.recv().await {
+            match request {
+                Request::Append { received, answer, .. } => refuse(Waiting::Append { received, answer }),
+                Request::Change { answer, .. } => refuse(Waiting::Change { answer }),
+                Request::OpenProducer { answer, .. } => refuse(Waiting::OpenProducer { answer }),
+            }
         }
     }
 
@@ -192,22 +217,22 @@ impl Task {
         }
     }
 
-    fn requested(&mut self, request: Request) -> Event<usize> {
+    fn enqueue(&mut self, request: Request) {
         match request {
             Request::Append { partition, producer, received, answer } => {
                 let records = u32::try_from(received.records());
                 let Ok(records) = records else { unreachable!("{} records in one append", received.records()) };
                 let size = Size { batches: received.batches.len() as u32, bytes: received.bytes() };
                 let ticket = self.waiting.insert(Waiting::Append { received, answer });
-                Event::Append(Append { ticket, partition, records, size, producer })
+                self.writer.enqueue(Append { ticket, partition, records, size, producer });
             }
             Request::Change { control, answer } => {
                 let ticket = self.waiting.insert(Waiting::Change { answer });
-                Event::Change { ticket, control }
+                self.writer.enqueue_change(ticket, control);
             }
             Request::OpenProducer { name, answer } => {
                 let ticket = self.waiting.insert(Waiting::OpenProducer { answer });
-                Event::Change { ticket, control: Control::OpenProducer { name, id: 0, epoch: 0 } }
+                self.writer.enqueue_change(ticket, Control::OpenProducer { name, id: 0, epoch: 0 });
             }
         }
     }
@@ -301,7 +326,7 @@ impl Task {
             Outcome::Stored(_) | Outcome::Changed { .. } | Outcome::Opened { .. } => None,
             Outcome::Rejected(rejected) => Some(JournalError::Rejected(rejected)),
             Outcome::Refused(refused) => Some(JournalError::Refused(refused)),
-            Outcome::NotStored => Some(JournalError::NotStored),
+            Outcome::NotStored => Some(self.store.refusal().map_or(JournalError::NotStored, JournalError::Store)),
             Outcome::Unknown => Some(JournalError::Unknown),
         };
         // A caller may have gone away; its request has had its effect all the same.

@@ -66,9 +66,20 @@ pub fn verify(bytes: &[u8]) -> Result<Header, ObjectError> {
     if (bytes.len() as u64) < index.header.object_bytes {
         return Err(ObjectError::Truncated { have: bytes.len() as u64, need: index.header.object_bytes });
     }
+    verify_batches(&index, bytes.split_at(index.header.index_bytes()).1)
+}
+
+/// Checks a whole object whose index and batches are in different places.
+pub(crate) fn verify_apart(index: &[u8], batches: &[u8]) -> Result<Header, ObjectError> {
+    verify_batches(&ObjectIndex::parse(index)?, batches)
+}
+
+fn verify_batches(index: &ObjectIndex<'_>, batches: &[u8]) -> Result<Header, ObjectError> {
+    let index_bytes = index.header.index_bytes() as u64;
     for (number, entry) in index.entries.iter().enumerate() {
-        let Some(batch) = bytes.get(entry.range().start as usize..entry.range().end as usize) else {
-            unreachable!("batch {number} at {:?} of an object of {} bytes", entry.range(), bytes.len())
+        let range = entry.range();
+        let Some(batch) = batches.get((range.start - index_bytes) as usize..(range.end - index_bytes) as usize) else {
+            unreachable!("batch {number} at {range:?} of an object with {} bytes of batches", batches.len())
         };
         entry.verify(number, batch)?;
     }

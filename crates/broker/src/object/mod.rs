@@ -34,6 +34,7 @@ pub use entry::BatchEntry;
 pub(crate) use entry::Described;
 pub use error::ObjectError;
 pub use header::Header;
+pub(crate) use index::verify_apart;
 pub use index::{ObjectIndex, verify};
 pub(crate) use remains::{place, remains};
 

@@ -12,7 +12,7 @@ use crate::index::Found;
 use crate::limits::{PREFETCH_OBJECTS_MAX, READ_GATHER_MAX, READ_OBJECTS_MAX, READ_OBJECTS_PER_YIELD};
 use crate::object::{self, Header, ObjectError, ObjectIndex};
 use crate::partition::Partition;
-use crate::store::StoreError;
+use crate::store::{Location, StoreError};
 use crate::tasks;
 use bytes::Bytes;
 use cut::Cutter;
@@ -223,10 +223,21 @@ impl Partition {
     /// Checks an object's checksums, once in this process' life. If its index is intact and one of its batches is not,
     /// returns that batch's number: those before it can be read.
     async fn verify(&self, found: &Found) -> Result<Option<(usize, ObjectError)>, ReadError> {
-        let bytes = self.get(found, 0..found.at.bytes).await?;
+        // The index of a piece is not next to its batches.
+        let (front, bytes) = match found.at.location {
+            Location::Journal(_) => {
+                let index_bytes = found.at.index_bytes_guess();
+                (Some(self.get(found, 0..index_bytes).await?), self.get(found, index_bytes..found.at.bytes).await?)
+            }
+            _ => (None, self.get(found, 0..found.at.bytes).await?),
+        };
+        let is_piece = front.is_some();
         let mappings = self.store().mappings();
         let check = move || {
-            let checked = object::verify(&bytes);
+            let checked = match front {
+                Some(front) => object::verify_apart(&front, &bytes),
+                None => object::verify(&bytes),
+            };
             // All of it is mapped now, and the next reads send it without reading it.
             if let Some(mappings) = mappings {
                 mappings.touched(&bytes);
@@ -251,7 +262,10 @@ impl Partition {
         }
         let mut index = self.index_mut();
         index.set_verified(found.at.first_offset);
-        index.set_appended_us(found.at.first_offset, header.appended_us);
+        // That of a piece is known already.
+        if !is_piece {
+            index.set_appended_us(found.at.first_offset, header.appended_us);
+        }
         Ok(None)
     }
 }

@@ -9,6 +9,7 @@ pub mod disk;
 mod lock;
 mod mapping;
 pub mod memory;
+mod piece;
 pub mod s3;
 
 pub use mapping::{FileRange, Mappings};

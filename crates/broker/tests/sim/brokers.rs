@@ -48,6 +48,7 @@ impl Broker {
                 batch_wait: Duration::from_millis(30),
                 object_bytes: 600,
                 in_flight_max: 4,
+                concurrent_bytes: 0,
                 retry_after: Duration::from_millis(200),
                 give_up_after: Duration::from_secs(5),
                 wait_max: Duration::from_secs(10),

@@ -230,6 +230,7 @@ impl Bounds {
             batch_wait: Duration::ZERO,
             object_bytes: 1,
             in_flight_max: self.in_flight_max,
+            concurrent_bytes: 0,
             retry_after: Duration::from_secs(1),
             give_up_after: Duration::from_secs(2),
             wait_max: Duration::from_secs(1),

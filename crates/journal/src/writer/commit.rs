@@ -38,7 +38,9 @@ impl<T> Default for Gathered<T> {
 impl<T: Copy + PartialEq + std::fmt::Debug> Writer<T> {
     /// When the group is put, unless it is full before: at once after a quiet period.
     pub(super) fn group_due_at(&self) -> Option<Duration> {
-        let can_put = !self.group.is_empty() && self.flights.len() < self.window && self.void.is_empty();
+        let has_room = self.flights.len() < self.window && self.void.is_empty();
+        let is_worth_it = self.flights.is_empty() || self.group.bytes() >= self.limits.concurrent_bytes;
+        let can_put = !self.group.is_empty() && has_room && is_worth_it;
         can_put.then(|| self.put_at.map_or(Duration::ZERO, |put_at| put_at + self.limits.batch_wait))
     }
 

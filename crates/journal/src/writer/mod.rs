@@ -321,11 +321,26 @@ impl<T: Copy + PartialEq + std::fmt::Debug> Writer<T> {
         self.contradiction.as_ref()
     }
 
+    /// Adds an append to those that wait. The next event puts them, together with others that have arrived meanwhile.
+    pub fn enqueue(&mut self, append: Append<T>) {
+        let Append { records, size, producer, .. } = append;
+        assert!(records > 0 && size.batches > 0 && size.batches <= records, "{append:?}");
+        assert!(size.batches as usize <= OBJECT_APPENDS_MAX, "{append:?} fits no object");
+        let end = producer.map(|producer| producer.sequence.checked_add(u64::from(records)));
+        assert!(end != Some(None), "{append:?} is after the last sequence");
+        self.group.push(append);
+    }
+
+    /// Adds a change to those that wait, as [`Writer::enqueue`] does.
+    pub fn enqueue_change(&mut self, ticket: T, control: Control) {
+        self.group.push_control(ticket, control);
+    }
+
     /// Takes an event into account at the time `now`, counted from any moment, and adds what to do to `actions`.
     pub fn on(&mut self, now: Duration, event: Event<T>, actions: &mut Vec<Action<T>>) {
         match event {
-            Event::Append(append) => self.append(append),
-            Event::Change { ticket, control } => self.group.push_control(ticket, control),
+            Event::Append(append) => self.enqueue(append),
+            Event::Change { ticket, control } => self.enqueue_change(ticket, control),
             Event::Put { id, result } => self.put_ended(now, id, result, actions),
             Event::Read { number, result } => self.read_ended(now, number, result, actions),
             Event::Snapshot { state, date } => self.loaded(state, date, actions),
@@ -381,15 +396,6 @@ impl<T: Copy + PartialEq + std::fmt::Debug> Writer<T> {
             }
             _ => {}
         }
-    }
-
-    fn append(&mut self, append: Append<T>) {
-        let Append { records, size, producer, .. } = append;
-        assert!(records > 0 && size.batches > 0 && size.batches <= records, "{append:?}");
-        assert!(size.batches as usize <= OBJECT_APPENDS_MAX, "{append:?} fits no object");
-        let end = producer.map(|producer| producer.sequence.checked_add(u64::from(records)));
-        assert!(end != Some(None), "{append:?} is after the last sequence");
-        self.group.push(append);
     }
 
     /// Answers everything that waits, after a contradiction.

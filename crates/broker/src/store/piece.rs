@@ -1,0 +1,59 @@
+//! What makes a piece of a journal object look like an object to readers: an index as an object has it, then the
+//! piece's batches where they are.
+
+use crate::object::{Described, ObjectError, Stamp, build_index, index_bytes};
+use crate::store::BatchTime;
+use bytes::Bytes;
+use rawline_journal::{Batch, BatchKind, Place};
+use std::ops::Range;
+
+/// A part of a piece that readers ask for.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Part {
+    /// These bytes of the index that [`index_of`] builds.
+    Index(Range<usize>),
+    /// These bytes of the journal object.
+    Batches(Range<u64>),
+}
+
+/// Where the bytes `range` of a piece are, if it is taken for an object. All of `range` is in its index, or all of it
+/// in its batches.
+pub(super) fn part_of(place: &Place, range: &Range<u64>) -> Part {
+    let index_bytes = index_bytes(place.batches as usize) as u64;
+    if range.start >= index_bytes {
+        assert!(range.end - index_bytes <= u64::from(place.bytes), "bytes {range:?} of {place:?}");
+        let from = place.batches().start;
+        return Part::Batches(from + (range.start - index_bytes)..from + (range.end - index_bytes));
+    }
+    assert!(range.end <= index_bytes, "bytes {range:?} of a piece whose index has {index_bytes}");
+    Part::Index(range.start as usize..range.end as usize)
+}
+
+/// Builds the index that a piece would have as an object, of its entries in the journal object.
+pub(super) fn index_of(first_offset: u64, place: &Place, entries: &[u8]) -> Result<Bytes, ObjectError> {
+    let batches = Batch::read_all(entries)?;
+    // The object was intact when it was stored or fetched. Its file may have been damaged since.
+    let bytes: u64 = batches.iter().map(|batch| u64::from(batch.bytes)).sum();
+    let records: u64 = batches.iter().map(|batch| u64::from(batch.records)).sum();
+    let is_sound = bytes == u64::from(place.bytes)
+        && records <= u64::from(u32::MAX)
+        && first_offset.checked_add(records).is_some()
+        && batches.iter().all(|batch| batch.bytes.is_multiple_of(crate::object::OBJECT_ALIGNMENT as u32));
+    if !is_sound {
+        return Err(ObjectError::Header);
+    }
+    let stamp = Stamp { first_offset, appended_us: 0, writer_id: 0, commit: 0, confirmed_next_offset: None };
+    let (header, index) = build_index(stamp, batches.iter().map(Described::from));
+    assert_eq!(header.object_bytes, index.len() as u64 + bytes, "{place:?} as an object");
+    Ok(index.into())
+}
+
+/// The times of the batches of a merged piece, of its entries in the object.
+pub(super) fn batch_times(entries: &[u8]) -> Result<Vec<BatchTime>, ObjectError> {
+    let time = |batch: &Batch| match batch.kind {
+        BatchKind::Rawline => BatchTime { records: batch.records, appended_us: batch.max_timestamp_us },
+        // That of its producer's clock.
+        BatchKind::Kafka => BatchTime { records: batch.records, appended_us: 0 },
+    };
+    Ok(Batch::read_all(entries)?.iter().map(time).collect())
+}
