@@ -38,6 +38,21 @@ pub const SEGMENT_DELETED_PART_MIN: u64 = 64;
 /// enough that a commit of 10 MiB is one `writev`.
 pub const BLOCK_BYTES: usize = 64 << 10;
 
+/// A journal on a directory keeps this much room in its segment for objects without content: they settle what became
+/// of objects for which the disk had no room.
+pub const JOURNAL_RESERVE_BYTES: u64 = 4096;
+
+/// A journal on a directory takes a snapshot after this many objects: a start reads as many indexes from the page
+/// cache, in less than a second, and a snapshot of 10,000 partitions takes milliseconds.
+pub const DISK_SNAPSHOT_OBJECTS: u64 = 50_000;
+
+/// A journal on a directory takes a snapshot after this time, if there is anything new, and looks for what it can
+/// delete: trimmed records take up disk until then.
+pub const DISK_SNAPSHOT_INTERVAL: Duration = Duration::from_secs(30);
+
+/// How long the requests of a journal on a directory wait while nothing can be written.
+pub const DISK_WAIT_MAX: Duration = Duration::from_secs(2);
+
 /// Pieces of mapped files of at least this size are sent to a socket by `sendfile`, without being read. Shorter ones
 /// are copied: a separate system call would cost more.
 pub const SENDFILE_BYTES_MIN: usize = 32 << 10;

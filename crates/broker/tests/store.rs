@@ -5,11 +5,13 @@
 use bytes::Bytes;
 use rawline_broker::Kind;
 use rawline_broker::store::{CommitError, ObjectAt};
-use rawline_testkit::stores::{WRITER_ID, assert_holds, at, bytes_of, commit_some, object, object_of, places};
+use rawline_testkit::stores::{
+    WRITER_ID, assert_holds, at, bytes_of, commit_some, object, object_of, places_of_objects,
+};
 
 #[tokio::test]
 async fn what_is_committed_is_listed_and_read() {
-    for place in places().await {
+    for place in places_of_objects().await {
         let store = place.open().await;
         // Enough for several segments.
         let objects = commit_some(&*store, "t", 100).await;
@@ -20,7 +22,7 @@ async fn what_is_committed_is_listed_and_read() {
 
 #[tokio::test]
 async fn a_location_from_a_commit_is_the_one_in_the_list() {
-    for place in places().await {
+    for place in places_of_objects().await {
         let store = place.open().await;
         for number in 0..60 {
             let location = store.commit("t", object(number, 1, 1)).await.unwrap();
@@ -33,7 +35,7 @@ async fn a_location_from_a_commit_is_the_one_in_the_list() {
 
 #[tokio::test]
 async fn any_range_of_an_object_is_read() {
-    for place in places().await {
+    for place in places_of_objects().await {
         let store = place.open().await;
         store.commit("t", object(0, 2, 3)).await.unwrap();
         let object = object(6, 3, 4);
@@ -51,7 +53,7 @@ async fn any_range_of_an_object_is_read() {
 
 #[tokio::test]
 async fn a_range_outside_of_an_object_is_an_error() {
-    for place in places().await {
+    for place in places_of_objects().await {
         let store = place.open().await;
         commit_some(&*store, "t", 1).await;
         let listed = store.list("t", 0).await.unwrap();
@@ -65,7 +67,7 @@ async fn a_range_outside_of_an_object_is_an_error() {
 
 #[tokio::test]
 async fn an_object_is_never_written_over() {
-    for place in places().await {
+    for place in places_of_objects().await {
         let store = place.open().await;
         let objects = commit_some(&*store, "t", 5).await;
         for first_offset in [0, 6, 12] {
@@ -79,7 +81,7 @@ async fn an_object_is_never_written_over() {
 
 #[tokio::test]
 async fn a_list_begins_at_any_offset() {
-    for place in places().await {
+    for place in places_of_objects().await {
         let store = place.open().await;
         let objects = commit_some(&*store, "t", 50).await;
         for from in 0..=151 {
@@ -93,7 +95,7 @@ async fn a_list_begins_at_any_offset() {
 
 #[tokio::test]
 async fn topics_are_apart() {
-    for place in places().await {
+    for place in places_of_objects().await {
         let store = place.open().await;
         for topic in ["a", "b.c", "B-_d"] {
             commit_some(&*store, topic, 3).await;
@@ -111,7 +113,7 @@ async fn topics_are_apart() {
 
 #[tokio::test]
 async fn what_is_committed_is_there_when_opened_again() {
-    for place in places().await {
+    for place in places_of_objects().await {
         let mut objects = Vec::new();
         for run in 0..5 {
             let store = place.open().await;
@@ -136,7 +138,7 @@ async fn what_is_committed_is_there_when_opened_again() {
 
 #[tokio::test]
 async fn objects_of_any_size_fit() {
-    for place in places().await {
+    for place in places_of_objects().await {
         let store = place.open().await;
         let mut objects = Vec::new();
         let mut next = 0;
@@ -155,7 +157,7 @@ async fn objects_of_any_size_fit() {
 
 #[tokio::test]
 async fn deleting_takes_only_what_lies_below() {
-    for place in places().await {
+    for place in places_of_objects().await {
         let store = place.open().await;
         let objects = commit_some(&*store, "t", 100).await;
         let held = store.list("t", 0).await.unwrap()[0];
@@ -185,7 +187,7 @@ async fn deleting_takes_only_what_lies_below() {
 
 #[tokio::test]
 async fn deleting_everything_keeps_the_newest_object() {
-    for place in places().await {
+    for place in places_of_objects().await {
         let store = place.open().await;
         let objects = commit_some(&*store, "t", 20).await;
         let before = place.allocated_bytes();
@@ -202,7 +204,7 @@ async fn deleting_everything_keeps_the_newest_object() {
 
 #[tokio::test]
 async fn a_deleted_topic_leaves_nothing_and_its_name_can_be_used_again() {
-    for place in places().await {
+    for place in places_of_objects().await {
         let store = place.open().await;
         let empty_bytes = place.allocated_bytes();
         let objects = commit_some(&*store, "t", 40).await;
@@ -236,7 +238,7 @@ async fn a_deleted_topic_leaves_nothing_and_its_name_can_be_used_again() {
 
 #[tokio::test]
 async fn a_topic_that_is_marked_as_deleted_says_so_or_is_gone_after_a_restart() {
-    for place in places().await {
+    for place in places_of_objects().await {
         let store = place.open().await;
         commit_some(&*store, "t", 20).await;
         let other = commit_some(&*store, "t.0", 3).await;
@@ -257,7 +259,7 @@ async fn a_topic_that_is_marked_as_deleted_says_so_or_is_gone_after_a_restart() 
 
 #[tokio::test]
 async fn a_topic_that_does_not_exist_is_deleted_without_an_error() {
-    for place in places().await {
+    for place in places_of_objects().await {
         let store = place.open().await;
         store.mark_deleted("t").await.unwrap();
         store.delete_topic("t").await.unwrap();
@@ -268,7 +270,7 @@ async fn a_topic_that_does_not_exist_is_deleted_without_an_error() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn readers_see_whole_objects_while_commits_go_on() {
-    for place in places().await {
+    for place in places_of_objects().await {
         let store = place.open().await;
         commit_some(&*store, "t", 1).await;
         let committing = {

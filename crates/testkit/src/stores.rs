@@ -28,7 +28,7 @@ pub struct Place {
 
 enum Kind {
     Memory(Arc<MemoryStore>),
-    Disk(TempDir, Durability),
+    Disk(TempDir, Durability, Layout),
     S3(s3_server::Bucket, Layout),
     /// With a journal, as every new storage.
     Cloud(CloudBucket),
@@ -40,8 +40,9 @@ impl Place {
         match &self.kind {
             // Its objects live as long as the place, as those of a bucket do.
             Kind::Memory(store) => store.clone(),
-            Kind::Disk(dir, durability) => {
-                let options = Options { durability: *durability, segment_bytes: SEGMENT_BYTES };
+            Kind::Disk(dir, durability, layout) => {
+                let (durability, new_layout) = (*durability, *layout);
+                let options = Options { durability, segment_bytes: SEGMENT_BYTES, new_layout };
                 Arc::new(DiskStore::open_with(dir.path(), options).unwrap())
             }
             // Every time with an empty cache, like a new machine.
@@ -66,14 +67,24 @@ impl Place {
     pub fn allocated_bytes(&self) -> u64 {
         match &self.kind {
             Kind::Memory(_) | Kind::Cloud(_) => 0,
-            Kind::Disk(dir, _) => allocated_bytes(dir.path()),
+            Kind::Disk(dir, ..) => allocated_bytes(dir.path()),
             Kind::S3(bucket, _) => allocated_bytes(&bucket.file("")),
         }
     }
 
     /// Whether all topics are in one journal. If not, each has its own objects and settings.
     pub fn is_journal(&self) -> bool {
-        matches!(self.kind, Kind::S3(_, Layout::Journal) | Kind::Cloud(_))
+        let layout = match self.kind {
+            Kind::Memory(_) => Layout::Topics,
+            Kind::Disk(_, _, layout) | Kind::S3(_, layout) => layout,
+            Kind::Cloud(_) => Layout::Journal,
+        };
+        layout == Layout::Journal
+    }
+
+    /// Whether the store takes objects of single topics, though there is a journal in a bucket.
+    pub fn takes_objects(&self) -> bool {
+        !matches!(self.kind, Kind::Disk(_, _, Layout::Journal))
     }
 
     /// Whether topics can have several partitions here.
@@ -104,13 +115,21 @@ pub async fn places_of_topics() -> Vec<Place> {
     places().await.into_iter().filter(|place| !place.is_journal()).collect()
 }
 
+/// Those that take objects of single topics.
+pub async fn places_of_objects() -> Vec<Place> {
+    places().await.into_iter().filter(Place::takes_objects).collect()
+}
+
 /// A new, empty place for each store.
 pub async fn places() -> Vec<Place> {
-    let disk = |durability| Kind::Disk(tempfile::tempdir().unwrap(), durability);
+    let disk = |durability| Kind::Disk(tempfile::tempdir().unwrap(), durability, Layout::Topics);
+    let journal = |durability| Kind::Disk(tempfile::tempdir().unwrap(), durability, Layout::Journal);
     vec![
         Place { name: "memory", kind: Kind::Memory(Arc::new(MemoryStore::new())) },
         Place { name: "disk, fsync", kind: disk(Durability::Fsync) },
         Place { name: "disk, page cache", kind: disk(Durability::PageCache) },
+        Place { name: "disk, a journal, fsync", kind: journal(Durability::Fsync) },
+        Place { name: "disk, a journal, page cache", kind: journal(Durability::PageCache) },
         Place { name: "s3, a journal", kind: Kind::S3(s3_server::bucket().await, Layout::Journal) },
         Place { name: "s3, objects of topics", kind: Kind::S3(s3_server::bucket().await, Layout::Topics) },
     ]

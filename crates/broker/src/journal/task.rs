@@ -327,7 +327,8 @@ impl Task {
             Outcome::Rejected(rejected) => Some(JournalError::Rejected(rejected)),
             Outcome::Refused(refused) => Some(JournalError::Refused(refused)),
             Outcome::NotStored => Some(self.store.refusal().map_or(JournalError::NotStored, JournalError::Store)),
-            Outcome::Unknown => Some(JournalError::Unknown),
+            // A store that refuses an object refuses those that come after it.
+            Outcome::Unknown => Some(self.store.refusal().map_or(JournalError::Unknown, JournalError::Store)),
         };
         // A caller may have gone away; its request has had its effect all the same.
         match (self.waiting.remove(ticket), outcome, error) {

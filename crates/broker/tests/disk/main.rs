@@ -5,6 +5,7 @@
 mod damage;
 mod end;
 mod files;
+mod journal;
 mod partitions;
 mod process;
 mod support;

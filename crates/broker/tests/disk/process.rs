@@ -83,7 +83,7 @@ async fn a_full_disk_passes() {
 #[ignore = "runs as a separate process, started by another test"]
 async fn child_fills_its_disk() {
     let Some(dir) = child_dir() else { return };
-    let options = Options { durability: Durability::Fsync, segment_bytes: 64 << 10 };
+    let options = Options { durability: Durability::Fsync, segment_bytes: 64 << 10, ..Options::default() };
     let store = DiskStore::open_with(&dir, options).unwrap();
     let mut objects = Vec::new();
     let mut next = 0;

@@ -52,7 +52,7 @@ impl Unclosed {
 
 /// A directory with short segments, so that a few objects fill several.
 pub fn small(dir: &Path, durability: Durability) -> DiskStore {
-    DiskStore::open_with(dir, Options { durability, segment_bytes: SEGMENT_BYTES }).unwrap()
+    DiskStore::open_with(dir, Options { durability, segment_bytes: SEGMENT_BYTES, ..Options::default() }).unwrap()
 }
 
 pub fn segment_file(dir: &Path, first_offset: u64) -> PathBuf {

@@ -252,7 +252,8 @@ async fn all_partitions_are_deleted_with_their_topic() {
 /// Another broker on the same bucket adds partitions and appends to them.
 #[tokio::test]
 async fn partitions_that_another_broker_added_are_found() {
-    for place in places_of_partitions().await.into_iter().filter(Place::is_journal) {
+    let is_shared = |place: &Place| place.is_journal() && place.is_shared();
+    for place in places_of_partitions().await.into_iter().filter(is_shared) {
         let broker = open(place.open().await).await;
         let topic = created(&broker, 1).await;
         let other = open_with(place.open().await, Config::new(2)).await;

@@ -109,7 +109,7 @@ fn names_are_plain() {
 async fn a_topic_that_cannot_be_recovered_does_not_keep_others_from_being_served() {
     let dir = tempfile::tempdir().unwrap();
     let open_dir = || {
-        let options = DiskOptions { durability: Durability::Fsync, segment_bytes: 4096 };
+        let options = DiskOptions { durability: Durability::Fsync, segment_bytes: 4096, ..DiskOptions::default() };
         Arc::new(DiskStore::open_with(dir.path(), options).unwrap())
     };
     let broker = open(open_dir()).await;

@@ -7,7 +7,7 @@ use rawline_broker::store::Store;
 use rawline_broker::store::memory::MemoryStore;
 use rawline_broker::{Kind, ReadError, Topic, TrimError, Trimmed};
 use rawline_testkit::faulty::Faulty;
-use rawline_testkit::stores::{places, places_of_topics};
+use rawline_testkit::stores::{places, places_of_objects, places_of_topics};
 use serde_json::json;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -57,7 +57,9 @@ async fn a_trim_sets_exactly_the_first_offset_and_outlives_a_restart() {
             broker.close().await;
         }
         assert_eq!(objects, 1, "{}", place.name);
-        assert!(place.open().await.list("t", 0).await.unwrap().len() < 30, "{}", place.name);
+        if place.takes_objects() {
+            assert!(place.open().await.list("t", 0).await.unwrap().len() < 30, "{}", place.name);
+        }
     }
 }
 
@@ -146,7 +148,7 @@ async fn a_trim_returns_although_deleting_objects_takes_long() {
 
 #[tokio::test]
 async fn nothing_is_deleted_if_the_first_offset_cannot_be_stored() {
-    for place in places().await {
+    for place in places_of_objects().await {
         let mut store = Faulty::new(place.open().await);
         store.fails_settings = Box::new(|_| true);
         let broker = open(Arc::new(store)).await;

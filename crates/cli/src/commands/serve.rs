@@ -5,9 +5,9 @@ use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use rawline_broker::pool::Pool;
 use rawline_broker::store::Store;
 use rawline_broker::store::cache::Cache;
-use rawline_broker::store::disk::{DiskStore, Durability};
+use rawline_broker::store::disk::{DiskStore, Durability, Options};
 use rawline_broker::store::memory::MemoryStore;
-use rawline_broker::store::s3::{S3Config, S3Store, Service};
+use rawline_broker::store::s3::{Layout, S3Config, S3Store, Service};
 use rawline_broker::{Broker, Config, SystemClock, limits, raise_files_limit};
 use rawline_server::http::{self, ApiKeys, HttpConfig};
 use std::net::SocketAddr;
@@ -73,6 +73,10 @@ pub struct Args {
     /// When to acknowledge an append to a local directory
     #[arg(long, value_name = "WHEN", env = "RAWLINE_DURABILITY", default_value_t, value_parser = durability())]
     durability: Durability,
+
+    /// Layout of an empty local directory: segments of each topic, or a journal of all topics, which isn't ready
+    #[arg(long, hide = true, default_value = "segments", value_parser = ["segments", "journal"])]
+    layout: String,
 
     /// Time that a commit waits for more appends, such as 5ms [default: 0 on a directory, 100ms in a bucket]
     #[arg(long, value_name = "TIME", env = "RAWLINE_BATCH_WAIT", value_parser = parse_duration)]
@@ -246,7 +250,9 @@ async fn open_store(args: &Args) -> Result<Arc<dyn Store>, CommandError> {
              az://CONTAINER/PREFIX or memory:"
         )));
     }
-    Ok(Arc::new(DiskStore::open(args.storage.as_ref(), args.durability).map_err(failed)?))
+    let new_layout = if args.layout == "journal" { Layout::Journal } else { Layout::Topics };
+    let options = Options { durability: args.durability, new_layout, ..Options::default() };
+    Ok(Arc::new(DiskStore::open_with(args.storage.as_ref(), options).map_err(failed)?))
 }
 
 /// Maximum number of connections that wait to be accepted.

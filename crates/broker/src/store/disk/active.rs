@@ -2,16 +2,13 @@
 
 use super::io_error;
 use super::open_files::OpenFiles;
+use super::room::Room;
 use super::seal::{Entry, Seal};
 use super::segment::Segment;
 use super::sys::{sync, write_at};
-use crate::limits::{SEGMENT_STEP_BYTES_MAX, SEGMENT_STEP_BYTES_MIN};
 use crate::object::{OBJECT_ALIGNMENT, Object};
 use crate::store::StoreError;
-use rustix::fs::FallocateFlags;
-use rustix::io::Errno;
 use std::fs::File;
-use std::io;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -21,9 +18,7 @@ pub(super) struct Active {
     segment: Arc<Segment>,
     /// Length of the objects whose bytes are in the file.
     written: Arc<AtomicU64>,
-    capacity: u64,
-    allocated: u64,
-    step: u64,
+    room: Room,
     writer_id: u64,
     entries: Vec<Entry>,
 }
@@ -41,9 +36,7 @@ impl Active {
         Ok(Active {
             segment: Arc::new(Segment::create(dir, first_offset, capacity, files)?),
             written: Arc::default(),
-            capacity,
-            allocated: 0,
-            step: SEGMENT_STEP_BYTES_MIN,
+            room: Room::new(capacity),
             writer_id,
             entries: Vec::new(),
         })
@@ -60,7 +53,7 @@ impl Active {
     /// Whether `object` may be appended here: it fits, and was written by the run that wrote the others.
     pub(super) fn takes(&self, object: &Object) -> bool {
         let end = self.written().checked_add(object.header.object_bytes);
-        self.writer_id == object.header.writer_id && end.is_some_and(|end| end <= self.capacity)
+        self.writer_id == object.header.writer_id && end.is_some_and(|end| end <= self.room.capacity())
     }
 
     /// Appends an object that it takes, without making it durable or visible. After an error the next object is written
@@ -70,7 +63,7 @@ impl Active {
         let end = position + object.header.object_bytes;
         self.check(object, position, end);
         let file = self.segment.file()?;
-        let allocated = self.allocate(&file, end);
+        let allocated = self.room.allocate(&file, end);
         if let Err(error) = allocated.and_then(|()| write_at(&file, &object.parts, position)) {
             self.discard(&file, position);
             return Err(io_error("write to", &self.segment.path, &error));
@@ -97,7 +90,8 @@ impl Active {
         );
         assert_eq!(object.header.writer_id, self.writer_id, "an object of another run");
         assert!(position >= self.segment.bytes(), "writing at {position} below {}", self.segment.bytes());
-        assert!(position < end && end <= self.capacity, "{position}..{end} in a segment of {} bytes", self.capacity);
+        let capacity = self.room.capacity();
+        assert!(position < end && end <= capacity, "{position}..{end} in a segment of {capacity} bytes");
         assert!(end.is_multiple_of(OBJECT_ALIGNMENT as u64), "an object that ends at {end} is not aligned");
     }
 
@@ -123,7 +117,9 @@ impl Active {
             entries,
         };
         move || {
-            let sealed = segment.unless_removed(|| segment.file().and_then(|file| segment.seal(&file, &seal, true)));
+            let sealed = segment.unless_removed(|| {
+                segment.file().and_then(|file| segment.seal(&file, &seal.encode(), seal.segment_bytes, true))
+            });
             if let Some(Err(error)) = sealed {
                 tracing::error!(%error, "a full segment could not be sealed; the next start walks it and seals it");
             }
@@ -134,39 +130,13 @@ impl Active {
         self.written.load(Ordering::Acquire)
     }
 
-    /// Allocates blocks for the file's first `bytes` bytes, in doubling steps.
-    fn allocate(&mut self, file: &File, bytes: u64) -> io::Result<()> {
-        if bytes <= self.allocated {
-            return Ok(());
-        }
-        let wanted = bytes.max(self.allocated + self.step).min(self.capacity);
-        let allocate =
-            |end: u64| rustix::fs::fallocate(file, FallocateFlags::empty(), self.allocated, end - self.allocated);
-        let allocated = match allocate(wanted) {
-            // The disk has no room for a whole step; the object alone may still fit.
-            Err(Errno::NOSPC | Errno::DQUOT) => allocate(bytes).map(|()| bytes),
-            allocated => allocated.map(|()| wanted),
-        };
-        self.allocated = match allocated {
-            // A file system without it: blocks are allocated by each write.
-            Err(Errno::OPNOTSUPP | Errno::NOSYS) => self.capacity,
-            allocated => allocated?,
-        };
-        let (allocated, capacity) = (self.allocated, self.capacity);
-        assert!(bytes <= allocated && allocated <= capacity, "allocated {allocated} of {capacity} bytes for {bytes}");
-        self.step = (self.step * 2).min(SEGMENT_STEP_BYTES_MAX);
-        Ok(())
-    }
-
     /// Best effort: removes what a failed write left from `position` on, so that it doesn't follow a shorter object.
     fn discard(&mut self, file: &File, position: u64) {
         assert!(position >= self.segment.bytes(), "discarding from {position} below {}", self.segment.bytes());
-        let cut = rustix::fs::ftruncate(file, position).and_then(|()| rustix::fs::ftruncate(file, self.capacity));
-        if let Err(error) = cut {
+        if let Err(error) = self.room.discard(file, position) {
             let segment = self.segment.path.display();
             tracing::warn!(%segment, %error, "the rest of a failed write stays in the file");
         }
-        self.allocated = self.allocated.min(position);
     }
 }
 

@@ -15,9 +15,12 @@ mod active;
 mod delete;
 mod delete_topic;
 mod durability;
+mod journal;
+mod layout;
 mod log;
 mod open_files;
 mod recover;
+mod room;
 mod seal;
 mod segment;
 mod sys;
@@ -26,13 +29,18 @@ mod warm;
 
 use super::lock::DirLock;
 use super::mapping::Mappings;
-use super::{Begun, CommitError, Listed, Location, ObjectAt, SETTINGS_NAME, Store, StoreError, parse_log_name};
+use super::s3::Layout;
+use super::{
+    BatchTime, Begun, CommitError, Listed, Location, ObjectAt, SETTINGS_NAME, Store, StoreError, parse_log_name,
+};
 use crate::Kind;
+use crate::journal::JournalStore;
 use crate::limits::SEGMENT_BYTES;
 use crate::object::Object;
 use crate::tasks;
 use bytes::Bytes;
 use futures_util::future::BoxFuture;
+use journal::DiskJournal;
 use log::{Log, Shared};
 use open_files::{OpenFiles, is_out_of_files};
 use std::collections::HashMap;
@@ -53,11 +61,14 @@ pub struct Options {
     pub durability: Durability,
     /// Length of a segment in bytes, at most `u32::MAX`. A longer object gets its own segment.
     pub segment_bytes: u64,
+    /// The layout of a directory that is empty. Others keep theirs.
+    pub new_layout: Layout,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Options { durability: Durability::default(), segment_bytes: SEGMENT_BYTES }
+        let durability = Durability::default();
+        Options { durability, segment_bytes: SEGMENT_BYTES, new_layout: Layout::Topics }
     }
 }
 
@@ -70,6 +81,8 @@ const PARTITIONS_DIR: &str = "partitions";
 /// A local directory. It is locked until this is dropped and all work that it began has ended.
 pub struct DiskStore {
     inner: Arc<Inner>,
+    /// If it has the topics.
+    journal: Option<DiskJournal>,
 }
 
 struct Inner {
@@ -81,7 +94,7 @@ struct Inner {
     deletions: AtomicU64,
     /// Shared while settings are stored, exclusive while a topic is deleted: settings don't revive a deleted topic.
     storing: RwLock<()>,
-    _lock: DirLock,
+    _lock: Arc<DirLock>,
 }
 
 impl DiskStore {
@@ -99,15 +112,22 @@ impl DiskStore {
         let options = Options { segment_bytes, ..options };
         let dir = std::path::absolute(dir).map_err(|error| io_error("find", dir, &error))?;
         create_dir(&dir, options.durability)?;
-        let lock = DirLock::acquire(&dir)?;
+        let lock = Arc::new(DirLock::acquire(&dir)?);
         let topics_dir = dir.join("topics");
-        create_dir(&topics_dir, options.durability)?;
+        let files = Arc::new(OpenFiles::new());
+        let journal = match layout::find_or_decide(&dir, options.new_layout, options.durability)? {
+            Layout::Journal => Some(DiskJournal::open(&dir, options, &files, &lock)?),
+            Layout::Topics => {
+                create_dir(&topics_dir, options.durability)?;
+                None
+            }
+        };
         let sealing = Arc::new(Semaphore::new(1));
-        let shared = Arc::new(Shared { options, files: Arc::new(OpenFiles::new()), sealing });
+        let shared = Arc::new(Shared { options, files, sealing });
         let logs = RwLock::default();
         let (deletions, storing) = (AtomicU64::new(0), RwLock::default());
         let inner = Inner { topics_dir, logs, shared, deletions, storing, _lock: lock };
-        Ok(DiskStore { inner: Arc::new(inner) })
+        Ok(DiskStore { inner: Arc::new(inner), journal })
     }
 
     /// Runs `work` on a thread that may block.
@@ -162,6 +182,10 @@ impl Store for DiskStore {
         object: ObjectAt,
         range: Range<u64>,
     ) -> BoxFuture<'a, Result<Bytes, StoreError>> {
+        if let Location::Journal(place) = object.location {
+            let Some(journal) = &self.journal else { unreachable!("{object:?} in a directory without a journal") };
+            return journal.get(object.first_offset, place, &range);
+        }
         let known = self.inner.known(topic);
         if let Some(bytes) = known.and_then(|log| log.resident(&object, &range)) {
             return Box::pin(futures_util::future::ready(Ok(bytes)));
@@ -209,6 +233,24 @@ impl Store for DiskStore {
             replace().map_err(|error: io::Error| io_error("write", &path, &error))?;
             sys::sync_dir(&dir)
         }))
+    }
+
+    fn journal(&self) -> Option<Arc<dyn JournalStore>> {
+        self.journal.clone().map(|journal| Arc::new(journal) as Arc<dyn JournalStore>)
+    }
+
+    fn batch_times<'a>(
+        &'a self,
+        _topic: &'a str,
+        object: ObjectAt,
+    ) -> BoxFuture<'a, Result<Option<Vec<BatchTime>>, StoreError>> {
+        match (object.location, &self.journal) {
+            (Location::Journal(place), Some(journal)) if place.source.is_merged() => {
+                let times = journal.batch_times(place);
+                Box::pin(async move { times.await.map(Some) })
+            }
+            _ => Box::pin(futures_util::future::ready(Ok(None))),
+        }
     }
 
     fn mappings(&self) -> Option<Arc<Mappings>> {

@@ -222,7 +222,7 @@ impl Found {
                 File::options().write(true).open(&self.path).map_err(|error| io_error("open", &self.path, &error))?;
             // Bytes that are no object are kept for a person to look at; nobody reads past the seal's end.
             let is_clean = self.torn.is_none() && self.damage.is_empty();
-            segment.seal(&file, &self.seal, is_clean)?;
+            segment.seal(&file, &self.seal.encode(), self.seal.segment_bytes, is_clean)?;
         }
         Ok(Some(segment))
     }

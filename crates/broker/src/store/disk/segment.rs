@@ -10,7 +10,7 @@
 
 use super::io_error;
 use super::open_files::{Open, OpenFiles, Slot};
-use super::seal::{Entry, Seal};
+use super::seal::Entry;
 use super::sys::{is_resident, populate, sync};
 use crate::store::StoreError;
 use crate::store::mapping::copy;
@@ -104,6 +104,11 @@ impl Segment {
         }
     }
 
+    /// Whether this run created it and may append to it.
+    pub(super) fn is_own(&self) -> bool {
+        self.is_own
+    }
+
     /// Length of its objects in bytes.
     pub(super) fn bytes(&self) -> u64 {
         self.bytes.load(Ordering::Acquire)
@@ -171,20 +176,20 @@ impl Segment {
     }
 
     /// Makes the segment's bytes durable, and then writes its index, which vouches for them. `file` is the segment,
-    /// opened for writing; `cut` removes what follows the objects.
+    /// opened for writing; `seal` are the bytes of the index, and the objects end at `end`; `cut` removes what follows
+    /// them.
     ///
     /// Without the index everything works, only slower at the next start; failing to write it is no error.
-    pub(super) fn seal(&self, file: &File, seal: &Seal, cut: bool) -> Result<(), StoreError> {
-        assert_eq!(seal.segment_bytes, self.bytes(), "sealing {}", self.path.display());
+    pub(super) fn seal(&self, file: &File, seal: &[u8], end: u64, cut: bool) -> Result<(), StoreError> {
+        assert_eq!(end, self.bytes(), "sealing {}", self.path.display());
         if cut {
-            rustix::fs::ftruncate(file, seal.segment_bytes)
-                .map_err(|error| io_error("cut", &self.path, &error.into()))?;
+            rustix::fs::ftruncate(file, end).map_err(|error| io_error("cut", &self.path, &error.into()))?;
         }
         sync(file).map_err(|error| io_error("sync", &self.path, &error))?;
         let path = self.path.with_extension("idx");
         let write = || {
             let mut file = File::create(&path)?;
-            file.write_all(&seal.encode())?;
+            file.write_all(seal)?;
             sync(&file)
         };
         match write() {

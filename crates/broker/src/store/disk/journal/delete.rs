@@ -1,0 +1,53 @@
+//! What there is to delete, and its deletion: a segment is deleted when nobody needs any of its objects.
+
+use super::Inner;
+use super::files::{SNAPSHOT, numbers_in};
+use super::write::DATE;
+use crate::store::StoreError;
+use crate::store::disk::io_error;
+use rawline_journal::{Garbage, Key, Listing};
+use std::io;
+
+impl Inner {
+    /// Lists what can be deleted if nobody needs it. The segment that takes new objects is left out.
+    pub(super) fn list(&self) -> Result<Listing, StoreError> {
+        let key = |number| Key { number, created: DATE };
+        // Before the others: what is listed is in a snapshot or in none.
+        let snapshots = numbers_in(&self.snapshots_dir, SNAPSHOT)?.into_iter().map(key).collect();
+        let objects = self.segments().values().flat_map(|stored| stored.deletable()).map(key).collect();
+        let merged = self.merged_mut().keys().copied().map(key).collect();
+        Ok(Listing { objects, merged, snapshots })
+    }
+
+    /// Deletes what nobody needs. Bytes that readers hold stay readable.
+    pub(super) fn delete(&self, garbage: &Garbage) -> Result<(), StoreError> {
+        for number in &garbage.snapshots {
+            remove(&self.snapshot_path(*number))?;
+        }
+        for number in &garbage.merged {
+            // Before its file: readers don't find it then.
+            let stored = self.merged_mut().remove(number);
+            stored.map_or(Ok(()), |stored| stored.segment.remove())?;
+        }
+        let segments: Vec<_> = self.segments().values().cloned().collect();
+        for stored in segments {
+            let own = stored.numbers();
+            let begin = garbage.objects.partition_point(|number| *number < own.start);
+            let end = garbage.objects.partition_point(|number| *number < own.end);
+            let numbers = garbage.objects.iter().copied().skip(begin).take(end - begin);
+            if begin < end && stored.delete(numbers) {
+                self.segments_mut().remove(&own.start);
+                stored.segment.remove()?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Deletes a file, which may be gone already.
+fn remove(path: &std::path::Path) -> Result<(), StoreError> {
+    match std::fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(io_error("delete", path, &error)),
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,135 @@
+//! The files of a journal that hold one thing each: merged objects and snapshots. They are written under another name,
+//! synced, and renamed: a name stands for a whole file.
+
+use super::Inner;
+use super::recover::whole_file;
+use super::write::DATE;
+use crate::store::StoreError;
+use crate::store::disk::io_error;
+use crate::store::disk::segment::segment_path;
+use crate::store::disk::sys::{sync, sync_dir};
+use bytes::Bytes;
+use rawline_journal::PutResult;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Ending of snapshots.
+pub(super) const SNAPSHOT: &str = "rws";
+
+impl Inner {
+    pub(super) fn snapshot_path(&self, next_number: u64) -> PathBuf {
+        self.snapshots_dir.join(format!("{next_number:020}.{SNAPSHOT}"))
+    }
+
+    /// Stores the snapshot of everything before the object `next_number`.
+    pub(super) fn store_snapshot(&self, next_number: u64, snapshot: &Bytes) -> Result<(), StoreError> {
+        self.sync_visible()?;
+        let path = self.snapshot_path(next_number);
+        match create(&path, std::slice::from_ref(snapshot)) {
+            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
+                return Err(io_error("write", &path, &error));
+            }
+            _ => {}
+        }
+        sync_dir(&self.snapshots_dir)
+    }
+
+    /// The snapshot; `None` if it doesn't exist.
+    pub(super) fn read_snapshot(&self, next_number: u64) -> Result<Option<Bytes>, StoreError> {
+        let path = self.snapshot_path(next_number);
+        match std::fs::read(&path) {
+            Ok(bytes) => Ok(Some(bytes.into())),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(io_error("read", &path, &error)),
+        }
+    }
+
+    /// The newest snapshot.
+    pub(super) fn read_newest_snapshot(&self) -> Result<Option<Bytes>, StoreError> {
+        match newest_snapshot(&self.snapshots_dir)? {
+            Some(newest) => self.read_snapshot(newest),
+            None => Ok(None),
+        }
+    }
+
+    /// Stores a merged object.
+    pub(super) fn create_merged(&self, number: u64, parts: &[Bytes]) -> PutResult {
+        let path = segment_path(&self.merged_dir, number);
+        let created = create(&path, parts);
+        match created {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return PutResult::Exists,
+            Err(error) => {
+                let error = io_error("write", &path, &error);
+                tracing::warn!(number, %error, "a merged object was not stored");
+                return PutResult::Unknown;
+            }
+            Ok(()) => {}
+        }
+        if let Err(error) = sync_dir(&self.merged_dir) {
+            tracing::warn!(number, %error, "a merged object may not be stored");
+            return PutResult::Unknown;
+        }
+        let length = parts.iter().map(|part| part.len() as u64).sum();
+        let stored = Arc::new(whole_file(&self.merged_dir, number, length, &self.files));
+        self.merged_mut().insert(number, stored);
+        PutResult::Created { date: DATE }
+    }
+}
+
+/// Number of the newest snapshot.
+pub(super) fn newest_snapshot(dir: &Path) -> Result<Option<u64>, StoreError> {
+    Ok(numbers_in(dir, SNAPSHOT)?.last().copied())
+}
+
+/// Creates a file, unless it exists. It is synced whatever the durability of commits is: what it stands for is deleted
+/// elsewhere.
+fn create(path: &Path, parts: &[Bytes]) -> io::Result<()> {
+    let Some(dir) = path.parent() else { unreachable!("{} is in no directory", path.display()) };
+    let mut draft = tempfile::Builder::new().prefix(DRAFT).tempfile_in(dir)?;
+    parts.iter().try_for_each(|part| draft.write_all(part))?;
+    sync(draft.as_file())?;
+    draft.persist_noclobber(path)?;
+    Ok(())
+}
+
+/// How the names of files begin that are being written.
+const DRAFT: &str = ".draft-";
+
+/// The numbers in the names of the files with this ending, in order. Logs
+/// files of others.
+pub(super) fn numbers_in(dir: &Path, ending: &str) -> Result<Vec<u64>, StoreError> {
+    let error = |error| io_error("list", dir, &error);
+    let (mut numbers, mut foreign) = (Vec::new(), Vec::new());
+    for entry in std::fs::read_dir(dir).map_err(error)? {
+        let name = entry.map_err(error)?.file_name();
+        let parts = name.to_str().and_then(|name| name.split_once('.'));
+        let is_number = |stem: &str| stem.len() == 20 && stem.bytes().all(|byte| byte.is_ascii_digit());
+        match parts.map(|(stem, found)| (stem.parse::<u64>().ok().filter(|_| is_number(stem)), found)) {
+            Some((Some(number), found)) if found == ending => numbers.push(number),
+            Some((Some(_), "idx" | "torn")) => {}
+            _ if name.as_encoded_bytes().starts_with(DRAFT.as_bytes()) => {}
+            // The folders in a journal's.
+            _ if dir.join(&name).is_dir() => {}
+            _ => foreign.push(name),
+        }
+    }
+    if !foreign.is_empty() {
+        tracing::warn!(dir = %dir.display(), files = ?foreign, "files that are not the broker's are ignored");
+    }
+    numbers.sort_unstable();
+    Ok(numbers)
+}
+
+/// Deletes files that an earlier run was writing when it ended.
+pub(super) fn delete_drafts(dir: &Path) -> Result<(), StoreError> {
+    let error = |error| io_error("list", dir, &error);
+    for entry in std::fs::read_dir(dir).map_err(error)? {
+        let entry = entry.map_err(error)?;
+        if entry.file_name().as_encoded_bytes().starts_with(DRAFT.as_bytes()) {
+            // What can't be deleted takes up room and nothing else.
+            let _ = std::fs::remove_file(entry.path());
+        }
+    }
+    Ok(())
+}

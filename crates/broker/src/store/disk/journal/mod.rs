@@ -1,0 +1,277 @@
+//! A journal on a local directory: one append to a file and one `fdatasync` commit appends to any number of partitions.
+//!
+//! ```text
+//! DIR/journal/00000000000000000001.seg             journal objects, each after a frame, named by the first's number
+//! DIR/journal/00000000000000000001.idx             where they are, once the segment is full or of an earlier run
+//! DIR/journal/merged/00000000000000000001.seg      a merged object
+//! DIR/journal/snapshots/00000000000000001001.rws   the state before this object
+//! ```
+//!
+//! The directory has one owner, which holds its lock, so dates mean nothing here: no other writer can have been paused,
+//! and what a snapshot doesn't need can be deleted at once. `docs/storage.md` has the argument.
+
+mod delete;
+mod files;
+mod frame;
+mod read;
+mod recover;
+mod seal;
+mod segments;
+#[cfg(test)]
+mod tests;
+mod walk;
+mod write;
+
+use super::open_files::OpenFiles;
+use super::{Options, broke_off, create_dir, sys};
+use crate::journal::{Dated, JournalConfig, JournalStore};
+use crate::limits::{DISK_SNAPSHOT_INTERVAL, DISK_SNAPSHOT_OBJECTS, DISK_WAIT_MAX};
+use crate::store::StoreError;
+use crate::store::lock::DirLock;
+use crate::tasks;
+use bytes::Bytes;
+use futures_util::future::{BoxFuture, ready};
+use rawline_journal::{Garbage, Header, Index, Limits, Listing, Place, PutResult, Source};
+use segments::Stored;
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard, Weak};
+use std::time::Duration;
+use tokio::sync::oneshot;
+use write::{Create, DATE, Writer};
+
+/// Number of objects that a directory commits at the same time: while the disk syncs one, the next is written.
+const IN_FLIGHT_MAX: usize = 2;
+
+/// A journal on a directory.
+#[derive(Clone)]
+pub(super) struct DiskJournal {
+    inner: Arc<Inner>,
+    /// Objects are created only while this process has the directory. Other work may end a moment later: what it does
+    /// is right at any time.
+    lock: Weak<DirLock>,
+}
+
+struct Inner {
+    dir: PathBuf,
+    merged_dir: PathBuf,
+    snapshots_dir: PathBuf,
+    options: Options,
+    files: Arc<OpenFiles>,
+    /// Objects to create.
+    queue: Mutex<Vec<Create>>,
+    /// Held while objects are written.
+    writer: Mutex<Writer>,
+    /// Held during a sync. The writer's lock is never requested under it.
+    syncing: Mutex<()>,
+    /// Why nothing more may be created.
+    failed: OnceLock<StoreError>,
+    /// Why the newest object was not stored.
+    refusal: Mutex<Option<StoreError>>,
+    /// By the number of the first object.
+    segments: RwLock<BTreeMap<u64, Arc<Stored>>>,
+    /// By number.
+    merged: RwLock<BTreeMap<u64, Arc<Stored>>>,
+    /// Makes a segment's bytes durable.
+    sync: fn(&File) -> io::Result<()>,
+}
+
+impl DiskJournal {
+    /// Opens the journal in a directory that this process has locked. Blocks.
+    pub(super) fn open(
+        dir: &Path,
+        options: Options,
+        files: &Arc<OpenFiles>,
+        lock: &Arc<DirLock>,
+    ) -> Result<DiskJournal, StoreError> {
+        DiskJournal::open_with(dir, options, files, lock, sys::sync)
+    }
+
+    fn open_with(
+        dir: &Path,
+        options: Options,
+        files: &Arc<OpenFiles>,
+        lock: &Arc<DirLock>,
+        sync: fn(&File) -> io::Result<()>,
+    ) -> Result<DiskJournal, StoreError> {
+        let dir = dir.join("journal");
+        let (merged_dir, snapshots_dir) = (dir.join("merged"), dir.join("snapshots"));
+        for dir in [&dir, &merged_dir, &snapshots_dir] {
+            create_dir(dir, options.durability)?;
+            files::delete_drafts(dir)?;
+        }
+        let covered = files::newest_snapshot(&snapshots_dir)?.unwrap_or(1);
+        let (segments, next_number) = recover::recover(&dir, covered, options.durability, files)?;
+        let merged = recover::merged(&merged_dir, files)?;
+        let inner = Inner {
+            dir,
+            merged_dir,
+            snapshots_dir,
+            options,
+            files: files.clone(),
+            queue: Mutex::default(),
+            writer: Mutex::new(Writer::new(next_number)),
+            syncing: Mutex::default(),
+            failed: OnceLock::new(),
+            refusal: Mutex::default(),
+            segments: RwLock::new(segments),
+            merged: RwLock::new(merged),
+            sync,
+        };
+        Ok(DiskJournal { inner: Arc::new(inner), lock: Arc::downgrade(lock) })
+    }
+
+    /// Runs `work` on a thread that may block.
+    fn blocking<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Inner) -> Result<T, StoreError> + Send + 'static,
+    ) -> BoxFuture<'static, Result<T, StoreError>> {
+        let inner = self.inner.clone();
+        let done = tasks::spawn_blocking(move || work(&inner));
+        Box::pin(async move { done.await.unwrap_or_else(|error| Err(broke_off(&error))) })
+    }
+}
+
+impl Inner {
+    /// The file that holds an object, and where in it.
+    fn find(&self, source: Source) -> Option<(Arc<Stored>, Range<u64>)> {
+        let number = source.number();
+        let stored = match source {
+            Source::Journal(_) => self.segments().range(..=number).next_back().map(|(_, stored)| stored.clone()),
+            Source::Merged(_) => self.merged.read().unwrap_or_else(PoisonError::into_inner).get(&number).cloned(),
+        }?;
+        let range = stored.find(number)?;
+        Some((stored, range))
+    }
+
+    fn segments(&self) -> RwLockReadGuard<'_, BTreeMap<u64, Arc<Stored>>> {
+        self.segments.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn segments_mut(&self) -> RwLockWriteGuard<'_, BTreeMap<u64, Arc<Stored>>> {
+        self.segments.write().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn merged_mut(&self) -> RwLockWriteGuard<'_, BTreeMap<u64, Arc<Stored>>> {
+        self.merged.write().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Acquires a lock. One that a panicking thread held ends the commits: what that thread had done is unknown.
+fn lock<'a, T>(mutex: &'a Mutex<T>, failed: &OnceLock<StoreError>) -> MutexGuard<'a, T> {
+    mutex.lock().unwrap_or_else(|poisoned| {
+        failed.get_or_init(|| {
+            StoreError::human(
+                "an internal check failed, the log has the details; this is a bug in the broker, please report it. \
+                 Nothing more is written until the broker is restarted",
+            )
+        });
+        poisoned.into_inner()
+    })
+}
+
+impl JournalStore for DiskJournal {
+    fn settings(&self, settings: JournalConfig) -> JournalConfig {
+        let limits = Limits {
+            in_flight_max: IN_FLIGHT_MAX,
+            // As much as it takes to be worth a sync.
+            concurrent_bytes: settings.limits.object_bytes / 2,
+            retry_after: Duration::from_millis(100),
+            // What was not written certainly isn't stored: its number can be settled at once.
+            give_up_after: Duration::ZERO,
+            wait_max: DISK_WAIT_MAX,
+            deletion_delay: 0,
+            ..settings.limits
+        };
+        JournalConfig {
+            limits,
+            snapshot_objects: DISK_SNAPSHOT_OBJECTS,
+            snapshot_interval: DISK_SNAPSHOT_INTERVAL,
+            garbage_interval: DISK_SNAPSHOT_INTERVAL,
+            merge: None,
+            ..settings
+        }
+    }
+
+    fn checks_objects(&self) -> bool {
+        false
+    }
+
+    fn refusal(&self) -> Option<StoreError> {
+        lock(&self.inner.refusal, &self.inner.failed).clone()
+    }
+
+    fn failure(&self) -> Option<StoreError> {
+        self.inner.failed.get().cloned()
+    }
+
+    fn create(&self, source: Source, parts: Vec<Bytes>) -> BoxFuture<'static, PutResult> {
+        let Some(lock_held) = self.lock.upgrade() else { return Box::pin(ready(PutResult::Unknown)) };
+        if let Source::Merged(number) = source {
+            let create = self.blocking(move |inner| Ok(inner.create_merged(number, &parts)));
+            return Box::pin(async move { create.await.unwrap_or(PutResult::Unknown) });
+        }
+        let header = parts.first().map(|index| Header::parse(index));
+        let Some(Ok(header)) = header else { unreachable!("what is to be stored has no header: {header:?}") };
+        assert_eq!(header.source(), source, "{header:?}");
+        let bytes: u64 = parts.iter().map(|part| part.len() as u64).sum();
+        assert_eq!(bytes, header.object_bytes, "the parts of {source:?}");
+        let (created, result) = oneshot::channel();
+        lock(&self.inner.queue, &self.inner.failed).push(Create { header, parts, created });
+        let inner = self.inner.clone();
+        tasks::spawn_blocking(move || {
+            let ended = inner.create_queued();
+            drop((inner, lock_held));
+            for (created, result) in ended {
+                // Nobody may wait any more.
+                let _ = created.send(result);
+            }
+        });
+        Box::pin(async move { result.await.unwrap_or(PutResult::Unknown) })
+    }
+
+    fn index(&self, source: Source) -> BoxFuture<'static, Result<Dated<Option<Index>>, StoreError>> {
+        let dated = |found| Dated { found, date: DATE };
+        match self.inner.resident_index(source) {
+            Some(index) => Box::pin(ready(index.map(dated))),
+            None => {
+                let read = self.blocking(move |inner| inner.fetch_index(source));
+                Box::pin(async move { read.await.map(dated) })
+            }
+        }
+    }
+
+    fn bytes(&self, place: Place, range: Range<u64>) -> BoxFuture<'static, Result<Bytes, StoreError>> {
+        match self.inner.resident(&place, &range) {
+            Some(bytes) => Box::pin(ready(Ok(bytes))),
+            None => self.blocking(move |inner| inner.fetch(&place, &range)),
+        }
+    }
+
+    fn touched(&self, bytes: &Bytes) {
+        self.inner.files.touched(bytes);
+    }
+
+    fn snapshot(&self, next_number: u64) -> BoxFuture<'static, Result<Option<Bytes>, StoreError>> {
+        self.blocking(move |inner| inner.read_snapshot(next_number))
+    }
+
+    fn newest_snapshot(&self) -> BoxFuture<'static, Result<Dated<Option<Bytes>>, StoreError>> {
+        self.blocking(|inner| Ok(Dated { found: inner.read_newest_snapshot()?, date: DATE }))
+    }
+
+    fn create_snapshot(&self, next_number: u64, snapshot: Bytes) -> BoxFuture<'static, Result<(), StoreError>> {
+        self.blocking(move |inner| inner.store_snapshot(next_number, &snapshot))
+    }
+
+    fn list(&self) -> BoxFuture<'static, Result<Dated<Listing>, StoreError>> {
+        self.blocking(|inner| inner.list().map(|found| Dated { found, date: DATE + 1 }))
+    }
+
+    fn delete(&self, garbage: Garbage) -> BoxFuture<'static, Result<(), StoreError>> {
+        self.blocking(move |inner| inner.delete(&garbage))
+    }
+}

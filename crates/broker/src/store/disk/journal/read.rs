@@ -1,0 +1,118 @@
+//! Reads objects and pieces of them from the mapped segments, where they are.
+
+use super::segments::Stored;
+use super::{DiskJournal, Inner};
+use crate::limits::{COPIED_OBJECT_BYTES_MIN, SENDFILE_BYTES_MIN};
+use crate::object::ObjectError;
+use crate::store::piece::{self, Part, index_of, part_of};
+use crate::store::{BatchTime, StoreError};
+use bytes::Bytes;
+use futures_util::future::{BoxFuture, ready};
+use rawline_journal::{HEADER_BYTES, Header, Index, Place, Source};
+use std::ops::Range;
+use std::sync::Arc;
+
+impl DiskJournal {
+    /// Bytes of a piece as of an object: all of `range` is in its index, or all of it in its batches.
+    pub(in crate::store::disk) fn get(
+        &self,
+        first_offset: u64,
+        place: Place,
+        range: &Range<u64>,
+    ) -> BoxFuture<'static, Result<Bytes, StoreError>> {
+        match part_of(&place, range) {
+            Part::Batches(range) => match self.inner.resident(&place, &range) {
+                Some(bytes) => Box::pin(ready(Ok(bytes))),
+                None => self.blocking(move |inner| inner.fetch(&place, &range)),
+            },
+            Part::Index(range) => {
+                let index = move |entries: &Bytes| index_of(first_offset, &place, entries).map(|all| all.slice(range));
+                match self.inner.resident(&place, &place.entries()) {
+                    Some(entries) => Box::pin(ready(index(&entries).map_err(|error| damaged(place.source, &error)))),
+                    None => self.blocking(move |inner| {
+                        let entries = inner.fetch(&place, &place.entries())?;
+                        index(&entries).map_err(|error| damaged(place.source, &error))
+                    }),
+                }
+            }
+        }
+    }
+
+    /// The times of the batches of a merged piece.
+    pub(in crate::store::disk) fn batch_times(
+        &self,
+        place: Place,
+    ) -> BoxFuture<'static, Result<Vec<BatchTime>, StoreError>> {
+        assert!(place.source.is_merged(), "{place:?} has one time");
+        self.blocking(move |inner| {
+            let entries = inner.fetch(&place, &place.entries())?;
+            piece::batch_times(&entries).map_err(|error| damaged(place.source, &error))
+        })
+    }
+}
+
+impl Inner {
+    /// Bytes of an object if they are in memory. Never blocks.
+    pub(super) fn resident(&self, place: &Place, range: &Range<u64>) -> Option<Bytes> {
+        let (stored, range) = self.place(place, range).ok()?;
+        // What is read next of a long piece isn't near.
+        let is_copied = range.len() < SENDFILE_BYTES_MIN && u64::from(place.bytes) >= COPIED_OBJECT_BYTES_MIN;
+        stored.segment.resident(range, is_copied)
+    }
+
+    /// Bytes of an object, from the disk if need be. Blocks.
+    pub(super) fn fetch(&self, place: &Place, range: &Range<u64>) -> Result<Bytes, StoreError> {
+        let (stored, range) = self.place(place, range)?;
+        stored.segment.fetch(range)
+    }
+
+    /// Where bytes of an object are.
+    fn place(&self, place: &Place, range: &Range<u64>) -> Result<(Arc<Stored>, Range<usize>), StoreError> {
+        let gone =
+            || StoreError::gone(format!("{:?} of the journal was deleted; read from a later offset", place.source));
+        let (stored, object) = self.find(place.source).ok_or_else(gone)?;
+        let (found, expected) = (object.end - object.start, u64::from(place.object_bytes));
+        if found != expected {
+            let message = format!("{:?} has {found} bytes instead of {expected}; restore it from a copy", place.source);
+            return Err(StoreError::human(message));
+        }
+        assert!(range.start <= range.end && range.end <= expected, "bytes {range:?} of {place:?}");
+        let begin = object.start as usize;
+        Ok((stored, begin + range.start as usize..begin + range.end as usize))
+    }
+
+    /// The index of an object if it is in memory.
+    pub(super) fn resident_index(&self, source: Source) -> Option<Result<Option<Index>, StoreError>> {
+        let Some((stored, object)) = self.find(source) else { return Some(Ok(None)) };
+        let begin = object.start as usize;
+        let read = |bytes: usize| stored.segment.resident(begin..begin + bytes, false);
+        let front = read(HEADER_BYTES)?;
+        let index = Header::parse(&front).map_err(ObjectError::from);
+        let index = match index.map(|header| header.index_bytes()) {
+            Ok(bytes) if bytes <= object.end - object.start => {
+                Index::parse(&read(bytes as usize)?).map_err(ObjectError::from)
+            }
+            Ok(_) => Err(ObjectError::Header),
+            Err(error) => Err(error),
+        };
+        Some(index.map(Some).map_err(|error| damaged(source, &error)))
+    }
+
+    /// The index of an object, from the disk if need be; `None` if there is no such object. Blocks.
+    pub(super) fn fetch_index(&self, source: Source) -> Result<Option<Index>, StoreError> {
+        let Some((stored, object)) = self.find(source) else { return Ok(None) };
+        let begin = object.start as usize;
+        let front = stored.segment.fetch(begin..begin + HEADER_BYTES)?;
+        let header = Header::parse(&front).map_err(|error| damaged(source, &error.into()))?;
+        let bytes = header.index_bytes();
+        if bytes > object.end - object.start {
+            return Err(damaged(source, &ObjectError::Header));
+        }
+        let index = Index::parse(&stored.segment.fetch(begin..begin + bytes as usize)?);
+        index.map(Some).map_err(|error| damaged(source, &error.into()))
+    }
+}
+
+fn damaged(source: Source, error: &ObjectError) -> StoreError {
+    StoreError::human(format!("{source:?} of the journal is damaged: {error}; restore its file from a copy"))
+}

@@ -1,0 +1,311 @@
+//! Creates journal objects: appends them to the newest segment, and syncs what has arrived at once.
+//!
+//! Objects are created in the order of their numbers only. So after a failure nothing is stored that the failed object
+//! comes before, and the numbers of the objects in the segments have no hole.
+
+use super::frame::{ALIGNMENT, FRAME_BYTES, Frame, end_after};
+use super::seal::{Entry, Seal};
+use super::segments::Stored;
+use super::{Inner, lock};
+use crate::limits::JOURNAL_RESERVE_BYTES;
+use crate::store::StoreError;
+use crate::store::disk::durability::Durability;
+use crate::store::disk::io_error;
+use crate::store::disk::room::Room;
+use crate::store::disk::segment::Segment;
+use crate::store::disk::sys::{sync, sync_dir, write_at};
+use crate::tasks;
+use bytes::Bytes;
+use rawline_journal::{Header, PutResult};
+use std::fs::File;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+use tokio::sync::oneshot;
+
+/// Delay before a full segment is sealed if commits are not synced: the kernel gets time to write it in the background.
+const SEAL_DELAY: Duration = Duration::from_secs(5);
+
+/// Dates mean nothing in a directory: it has one owner.
+pub(super) const DATE: u64 = 0;
+
+/// An object to create.
+pub(super) struct Create {
+    pub header: Header,
+    pub parts: Vec<Bytes>,
+    pub created: oneshot::Sender<PutResult>,
+}
+
+/// How an attempt to create an object ended, and who waits for that.
+pub(super) type Ended = (oneshot::Sender<PutResult>, PutResult);
+
+/// The journal's end.
+pub(super) struct Writer {
+    active: Option<Active>,
+    /// The number that the next object has.
+    pub next_number: u64,
+}
+
+/// The segment that takes the next objects.
+struct Active {
+    stored: Arc<Stored>,
+    /// Length of the objects whose bytes are in the file.
+    written: Arc<AtomicU64>,
+    room: Room,
+    run: u64,
+}
+
+/// Objects whose bytes are in a segment's file.
+struct Written {
+    stored: Arc<Stored>,
+    file: Arc<File>,
+    written: Arc<AtomicU64>,
+    end: u64,
+}
+
+impl Writer {
+    pub fn new(next_number: u64) -> Writer {
+        Writer { active: None, next_number }
+    }
+}
+
+impl Inner {
+    /// Creates the objects that wait. Blocks.
+    pub(super) fn create_queued(&self) -> Vec<Ended> {
+        let mut writer = lock(&self.writer, &self.failed);
+        let creates = std::mem::take(&mut *lock(&self.queue, &self.failed));
+        let mut written = Vec::with_capacity(creates.len());
+        let mut ended = Vec::with_capacity(creates.len());
+        for Create { header, parts, created } in creates {
+            // The parts are blocks of the pool, which wants them back.
+            match self.write(&mut writer, &header, parts) {
+                Ok(one) => written.push((one, created)),
+                Err(result) => ended.push((created, result)),
+            }
+        }
+        drop(writer);
+        for (one, created) in written {
+            let result = match self.confirm(&one) {
+                Ok(()) => PutResult::Created { date: DATE },
+                Err(_) => PutResult::Unknown,
+            };
+            ended.push((created, result));
+        }
+        ended
+    }
+
+    fn write(&self, writer: &mut Writer, header: &Header, parts: Vec<Bytes>) -> Result<Written, PutResult> {
+        let number = header.link.number;
+        // After a failed sync nobody knows what is there.
+        if number > writer.next_number || self.failed.get().is_some() {
+            return Err(PutResult::Unknown);
+        }
+        if number < writer.next_number {
+            return Err(PutResult::Exists);
+        }
+        // An object without content settles what became of another: it is no sign that there is room again.
+        let is_empty = header.batches == 0 && header.control_bytes == 0;
+        match self.try_write(writer, header, parts, is_empty) {
+            Ok(written) => {
+                writer.next_number += 1;
+                if !is_empty {
+                    *lock(&self.refusal, &self.failed) = None;
+                }
+                Ok(written)
+            }
+            Err(error) => {
+                tracing::error!(number, %error, "an object of the journal was not stored");
+                *lock(&self.refusal, &self.failed) = Some(error);
+                Err(PutResult::Unknown)
+            }
+        }
+    }
+
+    fn try_write(
+        &self,
+        writer: &mut Writer,
+        header: &Header,
+        parts: Vec<Bytes>,
+        is_empty: bool,
+    ) -> Result<Written, StoreError> {
+        let reserve = if is_empty { 0 } else { JOURNAL_RESERVE_BYTES };
+        if !writer.active.as_ref().is_some_and(|active| active.takes(header, reserve)) {
+            self.begin_segment(writer, header)?;
+        }
+        let Some(active) = &mut writer.active else { unreachable!("no segment takes {:?}", header.link) };
+        let is_synced = self.options.durability == Durability::Fsync;
+        let written = active.write(header, parts, reserve, is_synced)?;
+        if !is_synced {
+            written.stored.segment.publish(written.end);
+        }
+        Ok(written)
+    }
+
+    /// Begins a segment with this object. If that fails, the one before goes on.
+    fn begin_segment(&self, writer: &mut Writer, header: &Header) -> Result<(), StoreError> {
+        if let Some(active) = &writer.active {
+            // That a segment exists shows that the one before is synced.
+            self.confirm(&active.all()?)?;
+        }
+        if let Some(unused) = writer.active.take_if(|active| active.stored.numbers().is_empty()) {
+            // It has the name of the next one, which has to be longer.
+            self.segments_mut().remove(&writer.next_number);
+            unused.stored.segment.remove()?;
+        }
+        let length = end_after(0, header.object_bytes) + JOURNAL_RESERVE_BYTES;
+        let capacity = self.options.segment_bytes.max(length);
+        let segment = Segment::create(&self.dir, writer.next_number, capacity, &self.files)?;
+        if self.options.durability == Durability::Fsync
+            && let Err(error) = sync_dir(&self.dir)
+        {
+            // A file left over would block the next attempt.
+            segment.remove()?;
+            return Err(error);
+        }
+        let stored = Arc::new(Stored::new(segment, Vec::new(), false));
+        let other = self.segments_mut().insert(writer.next_number, stored.clone());
+        assert!(other.is_none(), "two segments begin with object {}", writer.next_number);
+        let (written, run) = (Arc::default(), header.link.id.run);
+        let before = writer.active.replace(Active { stored, written, room: Room::new(capacity), run });
+        if let Some(full) = before {
+            self.seal_later(full);
+        }
+        Ok(())
+    }
+
+    /// Makes what was written durable, and lets readers see it. While the disk does that, more may be written.
+    fn confirm(&self, written: &Written) -> Result<(), StoreError> {
+        let segment = &written.stored.segment;
+        if segment.bytes() >= written.end {
+            return Ok(());
+        }
+        let _one_at_a_time = lock(&self.syncing, &self.failed);
+        if let Some(failed) = self.failed.get() {
+            return Err(failed.clone());
+        }
+        if segment.bytes() >= written.end {
+            return Ok(());
+        }
+        let until = written.written.load(Ordering::Acquire);
+        assert!(until >= written.end, "{until} bytes are written, an object ends at {}", written.end);
+        let synced = (self.sync)(&written.file).map_err(|error| io_error("sync", &segment.path, &error));
+        synced.map_err(|error| {
+            // After a failed sync the kernel takes the pages for clean: what a later sync confirms may not be there.
+            let failed = StoreError::human(format!(
+                "{error}; nothing more is written until the broker is restarted, because what the disk holds is unknown"
+            ));
+            self.failed.get_or_init(|| failed).clone()
+        })?;
+        segment.publish(until);
+        Ok(())
+    }
+
+    /// Seals a segment without delaying the current commit. The directory's lock doesn't wait for it: the next start
+    /// would seal the segment in the same way.
+    fn seal_later(&self, full: Active) {
+        let Active { stored, run, .. } = full;
+        stored.end();
+        let seal = move || {
+            let segment = &stored.segment;
+            let seal = Seal {
+                first_number: segment.first_offset,
+                run,
+                segment_bytes: segment.bytes(),
+                entries: stored.entries(),
+            };
+            if seal.entries.is_empty() {
+                return;
+            }
+            let write =
+                || segment.file().and_then(|file| segment.seal(&file, &seal.encode(), seal.segment_bytes, true));
+            if let Some(Err(error)) = segment.unless_removed(write) {
+                tracing::error!(%error, "a full segment could not be sealed; the next start walks it and seals it");
+            }
+        };
+        if self.options.durability == Durability::Fsync {
+            tasks::spawn_blocking(seal);
+            return;
+        }
+        tasks::spawn(async move {
+            tokio::time::sleep(SEAL_DELAY).await;
+            let _ = tasks::spawn_blocking(seal).await;
+        });
+    }
+
+    /// Syncs everything that readers see. Commits that aren't synced would be lost after a snapshot that covers them.
+    pub(super) fn sync_visible(&self) -> Result<(), StoreError> {
+        if self.options.durability == Durability::Fsync {
+            return Ok(());
+        }
+        let segments: Vec<_> = self.segments().values().cloned().collect();
+        for stored in segments {
+            let segment = &stored.segment;
+            // A segment of an earlier run is sealed, and is not open for writing.
+            if segment.is_own() {
+                let synced = segment.unless_removed(|| {
+                    sync(&*segment.file()?).map_err(|error| io_error("sync", &segment.path, &error))
+                });
+                synced.unwrap_or(Ok(()))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Active {
+    fn takes(&self, header: &Header, reserve: u64) -> bool {
+        let end = end_after(self.written.load(Ordering::Acquire), header.object_bytes);
+        self.run == header.link.id.run && end + reserve <= self.room.capacity()
+    }
+
+    /// Appends an object, without making it durable or visible. After an error the next object is written in its place.
+    /// `reserve` bytes of disk are kept for objects that settle failures. `is_synced`: what readers see is synced.
+    fn write(
+        &mut self,
+        header: &Header,
+        parts: Vec<Bytes>,
+        reserve: u64,
+        is_synced: bool,
+    ) -> Result<Written, StoreError> {
+        let segment = &self.stored.segment;
+        let position = self.written.load(Ordering::Acquire);
+        let end = end_after(position, header.object_bytes);
+        assert!(position >= segment.bytes(), "writing at {position} below {}", segment.bytes());
+        assert!(end + reserve <= self.room.capacity(), "{position}..{end} in {} bytes", self.room.capacity());
+        let failed = |error| io_error("write to", &segment.path, &error);
+        let file = segment.file()?;
+        self.room.allocate(&file, end + reserve).map_err(failed)?;
+        let frame = Frame {
+            run: self.run,
+            position: position as u32,
+            synced: if is_synced { segment.bytes() as u32 } else { 0 },
+            object_bytes: header.object_bytes as u32,
+        };
+        let mut framed = Vec::with_capacity(parts.len() + 2);
+        framed.push(frame.encode());
+        framed.extend(parts);
+        let begin = frame.object_at();
+        let padding = (end - begin - header.object_bytes) as usize;
+        framed.push(Bytes::from_static(ZEROS.split_at(padding).0));
+        if let Err(error) = write_at(&file, &framed, position) {
+            if let Err(error) = self.room.discard(&file, position) {
+                let segment = segment.path.display();
+                tracing::warn!(%segment, %error, "the rest of a failed write stays in the file");
+            }
+            return Err(failed(error));
+        }
+        self.stored.push(Entry::new(begin..begin + header.object_bytes));
+        self.written.store(end, Ordering::Release);
+        Ok(Written { stored: self.stored.clone(), file, written: self.written.clone(), end })
+    }
+
+    /// All that was written to it.
+    fn all(&self) -> Result<Written, StoreError> {
+        let (file, end) = (self.stored.segment.file()?, self.written.load(Ordering::Acquire));
+        Ok(Written { stored: self.stored.clone(), file, written: self.written.clone(), end })
+    }
+}
+
+static ZEROS: [u8; ALIGNMENT as usize] = [0; ALIGNMENT as usize];
+
+const _: () = assert!(JOURNAL_RESERVE_BYTES > FRAME_BYTES, "the reserve takes objects");

@@ -1,0 +1,57 @@
+//! The blocks that are allocated for a segment's file, in steps.
+
+use crate::limits::{SEGMENT_STEP_BYTES_MAX, SEGMENT_STEP_BYTES_MIN};
+use rustix::fs::FallocateFlags;
+use rustix::io::Errno;
+use std::fs::File;
+use std::io;
+
+/// The room in a segment's file.
+pub(super) struct Room {
+    /// Length of the file.
+    capacity: u64,
+    allocated: u64,
+    step: u64,
+}
+
+impl Room {
+    /// Of a new file, `capacity` bytes long.
+    pub(super) fn new(capacity: u64) -> Room {
+        Room { capacity, allocated: 0, step: SEGMENT_STEP_BYTES_MIN }
+    }
+
+    pub(super) fn capacity(&self) -> u64 {
+        self.capacity
+    }
+
+    /// Allocates blocks for the file's first `bytes` bytes, in doubling steps.
+    pub(super) fn allocate(&mut self, file: &File, bytes: u64) -> io::Result<()> {
+        if bytes <= self.allocated {
+            return Ok(());
+        }
+        let wanted = bytes.max(self.allocated + self.step).min(self.capacity);
+        let allocate =
+            |end: u64| rustix::fs::fallocate(file, FallocateFlags::empty(), self.allocated, end - self.allocated);
+        let allocated = match allocate(wanted) {
+            // The disk has no room for a whole step; the object alone may still fit.
+            Err(Errno::NOSPC | Errno::DQUOT) => allocate(bytes).map(|()| bytes),
+            allocated => allocated.map(|()| wanted),
+        };
+        self.allocated = match allocated {
+            // A file system without it: blocks are allocated by each write.
+            Err(Errno::OPNOTSUPP | Errno::NOSYS) => self.capacity,
+            allocated => allocated?,
+        };
+        let (allocated, capacity) = (self.allocated, self.capacity);
+        assert!(bytes <= allocated && allocated <= capacity, "allocated {allocated} of {capacity} bytes for {bytes}");
+        self.step = (self.step * 2).min(SEGMENT_STEP_BYTES_MAX);
+        Ok(())
+    }
+
+    /// Removes what a failed write left from `position` on, so that it doesn't follow a shorter object.
+    pub(super) fn discard(&mut self, file: &File, position: u64) -> io::Result<()> {
+        self.allocated = self.allocated.min(position);
+        rustix::fs::ftruncate(file, position)?;
+        Ok(rustix::fs::ftruncate(file, self.capacity)?)
+    }
+}

@@ -1,0 +1,261 @@
+//! Topics in the journal of a directory.
+
+use crate::support::{child, child_dir};
+use futures_util::future::join_all;
+use rawline_batch::Codec;
+use rawline_broker::journal::{Journal, JournalConfig};
+use rawline_broker::store::Store;
+use rawline_broker::store::disk::{DiskStore, Durability, Options};
+use rawline_broker::store::s3::Layout;
+use rawline_broker::{AppendError, Broker, Config, Kind, Partition, Piece, ReadRequest, SystemClock};
+use rawline_journal::{Control, PartitionId};
+use rawline_testkit::batches::{batch, received, records_of};
+use rawline_testkit::stores::{assert_holds, commit_some};
+use std::fs;
+use std::io::{BufRead, BufReader, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+use std::time::Duration;
+
+fn options(durability: Durability, segment_bytes: u64) -> Options {
+    Options { durability, segment_bytes, new_layout: Layout::Journal }
+}
+
+fn store(dir: &Path) -> DiskStore {
+    DiskStore::open_with(dir, options(Durability::PageCache, 64 << 10)).unwrap()
+}
+
+async fn broker(store: DiskStore) -> Broker {
+    Broker::open(Arc::new(store), Arc::new(SystemClock), Config::new(u64::from(std::process::id()))).await.unwrap()
+}
+
+async fn append(partition: &Partition, record: &str) -> Result<u64, AppendError> {
+    let batch = batch(Codec::None, &[record.as_bytes().to_vec()]);
+    partition.append(received(&batch)).await.map(|appended| appended.first_offset)
+}
+
+async fn records(partition: &Partition) -> Vec<String> {
+    let mut records = Vec::new();
+    let mut offset = partition.offsets().start;
+    while offset < partition.offsets().end {
+        let request = ReadRequest { offset, records_max: 0, bytes_max: 0, wait: Duration::ZERO, verify: true };
+        let read = partition.read(&request).await.unwrap();
+        for piece in &read.pieces {
+            let Piece::Whole(batches) = piece else { panic!("{piece:?}") };
+            records.extend(records_of(batches).into_iter().map(|record| String::from_utf8(record).unwrap()));
+        }
+        offset = read.end_offset;
+    }
+    records
+}
+
+fn files_below(dir: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path());
+    entries.flat_map(|path| if path.is_dir() { files_below(&path) } else { vec![path] }).collect()
+}
+
+#[tokio::test]
+async fn a_directory_keeps_its_layout() {
+    let open = |dir: &Path, new_layout| {
+        let options = Options { new_layout, ..options(Durability::PageCache, 64 << 10) };
+        DiskStore::open_with(dir, options)
+    };
+    let segments = tempfile::tempdir().unwrap();
+    let objects = commit_some(&open(segments.path(), Layout::Topics).unwrap(), "t", 4).await;
+    let store = open(segments.path(), Layout::Journal).unwrap();
+    assert!(store.journal().is_none());
+    assert_holds(&store, "t", &objects, "opened with another default").await;
+    assert!(!segments.path().join("storage.json").exists());
+
+    let journal = tempfile::tempdir().unwrap();
+    // One that an earlier version was started on, without a topic.
+    drop(open(journal.path(), Layout::Topics).unwrap());
+    for layout in [Layout::Journal, Layout::Topics, Layout::Journal] {
+        let broker = broker(open(journal.path(), layout).unwrap()).await;
+        append(&*broker.partition_or_create("t", 0).await.unwrap(), "one more").await.unwrap();
+        broker.close().await;
+    }
+    let store = open(journal.path(), Layout::Topics).unwrap();
+    assert!(store.journal().is_some());
+    let broker = broker(store).await;
+    assert_eq!(records(&*broker.partition("t", 0).await.unwrap()).await, ["one more"; 3]);
+    broker.close().await;
+    let storage = journal.path().join("storage.json");
+    assert_eq!(fs::read_to_string(&storage).unwrap(), r#"{"format":2,"journals":1}"#);
+    // An earlier version finds no directory for its topics.
+    assert!(journal.path().join("topics").is_file());
+    for other in [r#"{"format":3,"journals":1}"#, r#"{"format":2,"journals":1,"more":1}"#, "no JSON"] {
+        fs::write(&storage, other).unwrap();
+        let error = open(journal.path(), Layout::Journal).err().unwrap();
+        assert!(error.message.contains("newer"), "{error}");
+    }
+}
+
+#[tokio::test]
+async fn a_kill_loses_nothing_acknowledged_in_the_journal() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut acknowledged = [0u64; 3];
+    for commits in [1, 30, 70] {
+        let mut child =
+            child("journal::child_appends_until_killed", dir.path()).stdout(Stdio::piped()).spawn().unwrap();
+        let lines = BufReader::new(child.stdout.take().unwrap()).lines().map(Result::unwrap);
+        let mut appended = lines.filter_map(|line| {
+            let (topic, next) = line.strip_prefix("acknowledged ")?.split_once(' ')?;
+            Some((topic.parse::<usize>().ok()?, next.parse::<u64>().ok()?))
+        });
+        for (topic, next) in appended.by_ref().take(commits) {
+            acknowledged[topic] = next;
+        }
+        child.kill().unwrap();
+        child.wait().unwrap();
+        // What it had answered before it died counts too.
+        appended.for_each(|(topic, next)| acknowledged[topic] = next);
+        let broker = broker(store(dir.path())).await;
+        for (topic, acknowledged) in acknowledged.iter().enumerate() {
+            let records = records(&*broker.partition(&topic.to_string(), 0).await.unwrap()).await;
+            assert!(records.len() as u64 >= *acknowledged, "{} of {acknowledged} in {topic}", records.len());
+            let expected = (0..records.len()).map(|offset| format!("{topic}: {offset}"));
+            assert!(records.iter().cloned().eq(expected), "{topic}: {records:?}");
+        }
+        broker.close().await;
+    }
+}
+
+#[tokio::test]
+#[ignore = "runs as a separate process, started by another test"]
+async fn child_appends_until_killed() {
+    let Some(dir) = child_dir() else { return };
+    let broker = broker(DiskStore::open_with(&dir, options(Durability::Fsync, 8 << 10)).unwrap()).await;
+    let append_all = async |topic: usize| {
+        let partition = broker.partition_or_create(&topic.to_string(), 0).await.unwrap();
+        for offset in partition.offsets().end.. {
+            assert_eq!(append(&partition, &format!("{topic}: {offset}")).await.unwrap(), offset);
+            // One write a line, straight to the pipe.
+            std::io::stdout().write_all(format!("acknowledged {topic} {}\n", offset + 1).as_bytes()).unwrap();
+        }
+    };
+    join_all((0..3).map(append_all)).await;
+}
+
+#[tokio::test]
+async fn a_full_disk_passes_in_the_journal() {
+    let dir = tempfile::tempdir().unwrap();
+    // A separate file system, so small that it is soon full. It needs user namespaces, which not every machine allows.
+    let mount = r#"mount -t tmpfs -o size=2m tmpfs "$RAWLINE_TEST_CHILD_DIR" || exit 77; exec "$0" "$@""#;
+    let child = child("journal::child_fills_its_disk", dir.path());
+    let mut command = Command::new("unshare");
+    command.args(["--user", "--map-root-user", "--mount", "sh", "-c", mount]);
+    command.arg(child.get_program()).args(child.get_args());
+    command.env("RAWLINE_TEST_CHILD_DIR", dir.path());
+    let Ok(output) = command.output() else { return eprintln!("skipped: no unshare") };
+    let stdout = String::from_utf8_lossy(&output.stdout);
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    if output.status.code() == Some(77) || stderr.contains("unshare:") {
+        return eprintln!("skipped: no separate file system: {stderr}");
+    }
+    assert!(output.status.success() && stdout.contains("the disk was full"), "{stdout}{stderr}");
+}
+
+#[tokio::test]
+#[ignore = "runs as a separate process, started by another test"]
+async fn child_fills_its_disk() {
+    let Some(dir) = child_dir() else { return };
+    let open = || DiskStore::open_with(&dir, options(Durability::Fsync, 64 << 10)).unwrap();
+    fs::write(dir.join("other"), vec![1; 512 << 10]).unwrap();
+    let full = broker(open()).await;
+    let partition = full.partition_or_create("t", 0).await.unwrap();
+    let record = "x".repeat(10_000);
+    let mut stored = 0;
+    // Sealing a segment frees the room after its end, so one that fails may not be the last one that fits.
+    let fill = async |partition: &Partition, stored: &mut usize| {
+        let mut failed = 0;
+        while failed < 10 {
+            match append(partition, &record).await {
+                Ok(_) => (*stored, failed) = (*stored + 1, 0),
+                Err(error) => {
+                    assert_eq!(error.kind(), Kind::Wait, "{error}");
+                    assert!(error.to_string().contains("free disk space"), "{error}");
+                    failed += 1;
+                }
+            }
+            assert!(*stored < 1000, "the disk does not fill");
+        }
+    };
+    fill(&partition, &mut stored).await;
+    assert!(stored > 50, "{stored}");
+    assert_eq!(records(&partition).await.len(), stored);
+    drop(partition);
+    full.close().await;
+
+    // A start with a full disk works, and so does reading.
+    let full = broker(open()).await;
+    let partition = full.partition("t", 0).await.unwrap();
+    assert_eq!(records(&partition).await.len(), stored);
+    fill(&partition, &mut stored).await;
+    fs::remove_file(dir.join("other")).unwrap();
+    // The writer may still be finding out what became of the last one.
+    while append(&partition, &record).await.is_err() {}
+    assert_eq!(records(&partition).await.len(), stored + 1);
+    drop(partition);
+    full.close().await;
+    let again = broker(open()).await;
+    assert_eq!(records(&*again.partition("t", 0).await.unwrap()).await.len(), stored + 1);
+    println!("the disk was full");
+}
+
+#[tokio::test]
+async fn ten_thousand_topics_need_few_files() {
+    const TOPICS: usize = 10_000;
+    let dir = tempfile::tempdir().unwrap();
+    let first = broker(DiskStore::open_with(dir.path(), options(Durability::PageCache, 64 << 20)).unwrap()).await;
+    let append_one = async |number: usize| {
+        let partition = first.partition_or_create(&format!("t{number}"), 0).await.unwrap();
+        assert_eq!(append(&partition, &format!("record of {number}")).await.unwrap(), 0);
+    };
+    join_all((0..TOPICS).map(append_one)).await;
+    first.close().await;
+    let files = files_below(dir.path());
+    assert!(files.len() < 10, "{files:?}");
+    let again = broker(store(dir.path())).await;
+    assert_eq!(again.topics().len(), TOPICS);
+    for number in [0, 1, 5_000, 9_999] {
+        let partition = again.partition(&format!("t{number}"), 0).await.unwrap();
+        assert_eq!(records(&partition).await, [format!("record of {number}")]);
+    }
+}
+
+#[tokio::test]
+async fn a_directory_shrinks_when_records_are_trimmed() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = store(dir.path());
+    let journal = store.journal().unwrap();
+    let settings = JournalConfig::new(5);
+    let settings = JournalConfig {
+        snapshot_objects: 20,
+        garbage_interval: Duration::from_millis(5),
+        ..journal.settings(settings)
+    };
+    let journal = Journal::open(journal, Arc::new(SystemClock), settings);
+    let create = Control::Create { topic: 0, name: "t".into(), partitions: 1, settings: [].into() };
+    let partition = PartitionId { topic: journal.change(create).await.unwrap(), number: 0 };
+    let bytes = batch(Codec::None, &[vec![7; 20_000]]);
+    let segments =
+        || files_below(dir.path()).iter().filter(|path| path.extension().is_some_and(|e| e == "seg")).count();
+    for offset in 0..60 {
+        journal.append(partition, None, received(&bytes)).await.unwrap();
+        assert_eq!(journal.offsets(partition).end, offset + 1);
+    }
+    assert!(segments() > 15, "{}", segments());
+    journal.change(Control::Trim { partition, first_offset: 55 }).await.unwrap();
+    let mut next = 60;
+    while segments() > 10 {
+        // Snapshots, by which segments are deleted, are of new objects.
+        journal.append(partition, None, received(&bytes)).await.unwrap();
+        next += 1;
+        journal.change(Control::Trim { partition, first_offset: next - 5 }).await.unwrap();
+    }
+    let piece = journal.read(partition, next - 5).await.unwrap().unwrap();
+    assert_eq!(&piece.batches[..], &bytes[..]);
+    assert!(journal.read(partition, next - 6).await.unwrap().is_none());
+}
