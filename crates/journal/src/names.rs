@@ -132,7 +132,8 @@ impl Names {
 
     /// Notes that a producer appends. Returns when it was used before, if it has a name.
     pub fn used(&mut self, id: u64, now_us: u64) -> Option<u64> {
-        let named = self.by_id.get_mut(&id)?;
+        // Most producers have no name: a comparison tells.
+        let named = if self.is_given(id) { self.by_id.get_mut(&id)? } else { return None };
         Some(std::mem::replace(&mut named.used_us, now_us))
     }
 

@@ -200,3 +200,56 @@ fn time_comes_from_the_objects_and_never_goes_back() {
     observe_at(&mut state, 1_001 + PRODUCER_AGE_US, &[], &[]);
     assert_eq!(state.judge(ONE, 1, producer(5), Rules::default()), Verdict::Unknown);
 }
+
+/// A random object that is possible in this state.
+fn object(state: &State, random: &mut fastrand::Rng) -> Changes {
+    let days = random.u64(0..4) * u64::from(random.u8(0..4) == 0);
+    let (mut controls, mut entries, mut offset) = (Vec::new(), Vec::new(), state.next_offset(ONE));
+    if random.u8(0..4) == 0 {
+        let name = ["p", "q"][random.usize(0..2)].into();
+        controls.push(state.record(Control::OpenProducer { name, id: 0, epoch: 0 }));
+    }
+    for _ in 0..random.usize(0..3) {
+        let (id, sequence) = (random.u64(0..6), random.u64(0..100));
+        entries.push(Entry { producer: Some(Producer { id, epoch: 0, sequence }), ..entry(ONE, offset, 2) });
+        offset += 2;
+    }
+    let appended_us = state.time_us + days * PRODUCER_AGE_US / 7;
+    Changes { appended_us, controls: controls.into(), entries: entries.into() }
+}
+
+#[test]
+fn every_observer_forgets_the_same() {
+    let mut random = fastrand::Rng::with_seed(1);
+    let mut forgotten = 0;
+    for round in 0..200 {
+        let mut plain = state();
+        // One frees memory now and then, one begins at snapshots.
+        let (mut tidy, mut fresh) = (plain.clone(), plain.clone());
+        for number in 2..60 {
+            let link = Link { number, id: Id { run: 1, commit: number }, prev: plain.chain().last() };
+            let changes = object(&plain, &mut random);
+            for observer in [&mut plain, &mut tidy, &mut fresh] {
+                assert_eq!(observer.observe(link, &changes), Ok(true), "round {round}, object {number}");
+            }
+            if random.bool() {
+                tidy.forget_old(tidy.time_us);
+            }
+            if random.u8(0..5) == 0 {
+                let snapshot = crate::build_snapshot(&tidy, &std::collections::BTreeMap::new());
+                fresh = crate::Snapshot::parse(&snapshot).unwrap().state;
+            }
+            for _ in 0..20 {
+                let (id, sequence) = (random.u64(0..6), random.u64(0..100));
+                let judge =
+                    |state: &State| state.judge(ONE, 2, Some(Producer { id, epoch: 0, sequence }), Rules::default());
+                assert_eq!([judge(&tidy), judge(&fresh)], [judge(&plain); 2], "round {round}, object {number}");
+            }
+            assert_eq!((&tidy.names, &fresh.names), (&plain.names, &plain.names));
+            let kept = |state: &State| state.partitions.values().map(|partition| partition.producers.0.len()).sum();
+            let (kept, all): (usize, usize) = (kept(&tidy), kept(&plain));
+            forgotten += all - kept;
+        }
+    }
+    assert!(forgotten > 1_000, "only {forgotten} producers were too old");
+}
