@@ -157,6 +157,30 @@ impl MergeMetrics {
     }
 }
 
+/// A kind of request to a bucket that has its own price.
+#[derive(Debug, PartialEq, Eq)]
+enum Operation {
+    Put,
+    List,
+    Get,
+    Delete,
+}
+
+impl Operation {
+    /// What a request is billed as: HEAD as GET, the deletion of many objects, a POST, as DELETE.
+    fn of(method: &str, query: &str) -> Operation {
+        let has = |parameter: &str| query.split('&').any(|found| found == parameter);
+        match method {
+            // S3's and Google's, then Azure's.
+            "GET" if query.contains("list-type=") || has("comp=list") => Operation::List,
+            "GET" | "HEAD" => Operation::Get,
+            "DELETE" => Operation::Delete,
+            "POST" if query.starts_with("delete") || has("comp=batch") => Operation::Delete,
+            _ => Operation::Put,
+        }
+    }
+}
+
 /// Requests to a bucket.
 #[derive(Debug)]
 pub(crate) struct BucketMetrics {
@@ -181,15 +205,13 @@ impl BucketMetrics {
         }
     }
 
-    /// A request with this HTTP method and query is sent. The kinds are those with a price: HEAD is billed as GET,
-    /// and the deletion of many objects, a POST, as DELETE.
+    /// A request with this HTTP method and query is sent.
     pub fn requested(&self, method: &str, query: &str) {
-        let counter = match method {
-            "GET" if query.contains("list-type=") || query.contains("comp=list") => &self.list,
-            "GET" | "HEAD" => &self.get,
-            "DELETE" => &self.delete,
-            "POST" if query.starts_with("delete") || query.contains("comp=batch") => &self.delete,
-            _ => &self.put,
+        let counter = match Operation::of(method, query) {
+            Operation::Put => &self.put,
+            Operation::List => &self.list,
+            Operation::Get => &self.get,
+            Operation::Delete => &self.delete,
         };
         counter.increment(1);
     }
@@ -233,5 +255,27 @@ impl TopicMetrics {
 
     pub fn failed(&self) {
         self.commits.failures.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn requests_are_counted_as_each_service_bills_them() {
+        let expected = [
+            ("PUT", "", Operation::Put),
+            ("GET", "", Operation::Get),
+            ("HEAD", "", Operation::Get),
+            ("GET", "list-type=2&delimiter=%2F", Operation::List),
+            ("GET", "restype=container&comp=list&prefix=comp%3Dbatch", Operation::List),
+            ("DELETE", "", Operation::Delete),
+            ("POST", "delete=", Operation::Delete),
+            ("POST", "restype=container&comp=batch", Operation::Delete),
+        ];
+        for (method, query, operation) in expected {
+            assert_eq!(Operation::of(method, query), operation, "{method} ?{query}");
+        }
     }
 }

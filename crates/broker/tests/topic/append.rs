@@ -5,13 +5,13 @@ use rawline_batch::Codec;
 use rawline_broker::Config;
 use rawline_broker::store::memory::MemoryStore;
 use rawline_testkit::faulty::{Faulty, OnBegin};
-use rawline_testkit::stores::places;
+use rawline_testkit::stores::{places, places_and_clouds};
 use std::sync::Arc;
 use std::time::Duration;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn concurrent_appends_are_dense_and_share_commits() {
-    for place in places().await {
+    for place in places_and_clouds().await {
         let broker = open(place.open().await).await;
         let topic = broker.topic_or_create("t").await.unwrap();
         let tasks: Vec<_> = (0..200u64)
@@ -103,7 +103,7 @@ async fn a_full_commit_does_not_wait() {
 /// On a store that several brokers may use at once, the one that loses a race continues after the other's object.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn two_brokers_on_one_store_lose_nothing() {
-    for place in places().await.into_iter().filter(|place| place.is_shared()) {
+    for place in places_and_clouds().await.into_iter().filter(|place| place.is_shared()) {
         let mut tasks = Vec::new();
         for writer in 0..2u64 {
             let broker = Arc::new(open_with(place.open().await, Config::new(writer + 1)).await);

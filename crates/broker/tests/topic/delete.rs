@@ -11,7 +11,7 @@ use rawline_broker::{
     commit_counts,
 };
 use rawline_testkit::faulty::Faulty;
-use rawline_testkit::stores::{places, places_of_topics};
+use rawline_testkit::stores::{places, places_and_clouds, places_of_topics};
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::os::unix::fs::FileExt;
@@ -55,7 +55,7 @@ async fn created(broker: &Broker) -> Arc<Topic> {
 
 #[tokio::test]
 async fn a_deleted_topic_is_gone_and_a_new_one_begins_at_offset_0() {
-    for place in places().await {
+    for place in places_and_clouds().await {
         let name = place.name;
         let broker = open(place.open().await).await;
         let old = broker.topic_or_create("t").await.unwrap();

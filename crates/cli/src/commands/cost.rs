@@ -1,6 +1,7 @@
 //! `rawline cost`: what a broker's bucket costs, from the requests that the broker counts.
 
 use super::{BrokerArgs, CommandError, parse_duration, print};
+use clap::ValueEnum;
 use indicatif::BinaryBytes;
 use rawline_client::BucketUsage;
 use serde_json::{Map, Value, json};
@@ -15,19 +16,28 @@ Examples:
   # From what it sends during the next minute
   rawline cost --for 1m
 
+  # At the prices of Google Cloud Storage
+  rawline cost --prices gs
+
   # The dollars per day alone
   rawline cost --json | jq .dollars_per_day";
 
 /// Show what the requests to the bucket cost
 ///
-/// Prices are the list prices of S3 Standard in us-east-1, without traffic out of the region: $5.00 per million PUT and
-/// LIST requests, $0.40 per million GET requests, $0.023 per GiB and month. DELETE requests are free.
+/// Prices are list prices, without traffic out of the region: of S3 Standard in us-east-1, or of Google Cloud Storage
+/// Standard in us-east1 (2024). Both: $5.00 per million PUT and LIST requests, $0.40 per million GET requests, DELETE
+/// requests are free. A GiB costs $0.023 a month in S3, $0.020 in Google Cloud Storage. Azure's prices depend on region
+/// and redundancy: take the counted requests, and the prices of your account.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
     /// Count requests during this time, such as 30s or 5m [default: since the broker was started]
     #[arg(long = "for", value_name = "TIME", value_parser = parse_duration)]
     duration: Option<Duration>,
+
+    /// Price list
+    #[arg(long, value_name = "SERVICE", value_enum, default_value_t)]
+    prices: Prices,
 
     /// Print a JSON object
     #[arg(long)]
@@ -43,8 +53,25 @@ const LIST_PRICE: f64 = 5.0;
 const GET_PRICE: f64 = 0.4;
 const DELETE_PRICE: f64 = 0.0;
 
-/// List price of a GiB for a month, in dollars.
-const STORED_GIB_MONTH: f64 = 0.023;
+/// Whose list prices to take. They differ in what stored bytes cost only.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+enum Prices {
+    /// Amazon S3
+    #[default]
+    S3,
+    /// Google Cloud Storage
+    Gs,
+}
+
+impl Prices {
+    /// List price of a GiB for a month, in dollars.
+    fn stored_gib_month(self) -> f64 {
+        match self {
+            Prices::S3 => 0.023,
+            Prices::Gs => 0.020,
+        }
+    }
+}
 
 const DAY_SECONDS: f64 = 86_400.0;
 const GIB: f64 = (1u64 << 30) as f64;
@@ -55,6 +82,7 @@ struct Usage {
     seconds: f64,
     counted: BucketUsage,
     stored_bytes: u64,
+    prices: Prices,
 }
 
 /// Prints requests and dollars.
@@ -71,7 +99,7 @@ pub async fn run(args: Args) -> Result<(), CommandError> {
         }
     };
     let stored_bytes = client.topics().await?.iter().map(|topic| topic.bytes).sum();
-    let usage = Usage { seconds: seconds.max(1.0), counted, stored_bytes };
+    let usage = Usage { seconds: seconds.max(1.0), counted, stored_bytes, prices: args.prices };
     if args.json {
         return print(&format!("{:#}\n", usage.json()));
     }
@@ -114,7 +142,7 @@ impl Usage {
     }
 
     fn stored_dollars_per_month(&self) -> f64 {
-        self.stored_bytes as f64 / GIB * STORED_GIB_MONTH
+        self.stored_bytes as f64 / GIB * self.prices.stored_gib_month()
     }
 
     fn json(&self) -> Value {
@@ -188,14 +216,17 @@ mod tests {
             appended_bytes: 1 << 29,
             ..BucketUsage::default()
         };
-        let usage = Usage { seconds: 8640.0, counted, stored_bytes: 10 << 30 };
+        let usage = Usage { seconds: 8640.0, counted, stored_bytes: 10 << 30, prices: Prices::S3 };
         let json = usage.json();
         assert_eq!(json["requests"], json!({"put": 1000, "list": 200, "get": 5000, "delete": 7}));
         // 1,200 at $5 and 5,000 at $0.40 per million, in a tenth of a day and for half a GiB.
         assert!((json["dollars_per_day"].as_f64().unwrap() - 0.08).abs() < 1e-12, "{json}");
         assert!((json["dollars_per_gib"].as_f64().unwrap() - 0.016).abs() < 1e-12, "{json}");
         assert!((json["stored_dollars_per_month"].as_f64().unwrap() - 0.23).abs() < 1e-12, "{json}");
-        let table = usage.table();
+        let google = Usage { prices: Prices::Gs, ..usage };
+        assert!((google.stored_dollars_per_month() - 0.20).abs() < 1e-12);
+        assert_eq!(google.json()["dollars_per_day"], json["dollars_per_day"]);
+        let table = google.table();
         assert!(table.contains("PUT              1000         10000        2000.0        0.0500"), "{table}");
         assert!(table.contains("requests  $0.0800 per day, $0.016000 per GiB appended; counted for 8640 s"), "{table}");
     }
