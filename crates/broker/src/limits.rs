@@ -50,6 +50,13 @@ pub const DISK_SNAPSHOT_OBJECTS: u64 = 50_000;
 /// delete: trimmed records take up disk until then.
 pub const DISK_SNAPSHOT_INTERVAL: Duration = Duration::from_secs(30);
 
+/// An object of a journal on a directory is not merged if each of its pieces has so many bytes: reading a partition
+/// then reads little of others, and a few busy partitions are written once.
+pub const DISK_KEEP_PIECE_BYTES: u64 = 64 << 10;
+
+/// A journal on a directory looks for objects to merge after so many new ones: as many are merged at once.
+pub const DISK_MERGE_LOOK_OBJECTS: u64 = 1024;
+
 /// How long the requests of a journal on a directory wait while nothing can be written.
 pub const DISK_WAIT_MAX: Duration = Duration::from_secs(2);
 

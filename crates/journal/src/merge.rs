@@ -14,6 +14,9 @@ pub struct MergeLimits {
     /// A journal object with so many bytes of a single partition stays as it is. An object of this size of which less
     /// than half is alive is merged without waiting for others.
     pub keep_bytes: u64,
+    /// A journal object each of whose pieces has so many bytes stays as it is: reading a partition of it is as good as
+    /// reading a merged object, and its bytes are written once.
+    pub keep_piece_bytes: u64,
     /// So many small objects are merged, however few bytes they have.
     pub objects_max: usize,
     /// Pieces are joined up to this size: retention deletes whole pieces.
@@ -29,6 +32,8 @@ impl Default for MergeLimits {
             target_bytes: TARGET_BYTES,
             // Where a PUT's fixed cost no longer shows.
             keep_bytes: 8 << 20,
+            // In a bucket each object costs requests, however large its pieces are.
+            keep_piece_bytes: u64::MAX,
             // One page of a listing, and as many GETs if nothing is in the cache.
             objects_max: 1024,
             // What a full journal object of one partition has.
@@ -56,6 +61,8 @@ pub struct Used {
     pub batches: usize,
     /// Number of its pieces.
     pub pieces: usize,
+    /// Size of the batches in the smallest of them.
+    pub smallest_bytes: u64,
     /// Whether they are of one partition.
     pub is_single: bool,
 }
@@ -71,12 +78,14 @@ impl Uses {
     pub fn add(&mut self, partition: PartitionId, piece: &Piece) {
         let place = &piece.place;
         let (source, object_bytes) = (place.source, u64::from(place.object_bytes));
-        let none = Used { source, object_bytes, bytes: 0, batches: 0, pieces: 0, is_single: true };
+        let none =
+            Used { source, object_bytes, bytes: 0, batches: 0, pieces: 0, smallest_bytes: u64::MAX, is_single: true };
         let (used, first) = self.by_source.entry(source).or_insert((none, partition));
         assert_eq!(used.object_bytes, object_bytes, "{source:?} has two sizes");
         used.bytes += u64::from(place.bytes);
         used.batches += place.batches as usize;
         used.pieces += 1;
+        used.smallest_bytes = used.smallest_bytes.min(u64::from(place.bytes));
         used.is_single &= *first == partition;
         assert!(used.bytes <= object_bytes, "{used:?}");
     }
@@ -95,7 +104,8 @@ impl Used {
 
     /// Whether it is small, in bytes, batches and pieces, so that a merge with others gains something.
     fn is_small(&self, limits: &MergeLimits) -> bool {
-        let is_kept = self.is_single && self.bytes >= limits.keep_bytes;
+        let is_kept =
+            self.is_single && self.bytes >= limits.keep_bytes || self.smallest_bytes >= limits.keep_piece_bytes;
         let is_sparse = self.batches * 2 <= OBJECT_APPENDS_MAX && self.pieces * 2 <= MERGED_PIECES_MAX;
         !is_kept && is_sparse && self.bytes * 2 < limits.target_bytes
     }

@@ -3,12 +3,12 @@
 use crate::support::{child, child_dir};
 use futures_util::future::join_all;
 use rawline_batch::Codec;
-use rawline_broker::journal::{Journal, JournalConfig};
+use rawline_broker::journal::{Journal, JournalConfig, MergeConfig};
 use rawline_broker::store::Store;
 use rawline_broker::store::disk::{DiskStore, Durability, Options};
 use rawline_broker::store::s3::Layout;
 use rawline_broker::{AppendError, Broker, Config, Kind, Partition, Piece, ReadRequest, SystemClock};
-use rawline_journal::{Control, PartitionId};
+use rawline_journal::{Control, MergeLimits, PartitionId};
 use rawline_testkit::batches::{batch, received, records_of};
 use rawline_testkit::stores::{assert_holds, commit_some};
 use std::fs;
@@ -28,6 +28,13 @@ fn store(dir: &Path) -> DiskStore {
 
 async fn broker(store: DiskStore) -> Broker {
     Broker::open(Arc::new(store), Arc::new(SystemClock), Config::new(u64::from(std::process::id()))).await.unwrap()
+}
+
+/// Settings of a journal that waits for no more appends.
+fn at_once() -> JournalConfig {
+    let mut settings = JournalConfig::new(5);
+    settings.limits.batch_wait = Duration::ZERO;
+    settings
 }
 
 async fn append(partition: &Partition, record: &str) -> Result<u64, AppendError> {
@@ -225,12 +232,58 @@ async fn ten_thousand_topics_need_few_files() {
     }
 }
 
+/// A directory's rule keeps large pieces where they are; these are small and interleaved.
+#[tokio::test]
+async fn interleaved_partitions_are_merged_and_stay_what_they_were() {
+    const PARTITIONS: u32 = 5;
+    let dir = tempfile::tempdir().unwrap();
+    let store = store(dir.path());
+    let journal = store.journal().unwrap();
+    let settings = journal.settings(at_once());
+    let merge = settings.merge.clone().unwrap();
+    let limits = MergeLimits { target_bytes: 20_000, keep_bytes: 2_000, objects_max: 20, ..merge.limits };
+    let merge = Some(MergeConfig { limits, look_objects: 5, ..merge });
+    let garbage_interval = Duration::from_millis(50);
+    let settings = JournalConfig { snapshot_objects: 200, garbage_interval, merge, ..settings };
+    let journal = Journal::open(journal, Arc::new(SystemClock), settings);
+    let create = Control::Create { topic: 0, name: "t".into(), partitions: PARTITIONS, settings: [].into() };
+    let topic = journal.change(create).await.unwrap();
+    let files = |folder: &str| files_below(&dir.path().join(folder)).len();
+    let append = async |n: u32| {
+        let batch = batch(Codec::None, &[format!("record {n}, {}", "x".repeat(300)).into_bytes()]);
+        let partition = PartitionId { topic, number: n % PARTITIONS };
+        journal.append(partition, None, received(&batch)).await.unwrap();
+    };
+    let mut records_count = 0;
+    // More objects than are in the newest segment: sources of merges are deleted.
+    while records_count < 1000 || files("journal/merged") < 3 {
+        append(records_count).await;
+        records_count += 1;
+    }
+    drop(journal);
+    drop(store);
+    // The task may still hold the directory.
+    let again = loop {
+        match DiskStore::open_with(dir.path(), options(Durability::PageCache, 64 << 10)) {
+            Ok(store) => break broker(store).await,
+            Err(error) => assert!(error.message.contains("in use"), "{error}"),
+        }
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    };
+    for number in 0..PARTITIONS {
+        let records = records(&*again.partition("t", u64::from(number)).await.unwrap()).await;
+        let expected = (0..records_count).filter(|n| n % PARTITIONS == number);
+        let expected = expected.map(|n| format!("record {n}, {}", "x".repeat(300)));
+        assert!(records.into_iter().eq(expected), "partition {number}");
+    }
+}
+
 #[tokio::test]
 async fn a_directory_shrinks_when_records_are_trimmed() {
     let dir = tempfile::tempdir().unwrap();
     let store = store(dir.path());
     let journal = store.journal().unwrap();
-    let settings = JournalConfig::new(5);
+    let settings = at_once();
     let settings = JournalConfig {
         snapshot_objects: 20,
         garbage_interval: Duration::from_millis(5),

@@ -25,6 +25,7 @@ pub(crate) fn merging(run: u64) -> JournalConfig {
     let limits = MergeLimits {
         target_bytes: 8_000,
         keep_bytes: 2_000,
+        keep_piece_bytes: u64::MAX,
         objects_max: 20,
         piece_bytes: 2_000,
         piece_span_us: 3_600_000_000,

@@ -61,6 +61,7 @@ impl Broker {
                 limits: MergeLimits {
                     target_bytes: 6_000,
                     keep_bytes: 1_500,
+                    keep_piece_bytes: u64::MAX,
                     objects_max: 12,
                     piece_bytes: 1_500,
                     piece_span_us: 3_600_000_000,

@@ -3,8 +3,14 @@
 use super::*;
 use crate::place::Place;
 
-const LIMITS: MergeLimits =
-    MergeLimits { target_bytes: 6400, keep_bytes: 800, objects_max: 16, piece_bytes: 1000, piece_span_us: 100 };
+const LIMITS: MergeLimits = MergeLimits {
+    target_bytes: 6400,
+    keep_bytes: 800,
+    keep_piece_bytes: u64::MAX,
+    objects_max: 16,
+    piece_bytes: 1000,
+    piece_span_us: 100,
+};
 
 fn piece(source: Source, object_bytes: u32, bytes: u32) -> Piece {
     let (entries_at, batches_at) = (104, object_bytes - bytes);
@@ -52,6 +58,18 @@ fn large_pieces_of_one_partition_stay_where_they_are() {
     assert_eq!(chosen(&objects), []);
     let objects: Vec<_> = (1..=12).map(|number| (Source::Journal(number), 900, &[(0, 700)][..])).collect();
     assert_eq!(chosen(&objects).len(), 10, "smaller ones are merged");
+}
+
+/// A directory's rule: an object with a small piece is merged whole.
+#[test]
+fn objects_whose_pieces_are_all_large_enough_stay_where_they_are() {
+    let limits = MergeLimits { keep_piece_bytes: 500, ..LIMITS };
+    let choose = |pieces: &[(u32, u32)]| {
+        let objects: Vec<_> = (1..=12).map(|number| (Source::Journal(number), 1300, pieces)).collect();
+        choose(&uses(&objects), &limits).len()
+    };
+    assert_eq!(choose(TWO), 0);
+    assert_eq!(choose(&[(0, 501), (1, 499)]), 7);
 }
 
 #[test]

@@ -24,14 +24,16 @@ mod write;
 
 use super::open_files::OpenFiles;
 use super::{Options, broke_off, create_dir, sys};
-use crate::journal::{Dated, JournalConfig, JournalStore};
-use crate::limits::{DISK_SNAPSHOT_INTERVAL, DISK_SNAPSHOT_OBJECTS, DISK_WAIT_MAX};
+use crate::journal::{Dated, JournalConfig, JournalStore, MergeConfig};
+use crate::limits::{
+    DISK_KEEP_PIECE_BYTES, DISK_MERGE_LOOK_OBJECTS, DISK_SNAPSHOT_INTERVAL, DISK_SNAPSHOT_OBJECTS, DISK_WAIT_MAX,
+};
 use crate::store::StoreError;
 use crate::store::lock::DirLock;
 use crate::tasks;
 use bytes::Bytes;
 use futures_util::future::{BoxFuture, ready};
-use rawline_journal::{Garbage, Header, Index, Limits, Listing, Place, PutResult, Source};
+use rawline_journal::{Garbage, Header, Index, Limits, Listing, MergeLimits, Place, PutResult, Source};
 use segments::Stored;
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -186,12 +188,18 @@ impl JournalStore for DiskJournal {
             deletion_delay: 0,
             ..settings.limits
         };
+        let merge = settings.merge.clone().map(|merge| MergeConfig {
+            limits: MergeLimits { keep_piece_bytes: DISK_KEEP_PIECE_BYTES, ..merge.limits },
+            look_objects: DISK_MERGE_LOOK_OBJECTS,
+            // One that this task doesn't know is an earlier run's.
+            abandon_after: Duration::from_secs(1),
+        });
         JournalConfig {
             limits,
             snapshot_objects: DISK_SNAPSHOT_OBJECTS,
             snapshot_interval: DISK_SNAPSHOT_INTERVAL,
             garbage_interval: DISK_SNAPSHOT_INTERVAL,
-            merge: None,
+            merge,
             ..settings
         }
     }
