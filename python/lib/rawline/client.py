@@ -329,7 +329,7 @@ class Client:
           often it is sent
         - `name`: the producer takes over from the one that had this name before, also of another process: what that one
           had in flight is stored before the first record of this one, or never, and it raises `FencedError` from then
-          on. Needs a broker on a bucket with a journal; otherwise this raises `RefusedError`
+          on. Needs a broker with a journal; otherwise this raises `RefusedError`
         """
         core = self._core.producer(
             topic,

@@ -32,7 +32,7 @@ Examples:
   rawline produce dns dns.json --key-field id.orig_h
   rawline produce dns dns.json --partition 2
 
-  # Append as a producer of which only the newest instance can append (in a bucket)
+  # Append as a producer of which only the newest instance can append (needs a journal)
   rawline produce orders orders.json --producer-name orders-1
 
   # Append structured values, with types that JSON lacks
@@ -85,7 +85,7 @@ pub struct Args {
           value_parser = codec())]
     compression: Codec,
 
-    /// Name of the producer: fences an earlier `rawline produce` with this name that may still run; on a bucket only
+    /// Name of the producer: fences an earlier `rawline produce` with this name that may still run; needs a journal
     #[arg(long, value_name = "NAME", env = "RAWLINE_PRODUCER_NAME")]
     producer_name: Option<String>,
 

@@ -31,7 +31,7 @@ pub struct ProducerConfig {
     /// Whether batches are numbered, so that a topic in a bucket stores each of them once, however often it is sent.
     pub exactly_once: bool,
     /// The producer's name, of 1 to 200 bytes. A producer with a name takes over from the one that had it before, also
-    /// of another process: see [`Producer`](crate::Producer). Needs a broker on a bucket with a journal, and
+    /// of another process: see [`Producer`](crate::Producer). Needs a broker with a journal, and
     /// `exactly_once`.
     pub name: Option<String>,
 }

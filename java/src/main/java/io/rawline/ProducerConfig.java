@@ -166,8 +166,8 @@ public final class ProducerConfig {
     /**
      * A name of 1 to 200 bytes in UTF-8. The producer takes over from the one that had this name before, also of
      * another process: what that one had in flight is stored before the first record of this one, or never. It stops
-     * with {@link io.rawline.error.FencedException}. Needs a broker on a bucket with a journal; on others the
-     * constructor of {@link Producer} throws.
+     * with {@link io.rawline.error.FencedException}. Needs a broker with a journal; on others the constructor
+     * of {@link Producer} throws.
      *
      * @param name such as {@code orders-1}
      * @return this
