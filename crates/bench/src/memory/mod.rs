@@ -210,9 +210,11 @@ async fn measure(args: &Args, broker: &LocalBroker) -> Result<Figures, BenchErro
     fastrand::Rng::with_seed(2).fill(&mut body);
     let body = Bytes::from(body);
     let metrics = client.metrics().await.map_err(|error| failed("reading metrics", error))?;
-    let Some(budget_bytes) = gauge(&metrics, "rawline_pool_bytes") else {
-        return Err(BenchError::Failed("the broker's metrics have no rawline_pool_bytes".to_owned()));
+    let known = |name| {
+        let missing = || BenchError::Failed(format!("the broker's metrics have no {name}"));
+        gauge(&metrics, name).ok_or_else(missing)
     };
+    let (budget_bytes, pool_bytes) = (known("rawline_memory_bytes")?, known("rawline_pool_bytes")?);
     fill(&client, args.filled_batches).await?;
 
     let tally = Arc::new(Tally::default());
@@ -232,7 +234,7 @@ async fn measure(args: &Args, broker: &LocalBroker) -> Result<Figures, BenchErro
         let at = began.elapsed().as_secs_f64();
         let metrics = tokio::time::timeout(Duration::from_millis(500), client.metrics()).await;
         let free = metrics.ok().and_then(Result::ok).and_then(|metrics| gauge(&metrics, "rawline_pool_free_bytes"));
-        let used = free.map(|free| budget_bytes.saturating_sub(free));
+        let used = free.map(|free| pool_bytes.saturating_sub(free));
         samples.push(Sample::take(at, &broker.meter, used, tally.counts()));
         if Instant::now() >= until {
             bad.abort_all();

@@ -66,7 +66,7 @@ pub struct Args {
     #[arg(long, env = "RAWLINE_INSECURE")]
     insecure: bool,
 
-    /// Size of the buffer pool in bytes, for requests and responses; requests wait for buffers up to 5 s, then get 503
+    /// Memory for connections and buffers, in bytes; requests wait for buffers up to 5 s, then get 503
     #[arg(long, value_name = "BYTES", env = "RAWLINE_MEMORY", default_value = "512MiB", value_parser = parse_bytes)]
     memory: u64,
 
@@ -112,7 +112,7 @@ pub struct Args {
     #[arg(long, env = "RAWLINE_NO_CREATE_TOPICS")]
     no_create_topics: bool,
 
-    /// Maximum number of connections; each takes up to 128 KiB in addition to --memory
+    /// Maximum number of connections; each takes 24 KiB of --memory, but all at most a quarter
     #[arg(long, value_name = "N", env = "RAWLINE_CONNECTIONS_MAX", default_value_t = 1024)]
     connections_max: usize,
 
@@ -137,6 +137,7 @@ pub async fn run(args: Args) -> Result<(), CommandError> {
     log::start()?;
     raise_files_limit();
     let http_config = http_config(&args)?;
+    let batch_limits = http_config.batch_limits;
     http::install_metrics();
     let socket = bind(args.listen, "--listen")?;
     let store = open_store(&args).await?;
@@ -145,7 +146,7 @@ pub async fn run(args: Args) -> Result<(), CommandError> {
     let broker = Broker::open(store, clock.clone(), config).await.map_err(failed)?;
     // Only now, so that clients don't connect to a broker that can't respond yet.
     let listener = socket.listen(LISTEN_BACKLOG).map_err(|error| cannot_listen(args.listen, "--listen", &error))?;
-    let pool = Pool::new(usize::try_from(args.memory).unwrap_or(usize::MAX));
+    let pool = Pool::new(usize::try_from(pool_bytes(&args, &batch_limits)).unwrap_or(usize::MAX));
     let address = listener.local_addr().map_err(failed)?;
     if let Some(debug) = args.debug_listen {
         full::serve_profiles(debug).await?;
@@ -182,6 +183,7 @@ fn http_config(args: &Args) -> Result<HttpConfig, CommandError> {
         api_keys,
         request_bytes_max: u64::from(batch_limits.batch_bytes_max) * 2,
         batch_limits,
+        memory_bytes: args.memory,
         connections_max: args.connections_max.max(1),
         ..HttpConfig::default()
     })
@@ -206,7 +208,7 @@ fn batch_limits(args: &Args) -> Result<rawline_batch::Limits, CommandError> {
     let records_max = args.batch_records_max;
     let limits =
         rawline_batch::Limits { batch_bytes_max, records_max, raw_bytes_max: batch_bytes_max.saturating_mul(2) };
-    let memory_min = http::request_buffers_max(&limits, u64::from(batch_bytes_max) * 2);
+    let memory_min = memory_min(&limits);
     if args.memory < memory_min {
         return Err(CommandError::Usage(format!(
             "--memory must be at least {memory_min} bytes to hold the largest request; raise it, or lower \
@@ -214,6 +216,17 @@ fn batch_limits(args: &Args) -> Result<rawline_batch::Limits, CommandError> {
         )));
     }
     Ok(limits)
+}
+
+/// What the largest request needs, in bytes.
+fn memory_min(limits: &rawline_batch::Limits) -> u64 {
+    http::request_buffers_max(limits, u64::from(limits.batch_bytes_max) * 2)
+}
+
+/// What of `--memory` is the pool, in bytes. The rest is for connections, at most a quarter.
+fn pool_bytes(args: &Args, limits: &rawline_batch::Limits) -> u64 {
+    let connections = args.connections_max as u64 * http::IDLE_CONNECTION_BYTES;
+    args.memory - connections.min(args.memory / 4).min(args.memory - memory_min(limits))
 }
 
 /// Profiles have no key, and they show more of the broker than other machines should see.

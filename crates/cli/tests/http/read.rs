@@ -109,7 +109,7 @@ fn compressed_batches_are_returned_whole_but_records_exactly() {
 /// A few stored bytes can decompress to many; a response contains a bounded part of them.
 #[test]
 fn records_that_decompress_to_much_are_returned_in_parts() {
-    let broker = Broker::start(&[]);
+    let broker = Broker::start(&["--memory", "160MiB"]);
     let megabytes = vec![vec![b'a'; 1 << 20]; 10];
     for _ in 0..3 {
         broker.post("/records?topic-name=t", BATCH, &batch(Codec::Zstd, &megabytes)).assert_status(201);

@@ -159,14 +159,14 @@ fn clients_that_announce_much_and_send_little_hold_no_buffers() {
     let bytes = append(&large_batch());
     let mut slow: Vec<Connection> = (0..40).map(|_| Connection::open(broker.address)).collect();
     for connection in &mut slow {
-        connection.send(&bytes[..20 << 10]);
+        connection.send(&bytes[..6 << 10]);
     }
     // One at a time, so that the buffers suffice, and without waiting for the responses.
     for _ in 0..20 {
         exchange(broker.address, &bytes).assert_status(201);
     }
     for connection in &mut slow {
-        connection.send(&bytes[20 << 10..]);
+        connection.send(&bytes[6 << 10..]);
     }
     // The buffers that they need only now may be too many for all of them at once.
     for connection in &mut slow {

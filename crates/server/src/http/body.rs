@@ -16,10 +16,10 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::{Instant, timeout_at};
 
-/// How much of a body must have arrived before the first buffer is reserved for it, in bytes: half a second at the
-/// minimum rate, and half a buffer. Until then the body lies in the connection's own memory. Without this, clients that
-/// send a byte each would hold buffers that others need.
-const PROOF_BYTES: u64 = 32 << 10;
+/// How much of a body must have arrived before the first buffer is reserved for it, in bytes: an eighth of a second at
+/// the minimum rate, and one small read. Until then the body lies in the connection's own memory. Without this, clients
+/// that send a byte each would hold buffers that others need.
+const PROOF_BYTES: u64 = 8 << 10;
 
 /// Length of a body in bytes.
 #[derive(Debug, Clone, Copy)]

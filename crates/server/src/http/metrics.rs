@@ -66,6 +66,7 @@ fn describe() {
     describe_histogram!("rawline_commit_seconds", "From the first batch of a commit to the store's response");
     describe_counter!("rawline_http_requests_total", "Requests, by verb and status");
     describe_histogram!("rawline_http_request_seconds", "From the head of a request to that of its response, by verb");
+    describe_gauge!("rawline_memory_bytes", "Memory of connections and the buffer pool in bytes");
     describe_gauge!("rawline_pool_bytes", "Size of the buffer pool in bytes");
     describe_gauge!("rawline_pool_free_bytes", "Bytes of the buffer pool that are not reserved");
 }
@@ -115,7 +116,8 @@ impl HttpMetrics {
         tidying.abort_handle()
     }
 
-    pub fn render(&self, pool: &Pool) -> String {
+    pub fn render(&self, pool: &Pool, memory_bytes: u64) -> String {
+        gauge!("rawline_memory_bytes").set(memory_bytes as f64);
         gauge!("rawline_pool_bytes").set(pool.bytes() as f64);
         gauge!("rawline_pool_free_bytes").set(pool.bytes_free() as f64);
         self.handle.run_upkeep();

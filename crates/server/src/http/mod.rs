@@ -40,6 +40,7 @@ use crate::http::routes::{Endpoint, LABEL_OTHER, Route};
 use crate::net::listen::{Accepted, Crowd, Listener};
 use crate::net::pace::Paced;
 use crate::net::peer::{Peer, SharedStream, network};
+use crate::net::read_size::LargeReads;
 use crate::net::sendfile::FileSender;
 use http::{HeaderValue, Request, header};
 use hyper::body::Incoming;
@@ -68,6 +69,8 @@ pub struct HttpConfig {
     pub pool_wait: Duration,
     /// Timeouts for clients.
     pub waits: Waits,
+    /// The broker's memory in bytes, for the metrics: the pool, and what is left for connections.
+    pub memory_bytes: u64,
     /// Maximum number of open connections; each may use [`CONNECTION_BYTES`] besides the pool.
     pub connections_max: usize,
     /// How long requests in flight may still take after shutdown begins.
@@ -84,6 +87,7 @@ impl Default for HttpConfig {
             batch_limits,
             pool_wait: Duration::from_secs(5),
             waits: Waits::default(),
+            memory_bytes: 512 << 20,
             connections_max: 1024,
             shutdown_wait: Duration::from_secs(20),
         }
@@ -93,6 +97,9 @@ impl Default for HttpConfig {
 /// Maximum size of a connection's own read buffer in bytes. The beginning of a body that waits for buffers of the pool
 /// may lie in a second one.
 pub const CONNECTION_BYTES: usize = 128 << 10;
+
+/// What a connection takes while little arrives on it, in bytes: the library's smallest buffers, and our own state.
+pub const IDLE_CONNECTION_BYTES: u64 = 24 << 10;
 
 /// Compressed batches that are decompressed at once, each of at most `raw_bytes_max` bytes outside the pool.
 const UNPACKING_MAX: usize = 2;
@@ -131,6 +138,7 @@ pub async fn serve(
 ) {
     let is_local = listener.local_addr().is_ok_and(|address| address.ip().is_loopback());
     let listener = Listener::new(listener, config.connections_max);
+    let large_reads = LargeReads::new();
     let graceful = GracefulShutdown::new();
     let shutdown_wait = config.shutdown_wait;
     let metrics = metrics::HttpMetrics::new();
@@ -159,7 +167,8 @@ pub async fn serve(
         let stream = SharedStream::new(stream);
         let peer = Peer::new(stream.clone(), api.pool.holder(network(address.ip())));
         let stream = FileSender::new(stream, api.broker.mappings());
-        let stream = Paced::new(stream, api.config.waits, place.open.activity.clone(), api.pool.clone());
+        let read_size = large_reads.connection();
+        let stream = Paced::new(stream, api.config.waits, place.open.activity.clone(), api.pool.clone(), read_size);
         let (activity, is_reserve) = (place.open.activity.clone(), place.is_reserve);
         let api = api.clone();
         let connection = hyper::server::conn::http1::Builder::new()
@@ -269,7 +278,7 @@ async fn render_metrics(api: &Api) -> Result<ApiResponse, ApiError> {
         let message = format!("{METRICS_UNREAD_MAX} clients have not read their metrics yet; retry");
         return Err(ApiError::new(code::BUFFERS_EXHAUSTED, message));
     };
-    Ok(response::metrics(api.metrics.render(&api.pool), permit))
+    Ok(response::metrics(api.metrics.render(&api.pool, api.config.memory_bytes), permit))
 }
 
 /// `ok`, also if topics have failed: the others are served, and restarting the broker again and again would not help.

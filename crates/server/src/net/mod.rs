@@ -4,4 +4,5 @@ pub(crate) mod activity;
 pub(crate) mod listen;
 pub mod pace;
 pub(crate) mod peer;
+pub(crate) mod read_size;
 pub(crate) mod sendfile;

@@ -1,6 +1,7 @@
 //! Client timeouts, and a connection that drops clients that read too slowly.
 
 use crate::net::activity::Activity;
+use crate::net::read_size::ReadSize;
 use rawline_broker::pool::Pool;
 use std::future::Future;
 use std::io;
@@ -20,10 +21,6 @@ const RATE_MIN_IF_SCARCE: u64 = 4 * RATE_MIN;
 
 /// How often a body or a response that pauses checks whether others wait for its buffers, or for its connection.
 pub(crate) const SCARCE_CHECK: Duration = Duration::from_millis(250);
-
-/// What is read from a connection at once while others wait for buffers, in bytes. The HTTP library's own buffers grow
-/// with what it reads, and a thousand slow senders should not have the largest ones.
-const READ_BYTES_IF_SCARCE: usize = 8 << 10;
 
 /// Timeouts for clients, so that none holds buffers or a connection forever.
 #[derive(Debug, Clone, Copy)]
@@ -116,6 +113,7 @@ pub(crate) struct Paced<S> {
     waits: Waits,
     activity: Arc<Activity>,
     pool: Arc<Pool>,
+    read_size: ReadSize,
     /// Since when the current response is being written, and how many of its bytes have been.
     response: Option<(Instant, u64)>,
     /// While the client's window is full.
@@ -132,8 +130,8 @@ struct Stalled {
 }
 
 impl<S> Paced<S> {
-    pub fn new(stream: S, waits: Waits, activity: Arc<Activity>, pool: Arc<Pool>) -> Self {
-        Paced { stream, waits, activity, pool, response: None, stalled: None }
+    pub fn new(stream: S, waits: Waits, activity: Arc<Activity>, pool: Arc<Pool>, read_size: ReadSize) -> Self {
+        Paced { stream, waits, activity, pool, read_size, response: None, stalled: None }
     }
 
     fn written(&mut self, context: &mut Context<'_>, result: Poll<io::Result<usize>>) -> Poll<io::Result<usize>> {
@@ -169,20 +167,24 @@ impl<S: AsyncRead + Unpin> AsyncRead for Paced<S> {
         context: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        let before = buffer.filled().len();
-        let result = if self.pool.is_scarce() {
-            let length = buffer.remaining().min(READ_BYTES_IF_SCARCE);
-            let mut part = ReadBuf::new(buffer.initialize_unfilled_to(length));
+        let limit = self.read_size.limit(buffer.remaining());
+        let (result, received) = if limit < buffer.remaining() {
+            let mut part = ReadBuf::new(buffer.initialize_unfilled_to(limit));
             let result = Pin::new(&mut self.stream).poll_read(context, &mut part);
             let received = part.filled().len();
             buffer.advance(received);
-            result
+            (result, received)
         } else {
-            Pin::new(&mut self.stream).poll_read(context, buffer)
+            let before = buffer.filled().len();
+            let result = Pin::new(&mut self.stream).poll_read(context, buffer);
+            (result, buffer.filled().len() - before)
         };
-        // The HTTP library reads no request while it writes a response, so these bytes begin a new exchange.
-        if result.is_ready() && buffer.filled().len() > before {
-            self.response = None;
+        if result.is_ready() {
+            self.read_size.returned(received, limit);
+            // The HTTP library reads no request while it writes a response, so these bytes begin a new exchange.
+            if received > 0 {
+                self.response = None;
+            }
         }
         if result.is_pending() && self.stalled.is_none() {
             self.activity.idle();
@@ -224,6 +226,7 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Paced<S> {
 mod tests {
     use super::*;
     use crate::net::activity::Connections;
+    use crate::net::read_size::LargeReads;
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
     /// A body at the minimum rate goes on as long as nobody needs what it holds.
@@ -250,7 +253,13 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_trickling_reader_is_dropped() {
         let (server, mut client) = tokio::io::duplex(1);
-        let mut server = Paced::new(server, Waits::default(), Connections::new().open().activity.clone(), Pool::new(1));
+        let mut server = Paced::new(
+            server,
+            Waits::default(),
+            Connections::new().open().activity.clone(),
+            Pool::new(1),
+            LargeReads::new().connection(),
+        );
         let started = Instant::now();
         let reading = tokio::spawn(async move {
             while client.read_u8().await.is_ok() {
@@ -267,7 +276,13 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_reader_that_reads_nothing_is_dropped() {
         let (server, _client) = tokio::io::duplex(10 << 20);
-        let mut server = Paced::new(server, Waits::default(), Connections::new().open().activity.clone(), Pool::new(1));
+        let mut server = Paced::new(
+            server,
+            Waits::default(),
+            Connections::new().open().activity.clone(),
+            Pool::new(1),
+            LargeReads::new().connection(),
+        );
         let started = Instant::now();
         let error = server.write_all(&[0; 11 << 20]).await.unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::TimedOut);
@@ -285,7 +300,13 @@ mod tests {
             assert!(open.activity.begin());
             open.activity.end(holds_buffers);
             let (server, _client) = tokio::io::duplex(1);
-            let mut server = Paced::new(server, Waits::default(), open.activity.clone(), pool.clone());
+            let mut server = Paced::new(
+                server,
+                Waits::default(),
+                open.activity.clone(),
+                pool.clone(),
+                LargeReads::new().connection(),
+            );
             let waiting = tokio::spawn({
                 let holder = holder.clone();
                 async move { holder.reserve(1, Duration::from_secs(3600)).await.map(drop) }
@@ -302,7 +323,13 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_reader_fast_enough_gets_everything() {
         let (server, mut client) = tokio::io::duplex(64 << 10);
-        let mut server = Paced::new(server, Waits::default(), Connections::new().open().activity.clone(), Pool::new(1));
+        let mut server = Paced::new(
+            server,
+            Waits::default(),
+            Connections::new().open().activity.clone(),
+            Pool::new(1),
+            LargeReads::new().connection(),
+        );
         let reading = tokio::spawn(async move {
             let mut piece = [0; 64 << 10];
             let mut bytes = 0;
