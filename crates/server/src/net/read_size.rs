@@ -1,8 +1,8 @@
 //! How much is read from a connection at once.
 //!
-//! The HTTP library's buffer of a connection starts with 8 KiB, grows when reads fill it, and never shrinks. Large reads
-//! need fewer system calls, but a thousand slow senders must not have large buffers: after a pause in which the broker
-//! read nothing, they look fast too. So only some connections get them.
+//! The HTTP library's buffer of a connection starts with 8 KiB, grows when reads fill it, and never shrinks. Large
+//! reads need fewer system calls, but a thousand slow senders must not have large buffers: after a pause in which the
+//! broker read nothing, they look fast too. So only some connections get them.
 
 use std::sync::Arc;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
