@@ -80,13 +80,13 @@ async fn a_directory_keeps_its_layout() {
     drop(open(journal.path(), Layout::Topics).unwrap());
     for layout in [Layout::Journal, Layout::Topics, Layout::Journal] {
         let broker = broker(open(journal.path(), layout).unwrap()).await;
-        append(&*broker.partition_or_create("t", 0).await.unwrap(), "one more").await.unwrap();
+        append(&broker.partition_or_create("t", 0).await.unwrap(), "one more").await.unwrap();
         broker.close().await;
     }
     let store = open(journal.path(), Layout::Topics).unwrap();
     assert!(store.journal().is_some());
     let broker = broker(store).await;
-    assert_eq!(records(&*broker.partition("t", 0).await.unwrap()).await, ["one more"; 3]);
+    assert_eq!(records(&broker.partition("t", 0).await.unwrap()).await, ["one more"; 3]);
     broker.close().await;
     let storage = journal.path().join("storage.json");
     assert_eq!(fs::read_to_string(&storage).unwrap(), r#"{"format":2,"journals":1}"#);
@@ -120,7 +120,7 @@ async fn a_kill_loses_nothing_acknowledged_in_the_journal() {
         appended.for_each(|(topic, next)| acknowledged[topic] = next);
         let broker = broker(store(dir.path())).await;
         for (topic, acknowledged) in acknowledged.iter().enumerate() {
-            let records = records(&*broker.partition(&topic.to_string(), 0).await.unwrap()).await;
+            let records = records(&broker.partition(&topic.to_string(), 0).await.unwrap()).await;
             assert!(records.len() as u64 >= *acknowledged, "{} of {acknowledged} in {topic}", records.len());
             let expected = (0..records.len()).map(|offset| format!("{topic}: {offset}"));
             assert!(records.iter().cloned().eq(expected), "{topic}: {records:?}");
@@ -207,7 +207,7 @@ async fn child_fills_its_disk() {
     drop(partition);
     full.close().await;
     let again = broker(open()).await;
-    assert_eq!(records(&*again.partition("t", 0).await.unwrap()).await.len(), stored + 1);
+    assert_eq!(records(&again.partition("t", 0).await.unwrap()).await.len(), stored + 1);
     println!("the disk was full");
 }
 
@@ -271,7 +271,7 @@ async fn interleaved_partitions_are_merged_and_stay_what_they_were() {
         tokio::time::sleep(Duration::from_millis(1)).await;
     };
     for number in 0..PARTITIONS {
-        let records = records(&*again.partition("t", u64::from(number)).await.unwrap()).await;
+        let records = records(&again.partition("t", u64::from(number)).await.unwrap()).await;
         let expected = (0..records_count).filter(|n| n % PARTITIONS == number);
         let expected = expected.map(|n| format!("record {n}, {}", "x".repeat(300)));
         assert!(records.into_iter().eq(expected), "partition {number}");
