@@ -1,6 +1,6 @@
 //! Topics in the journal of a directory.
 
-use crate::support::{child, child_dir};
+use crate::support::{child, child_dir, fill_a_disk};
 use futures_util::future::join_all;
 use rawline_batch::Codec;
 use rawline_broker::journal::{Journal, JournalConfig, MergeConfig};
@@ -14,7 +14,7 @@ use rawline_testkit::stores::{assert_holds, commit_some};
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -147,21 +147,7 @@ async fn child_appends_until_killed() {
 
 #[tokio::test]
 async fn a_full_disk_passes_in_the_journal() {
-    let dir = tempfile::tempdir().unwrap();
-    // A separate file system, so small that it is soon full. It needs user namespaces, which not every machine allows.
-    let mount = r#"mount -t tmpfs -o size=2m tmpfs "$RAWLINE_TEST_CHILD_DIR" || exit 77; exec "$0" "$@""#;
-    let child = child("journal::child_fills_its_disk", dir.path());
-    let mut command = Command::new("unshare");
-    command.args(["--user", "--map-root-user", "--mount", "sh", "-c", mount]);
-    command.arg(child.get_program()).args(child.get_args());
-    command.env("RAWLINE_TEST_CHILD_DIR", dir.path());
-    let Ok(output) = command.output() else { return eprintln!("skipped: no unshare") };
-    let stdout = String::from_utf8_lossy(&output.stdout);
-    let stderr = String::from_utf8_lossy(&output.stderr);
-    if output.status.code() == Some(77) || stderr.contains("unshare:") {
-        return eprintln!("skipped: no separate file system: {stderr}");
-    }
-    assert!(output.status.success() && stdout.contains("the disk was full"), "{stdout}{stderr}");
+    fill_a_disk("journal::child_fills_its_disk", "2m");
 }
 
 #[tokio::test]

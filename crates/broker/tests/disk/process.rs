@@ -1,6 +1,6 @@
 //! What a killed process, a full disk and other limits of a process leave of a directory.
 
-use crate::support::{child, child_dir, files, small};
+use crate::support::{child, child_dir, files, fill_a_disk, small};
 use rawline_broker::Kind;
 use rawline_broker::store::disk::{DiskStore, Durability, Options};
 use rawline_broker::store::{CommitError, Store};
@@ -62,21 +62,7 @@ async fn child_commits_until_killed() {
 
 #[tokio::test]
 async fn a_full_disk_passes() {
-    let dir = tempfile::tempdir().unwrap();
-    // A separate file system, so small that it is soon full. It needs user namespaces, which not every machine allows.
-    let mount = r#"mount -t tmpfs -o size=1m tmpfs "$RAWLINE_TEST_CHILD_DIR" || exit 77; exec "$0" "$@""#;
-    let child = child("process::child_fills_its_disk", dir.path());
-    let mut command = Command::new("unshare");
-    command.args(["--user", "--map-root-user", "--mount", "sh", "-c", mount]);
-    command.arg(child.get_program()).args(child.get_args());
-    command.env("RAWLINE_TEST_CHILD_DIR", dir.path());
-    let Ok(output) = command.output() else { return eprintln!("skipped: no unshare") };
-    let stdout = String::from_utf8_lossy(&output.stdout);
-    let stderr = String::from_utf8_lossy(&output.stderr);
-    if output.status.code() == Some(77) || stderr.contains("unshare:") {
-        return eprintln!("skipped: no separate file system: {stderr}");
-    }
-    assert!(output.status.success() && stdout.contains("the disk was full"), "{stdout}{stderr}");
+    fill_a_disk("process::child_fills_its_disk", "1m");
 }
 
 #[tokio::test]

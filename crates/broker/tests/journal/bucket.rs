@@ -1,6 +1,8 @@
 //! On a real S3 server.
 
-use crate::support::{all, assert_all, config, create, fill, merging, one, open, received, three_topics};
+use crate::support::{
+    CACHE_BYTES, all, assert_all, config, create, damage_copies, fill, merging, one, open, received, three_topics,
+};
 use rawline_broker::SystemClock;
 use rawline_broker::journal::{Journal, JournalStore};
 use rawline_broker::store::Store;
@@ -13,8 +15,6 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::Instant;
-
-const CACHE_BYTES: u64 = 1 << 20;
 
 async fn store(bucket: &Bucket) -> Arc<dyn JournalStore> {
     store_with(bucket, bucket.cache_dir()).await
@@ -212,19 +212,7 @@ async fn a_damaged_copy_is_never_merged() {
     let topics = three_topics(&journal).await;
     fill(&journal, &topics, 0..40).await;
     drop(journal);
-    while Cache::open(&dir, CACHE_BYTES).is_err() {
-        tokio::time::sleep(Duration::from_millis(1)).await;
-    }
-    let copies = fs::read_dir(dir.join("objects/.journal")).unwrap().map(|file| file.unwrap().path());
-    let mut damaged = 0;
-    for copy in copies {
-        let mut bytes = fs::read(&copy).unwrap();
-        let last = bytes.len() - 1;
-        // In the header, in the index, in the last batch.
-        bytes[[40, 130, last][damaged % 3]] ^= 1;
-        fs::write(&copy, bytes).unwrap();
-        damaged += 1;
-    }
+    let damaged = damage_copies(&dir).await;
     assert!(damaged >= 40, "{damaged} copies");
     let journal = Journal::open(store_with(&bucket, dir).await, Arc::new(SystemClock), merging(2));
     fill(&journal, &topics, 40..41).await;

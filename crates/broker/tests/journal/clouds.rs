@@ -1,6 +1,8 @@
 //! On the emulators of Google Cloud Storage and Azure Blob Storage.
 
-use crate::support::{all, assert_all, config, create, fill, merging, one, open, received, three_topics};
+use crate::support::{
+    CACHE_BYTES, all, assert_all, config, create, damage_copies, fill, merging, one, open, received, three_topics,
+};
 use futures_util::future::join_all;
 use rawline_broker::Kind;
 use rawline_broker::SystemClock;
@@ -12,13 +14,10 @@ use rawline_journal::{Id, Link, PartitionId, Producer, PutResult, Source, build_
 use rawline_testkit::cloud_bucket::CloudBucket;
 use rawline_testkit::stores::{assert_holds, commit_some};
 use rawline_testkit::{azure_server, gcs_server};
-use std::fs;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::Instant;
-
-const CACHE_BYTES: u64 = 1 << 20;
 
 /// Writers that create one object at the same time.
 const RACERS: u64 = 8;
@@ -182,19 +181,7 @@ async fn damaged_copies_are_fetched_from_a_cloud_again() {
         let topics = three_topics(&journal).await;
         fill(&journal, &topics, 0..6).await;
         drop(journal);
-        // Copies are written after an append has its response. Whoever writes one holds the cache.
-        while Cache::open(&dir, CACHE_BYTES).is_err() {
-            tokio::time::sleep(Duration::from_millis(1)).await;
-        }
-        let copies = fs::read_dir(dir.join("objects/.journal")).unwrap().map(|file| file.unwrap().path());
-        let mut damaged = 0;
-        for copy in copies {
-            let mut bytes = fs::read(&copy).unwrap();
-            let last = bytes.len() - 1;
-            bytes[[40, 130, last][damaged % 3]] ^= 1;
-            fs::write(&copy, bytes).unwrap();
-            damaged += 1;
-        }
+        let damaged = damage_copies(&dir).await;
         assert!(damaged >= 6, "{}: {damaged} copies", bucket.url);
         let journal = open(store_with(&bucket, dir).await, 2);
         fill(&journal, &topics, 6..7).await;

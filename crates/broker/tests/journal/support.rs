@@ -3,11 +3,17 @@
 use rawline_batch::Codec;
 use rawline_broker::SystemClock;
 use rawline_broker::journal::{Journal, JournalConfig, JournalStore, MergeConfig};
+use rawline_broker::store::cache::Cache;
 use rawline_journal::{Control, MergeLimits, PartitionId};
 pub(crate) use rawline_testkit::batches::received;
 use rawline_testkit::batches::{batch, records_of};
+use std::fs;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
+
+/// Size of a cache.
+pub(crate) const CACHE_BYTES: u64 = 1 << 20;
 
 /// A journal whose writer waits shortly between two objects.
 pub(crate) fn open(store: Arc<dyn JournalStore>, run: u64) -> Journal {
@@ -90,4 +96,23 @@ pub(crate) async fn three_topics(journal: &Journal) -> Vec<u64> {
         topics.push(journal.change(create(name, 1)).await.unwrap());
     }
     topics
+}
+
+/// Flips a bit in each copy that a closed journal has left in this cache, and returns their number.
+pub(crate) async fn damage_copies(cache_dir: &Path) -> usize {
+    // Copies are written after an append has its response. Whoever writes one holds the cache.
+    while Cache::open(cache_dir, CACHE_BYTES).is_err() {
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
+    let copies = fs::read_dir(cache_dir.join("objects/.journal")).unwrap().map(|file| file.unwrap().path());
+    let mut damaged = 0;
+    for copy in copies {
+        let mut bytes = fs::read(&copy).unwrap();
+        let last = bytes.len() - 1;
+        // In the header, in the index, in the last batch.
+        bytes[[40, 130, last][damaged % 3]] ^= 1;
+        fs::write(&copy, bytes).unwrap();
+        damaged += 1;
+    }
+    damaged
 }

@@ -225,9 +225,13 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Paced<S> {
 #[allow(clippy::disallowed_methods)] // Tests start tasks and threads where they like.
 mod tests {
     use super::*;
-    use crate::net::activity::Connections;
+    use crate::net::activity::{Connections, Open};
     use crate::net::read_size::LargeReads;
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
+
+    fn paced<S>(stream: S, open: &Open, pool: Arc<Pool>) -> Paced<S> {
+        Paced::new(stream, Waits::default(), open.activity.clone(), pool, LargeReads::new().connection())
+    }
 
     /// A body at the minimum rate goes on as long as nobody needs what it holds.
     #[tokio::test(start_paused = true)]
@@ -253,13 +257,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_trickling_reader_is_dropped() {
         let (server, mut client) = tokio::io::duplex(1);
-        let mut server = Paced::new(
-            server,
-            Waits::default(),
-            Connections::new().open().activity.clone(),
-            Pool::new(1),
-            LargeReads::new().connection(),
-        );
+        let mut server = paced(server, &Connections::new().open(), Pool::new(1));
         let started = Instant::now();
         let reading = tokio::spawn(async move {
             while client.read_u8().await.is_ok() {
@@ -276,13 +274,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_reader_that_reads_nothing_is_dropped() {
         let (server, _client) = tokio::io::duplex(10 << 20);
-        let mut server = Paced::new(
-            server,
-            Waits::default(),
-            Connections::new().open().activity.clone(),
-            Pool::new(1),
-            LargeReads::new().connection(),
-        );
+        let mut server = paced(server, &Connections::new().open(), Pool::new(1));
         let started = Instant::now();
         let error = server.write_all(&[0; 11 << 20]).await.unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::TimedOut);
@@ -300,13 +292,7 @@ mod tests {
             assert!(open.activity.begin());
             open.activity.end(holds_buffers);
             let (server, _client) = tokio::io::duplex(1);
-            let mut server = Paced::new(
-                server,
-                Waits::default(),
-                open.activity.clone(),
-                pool.clone(),
-                LargeReads::new().connection(),
-            );
+            let mut server = paced(server, &open, pool.clone());
             let waiting = tokio::spawn({
                 let holder = holder.clone();
                 async move { holder.reserve(1, Duration::from_secs(3600)).await.map(drop) }
@@ -323,13 +309,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_reader_fast_enough_gets_everything() {
         let (server, mut client) = tokio::io::duplex(64 << 10);
-        let mut server = Paced::new(
-            server,
-            Waits::default(),
-            Connections::new().open().activity.clone(),
-            Pool::new(1),
-            LargeReads::new().connection(),
-        );
+        let mut server = paced(server, &Connections::new().open(), Pool::new(1));
         let reading = tokio::spawn(async move {
             let mut piece = [0; 64 << 10];
             let mut bytes = 0;

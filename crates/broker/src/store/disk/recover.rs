@@ -5,7 +5,7 @@
 
 use super::open_files::OpenFiles;
 use super::seal::{Entry, Seal};
-use super::segment::{Segment, segment_path};
+use super::segment::{Segment, read_seal, segment_path};
 use super::sys::{drop_cached, sync_dir};
 use super::walk::{self, Damage, Torn, Walked};
 use super::{Durability, PARTITIONS_DIR, io_error};
@@ -139,7 +139,9 @@ impl Found {
         let path = segment_path(dir, first_offset);
         let file = File::open(&path).map_err(|error| io_error("open", &path, &error))?;
         let length = file.metadata().map_err(|error| io_error("read", &path, &error))?.len();
-        if let Some(seal) = read_seal(&path, first_offset)?.filter(|seal| seal.segment_bytes <= length) {
+        if let Some(seal) =
+            read_seal(&path, |bytes| Seal::parse(bytes, first_offset))?.filter(|seal| seal.segment_bytes <= length)
+        {
             return Ok(Found { path, seal, sealed: true, damage: Vec::new(), accepted: false, torn: None });
         }
         let is_synced = durability == Durability::Fsync;
@@ -225,24 +227,5 @@ impl Found {
             segment.seal(&file, &self.seal.encode(), self.seal.segment_bytes, is_clean)?;
         }
         Ok(Some(segment))
-    }
-}
-
-/// The segment's seal, if there is a sound one.
-fn read_seal(segment: &Path, first_offset: u64) -> Result<Option<Seal>, StoreError> {
-    let path = segment.with_extension("idx");
-    match std::fs::read(&path) {
-        Ok(bytes) => {
-            let seal = Seal::parse(&bytes, first_offset);
-            if seal.is_none() {
-                tracing::warn!(
-                    segment = %segment.display(),
-                    "the segment's index is damaged; the segment is walked instead and the index is written again"
-                );
-            }
-            Ok(seal)
-        }
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(io_error("read", &path, &error)),
     }
 }

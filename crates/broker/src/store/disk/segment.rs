@@ -234,3 +234,22 @@ impl Segment {
 pub(super) fn segment_path(dir: &Path, first_offset: u64) -> PathBuf {
     dir.join(format!("{first_offset:020}.seg"))
 }
+
+/// The seal of a segment, if there is one that `parse` accepts.
+pub(super) fn read_seal<T>(segment: &Path, parse: impl FnOnce(&[u8]) -> Option<T>) -> Result<Option<T>, StoreError> {
+    let path = segment.with_extension("idx");
+    match std::fs::read(&path) {
+        Ok(bytes) => {
+            let seal = parse(&bytes);
+            if seal.is_none() {
+                tracing::warn!(
+                    segment = %segment.display(),
+                    "the segment's index is damaged; the segment is walked instead and the index is written again"
+                );
+            }
+            Ok(seal)
+        }
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(io_error("read", &path, &error)),
+    }
+}

@@ -11,11 +11,10 @@ use crate::store::StoreError;
 use crate::store::disk::durability::Durability;
 use crate::store::disk::io_error;
 use crate::store::disk::open_files::OpenFiles;
-use crate::store::disk::segment::{Segment, segment_path};
+use crate::store::disk::segment::{Segment, read_seal, segment_path};
 use crate::store::disk::sys::{drop_cached, sync_dir};
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -76,7 +75,7 @@ fn check(dir: &Path, covered: u64, found: &[Found]) -> Result<(), StoreError> {
         if end > begin || end < begin && begin > covered {
             return Err(StoreError::human(format!(
                 "{}: the journal's objects {end} to {begin} are missing between {} and {}; put the missing segment \
-                 back, or, to continue without what comes after them, move {} and all later files out of the directory",
+                 back, or, to give up all records from there on, move {} and all later files out of the directory",
                 dir.display(),
                 one.name(),
                 next.name(),
@@ -99,7 +98,9 @@ impl Found {
         let path = segment_path(dir, first_number);
         let file = File::open(&path).map_err(|error| io_error("open", &path, &error))?;
         let length = file.metadata().map_err(|error| io_error("read", &path, &error))?.len();
-        if let Some(seal) = read_seal(&path, first_number)?.filter(|seal| seal.segment_bytes <= length) {
+        if let Some(seal) =
+            read_seal(&path, |bytes| Seal::parse(bytes, first_number))?.filter(|seal| seal.segment_bytes <= length)
+        {
             return Ok(Found { path, seal, is_sealed: true, torn: None });
         }
         let is_synced = durability == Durability::Fsync;
@@ -172,23 +173,4 @@ pub(super) fn merged(dir: &Path, files: &Arc<OpenFiles>) -> Result<BTreeMap<u64,
 pub(super) fn whole_file(dir: &Path, number: u64, length: u64, files: &Arc<OpenFiles>) -> Stored {
     let segment = Segment::of_earlier_run(dir, number, length, None, files);
     Stored::new(segment, vec![Entry::new(0..length)], true)
-}
-
-/// The segment's seal, if there is a sound one.
-fn read_seal(segment: &Path, first_number: u64) -> Result<Option<Seal>, StoreError> {
-    let path = segment.with_extension("idx");
-    match std::fs::read(&path) {
-        Ok(bytes) => {
-            let seal = Seal::parse(&bytes, first_number);
-            if seal.is_none() {
-                tracing::warn!(
-                    segment = %segment.display(),
-                    "the segment's index is damaged; the segment is walked instead and the index is written again"
-                );
-            }
-            Ok(seal)
-        }
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(io_error("read", &path, &error)),
-    }
 }

@@ -36,7 +36,7 @@ pub(super) struct Create {
     pub created: oneshot::Sender<PutResult>,
 }
 
-/// How an attempt to create an object ended, and who waits for that.
+/// The result of an attempt to create an object, and where to send it.
 pub(super) type Ended = (oneshot::Sender<PutResult>, PutResult);
 
 /// The journal's end.
