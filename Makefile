@@ -152,8 +152,9 @@ lab-generate:
 	PYTHON=$(PYTHON) lab/schemas/generate.sh
 
 SEEDS ?= 0..10000
-sim: ## Run the journal in 10,000 simulated worlds (2 min; SEEDS=FIRST..END for others)
+sim: ## Run the journal in 10,000 simulated worlds, and in as many with power failures (5 min; SEEDS=FIRST..END for others)
 	RAWLINE_SIM_SEEDS=$(SEEDS) $(CARGO) test --release --locked -p rawline-broker --test sim nothing_acknowledged -- --nocapture
+	RAWLINE_SIM_SEEDS=$(SEEDS) $(CARGO) test --release --locked -p rawline-broker --lib power::nothing_acknowledged -- --nocapture
 
 bench: full ## Run a short benchmark: write, read, latency, limits of the machine (2 min after make full)
 	target/release/rawline bench limits

@@ -3,7 +3,7 @@
 use super::statistics::record;
 use crate::BenchError;
 use bytes::Bytes;
-use futures_util::{StreamExt, TryStreamExt};
+use futures_util::{StreamExt, TryStreamExt, stream};
 use hdrhistogram::Histogram;
 use object_store::path::Path;
 use object_store::{ObjectStore, ObjectStoreExt, PutMode, PutPayload};
@@ -48,13 +48,15 @@ impl BucketFolder {
 
     /// Deletes every object in it.
     pub async fn delete(&self) -> object_store::Result<()> {
-        self.delete_below("").await
+        self.delete_after("", 0).await
     }
 
-    /// Deletes every object in a folder in it.
-    pub async fn delete_below(&self, folder: &str) -> object_store::Result<()> {
+    /// Deletes the objects in a folder in it, except the first `kept` by name.
+    pub async fn delete_after(&self, folder: &str, kept: usize) -> object_store::Result<()> {
         let path = self.key(folder);
-        let keys = self.store.list(Some(&path)).map_ok(|key| key.location).boxed();
+        let mut keys: Vec<_> = self.store.list(Some(&path)).map_ok(|key| key.location).try_collect().await?;
+        keys.sort_unstable();
+        let keys = stream::iter(keys.into_iter().skip(kept).map(Ok)).boxed();
         self.store.delete_stream(keys).try_for_each(async |_| Ok(())).await
     }
 

@@ -20,6 +20,7 @@ mod memory;
 mod read;
 mod read_back;
 mod report;
+mod requests;
 mod runs;
 mod start;
 mod statistics;
@@ -42,6 +43,7 @@ Examples:
   rawline bench write --runs 3                  appends to a local broker, started for the benchmark
   rawline bench read --runs 3 --with-limit      reads, compared with plain sendfile
   rawline bench latency --append history.jsonl  one more line in a file of results
+  rawline bench requests --runs 3               small requests, and the CPU time of each; Redis and NATS with --peer
   rawline bench memory --svg memory.svg         the broker's memory while clients behave badly
 
 Every benchmark prints its commit, machine and settings first. --json writes every figure of \
@@ -60,6 +62,7 @@ enum Command {
     Write(write::Args),
     Read(read::Args),
     Latency(latency::Args),
+    Requests(requests::Args),
     Start(start::Args),
     Limits(limits::Args),
     Memory(memory::Args),
@@ -80,6 +83,7 @@ pub async fn run(args: Args) -> Result<(), BenchError> {
             Command::Write(args) => write::run(args).await,
             Command::Read(args) => read::run(args).await,
             Command::Latency(args) => latency::run(args).await,
+            Command::Requests(args) => requests::run(args).await,
             Command::Start(args) => start::run(args).await,
             Command::Limits(args) => limits::run(args).await,
             Command::Memory(args) => memory::run(args).await,

@@ -41,6 +41,8 @@ pub struct Settings {
     pub connections_max: Option<u32>,
     /// The bucket's endpoint, instead of the one that this process's variables name.
     pub endpoint: Option<String>,
+    /// Directory of the control group that it runs in; none for that of this process.
+    pub cgroup: Option<PathBuf>,
 }
 
 /// Where a broker stores.
@@ -130,7 +132,15 @@ impl Place {
 /// `rawline serve` with these settings.
 fn command(settings: &Settings, place: &Place) -> Result<Command, BenchError> {
     let program = program().map_err(|error| not_started(format!("can't find its program: {error}")))?;
-    let mut command = Command::new(program);
+    let mut command = match &settings.cgroup {
+        None => Command::new(program),
+        Some(cgroup) => {
+            // A process is moved before it has any memory.
+            let mut command = Command::new("sh");
+            command.args(["-c", r#"echo $$ > "$0/cgroup.procs" && exec "$@""#]).arg(cgroup).arg(program);
+            command
+        }
+    };
     // Settings of the user's own broker must not change what is measured. RUST_LOG and AWS_* are kept.
     for name in broker_settings() {
         command.env_remove(name);

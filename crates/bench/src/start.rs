@@ -30,6 +30,29 @@ const APPENDS_MAX: usize = 8;
 /// Where the snapshots of a storage's journal are.
 const SNAPSHOTS: &str = ".journal/0000/snapshots";
 
+/// Which of the journal's snapshots a start finds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum, Serialize)]
+#[serde(rename_all = "lowercase")]
+enum Snapshots {
+    /// Those that the broker has stored: one for every thousand commits, and some more.
+    All,
+    /// The oldest, after the first thousand commits. With some topics it has them all, and a start reads what follows.
+    First,
+    /// None: a start reads all commits.
+    None,
+}
+
+impl Snapshots {
+    /// How many are kept, if not all.
+    fn kept(self) -> Option<usize> {
+        match self {
+            Snapshots::All => None,
+            Snapshots::First => Some(1),
+            Snapshots::None => Some(0),
+        }
+    }
+}
+
 /// Measure the start of a broker on storage with topics and commits
 ///
 /// A broker fills the storage: it creates the topics and stores the commits, each of one record, in turns. It is
@@ -41,7 +64,7 @@ const SNAPSHOTS: &str = ".journal/0000/snapshots";
 #[command(after_help = "Examples:
   rawline bench start --topics 1000
   rawline bench start --topics 1000 --commits 5000 --storage s3://BUCKET/PREFIX --store-delay 50ms
-  rawline bench start --topics 10000 --without-snapshots --storage s3://BUCKET/PREFIX --store-delay 50ms
+  rawline bench start --topics 10000 --snapshots none --storage s3://BUCKET/PREFIX --store-delay 50ms
   rawline bench start --runs 5 --append history.jsonl")]
 pub struct Args {
     /// Number of topics
@@ -52,10 +75,9 @@ pub struct Args {
     #[arg(long, value_name = "N", default_value_t = 5000, value_parser = clap::value_parser!(u64).range(1..))]
     commits: u64,
 
-    /// Delete the journal's snapshots first, so that each start reads all commits, as if none had been stored; for a
-    /// bucket
-    #[arg(long)]
-    without_snapshots: bool,
+    /// Delete some of the journal's snapshots before each start, in a bucket, so that it reads more commits
+    #[arg(long, value_enum, value_name = "WHICH", default_value_t = Snapshots::All)]
+    snapshots: Snapshots,
 
     /// Number of measured starts
     #[arg(short, long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..))]
@@ -86,6 +108,8 @@ struct Start {
     healthy_seconds: f64,
     /// Seconds until it had returned the newest record.
     first_read_seconds: f64,
+    /// CPU time of the broker until then, user and system.
+    cpu_seconds: f64,
     /// Maximum resident memory of the broker until then.
     peak_rss_bytes: u64,
     /// GET requests to the bucket until then, if it stores in one.
@@ -115,18 +139,19 @@ pub async fn run(args: Args) -> Result<(), BenchError> {
     let delay = args.delay.start(args.storage.as_deref(), &variables()).await?;
     let (place, folder) = Place::new(args.storage.as_deref())?;
     let bench = Bench { topics: topics::names("topic", args.topics), commits: args.commits, place };
-    if args.without_snapshots && bucket.is_none() {
+    if args.snapshots.kept().is_some() && bucket.is_none() {
         return Err(BenchError::Usage(
-            "a directory has no snapshots; give --storage a bucket, s3://BUCKET/PREFIX".into(),
+            "only a bucket's snapshots can be deleted; give --storage a bucket, s3://BUCKET/PREFIX".into(),
         ));
     }
     let prepared = bench.prepare().await?;
-    if args.without_snapshots {
-        let storage = BucketFolder::storage(&bench.place.storage.to_string_lossy(), &variables())?;
-        storage.delete_below(SNAPSHOTS).await.map_err(super::bucket::failed)?;
-    }
     let mut starts = Vec::new();
     for number in 1..=args.runs {
+        if let Some(kept) = args.snapshots.kept() {
+            // The start before has stored one.
+            let storage = BucketFolder::storage(&bench.place.storage.to_string_lossy(), &variables())?;
+            storage.delete_after(SNAPSHOTS, kept).await.map_err(super::bucket::failed)?;
+        }
         // Each start has an empty cache. On a directory this one isn't used.
         let place = Place { cache: folder.path().join(format!("cache-{number}")), ..bench.place.clone() };
         let endpoint = delay.as_ref().map(|delay| delay.endpoint.clone());
@@ -221,11 +246,13 @@ impl Bench {
             let first_read = began.elapsed();
             let used = client.bucket_usage().await.ok().filter(|_| is_bucket);
             let peak_rss_bytes = broker.meter.memory().peak_rss_bytes;
+            let cpu_seconds = broker.meter.cpu().as_secs_f64();
             self.check_topics(&client).await?;
             Ok(Start {
                 listening_seconds: listening.as_secs_f64(),
                 healthy_seconds: healthy.as_secs_f64(),
                 first_read_seconds: first_read.as_secs_f64(),
+                cpu_seconds,
                 peak_rss_bytes,
                 gets: used.map(|used| used.gets),
                 lists: used.map(|used| used.lists),
@@ -284,6 +311,7 @@ fn settings(endpoint: Option<String>) -> Settings {
         batch_bytes: None,
         connections_max: None,
         endpoint,
+        cgroup: None,
     }
 }
 
@@ -300,10 +328,10 @@ fn explain(error: BenchError, broker: &LocalBroker) -> BenchError {
 
 impl Start {
     fn print(&self, number: u32) {
-        let Start { listening_seconds, healthy_seconds, first_read_seconds, gets, lists, puts, .. } = self;
+        let Start { listening_seconds, healthy_seconds, first_read_seconds, cpu_seconds, gets, lists, puts, .. } = self;
         let mut line = format!(
             "start {number:<3} listening {listening_seconds:.3} s  healthy {healthy_seconds:.3} s  first read \
-             {first_read_seconds:.3} s  peak RSS {:.1} MB",
+             {first_read_seconds:.3} s  CPU {cpu_seconds:.2} s  peak RSS {:.1} MB",
             self.peak_rss_bytes as f64 / 1e6
         );
         if let (Some(gets), Some(lists), Some(puts)) = (gets, lists, puts) {
@@ -328,6 +356,8 @@ impl Measured for Figures {
         figures.add("listening_seconds", self.listening_seconds.avg);
         figures.add("healthy_seconds", self.healthy_seconds.avg);
         figures.add("first_read_seconds", self.first_read_seconds.avg);
+        let cpu = self.starts.iter().map(|start| start.cpu_seconds).sum::<f64>() / self.starts.len().max(1) as f64;
+        figures.add("cpu_seconds", cpu);
         figures.add_some("prepared_puts", self.prepared_puts.map(|puts| puts as f64));
         let maximum = |of: fn(&Start) -> Option<u64>| self.starts.iter().filter_map(of).max().map(|count| count as f64);
         figures.add_some("gets", maximum(|start| start.gets));

@@ -115,6 +115,7 @@ impl TargetArgs {
                 batch_wait: self.batcher_block_time.clone(),
                 batch_bytes: self.batcher_max_bytes,
                 connections_max: None,
+                cgroup: None,
             };
             let local = LocalBroker::start(&settings).await?;
             let url = local.url.clone();

@@ -247,7 +247,9 @@ impl Partition {
                     Err(AppendError::Store(error)) => {
                         self.topic.metrics.failed();
                         let failed = |reason| AppendError::Failed { topic: self.log.clone(), reason };
-                        return Err(self.failure().map_or(AppendError::Store(error), failed));
+                        // One for a human has its reason already.
+                        let failure = self.failure().filter(|_| error.kind != Kind::TellHuman);
+                        return Err(failure.map_or(AppendError::Store(error), failed));
                     }
                     Err(error) => return Err(error),
                 };

@@ -180,11 +180,14 @@ impl Broker {
                 let (clock, guard) = (shared.clock.clone(), (shared.store.clone(), shared.tasks.clone()));
                 let config = shared.config.journal(&*store);
                 let journal = Journal::open_guarded(store, clock, config, guard);
-                journal.ready().await?;
+                tokio::try_join!(journal.ready(), shared.store.ready())?;
                 broker.follow(&journal);
                 broker.journal = Some(journal);
             }
-            None => broker.recover().await?,
+            None => {
+                shared.store.ready().await?;
+                broker.recover().await?;
+            }
         }
         let (topics, changed) = (broker.topics.clone(), shared.settings_changed.clone());
         broker.retention =

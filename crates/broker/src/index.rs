@@ -126,21 +126,20 @@ impl TopicIndex {
         *self = restored;
     }
 
-    /// The pieces of journal objects, in order.
-    pub fn pieces(&self) -> impl Iterator<Item = Piece> {
-        self.entries.iter().filter_map(|entry| match entry.location {
+    /// The pieces of journal objects that hold a record from `offset` on, in order, each with the offset after its last
+    /// record. The newest piece of a partition without a record isn't one of them: its object may be deleted.
+    pub fn pieces_from(&self, offset: u64) -> impl Iterator<Item = (Piece, u64)> {
+        let offset = offset.max(self.first_offset());
+        let after = self.entries.partition_point(|entry| entry.first_offset <= offset);
+        let alive = if offset < self.next_offset { after.saturating_sub(1)..self.entries.len() } else { 0..0 };
+        let ends = self.entries.range(alive.clone()).skip(1).map(|next| next.first_offset).chain([self.next_offset]);
+        self.entries.range(alive).zip(ends).filter_map(|(entry, end)| match entry.location {
             Location::Journal(place) => {
                 let appended_us = entry.appended_us.map_or(0, NonZeroU64::get);
-                Some(Piece { first_offset: entry.first_offset, appended_us, place })
+                Some((Piece { first_offset: entry.first_offset, appended_us, place }, end))
             }
             Location::Memory | Location::Segment { .. } | Location::Key { .. } => None,
         })
-    }
-
-    /// The pieces of journal objects, in order, each with the offset after its last record.
-    pub fn pieces_with_ends(&self) -> impl Iterator<Item = (Piece, u64)> {
-        let ends = self.pieces().skip(1).map(|next| next.first_offset).chain([self.next_offset]);
-        self.pieces().zip(ends)
     }
 
     /// Puts a merged piece in the place of those that it was made of. What was deleted meanwhile stays deleted. Objects

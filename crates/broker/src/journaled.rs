@@ -69,6 +69,12 @@ impl Broker {
         let topic = journal.named(name).ok_or_else(not_found)?;
         match journal.change(Control::Delete { topic: topic.id }).await {
             Ok(_) => {
+                // Its metrics end with its handle. A new topic may have the name by now.
+                let mut slots = self.topics.write();
+                if slots.get(name).is_some_and(|slot| slot.live().is_none()) {
+                    slots.remove(name);
+                }
+                drop(slots);
                 tracing::info!(topic = name, "deleted the topic");
                 Ok(())
             }

@@ -42,6 +42,9 @@ pub const BLOCK_BYTES: usize = 64 << 10;
 /// of objects for which the disk had no room.
 pub const JOURNAL_RESERVE_BYTES: u64 = 4096;
 
+/// An object of at most so many bytes is written by the journal's task itself if that is a copy into the page cache.
+pub const DISK_INLINE_BYTES: u64 = 64 << 10;
+
 /// A journal on a directory takes a snapshot after this many objects: a start reads as many indexes from the page
 /// cache, in less than a second, and a snapshot of 10,000 partitions takes milliseconds.
 pub const DISK_SNAPSHOT_OBJECTS: u64 = 50_000;
@@ -217,6 +220,16 @@ pub const MERGE_READS_MAX: usize = 4;
 /// Time between these reads.
 pub const MERGE_READ_RETRY: Duration = Duration::from_secs(1);
 
+/// Whoever merges is woken so many times before there are enough new objects or bytes to look for a merge.
+pub const MERGE_NEWS_PARTS: u64 = 16;
+
+/// A broker looks for objects to merge after one new object for each so many pieces at least: the walk over all pieces
+/// takes about 10 ns for each.
+pub const MERGE_PIECES_PER_OBJECT: u64 = 1024;
+
+/// A walk over the pieces of a partition holds its lock for so many at a time, less than a tenth of a millisecond.
+pub const PIECES_PER_VISIT: usize = 4096;
+
 /// A walk over all pieces of a journal yields to other tasks after this many topics, about a tenth of a millisecond.
 pub const MERGE_TOPICS_PER_YIELD: usize = 32;
 
@@ -228,9 +241,31 @@ pub const MERGED_BATCHES_INLINE_BYTES_MAX: usize = 256 << 10;
 /// 50 ms per request, it reads 5,000 of them in between one and two seconds.
 pub const JOURNAL_READS_MAX: u64 = 256;
 
+/// Number of journal objects whose indexes are read at once after a snapshot was loaded, before it is known how many
+/// follow it. From there on the number doubles with each round trip. More would cost an idle start more connections.
+pub const JOURNAL_READS_FIRST: u64 = 64;
+
+/// Maximum size of the indexes that are read ahead, by that of the newest: [`JOURNAL_READS_MAX`] of them are read at
+/// once if each has up to 700 batches. They are larger in memory, at most three times.
+pub const JOURNAL_READ_AHEAD_BYTES: u64 = 32 << 20;
+
+/// While an object's index arrives late, those after it are read on, up to so many times the number that is read at
+/// once.
+pub const JOURNAL_READ_AHEAD_WINDOWS: u64 = 4;
+
 /// A snapshot of the journal is taken after this many objects, so that a broker that starts reads at most as many
 /// indexes, and some more.
 pub const SNAPSHOT_OBJECTS: u64 = 1000;
+
+/// A snapshot names every piece in 48 bytes, so a large one waits for more objects: one for this many pieces.
+pub const SNAPSHOT_PIECES_PER_OBJECT: u64 = 128;
+
+/// A snapshot waits once more for the interval for each so many pieces, 10 MB.
+pub const SNAPSHOT_PIECES_PER_INTERVAL: u64 = 200_000;
+
+/// While a broker that starts reads the journal, it takes one snapshot instead of so many, lest the next start reads
+/// everything again if this one fails. Each costs some milliseconds for 10,000 topics.
+pub const SNAPSHOTS_SKIPPED_AT_START: u64 = 10;
 
 /// A snapshot of the journal is taken after this time, if there is anything new.
 pub const SNAPSHOT_INTERVAL: Duration = Duration::from_secs(300);
@@ -250,6 +285,8 @@ const _: () = assert!(SEGMENT_BYTES <= u32::MAX as u64, "positions in a segment 
 const _: () = assert!(SEGMENT_STEP_BYTES_MIN <= SEGMENT_STEP_BYTES_MAX && SEGMENT_STEP_BYTES_MAX <= SEGMENT_BYTES);
 const _: () = assert!(COMMIT_BYTES <= READ_BYTES_MAX, "one read returns a whole commit");
 const _: () = assert!(READ_OBJECTS_PER_YIELD <= READ_OBJECTS_MAX && PREFETCH_OBJECTS_MAX <= READ_OBJECTS_MAX);
+const _: () = assert!(1 <= JOURNAL_READS_FIRST && JOURNAL_READS_FIRST <= JOURNAL_READS_MAX);
+const _: () = assert!(JOURNAL_READ_AHEAD_BYTES >= 4 << 20, "a few of the largest indexes, see `OBJECT_BATCHES_MAX`");
 const _: () = assert!(COMMITS_CONFIRMING_MAX >= 1, "no commit could ever begin");
 const _: () = assert!(CONFIRM_LATER_BYTES_MIN < COMMIT_BYTES / 2, "the next commit may be begun while one is synced");
 const _: () = assert!(INDEX_BYTES_GUESS as usize >= HEADER_BYTES + ENTRY_BYTES, "the guess holds a header");

@@ -57,7 +57,7 @@ impl Broker {
         }
         let Some(journal) = &self.journal else {
             let reason = "named producers need a storage with a journal, which this one doesn't have: use an unnamed \
-                          producer, or a broker on a new prefix of a bucket";
+                          producer, or a broker on an empty directory or prefix";
             return Err(StoreError::new(Kind::FixRequest, reason).into());
         };
         match journal.open_producer(name).await {

@@ -2,9 +2,10 @@
 //! for every broker, without a clock.
 
 use crate::limits::{MERGED_PIECES_MAX, OBJECT_APPENDS_MAX, OBJECT_BYTES_MAX};
-use crate::place::{Piece, Source};
+use crate::place::{Piece, Place, Source};
 use crate::state::PartitionId;
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 
 /// How large merged objects become.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -47,6 +48,24 @@ impl Default for MergeLimits {
 const TARGET_BYTES: u64 = 96 << 20;
 
 const _: () = assert!(TARGET_BYTES * 2 <= OBJECT_BYTES_MAX / 4, "the last object that is added may be half a target");
+
+impl MergeLimits {
+    /// Whether the object of this piece may be chosen because of this piece. An object of which this is true for no
+    /// piece is never chosen, so that nobody has to add up its pieces.
+    pub fn may_choose(&self, piece: &Piece, sparse: &[Range<u64>]) -> bool {
+        let Place { source, bytes, object_bytes, .. } = piece.place;
+        let is_large_and_dead =
+            u64::from(object_bytes) >= self.keep_bytes && u64::from(bytes) * 2 < object_bytes.into();
+        source.is_merged() || u64::from(bytes) < self.keep_piece_bytes || is_large_and_dead || is_in(sparse, source)
+    }
+}
+
+/// Whether it is a journal object with a number in one of the ranges.
+fn is_in(ranges: &[Range<u64>], source: Source) -> bool {
+    let number = source.number();
+    let next = ranges.partition_point(|range| range.end <= number);
+    !source.is_merged() && ranges.get(next).is_some_and(|range| range.contains(&number))
+}
 
 /// What of an object is alive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -111,11 +130,13 @@ impl Used {
     }
 }
 
-/// The objects that the next merge copies, all pieces of each; none if it isn't worth a merge.
+/// The objects that the next merge copies, all pieces of each; none if it isn't worth a merge. Objects with numbers in
+/// `sparse`, which are ranges in ascending order, share files of which less than half is alive: they are merged to free
+/// the files.
 ///
 /// Where a merge makes an object of the target's size, each of its sources was smaller than half. Where it makes a
 /// smaller one, no merged source was larger than all the others together. So a byte is copied few times.
-pub fn choose(uses: &Uses, limits: &MergeLimits) -> Vec<Source> {
+pub fn choose(uses: &Uses, sparse: &[Range<u64>], limits: &MergeLimits) -> Vec<Source> {
     let small: Vec<Used> = uses.all().filter(|used| used.is_small(limits)).collect();
     let mut chosen = Chosen::default();
     if small.iter().map(|used| used.bytes).sum::<u64>() >= limits.target_bytes {
@@ -128,7 +149,7 @@ pub fn choose(uses: &Uses, limits: &MergeLimits) -> Vec<Source> {
     }
     if chosen.sources.len() < 2 {
         chosen = Chosen::default();
-        let mut dead = uses.all().filter(|used| used.is_mostly_dead(limits));
+        let mut dead = uses.all().filter(|used| used.is_mostly_dead(limits) || is_in(sparse, used.source));
         dead.by_ref().take_while(|used| chosen.bytes < limits.target_bytes && chosen.add(used, limits)).count();
     }
     chosen.sources

@@ -19,6 +19,7 @@ pub mod gcs_server;
 pub mod process;
 #[cfg(feature = "broker")]
 pub mod s3_server;
+pub mod seeds;
 #[cfg(feature = "server")]
 pub mod served;
 #[cfg(feature = "broker")]

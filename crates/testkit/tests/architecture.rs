@@ -19,7 +19,7 @@ fn arrows_in_manifests() -> BTreeMap<String, BTreeSet<String>> {
     let mut folders: Vec<_> =
         std::fs::read_dir(root().join("crates")).unwrap().map(|entry| entry.unwrap().path()).collect();
     folders.push(root().join("python"));
-    let dependency = Regex::new(r"(?m)^rawline-([a-z]+)(\.workspace)? =").unwrap();
+    let dependency = Regex::new(r"(?m)^rawline-([a-z-]+)(\.workspace)? =").unwrap();
     let arrows = |folder: &PathBuf| {
         let manifest = std::fs::read_to_string(folder.join("Cargo.toml")).unwrap();
         let start = manifest.find("\n[dependencies]").map_or(manifest.len(), |start| start + 1);
@@ -32,7 +32,7 @@ fn arrows_in_manifests() -> BTreeMap<String, BTreeSet<String>> {
 
 /// The same as the page's block of arrows says: a line `crate -> crate, crate`.
 fn arrows_in_page() -> BTreeMap<String, BTreeSet<String>> {
-    let line = Regex::new(r"(?m)^([a-z]+) +-> *([a-z, ]*)$").unwrap();
+    let line = Regex::new(r"(?m)^([a-z-]+) +-> *([a-z, -]*)$").unwrap();
     line.captures_iter(&page())
         .map(|found| {
             let to = found[2].split(',').map(str::trim).filter(|name| !name.is_empty() && *name != "nothing");

@@ -101,6 +101,10 @@ pub struct Args {
     #[arg(long, value_name = "N")]
     connections_max: Option<u32>,
 
+    /// Directory of a control group in which the broker runs, so that the kernel limits its memory and its page cache
+    #[arg(long, value_name = "DIR")]
+    cgroup: Option<PathBuf>,
+
     /// Directory in which the broker's directory is created [default: the system's directory for temporary files]
     #[arg(long, value_name = "DIR")]
     storage: Option<String>,
@@ -165,6 +169,7 @@ pub async fn run(args: Args) -> Result<(), BenchError> {
         batch_wait: None,
         batch_bytes: None,
         endpoint: None,
+        cgroup: args.cgroup.clone(),
         // Each worker has one for appends and one for reads at most, and a few are for the benchmark itself.
         connections_max: Some(args.connections_max.unwrap_or_else(|| (clients + args.workers + 16).max(1024))),
     })

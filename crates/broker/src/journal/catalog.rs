@@ -5,6 +5,7 @@
 
 use crate::index::TopicIndex;
 use crate::life::Life;
+use crate::limits::PIECES_PER_VISIT;
 use crate::metrics::TrimMetrics;
 use crate::settings::Settings;
 use bytes::Bytes;
@@ -71,11 +72,22 @@ impl JournalTopic {
         self.extents().get(number as usize).cloned()
     }
 
-    /// Visits the pieces of all partitions in order, each with the offset after its last record.
+    /// Visits the pieces of all partitions in order, each with the offset after its last record. Readers and the
+    /// journal's task wait for a part of a partition at most.
     pub(super) fn each_piece(&self, mut visit: impl FnMut(PartitionId, Piece, u64)) {
         for (number, extent) in (0..).zip(&*self.extents()) {
             let partition = PartitionId { topic: self.id, number };
-            extent.index().pieces_with_ends().for_each(|(piece, next_offset)| visit(partition, piece, next_offset));
+            let mut offset = 0;
+            let mut is_last = false;
+            while !is_last {
+                let mut visited = 0;
+                for (piece, next_offset) in extent.index().pieces_from(offset).take(PIECES_PER_VISIT) {
+                    visit(partition, piece, next_offset);
+                    offset = next_offset;
+                    visited += 1;
+                }
+                is_last = visited < PIECES_PER_VISIT;
+            }
         }
     }
 
@@ -294,8 +306,9 @@ impl Catalog {
                 let index = extent.index();
                 let (expected, found) = (state.next_offset(id), index.next_offset());
                 assert_eq!(found, expected, "the catalog and the rules disagree on the end of {id:?}");
-                if index.objects() > 0 {
-                    pieces.insert(id, index.pieces().collect());
+                let of_partition: Vec<Piece> = index.pieces_from(0).map(|(piece, _)| piece).collect();
+                if !of_partition.is_empty() {
+                    pieces.insert(id, of_partition);
                 }
             }
         }

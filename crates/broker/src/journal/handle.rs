@@ -128,9 +128,9 @@ pub struct ReadPiece {
 struct Merging(JoinHandle<()>);
 
 impl Merging {
-    fn start(merger: Merger) -> Merging {
+    fn start(merger: Merger, progress: watch::Receiver<Progress>) -> Merging {
         Merging(tasks::spawn(async move {
-            if AssertUnwindSafe(merger.run()).catch_unwind().await.is_err() {
+            if AssertUnwindSafe(merger.run(progress)).catch_unwind().await.is_err() {
                 tracing::error!(
                     "merging has stopped after an internal error, the log has the details: nothing is merged until a \
                      restart; please report it"
@@ -255,8 +255,9 @@ impl Journal {
             Merger::new(store, inbox, catalog, published_now, merge, retry_after, run)
         });
         let task = Task::new(store.clone(), clock, config, catalog.clone(), progress, published).run(requests);
+        let until_ready = progress_now.clone();
         let both = async move {
-            let _merging = merger.map(Merging::start);
+            let _merging = merger.map(|merger| Merging::start(merger, until_ready));
             task.await;
         };
         (Journal { store, inbox, catalog, progress: progress_now, task: None }, both)

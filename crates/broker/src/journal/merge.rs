@@ -3,10 +3,11 @@
 
 use crate::journal::catalog::Catalog;
 use crate::journal::copy::{Copied, CopyError, copy};
-use crate::journal::task::Request;
+use crate::journal::task::{Progress, Request};
 use crate::journal::{JournalError, JournalStore};
 use crate::limits::{
-    MERGE_ABANDON_AFTER, MERGE_FAILURES_MAX, MERGE_LOOK_OBJECTS, MERGE_PUTS_MAX, MERGE_TOPICS_PER_YIELD,
+    MERGE_ABANDON_AFTER, MERGE_FAILURES_MAX, MERGE_LOOK_OBJECTS, MERGE_NEWS_PARTS, MERGE_PIECES_PER_OBJECT,
+    MERGE_PUTS_MAX, MERGE_TOPICS_PER_YIELD,
 };
 use crate::metrics::MergeMetrics;
 use crate::store::StoreError;
@@ -48,6 +49,15 @@ pub(super) struct Published {
     pub bytes: u64,
 }
 
+impl Published {
+    /// Whether enough was published since `before` to look at it: a part of what a merge is worth.
+    pub fn is_news(self, before: Published, config: &MergeConfig) -> bool {
+        let objects = (config.look_objects / MERGE_NEWS_PARTS).max(1);
+        let bytes = (config.limits.target_bytes / MERGE_NEWS_PARTS).max(1);
+        self.objects / objects > before.objects / objects || self.bytes / bytes > before.bytes / bytes
+    }
+}
+
 /// Why a merge did not end.
 enum Failed {
     /// The journal's task has ended.
@@ -70,6 +80,8 @@ pub(super) struct Merger {
     unreadable: BTreeSet<Source>,
     /// Number of merges in a row that had to be abandoned.
     failures: u32,
+    /// Number of pieces when they were last visited.
+    pieces: u64,
     metrics: MergeMetrics,
 }
 
@@ -84,11 +96,14 @@ impl Merger {
         run: u64,
     ) -> Self {
         let (unreadable, metrics) = (BTreeSet::new(), MergeMetrics::new());
-        Merger { store, inbox, catalog, published, config, retry_after, run, unreadable, failures: 0, metrics }
+        let (failures, pieces) = (0, 0);
+        Merger { store, inbox, catalog, published, config, retry_after, run, unreadable, failures, pieces, metrics }
     }
 
-    /// Merges until the journal's task has ended.
-    pub async fn run(mut self) {
+    /// Merges until the journal's task has ended, from when the journal's end is known.
+    pub async fn run(mut self, mut progress: watch::Receiver<Progress>) {
+        // The error says that the task has ended.
+        let _ = progress.wait_for(|progress| *progress != Progress::Reading).await;
         let mut looked = Published::default();
         // The open merge, and when this broker has seen it first.
         let mut open: Option<(u64, Instant)> = None;
@@ -135,18 +150,22 @@ impl Merger {
         }
     }
 
+    /// Whether it is time to look. A walk over all pieces has to be worth its time: `looked` is what was published when
+    /// the last one found nothing.
     fn is_due(&self, looked: Published) -> bool {
         let now = *self.published.borrow();
         assert!(now.objects >= looked.objects && now.bytes >= looked.bytes, "{now:?} after {looked:?}");
         // What has failed several times, and costs the bytes each time, is worth fewer tries.
         let rarely = 1 << self.failures.min(MERGE_FAILURES_MAX);
-        now.objects - looked.objects >= self.config.look_objects * rarely
-            || now.bytes - looked.bytes >= self.config.limits.target_bytes / 2 * rarely
+        let (objects, bytes) = (now.objects - looked.objects, now.bytes - looked.bytes);
+        let is_enough =
+            objects >= self.config.look_objects * rarely || bytes >= self.config.limits.target_bytes / 2 * rarely;
+        is_enough && objects >= self.pieces / MERGE_PIECES_PER_OBJECT
     }
 
     /// Merges once. False if there is nothing to merge, or another broker does.
     async fn merge(&mut self) -> Result<bool, Failed> {
-        if choose(&self.uses().await, &self.config.limits).is_empty() {
+        if self.choose().await.is_empty() {
             return Ok(false);
         }
         let merge = match self.ask(Control::BeginMerge { merge: 0 }).await {
@@ -253,16 +272,32 @@ impl Merger {
         self.catalog.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What is alive of each object.
-    async fn uses(&self) -> Uses {
+    /// The objects that a merge copies now.
+    async fn choose(&mut self) -> Vec<Source> {
+        let (limits, sparse) = (self.config.limits, self.store.sparse());
+        // On a directory, nearly all objects stay as they are. Nothing is added up for them, so they need no memory.
+        let (mut candidates, mut pieces) = (BTreeSet::new(), 0);
+        let look = |_, piece: Piece, _| {
+            pieces += 1;
+            if limits.may_choose(&piece, &sparse) {
+                candidates.insert(piece.place.source);
+            }
+        };
+        self.each_piece(look).await;
+        self.pieces = pieces;
         let mut uses = Uses::default();
-        self.each_piece(|partition, piece, _| uses.add(partition, &piece)).await;
-        uses
+        let add = |partition, piece: Piece, _| {
+            if candidates.contains(&piece.place.source) {
+                uses.add(partition, &piece);
+            }
+        };
+        self.each_piece(add).await;
+        choose(&uses, &sparse, &limits)
     }
 
     /// The pieces that a merge makes, of which others. Nothing but the open merge replaces pieces meanwhile.
-    async fn plan(&self) -> Vec<Joined> {
-        let chosen = choose(&self.uses().await, &self.config.limits);
+    async fn plan(&mut self) -> Vec<Joined> {
+        let chosen = self.choose().await;
         let sources: BTreeSet<Source> = chosen.iter().copied().collect();
         let mut pieces = Vec::new();
         let gather = |partition, piece: Piece, next_offset| {

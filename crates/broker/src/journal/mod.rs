@@ -87,6 +87,12 @@ pub trait JournalStore: Send + Sync + 'static {
     /// Lists all objects and snapshots, with the store's time of the listing.
     fn list(&self) -> BoxFuture<'static, Result<Dated<Listing>, StoreError>>;
 
+    /// Numbers of journal objects that share files most of which nobody needs, in ascending order: merging them frees
+    /// room. None where each object is stored for itself.
+    fn sparse(&self) -> Vec<Range<u64>> {
+        Vec::new()
+    }
+
     /// Deletes objects and snapshots. Those that are gone already don't matter.
     fn delete(&self, garbage: Garbage) -> BoxFuture<'static, Result<(), StoreError>>;
 }

@@ -2,7 +2,7 @@
 //! broker has much to catch up with.
 
 use crate::journal::{Dated, JournalStore};
-use crate::limits::JOURNAL_READS_MAX;
+use crate::limits::{JOURNAL_READ_AHEAD_BYTES, JOURNAL_READ_AHEAD_WINDOWS, JOURNAL_READS_FIRST, JOURNAL_READS_MAX};
 use crate::store::StoreError;
 use futures_util::future::BoxFuture;
 use futures_util::stream::{FuturesUnordered, StreamExt};
@@ -25,14 +25,25 @@ pub(super) struct Reads {
     /// Objects that were read before they were wanted. An object never changes, so it is as good as read again. That an
     /// object is missing can change at any time, and is never kept.
     ahead: BTreeMap<u64, Dated<Option<Index>>>,
+    /// Whether nothing is read ahead until the rules ask for another object.
+    is_alone: bool,
+    /// From the object after the wanted one up to this number, exclusive, each is in `ahead` or being read.
+    begun: u64,
+    /// The lowest number above the wanted one that was missing: nothing is read ahead from there on. Of the objects in
+    /// flight when a writer died, higher ones may exist; they are read when they are wanted.
+    missing: u64,
     /// Number of objects found in a row. As many are read at once: at most half of the requests find nothing.
     found: u64,
+    /// Size of the newest index, which those after it probably have.
+    index_bytes: u64,
 }
 
 impl Reads {
     pub fn new(store: Arc<dyn JournalStore>) -> Reads {
         let (running, numbers, ahead) = (FuturesUnordered::new(), BTreeSet::new(), BTreeMap::new());
-        Reads { store, wanted: None, is_fresh: false, running, numbers, ahead, found: 0 }
+        let (begun, missing, found, index_bytes) = (0, u64::MAX, 0, 0);
+        let (wanted, is_fresh, is_alone) = (None, false, false);
+        Reads { store, wanted, is_fresh, running, numbers, ahead, is_alone, begun, missing, found, index_bytes }
     }
 
     /// Reads an object, and perhaps those after it.
@@ -40,18 +51,38 @@ impl Reads {
         assert_eq!(self.wanted, None, "object {number} is wanted while another is");
         self.wanted = Some(number);
         self.ahead = self.ahead.split_off(&number);
-        self.is_fresh = !self.ahead.contains_key(&number) && !self.numbers.contains(&number);
-        for number in number..number + self.found.clamp(1, JOURNAL_READS_MAX) {
-            if !self.ahead.contains_key(&number) && !self.numbers.contains(&number) {
-                self.begin(number);
-            }
+        self.is_fresh = self.begin(number);
+        // It was missing a moment ago: probably this is the end.
+        self.is_alone = self.missing <= number;
+        if self.is_alone {
+            self.missing = u64::MAX;
+        }
+        self.begun = self.begun.max(number);
+        self.read_ahead();
+    }
+
+    /// Begins to read objects after the wanted one, as many at once as the window says. One that takes longer than the
+    /// others doesn't hold them up: they are read further ahead meanwhile.
+    fn read_ahead(&mut self) {
+        let Some(wanted) = self.wanted.filter(|_| !self.is_alone) else { return };
+        let window = self.window();
+        let end = (wanted + window * JOURNAL_READ_AHEAD_WINDOWS).min(self.missing);
+        while self.begun < end && (self.numbers.len() as u64) < window {
+            self.begin(self.begun);
+            self.begun += 1;
         }
     }
 
-    /// Forgets what was read ahead: the journal is read from another place.
+    /// Number of objects that are read at once.
+    fn window(&self) -> u64 {
+        let fit = JOURNAL_READ_AHEAD_BYTES / JOURNAL_READ_AHEAD_WINDOWS / self.index_bytes.max(1);
+        self.found.min(JOURNAL_READS_MAX).min(fit).max(1)
+    }
+
+    /// Forgets what was read ahead: the journal is read from another place. Many objects may follow a snapshot.
     pub fn forget(&mut self) {
         self.ahead.clear();
-        self.found = 0;
+        (self.begun, self.missing, self.found) = (0, u64::MAX, JOURNAL_READS_FIRST);
     }
 
     /// Whether the rules wait for an object.
@@ -67,6 +98,7 @@ impl Reads {
             {
                 return self.ended(number, Ok(found));
             }
+            self.read_ahead();
             let Some((number, read)) = self.running.next().await else { return std::future::pending().await };
             self.numbers.remove(&number);
             match (read, self.wanted) {
@@ -74,24 +106,66 @@ impl Reads {
                 (read, Some(wanted)) if wanted == number && self.is_fresh => return self.ended(number, read),
                 // It may have been created since this request began.
                 (_, Some(wanted)) if wanted == number => {
-                    self.is_fresh = true;
-                    self.begin(number);
+                    self.is_fresh = self.begin(number);
+                    assert!(self.is_fresh, "object {number} is read twice at once");
                 }
-                _ => {}
+                (read, _) => {
+                    match read {
+                        Ok(_) => self.missing = self.missing.min(number),
+                        // The store fails: it gets no more requests until the rules ask again.
+                        Err(_) => self.is_alone = true,
+                    }
+                    self.begun = self.begun.min(number);
+                }
             }
         }
     }
 
-    fn begin(&mut self, number: u64) {
-        let read = self.store.index(Source::Journal(number));
-        assert!(self.numbers.insert(number), "object {number} is read twice at once");
-        self.running.push(Box::pin(async move { (number, read.await) }));
+    /// Begins to read an object, unless it was read or is being read.
+    fn begin(&mut self, number: u64) -> bool {
+        let is_new = !self.ahead.contains_key(&number) && self.numbers.insert(number);
+        if is_new {
+            let read = self.store.index(Source::Journal(number));
+            self.running.push(Box::pin(async move { (number, read.await) }));
+        }
+        is_new
     }
 
     fn ended(&mut self, number: u64, read: Read) -> (u64, Read) {
-        let is_found = matches!(read, Ok(Dated { found: Some(_), .. }));
-        self.found = if is_found { self.found + 1 } else { 0 };
+        match &read {
+            Ok(Dated { found: Some(index), .. }) => {
+                self.found += 1;
+                self.index_bytes = index.header.index_bytes();
+            }
+            // The end. Nobody may ask for a long time, so the requests after it are cancelled.
+            Ok(_) => {
+                self.running.clear();
+                self.numbers.clear();
+                (self.begun, self.found) = (0, 0);
+            }
+            Err(_) => self.found = 0,
+        }
         self.wanted = None;
         (number, read)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::SystemClock;
+    use crate::journal::MemoryJournal;
+
+    #[test]
+    fn large_indexes_are_read_a_few_at_a_time() {
+        let mut reads = Reads::new(Arc::new(MemoryJournal::new(Arc::new(SystemClock))));
+        assert_eq!(reads.window(), 1);
+        reads.forget();
+        assert_eq!(reads.window(), JOURNAL_READS_FIRST);
+        reads.found = 100_000;
+        for (index_bytes, window) in [(200, JOURNAL_READS_MAX), (1 << 20, 8), (2 << 20, 4), (1 << 30, 1)] {
+            reads.index_bytes = index_bytes;
+            assert_eq!(reads.window(), window, "indexes of {index_bytes} bytes");
+        }
     }
 }

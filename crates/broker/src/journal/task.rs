@@ -10,7 +10,9 @@ use crate::journal::handle::{JournalConfig, JournalError};
 use crate::journal::merge::Published;
 use crate::journal::reads::{Read, Reads};
 use crate::journal::{Dated, JournalStore};
-use crate::limits::APPEND_QUEUE_MAX;
+use crate::limits::{
+    APPEND_QUEUE_MAX, SNAPSHOT_PIECES_PER_INTERVAL, SNAPSHOT_PIECES_PER_OBJECT, SNAPSHOTS_SKIPPED_AT_START,
+};
 use crate::metrics::{CommitMetrics, MergeMetrics};
 use crate::producer::ProducerInstance;
 use crate::store::StoreError;
@@ -92,12 +94,22 @@ pub(super) struct Task {
     published: watch::Sender<Published>,
     metrics: CommitMetrics,
     merge_metrics: MergeMetrics,
-    /// Number of the next object when the newest snapshot was taken, and when that was.
-    snapshot_taken: (u64, Instant),
+    /// The newest snapshot.
+    snapshot_taken: Taken,
     /// When to look for objects that can be deleted.
     collect_at: Instant,
     /// When the rules' time began.
     epoch: Instant,
+}
+
+/// A snapshot that was taken.
+#[derive(Clone, Copy)]
+struct Taken {
+    /// Number of the next object.
+    next: u64,
+    at: Instant,
+    /// Number of pieces in it.
+    pieces: u64,
 }
 
 impl Task {
@@ -128,7 +140,7 @@ impl Task {
             published,
             metrics: CommitMetrics::new(),
             merge_metrics: MergeMetrics::new(),
-            snapshot_taken: (1, Instant::now()),
+            snapshot_taken: Taken { next: 1, at: Instant::now(), pieces: 0 },
             collect_at: Instant::now() + collect_after,
             epoch: Instant::now(),
         }
@@ -322,13 +334,15 @@ impl Task {
     }
 
     fn answer(&mut self, ticket: usize, outcome: Outcome) {
+        // A store that has failed says more than one that refuses an object.
+        let reason = || self.store.failure().or_else(|| self.store.refusal());
         let error = match outcome {
             Outcome::Stored(_) | Outcome::Changed { .. } | Outcome::Opened { .. } => None,
             Outcome::Rejected(rejected) => Some(JournalError::Rejected(rejected)),
             Outcome::Refused(refused) => Some(JournalError::Refused(refused)),
-            Outcome::NotStored => Some(self.store.refusal().map_or(JournalError::NotStored, JournalError::Store)),
+            Outcome::NotStored => Some(reason().map_or(JournalError::NotStored, JournalError::Store)),
             // A store that refuses an object refuses those that come after it.
-            Outcome::Unknown => Some(self.store.refusal().map_or(JournalError::Unknown, JournalError::Store)),
+            Outcome::Unknown => Some(reason().map_or(JournalError::Unknown, JournalError::Store)),
         };
         // A caller may have gone away; its request has had its effect all the same.
         match (self.waiting.remove(ticket), outcome, error) {
@@ -350,7 +364,8 @@ impl Task {
 
     fn restore(&mut self) {
         let Some(snapshot) = self.snapshot.take() else { unreachable!("no snapshot was loaded") };
-        self.snapshot_taken = (snapshot.state.chain().next(), Instant::now());
+        let pieces = snapshot.pieces.values().map(|pieces| pieces.len() as u64).sum();
+        self.snapshot_taken = Taken { next: snapshot.state.chain().next(), at: Instant::now(), pieces };
         self.catalog.write().unwrap_or_else(PoisonError::into_inner).restore(&snapshot);
         // Who merges looks at everything.
         let look_objects = self.config.merge.as_ref().map_or(0, |merge| merge.look_objects);
@@ -362,9 +377,13 @@ impl Task {
         assert_eq!(index.header.link, link, "two objects have one id");
         assert_eq!(index.controls(), &*changes.controls, "the index of {link:?}");
         self.catalog.write().unwrap_or_else(PoisonError::into_inner).publish(&index);
-        self.published.send_modify(|published| {
+        let merge = self.config.merge.as_ref();
+        self.published.send_if_modified(|published| {
+            let before = *published;
             published.objects += 1;
             published.bytes += index.header.object_bytes;
+            // Waking whoever merges costs more than a small commit.
+            merge.is_some_and(|merge| published.is_news(before, merge))
         });
         // What had this number or a lower one and isn't part of the chain never will be.
         self.indexes.retain(|_, index| index.header.link.number > link.number);
@@ -372,17 +391,20 @@ impl Task {
 
     /// Takes a snapshot if it is time for one. If it fails, the next one covers more.
     fn take_snapshot(&mut self) {
-        let (taken, at) = self.snapshot_taken;
+        let taken = self.snapshot_taken;
         let next = self.writer.state().chain().next();
-        assert!(next >= taken, "a snapshot of the objects before {taken}, the next is {next}");
-        let new = next - taken;
-        if new == 0 || new < self.config.snapshot_objects && at.elapsed() < self.config.snapshot_interval {
+        assert!(next >= taken.next, "a snapshot of the objects before {}, the next is {next}", taken.next);
+        let new = next - taken.next;
+        // While a start reads many objects, it takes few snapshots: each makes it longer.
+        let is_reading = *self.progress.borrow() == Progress::Reading;
+        if !taken.is_followed(if is_reading { new / SNAPSHOTS_SKIPPED_AT_START } else { new }, &self.config) {
             return;
         }
-        self.snapshot_taken = (next, Instant::now());
         self.writer.forget_old();
         let state = self.writer.certain();
         let pieces = self.catalog.read().unwrap_or_else(PoisonError::into_inner).pieces(&state);
+        let count = pieces.values().map(|pieces| pieces.len() as u64).sum();
+        self.snapshot_taken = Taken { next, at: Instant::now(), pieces: count };
         let snapshot = Bytes::from(build_snapshot(&state, &pieces));
         let create = self.store.create_snapshot(next, snapshot);
         tasks::spawn(async move {
@@ -390,5 +412,15 @@ impl Task {
                 tracing::warn!(next, %error, "a snapshot of the journal was not stored");
             }
         });
+    }
+}
+
+impl Taken {
+    /// Whether it is time for another, `new` objects later. A large one is worth its bytes less often.
+    fn is_followed(&self, new: u64, config: &JournalConfig) -> bool {
+        let objects = config.snapshot_objects.max(self.pieces / SNAPSHOT_PIECES_PER_OBJECT);
+        let parts = 1 + self.pieces / SNAPSHOT_PIECES_PER_INTERVAL;
+        let interval = config.snapshot_interval.saturating_mul(u32::try_from(parts).unwrap_or(u32::MAX));
+        new >= objects || new > 0 && self.at.elapsed() >= interval
     }
 }

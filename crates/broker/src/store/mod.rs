@@ -19,7 +19,7 @@ use crate::journal::JournalStore;
 use crate::limits::INDEX_BYTES_GUESS;
 use crate::object::{Object, index_bytes};
 use bytes::Bytes;
-use futures_util::future::BoxFuture;
+use futures_util::future::{BoxFuture, ready};
 use rawline_journal::Place;
 use std::ops::Range;
 use std::sync::Arc;
@@ -118,6 +118,11 @@ pub struct BatchTime {
 /// partition. Each has its own objects; its settings are of a topic, or have the first offset of another partition.
 /// Deletions of topics take place with all partitions.
 pub trait Store: Send + Sync + 'static {
+    /// Waits until it is known that the store can be used. It can be read before, and nothing may be stored.
+    fn ready(&self) -> BoxFuture<'_, Result<(), StoreError>> {
+        Box::pin(ready(Ok(())))
+    }
+
     /// The names of all topics that have an object or settings, in no order.
     fn topics(&self) -> BoxFuture<'_, Result<Vec<String>, StoreError>>;
 

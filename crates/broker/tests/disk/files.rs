@@ -1,6 +1,6 @@
 //! The files of a directory: segments, their indexes, the lock, and files of others.
 
-use crate::support::{files, segment_file, small};
+use crate::support::{files, segment_file, segments, small};
 use rawline_broker::Kind;
 use rawline_broker::store::disk::{DiskStore, Durability, Options};
 use rawline_broker::store::{CommitError, Store};
@@ -42,10 +42,7 @@ async fn the_end_of_a_log_outlives_the_deletion_of_all_before_it() {
 async fn a_segment_of_which_half_is_deleted_takes_no_more_commits() {
     for durability in [Durability::Fsync, Durability::PageCache] {
         let dir = tempfile::tempdir().unwrap();
-        let open = |bytes| {
-            DiskStore::open_with(dir.path(), Options { durability, segment_bytes: bytes, ..Options::default() })
-                .unwrap()
-        };
+        let open = |bytes| DiskStore::open_with(dir.path(), Options { durability, ..segments(bytes) }).unwrap();
         let store = open(1 << 20);
         commit_some(&store, "t", 200).await;
         let segments = || files(&dir.path().join("topics/t"), "seg").len();
@@ -223,8 +220,7 @@ async fn files_of_others_are_left_alone() {
 #[tokio::test]
 async fn cold_bytes_are_read_from_the_disk() {
     let dir = tempfile::tempdir().unwrap();
-    let options = Options { durability: Durability::Fsync, segment_bytes: 1 << 20, ..Options::default() };
-    let store = DiskStore::open_with(dir.path(), options).unwrap();
+    let store = DiskStore::open_with(dir.path(), segments(1 << 20)).unwrap();
     let mut objects = Vec::new();
     for number in 0..10 {
         let object = object_of(number * 200, 1, 200, 1000, WRITER_ID);

@@ -1,6 +1,6 @@
 //! Topics in the journal of a directory.
 
-use crate::support::{child, child_dir, fill_a_disk};
+use crate::support::{child, child_dir, files, fill_a_disk};
 use futures_util::future::join_all;
 use rawline_batch::Codec;
 use rawline_broker::journal::{Journal, JournalConfig, MergeConfig};
@@ -18,7 +18,7 @@ use std::process::Stdio;
 use std::sync::Arc;
 use std::time::Duration;
 
-fn options(durability: Durability, segment_bytes: u64) -> Options {
+pub fn options(durability: Durability, segment_bytes: u64) -> Options {
     Options { durability, segment_bytes, new_layout: Layout::Journal }
 }
 
@@ -26,7 +26,7 @@ fn store(dir: &Path) -> DiskStore {
     DiskStore::open_with(dir, options(Durability::PageCache, 64 << 10)).unwrap()
 }
 
-async fn broker(store: DiskStore) -> Broker {
+pub async fn broker(store: DiskStore) -> Broker {
     Broker::open(Arc::new(store), Arc::new(SystemClock), Config::new(u64::from(std::process::id()))).await.unwrap()
 }
 
@@ -37,12 +37,12 @@ fn at_once() -> JournalConfig {
     settings
 }
 
-async fn append(partition: &Partition, record: &str) -> Result<u64, AppendError> {
+pub async fn append(partition: &Partition, record: &str) -> Result<u64, AppendError> {
     let batch = batch(Codec::None, &[record.as_bytes().to_vec()]);
     partition.append(received(&batch)).await.map(|appended| appended.first_offset)
 }
 
-async fn records(partition: &Partition) -> Vec<String> {
+pub async fn records(partition: &Partition) -> Vec<String> {
     let mut records = Vec::new();
     let mut offset = partition.offsets().start;
     while offset < partition.offsets().end {
@@ -261,6 +261,61 @@ async fn interleaved_partitions_are_merged_and_stay_what_they_were() {
         let expected = (0..records_count).filter(|n| n % PARTITIONS == number);
         let expected = expected.map(|n| format!("record {n}, {}", "x".repeat(300)));
         assert!(records.into_iter().eq(expected), "partition {number}");
+    }
+}
+
+/// Large pieces stay where they are, next to those of topics that keep theirs for longer. A topic without a record left
+/// keeps no room either.
+#[tokio::test]
+async fn a_directory_shrinks_although_another_topic_keeps_its_records() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = store(dir.path());
+    let journal = store.journal().unwrap();
+    let settings = journal.settings(at_once());
+    let merge = settings.merge.clone().unwrap();
+    let limits = MergeLimits { keep_bytes: 1 << 20, keep_piece_bytes: 2_000, ..merge.limits };
+    let merge = Some(MergeConfig { limits, look_objects: 5, ..merge });
+    let garbage_interval = Duration::from_millis(5);
+    let settings = JournalConfig { snapshot_objects: 20, garbage_interval, merge, ..settings };
+    let journal = Journal::open(journal, Arc::new(SystemClock), settings);
+    let mut partitions = Vec::new();
+    for name in ["idle", "trimmed", "kept"] {
+        let create = Control::Create { topic: 0, name: name.into(), partitions: 1, settings: [].into() };
+        partitions.push(PartitionId { topic: journal.change(create).await.unwrap(), number: 0 });
+    }
+    let [idle, trimmed, kept] = partitions[..] else { unreachable!("{partitions:?}") };
+    let bytes = |byte, length| batch(Codec::None, &[vec![byte; length]]);
+    journal.append(idle, None, received(&bytes(1, 3_000))).await.unwrap();
+    journal.change(Control::Trim { partition: idle, first_offset: 1 }).await.unwrap();
+    let append = async |number: u64| {
+        let byte = number as u8;
+        for _ in 0..3 {
+            journal.append(trimmed, None, received(&bytes(byte, 15_000))).await.unwrap();
+        }
+        journal.append(kept, None, received(&bytes(byte, 3_000))).await.unwrap();
+    };
+    for number in 0..40 {
+        append(number).await;
+    }
+    let segments = || files(&dir.path().join("journal"), "seg");
+    let first = segments().remove(0);
+    assert!(segments().len() > 25, "{:?}", segments());
+    let mut number = 40;
+    // Snapshots, by which segments are deleted, are of new objects.
+    while segments().len() > 10 || first.exists() {
+        let first_offset = journal.offsets(trimmed).end;
+        journal.change(Control::Trim { partition: trimmed, first_offset }).await.unwrap();
+        append(number).await;
+        number += 1;
+        // Merging and deleting go on next to appending.
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
+    assert_eq!(journal.offsets(idle), 1..1);
+    assert_eq!(journal.offsets(kept), 0..number);
+    for offset in 0..number {
+        let piece = journal.read(kept, offset).await.unwrap().unwrap();
+        let skipped = offset - piece.first_offset;
+        assert_eq!(records_of(&piece.batches)[skipped as usize], vec![offset as u8; 3_000]);
     }
 }
 

@@ -1,4 +1,4 @@
-//! What a directory of segments survives, and how it uses files.
+//! What a directory survives, with a journal or a log for each topic, and how it uses files.
 // Helpers of tests may fail the test.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, clippy::disallowed_methods)]
 
@@ -6,6 +6,8 @@ mod damage;
 mod end;
 mod files;
 mod journal;
+mod journal_files;
+mod lost;
 mod partitions;
 mod process;
 mod support;

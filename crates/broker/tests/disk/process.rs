@@ -1,16 +1,15 @@
 //! What a killed process, a full disk and other limits of a process leave of a directory.
 
-use crate::support::{child, child_dir, files, fill_a_disk, small};
+use crate::support::{as_nobody, assert_passes, child, child_dir, files, fill_a_disk, limit_files, segments, small};
 use rawline_broker::Kind;
-use rawline_broker::store::disk::{DiskStore, Durability, Options};
+use rawline_broker::store::disk::{DiskStore, Durability};
 use rawline_broker::store::{CommitError, Store};
 use rawline_testkit::stores::{WRITER_ID, assert_holds, at, bytes_of, object_of};
-use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use rustix::process::{Resource, getrlimit};
 use std::fs::{self, File, Permissions};
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::fs::PermissionsExt;
-use std::os::unix::process::CommandExt;
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 
 #[tokio::test]
 async fn a_kill_loses_nothing_acknowledged() {
@@ -69,7 +68,7 @@ async fn a_full_disk_passes() {
 #[ignore = "runs as a separate process, started by another test"]
 async fn child_fills_its_disk() {
     let Some(dir) = child_dir() else { return };
-    let options = Options { durability: Durability::Fsync, segment_bytes: 64 << 10, ..Options::default() };
+    let options = segments(64 << 10);
     let store = DiskStore::open_with(&dir, options).unwrap();
     let mut objects = Vec::new();
     let mut next = 0;
@@ -105,17 +104,6 @@ async fn child_fills_its_disk() {
     drop(store);
     assert_holds(&DiskStore::open_with(&dir, options).unwrap(), "t", &objects, "opened again").await;
     println!("the disk was full");
-}
-
-fn assert_passes(mut child: Command) {
-    let output = child.output().unwrap();
-    let stdout = String::from_utf8_lossy(&output.stdout);
-    let stderr = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success() && stdout.contains("1 passed"), "{stdout}{stderr}");
-}
-
-fn limit_files(current: u64, maximum: u64) {
-    setrlimit(Resource::Nofile, Rlimit { current: Some(current), maximum: Some(maximum) }).unwrap();
 }
 
 #[tokio::test]
@@ -198,20 +186,9 @@ async fn child_raises_its_limit() {
 async fn a_topic_whose_name_is_not_durable_takes_no_commit() {
     let dir = tempfile::tempdir().unwrap();
     let mut child = child("process::child_cannot_sync_a_name", dir.path());
-    if rustix::process::geteuid().is_root() {
-        // Permissions don't bind root.
-        const NOBODY: u32 = 65_534;
-        std::os::unix::fs::chown(dir.path(), Some(NOBODY), Some(NOBODY)).unwrap();
-        child.uid(NOBODY);
-        if let Err(error) = child.stdout(Stdio::null()).status() {
-            return eprintln!("skipped: this program can't be run by another user: {error}");
-        }
-        fs::remove_dir_all(dir.path().join("topics")).unwrap();
+    if as_nobody(&mut child, dir.path()) {
+        assert_passes(child);
     }
-    assert_passes({
-        child.stdout(Stdio::piped());
-        child
-    });
 }
 
 #[tokio::test]

@@ -3,11 +3,14 @@
 use rawline_broker::object::Object;
 use rawline_broker::store::Store;
 use rawline_broker::store::disk::{DiskStore, Durability, Options};
+use rawline_broker::store::s3::Layout;
 use rawline_testkit::stores::{SEGMENT_BYTES, WRITER_ID, assert_holds, commit_some, object_of};
+use rustix::process::{Resource, Rlimit, setrlimit};
 use std::fs::{self, File};
 use std::os::unix::fs::FileExt;
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 /// A topic of four objects in one segment that no broker has closed, and a place to put damaged copies of it.
 pub struct Unclosed {
@@ -50,9 +53,14 @@ impl Unclosed {
     }
 }
 
+/// A log for each topic, in segments of this length, as earlier versions created them.
+pub fn segments(segment_bytes: u64) -> Options {
+    Options { durability: Durability::Fsync, segment_bytes, new_layout: Layout::Topics }
+}
+
 /// A directory with short segments, so that a few objects fill several.
 pub fn small(dir: &Path, durability: Durability) -> DiskStore {
-    DiskStore::open_with(dir, Options { durability, segment_bytes: SEGMENT_BYTES, ..Options::default() }).unwrap()
+    DiskStore::open_with(dir, Options { durability, ..segments(SEGMENT_BYTES) }).unwrap()
 }
 
 pub fn segment_file(dir: &Path, first_offset: u64) -> PathBuf {
@@ -102,4 +110,36 @@ pub fn fill_a_disk(test: &str, size: &str) {
         return eprintln!("skipped: no separate file system: {stderr}");
     }
     assert!(output.status.success() && stdout.contains("the disk was full"), "{stdout}{stderr}");
+}
+
+/// Runs an ignored test as a separate process. It has to pass.
+pub fn assert_passes(mut child: Command) {
+    let output = child.output().unwrap();
+    let stdout = String::from_utf8_lossy(&output.stdout);
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success() && stdout.contains("1 passed"), "{stdout}{stderr}");
+}
+
+pub fn limit_files(current: u64, maximum: u64) {
+    setrlimit(Resource::Nofile, Rlimit { current: Some(current), maximum: Some(maximum) }).unwrap();
+}
+
+/// Makes the child a user whom permissions bind, and the directory that user's. False if this user can't do that.
+pub fn as_nobody(child: &mut Command, dir: &Path) -> bool {
+    const NOBODY: u32 = 65_534;
+    if !rustix::process::geteuid().is_root() {
+        return true;
+    }
+    std::os::unix::fs::chown(dir, Some(NOBODY), Some(NOBODY)).unwrap();
+    let mut is_runnable = Command::new(child.get_program());
+    match is_runnable.arg("--list").uid(NOBODY).stdout(Stdio::null()).status() {
+        Ok(_) => {
+            child.uid(NOBODY);
+            true
+        }
+        Err(error) => {
+            eprintln!("skipped: this program can't be run by another user: {error}");
+            false
+        }
+    }
 }

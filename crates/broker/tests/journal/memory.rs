@@ -182,7 +182,30 @@ async fn an_append_to_a_deleted_topic_is_rejected() {
 }
 
 /// A store whose requests take 50 ms.
-struct Slow(Arc<MemoryJournal>);
+struct Slow(Arc<MemoryJournal>, Arc<Open>);
+
+/// Counts reads of indexes.
+#[derive(Default)]
+struct Open {
+    begun: AtomicU64,
+    ended: AtomicU64,
+}
+
+/// A read of an index, which ends when it is dropped.
+struct OpenRead(Arc<Open>);
+
+impl OpenRead {
+    fn begin(open: Arc<Open>) -> OpenRead {
+        open.begun.fetch_add(1, Ordering::Relaxed);
+        OpenRead(open)
+    }
+}
+
+impl Drop for OpenRead {
+    fn drop(&mut self) {
+        self.0.ended.fetch_add(1, Ordering::Relaxed);
+    }
+}
 
 const REQUEST: Duration = Duration::from_millis(50);
 
@@ -201,8 +224,14 @@ impl JournalStore for Slow {
     }
 
     fn index(&self, source: Source) -> BoxFuture<'static, Result<Dated<Option<Index>>, StoreError>> {
-        let store = self.0.clone();
-        late(move || store.index(source))
+        let (store, read) = (self.0.clone(), OpenRead::begin(self.1.clone()));
+        late(move || {
+            Box::pin(async move {
+                let index = store.index(source).await;
+                drop(read);
+                index
+            })
+        })
     }
 
     fn bytes(&self, place: Place, range: Range<u64>) -> BoxFuture<'static, Result<Bytes, StoreError>> {
@@ -251,12 +280,32 @@ async fn a_long_journal_is_read_in_few_round_trips() {
     let began = Instant::now();
     let mut config = config(2);
     config.snapshot_objects = u64::MAX;
-    let journal = Journal::open(Arc::new(Slow(store)), Arc::new(SystemClock), config);
+    let journal = Journal::open(Arc::new(Slow(store, Arc::default())), Arc::new(SystemClock), config);
     let appended = journal.append(partition, None, received(&one(&["b"]))).await.unwrap();
     assert_eq!(appended.first_offset, 2000);
-    // Virtual time: a listing, eight doublings, seven times 256 objects, the end, a PUT.
+    // Virtual time: a listing, 64, 64, 128 and six times 256 objects, the rest, the end, a PUT.
     let requests = began.elapsed().as_millis() / REQUEST.as_millis();
-    assert!(requests <= 20, "{requests} round trips");
+    assert!(requests <= 14, "{requests} round trips");
+}
+
+#[tokio::test(start_paused = true)]
+async fn no_read_stays_open_after_the_end() {
+    let (store, open_reads) = (store(), Arc::<Open>::default());
+    let partition = PartitionId { topic: 1, number: 0 };
+    let journal = open(store.clone(), 1);
+    journal.change(create("t", 1)).await.unwrap();
+    for _ in 0..10 {
+        journal.append(partition, None, received(&one(&["a"]))).await.unwrap();
+    }
+    drop(journal);
+    let slow = Slow(store.clone(), open_reads.clone());
+    let journal = Journal::open(Arc::new(slow), Arc::new(SystemClock), config(2));
+    journal.ready().await.unwrap();
+    let count = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+    assert_eq!(count(&open_reads.begun), count(&open_reads.ended));
+    // 64 at once, two more for each that was found, and the missing one once more.
+    let (begun, objects) = (count(&open_reads.begun), store.objects() as u64);
+    assert!((objects + 1..=2 * objects + 65).contains(&begun), "{begun} reads of {objects} objects");
 }
 
 /// A store that is down.

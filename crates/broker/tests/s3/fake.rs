@@ -5,6 +5,8 @@ use std::collections::HashMap;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
 
 /// What is wrong with a server.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -27,6 +29,16 @@ pub async fn start(fault: Fault) -> SocketAddr {
         async move { handle(fault, &objects, request).await }
     })
     .await
+}
+
+/// Stores an object in such a server.
+pub async fn put(server: SocketAddr, target: &str, body: &[u8]) {
+    let mut stream = TcpStream::connect(server).await.unwrap();
+    let head = format!("PUT {target} HTTP/1.1\r\nContent-Length: {}\r\n\r\n", body.len());
+    stream.write_all(&[head.as_bytes(), body].concat()).await.unwrap();
+    let mut response = String::new();
+    stream.read_to_string(&mut response).await.unwrap();
+    assert!(response.starts_with("HTTP/1.1 200 "), "{response}");
 }
 
 async fn handle(fault: Fault, objects: &Mutex<HashMap<String, Vec<u8>>>, request: Request) -> Vec<u8> {

@@ -4,12 +4,14 @@ use crate::fake::{self, Fault};
 use crate::http::{Act, Proxy, Request};
 use crate::machine::{CACHE_BYTES, Machine, config, first};
 use futures_util::future::join_all;
-use rawline_broker::Kind;
 use rawline_broker::store::cache::Cache;
 use rawline_broker::store::s3::{S3Config, S3Store};
 use rawline_broker::store::{CommitError, Store, StoreError};
+use rawline_broker::{Broker, Config, Kind, SystemClock};
+use rawline_journal::{PutResult, Source};
 use rawline_testkit::s3_server::{Bucket, bucket, variables};
 use rawline_testkit::stores::{assert_holds, commit_some, object};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
@@ -125,6 +127,26 @@ async fn a_store_that_does_not_keep_the_condition_is_refused() {
         let error = open_error(&bucket, |config| config.variables = variables(address)).await;
         assert_eq!(error.kind, Kind::TellHuman, "{error}");
         assert!(error.message.contains(says) && error.message.contains(&address.to_string()), "{error}");
+    }
+}
+
+#[tokio::test]
+async fn nothing_is_stored_in_a_journal_before_the_condition_is_known_to_be_kept() {
+    let bucket = bucket().await;
+    for fault in [Fault::Ignores, Fault::Races, Fault::Lies] {
+        let proxy = Proxy::start(fake::start(fault).await, |_| Act::Forward).await;
+        let storage = format!("/{}/some/prefix/storage.json", bucket.name);
+        fake::put(proxy.address, &storage, br#"{"format":2,"journals":1}"#).await;
+        let mut config = config(&bucket, Cache::open(bucket.cache_dir(), CACHE_BYTES).unwrap());
+        config.variables = variables(proxy.address);
+        let store = S3Store::open_early(config).await.unwrap();
+        let journal = Store::journal(&store).unwrap();
+        assert_eq!(journal.create(Source::Journal(1), Vec::new()).await, PutResult::Unknown);
+        journal.create_snapshot(1, "snapshot".into()).await.unwrap_err();
+        let refused = store.ready().await.unwrap_err();
+        let error = Broker::open(Arc::new(store), Arc::new(SystemClock), Config::new(1)).await.err().unwrap();
+        assert_eq!((error.kind, error.message), (Kind::TellHuman, refused.message));
+        assert_eq!(proxy.count("PUT"), 0);
     }
 }
 

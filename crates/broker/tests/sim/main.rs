@@ -12,20 +12,9 @@ mod store;
 mod world;
 
 use history::Violation;
-use std::ops::Range;
+use rawline_testkit::seeds::{find, seeds};
 use store::Lie;
 use world::{World, run};
-
-/// Seeds of a run in `make test`.
-const SEEDS: Range<u64> = 0..100;
-
-/// A planted bug is found within this many seeds.
-const SEEDS_TO_FIND: u64 = 1000;
-fn seeds() -> Range<u64> {
-    let Ok(named) = std::env::var("RAWLINE_SIM_SEEDS") else { return SEEDS };
-    let parsed = named.split_once("..").and_then(|(first, end)| Some(first.parse().ok()?..end.parse().ok()?));
-    parsed.unwrap_or_else(|| panic!("RAWLINE_SIM_SEEDS={named} is not FIRST..END, for example 0..10000"))
-}
 
 #[test]
 fn nothing_acknowledged_is_lost_or_duplicated() {
@@ -52,14 +41,7 @@ fn the_same_seed_gives_the_same_history() {
 
 /// The store lies in one way; some seed finds it.
 fn is_found(lie: Lie, expected: fn(&Violation) -> bool) {
-    for seed in 0..SEEDS_TO_FIND {
-        let history = run(seed, Some(lie));
-        if let Some(violation) = history.violations.iter().find(|violation| expected(violation)) {
-            println!("{lie:?}: seed {seed} finds {violation:?}");
-            return;
-        }
-    }
-    panic!("{SEEDS_TO_FIND} seeds don't find {lie:?}");
+    find(lie, |seed| run(seed, Some(lie)).violations, expected);
 }
 
 #[test]

@@ -6,6 +6,7 @@
 mod append;
 mod damage;
 mod delete;
+mod earlier;
 mod partitions;
 mod read;
 mod retention;

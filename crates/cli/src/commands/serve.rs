@@ -5,9 +5,9 @@ use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use rawline_broker::pool::Pool;
 use rawline_broker::store::Store;
 use rawline_broker::store::cache::Cache;
-use rawline_broker::store::disk::{DiskStore, Durability, Options};
+use rawline_broker::store::disk::{DiskStore, Durability};
 use rawline_broker::store::memory::MemoryStore;
-use rawline_broker::store::s3::{Layout, S3Config, S3Store, Service};
+use rawline_broker::store::s3::{S3Config, S3Store, Service};
 use rawline_broker::{Broker, Config, SystemClock, limits, raise_files_limit};
 use rawline_server::http::{self, ApiKeys, HttpConfig};
 use std::net::SocketAddr;
@@ -74,10 +74,6 @@ pub struct Args {
     #[arg(long, value_name = "WHEN", env = "RAWLINE_DURABILITY", default_value_t, value_parser = durability())]
     durability: Durability,
 
-    /// Layout of an empty local directory: segments of each topic, or a journal of all topics, which isn't ready
-    #[arg(long, hide = true, default_value = "segments", value_parser = ["segments", "journal"])]
-    layout: String,
-
     /// Time that a commit waits for more appends, such as 5ms [default: 0 on a directory, 100ms in a bucket]
     #[arg(long, value_name = "TIME", env = "RAWLINE_BATCH_WAIT", value_parser = parse_duration)]
     batch_wait: Option<Duration>,
@@ -143,7 +139,8 @@ pub async fn run(args: Args) -> Result<(), CommandError> {
     let store = open_store(&args).await?;
     let clock = Arc::new(SystemClock);
     let config = broker_config(&args, http_config.request_bytes_max);
-    let broker = Broker::open(store, clock.clone(), config).await.map_err(failed)?;
+    let broker = Broker::open(store, clock.clone(), config).await;
+    let broker = broker.map_err(|error| explain::storage(&error, &args.storage))?;
     // Only now, so that clients don't connect to a broker that can't respond yet.
     let listener = socket.listen(LISTEN_BACKLOG).map_err(|error| cannot_listen(args.listen, "--listen", &error))?;
     let pool = Pool::new(usize::try_from(pool_bytes(&args, &batch_limits)).unwrap_or(usize::MAX));
@@ -255,7 +252,7 @@ async fn open_store(args: &Args) -> Result<Arc<dyn Store>, CommandError> {
         let cache = cache.map_err(|error| explain::cache(&error, &args.cache_dir))?;
         let config = S3Config::new(&args.storage, cache).map_err(|error| CommandError::Usage(error.to_string()))?;
         let config = S3Config { deletion_delay: args.deletion_delay, ..config };
-        return Ok(Arc::new(S3Store::open(config).await.map_err(failed)?));
+        return Ok(Arc::new(S3Store::open_early(config).await.map_err(failed)?));
     }
     if let Some((scheme, _)) = args.storage.split_once("://") {
         return Err(CommandError::Usage(format!(
@@ -263,9 +260,7 @@ async fn open_store(args: &Args) -> Result<Arc<dyn Store>, CommandError> {
              az://CONTAINER/PREFIX or memory:"
         )));
     }
-    let new_layout = if args.layout == "journal" { Layout::Journal } else { Layout::Topics };
-    let options = Options { durability: args.durability, new_layout, ..Options::default() };
-    Ok(Arc::new(DiskStore::open_with(args.storage.as_ref(), options).map_err(failed)?))
+    Ok(Arc::new(DiskStore::open(args.storage.as_ref(), args.durability).map_err(failed)?))
 }
 
 /// Maximum number of connections that wait to be accepted.

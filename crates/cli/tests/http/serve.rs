@@ -76,16 +76,16 @@ fn connections_are_refused_until_topics_are_recovered() {
     let append = request("POST", "/records?topic-name=t", &[("content-type", RECORD)], b"one");
     exchange(address, &append).assert_status(201);
     broker.kill();
-    // A pipe stops the recovery of the topic here until something is written to it.
-    let file = broker.directory().join("topics/t/settings.json");
-    let settings = fs::read(&file).unwrap();
+    // A pipe stops the recovery here until something is written to it.
+    let file = broker.directory().join("storage.json");
+    let storage = fs::read(&file).unwrap();
     fs::remove_file(&file).unwrap();
     assert!(Command::new("mkfifo").arg(&file).status().unwrap().success());
     let connected = std::thread::scope(|scope| {
         let started = scope.spawn(|| broker.start_again());
         let mut pipe = open_pipe(&file, || started.is_finished());
         let connected = TcpStream::connect(address);
-        pipe.write_all(&settings).unwrap();
+        pipe.write_all(&storage).unwrap();
         connected
     });
     assert_eq!(connected.unwrap_err().kind(), ErrorKind::ConnectionRefused);

@@ -39,7 +39,7 @@ fn uses(objects: &[Object<'_>]) -> Uses {
 }
 
 fn chosen(objects: &[Object<'_>]) -> Vec<Source> {
-    choose(&uses(objects), &LIMITS)
+    choose(&uses(objects), &[], &LIMITS)
 }
 
 const TWO: &[(u32, u32)] = &[(0, 500), (1, 500)];
@@ -66,10 +66,39 @@ fn objects_whose_pieces_are_all_large_enough_stay_where_they_are() {
     let limits = MergeLimits { keep_piece_bytes: 500, ..LIMITS };
     let choose = |pieces: &[(u32, u32)]| {
         let objects: Vec<_> = (1..=12).map(|number| (Source::Journal(number), 1300, pieces)).collect();
-        choose(&uses(&objects), &limits).len()
+        choose(&uses(&objects), &[], &limits).len()
     };
     assert_eq!(choose(TWO), 0);
     assert_eq!(choose(&[(0, 501), (1, 499)]), 7);
+}
+
+fn one(range: Range<u64>) -> Vec<Range<u64>> {
+    vec![range]
+}
+
+/// What is left in a file that is mostly garbage makes room.
+#[test]
+fn objects_of_sparse_files_are_merged_however_large_they_are() {
+    let limits = MergeLimits { keep_piece_bytes: 500, ..LIMITS };
+    let objects: Vec<_> = (1..=20).map(|number| (Source::Journal(number), 1300, TWO)).collect();
+    let chosen = |sparse: &[Range<u64>]| choose(&uses(&objects), sparse, &limits);
+    assert_eq!(chosen(&[]), []);
+    assert_eq!(chosen(&[3..5, 9..10, 30..40]), [3, 4, 9].map(Source::Journal));
+    assert_eq!(chosen(&one(1..21)).len(), 7, "the target");
+    let merged = [(Source::Merged(3), 1300, TWO)];
+    assert_eq!(choose(&uses(&merged), &one(3..4), &limits), [], "another number");
+}
+
+#[test]
+fn an_object_is_chosen_only_if_one_of_its_pieces_may_be_the_reason() {
+    let limits = MergeLimits { keep_piece_bytes: 500, ..LIMITS };
+    let may_choose = |source, object_bytes, bytes| limits.may_choose(&piece(source, object_bytes, bytes), &one(7..8));
+    assert!(!may_choose(Source::Journal(1), 1300, 1000));
+    assert!(!may_choose(Source::Journal(6), 700, 500));
+    assert!(may_choose(Source::Journal(1), 1300, 499));
+    assert!(may_choose(Source::Journal(1), 1300, 600), "more than half may be dead");
+    assert!(may_choose(Source::Journal(7), 1300, 1000), "in a sparse file");
+    assert!(may_choose(Source::Merged(8), 1300, 1000));
 }
 
 #[test]
@@ -99,7 +128,7 @@ fn run(mut objects: BTreeMap<Source, u64>, merges: &mut u64) -> (u64, BTreeMap<S
             uses.add(partition(0), &piece(*source, *bytes as u32 + 300, half));
             uses.add(partition(1), &piece(*source, *bytes as u32 + 300, *bytes as u32 - half));
         }
-        let chosen = choose(&uses, &LIMITS);
+        let chosen = choose(&uses, &[], &LIMITS);
         if chosen.is_empty() {
             return (copied, objects);
         }

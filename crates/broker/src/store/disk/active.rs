@@ -5,7 +5,6 @@ use super::open_files::OpenFiles;
 use super::room::Room;
 use super::seal::{Entry, Seal};
 use super::segment::Segment;
-use super::sys::{sync, write_at};
 use crate::object::{OBJECT_ALIGNMENT, Object};
 use crate::store::StoreError;
 use std::fs::File;
@@ -63,8 +62,8 @@ impl Active {
         let end = position + object.header.object_bytes;
         self.check(object, position, end);
         let file = self.segment.file()?;
-        let allocated = self.room.allocate(&file, end);
-        if let Err(error) = allocated.and_then(|()| write_at(&file, &object.parts, position)) {
+        let allocated = self.room.allocate(self.segment.device(), &file, end);
+        if let Err(error) = allocated.and_then(|()| self.segment.device().write(&file, &object.parts, position)) {
             self.discard(&file, position);
             return Err(io_error("write to", &self.segment.path, &error));
         }
@@ -133,7 +132,7 @@ impl Active {
     /// Best effort: removes what a failed write left from `position` on, so that it doesn't follow a shorter object.
     fn discard(&mut self, file: &File, position: u64) {
         assert!(position >= self.segment.bytes(), "discarding from {position} below {}", self.segment.bytes());
-        if let Err(error) = self.room.discard(file, position) {
+        if let Err(error) = self.room.discard(self.segment.device(), file, position) {
             let segment = self.segment.path.display();
             tracing::warn!(%segment, %error, "the rest of a failed write stays in the file");
         }
@@ -170,7 +169,7 @@ impl Written {
     pub(super) fn sync(&self) -> Result<(), StoreError> {
         let written = self.written.load(Ordering::Acquire);
         assert!(written >= self.end, "{written} bytes are written, an object ends at {}", self.end);
-        sync(&self.file).map_err(|error| io_error("sync", &self.segment.path, &error))?;
+        self.segment.device().sync(&self.file).map_err(|error| io_error("sync", &self.segment.path, &error))?;
         self.segment.publish(written);
         Ok(())
     }

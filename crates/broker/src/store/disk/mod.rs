@@ -1,19 +1,21 @@
-//! Objects on a local directory, appended to preallocated segments.
+//! Objects on a local directory, appended to preallocated segments: in a journal (`journal`), or, where an earlier
+//! version has written, in a log for each partition:
 //!
 //! ```text
-//! DIR/LOCK                                    locked by the one owner
+//! DIR/LOCK                                    locked by the one owner, in both layouts
 //! DIR/topics/NAME/00000000000000000000.seg    objects back to back, named by the first offset
 //! DIR/topics/NAME/00000000000000000000.idx    index of a segment that is sealed
 //! DIR/topics/NAME/partitions/1/               the same of another partition than the first
 //! DIR/topics/.deleted.NAME.0                  what is left of a deleted topic
 //! ```
 //!
-//! `docs/format.md` has the rules. An append goes down from here: `log` (which segment), `active` (where in it), `sys`
-//! (system calls). It runs on one of tokio's blocking threads, as everything that blocks does.
+//! `docs/format.md` has the rules. An append to a log goes down from here: `log` (which segment), `active` (where in
+//! it), `sys` (system calls). It runs on one of tokio's blocking threads, as everything that blocks does.
 
 mod active;
 mod delete;
 mod delete_topic;
+mod device;
 mod durability;
 mod journal;
 mod layout;
@@ -52,6 +54,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 use tokio::sync::Semaphore;
 
+pub use device::{Device, System, Work};
 pub use durability::Durability;
 
 /// Settings of a directory.
@@ -68,7 +71,7 @@ pub struct Options {
 impl Default for Options {
     fn default() -> Self {
         let durability = Durability::default();
-        Options { durability, segment_bytes: SEGMENT_BYTES, new_layout: Layout::Topics }
+        Options { durability, segment_bytes: SEGMENT_BYTES, new_layout: Layout::Journal }
     }
 }
 
@@ -108,13 +111,18 @@ impl DiskStore {
     ///
     /// Fails if another process has the directory, or if it can't be written.
     pub fn open_with(dir: &Path, options: Options) -> Result<DiskStore, StoreError> {
+        DiskStore::open_on(dir, options, Arc::new(System))
+    }
+
+    /// As [`DiskStore::open_with`], where segments and a journal's other files are changed by way of `device`.
+    pub fn open_on(dir: &Path, options: Options, device: Arc<dyn Device>) -> Result<DiskStore, StoreError> {
         let segment_bytes = options.segment_bytes.min(u64::from(u32::MAX));
         let options = Options { segment_bytes, ..options };
         let dir = std::path::absolute(dir).map_err(|error| io_error("find", dir, &error))?;
         create_dir(&dir, options.durability)?;
         let lock = Arc::new(DirLock::acquire(&dir)?);
         let topics_dir = dir.join("topics");
-        let files = Arc::new(OpenFiles::new());
+        let files = Arc::new(OpenFiles::on(device));
         let journal = match layout::find_or_decide(&dir, options.new_layout, options.durability)? {
             Layout::Journal => Some(DiskJournal::open(&dir, options, &files, &lock)?),
             Layout::Topics => {

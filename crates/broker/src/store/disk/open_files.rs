@@ -1,5 +1,6 @@
 //! Which segment files are open: a bounded number of them, however many segments and topics there are.
 
+use super::device::Device;
 use super::warm::{Missed, Warm};
 use crate::limits::OPEN_SEGMENTS_MAX;
 use crate::raise_files_limit;
@@ -46,6 +47,7 @@ impl Slot {
 
 /// The open segment files of a store.
 pub(super) struct OpenFiles {
+    device: Arc<dyn Device>,
     mappings: Arc<Mappings>,
     missed: Arc<Missed>,
     files_max: usize,
@@ -56,10 +58,16 @@ pub(super) struct OpenFiles {
 
 impl OpenFiles {
     /// Takes at most half of the files that the process may open, after raising that number as far as the system
-    /// allows: connections need the other half.
-    pub(super) fn new() -> OpenFiles {
+    /// allows: connections need the other half. Segments are changed by way of `device`.
+    pub(super) fn on(device: Arc<dyn Device>) -> OpenFiles {
         let files_max = (raise_files_limit() / 2).clamp(1, OPEN_SEGMENTS_MAX);
-        OpenFiles { mappings: Arc::default(), missed: Arc::new(Missed::new()), files_max, slots: Mutex::default() }
+        let missed = Arc::new(Missed::new());
+        OpenFiles { device, mappings: Arc::default(), missed, files_max, slots: Mutex::default() }
+    }
+
+    /// What changes the files.
+    pub(super) fn device(&self) -> &Arc<dyn Device> {
+        &self.device
     }
 
     /// The open file of `slot`, which `open` opens if need be; the first `bytes` bytes of it are mapped.
@@ -147,10 +155,11 @@ pub(super) fn is_out_of_files(error: &io::Error) -> bool {
 #[allow(clippy::disallowed_methods)] // Tests start tasks and threads where they like.
 mod tests {
     use super::*;
+    use crate::store::disk::System;
 
     #[test]
     fn files_are_closed_though_all_are_in_use() {
-        let files = OpenFiles { files_max: 8, ..OpenFiles::new() };
+        let files = OpenFiles { files_max: 8, ..OpenFiles::on(Arc::new(System)) };
         let slots: Vec<Arc<Slot>> = (0..64).map(|_| Arc::default()).collect();
         let is_done = AtomicBool::new(false);
         std::thread::scope(|scope| {
@@ -169,7 +178,7 @@ mod tests {
 
     #[test]
     fn files_that_were_not_used_are_closed_first() {
-        let files = OpenFiles { files_max: 4, ..OpenFiles::new() };
+        let files = OpenFiles { files_max: 4, ..OpenFiles::on(Arc::new(System)) };
         let slots: Vec<Arc<Slot>> = (0..50).map(|_| Arc::default()).collect();
         let open = |slot| files.get(slot, 4096, tempfile::tempfile).unwrap();
         let held = open(&slots[0]);

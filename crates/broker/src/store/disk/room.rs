@@ -1,7 +1,7 @@
 //! The blocks that are allocated for a segment's file, in steps.
 
+use super::device::Device;
 use crate::limits::{SEGMENT_STEP_BYTES_MAX, SEGMENT_STEP_BYTES_MIN};
-use rustix::fs::FallocateFlags;
 use rustix::io::Errno;
 use std::fs::File;
 use std::io;
@@ -25,21 +25,23 @@ impl Room {
     }
 
     /// Allocates blocks for the file's first `bytes` bytes, in doubling steps.
-    pub(super) fn allocate(&mut self, file: &File, bytes: u64) -> io::Result<()> {
+    pub(super) fn allocate(&mut self, device: &dyn Device, file: &File, bytes: u64) -> io::Result<()> {
         if bytes <= self.allocated {
             return Ok(());
         }
         let wanted = bytes.max(self.allocated + self.step).min(self.capacity);
-        let allocate =
-            |end: u64| rustix::fs::fallocate(file, FallocateFlags::empty(), self.allocated, end - self.allocated);
+        let allocate = |end: u64| device.allocate(file, self.allocated..end);
+        let is = |error: &io::Error, errno: &[Errno]| {
+            errno.iter().any(|errno| error.raw_os_error() == Some(errno.raw_os_error()))
+        };
         let allocated = match allocate(wanted) {
             // The disk has no room for a whole step; the object alone may still fit.
-            Err(Errno::NOSPC | Errno::DQUOT) => allocate(bytes).map(|()| bytes),
+            Err(error) if is(&error, &[Errno::NOSPC, Errno::DQUOT]) => allocate(bytes).map(|()| bytes),
             allocated => allocated.map(|()| wanted),
         };
         self.allocated = match allocated {
             // A file system without it: blocks are allocated by each write.
-            Err(Errno::OPNOTSUPP | Errno::NOSYS) => self.capacity,
+            Err(error) if is(&error, &[Errno::OPNOTSUPP, Errno::NOSYS]) => self.capacity,
             allocated => allocated?,
         };
         let (allocated, capacity) = (self.allocated, self.capacity);
@@ -49,9 +51,9 @@ impl Room {
     }
 
     /// Removes what a failed write left from `position` on, so that it doesn't follow a shorter object.
-    pub(super) fn discard(&mut self, file: &File, position: u64) -> io::Result<()> {
+    pub(super) fn discard(&mut self, device: &dyn Device, file: &File, position: u64) -> io::Result<()> {
         self.allocated = self.allocated.min(position);
-        rustix::fs::ftruncate(file, position)?;
-        Ok(rustix::fs::ftruncate(file, self.capacity)?)
+        device.set_len(file, position)?;
+        device.set_len(file, self.capacity)
     }
 }

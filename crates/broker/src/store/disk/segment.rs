@@ -8,15 +8,16 @@
 //! the page cache and dropped from it, and another program that cuts the file: the lock keeps brokers away, and a
 //! person who does it gets a dead broker, not wrong data.
 
+use super::device::Device;
 use super::io_error;
 use super::open_files::{Open, OpenFiles, Slot};
 use super::seal::Entry;
-use super::sys::{is_resident, populate, sync};
+use super::sys::{is_resident, populate};
 use crate::store::StoreError;
 use crate::store::mapping::copy;
 use bytes::Bytes;
 use std::fs::File;
-use std::io::{self, Write};
+use std::io;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -72,17 +73,17 @@ impl Segment {
     ) -> Result<Segment, StoreError> {
         let segment = Segment::new(dir, first_offset, capacity, true, files);
         let create = || {
-            let file = File::options().read(true).write(true).create_new(true).open(&segment.path)?;
-            if let Err(error) = file.set_len(capacity) {
+            let file = files.device().create(&segment.path)?;
+            if let Err(error) = files.device().set_len(&file, capacity) {
                 // Nothing is in it yet, and a file left over would block the next attempt.
-                let _ = std::fs::remove_file(&segment.path);
+                let _ = files.device().remove(&segment.path);
                 return Err(error);
             }
             Ok(file)
         };
         files.get(&segment.slot, capacity, create).map_err(|error| {
             if error.kind() != io::ErrorKind::AlreadyExists {
-                let _ = std::fs::remove_file(&segment.path);
+                let _ = files.device().remove(&segment.path);
             }
             io_error("create", &segment.path, &error)
         })?;
@@ -102,6 +103,11 @@ impl Segment {
             removed: AtomicBool::new(false),
             sealing: Mutex::default(),
         }
+    }
+
+    /// What changes its file.
+    pub(super) fn device(&self) -> &dyn Device {
+        &**self.files.device()
     }
 
     /// Whether this run created it and may append to it.
@@ -183,14 +189,16 @@ impl Segment {
     pub(super) fn seal(&self, file: &File, seal: &[u8], end: u64, cut: bool) -> Result<(), StoreError> {
         assert_eq!(end, self.bytes(), "sealing {}", self.path.display());
         if cut {
-            rustix::fs::ftruncate(file, end).map_err(|error| io_error("cut", &self.path, &error.into()))?;
+            self.device().set_len(file, end).map_err(|error| io_error("cut", &self.path, &error))?;
         }
-        sync(file).map_err(|error| io_error("sync", &self.path, &error))?;
+        self.device().sync(file).map_err(|error| io_error("sync", &self.path, &error))?;
         let path = self.path.with_extension("idx");
         let write = || {
-            let mut file = File::create(&path)?;
-            file.write_all(seal)?;
-            sync(&file)
+            // One that is there is damaged.
+            remove(self.device(), &path)?;
+            let file = self.device().create(&path)?;
+            self.device().write(&file, &[Bytes::copy_from_slice(seal)], 0)?;
+            self.device().sync(&file)
         };
         match write() {
             // Whoever asks for the entries now finds them there.
@@ -220,13 +228,16 @@ impl Segment {
     pub(super) fn remove(&self) -> Result<(), StoreError> {
         self.retire();
         // The index first: without its segment it would be a stray file, while a segment needs no index.
-        match std::fs::remove_file(self.path.with_extension("idx")) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                return Err(io_error("delete", &self.path, &error));
-            }
-            _ => {}
-        }
-        std::fs::remove_file(&self.path).map_err(|error| io_error("delete", &self.path, &error))
+        let removed = remove(self.device(), &self.path.with_extension("idx"));
+        removed.and_then(|()| self.device().remove(&self.path)).map_err(|error| io_error("delete", &self.path, &error))
+    }
+}
+
+/// Removes a file, which may be gone already.
+pub(super) fn remove(device: &dyn Device, path: &Path) -> io::Result<()> {
+    match device.remove(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
     }
 }
 

@@ -8,6 +8,7 @@ use super::DELETES_MAX;
 use super::bucket::Bucket;
 use super::date::{DateSlot, ResponseDate};
 use super::failed::Failed;
+use super::probe::Probe;
 use crate::journal::{Dated, JournalStore};
 use crate::limits::INDEX_BYTES_GUESS;
 use crate::store::StoreError;
@@ -30,6 +31,8 @@ const FOLDER: &str = ".journal/0000";
 pub struct S3Journal {
     pub(super) bucket: Arc<Bucket>,
     pub(super) cache: Cache,
+    /// Nothing is stored or deleted before it has passed.
+    probe: Probe,
     deletion_delay: Duration,
 }
 
@@ -42,8 +45,8 @@ pub(super) fn object_path(bucket: &Bucket, source: Source) -> Result<Path, Store
 }
 
 impl S3Journal {
-    pub(super) fn new(bucket: Arc<Bucket>, cache: Cache, deletion_delay: Duration) -> Self {
-        S3Journal { bucket, cache, deletion_delay }
+    pub(super) fn new(bucket: Arc<Bucket>, probe: Probe, cache: Cache, deletion_delay: Duration) -> Self {
+        S3Journal { bucket, cache, probe, deletion_delay }
     }
 
     fn snapshot_path(&self, next_number: u64) -> Result<Path, StoreError> {
@@ -188,6 +191,10 @@ impl JournalStore for S3Journal {
                 Ok(path) => path,
                 Err(error) => unreachable!("the key of {source:?}: {error}"),
             };
+            if let Err(error) = this.probe.passed().await {
+                tracing::warn!(%error, "nothing is stored in this bucket");
+                return PutResult::Unknown;
+            }
             let put = this.put(&path, parts.iter().cloned().collect()).await;
             if let PutResult::Created { .. } = put {
                 this.keep(parts);
@@ -232,6 +239,7 @@ impl JournalStore for S3Journal {
     fn create_snapshot(&self, next_number: u64, snapshot: Bytes) -> BoxFuture<'static, Result<(), StoreError>> {
         let this = self.clone();
         Box::pin(async move {
+            this.probe.passed().await?;
             let path = this.snapshot_path(next_number)?;
             match this.bucket.create(&path, snapshot.into()).await {
                 Ok(_) | Err(Failed::Exists { .. }) => Ok(()),
@@ -247,6 +255,9 @@ impl JournalStore for S3Journal {
 
     fn delete(&self, garbage: Garbage) -> BoxFuture<'static, Result<(), StoreError>> {
         let this = self.clone();
-        Box::pin(async move { this.delete_all(&garbage).await })
+        Box::pin(async move {
+            this.probe.passed().await?;
+            this.delete_all(&garbage).await
+        })
     }
 }

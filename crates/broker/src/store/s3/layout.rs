@@ -3,6 +3,7 @@
 use super::bucket::Bucket;
 use super::failed::Failed;
 use super::listing::parse_key;
+use super::probe::Probe;
 use crate::limits::{DELETION_DELAY, DELETION_DELAY_MIN};
 use crate::store::{SETTINGS_NAME, Setting, StoreError};
 use bytes::Bytes;
@@ -62,9 +63,10 @@ fn hour() -> u64 {
 }
 
 /// The storage's layout. An empty storage gets `new`; `deletion_delay` is that of a journal that is created now, and
-/// must be that of one that exists.
+/// must be that of one that exists. Nothing is stored before the probe has passed.
 pub(super) async fn find_or_decide(
     bucket: &Bucket,
+    probe: &Probe,
     new: Layout,
     deletion_delay: Option<Duration>,
 ) -> Result<Laid, StoreError> {
@@ -89,6 +91,7 @@ pub(super) async fn find_or_decide(
     }
     let storage = Storage { format: FORMAT, journals: JOURNALS, deletion_delay_s: delay.as_secs() };
     let content = serde_json::to_string(&storage).map_err(|error| StoreError::human(error.to_string()))?;
+    probe.passed().await?;
     let mut tries = bucket.tries();
     loop {
         match bucket.create(&path, Bytes::from(content.clone()).into()).await {

@@ -7,8 +7,8 @@
 //!
 //! The bucket holds all state: a topic's index is read off its listing, or the journal's newest snapshot and the
 //! objects after it. Conditional creation (`If-None-Match: *`, or what the service has instead) prevents two brokers
-//! from using the same key, so a store that ignores the condition is refused when it is opened. What differs between
-//! services is in `connect/`.
+//! from using the same key, so a store that ignores the condition is refused before anything is stored
+//! (`probe.rs`). What differs between services is in `connect/`.
 
 mod address;
 mod bucket;
@@ -41,6 +41,7 @@ pub use layout::Layout;
 use object_store::path::Path;
 use object_store::{ObjectStore, PutPayload};
 use pieces::TAG_UNKNOWN;
+use probe::Probe;
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -100,6 +101,7 @@ impl S3Config {
 /// Topics in a bucket.
 pub struct S3Store {
     bucket: Arc<Bucket>,
+    probe: Probe,
     cache: Cache,
     /// Foreign keys that the log has reported.
     foreign: Mutex<HashSet<String>>,
@@ -124,28 +126,43 @@ struct Newest {
 impl S3Store {
     /// Opens the bucket and makes sure that it keeps the condition that commits rest on.
     pub async fn open(config: S3Config) -> Result<S3Store, StoreError> {
+        let store = S3Store::open_early(config).await?;
+        store.probe.passed().await?;
+        Ok(store)
+    }
+
+    /// Opens the bucket so that it can be read while the condition is still being checked, which takes several round
+    /// trips. Nothing may be stored before [`Store::ready`] returns; a journal's objects wait for it.
+    pub async fn open_early(config: S3Config) -> Result<S3Store, StoreError> {
         S3Store::open_bucket(Bucket::new(&config)?, config).await
     }
 
     /// Opens a store that stands in for a bucket: for tests and simulations. `config` names it in messages.
     pub async fn open_over(store: Arc<dyn ObjectStore>, config: S3Config) -> Result<S3Store, StoreError> {
         let endpoint = store.to_string();
-        S3Store::open_bucket(Bucket::over(store, endpoint, &config), config).await
+        let store = S3Store::open_bucket(Bucket::over(store, endpoint, &config), config).await?;
+        store.probe.passed().await?;
+        Ok(store)
     }
 
     async fn open_bucket(bucket: Bucket, config: S3Config) -> Result<S3Store, StoreError> {
         bucket.check_credentials().await?;
-        bucket.probe().await?;
-        let layout = layout::find_or_decide(&bucket, config.new_layout, config.deletion_delay).await?;
         let bucket = Arc::new(bucket);
+        let probe = Probe::start(bucket.clone());
+        let layout = match layout::find_or_decide(&bucket, &probe, config.new_layout, config.deletion_delay).await {
+            Ok(layout) => layout,
+            // If the probe fails too, its error says more: it asks for more.
+            Err(error) => return Err(probe.passed().await.err().unwrap_or(error)),
+        };
         let journal = match layout {
             Laid::Journal { deletion_delay } => {
-                Some(S3Journal::new(bucket.clone(), config.cache.clone(), deletion_delay))
+                Some(S3Journal::new(bucket.clone(), probe.clone(), config.cache.clone(), deletion_delay))
             }
             Laid::Topics => None,
         };
         Ok(S3Store {
             bucket,
+            probe,
             journal,
             cache: config.cache,
             foreign: Mutex::default(),
@@ -287,6 +304,10 @@ impl S3Store {
 }
 
 impl Store for S3Store {
+    fn ready(&self) -> BoxFuture<'_, Result<(), StoreError>> {
+        Box::pin(self.probe.passed())
+    }
+
     fn topics(&self) -> BoxFuture<'_, Result<Vec<String>, StoreError>> {
         Box::pin(self.bucket.topics())
     }

@@ -5,10 +5,13 @@ use super::connect::{Words, words};
 use super::failed::Failed;
 use crate::object::HEADER_BYTES;
 use crate::store::StoreError;
+use crate::tasks;
 use bytes::Bytes;
-use futures_util::future::join_all;
+use futures_util::FutureExt;
+use futures_util::future::{BoxFuture, Shared, join, join_all};
 use object_store::PutPayload;
 use object_store::path::Path;
+use std::sync::Arc;
 
 /// Prefix of the probe's keys; no topic's name begins with a dot.
 const PROBES: &str = ".rawline-probe";
@@ -17,17 +20,37 @@ const PROBES: &str = ".rawline-probe";
 const RACES: u64 = 3;
 const RACERS: u64 = 8;
 
+/// A probe that runs while the bucket is read already.
+#[derive(Clone)]
+pub(super) struct Probe(Shared<BoxFuture<'static, Result<(), StoreError>>>);
+
+impl Probe {
+    /// Starts to probe a bucket.
+    pub fn start(bucket: Arc<Bucket>) -> Probe {
+        let probing = tasks::spawn(async move { bucket.probe().await });
+        let ended = probing.map(|ended| {
+            let failed =
+                |_| StoreError::human("the check of the bucket has stopped after an internal error; please report it");
+            ended.map_err(failed).flatten()
+        });
+        Probe(ended.boxed().shared())
+    }
+
+    /// Waits for its result. Nothing may be stored before it is known that the store keeps the condition.
+    pub async fn passed(&self) -> Result<(), StoreError> {
+        self.0.clone().await
+    }
+}
+
 impl Bucket {
     /// Makes sure that the store creates an object only if it doesn't exist, also when many try at once.
-    pub(super) async fn probe(&self) -> Result<(), StoreError> {
+    async fn probe(&self) -> Result<(), StoreError> {
         let lone = self.probe_path()?;
         let races: Result<Vec<Path>, StoreError> = (0..RACES).map(|_| self.probe_path()).collect();
         let races = races?;
-        let mut probed = self.probe_lone(&lone).await;
-        if probed.is_ok() {
-            let raced = join_all(races.iter().map(|path| self.probe_race(path))).await;
-            probed = raced.into_iter().collect();
-        }
+        let raced = join_all(races.iter().map(|path| self.probe_race(path)));
+        let (probed, raced) = join(self.probe_lone(&lone), raced).await;
+        let probed = probed.and(raced.into_iter().collect());
         let paths: Vec<Path> = std::iter::once(lone).chain(races).collect();
         if let Err(failed) = self.delete(&paths).await
             && probed.is_ok()

@@ -5,8 +5,8 @@ use super::files::{SNAPSHOT, numbers_in};
 use super::write::DATE;
 use crate::store::StoreError;
 use crate::store::disk::io_error;
+use crate::store::disk::segment::remove;
 use rawline_journal::{Garbage, Key, Listing};
-use std::io;
 
 impl Inner {
     /// Lists what can be deleted if nobody needs it. The segment that takes new objects is left out.
@@ -22,7 +22,8 @@ impl Inner {
     /// Deletes what nobody needs. Bytes that readers hold stay readable.
     pub(super) fn delete(&self, garbage: &Garbage) -> Result<(), StoreError> {
         for number in &garbage.snapshots {
-            remove(&self.snapshot_path(*number))?;
+            let path = self.snapshot_path(*number);
+            remove(self.device(), &path).map_err(|error| io_error("delete", &path, &error))?;
         }
         for number in &garbage.merged {
             // Before its file: readers don't find it then.
@@ -41,13 +42,5 @@ impl Inner {
             }
         }
         Ok(())
-    }
-}
-
-/// Deletes a file, which may be gone already.
-fn remove(path: &std::path::Path) -> Result<(), StoreError> {
-    match std::fs::remove_file(path) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(io_error("delete", path, &error)),
-        _ => Ok(()),
     }
 }

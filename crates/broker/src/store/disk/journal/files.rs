@@ -1,38 +1,40 @@
 //! The files of a journal that hold one thing each: merged objects and snapshots. They are written under another name,
 //! synced, and renamed: a name stands for a whole file.
 
-use super::Inner;
 use super::recover::whole_file;
 use super::write::DATE;
+use super::{Inner, sync_dir};
 use crate::store::StoreError;
-use crate::store::disk::io_error;
-use crate::store::disk::segment::segment_path;
-use crate::store::disk::sys::{sync, sync_dir};
+use crate::store::disk::segment::{remove, segment_path};
+use crate::store::disk::{Device, io_error};
 use bytes::Bytes;
 use rawline_journal::PutResult;
-use std::io::{self, Write};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+
+/// Ending of an empty file by which a person gives up the damaged objects of the segment of the same name.
+pub(super) const ACCEPT: &str = "accept";
 
 /// Ending of snapshots.
 pub(super) const SNAPSHOT: &str = "rws";
 
 impl Inner {
     pub(super) fn snapshot_path(&self, next_number: u64) -> PathBuf {
-        self.snapshots_dir.join(format!("{next_number:020}.{SNAPSHOT}"))
+        snapshot_path(&self.snapshots_dir, next_number)
     }
 
     /// Stores the snapshot of everything before the object `next_number`.
     pub(super) fn store_snapshot(&self, next_number: u64, snapshot: &Bytes) -> Result<(), StoreError> {
         self.sync_visible()?;
         let path = self.snapshot_path(next_number);
-        match create(&path, std::slice::from_ref(snapshot)) {
+        match create(self.device(), &path, std::slice::from_ref(snapshot)) {
             Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
                 return Err(io_error("write", &path, &error));
             }
             _ => {}
         }
-        sync_dir(&self.snapshots_dir)
+        sync_dir(self.device(), &self.snapshots_dir)
     }
 
     /// The snapshot; `None` if it doesn't exist.
@@ -56,7 +58,7 @@ impl Inner {
     /// Stores a merged object.
     pub(super) fn create_merged(&self, number: u64, parts: &[Bytes]) -> PutResult {
         let path = segment_path(&self.merged_dir, number);
-        let created = create(&path, parts);
+        let created = create(self.device(), &path, parts);
         match created {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return PutResult::Exists,
             Err(error) => {
@@ -66,7 +68,7 @@ impl Inner {
             }
             Ok(()) => {}
         }
-        if let Err(error) = sync_dir(&self.merged_dir) {
+        if let Err(error) = sync_dir(self.device(), &self.merged_dir) {
             tracing::warn!(number, %error, "a merged object may not be stored");
             return PutResult::Unknown;
         }
@@ -77,6 +79,15 @@ impl Inner {
     }
 }
 
+pub(super) fn snapshot_path(dir: &Path, next_number: u64) -> PathBuf {
+    dir.join(format!("{next_number:020}.{SNAPSHOT}"))
+}
+
+/// The name of a file while it is being written.
+pub(super) fn draft_path(path: &Path) -> PathBuf {
+    path.with_file_name(format!("{DRAFT}{}", path.file_name().unwrap_or_default().display()))
+}
+
 /// Number of the newest snapshot.
 pub(super) fn newest_snapshot(dir: &Path) -> Result<Option<u64>, StoreError> {
     Ok(numbers_in(dir, SNAPSHOT)?.last().copied())
@@ -84,13 +95,17 @@ pub(super) fn newest_snapshot(dir: &Path) -> Result<Option<u64>, StoreError> {
 
 /// Creates a file, unless it exists. It is synced whatever the durability of commits is: what it stands for is deleted
 /// elsewhere.
-fn create(path: &Path, parts: &[Bytes]) -> io::Result<()> {
-    let Some(dir) = path.parent() else { unreachable!("{} is in no directory", path.display()) };
-    let mut draft = tempfile::Builder::new().prefix(DRAFT).tempfile_in(dir)?;
-    parts.iter().try_for_each(|part| draft.write_all(part))?;
-    sync(draft.as_file())?;
-    draft.persist_noclobber(path)?;
-    Ok(())
+fn create(device: &dyn Device, path: &Path, parts: &[Bytes]) -> io::Result<()> {
+    let draft = draft_path(path);
+    // One that an earlier attempt left.
+    remove(device, &draft)?;
+    let write = || {
+        let file = device.create(&draft)?;
+        device.write(&file, parts, 0)?;
+        device.sync(&file)?;
+        device.rename(&draft, path)
+    };
+    write().inspect_err(|_| drop(device.remove(&draft)))
 }
 
 /// How the names of files begin that are being written.
@@ -107,7 +122,7 @@ pub(super) fn numbers_in(dir: &Path, ending: &str) -> Result<Vec<u64>, StoreErro
         let is_number = |stem: &str| stem.len() == 20 && stem.bytes().all(|byte| byte.is_ascii_digit());
         match parts.map(|(stem, found)| (stem.parse::<u64>().ok().filter(|_| is_number(stem)), found)) {
             Some((Some(number), found)) if found == ending => numbers.push(number),
-            Some((Some(_), "idx" | "torn")) => {}
+            Some((Some(_), "idx" | "torn" | ACCEPT)) => {}
             _ if name.as_encoded_bytes().starts_with(DRAFT.as_bytes()) => {}
             // The folders in a journal's.
             _ if dir.join(&name).is_dir() => {}
@@ -122,13 +137,13 @@ pub(super) fn numbers_in(dir: &Path, ending: &str) -> Result<Vec<u64>, StoreErro
 }
 
 /// Deletes files that an earlier run was writing when it ended.
-pub(super) fn delete_drafts(dir: &Path) -> Result<(), StoreError> {
+pub(super) fn delete_drafts(device: &dyn Device, dir: &Path) -> Result<(), StoreError> {
     let error = |error| io_error("list", dir, &error);
     for entry in std::fs::read_dir(dir).map_err(error)? {
         let entry = entry.map_err(error)?;
         if entry.file_name().as_encoded_bytes().starts_with(DRAFT.as_bytes()) {
             // What can't be deleted takes up room and nothing else.
-            let _ = std::fs::remove_file(entry.path());
+            let _ = device.remove(&entry.path());
         }
     }
     Ok(())

@@ -126,11 +126,19 @@ mod tests {
         }
     }
 
+    /// The golden frames of `vectors/journal/`, which precede the golden objects.
     #[test]
-    fn the_bytes_are_as_documented() {
-        let bytes = Frame { run: 0x0102_0304_0506_0708, position: 8, synced: 8, object_bytes: 80 }.encode();
-        let (front, rest) = bytes.split_at(8);
-        assert!(front.starts_with(b"RAWF"));
-        assert_eq!(rest, [8, 7, 6, 5, 4, 3, 2, 1, 8, 0, 0, 0, 8, 0, 0, 0, 80, 0, 0, 0, 0, 0, 0, 0]);
+    fn golden_frames_are_read_and_written() {
+        let golden = include_str!("../../../../../../vectors/journal/frames.hex");
+        let lines: Vec<&str> = golden.lines().filter(|line| !line.starts_with('#')).collect();
+        let mut position = 0;
+        for (line, object_bytes) in lines.iter().zip([560, 440, 320]) {
+            let frame = Frame { run: 0x1122_3344_5566_7788, position, synced: position, object_bytes };
+            let bytes = frame.encode();
+            assert_eq!(bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>(), *line);
+            assert_eq!(Frame::parse(&bytes, u64::from(position)), Some(frame));
+            position = frame.end() as u32;
+        }
+        assert_eq!(lines.len(), 3);
     }
 }

@@ -13,8 +13,11 @@
 mod delete;
 mod files;
 mod frame;
+#[cfg(test)]
+mod power;
 mod read;
 mod recover;
+mod salvage;
 mod seal;
 mod segments;
 #[cfg(test)]
@@ -23,21 +26,20 @@ mod walk;
 mod write;
 
 use super::open_files::OpenFiles;
-use super::{Options, broke_off, create_dir, sys};
+use super::{Device, Options, Work, create_dir, io_error};
 use crate::journal::{Dated, JournalConfig, JournalStore, MergeConfig};
 use crate::limits::{
-    DISK_KEEP_PIECE_BYTES, DISK_MERGE_LOOK_OBJECTS, DISK_SNAPSHOT_INTERVAL, DISK_SNAPSHOT_OBJECTS, DISK_WAIT_MAX,
+    DISK_INLINE_BYTES, DISK_KEEP_PIECE_BYTES, DISK_MERGE_LOOK_OBJECTS, DISK_SNAPSHOT_INTERVAL, DISK_SNAPSHOT_OBJECTS,
+    DISK_WAIT_MAX,
 };
 use crate::store::StoreError;
+use crate::store::disk::Durability;
 use crate::store::lock::DirLock;
-use crate::tasks;
 use bytes::Bytes;
 use futures_util::future::{BoxFuture, ready};
 use rawline_journal::{Garbage, Header, Index, Limits, Listing, MergeLimits, Place, PutResult, Source};
 use segments::Stored;
-use std::collections::BTreeMap;
-use std::fs::File;
-use std::io;
+use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard, Weak};
@@ -52,12 +54,12 @@ const IN_FLIGHT_MAX: usize = 2;
 #[derive(Clone)]
 pub(super) struct DiskJournal {
     inner: Arc<Inner>,
-    /// Objects are created only while this process has the directory. Other work may end a moment later: what it does
-    /// is right at any time.
-    lock: Weak<DirLock>,
 }
 
 struct Inner {
+    /// All work but the sealing of segments holds it, and none is begun without it: no file may appear or go while
+    /// another process, or another store of this one, opens the directory.
+    lock: Weak<DirLock>,
     dir: PathBuf,
     merged_dir: PathBuf,
     snapshots_dir: PathBuf,
@@ -69,16 +71,24 @@ struct Inner {
     writer: Mutex<Writer>,
     /// Held during a sync. The writer's lock is never requested under it.
     syncing: Mutex<()>,
+    seals: Arc<Seals>,
     /// Why nothing more may be created.
-    failed: OnceLock<StoreError>,
+    failed: Arc<OnceLock<StoreError>>,
     /// Why the newest object was not stored.
     refusal: Mutex<Option<StoreError>>,
     /// By the number of the first object.
     segments: RwLock<BTreeMap<u64, Arc<Stored>>>,
     /// By number.
     merged: RwLock<BTreeMap<u64, Arc<Stored>>>,
-    /// Makes a segment's bytes durable.
-    sync: fn(&File) -> io::Result<()>,
+}
+
+/// What seals full segments.
+#[derive(Default)]
+struct Seals {
+    /// In order of the segments' numbers.
+    waiting: Mutex<VecDeque<Work>>,
+    /// Held while one is sealed. No commit waits for it.
+    one_at_a_time: Mutex<()>,
 }
 
 impl DiskJournal {
@@ -89,26 +99,17 @@ impl DiskJournal {
         files: &Arc<OpenFiles>,
         lock: &Arc<DirLock>,
     ) -> Result<DiskJournal, StoreError> {
-        DiskJournal::open_with(dir, options, files, lock, sys::sync)
-    }
-
-    fn open_with(
-        dir: &Path,
-        options: Options,
-        files: &Arc<OpenFiles>,
-        lock: &Arc<DirLock>,
-        sync: fn(&File) -> io::Result<()>,
-    ) -> Result<DiskJournal, StoreError> {
         let dir = dir.join("journal");
         let (merged_dir, snapshots_dir) = (dir.join("merged"), dir.join("snapshots"));
         for dir in [&dir, &merged_dir, &snapshots_dir] {
             create_dir(dir, options.durability)?;
-            files::delete_drafts(dir)?;
+            files::delete_drafts(&**files.device(), dir)?;
         }
         let covered = files::newest_snapshot(&snapshots_dir)?.unwrap_or(1);
         let (segments, next_number) = recover::recover(&dir, covered, options.durability, files)?;
         let merged = recover::merged(&merged_dir, files)?;
         let inner = Inner {
+            lock: Arc::downgrade(lock),
             dir,
             merged_dir,
             snapshots_dir,
@@ -117,13 +118,13 @@ impl DiskJournal {
             queue: Mutex::default(),
             writer: Mutex::new(Writer::new(next_number)),
             syncing: Mutex::default(),
-            failed: OnceLock::new(),
+            seals: Arc::default(),
+            failed: Arc::default(),
             refusal: Mutex::default(),
             segments: RwLock::new(segments),
             merged: RwLock::new(merged),
-            sync,
         };
-        Ok(DiskJournal { inner: Arc::new(inner), lock: Arc::downgrade(lock) })
+        Ok(DiskJournal { inner: Arc::new(inner) })
     }
 
     /// Runs `work` on a thread that may block.
@@ -131,13 +132,24 @@ impl DiskJournal {
         &self,
         work: impl FnOnce(&Inner) -> Result<T, StoreError> + Send + 'static,
     ) -> BoxFuture<'static, Result<T, StoreError>> {
-        let inner = self.inner.clone();
-        let done = tasks::spawn_blocking(move || work(&inner));
-        Box::pin(async move { done.await.unwrap_or_else(|error| Err(broke_off(&error))) })
+        let Some(lock_held) = self.inner.lock.upgrade() else { return Box::pin(ready(Err(closed()))) };
+        let (inner, (done, result)) = (self.inner.clone(), oneshot::channel());
+        self.inner.device().run(Box::new(move || {
+            let worked = work(&inner);
+            drop((inner, lock_held));
+            // Nobody may wait any more.
+            let _ = done.send(worked);
+        }));
+        Box::pin(async move { result.await.unwrap_or_else(|_| Err(broke_off())) })
     }
 }
 
 impl Inner {
+    /// What changes the journal's files.
+    fn device(&self) -> &dyn Device {
+        &**self.files.device()
+    }
+
     /// The file that holds an object, and where in it.
     fn find(&self, source: Source) -> Option<(Arc<Stored>, Range<u64>)> {
         let number = source.number();
@@ -160,6 +172,21 @@ impl Inner {
     fn merged_mut(&self) -> RwLockWriteGuard<'_, BTreeMap<u64, Arc<Stored>>> {
         self.merged.write().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Makes the names in a directory durable.
+fn sync_dir(device: &dyn Device, dir: &Path) -> Result<(), StoreError> {
+    device.sync_dir(dir).map_err(|error| io_error("sync", dir, &error))
+}
+
+fn closed() -> StoreError {
+    StoreError::human("the directory is closed; start the broker again")
+}
+
+fn broke_off() -> StoreError {
+    StoreError::human(
+        "work on the disk ended early, the log has the details; this is a bug in the broker, please report it",
+    )
 }
 
 /// Acquires a lock. One that a panicking thread held ends the commits: what that thread had done is unknown.
@@ -217,7 +244,6 @@ impl JournalStore for DiskJournal {
     }
 
     fn create(&self, source: Source, parts: Vec<Bytes>) -> BoxFuture<'static, PutResult> {
-        let Some(lock_held) = self.lock.upgrade() else { return Box::pin(ready(PutResult::Unknown)) };
         if let Source::Merged(number) = source {
             let create = self.blocking(move |inner| Ok(inner.create_merged(number, &parts)));
             return Box::pin(async move { create.await.unwrap_or(PutResult::Unknown) });
@@ -225,19 +251,23 @@ impl JournalStore for DiskJournal {
         let header = parts.first().map(|index| Header::parse(index));
         let Some(Ok(header)) = header else { unreachable!("what is to be stored has no header: {header:?}") };
         assert_eq!(header.source(), source, "{header:?}");
+        let Some(lock_held) = self.inner.lock.upgrade() else { return Box::pin(ready(PutResult::Unknown)) };
         let bytes: u64 = parts.iter().map(|part| part.len() as u64).sum();
         assert_eq!(bytes, header.object_bytes, "the parts of {source:?}");
         let (created, result) = oneshot::channel();
         lock(&self.inner.queue, &self.inner.failed).push(Create { header, parts, created });
-        let inner = self.inner.clone();
-        tasks::spawn_blocking(move || {
-            let ended = inner.create_queued();
-            drop((inner, lock_held));
-            for (created, result) in ended {
-                // Nobody may wait any more.
-                let _ = created.send(result);
-            }
-        });
+        // A copy into the page cache takes less time than waking a thread that may block.
+        let is_quick = self.inner.options.durability == Durability::PageCache && bytes <= DISK_INLINE_BYTES;
+        if let Some(ended) = is_quick.then(|| self.inner.try_create_queued()).flatten() {
+            write::send(ended);
+        } else {
+            let inner = self.inner.clone();
+            self.inner.device().run(Box::new(move || {
+                let ended = inner.create_queued();
+                drop((inner, lock_held));
+                write::send(ended);
+            }));
+        }
         Box::pin(async move { result.await.unwrap_or(PutResult::Unknown) })
     }
 
@@ -277,6 +307,10 @@ impl JournalStore for DiskJournal {
 
     fn list(&self) -> BoxFuture<'static, Result<Dated<Listing>, StoreError>> {
         self.blocking(|inner| inner.list().map(|found| Dated { found, date: DATE + 1 }))
+    }
+
+    fn sparse(&self) -> Vec<Range<u64>> {
+        self.inner.segments().values().filter(|stored| stored.is_sparse()).map(|stored| stored.numbers()).collect()
     }
 
     fn delete(&self, garbage: Garbage) -> BoxFuture<'static, Result<(), StoreError>> {

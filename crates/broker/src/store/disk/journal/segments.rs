@@ -60,6 +60,16 @@ impl Stored {
         self.numbers().filter(|number| !garbage.contains(number)).collect()
     }
 
+    /// Whether less than half of its bytes are objects that somebody needs, and no more will be appended.
+    pub fn is_sparse(&self) -> bool {
+        let garbage = self.garbage.lock().unwrap_or_else(PoisonError::into_inner);
+        let entries = self.entries.read().unwrap_or_else(PoisonError::into_inner);
+        let at = |number: &u64| usize::try_from(number - self.segment.first_offset).ok();
+        let ranges = garbage.iter().filter_map(at).filter_map(|at| entries.get(at)).map(Entry::range);
+        let bytes: u64 = ranges.map(|range| range.end - range.start).sum();
+        self.is_full.load(Ordering::Acquire) && bytes * 2 > self.segment.bytes()
+    }
+
     /// Notes that nobody needs these objects. Returns whether nobody needs the segment.
     pub fn delete(&self, numbers: impl Iterator<Item = u64>) -> bool {
         let own = self.numbers();

@@ -3,15 +3,23 @@
 use super::frame::{ALIGNMENT, FRAME_BYTES, Frame, MAGIC};
 use super::seal::Entry;
 use crate::object::{Described, ObjectError};
+use crate::store::disk::walk::data_ranges;
 use rawline_journal::{BatchKind, Index};
 use std::fs::File;
 use std::io;
+use std::ops::Range;
 use std::os::unix::fs::FileExt;
 
 /// The search for the next frame reads this many bytes at a time.
 const STEP_BYTES: usize = 1 << 20;
 
 const _: () = assert!((STEP_BYTES as u64).is_multiple_of(ALIGNMENT));
+
+#[cfg(test)]
+thread_local! {
+    /// A planted bug: torn objects are taken.
+    pub(super) static TAKES_TORN: std::cell::Cell<bool> = const { std::cell::Cell::new(false) };
+}
 
 /// What a segment holds.
 #[derive(Debug, Default)]
@@ -24,6 +32,57 @@ pub(super) struct Walked {
     pub run: Option<u64>,
     /// What is after the end, if not zeros only.
     pub torn: Option<Torn>,
+    /// The length of the segment that its frames show to have been synced. 0 where commits are not synced.
+    pub synced: u64,
+}
+
+/// Whether a segment is that of another run than `run`, as far as its first frame says.
+pub(super) fn is_of_another_run(file: &File, run: u64) -> io::Result<bool> {
+    let mut front = [0; FRAME_BYTES as usize];
+    match file.read_exact_at(&mut front, 0) {
+        Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Ok(true),
+        read => read.map(|()| Frame::parse(&front, 0).is_some_and(|frame| frame.run != run)),
+    }
+}
+
+/// The index of the object in these bytes of a segment.
+pub(super) fn index_of(file: &File, range: Range<u64>) -> io::Result<Result<Index, rawline_journal::ObjectError>> {
+    let length = file.metadata()?.len();
+    Pages { file, length, buffer: Vec::new(), begin: 0 }.index(range.start, range.end)
+}
+
+/// The whole objects of this run after `position`, where one is damaged. `synced`: those up to there were synced.
+pub(super) fn whole_after(file: &File, position: u64, run: u64, synced: u64) -> io::Result<Vec<(Frame, Index)>> {
+    let length = file.metadata()?.len();
+    let mut pages = Pages { file, length, buffer: Vec::new(), begin: 0 };
+    let mut whole = Vec::new();
+    let mut at = position + ALIGNMENT;
+    for data in data_ranges(file, length as usize) {
+        at = at.max((data.start as u64).next_multiple_of(ALIGNMENT));
+        while at < data.end as u64 {
+            let frame = Frame::parse(pages.get(at, at + FRAME_BYTES)?, at).filter(|frame| frame.run == run);
+            let Some(frame) = frame.filter(|frame| frame.end() <= length) else {
+                at += ALIGNMENT;
+                continue;
+            };
+            let (begin, end) = (frame.object_at(), frame.object_at() + u64::from(frame.object_bytes));
+            let index = pages.index(begin, end)?;
+            let is_expected = |index: &Index| {
+                let header = &index.header;
+                !header.is_merged && header.link.id.run == run && header.object_bytes == u64::from(frame.object_bytes)
+            };
+            let Some(index) = index.ok().filter(is_expected) else {
+                at += ALIGNMENT;
+                continue;
+            };
+            if end > synced && verify(pages.get(begin, end)?).is_err() {
+                return Ok(whole);
+            }
+            whole.push((frame, index));
+            at = frame.end();
+        }
+    }
+    Ok(whole)
 }
 
 /// Bytes that are not a whole object.
@@ -63,9 +122,9 @@ pub(super) fn walk(file: &File, first_number: u64, is_synced: impl FnOnce(Option
         let was_synced = is_synced || rest.synced > walked.end;
         walked.torn = Some(Torn { position: walked.end, why, was_synced });
     }
+    walked.synced = synced.max(rest.synced);
     if !is_synced {
-        synced = synced.max(rest.synced);
-        walked.drop_torn(&mut pages, synced)?;
+        walked.drop_torn(&mut pages)?;
     }
     Ok(walked)
 }
@@ -73,8 +132,8 @@ pub(super) fn walk(file: &File, first_number: u64, is_synced: impl FnOnce(Option
 impl Walked {
     /// Leaves out what was not whole on the disk when it was lost: batches of an object that nothing shows to have been
     /// synced may be missing, although its index is there.
-    fn drop_torn(&mut self, pages: &mut Pages<'_>, synced: u64) -> io::Result<()> {
-        let first = self.entries.partition_point(|entry| entry.range().end <= synced);
+    fn drop_torn(&mut self, pages: &mut Pages<'_>) -> io::Result<()> {
+        let first = self.entries.partition_point(|entry| entry.range().end <= self.synced);
         for (at, entry) in self.entries.iter().enumerate().skip(first) {
             let range = entry.range();
             if let Err(error) = verify(pages.get(range.start, range.end)?) {
@@ -100,14 +159,7 @@ fn next(pages: &mut Pages<'_>, position: u64, number: u64, run: Option<u64>) -> 
     if end > pages.length {
         return Ok(Err(format!("an object ends at byte {end}, after the file")));
     }
-    let index = match Index::parse(pages.get(begin, end.min(begin + STEP_BYTES as u64))?) {
-        // An index is longer only if it has thousands of batches.
-        Err(rawline_journal::ObjectError::Truncated { need, .. }) if begin + need <= end => {
-            Index::parse(pages.get(begin, begin + need)?)
-        }
-        index => index,
-    };
-    let header = match index {
+    let header = match pages.index(begin, end)? {
         Ok(index) => index.header,
         Err(error) => return Ok(Err(error.to_string())),
     };
@@ -120,6 +172,10 @@ fn next(pages: &mut Pages<'_>, position: u64, number: u64, run: Option<u64>) -> 
 
 /// Checks the batches of an object.
 fn verify(object: &[u8]) -> Result<(), ObjectError> {
+    #[cfg(test)]
+    if TAKES_TORN.get() {
+        return Ok(());
+    }
     let index = Index::parse(object)?;
     for (number, (batch, position)) in index.sections().flat_map(|(_, batches)| batches).enumerate() {
         let range = *position as usize..*position as usize + batch.bytes as usize;
@@ -151,6 +207,17 @@ struct Pages<'a> {
 }
 
 impl Pages<'_> {
+    /// The index of the object in these bytes.
+    fn index(&mut self, begin: u64, end: u64) -> io::Result<Result<Index, rawline_journal::ObjectError>> {
+        Ok(match Index::parse(self.get(begin, end.min(begin + STEP_BYTES as u64))?) {
+            // An index is longer only if it has thousands of batches.
+            Err(rawline_journal::ObjectError::Truncated { need, .. }) if begin + need <= end => {
+                Index::parse(self.get(begin, begin + need)?)
+            }
+            index => index,
+        })
+    }
+
     /// The bytes from `start` to `end`, or to the file's end.
     fn get(&mut self, start: u64, end: u64) -> io::Result<&[u8]> {
         let (start, end) = (start.min(self.length), end.min(self.length));
@@ -167,20 +234,23 @@ impl Pages<'_> {
     /// Looks for frames of this run from `position` on.
     fn search(&mut self, position: u64, run: Option<u64>) -> io::Result<Rest> {
         let mut rest = Rest { is_zero: true, synced: 0 };
-        let mut start = position;
-        while start < self.length {
-            let step = self.get(start, start + STEP_BYTES as u64 + FRAME_BYTES)?;
-            let begin_here = step.chunks(ALIGNMENT as usize).take(STEP_BYTES / ALIGNMENT as usize);
-            for (at, bytes) in (start..).step_by(ALIGNMENT as usize).zip(begin_here) {
-                rest.is_zero &= bytes.iter().all(|&byte| byte == 0);
-                if bytes.starts_with(&MAGIC) {
-                    let frame = Frame::parse(step.split_at((at - start) as usize).1, at);
-                    if let Some(frame) = frame.filter(|frame| run.is_none_or(|run| run == frame.run)) {
-                        rest.synced = rest.synced.max(u64::from(frame.synced));
+        // A segment is as long as it can get; what was never written is a hole.
+        for data in data_ranges(self.file, self.length as usize) {
+            let mut start = position.max(data.start as u64 / ALIGNMENT * ALIGNMENT);
+            while start < data.end as u64 {
+                let step = self.get(start, start + STEP_BYTES as u64 + FRAME_BYTES)?;
+                let begin_here = step.chunks(ALIGNMENT as usize).take(STEP_BYTES / ALIGNMENT as usize);
+                for (at, bytes) in (start..).step_by(ALIGNMENT as usize).zip(begin_here) {
+                    rest.is_zero &= bytes.iter().all(|&byte| byte == 0);
+                    if bytes.starts_with(&MAGIC) {
+                        let frame = Frame::parse(step.split_at((at - start) as usize).1, at);
+                        if let Some(frame) = frame.filter(|frame| run.is_none_or(|run| run == frame.run)) {
+                            rest.synced = rest.synced.max(u64::from(frame.synced));
+                        }
                     }
                 }
+                start += STEP_BYTES as u64;
             }
-            start += STEP_BYTES as u64;
         }
         Ok(rest)
     }

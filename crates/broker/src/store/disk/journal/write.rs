@@ -6,20 +6,20 @@
 use super::frame::{ALIGNMENT, FRAME_BYTES, Frame, end_after};
 use super::seal::{Entry, Seal};
 use super::segments::Stored;
-use super::{Inner, lock};
+use super::{Inner, lock, sync_dir};
 use crate::limits::JOURNAL_RESERVE_BYTES;
 use crate::store::StoreError;
 use crate::store::disk::durability::Durability;
 use crate::store::disk::io_error;
 use crate::store::disk::room::Room;
 use crate::store::disk::segment::Segment;
-use crate::store::disk::sys::{sync, sync_dir, write_at};
 use crate::tasks;
 use bytes::Bytes;
 use rawline_journal::{Header, PutResult};
 use std::fs::File;
-use std::sync::Arc;
+use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, MutexGuard, OnceLock};
 use std::time::Duration;
 use tokio::sync::oneshot;
 
@@ -63,6 +63,13 @@ struct Written {
     end: u64,
 }
 
+/// Sends what became of the objects. Nobody may wait any more.
+pub(super) fn send(ended: Vec<Ended>) {
+    ended.into_iter().for_each(|(created, result)| {
+        let _ = created.send(result);
+    });
+}
+
 impl Writer {
     pub fn new(next_number: u64) -> Writer {
         Writer { active: None, next_number }
@@ -72,7 +79,15 @@ impl Writer {
 impl Inner {
     /// Creates the objects that wait. Blocks.
     pub(super) fn create_queued(&self) -> Vec<Ended> {
-        let mut writer = lock(&self.writer, &self.failed);
+        self.create_all(lock(&self.writer, &self.failed))
+    }
+
+    /// Creates the objects that wait, unless others are being written.
+    pub(super) fn try_create_queued(&self) -> Option<Vec<Ended>> {
+        self.writer.try_lock().ok().map(|writer| self.create_all(writer))
+    }
+
+    fn create_all(&self, mut writer: MutexGuard<'_, Writer>) -> Vec<Ended> {
         let creates = std::mem::take(&mut *lock(&self.queue, &self.failed));
         let mut written = Vec::with_capacity(creates.len());
         let mut ended = Vec::with_capacity(creates.len());
@@ -155,9 +170,17 @@ impl Inner {
         let length = end_after(0, header.object_bytes) + JOURNAL_RESERVE_BYTES;
         let capacity = self.options.segment_bytes.max(length);
         let segment = Segment::create(&self.dir, writer.next_number, capacity, &self.files)?;
-        if self.options.durability == Durability::Fsync
-            && let Err(error) = sync_dir(&self.dir)
-        {
+        let mut room = Room::new(capacity);
+        let mut prepare = || {
+            // The segment before has room for what settles a failure; this one has to have it too before it takes over.
+            let file = segment.file()?;
+            room.allocate(self.device(), &file, length).map_err(|error| io_error("write to", &segment.path, &error))?;
+            match self.options.durability {
+                Durability::Fsync => sync_dir(self.device(), &self.dir),
+                Durability::PageCache => Ok(()),
+            }
+        };
+        if let Err(error) = prepare() {
             // A file left over would block the next attempt.
             segment.remove()?;
             return Err(error);
@@ -166,7 +189,7 @@ impl Inner {
         let other = self.segments_mut().insert(writer.next_number, stored.clone());
         assert!(other.is_none(), "two segments begin with object {}", writer.next_number);
         let (written, run) = (Arc::default(), header.link.id.run);
-        let before = writer.active.replace(Active { stored, written, room: Room::new(capacity), run });
+        let before = writer.active.replace(Active { stored, written, room, run });
         if let Some(full) = before {
             self.seal_later(full);
         }
@@ -188,52 +211,54 @@ impl Inner {
         }
         let until = written.written.load(Ordering::Acquire);
         assert!(until >= written.end, "{until} bytes are written, an object ends at {}", written.end);
-        let synced = (self.sync)(&written.file).map_err(|error| io_error("sync", &segment.path, &error));
-        synced.map_err(|error| {
-            // After a failed sync the kernel takes the pages for clean: what a later sync confirms may not be there.
-            let failed = StoreError::human(format!(
-                "{error}; nothing more is written until the broker is restarted, because what the disk holds is unknown"
-            ));
-            self.failed.get_or_init(|| failed).clone()
-        })?;
+        let synced = self.device().sync(&written.file).map_err(|error| io_error("sync", &segment.path, &error));
+        synced.map_err(|error| stop(&self.failed, &error))?;
         segment.publish(until);
         Ok(())
     }
 
-    /// Seals a segment without delaying the current commit. The directory's lock doesn't wait for it: the next start
-    /// would seal the segment in the same way.
+    /// Seals a segment without delaying the current commit, after those before it. The directory's lock doesn't wait
+    /// for it: the next start would seal the segment in the same way.
     fn seal_later(&self, full: Active) {
-        let Active { stored, run, .. } = full;
-        stored.end();
+        full.stored.end();
+        let is_synced = self.options.durability == Durability::Fsync;
+        let (failed, seals, dir) = (self.failed.clone(), self.seals.clone(), self.dir.clone());
         let seal = move || {
-            let segment = &stored.segment;
-            let seal = Seal {
-                first_number: segment.first_offset,
-                run,
-                segment_bytes: segment.bytes(),
-                entries: stored.entries(),
-            };
-            if seal.entries.is_empty() {
+            if failed.get().is_some() {
+                // A sync that succeeds now says nothing of the segment's bytes.
                 return;
             }
-            let write =
-                || segment.file().and_then(|file| segment.seal(&file, &seal.encode(), seal.segment_bytes, true));
-            if let Some(Err(error)) = segment.unless_removed(write) {
+            let sealed = full.stored.segment.unless_removed(|| full.seal(&dir, is_synced));
+            if let Some(Err(error)) = sealed {
                 tracing::error!(%error, "a full segment could not be sealed; the next start walks it and seals it");
+                if !is_synced {
+                    stop(&failed, &error);
+                }
             }
         };
-        if self.options.durability == Durability::Fsync {
-            tasks::spawn_blocking(seal);
+        lock(&seals.waiting, &self.failed).push_back(Box::new(seal));
+        let failed = self.failed.clone();
+        let seal_next = move || {
+            let _one_at_a_time = lock(&seals.one_at_a_time, &failed);
+            let next = lock(&seals.waiting, &failed).pop_front();
+            next.into_iter().for_each(|seal| seal());
+        };
+        if is_synced {
+            self.device().run(Box::new(seal_next));
             return;
         }
+        let files = self.files.clone();
         tasks::spawn(async move {
             tokio::time::sleep(SEAL_DELAY).await;
-            let _ = tasks::spawn_blocking(seal).await;
+            files.device().run(Box::new(seal_next));
         });
     }
 
     /// Syncs everything that readers see. Commits that aren't synced would be lost after a snapshot that covers them.
     pub(super) fn sync_visible(&self) -> Result<(), StoreError> {
+        if let Some(failed) = self.failed.get() {
+            return Err(failed.clone());
+        }
         if self.options.durability == Durability::Fsync {
             return Ok(());
         }
@@ -243,12 +268,13 @@ impl Inner {
             // A segment of an earlier run is sealed, and is not open for writing.
             if segment.is_own() {
                 let synced = segment.unless_removed(|| {
-                    sync(&*segment.file()?).map_err(|error| io_error("sync", &segment.path, &error))
+                    self.device().sync(&*segment.file()?).map_err(|error| io_error("sync", &segment.path, &error))
                 });
-                synced.unwrap_or(Ok(()))?;
+                synced.unwrap_or(Ok(())).map_err(|error| stop(&self.failed, &error))?;
             }
         }
-        Ok(())
+        // Their names too.
+        sync_dir(self.device(), &self.dir)
     }
 }
 
@@ -274,7 +300,7 @@ impl Active {
         assert!(end + reserve <= self.room.capacity(), "{position}..{end} in {} bytes", self.room.capacity());
         let failed = |error| io_error("write to", &segment.path, &error);
         let file = segment.file()?;
-        self.room.allocate(&file, end + reserve).map_err(failed)?;
+        self.room.allocate(segment.device(), &file, end + reserve).map_err(failed)?;
         let frame = Frame {
             run: self.run,
             position: position as u32,
@@ -287,8 +313,8 @@ impl Active {
         let begin = frame.object_at();
         let padding = (end - begin - header.object_bytes) as usize;
         framed.push(Bytes::from_static(ZEROS.split_at(padding).0));
-        if let Err(error) = write_at(&file, &framed, position) {
-            if let Err(error) = self.room.discard(&file, position) {
+        if let Err(error) = segment.device().write(&file, &framed, position) {
+            if let Err(error) = self.room.discard(segment.device(), &file, position) {
                 let segment = segment.path.display();
                 tracing::warn!(%segment, %error, "the rest of a failed write stays in the file");
             }
@@ -299,11 +325,36 @@ impl Active {
         Ok(Written { stored: self.stored.clone(), file, written: self.written.clone(), end })
     }
 
+    /// Seals it. Everything before it is durable.
+    fn seal(&self, dir: &Path, is_synced: bool) -> Result<(), StoreError> {
+        let segment = &self.stored.segment;
+        let entries = self.stored.entries();
+        if entries.is_empty() {
+            return Ok(());
+        }
+        if !is_synced {
+            sync_dir(segment.device(), dir)?;
+        }
+        let seal = Seal { first_number: segment.first_offset, run: self.run, segment_bytes: segment.bytes(), entries };
+        segment.seal(&*segment.file()?, &seal.encode(), seal.segment_bytes, true)
+    }
+
     /// All that was written to it.
     fn all(&self) -> Result<Written, StoreError> {
         let (file, end) = (self.stored.segment.file()?, self.written.load(Ordering::Acquire));
         Ok(Written { stored: self.stored.clone(), file, written: self.written.clone(), end })
     }
+}
+
+/// After a failed sync the kernel takes the pages for clean: what a later sync confirms may not be there. Returns why
+/// nothing more is written.
+fn stop(failed: &OnceLock<StoreError>, error: &StoreError) -> StoreError {
+    let why = || {
+        StoreError::human(format!(
+            "{error}; nothing more is written until the broker is restarted, because what the disk holds is unknown"
+        ))
+    };
+    failed.get_or_init(why).clone()
 }
 
 static ZEROS: [u8; ALIGNMENT as usize] = [0; ALIGNMENT as usize];

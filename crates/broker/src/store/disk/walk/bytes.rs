@@ -33,7 +33,7 @@ pub(super) fn from(mapping: &[u8], position: usize) -> &[u8] {
 }
 
 /// The parts of a file that are not holes. Blocks that were allocated and never written are holes too.
-pub(super) fn data_ranges(file: &File, length: usize) -> Vec<Range<usize>> {
+pub(in crate::store::disk) fn data_ranges(file: &File, length: usize) -> Vec<Range<usize>> {
     let everything = || std::iter::once(0..length).collect();
     let mut ranges = Vec::new();
     let mut position = 0;

@@ -118,7 +118,7 @@ public final class ProducerConfig {
 
     /**
      * Maximum number of requests in flight to a partition. 1, the default, keeps the order of its records; with more,
-     * requests can overtake each other, except in a topic in a bucket if the appends are exactly once. To all
+     * requests can overtake each other, except in a journal if the appends are exactly once. To all
      * partitions together, up to 64 requests are in flight, or this number if it is higher.
      *
      * @param requests 1 or more
@@ -153,7 +153,7 @@ public final class ProducerConfig {
     }
 
     /**
-     * Whether batches are numbered, so that a topic in a bucket stores each of them once, however often it is sent.
+     * Whether batches are numbered, so that a journal stores each of them once, however often it is sent.
      *
      * @param on true by default
      * @return this

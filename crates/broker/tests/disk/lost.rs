@@ -1,0 +1,185 @@
+//! Acknowledged objects of a journal that the disk lost: the start says so, and a person can give them up.
+
+use crate::journal::{append, broker, options, records};
+use crate::support::files;
+use rawline_batch::Codec;
+use rawline_broker::journal::{Journal, JournalConfig};
+use rawline_broker::store::disk::{DiskStore, Durability};
+use rawline_broker::store::{Store, StoreError};
+use rawline_broker::{Broker, Kind, Partition, Piece, ReadRequest, SystemClock};
+use rawline_journal::{Control, PartitionId};
+use rawline_testkit::batches::{batch, received, records_of};
+use std::collections::BTreeMap;
+use std::fs;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+const TOPICS: u64 = 3;
+/// Records of each topic, each in its own object.
+const RECORDS: u64 = 6;
+
+fn open(dir: &Path) -> Result<DiskStore, StoreError> {
+    DiskStore::open_with(dir, options(Durability::Fsync, 1 << 20))
+}
+
+/// A directory whose only segment was never sealed, and where its frames begin.
+async fn killed(dir: &Path, snapshot_objects: u64) -> Vec<usize> {
+    let store = open(dir).unwrap();
+    let journal = store.journal().unwrap();
+    let settings = JournalConfig { snapshot_objects, merge: None, ..journal.settings(JournalConfig::new(5)) };
+    let journal = Journal::open(journal, Arc::new(SystemClock), settings);
+    let mut topics = Vec::new();
+    for topic in 0..TOPICS {
+        let name = topic.to_string().into();
+        let create = Control::Create { topic: 0, name, partitions: 1, settings: [].into() };
+        topics.push(journal.change(create).await.unwrap());
+    }
+    for offset in 0..RECORDS {
+        for (topic, id) in (0..TOPICS).zip(&topics) {
+            let batch = batch(Codec::None, &[format!("{topic}: {offset}").into_bytes()]);
+            let partition = PartitionId { topic: *id, number: 0 };
+            assert_eq!(journal.append(partition, None, received(&batch)).await.unwrap().first_offset, offset);
+        }
+    }
+    while snapshot_objects < TOPICS * RECORDS && files(&dir.join("journal/snapshots"), "rws").is_empty() {
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
+    drop((journal, store));
+    reopened(dir).await.close().await;
+    let _ = fs::remove_file(segment(dir).with_extension("idx"));
+    let bytes = fs::read(segment(dir)).unwrap();
+    bytes.chunks(8).enumerate().filter(|(_, bytes)| bytes.starts_with(b"RAWF")).map(|(at, _)| at * 8).collect()
+}
+
+fn segment(dir: &Path) -> PathBuf {
+    files(&dir.join("journal"), "seg").remove(0)
+}
+
+/// Opens a directory again; what had it may still be ending.
+async fn reopened(dir: &Path) -> Broker {
+    loop {
+        match open(dir) {
+            Ok(store) => return broker(store).await,
+            Err(error) => assert!(error.message.contains("in use"), "{error}"),
+        }
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
+}
+
+/// The records of a partition that can be read, by offset, and how many can't.
+async fn readable(partition: &Partition) -> (BTreeMap<u64, String>, u64) {
+    let Range { start, end } = partition.offsets();
+    let (mut found, mut lost) = (BTreeMap::new(), 0);
+    for offset in start..end {
+        let request = ReadRequest { offset, records_max: 1, bytes_max: 0, wait: Duration::ZERO, verify: true };
+        let Ok(read) = partition.read(&request).await else {
+            lost += 1;
+            continue;
+        };
+        assert_eq!((read.first_offset, read.end_offset), (offset, offset + 1));
+        let Piece::Whole(batches) = &read.pieces[0] else { panic!("{:?}", read.pieces) };
+        found.insert(offset, String::from_utf8(records_of(batches).remove(0)).unwrap());
+    }
+    (found, lost)
+}
+
+#[tokio::test]
+async fn what_is_whole_stays_when_lost_objects_of_a_journal_are_given_up() {
+    for snapshot_objects in [1_000, 8] {
+        let dir = tempfile::tempdir().unwrap();
+        let frames = killed(dir.path(), snapshot_objects).await;
+        assert_eq!(frames.len() as u64, TOPICS + TOPICS * RECORDS);
+        let (path, whole) = (segment(dir.path()), fs::read(segment(dir.path())).unwrap());
+        // Objects that create topics are before those; the last one isn't known to have been synced.
+        let appends = TOPICS as usize..frames.len() - 1;
+        let (one, two, all) = (4..5, 9..11, appends.clone());
+        for (lost, damage) in [(one, 0..8), (5..6, 0..64), (6..7, 40..48), (two, 0..64), (20..20, 0..0), (all, 0..40)] {
+            let what = format!("objects {lost:?} of {}, snapshots after {snapshot_objects}", frames.len());
+            files(&dir.path().join("journal"), "seg").iter().for_each(|path| fs::remove_file(path).unwrap());
+            files(&dir.path().join("journal"), "idx").iter().for_each(|path| fs::remove_file(path).unwrap());
+            let _ = fs::remove_file(path.with_extension("accept"));
+            let mut damaged = whole.clone();
+            for lost in lost.clone() {
+                damaged[frames[lost] + damage.start..frames[lost] + damage.end].fill(0x55);
+            }
+            fs::write(&path, &damaged).unwrap();
+            if !lost.is_empty() {
+                let refused = open(dir.path()).err().unwrap();
+                assert_eq!(refused.kind, Kind::TellHuman, "{what}");
+                let at = format!("damaged at byte {} ", frames[lost.start]);
+                assert!(refused.message.contains(&at) && refused.message.contains(".accept next to it"), "{refused}");
+                fs::write(path.with_extension("accept"), "").unwrap();
+            }
+            for run in 0..2 {
+                check_given_up(dir.path(), lost.len() as u64, run, &what).await;
+            }
+            let now = fs::read(&path).unwrap();
+            assert!(damaged.starts_with(&now), "{what}: the damaged file was changed");
+        }
+    }
+}
+
+/// All records but those of the lost objects are there, and others follow.
+async fn check_given_up(dir: &Path, lost: u64, run: u64, what: &str) {
+    let broker = reopened(dir).await;
+    let mut lost_records = 0;
+    for topic in 0..TOPICS {
+        let partition = broker.partition(&topic.to_string(), 0).await.unwrap();
+        let (found, unreadable) = readable(&partition).await;
+        lost_records += unreadable;
+        let expected = |offset: u64| format!("{topic}: {offset}");
+        assert!(found.iter().all(|(offset, found)| *found == expected(*offset)), "{what}: {found:?}");
+        // No later object has shown the last records of some partitions if all but one are lost.
+        let next = partition.offsets().end;
+        let is_known = lost < TOPICS * RECORDS / 2 || topic == TOPICS - 1;
+        assert!(!is_known || next == RECORDS + run, "{what}, run {run}: topic {topic} ends at {next}");
+        assert_eq!(append(&partition, &expected(next)).await.unwrap(), next, "{what}, run {run}");
+    }
+    assert!(lost_records <= lost && (lost_records > 0 || lost == 0), "{what}, run {run}: {lost_records} of {lost}");
+    assert!(lost_records == lost || lost >= TOPICS * RECORDS / 2, "{what}, run {run}: {lost_records} of {lost}");
+    broker.close().await;
+}
+
+/// The newest object isn't known to have been synced: it is an interrupted write, and nothing is refused.
+#[tokio::test]
+async fn a_damaged_newest_object_of_a_journal_is_an_interrupted_write() {
+    let dir = tempfile::tempdir().unwrap();
+    let frames = killed(dir.path(), 1_000).await;
+    let mut damaged = fs::read(segment(dir.path())).unwrap();
+    damaged[*frames.last().unwrap()] = 0;
+    fs::write(segment(dir.path()), damaged).unwrap();
+    let broker = reopened(dir.path()).await;
+    let mut left = 0;
+    for topic in 0..TOPICS {
+        left += records(&broker.partition(&topic.to_string(), 0).await.unwrap()).await.len() as u64;
+    }
+    assert_eq!(left, TOPICS * RECORDS - 1);
+    broker.close().await;
+}
+
+/// Without the topic, nothing that was appended to it can follow.
+#[tokio::test]
+async fn a_lost_object_that_others_depend_on_ends_the_journal() {
+    let dir = tempfile::tempdir().unwrap();
+    let frames = killed(dir.path(), 1_000).await;
+    let path = segment(dir.path());
+    let mut damaged = fs::read(&path).unwrap();
+    // The creation of the last topic; its first record is the last that is appended before others follow.
+    damaged[frames[TOPICS as usize - 1] + 40] ^= 1;
+    fs::write(&path, damaged).unwrap();
+    assert!(open(dir.path()).is_err());
+    fs::write(path.with_extension("accept"), "").unwrap();
+    for run in 0..2 {
+        let broker = reopened(dir.path()).await;
+        for topic in 0..TOPICS - 1 {
+            let partition = broker.partition(&topic.to_string(), 0).await.unwrap();
+            let expected: Vec<_> = (0..=run).map(|offset| format!("{topic}: {offset}")).collect();
+            assert_eq!(records(&partition).await, expected, "run {run}");
+            append(&partition, &format!("{topic}: {}", run + 1)).await.unwrap();
+        }
+        assert!(broker.partition(&(TOPICS - 1).to_string(), 0).await.is_err());
+        broker.close().await;
+    }
+}

@@ -1,0 +1,158 @@
+//! `rawline bench requests` measures a broker and its peers alike, and fails on a server that refuses or loses records.
+
+#![cfg(feature = "full")]
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::disallowed_methods)] // Tests.
+
+mod support;
+
+use serde_json::Value;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::process::{Command, Output};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use support::RAWLINE;
+use tempfile::TempDir;
+
+fn bench(folder: &TempDir, args: &[&str]) -> Output {
+    let mut command = Command::new(RAWLINE);
+    let small = ["bench", "requests", "--warmup-seconds=0", "--durability=page-cache", "--connections=3"];
+    command.args(small).args(args).env("TMPDIR", folder.path()).env_remove("RAWLINE_API_KEY");
+    command.output().unwrap()
+}
+
+fn figures(args: &[&str]) -> Value {
+    let (folder, json) = (TempDir::new().unwrap(), TempDir::new().unwrap());
+    let path = json.path().join("figures.json");
+    let output = bench(&folder, &[args, &["--json", path.to_str().unwrap()]].concat());
+    assert!(output.status.success(), "{output:?}");
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0, "the temporary folder is not empty");
+    serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap()
+}
+
+/// What a side of `runs` runs of 50 requests reports.
+fn check_side(side: &Value, runs: u64, records_per_request: u64) {
+    let all = side["runs"].as_array().unwrap();
+    assert_eq!(all.len() as u64, runs, "{side:#}");
+    for run in all {
+        assert_eq!((&run["requests"], &run["unsent"]), (&50.into(), &0.into()));
+        assert_eq!(run["records"], 50 * records_per_request);
+        assert!(run["seconds"].as_f64().unwrap() > 0.0, "{run}");
+    }
+    for name in ["latency_us", "service_us"] {
+        assert_eq!(side[name]["count"], 50 * runs, "{name}");
+        assert!(side[name]["p50"].as_f64().unwrap() > 0.0, "{name}: {side:#}");
+    }
+    let [records, requests] = ["records", "requests"].map(|name| side[format!("{name}_per_second")]["avg"].as_f64());
+    let per_request = records.unwrap() / requests.unwrap();
+    assert!((per_request / records_per_request as f64 - 1.0).abs() < 1e-9, "{per_request}");
+}
+
+/// A server that knows the commands of the benchmark. Its streams have `lost` entries fewer than it acknowledges, and
+/// it refuses appends after the first `accepted`.
+fn redis(lost: u64, accepted: u64) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("redis://{}", listener.local_addr().unwrap());
+    let stored = Arc::new(AtomicU64::new(0));
+    std::thread::spawn(move || {
+        for client in listener.incoming() {
+            let stored = stored.clone();
+            std::thread::spawn(move || serve_redis(client.unwrap(), &stored, lost, accepted));
+        }
+    });
+    url
+}
+
+fn serve_redis(mut client: TcpStream, stored: &AtomicU64, lost: u64, accepted: u64) {
+    let mut from_client = BufReader::new(client.try_clone().unwrap());
+    while let Some(words) = command(&mut from_client) {
+        let reply = match words[0].as_str() {
+            "XADD" if stored.fetch_add(1, Ordering::SeqCst) >= accepted => "-OOM command not allowed\r\n".to_owned(),
+            "XADD" => "$3\r\n1-1\r\n".to_owned(),
+            "XLEN" => format!(":{}\r\n", stored.swap(0, Ordering::SeqCst) - lost),
+            "INFO" => "$19\r\nredis_version:9.8.7\r\n".to_owned(),
+            "CONFIG" => "*2\r\n$1\r\nx\r\n$2\r\nno\r\n".to_owned(),
+            _ => ":1\r\n".to_owned(),
+        };
+        if client.write_all(reply.as_bytes()).is_err() {
+            return;
+        }
+    }
+}
+
+/// Reads an array of texts. `None` at the end of the connection.
+fn command(from: &mut BufReader<TcpStream>) -> Option<Vec<String>> {
+    let number = |sign: char, from: &mut dyn BufRead| {
+        let mut line = String::new();
+        from.read_line(&mut line).ok()?;
+        line.strip_prefix(sign)?.trim().parse::<usize>().ok()
+    };
+    let count = number('*', from)?;
+    let mut words = Vec::new();
+    for _ in 0..count {
+        let mut word = vec![0; number('$', from)? + 2];
+        from.read_exact(&mut word).ok()?;
+        word.truncate(word.len() - 2);
+        words.push(String::from_utf8_lossy(&word).into_owned());
+    }
+    Some(words)
+}
+
+#[test]
+fn a_broker_and_a_peer_take_turns_and_hold_what_they_acknowledge() {
+    let peer = redis(0, u64::MAX);
+    let args = ["--requests=50", "-b=4", "--pipeline=3", "--threads=2", "--runs=2", "--with-limit", "--peer", &peer];
+    let figures = figures(&args);
+    let sides = figures["sides"].as_array().unwrap();
+    let names: Vec<_> = sides.iter().map(|side| side["name"].as_str().unwrap()).collect();
+    let port = peer.rsplit(':').next().unwrap();
+    assert_eq!(names, ["rawline", &format!("redis:{port}"), "bare loop"]);
+    for side in sides {
+        check_side(side, 2, 4);
+    }
+    assert_eq!(sides[1]["about"].as_str().unwrap().split(',').next(), Some("Redis 9.8.7"));
+    assert!(sides[0]["server_cpu_us_per_request"].as_f64().is_some(), "the broker's process was not found");
+}
+
+#[test]
+fn requests_are_due_at_a_rate_and_appended_to_a_history() {
+    let folder = TempDir::new().unwrap();
+    let history = folder.path().join("history.jsonl");
+    let figures = figures(&["--requests=50", "--rate=1000", "--append", history.to_str().unwrap()]);
+    check_side(&figures["sides"][0], 1, 1);
+    assert_eq!(figures["sides"][0]["lag_us"]["count"], 50);
+    let line: Value = serde_json::from_str(&std::fs::read_to_string(&history).unwrap()).unwrap();
+    assert_eq!((&line["benchmark"], &line["settings"]["rate"]), (&"requests".into(), &1000.into()));
+    for name in ["records_per_second", "p50_ms", "p99_ms", "lag_p50_ms", "client_cpu_us_per_request"] {
+        assert!(line["figures"][name].as_f64().is_some(), "{name}: {line}");
+    }
+}
+
+#[test]
+fn a_peer_that_refuses_or_loses_records_fails_the_benchmark() {
+    let folder = TempDir::new().unwrap();
+    for (lost, accepted, reason) in [
+        (0, 10, "refused 40 appends of 50 requests; its first response: OOM"),
+        (1, u64::MAX, "acknowledged 50 records and holds 49"),
+    ] {
+        let output = bench(&folder, &["--requests=50", "--peer", &redis(lost, accepted)]);
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{said}");
+        assert!(said.contains(reason), "{said}");
+    }
+}
+
+#[test]
+fn wrong_flags_are_exit_code_2() {
+    let folder = TempDir::new().unwrap();
+    for args in [
+        &["--peer=kafka://localhost:9092"][..],
+        &["--peer=redis://localhost:1,redis://localhost:1"],
+        &["--with-limit", "--local-broker=false"],
+        &["--synced"],
+        &["--seconds=1", "--requests=1"],
+    ] {
+        let output = bench(&folder, args);
+        assert_eq!(output.status.code(), Some(2), "{args:?}: {output:?}");
+    }
+}
