@@ -1,7 +1,10 @@
 """Records of a class, the order of a table's fields, and the bytes of texts of every length."""
 
+import contextlib
 import dataclasses
+import gc
 import subprocess
+import sys
 from datetime import datetime, timezone
 from typing import Any, NamedTuple
 
@@ -198,6 +201,117 @@ def test_types_asked_for_mean_the_same_as_in_json() -> None:
         record.encode({"at": 2**63})
     with pytest.raises(ValueFormatError, match="beyond 64 bits"):
         record.encode({"size": 2**64})
+
+
+def test_classes_are_read_in_any_order_and_either_form() -> None:
+    record = Record(Dns)
+    fields = as_dict(WHOLE)
+    for names in [list(fields), sorted(fields), sorted(fields, reverse=True), ["query", "ts"], []]:
+        table = b"\x0d" + bytes([len(names) + 1]) + value.encode("new") + value.encode([{"a": 1}])
+        for name in names:
+            table += value.encode(name) + value.encode(fields[name])
+        expected = [WHOLE._asdict()[name] if name in names else Dns._field_defaults.get(name) for name in Dns._fields]
+        for each in [record, Record(Dns, order="fields"), Record(Dns, form="vector")]:
+            read = each.decode(memoryview(table))
+            assert read == Dns(*expected) and type(read) is Dns
+    vector = [fields.get(name) for name in Dns._fields]
+    assert record.decode(value.encode([*vector, "new"])) == WHOLE
+    assert record.decode(value.encode(vector[:8])) == WHOLE._replace(rtt=None, answers=[], ttls=None, tries=1)
+
+    # A class with a constructor of its program is called.
+    class Checked(Dns):
+        def __new__(cls, *args: Any) -> "Checked":
+            made = super().__new__(cls, *args)
+            assert made.query, "empty query"
+            return made
+
+    assert type(Record(Checked).decode(record.encode(WHOLE))) is Checked
+    with pytest.raises(AssertionError, match="empty query"):
+        Record(Checked).decode(record.encode(WHOLE._replace(query="")))
+
+
+class Customer(NamedTuple):
+    id: int
+    name: str = ""
+
+
+@dataclasses.dataclass
+class Line:
+    sku: str
+    buyer: Customer | None = None
+
+
+class Order(NamedTuple):
+    customer: Customer
+    lines: list[Line]
+    shipping: Line | None = None
+    before: "Order | None" = None
+    rows: list[list[Customer]] | None = None
+
+
+def test_classes_in_a_class_are_made_too() -> None:
+    order = Order(Customer(1, "Ada"), [Line("a"), Line("b", Customer(2))])
+    for record in [Record(Order), Record(Order, form="vector")]:
+        assert record.decode(record.encode(order)) == order
+    # As tables, which is what dicts and other languages write.
+    tables = {
+        "customer": {"name": "Ada", "id": 1, "new": [1]},
+        "lines": [{"sku": "a", "buyer": None}, {"buyer": {"id": 2}, "sku": "b"}],
+        "shipping": None,
+    }
+    assert Record(Order).decode(value.encode(tables)) == order
+    # A class in itself, and lists in lists, stay as `decode` gives them.
+    deep = tables | {"before": {"customer": 1}, "rows": [[{"id": 1}]]}
+    read = Record(Order).decode(value.encode(deep))
+    assert read.before == {"customer": 1} and read.rows == [[{"id": 1}]]
+    with pytest.raises(ValueFormatError, match="a record of Customer is a table or a vector"):
+        Record(Order).decode(value.encode(tables | {"customer": "Ada"}))
+    with pytest.raises(ValueFormatError, match="duplicate"):
+        Record(Order).decode(b"\x0d\x01" + value.encode("customer") + b"\x0d\x02" + 2 * value.encode("id") * 2)
+
+
+def test_bytes_that_are_no_record_of_a_class_are_refused() -> None:
+    record = Record(Dns)
+    data = record.encode(WHOLE)
+    for length in range(len(data)):
+        with pytest.raises(ValueFormatError):
+            record.decode(data[:length])
+    query = value.encode("query") + value.encode("x")
+    with pytest.raises(ValueFormatError, match="duplicate"):
+        record.decode(b"\x0d\x02" + query + query)
+    with pytest.raises(ValueFormatError, match="a record of Dns is a table or a vector"):
+        record.decode(value.encode("x"))
+    with pytest.raises(ValueFormatError, match="deep"):
+        record.decode(b"\x0d\x01" + value.encode("query") + b"\x0e\x01" * 128 + b"\x00")
+    with pytest.raises(ValueFormatError, match="1 bytes follow"):
+        record.decode(data + b"\x00")
+    with pytest.raises(TypeError):
+        record.decode(7)  # type: ignore[arg-type]
+    # Damage at every byte: an error, or an instance with as many fields.
+    for place in range(len(data)):
+        for byte in [0, 2, 5, 13, 14, 127, 255]:
+            damaged = data[:place] + bytes([byte]) + data[place + 1 :]
+            with contextlib.suppress(ValueFormatError):
+                assert len(record.decode(damaged)) == len(Dns._fields)
+
+
+def test_an_instance_is_freed_with_its_fields() -> None:
+    record = Record(Dns)
+    data = record.encode(WHOLE)
+    # What other tests have left refers to the class too.
+    gc.collect()
+    before = sys.getrefcount(Dns)
+    for _ in range(100):
+        record.decode(data)
+        with pytest.raises(ValueFormatError):
+            record.decode(data[:-1])
+    assert sys.getrefcount(Dns) == before
+    kept = [record.decode(data) for _ in range(100)]
+    assert gc.is_tracked(kept[0]) and gc.get_referents(kept[0])
+    assert kept[0].answers is not kept[1].answers
+    del kept
+    gc.collect()
+    assert sys.getrefcount(Dns) == before
 
 
 def test_what_does_not_fit_a_class_is_refused() -> None:

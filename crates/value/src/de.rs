@@ -16,7 +16,7 @@ use serde::forward_to_deserialize_any;
 use crate::item::{Item, ItemReader};
 use crate::json::{Rfc3339, Seconds};
 use crate::marked::VALUE_NAME;
-use crate::ser::DEPTH_MAX;
+use crate::writer::DEPTH_MAX;
 use crate::{Kind, Limits, SerdeError};
 
 /// Deserializes a Rust value from these bytes. Fails if bytes are left over.

@@ -6,10 +6,14 @@
 //! - [`ValueReader`] takes values from the bytes one at a time: the fastest way to read types of known shape.
 //! - [`ListBuilder`], [`SetBuilder`] and [`TableBuilder`] write bytes without a tree; [`zeek`] has Zeek's messages.
 //! - [`Hint`] gives a value a type that its source, such as JSON, doesn't have.
-//! - [`json`] writes values as JSON and reads them; [`to_bytes`] and [`from_bytes`] use serde for your own types.
+//! - [`encode()`] and [`decode()`] are for your own types, which derive [`ToValue`] and [`FromValue`] with the feature
+//!   `derive`; [`to_bytes`] and [`from_bytes`] do the same with serde, more slowly.
+//! - [`json`] writes values as JSON and reads them.
 
 #![forbid(unsafe_code)]
 
+#[doc(hidden)]
+pub mod __derive;
 mod address;
 mod builder;
 mod de;
@@ -19,6 +23,8 @@ mod encode;
 mod envelope;
 mod error;
 mod frame;
+mod from_std;
+mod from_value;
 mod hint;
 mod item;
 pub mod json;
@@ -32,9 +38,11 @@ mod set;
 mod subnet;
 mod table;
 mod text;
+mod to_value;
 mod value;
 mod variant;
 mod wire;
+mod writer;
 pub mod zeek;
 
 pub use address::{Address, AddressError};
@@ -44,6 +52,7 @@ pub use decoder::Decoder;
 pub use envelope::Envelope;
 pub use error::ValueError;
 pub use frame::{EndpointId, Frame, FrameError, FrameKind, TTL_DEFAULT};
+pub use from_value::{DecodeError, FromValue, decode};
 pub use hint::{FieldHint, Hint, HintError, MisfitError, TextError};
 pub use marked::{Name, TimeError, as_set};
 pub use pick::Step;
@@ -54,8 +63,13 @@ pub use set::{NotUnique, Set};
 pub use subnet::{Subnet, SubnetError};
 pub use table::Table;
 pub use text::Text;
+pub use to_value::ToValue;
 pub use value::{Kind, Value};
 pub use variant::{Field, ListView, SetView, TableView, Variant};
+pub use writer::{ValueWriter, encode, encode_into};
+
+#[cfg(feature = "derive")]
+pub use rawline_value_derive::{FromValue, ToValue};
 
 /// Limits of a reader. Each is checked before the reader allocates memory or recurses for what the bytes claim.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -29,15 +29,23 @@
 
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
+use crate::decode::subnet;
 use crate::item::{ItemReader, port_of_bytes};
 use crate::wire::unpack_real;
-use crate::{Address, Kind, Limits, Port, Subnet, ValueError, decode};
+use crate::writer::DEPTH_MAX;
+use crate::{Address, Decoder, Kind, Limits, Port, Subnet, ValueError};
 
 /// Takes values from the front of bytes. A container is taken as its head; its elements follow as separate values.
 ///
 /// It checks types, lengths, and the number of elements against the available bytes. It doesn't check for duplicates in
-/// sets and tables, nor for depth, since it doesn't recurse. After an error, its position is unspecified.
-pub struct ValueReader<'a>(ItemReader<'a>);
+/// sets and tables. It doesn't recurse, so depth is for callers that do: [`nested`](ValueReader::nested). After an
+/// error, its position is unspecified.
+pub struct ValueReader<'a> {
+    items: ItemReader<'a>,
+    /// Number of levels around the next value, of those that [`nested`](ValueReader::nested) has counted.
+    depth: u32,
+    depth_max: u32,
+}
 
 macro_rules! of_fixed_length {
     ($($name:ident -> $type:ty, $kind:ident, $bytes:ident => $value:expr, $doc:literal;)*) => {$(
@@ -54,26 +62,86 @@ impl<'a> ValueReader<'a> {
     /// Creates a reader of these bytes. The limits apply, except for the depth.
     #[inline]
     pub fn new(bytes: &'a [u8], limits: &Limits) -> Result<ValueReader<'a>, ValueError> {
-        ItemReader::new(bytes, limits).map(ValueReader)
+        let depth_max = limits.depth_max.min(DEPTH_MAX);
+        ItemReader::new(bytes, limits).map(|items| ValueReader { items, depth: 0, depth_max })
     }
 
     /// Position of the next value in bytes.
     pub fn position(&self) -> usize {
-        self.0.reader.position()
+        self.items.reader.position()
     }
 
     /// The type of the next value, without taking it.
     #[inline]
     pub fn kind(&self) -> Result<Kind, ValueError> {
         let position = self.position();
-        let tag = *self.0.rest().first().ok_or(ValueError::Truncated { position })?;
+        let tag = *self.items.rest().first().ok_or(ValueError::Truncated { position })?;
         Kind::of_tag(tag).ok_or(ValueError::Tag { position, found: tag })
     }
 
     /// Takes a none if one is next; returns whether it did.
     #[inline]
     pub fn none(&mut self) -> bool {
-        self.0.rest().first() == Some(&(Kind::None as u8)) && self.0.reader.byte().is_ok()
+        self.items.reader.take_prefix(&[Kind::None as u8])
+    }
+
+    /// Whether the next value is of this type.
+    #[inline(always)]
+    pub(crate) fn is_next(&self, kind: Kind) -> bool {
+        self.items.reader.peek() == Some(kind as u8)
+    }
+
+    /// Takes these bytes, which are whole values, if they come next.
+    #[inline(always)]
+    pub(crate) fn take_prefix<const N: usize>(&mut self, prefix: &[u8; N]) -> bool {
+        self.items.reader.take_prefix(prefix)
+    }
+
+    /// Runs `read` one level deeper; fails beyond the limit, at most 128. Everything that recurses calls it, so that no
+    /// bytes can exhaust the stack.
+    #[inline]
+    pub fn nested<T, E: From<ValueError>>(&mut self, read: impl FnOnce(&mut Self) -> Result<T, E>) -> Result<T, E> {
+        self.enter()?;
+        let value = read(self)?;
+        self.leave();
+        Ok(value)
+    }
+
+    #[inline(always)]
+    pub(crate) fn enter(&mut self) -> Result<(), ValueError> {
+        if self.depth >= self.depth_max {
+            return Err(self.too_deep());
+        }
+        self.depth += 1;
+        Ok(())
+    }
+
+    #[inline(always)]
+    pub(crate) fn leave(&mut self) {
+        debug_assert!(self.depth > 0, "left level {} of {}", self.depth, self.depth_max);
+        self.depth -= 1;
+    }
+
+    /// The number of levels that are left.
+    pub(crate) fn depth_left(&self) -> u32 {
+        self.depth_max - self.depth
+    }
+
+    /// Fails if the next value has a duplicate element or key. Reads it without taking it.
+    #[cold]
+    pub(crate) fn check_unique(&self) -> Result<(), ValueError> {
+        let position = self.position();
+        let mut decoder = Decoder::new(Limits { depth_max: self.depth_left(), ..Limits::default() });
+        decoder.decode_first(self.items.rest()).map(drop).map_err(|error| error.moved(position))
+    }
+
+    /// Takes this many values.
+    #[inline]
+    pub(crate) fn skip_values(&mut self, count: usize) -> Result<(), ValueError> {
+        for _ in 0..count {
+            self.skip()?;
+        }
+        Ok(())
     }
 
     of_fixed_length! {
@@ -84,7 +152,7 @@ impl<'a> ValueReader<'a> {
         timestamp -> i64, Timestamp, bytes => i64::from_be_bytes(bytes), "a timestamp, in nanoseconds since 1970";
         timespan -> i64, Timespan, bytes => i64::from_be_bytes(bytes), "a timespan, in nanoseconds";
         address -> Address, Address, bytes => Address::from_octets(bytes), "an address";
-        subnet -> Subnet, Subnet, bytes => decode::subnet(bytes), "a subnet";
+        subnet -> Subnet, Subnet, bytes => subnet(bytes), "a subnet";
     }
 
     /// Takes a port; fails if the next value is of another type.
@@ -131,30 +199,32 @@ impl<'a> ValueReader<'a> {
     /// next value is of another type.
     #[inline]
     pub fn table(&mut self) -> Result<Pairs, ValueError> {
-        Ok(Pairs { left: self.head(Kind::Table)?, last: 0 })
+        Ok(Pairs::new(self.head(Kind::Table)?))
     }
 
     /// Takes any value with everything in it, and returns its bytes.
     #[inline]
     pub fn skip(&mut self) -> Result<&'a [u8], ValueError> {
-        self.0.value()
+        self.items.value()
     }
 
     /// Fails if bytes are left.
     pub fn finish(&self) -> Result<(), ValueError> {
-        self.0.finish()
+        self.items.finish()
     }
 
     #[inline]
     fn tag(&mut self, wanted: Kind) -> Result<(), ValueError> {
-        if self.0.rest().first() != Some(&(wanted as u8)) {
-            return Err(self.misfit(wanted));
-        }
-        self.0.reader.byte().map(drop)
+        if self.take_prefix(&[wanted as u8]) { Ok(()) } else { Err(self.misfit(wanted)) }
     }
 
     #[cold]
-    fn misfit(&self, wanted: Kind) -> ValueError {
+    fn too_deep(&self) -> ValueError {
+        ValueError::TooDeep { position: self.position(), depth_max: self.depth_max }
+    }
+
+    #[cold]
+    pub(crate) fn misfit(&self, wanted: Kind) -> ValueError {
         match self.kind() {
             Ok(found) => ValueError::Kind { position: self.position(), wanted, found },
             Err(error) => error,
@@ -164,24 +234,24 @@ impl<'a> ValueReader<'a> {
     #[inline]
     fn take<const N: usize>(&mut self, kind: Kind) -> Result<[u8; N], ValueError> {
         self.tag(kind)?;
-        self.0.reader.array()
+        self.items.reader.array()
     }
 
     #[inline]
     fn sized(&mut self, kind: Kind) -> Result<&'a [u8], ValueError> {
         self.tag(kind)?;
-        self.0.reader.string()
+        self.items.reader.string()
     }
 
     #[inline]
     fn head(&mut self, kind: Kind) -> Result<usize, ValueError> {
         self.tag(kind)?;
-        self.0.reader.elements(if kind == Kind::Table { 2 } else { 1 })
+        self.items.reader.elements(if kind == Kind::Table { 2 } else { 1 })
     }
 }
 
 /// The rest of a table whose pairs a [`ValueReader`] takes.
-#[derive(Debug)]
+#[derive(Debug, Clone, Copy)]
 pub struct Pairs {
     left: usize,
     /// The number of the field taken last plus one, 0 before the first.
@@ -189,6 +259,17 @@ pub struct Pairs {
 }
 
 impl Pairs {
+    #[inline(always)]
+    pub(crate) fn new(left: usize) -> Pairs {
+        Pairs { left, last: 0 }
+    }
+
+    /// Counts a pair that was taken in another way.
+    #[inline(always)]
+    pub(crate) fn taken(&mut self) {
+        self.left -= 1;
+    }
+
     /// The number of remaining pairs.
     pub fn left(&self) -> usize {
         self.left
@@ -204,7 +285,7 @@ impl Pairs {
     ) -> Result<Option<usize>, ValueError> {
         while self.left > 0 {
             self.left -= 1;
-            if reader.0.rest().first() == Some(&(Kind::String as u8)) {
+            if reader.items.rest().first() == Some(&(Kind::String as u8)) {
                 if let Some(number) = fields.find(reader.string()?, self.last) {
                     self.last = number + 1;
                     return Ok(Some(number));

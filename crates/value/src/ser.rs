@@ -26,10 +26,8 @@ use serde::ser::{
 
 use crate::item::{Container, Item, ItemWriter};
 use crate::marked::{SET_NAME, VALUE_NAME};
+use crate::writer::DEPTH_MAX;
 use crate::{Kind, ValueError};
-
-/// Maximum nesting of serialized and deserialized types: both recurse.
-pub(crate) const DEPTH_MAX: u32 = 128;
 
 /// A Rust value can't be serialized, or bytes can't be deserialized as the Rust type.
 #[derive(Debug, thiserror::Error)]

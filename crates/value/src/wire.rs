@@ -145,6 +145,24 @@ impl<'a> Reader<'a> {
         self.rest = bytes.get(position..).unwrap_or_default();
     }
 
+    /// The next byte, without taking it.
+    #[inline(always)]
+    pub(crate) fn peek(&self) -> Option<u8> {
+        self.rest.first().copied()
+    }
+
+    /// Takes these bytes if they come next.
+    #[inline(always)]
+    pub(crate) fn take_prefix<const N: usize>(&mut self, prefix: &[u8; N]) -> bool {
+        match self.rest.split_first_chunk() {
+            Some((first, rest)) if first == prefix => {
+                self.rest = rest;
+                true
+            }
+            _ => false,
+        }
+    }
+
     #[inline]
     pub(crate) fn byte(&mut self) -> Result<u8, ValueError> {
         let Some((byte, rest)) = self.rest.split_first() else {

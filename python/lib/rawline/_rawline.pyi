@@ -409,6 +409,18 @@ class View:
     def __eq__(self, value: object, /) -> bool: ...
 
 @final
+class Instances:
+    def __new__(
+        cls,
+        class_: type[Any],
+        is_tuple: bool,
+        names: list[str],
+        defaults: list[Any],
+        inner: list[tuple[Instances, bool] | None],
+        is_sorted: bool,
+    ) -> Self: ...
+
+@final
 class RecordCore:
     def __new__(
         cls,
@@ -417,10 +429,14 @@ class RecordCore:
         order: str,
         of_class: type[tuple[Any, ...]] | None,
         kept: list[str],
+        read_as: Instances | None,
     ) -> Self: ...
     @property
     def encode(self) -> Callable[[Any], bytes]:
         """A function that encodes a dict or an instance."""
+    @property
+    def decode(self) -> Callable[[Buffer], Any]:
+        """A function that decodes a dict or an instance."""
 
 def encode(value: Any, /) -> bytes:
     """Encodes an object as the bytes of a value; `rawline.value` has the types. Tables and sets are sorted."""

@@ -325,7 +325,7 @@ class Client:
         - `in_flight_max`: maximum number of requests in flight to a partition; if it is more than 1, requests can be
           reordered
         - `retry_for`: seconds that a failing request is retried before the producer stops
-        - `exactly_once`: whether batches are numbered, so that a topic in a bucket stores each of them once, however
+        - `exactly_once`: whether batches are numbered, so that a journal stores each of them once, however
           often it is sent
         - `name`: the producer takes over from the one that had this name before, also of another process: what that one
           had in flight is stored before the first record of this one, or never, and it raises `FencedError` from then

@@ -24,9 +24,9 @@ class Producer:
     to any: all records of a batch to one partition, those of the next batch to another. Each partition stores its
     records in the order of sending. The key isn't stored.
 
-    **Exactly once in a bucket, at least once elsewhere.** If a connection breaks, the request is retried. A broker on a
-    bucket with a journal stores its records once. Elsewhere, if only the response was lost, they are then duplicated in
-    the topic.
+    **Exactly once in a journal, at least once elsewhere.** If a connection breaks, the request is retried. A broker
+    with a journal, in a bucket or a directory, stores its records once. Elsewhere, if only the response was lost, they
+    are then duplicated in the topic.
 
     **Names.** A producer with a `name` fences the one that had it before: that one raises `FencedError`.
 

@@ -33,10 +33,11 @@ import operator
 import types
 from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime, timedelta, timezone
-from typing import Any, Generic, Literal, TypeVar, Union, cast, get_args, get_origin, get_type_hints, overload
+from typing import Any, Generic, Literal, TypeVar, Union, get_args, get_origin, get_type_hints, overload
 
 from rawline._rawline import (
     Address,
+    Instances,
     Port,
     RecordCore,
     Subnet,
@@ -50,6 +51,7 @@ from rawline._rawline import (
     from_json,
     to_json,
 )
+from rawline.types import BytesLike
 
 _T = TypeVar("_T")
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
@@ -98,7 +100,9 @@ class Record(Generic[_T]):
 
     A class's annotations are its types: `str` is a string, `int` an integer, `float` a real, `Name` an enum,
     `list[int]` a vector of integers, `Address | None` an address or none. Fields of other types are written as `encode`
-    writes them. A `NamedTuple` is the fastest to write.
+    writes them. A `NamedTuple` is the fastest to write and to read. A class is read from a table and from a vector,
+    without a dict in between; what it has no field for is skipped. A field whose type is a class, or a list of one,
+    gets its instances. Other types of fields aren't checked.
 
     >>> class Dns(NamedTuple):
     ...     host: Address
@@ -131,31 +135,24 @@ class Record(Generic[_T]):
         self.form = form
         self.encode: Callable[[_T], bytes]
         """Encodes a dict, or an instance of the class."""
+        self.decode: Callable[[BytesLike], _T]
+        """Decodes a dict or an instance of the class. Additional fields are kept only in a dict."""
         if isinstance(fields, type):
-            self._class: Callable[..., Any] | None = fields
             defaults = _defaults(fields)
             pairs = _typed_fields(fields, list(defaults))
             # None is omitted if reading restores it.
             kept = [name for name, default in defaults.items() if default is not None]
             is_tuple = issubclass(fields, tuple)
-            self.encode = RecordCore(pairs, form, order, fields if is_tuple else tuple, kept).encode
-            if not is_tuple:
-                self.encode = _by_attributes(self.encode, list(defaults))
-            self._defaults = list(defaults.items())
+            read_as = _instances(fields, order == "names", ())
+            core = RecordCore(pairs, form, order, fields if is_tuple else tuple, kept, read_as)
+            self.encode = core.encode if is_tuple else _by_attributes(core.encode, list(defaults))
+            self.decode = core.decode
         else:
-            self._class = None
             pairs = list(fields.items() if isinstance(fields, Mapping) else fields)
-            self.encode = RecordCore(pairs, form, order, None, []).encode
+            core = RecordCore(pairs, form, order, None, [], None)
+            self.encode = core.encode
+            self.decode = core.decode if form == "table" else _by_places(core.decode, [name for name, _ in pairs])
         self.names = [name for name, _ in pairs]
-
-    def decode(self, data: bytes) -> _T:
-        """Decodes a dict or an instance of the class. Additional fields are kept only in a dict."""
-        read: Any = decode(data)
-        if self.form == "vector":
-            read = dict(zip(self.names, read, strict=False))
-        if self._class is None:
-            return cast(_T, read)
-        return cast(_T, self._class(*[read.get(name, default) for name, default in self._defaults]))
 
     def field(self, name: str) -> Callable[[bytes], Any]:
         """Returns a function from a record's bytes to that field."""
@@ -206,6 +203,36 @@ def _type_of(annotation: Any) -> str:
     return _TYPES.get(annotation, "any")
 
 
+def _instances(fields: type[Any], is_sorted: bool, around: tuple[type[Any], ...]) -> Instances:
+    """What the class's instances are read from. `around` are the classes that it is in."""
+    defaults, hints, within = _defaults(fields), get_type_hints(fields), (*around, fields)
+    inner = [_inner(hints.get(name), is_sorted, within) for name in defaults]
+    # A NamedTuple itself is made without a call, since it can't have a __new__ of the program's.
+    is_tuple = fields.__bases__ == (tuple,)
+    return Instances(fields, is_tuple, list(defaults), list(defaults.values()), inner, is_sorted)
+
+
+def _inner(annotation: Any, is_sorted: bool, around: tuple[type[Any], ...]) -> tuple[Instances, bool] | None:
+    """The class of a field's instance, and whether the field is a list of them; `None` for all other types, for a class
+    that can't be made of its fields, and for one that contains itself."""
+    arguments = [each for each in get_args(annotation) if each is not type(None)]
+    origin = get_origin(annotation)
+    if origin in (Union, types.UnionType, list) and len(arguments) == 1:
+        found = _inner(arguments[0], is_sorted, around)
+        if origin is not list or found is None:
+            return found
+        return None if found[1] else (found[0], True)
+    is_record = isinstance(annotation, type) and (
+        dataclasses.is_dataclass(annotation) or hasattr(annotation, "_field_defaults")
+    )
+    if not is_record or annotation in around:
+        return None
+    try:
+        return _instances(annotation, is_sorted, around), False
+    except (TypeError, NameError):
+        return None
+
+
 def _by_attributes(encode: Callable[[Any], bytes], names: list[str]) -> Callable[[Any], bytes]:
     """`encode` for objects that aren't tuples."""
     read: Callable[[Any], tuple[Any, ...]] = operator.attrgetter(*names)
@@ -213,6 +240,11 @@ def _by_attributes(encode: Callable[[Any], bytes], names: list[str]) -> Callable
         # attrgetter then returns the attribute itself.
         return lambda record: encode((read(record),))
     return lambda record: encode(read(record))
+
+
+def _by_places(decode: Callable[[BytesLike], Any], names: list[str]) -> Callable[[BytesLike], Any]:
+    """`decode` for vectors, as dicts."""
+    return lambda data: dict(zip(names, decode(data), strict=False))
 
 
 def _datetime_of(ns: int) -> datetime:

@@ -2,6 +2,7 @@
 
 mod field;
 mod hinted;
+mod instance;
 mod out;
 mod read;
 mod shape;
@@ -12,6 +13,7 @@ mod write;
 
 use crate::buffer::Held;
 use crate::error::value_error;
+use crate::value::instance::Instances;
 use pyo3::exceptions::PyTypeError;
 use pyo3::ffi;
 use pyo3::prelude::*;
@@ -29,6 +31,7 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<types::Timespan>()?;
     module.add_class::<view::View>()?;
     module.add_class::<RecordCore>()?;
+    module.add_class::<Instances>()?;
     module.add_function(wrap_pyfunction!(field::field, module)?)?;
     module.add_function(wrap_pyfunction!(decode, module)?)?;
     module.add_function(wrap_pyfunction!(check, module)?)?;
@@ -135,6 +138,8 @@ struct RecordCore {
     fields: Fields,
     /// The class whose instances are written; `None` for dicts.
     class: Option<Py<PyType>>,
+    /// What bytes are read as; `None` for dicts.
+    instances: Option<Py<Instances>>,
     place: Place,
 }
 
@@ -142,8 +147,9 @@ struct RecordCore {
 impl RecordCore {
     /// `fields` are names and types; `form` is `table` or `vector`, `order` that of a table: `names` or `fields`.
     /// `of_class` is a subclass of `tuple` with as many elements. Fields that are None are omitted, except those of
-    /// `kept`.
+    /// `kept`. `read_as` says what bytes are read as; dicts without it.
     #[new]
+    #[allow(clippy::too_many_arguments, reason = "called from one place")]
     fn new(
         py: Python<'_>,
         fields: Vec<(String, String)>,
@@ -151,6 +157,7 @@ impl RecordCore {
         order: &str,
         of_class: Option<Py<PyType>>,
         kept: Vec<String>,
+        read_as: Option<Py<Instances>>,
     ) -> PyResult<RecordCore> {
         let form = match (form, order) {
             ("table", "names") => Form::Table,
@@ -172,7 +179,7 @@ impl RecordCore {
         if of_class.is_some() {
             fields.of_class = Some(Shape::of_class(&fields, &kept, types::types(py)?).map_err(value_error)?);
         }
-        Ok(RecordCore { fields, class: of_class, place: Place::new() })
+        Ok(RecordCore { fields, class: of_class, instances: read_as, place: Place::new() })
     }
 
     /// A function from a dict, or an instance, to its bytes.
@@ -182,6 +189,35 @@ impl RecordCore {
             Method::new(c"encode", encode_record, c"encode(record, /)\n--\n\nThe bytes of a record.");
         METHOD.bind(record.py(), record.as_ptr())
     }
+
+    /// A function from bytes to a dict, or an instance.
+    #[getter]
+    fn decode<'py>(record: &Bound<'py, RecordCore>) -> PyResult<Bound<'py, PyAny>> {
+        static METHOD: Method =
+            Method::new(c"decode", decode_record, c"decode(data, /)\n--\n\nThe record of these bytes.");
+        METHOD.bind(record.py(), record.as_ptr())
+    }
+}
+
+unsafe extern "C" fn decode_record(owner: *mut ffi::PyObject, data: *mut ffi::PyObject) -> *mut ffi::PyObject {
+    // SAFETY: as for `encode_record`.
+    let (py, owner, data) = unsafe {
+        let py = Python::assume_attached();
+        (py, Borrowed::from_ptr(py, owner).cast_unchecked::<RecordCore>(), Borrowed::from_ptr(py, data))
+    };
+    let instances = &owner.get().instances;
+    let read = |bytes: &[u8]| match instances {
+        Some(of) => read::decode_instance(py, bytes, of.get()),
+        None => read::decode(py, bytes, false),
+    };
+    let decoded = match data.cast::<PyBytes>() {
+        Ok(bytes) => read(bytes.as_bytes()),
+        Err(_) => Held::new(&data).and_then(|held| read(held.as_ref())),
+    };
+    decoded.map(Bound::into_ptr).unwrap_or_else(|error| {
+        error.restore(py);
+        std::ptr::null_mut()
+    })
 }
 
 unsafe extern "C" fn encode_record(owner: *mut ffi::PyObject, record: *mut ffi::PyObject) -> *mut ffi::PyObject {

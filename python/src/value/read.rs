@@ -1,6 +1,7 @@
 //! Decodes a value's bytes to Python objects, and skips values that aren't needed.
 
 use crate::error::value_error;
+use crate::value::instance::Instances;
 use crate::value::types::{Address, Port, Subnet, Timespan, Timestamp, object, subnet_of, types};
 use pyo3::ffi;
 use pyo3::prelude::*;
@@ -13,8 +14,8 @@ pub type Fault = Box<PyErr>;
 const TAG_STRING: u8 = 5;
 const TAG_ENUM: u8 = 11;
 const TAG_SET: u8 = 12;
-const TAG_TABLE: u8 = 13;
-const TAG_VECTOR: u8 = 14;
+pub const TAG_TABLE: u8 = 13;
+pub const TAG_VECTOR: u8 = 14;
 
 /// Number of bytes after the tag, for the types of constant size.
 const FIXED_BYTES: [Option<usize>; 11] =
@@ -26,6 +27,17 @@ const DEPTH_MAX: usize = 128;
 #[cold]
 pub fn cut_off() -> Fault {
     Box::new(value_error("the value is truncated or damaged; send it whole"))
+}
+
+#[cold]
+fn too_deep() -> Fault {
+    Box::new(value_error("containers are nested more than 128 deep; send flatter values"))
+}
+
+/// Fails for a container at a depth beyond the limit.
+#[inline]
+pub fn check_depth(depth: usize) -> Result<(), Fault> {
+    if depth >= DEPTH_MAX { Err(too_deep()) } else { Ok(()) }
 }
 
 /// Reads bytes from the front.
@@ -187,16 +199,32 @@ fn string(py: Python<'_>, text: &[u8]) -> Result<*mut ffi::PyObject, Fault> {
 /// Decodes directly, with all but a few rare checks of a decoder. In doubt it calls the decoder, which also reports
 /// more precise errors. Checking each value beforehand took a fifth of the time.
 pub fn decode<'py>(py: Python<'py>, bytes: &[u8], exact: bool) -> PyResult<Bound<'py, PyAny>> {
+    decode_with(py, bytes, exact, |reader| reader.object(0, false))
+}
+
+/// The instance of exactly these bytes. What the class has no field for isn't checked for duplicates.
+pub fn decode_instance<'py>(py: Python<'py>, bytes: &[u8], of: &Instances) -> PyResult<Bound<'py, PyAny>> {
+    decode_with(py, bytes, false, |reader| reader.instance(of, 0))
+}
+
+#[inline(always)]
+fn decode_with<'py>(
+    py: Python<'py>,
+    bytes: &[u8],
+    exact: bool,
+    read: impl FnOnce(&mut Reader<'_, 'py>) -> Read,
+) -> PyResult<Bound<'py, PyAny>> {
     if bytes.len() > Limits::default().bytes_max as usize {
         check(bytes)?;
     }
-    let mut keys = KeyCache::take();
     let cursor = Cursor { bytes, at: 0 };
-    let mut reader = Reader { py, cursor, keys: &mut keys, exact, declared: 0, is_doubtful: false };
+    let mut reader = Reader { py, cursor, keys: None, exact, declared: 0, is_doubtful: false };
     // SAFETY: an owned object.
-    let read = reader.object(0, false).map(|object| unsafe { Bound::from_owned_ptr(py, object) });
+    let read = read(&mut reader).map(|object| unsafe { Bound::from_owned_ptr(py, object) });
     let is_sure = reader.cursor.at == bytes.len() && !reader.is_doubtful;
-    keys.put();
+    if let Some(keys) = reader.keys.take() {
+        keys.put();
+    }
     if read.is_err() || !is_sure {
         check(bytes)?;
     }
@@ -214,10 +242,11 @@ pub fn check(bytes: &[u8]) -> PyResult<()> {
     checked
 }
 
-struct Reader<'a, 'py> {
-    py: Python<'py>,
-    cursor: Cursor<'a>,
-    keys: &'a mut KeyCache,
+pub struct Reader<'a, 'py> {
+    pub py: Python<'py>,
+    pub cursor: Cursor<'a>,
+    /// Taken by the first table that becomes a dict.
+    keys: Option<Box<KeyCache>>,
     /// Integers become `Integer`, so that a value that is written again keeps its types.
     exact: bool,
     /// Declared number of elements of all containers so far. It bounds the memory by a multiple of the number of bytes.
@@ -227,11 +256,12 @@ struct Reader<'a, 'py> {
     is_doubtful: bool,
 }
 
-type Read = Result<*mut ffi::PyObject, Fault>;
+/// An owned object.
+pub type Read = Result<*mut ffi::PyObject, Fault>;
 
 impl Reader<'_, '_> {
     /// A number of elements or pairs.
-    fn elements(&mut self, width: usize) -> Result<usize, Fault> {
+    pub fn elements(&mut self, width: usize) -> Result<usize, Fault> {
         let count = self.cursor.elements(width).ok_or_else(cut_off)?;
         self.declared += count * width;
         let declared_max = self.cursor.bytes.len().min(Limits::default().elements_max as usize);
@@ -239,7 +269,7 @@ impl Reader<'_, '_> {
     }
 
     /// An owned object. A hashable object contains no lists.
-    fn object(&mut self, depth: usize, hashable: bool) -> Read {
+    pub fn object(&mut self, depth: usize, hashable: bool) -> Read {
         let py = self.py;
         let cursor = &mut self.cursor;
         let word = |cursor: &mut Cursor<'_>| cursor.array::<8>().map(u64::from_be_bytes).ok_or_else(cut_off);
@@ -283,9 +313,7 @@ impl Reader<'_, '_> {
                 let text = cursor.size().and_then(|length| cursor.take(length)).ok_or_else(cut_off)?;
                 return self.name(text);
             }
-            TAG_SET | TAG_TABLE | TAG_VECTOR if depth >= DEPTH_MAX => {
-                return Err(Box::new(value_error("containers are nested more than 128 deep; send flatter values")));
-            }
+            TAG_SET | TAG_TABLE | TAG_VECTOR if depth >= DEPTH_MAX => return Err(too_deep()),
             TAG_SET => return self.set(depth),
             TAG_TABLE if hashable => return self.pairs(depth),
             TAG_TABLE => return self.table(depth),
@@ -385,7 +413,7 @@ impl Reader<'_, '_> {
                 Some(TAG_STRING) => {
                     let cursor = &mut self.cursor;
                     let text = cursor.size().and_then(|length| cursor.take(length)).ok_or_else(cut_off)?;
-                    self.keys.key(self.py, text)?
+                    self.keys.get_or_insert_with(KeyCache::take).key(self.py, text)?
                 }
                 _ => {
                     self.cursor = ahead;

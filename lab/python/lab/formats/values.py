@@ -8,7 +8,7 @@ from rawline import value
 from lab import dicts
 from lab.case import Case, Record, Type
 from lab.row import Codec, Message, Row
-from lab.source import Style, build, compiled, read
+from lab.source import DictStyle, Style, build, compiled, read
 
 
 def _tables_of_dicts(case: Case) -> Codec:
@@ -21,14 +21,34 @@ def _tables_of_dicts(case: Case) -> Codec:
 
 def _tables_of_classes(case: Case) -> Codec:
     """NamedTuples as a user would write them, made from the case's description; records inside are dicts. Fields are
-    in the
-    order of the class, so the one field comes before what grows. `decode` makes dicts."""
-    codec = _tables_of_dicts(case)
+    in the order of the class, so the one field comes before what grows."""
     fields = [(field.name, _annotation(field.type, field.optional)) for field in case.record.fields]
     whole = NamedTuple(case.record.name, fields)  # type: ignore[misc]
-    codec.native = lambda message: whole(**dict.fromkeys(whole._fields) | _with_plain_integers(_with_integers(message)))
-    codec.encode = value.Record(whole, order="fields").encode
-    return codec
+    record, style = value.Record(whole, order="fields"), _ClassStyle(case)
+    return Codec(
+        native=lambda message: whole(**dict.fromkeys(whole._fields) | _with_plain_integers(_with_integers(message))),
+        encode=record.encode,
+        decode=record.decode,
+        field=value.field(*case.one_field),
+        fields=_fields(case, style, record.decode),
+        plain=compiled(build(case, style), "build"),
+        recorder=lambda take: _fields(case, style, record.decode, recorded=True, take=take),
+        sources=[read(case, style)],
+    )
+
+
+class _ClassStyle(DictStyle):
+    """The outermost record has attributes, of which an absent one is None; records inside are dicts."""
+
+    def __init__(self, case: Case) -> None:
+        self._outermost = {id(field) for field in case.record.fields}
+
+    def value(self, owner, field):
+        return f"{owner}.{field.name}" if id(field) in self._outermost else super().value(owner, field)
+
+    def present(self, owner, field):
+        is_outermost = id(field) in self._outermost
+        return f"{owner}.{field.name} is not None" if is_outermost else super().present(owner, field)
 
 
 def _annotation(type: Type, optional: bool) -> Any:
@@ -58,16 +78,16 @@ def _lists(case: Case) -> Codec:
         encode=value.encode,
         decode=value.decode,
         field=value.field(*_places(case)),
-        fields=_fields_of_lists(case, recorded=False),
+        fields=_fields(case, _ListStyle(case), value.decode),
         plain=with_names,
-        recorder=lambda take: _fields_of_lists(case, recorded=True, take=take),
+        recorder=lambda take: _fields(case, _ListStyle(case), value.decode, recorded=True, take=take),
         sources=[read(case, _ListStyle(case))],
     )
 
 
-def _fields_of_lists(case: Case, recorded: bool, **names: Any) -> Any:
-    source = f"{read(case, _ListStyle(case), recorded)}\ndef fields(data):\n    read(decode(data))\n"
-    return compiled(source, "fields", decode=value.decode, **names)
+def _fields(case: Case, style: Style, decode: Any, recorded: bool = False, **names: Any) -> Any:
+    source = f"{read(case, style, recorded)}\ndef fields(data):\n    read(decode(data))\n"
+    return compiled(source, "fields", decode=decode, **names)
 
 
 class _ListStyle(Style):
@@ -121,7 +141,7 @@ _PACKAGE = {"distribution": "rawline", "heap_seen": False}
 
 ROWS = [
     Row("values", "rawline", _tables_of_classes, **_PACKAGE,
-        note="encode takes NamedTuples by a Record; decode makes dicts"),
+        note="NamedTuples by a Record; records inside are dicts"),
     Row("values", "rawline", _tables_of_dicts, variant="dict", **_PACKAGE, note="dicts, with integers marked as such"),
     Row("values-list", "rawline", _lists, **_PACKAGE, note="lists of the fields by their places; decode makes lists"),
 ]

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::ops::Deref;
 
+use rawline_value::{FromValue, Step, ToValue};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
@@ -62,7 +63,17 @@ pub trait OneSummed {
 
 /// A case: its plain type, and its other types.
 pub trait Message:
-    Serialize + DeserializeOwned + Summed + OneSummed + Clone + std::fmt::Debug + Send + Sync + 'static
+    Serialize
+    + DeserializeOwned
+    + ToValue
+    + for<'b> FromValue<'b>
+    + Summed
+    + OneSummed
+    + Clone
+    + std::fmt::Debug
+    + Send
+    + Sync
+    + 'static
 {
     /// The case's name, as in the files' names.
     const CASE: &'static str;
@@ -70,10 +81,14 @@ pub trait Message:
     const AVRO: &'static str;
     /// The path to the one field.
     const ONE: &'static [&'static str];
+    /// The same in a value whose records are tables.
+    const KEYS: &'static [Step<'static>];
+    /// The same in a value whose records are lists.
+    const PLACES: &'static [Step<'static>];
     /// The type that leaves absent fields out: for formats that name their fields.
-    type Named: Serialize + DeserializeOwned + Summed + Send + Sync + 'static;
+    type Named: Serialize + DeserializeOwned + ToValue + for<'b> FromValue<'b> + Summed + Send + Sync + 'static;
     /// The type that borrows its strings where it can.
-    type Borrowed<'a>: Deserialize<'a> + Summed + OneSummed;
+    type Borrowed<'a>: Deserialize<'a> + FromValue<'a> + Summed + OneSummed;
     /// Only the one field, for formats that name their fields.
     type One<'a>: Deserialize<'a> + OneSummed;
     /// The same, owning it.
@@ -83,7 +98,7 @@ pub trait Message:
 }
 
 /// A string that is borrowed unless it contains escapes.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Deserialize, FromValue)]
 #[serde(transparent)]
 pub struct Text<'a>(#[serde(borrow)] pub Cow<'a, str>);
 
@@ -262,18 +277,19 @@ macro_rules! messages {
 messages!(
     plain, [], String,
     #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, bincode::Encode, bincode::Decode)]
-    #[derive(rkyv::Archive, rkyv::Serialize, rkyv::Deserialize)],
+    #[derive(rkyv::Archive, rkyv::Serialize, rkyv::Deserialize, ToValue, FromValue)],
     ,
 );
 messages!(
     named, [], String,
-    #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)],
+    #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToValue, FromValue)]
+    #[value(table)],
     ,
     #[serde(default, skip_serializing_if = "Option::is_none")]
 );
 messages!(
     borrowed, ['a], Text<'a>,
-    #[derive(Debug, Clone, PartialEq, Deserialize)],
+    #[derive(Debug, Clone, PartialEq, Deserialize, FromValue)],
     #[serde(borrow)],
     #[serde(default)]
 );
@@ -401,7 +417,7 @@ macro_rules! one_summed {
 }
 
 macro_rules! cases {
-    ($($case:literal $of:ident [$($life:lifetime)?] $($one:ident).+ $sum:ident;)*) => {
+    ($($case:literal $of:ident [$($life:lifetime)?] $($one:ident).+ [$($place:literal),+] $sum:ident;)*) => {
         $(
             one_summed!(plain::$of, [], $($one).+, $sum);
             one_summed!(borrowed::$of<$($life)?>, [$($life)?], $($one).+, $sum);
@@ -413,6 +429,8 @@ macro_rules! cases {
                 const CASE: &'static str = $case;
                 const AVRO: &'static str = include_str!(concat!("../../../schemas/", $case, ".avsc"));
                 const ONE: &'static [&'static str] = &[$(stringify!($one)),+];
+                const KEYS: &'static [Step<'static>] = &[$(Step::Key(stringify!($one))),+];
+                const PLACES: &'static [Step<'static>] = &[$(Step::Index($place)),+];
                 type Named = named::$of;
                 type Borrowed<'a> = borrowed::$of<$($life)?>;
                 type One<'a> = one::$of<$($life)?>;
@@ -456,10 +474,10 @@ fn as_part<P: Part>(part: &P) -> P::As<'_> {
 }
 
 cases! {
-    "pingpong" PingPong ['a] message text;
-    "doubles" Doubles [] single_3 real;
-    "strings" Strings ['a] string_3 text;
-    "zeek" Zeek ['a] query text;
-    "measurement" Measurement ['a] metric text;
-    "order" Order ['a] customer.name text;
+    "pingpong" PingPong ['a] message [2] text;
+    "doubles" Doubles [] single_3 [2] real;
+    "strings" Strings ['a] string_3 [2] text;
+    "zeek" Zeek ['a] query [9] text;
+    "measurement" Measurement ['a] metric [0] text;
+    "order" Order ['a] customer.name [3, 1] text;
 }

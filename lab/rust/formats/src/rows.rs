@@ -47,9 +47,9 @@ pub fn all() -> Vec<Entry> {
         protobuf::Prost,
         protobuf::Quick,
         sbe::Sbe,
-        values::Values<true>,
-        values::ByHand<true>,
-        values::Values<false>,
-        values::ByHand<false>,
+        values::Table,
+        values::Borrowed<values::Table>,
+        values::List,
+        values::Borrowed<values::List>,
     ])
 }

@@ -30,10 +30,6 @@ impl Row {
                 "its object holds addresses, ports and times as such, where the other formats' hold strings and \
                  numbers",
             ),
-            ("values" | "values-list", "by hand", Operation::Decode | Operation::Fields) => {
-                Some("a codec written by hand for the message, which doesn't check for duplicate keys")
-            }
-            ("values" | "values-list", "by hand", _) => Some("a codec written by hand for the message"),
             (_, "message kept" | "prebuilt", Operation::Encode) => {
                 Some("the library's own message was built before the clock started")
             }
