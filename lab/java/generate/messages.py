@@ -11,16 +11,17 @@ def generate(cases: list[Case]) -> dict[str, str]:
 def _message(case: Case) -> str:
     source = Source(
         MESSAGE, "messages", "static com.dslplatform.json.JsonAttribute.IncludePolicy.ALWAYS",
-        "com.dslplatform.json.CompiledJson", "com.dslplatform.json.JsonAttribute", "java.io.Serializable",
+        "com.dslplatform.json.CompiledJson", "com.dslplatform.json.JsonAttribute", "io.rawline.value.GenerateCodec",
+        "io.rawline.value.ValueField", "java.io.Serializable",
     )  # fmt: skip
     top, *inner = records(case.record)
-    source.add("@CompiledJson", f"public final class {top.name} implements Message, Serializable {{")
+    source.add("@CompiledJson", "@GenerateCodec", f"public final class {top.name} implements Message, Serializable {{")
     _fields(source, top)
     one = ".".join(case.one_field)
     source.add("", "@Override", "public long checkField() {", f"return Check.of({one});", "}", "", "@Override")
     _check(source, "public ", top)
     for record in inner:
-        source.add("", "@CompiledJson", f"public static final class {record.name} implements Serializable {{")
+        source.add("", "@CompiledJson", "@GenerateCodec", f"public static final class {record.name} implements Serializable {{")
         _fields(source, record)
         source.add("")
         _check(source, "", record)
@@ -34,7 +35,8 @@ def _fields(source: Source, record: Record) -> None:
     for index, field in enumerate(record.fields, 1):
         # Without an index DSL-JSON writes fields in alphabetical order. An absent field is null and is not written.
         policy = "" if field.optional else ", includeToMinimal = ALWAYS"
-        source.add(f"@JsonAttribute(index = {index}{policy}) public {_type(field)} {field.name};")
+        missing = "@ValueField(optional = true) " if field.optional else ""
+        source.add(f"{missing}@JsonAttribute(index = {index}{policy}) public {_type(field)} {field.name};")
 
 
 def _type(field: Field) -> str:

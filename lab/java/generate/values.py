@@ -1,12 +1,8 @@
-"""The cases as Rawline values: tables with names, or lists by position."""
+"""The cases' generated codecs, tables with names or lists by position, and the sums of their views."""
 
 from lab.case import Case, Field, Record
 from java import Source, kind, plain, record_of, records, switch, total
 
-READ = {
-    "i64": "whole()", "i32": "(int) whole()", "f64": "in.real()", "bool": "in.bool()", "string": "in.string()",
-    "list string": "texts()", "list i32": "ints()", "list f64": "doubles()", "map": "map()",
-}  # fmt: skip
 CHECK = {
     "i64": "whole({})", "i32": "whole({})", "f64": "Check.of({}.asReal())", "bool": "Check.of({}.asBoolean())",
     "string": "checkText({})", "list string": "checkTexts({})", "list i32": "checkInts({})",
@@ -17,7 +13,7 @@ CHECK = {
 def generate(cases: list[Case]) -> dict[str, str]:
     source = Source(
         "io.rawline.lab.format", "values", *(f"io.rawline.value.{name}"
-            for name in ("Field", "Fields", "Step", "ValueView")),
+            for name in ("Field", "Step", "ValueView")),
         "io.rawline.lab.Case", "io.rawline.lab.message.Check",
     )  # fmt: skip
     source.add("final class ValuesCases {", "private ValuesCases() {}")
@@ -39,20 +35,13 @@ def _form(source: Source, case: Case) -> None:
     for record in records(top):
         for field in record.fields:
             source.add(f'private static final Field {_constant(record, field.name)} = Field.of("{field.name}");')
-        names = ", ".join(f'"{field.name}"' for field in record.fields)
-        source.add(f"private static final Fields {_constant(record, 'FIELDS')} = Fields.of({names});")
     keys, places = _path(case)
+    codec = f"{plain(top, top)}Codec"
     source.method(f"{top.name}Form(boolean table)",
-        f"super(table, table ? new Step[] {{{keys}}} : new Step[] {{{places}}});")
+        f"super(table ? {codec}.TABLE : {codec}.VECTOR, table, "
+        f"table ? new Step[] {{{keys}}} : new Step[] {{{places}}});")
     for record in records(top):
-        override = ["", "@Override"] if record is top else [""]
-        source.add(*override, f"void write{'' if record is top else record.name}({plain(top, record)} m) {{",
-            "begin();")
-        for field in record.fields:
-            _write(source, top, record, field)
-        source.add("out.end();", "}", *override)
-        _read(source, top, record)
-        source.add(*override)
+        source.add(*(["", "@Override"] if record is top else [""]))
         _check(source, top, record)
     source.add("}")
 
@@ -65,43 +54,6 @@ def _path(case: Case) -> tuple[str, str]:
         places.append(f"Step.at({place})")
         record = record_of(field)
     return ", ".join(keys), ", ".join(places)
-
-
-def _write(source: Source, top: Record, record: Record, field: Field) -> None:
-    key, value = f"key({_constant(record, field.name)})", f"m.{field.name}"
-    if field.optional:
-        source.add(f"if ({value} == null) {{", "absent();", "} else {")
-    match kind(field):
-        case "i64" | "i32":
-            source.add(f"{key}.addInteger({value});")
-        case "f64" | "bool" | "string":
-            source.add(f"{key}.add({value});")
-        case "record":
-            source.add(f"{key};", f"write{record_of(field).name}({value});")
-        case "list record":
-            inner = record_of(field)
-            source.add(f"{key};", "out.beginList();", f"for ({plain(top, inner)} element : {value}) {{")
-            source.add(f"write{inner.name}(element);", "}", "out.end();")
-        case _:
-            source.add(f"{key};", f"write({value});")
-    if field.optional:
-        source.add("}")
-
-
-def _read(source: Source, top: Record, record: Record) -> None:
-    of = plain(top, record)
-    source.add(f"{of} read{'' if record is top else record.name}() {{", f"{of} m = new {of}();")
-    source.add("for (int i = 0, count = count(); i < count; i++) {",
-        f"switch (place({_constant(record, 'FIELDS')}, i)) {{")
-    for place, field in enumerate(record.fields):
-        inner = record_of(field)
-        read = READ.get(kind(field)) or f"read{inner.name}()"
-        if kind(field) == "list record":
-            read = f"list(this::{read[:-2]})"
-        if field.optional:
-            read = f"in.isNone() ? null : {'(Double) ' if kind(field) == 'f64' else ''}{read}"
-        source.add(f"case {place} -> m.{field.name} = {read};")
-    source.add("default -> in.skip();", "}", "}", "return m;", "}")
 
 
 def _check(source: Source, top: Record, record: Record) -> None:

@@ -3,10 +3,12 @@
  *
  * <p>Packages, each of which uses only those above it: {@code error}; {@code batch}, {@code http} (internal) and
  * {@code value}; {@code measurement}, which uses {@code batch} and {@code value}; {@code io.rawline}, which uses
- * {@code batch} and {@code http}.
+ * {@code batch} and {@code http}. {@code processor}, which uses none, is for compilers.
  */
 module io.rawline.client {
     requires aircompressor;
+    // For the processor only, which is in a jar of its own.
+    requires static java.compiler;
 
     exports io.rawline;
     exports io.rawline.batch;

@@ -24,6 +24,7 @@ class PackagesTest {
             "error", Set.of(),
             "batch", Set.of("error"),
             "http", Set.of("error"),
+            "processor", Set.of(),
             "value", Set.of("error"),
             "measurement", Set.of("batch", "error", "value"),
             "", Set.of("batch", "error", "http"));

@@ -36,6 +36,14 @@ public final class ValueException extends RawlineException {
         TEXT,
         /** A text that is not the JSON of a value. */
         JSON,
+        /** A number or a time that the Java type, or the format, can't hold. */
+        RANGE,
+        /** A field that isn't there, or a vector that is too short. */
+        MISSING,
+        /** A name that none of a type's alternatives or constants has. */
+        VARIANT,
+        /** A string that isn't UTF-8, for a Java string. */
+        UTF8,
         /** A frame that is truncated, of an unknown kind, or with a topic that is too long. */
         FRAME
     }
@@ -46,12 +54,22 @@ public final class ValueException extends RawlineException {
     private final long position;
     /** A number that belongs to the reason. */
     private final long detail;
+    /** The fields around the value, the outermost first, such as {@code customer.name}. */
+    private final String path;
+    /** The message without the path. */
+    private final String text;
 
     private ValueException(Reason reason, long position, long detail, String message) {
-        super(ErrorKind.FIX_REQUEST, message);
+        this(reason, position, detail, "", message);
+    }
+
+    private ValueException(Reason reason, long position, long detail, String path, String text) {
+        super(ErrorKind.FIX_REQUEST, path.isEmpty() ? text : "field " + path + ": " + text);
         this.reason = reason;
         this.position = position;
         this.detail = detail;
+        this.path = path;
+        this.text = text;
     }
 
     /**
@@ -80,6 +98,63 @@ public final class ValueException extends RawlineException {
      */
     public long detail() {
         return detail;
+    }
+
+    /**
+     * The field that can't be decoded, such as {@code customer.name}.
+     *
+     * @return its path; empty for the whole value, and where no generated codec was reading
+     */
+    public String path() {
+        return path;
+    }
+
+    /** The same error for a field around the value. */
+    ValueException within(String field) {
+        ValueException outer =
+                new ValueException(reason, position, detail, path.isEmpty() ? field : field + "." + path, text);
+        outer.setStackTrace(getStackTrace());
+        return outer;
+    }
+
+    /** The same error, its position counted from bytes before those that were read. */
+    ValueException moved(long distance) {
+        return new ValueException(reason, position + distance, detail, path, text);
+    }
+
+    static ValueException range(long position, String number) {
+        return new ValueException(
+                Reason.RANGE, position, 0, "the field's type can't hold the number " + number + "; use a larger type");
+    }
+
+    static ValueException time(String time) {
+        return new ValueException(
+                Reason.RANGE,
+                0,
+                0,
+                "the time " + time + " is more than 292 years from 1970 or zero; use one of 64 bits of nanoseconds");
+    }
+
+    static ValueException missing(long position) {
+        return new ValueException(
+                Reason.MISSING, position, 0, "missing; send it, or give the field a default with optional or orElse");
+    }
+
+    static ValueException duplicateField(long position) {
+        return new ValueException(Reason.NOT_UNIQUE, position, 0, "there twice; send each key once");
+    }
+
+    static ValueException variant(long position, String message) {
+        return new ValueException(Reason.VARIANT, position, 0, message);
+    }
+
+    static ValueException character(long position, String text) {
+        return new ValueException(Reason.TEXT, position, 0, '"' + text + "\" is not one character");
+    }
+
+    static ValueException utf8(long position) {
+        return new ValueException(
+                Reason.UTF8, position, 0, "the string at byte " + position + " is not UTF-8; read it as a byte[]");
     }
 
     static ValueException truncated(long position) {

@@ -30,13 +30,15 @@ public final class ValueReader {
     private static final int WORDS =
             1 << Wire.COUNT | 1 << Wire.INTEGER | 1 << Wire.REAL | 1 << Wire.TIMESTAMP | 1 << Wire.TIMESPAN;
 
-    private final Limits limits;
-    private byte[] bytes = {};
-    private int begin;
-    private int end;
-    private int at;
+    final Limits limits;
+    byte[] bytes = {};
+    int begin;
+    int end;
+    int at;
+    /** Levels of what generated codecs are reading. */
+    int levels;
     /** Number of elements that containers have claimed so far, and its limit. */
-    private long declared;
+    long declared;
 
     private int declaredMax;
     /** The number of the field that is expected next. */
@@ -87,6 +89,7 @@ public final class ValueReader {
         // Every element takes at least a byte, and so does the container.
         declaredMax = Math.min(length, limits.elementsMax());
         fieldNext = 0;
+        levels = 0;
         return this;
     }
 
@@ -465,7 +468,7 @@ public final class ValueReader {
         return place;
     }
 
-    private long word(int tag) {
+    long word(int tag) {
         return Wire.getLong(bytes, fixed(tag, 9));
     }
 
@@ -509,7 +512,7 @@ public final class ValueReader {
         return bytes;
     }
 
-    private ValueException mismatch(int expected) {
+    ValueException mismatch(int expected) {
         int found = tag();
         return found == expected
                 ? ValueException.truncated(at + 1 - begin)

@@ -29,8 +29,8 @@ import java.util.Arrays;
 public final class ValueWriter {
     private static final int BYTES_MAX = Integer.MAX_VALUE - 64;
 
-    /** Bytes kept free after the written ones, so that a word can be stored without a check. */
-    private static final int SLACK_BYTES = 24;
+    /** Bytes kept free after the written ones: a field's name of up to 24 bytes and a word are stored unchecked. */
+    static final int SLACK_BYTES = 64;
 
     /**
      * Maximum length of a string whose characters are copied one by one, if each is one byte: for these, any call costs
@@ -38,10 +38,14 @@ public final class ValueWriter {
      */
     private static final int SHORT_CHARACTERS_MAX = 64;
 
-    private byte[] bytes;
-    private int length;
+    byte[] bytes;
+    int length;
     /** Values added to the innermost container. */
-    private int count;
+    int count;
+    /** Levels of what generated codecs are writing, and elements of their containers. */
+    int levels;
+
+    int elements;
     /** For each open container: the position of its count, and the number of values of the enclosing one. */
     private int[] open = new int[32];
 
@@ -71,6 +75,8 @@ public final class ValueWriter {
         length = 0;
         count = 0;
         depth = 0;
+        levels = 0;
+        elements = 0;
         return this;
     }
 
@@ -455,7 +461,7 @@ public final class ValueWriter {
         count++;
     }
 
-    private ValueWriter addText(int tag, String text) {
+    ValueWriter addText(int tag, String text) {
         int characters = text.length();
         if (characters <= SHORT_CHARACTERS_MAX) {
             ensure(2 + SHORT_CHARACTERS_MAX);
@@ -512,7 +518,7 @@ public final class ValueWriter {
         length += more;
     }
 
-    private void ensure(int more) {
+    void ensure(int more) {
         if (bytes.length - SLACK_BYTES - length < more) {
             grow(more);
         }
