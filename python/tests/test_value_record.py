@@ -3,16 +3,17 @@
 import contextlib
 import dataclasses
 import gc
+import json
 import subprocess
 import sys
 from datetime import datetime, timezone
 from typing import Any, NamedTuple
 
 import pytest
-from conftest import binary
+from conftest import VECTORS, binary
 
 from rawline import ValueFormatError, value
-from rawline.value import Address, Count, Integer, Name, Port, Record, Timestamp, View
+from rawline.value import Address, Count, Integer, Name, Port, Record, Subnet, Timespan, Timestamp, View
 
 
 class Dns(NamedTuple):
@@ -375,3 +376,48 @@ def test_texts_and_keys_of_every_length_are_copied_whole() -> None:
     for count in range(1, 400):
         items = [1.5, True, None, "x" * 30, Address("::1"), Port("1/tcp")] * count
         assert value.decode(value.encode(items)) == items
+
+
+class Answer(NamedTuple):
+    address: Address
+    ttl: Timespan
+
+
+class Connection(NamedTuple):
+    """The record of vectors/value/records.json, which the three languages write and read."""
+
+    uid: str
+    client: Address
+    port: Port
+    network: Subnet | None
+    started: Timestamp
+    duration: Timespan | None
+    is_local: bool
+    bytes_sent: Count
+    delta: int
+    rate: float
+    state: Name
+    outcome: Any
+    payload: bytes
+    notes: Any
+    tags: Any
+    answers: list[Answer]
+    extra: Any
+    log: Name
+
+
+def test_records_are_those_of_the_other_languages() -> None:
+    vectors = json.loads((VECTORS / "value/records.json").read_text())
+    whole = next(vector for vector in vectors if vector["name"] == "full")
+    connection = Connection(
+        "CHhAvVGS1DHFjwGM9", Address("10.0.0.1"), Port("53/udp"), Subnet("10.0.0.0/8"),
+        Timestamp(1_649_574_000_123_456_789), Timespan(1_500_000_000), True, Count(2**64 - 1), -7, 0.25,
+        Name("HalfOpen"), [Name("Closed"), [Integer(80)]], b"\xff\0", {"a": Integer(1), "b": Integer(-2)},
+        frozenset({"dns", "ä"}), [Answer(Address("2001:db8::1"), Timespan(60_000_000_000)),
+        Answer(Address("192.0.2.1"), Timespan(0))], [Integer(-1), None], Name("Conn::LOG"),
+    )  # fmt: skip
+    record = Record(Connection, form="vector")
+    assert record.encode(connection).hex() == whole["vector"]
+    assert record.decode(bytes.fromhex(whole["vector"])) == connection
+    named = connection._replace(outcome=[Name("Closed"), {"code": Integer(80)}])
+    assert record.decode(bytes.fromhex(whole["table"])) == named

@@ -21,7 +21,8 @@ def _message(case: Case) -> str:
     source.add("", "@Override", "public long checkField() {", f"return Check.of({one});", "}", "", "@Override")
     _check(source, "public ", top)
     for record in inner:
-        source.add("", "@CompiledJson", "@GenerateCodec", f"public static final class {record.name} implements Serializable {{")
+        source.add("", "@CompiledJson", "@GenerateCodec",
+            f"public static final class {record.name} implements Serializable {{")
         _fields(source, record)
         source.add("")
         _check(source, "", record)

@@ -33,9 +33,14 @@ import java.util.function.LongSupplier;
 final class Outbox {
     private static final int UNPLACED = -1;
 
+    /**
+     * The longest time that a batch waits for more records, unless the caller chooses: as many records as arrive within
+     * it make the cost of a request negligible, and a person doesn't notice it.
+     */
+    private static final long LINGER_NS_MAX = 5_000_000;
+
     private final ProducerConfig config;
     private final Limits limits;
-    private final long lingerNs;
     /** Distinguishes the producer from all others; 0 if it doesn't ask for exactly-once appends. */
     private final long producerId;
     /** A random number below its argument. */
@@ -118,7 +123,6 @@ final class Outbox {
         this.producerId = producerId;
         this.random = random;
         this.clock = clock;
-        lingerNs = Nanos.of(config.linger);
         sizesBuffers = new Buffers(config.bufferBytes);
         dataBuffers = new Buffers(config.bufferBytes);
     }
@@ -303,7 +307,7 @@ final class Outbox {
 
     /** Whether something is to be sent now, or when it has lingered. */
     boolean hasWork() {
-        return !ready.isEmpty() || oldestLingering() != null;
+        return waitNs() != Long.MAX_VALUE;
     }
 
     /** How long until something is to be sent, in nanoseconds; the maximum if there is nothing. */
@@ -311,18 +315,39 @@ final class Outbox {
         if (!ready.isEmpty()) {
             return 0;
         }
-        Lane oldest = oldestLingering();
-        return oldest == null ? Long.MAX_VALUE : Math.max(0, oldest.open.openedAtNs - clock.getAsLong() + lingerNs);
-    }
-
-    private Lane oldestLingering() {
-        // Skips only partitions with requests in flight, of which there are few.
+        long nowNs = clock.getAsLong();
+        long waitNs = Long.MAX_VALUE;
         for (Lane lane : lingering) {
             if (hasCapacity(lane)) {
-                return lane;
+                waitNs = Math.min(waitNs, Math.max(0, lane.open.openedAtNs - nowNs + lingerNs(lane.open)));
+                if (config.linger != null) {
+                    // All wait equally long, so the oldest is the first.
+                    break;
+                }
             }
         }
-        return null;
+        return waitNs;
+    }
+
+    /**
+     * How long a batch waits for more records, from its first one on. Without a setting, it waits as long as the time
+     * that it needs to be filled, at the rate of its records so far, is at most {@link #LINGER_NS_MAX}. So the records
+     * of a caller that waits for each of them, or sends a few, are sent at once; those of a caller that sends as fast
+     * as it can fill batches. What arrives while a request is in flight waits for the end of that request anyway: the
+     * slower the broker, the larger the batches.
+     */
+    private long lingerNs(OpenBatch open) {
+        if (config.linger != null) {
+            return Nanos.of(config.linger);
+        }
+        int records = open.builder.count();
+        if (records <= 1) {
+            // One record has no rate.
+            return 0;
+        }
+        double filled = Math.max(
+                (double) open.builder.dataBytes() / config.batchBytes, (double) records / config.batchRecordsMax);
+        return (long) (LINGER_NS_MAX * Math.min(filled, 1.0));
     }
 
     /** Takes what is to be sent to the next partition in turn; null if nothing is. */
@@ -330,10 +355,12 @@ final class Outbox {
         long nowNs = clock.getAsLong();
         for (Iterator<Lane> oldest = lingering.iterator(); oldest.hasNext(); ) {
             Lane lane = oldest.next();
-            if (!hasLingered(lane.open, nowNs)) {
+            boolean hasLingered = hasLingered(lane.open, nowNs);
+            if (!hasLingered && config.linger != null) {
+                // All wait equally long, so no later one has either.
                 break;
             }
-            if (hasCapacity(lane)) {
+            if (hasLingered && hasCapacity(lane)) {
                 oldest.remove();
                 if (!lane.ready) {
                     lane.ready = true;
@@ -369,7 +396,7 @@ final class Outbox {
     }
 
     private boolean hasLingered(OpenBatch open, long nowNs) {
-        return nowNs - open.openedAtNs >= lingerNs;
+        return nowNs - open.openedAtNs >= lingerNs(open);
     }
 
     /** Gives back what a request held, whose outcome is known. */

@@ -13,7 +13,9 @@ public final class ProducerConfig {
     // From this size on, larger batches are not measurably faster: a request's fixed cost no longer shows.
     int batchBytes = 1 << 20;
     int batchRecordsMax = 1 << 20;
-    Duration linger = Duration.ofMillis(5);
+    /** Null if it depends on the rate of records. */
+    Duration linger;
+
     long bufferBytes = 32 << 20;
     // What a broker groups into one commit by default.
     long requestBytesMax = 8 << 20;
@@ -82,8 +84,9 @@ public final class ProducerConfig {
     }
 
     /**
-     * How long a batch that is not full waits for more records while no request to its partition is in flight; 5 ms by
-     * default.
+     * How long a batch that is not full waits for more records while no request to its partition is in flight. By
+     * default it waits only while records arrive fast enough to fill it within 5 ms: a lone record is sent at once, and
+     * there is nothing to tune.
      *
      * @param wait zero or more
      * @return this

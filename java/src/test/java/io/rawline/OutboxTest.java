@@ -61,6 +61,33 @@ class OutboxTest {
         assertEquals(14, outbox.heldBytes());
     }
 
+    /** Without a setting, a lone record is sent at once; a batch waits while records arrive fast enough to fill it. */
+    @Test
+    void theFullerABatchTheLongerItWaits() {
+        Outbox outbox = outbox(new ProducerConfig().batchBytes(1000).batchRecordsMax(100));
+        outbox.place(3);
+        add(outbox, Route.partition(0), 900);
+        assertEquals(0, outbox.waitNs());
+        assertEquals(1, outbox.take().batches().get(0).records());
+        for (int record = 0; record < 9; record++) {
+            add(outbox, Route.partition(1), 100);
+        }
+        assertEquals(4_500_000, outbox.waitNs());
+        // By the number of records, if that fills it first. The batch that was opened later is sent earlier.
+        nowNs += 1_000_000;
+        for (int record = 0; record < 50; record++) {
+            add(outbox, Route.partition(2), 1);
+        }
+        assertEquals(2_500_000, outbox.waitNs());
+        assertNull(outbox.take());
+        nowNs += 2_500_000;
+        assertEquals(2, outbox.take().partition());
+        assertEquals(1_000_000, outbox.waitNs());
+        nowNs += 1_000_000;
+        assertEquals(1, outbox.take().partition());
+        assertEquals(Long.MAX_VALUE, outbox.waitNs());
+    }
+
     @Test
     void aPartitionHasItsBatchesInOrderOneRequestAtATime() {
         Outbox outbox = outbox(new ProducerConfig().batchRecordsMax(2).requestBytesMax(0));

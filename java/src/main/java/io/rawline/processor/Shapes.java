@@ -236,7 +236,7 @@ final class Shapes {
                     default -> of(type.getTypeArguments().get(0), as, element);
                 };
         if (inner.empty() != null) {
-            throw invalid(element, type, "an Optional of an Optional can't be told from an empty one");
+            throw invalid(element, type, "an Optional of an Optional can't be distinguished from an empty one");
         }
         Shape.Empty empty = new Shape.Empty(
                 "@.isPresent()",

@@ -17,8 +17,8 @@ import io.rawline.value.ValueWriter;
 import java.util.List;
 
 /**
- * Codecs that the library's annotation processor generates for the plain objects. Writer, reader and decoder are reused,
- * as documented. A table leaves absent fields out; a list has none in their place.
+ * Codecs that the library's annotation processor generates for the plain objects. Writer, reader and decoder are
+ * reused, as documented. A table leaves absent fields out; a list has none in their place.
  */
 public final class Values {
     private Values() {}
