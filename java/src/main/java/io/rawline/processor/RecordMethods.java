@@ -159,18 +159,16 @@ final class RecordMethods {
                 "int found = CodecReads.begin(reader);",
                 "boolean table = found >= 0;",
                 "int left = table ? found : ~found;");
-        // With more fields, the method would be too large for the JIT compiler.
-        boolean isInOrder = fields.size() <= WORD_BITS;
-        for (int number = 0; number < fields.size(); number++) {
-            readInOrder(out, number, isInOrder);
+        if (fields.size() <= WORD_BITS) {
+            for (int number = 0; number < fields.size(); number++) {
+                readInOrder(out, number);
+            }
+            out.add("if (!table) {", "CodecReads.skip(reader, left);", "left = 0;", "}");
+            out.add("for (; left > 0; left--) {", "switch (reader.field(FIELDS)) {");
+        } else {
+            // The method would be too large for the JIT compiler if it had a part for each field in order, too.
+            out.add("for (int next = 0; left > 0; left--, next++) {", "switch (table ? reader.field(FIELDS) : next) {");
         }
-        out.add(
-                "if (!table) {",
-                "CodecReads.skip(reader, left);",
-                "left = 0;",
-                "}",
-                "for (; left > 0; left--) {",
-                "switch (reader.field(FIELDS)) {");
         for (int number = 0; number < fields.size(); number++) {
             String seen = "seen" + number / WORD_BITS;
             out.add(
@@ -226,16 +224,13 @@ final class RecordMethods {
         };
     }
 
-    private void readInOrder(Source out, int number, boolean isInOrder) {
-        Field field = fields.get(number);
-        Key key = Key.of(field.name());
+    private void readInOrder(Source out, int number) {
+        Key key = Key.of(fields.get(number).name());
         String argument = key.fitsWords() ? key.compared() : "FIELDS.get(" + number + ")";
-        String condition = isInOrder ? "(!table || CodecReads.key(reader, " + argument + "))" : "!table";
-        String seen = "seen" + number / WORD_BITS;
         out.add(
-                "if (left > 0 && " + condition + ") {",
+                "if (left > 0 && (!table || CodecReads.key(reader, " + argument + "))) {",
                 "left--;",
-                seen + " |= " + bit(number) + ";",
+                "seen0 |= " + bit(number) + ";",
                 take(number),
                 "}");
     }

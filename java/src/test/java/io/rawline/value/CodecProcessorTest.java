@@ -1,9 +1,12 @@
 package io.rawline.value;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.net.URI;
+import java.net.URL;
+import java.net.URLClassLoader;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
@@ -113,6 +116,40 @@ class CodecProcessorTest {
         assertError(
                 "@GenerateCodec(transparent = true) record T(int a, int b) {}",
                 "only a record or a class of one field can be transparent");
+    }
+
+    /** More fields than a word has bits. */
+    @Test
+    @SuppressWarnings("unchecked")
+    void wideRecordsComeBack() throws Exception {
+        int count = 130;
+        String components =
+                IntStream.range(0, count).mapToObj(number -> "int f" + number).collect(Collectors.joining(", "));
+        assertEquals(List.of(), compile("@GenerateCodec public record T(" + components + ") {}"));
+        try (URLClassLoader loader =
+                new URLClassLoader(new URL[] {folder.toUri().toURL()})) {
+            Class<?> codecs = loader.loadClass("example.TCodec");
+            Object wide = loader.loadClass("example.T")
+                    .getConstructors()[0]
+                    .newInstance(IntStream.range(0, count).boxed().toArray());
+            for (String form : List.of("TABLE", "VECTOR")) {
+                ValueCodec<Object> codec =
+                        (ValueCodec<Object>) codecs.getField(form).get(null);
+                byte[] bytes = codec.encode(wide);
+                assertEquals(wide, codec.decode(bytes));
+                new ValueDecoder().decode(bytes);
+                ValueWriter fewer = new ValueWriter().beginTable();
+                for (int number = count - 1; number > 100; number--) {
+                    fewer.add("f" + number).addInteger(number);
+                }
+                byte[] few = fewer.end().toByteArray();
+                ValueException missing = assertThrows(ValueException.class, () -> codec.decode(few));
+                assertEquals("f0", missing.path());
+                ValueWriter longer = new ValueWriter().beginList();
+                IntStream.range(0, count + 1).forEach(longer::addInteger);
+                assertEquals(wide, codec.decode(longer.end().toByteArray()));
+            }
+        }
     }
 
     @Test
