@@ -244,3 +244,22 @@ fn a_hostile_schema_in_the_log_is_reported_and_skipped() {
     let bare = shell.run(&["consume", "bare", "--format=avro", "--framing=bare", "--schema", text(&schema)], "");
     assert_eq!((bare.stdout, bare.stderr), (b"{\"x\":1}\n".to_vec(), Vec::new()));
 }
+
+#[test]
+fn lines_that_are_converted_on_all_cores_keep_their_order() {
+    let shell = Shell::new();
+    let rows = 20_000;
+    let csv: String = (0..rows).map(|row| format!("2014-02-14T14:30:00Z,{row}\n")).collect();
+    let csv = shell.file("cpu.csv", &format!("logtime,value\n{csv}"));
+    shell.ok(
+        &["produce", "cpu", text(&csv), "--format=avro", "--schema=measurement", "--set=metric=m", "--set=tags.a=b"],
+        "",
+    );
+    let shown = shell.lines(&["consume", "cpu", "--format=avro"]);
+    assert_eq!(shown.len(), rows);
+    assert!(shown.iter().zip(0..).all(|(line, row)| line["value"].as_f64() == Some(f64::from(row))));
+    // As JSON again, to Avro again.
+    let json = shell.ok(&["consume", "cpu", "--format=avro"], "");
+    shell.ok(&["produce", "again", "--format=avro", "--schema=measurement"], &json);
+    assert!(shell.ok(&["consume", "again", "--format=avro"], "") == json);
+}

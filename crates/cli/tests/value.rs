@@ -132,6 +132,47 @@ fn values_go_through_a_broker_and_keep_their_types() {
     assert!(String::from_utf8_lossy(&none.stderr).contains("the record at offset 0 isn't a structured value"));
 }
 
+/// Lines of JSON, of several sizes, that are enough for many jobs.
+fn numbered(count: usize) -> String {
+    (0..count).map(|number| format!("{{\"number\":{number},\"text\":\"{}\"}}\n", "x".repeat(number % 100))).collect()
+}
+
+#[test]
+fn lines_that_are_converted_on_all_cores_keep_their_order() {
+    let broker = support::broker(&[]);
+    let url = broker.url();
+    let at = ["--broker", url.as_str()];
+    let lines = numbered(20_000);
+    done(&["produce", "t", "--format", "value", "--as", "number=integer", at[0], at[1]], lines.as_bytes());
+    assert!(done(&["consume", "t", "--format", "value", at[0], at[1]], b"") == lines.as_bytes());
+    let some = done(&["consume", "t", "--format", "value", "--max-records", "15000", at[0], at[1]], b"");
+    assert!(some == numbered(15_000).as_bytes());
+    let typed = done(&["consume", "t", "--format", "value-typed", at[0], at[1]], b"");
+    let bytes = done(&["value", "encode", "--as", "number=integer"], lines.as_bytes());
+    assert!(done(&["value", "encode", "--from", "json"], &typed) == bytes);
+}
+
+#[test]
+fn the_records_before_a_bad_one_are_converted_and_none_after_it() {
+    let broker = support::broker(&[]);
+    let url = broker.url();
+    let at = ["--broker", url.as_str()];
+    let good = numbered(20_000);
+    let input = format!("\n{good}{{\n{good}");
+    let produced = rawline(&["produce", "t", "--format", "value", at[0], at[1]], input.as_bytes());
+    let error = String::from_utf8_lossy(&produced.stderr).into_owned();
+    assert!(produced.status.code() == Some(1) && error.contains("stdin, line 20002: "), "{error}");
+    assert!(error.contains("appended 20000 records"), "{error}");
+    assert!(done(&["consume", "t", "--format", "value", at[0], at[1]], b"") == good.as_bytes());
+
+    done(&["produce", "t", at[0], at[1]], b"no value\n");
+    done(&["produce", "t", "--format", "value", at[0], at[1]], good.as_bytes());
+    let consumed = rawline(&["consume", "t", "--format", "value", at[0], at[1]], b"");
+    let error = String::from_utf8_lossy(&consumed.stderr).into_owned();
+    assert!(consumed.status.code() == Some(1) && error.contains("the record at offset 20000 isn't"), "{error}");
+    assert!(consumed.stdout == good.as_bytes());
+}
+
 /// An error in the JSON mapping that preserves types: it isn't stored as a table with the keys `@data-type` and `data`.
 #[test]
 fn typed_json_with_a_mistake_is_refused_with_its_line() {

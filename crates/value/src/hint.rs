@@ -7,6 +7,7 @@
 use std::fmt;
 use std::str::FromStr;
 
+use crate::item::Item;
 use crate::{
     Address, AddressError, EnumName, Kind, Port, PortError, Protocol, Put, Subnet, SubnetError, TimeError, TimespanNs,
     TimestampNs,
@@ -213,6 +214,16 @@ impl Hint {
         }
     }
 
+    /// The time or the duration that [`Hint::put_seconds`] appends, if it fits.
+    pub(crate) fn time_of_seconds(&self, seconds: &str) -> Option<Item<'static>> {
+        let nanoseconds = || nanoseconds(seconds)?.ok();
+        match self.kind? {
+            Kind::Timestamp => nanoseconds().map(Item::Timestamp),
+            Kind::Timespan => nanoseconds().map(Item::Timespan),
+            _ => None,
+        }
+    }
+
     /// Fails unless `found` is the hinted type. A `none` value matches any hint.
     #[inline]
     pub fn check(&self, found: Kind) -> Result<(), MisfitError> {
@@ -285,6 +296,11 @@ fn nanoseconds(seconds: &str) -> Option<Result<i64, TooLarge>> {
     if whole.is_empty() || !is_digits(whole) || !is_digits(fraction) || !is_exponent {
         return None;
     }
+    if exponent == "0"
+        && let Some(nanoseconds) = short_nanoseconds(whole, fraction)
+    {
+        return Some(Ok(if is_negative { -nanoseconds } else { nanoseconds }));
+    }
     let digits = format!("{whole}{fraction}");
     let digits = digits.trim_start_matches('0');
     if digits.is_empty() {
@@ -306,6 +322,21 @@ fn nanoseconds(seconds: &str) -> Option<Result<i64, TooLarge>> {
     // At most 19 digits, including zeros.
     let value = kept.parse::<i128>().unwrap_or(0) * 10_i128.pow(zeros) + i128::from(rounds_up);
     Some(i64::try_from(if is_negative { -value } else { value }).map_err(|_| TooLarge))
+}
+
+/// The nanoseconds of seconds without an exponent, as most are given; `None` if they are close to what 64 bits hold.
+fn short_nanoseconds(whole: &str, fraction: &str) -> Option<i64> {
+    /// More digits than those of 292 years would overflow the seconds.
+    const WHOLE_DIGITS_MAX: usize = 10;
+    if whole.len() > WHOLE_DIGITS_MAX {
+        return None;
+    }
+    let append = |number: i64, digit: u8| number * 10 + i64::from(digit - b'0');
+    let seconds = whole.bytes().fold(0, append);
+    let mut digits = fraction.bytes();
+    let nanoseconds = (0..9).fold(0, |number, _| append(number, digits.next().unwrap_or(b'0')));
+    let rounds_up = digits.next().is_some_and(|digit| digit >= b'5');
+    seconds.checked_mul(1_000_000_000)?.checked_add(nanoseconds + i64::from(rounds_up))
 }
 
 /// The human-readable name of a type.

@@ -67,8 +67,8 @@ impl<'a> ItemReader<'a> {
         self.bytes.get(self.reader.position()..).unwrap_or_default()
     }
 
-    /// The next item.
-    #[inline]
+    /// The next item. Inlined: passing it through memory would take longer than reading it.
+    #[inline(always)]
     pub(crate) fn item(&mut self) -> Result<Item<'a>, ValueError> {
         let reader = &mut self.reader;
         let position = reader.position();
@@ -257,21 +257,25 @@ impl<'o> ItemWriter<'o> {
     }
 
     /// Checks that exactly one value within the limits was appended; removes it otherwise.
-    pub(crate) fn finish(mut self) -> Result<(), ValueError> {
-        let checked = self.check();
+    pub(crate) fn finish(self) -> Result<(), ValueError> {
+        self.finish_with(&mut Decoder::default())
+    }
+
+    /// Like [`ItemWriter::finish`], with the limits and the memory of a decoder.
+    pub(crate) fn finish_with(mut self, decoder: &mut Decoder) -> Result<(), ValueError> {
+        let checked = self.check(decoder);
         if checked.is_err() {
             self.clear();
         }
         checked
     }
 
-    fn check(&self) -> Result<(), ValueError> {
+    fn check(&self, decoder: &mut Decoder) -> Result<(), ValueError> {
         let bytes = self.out.get(self.start..).unwrap_or_default();
-        let limits = Limits::default();
         if self.may_have_duplicates {
-            return Decoder::new(limits).decode(bytes).map(drop);
+            return decoder.decode(bytes).map(drop);
         }
-        let mut reader = ItemReader::new(bytes, &limits)?;
+        let mut reader = ItemReader::new(bytes, decoder.limits())?;
         reader.value()?;
         reader.finish()
     }

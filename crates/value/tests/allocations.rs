@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used)]
 
 use rawline_testkit::allocator::{Counting, allocations_of};
+use rawline_value::json::{hinted, plain};
 use rawline_value::{Decoder, Limits, ListBuilder, TableBuilder, Value};
 
 #[global_allocator]
@@ -51,4 +52,27 @@ fn none_for_a_table_in_the_order_of_the_table_before() {
     let mut decoder = Decoder::default();
     decoder.decode(&bytes).unwrap();
     assert_eq!(count(|| decoder.decode(&bytes).unwrap().to_table().len()), 0);
+}
+
+#[test]
+fn none_for_json_of_an_object_like_the_one_before() {
+    let json = concat!(
+        r#"{"ts":1521911720.600725,"host":"10.0.0.1","port":53,"proto":"udp","rtt":0.25,"#,
+        r#""tags":["b","a"],"n":1,"at":"2018-03-24T17:15:20.865716Z"}"#
+    )
+    .as_bytes();
+    let fields = ["ts=timestamp", "host=address", "port=port@proto", "rtt=timespan", "tags=set", "at=timestamp"];
+    let mut reader = hinted::Reader::new(fields.iter().map(|field| field.parse().unwrap()).collect());
+    let (mut decoder, mut writer) = (Decoder::default(), plain::Writer::default());
+    let (mut value, mut text) = (Vec::new(), Vec::new());
+    let mut convert = || {
+        value.clear();
+        plain::read_with_decoder(json, &mut decoder, &mut value).unwrap();
+        value.clear();
+        reader.read(json, &mut value).unwrap();
+        text.clear();
+        writer.append(&value, &mut text).unwrap();
+    };
+    convert();
+    assert_eq!(count(convert), 0);
 }

@@ -279,9 +279,9 @@ fn fields_of_nested_objects_are_named_by_their_path() {
         assert!(shown.contains(part), "{part} in {shown}");
     }
     let hints: Vec<FieldHint> = fields.iter().map(|field| field.parse().unwrap()).collect();
-    let mut seen = vec![false; hints.len()];
-    hinted::read_noting(json.as_bytes(), &hints, &mut seen, &mut Vec::new()).unwrap();
-    assert_eq!(seen, [true, true, true, true, false, false]);
+    let mut reader = hinted::Reader::new(hints);
+    reader.read(json.as_bytes(), &mut Vec::new()).unwrap();
+    assert_eq!(reader.seen().map(|(_, seen)| seen).collect::<Vec<_>>(), [true, true, true, true, false, false]);
     // A field of that very name goes before the path.
     let error = read(r#"{"a":{"b":7},"a.b":"::1"}"#, &["a=any", "a.b=address"]);
     assert!(error.is_ok(), "{error:?}");

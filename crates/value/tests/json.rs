@@ -429,3 +429,28 @@ fn random_value(random: &mut fastrand::Rng, depth: u32) -> Value {
         _ => Value::Vector((0..random.usize(..6)).map(|_| random_value(random, depth - 1)).collect()),
     }
 }
+
+#[test]
+#[cfg_attr(miri, ignore = "reading the vectors takes Miri hours")]
+fn a_writer_that_is_used_again_appends_what_is_written() {
+    let mut writer = plain::Writer::default();
+    // A table that isn't an object, seen late and within others; one that is one follows.
+    let other = [("a".into(), Value::from(1u64)), (7u64.into(), Value::None)].into_iter().collect();
+    let within = [("a".into(), Value::Table(other)), ("b".into(), "ü\"\n".into())].into_iter().collect();
+    let vectors = vectors("values").into_iter().map(|vector| unhex(vector["hex"].as_str().unwrap()));
+    for bytes in [Value::Table(within).encode()].into_iter().chain(vectors) {
+        let mut out = b"before ".to_vec();
+        writer.append(&bytes, &mut out).unwrap();
+        assert_eq!(String::from_utf8(out).unwrap(), format!("before {}", plain::to_string(&bytes).unwrap()));
+    }
+}
+
+#[test]
+fn invalid_text_is_found_where_it_is() {
+    let error = |json: &[u8]| plain::read(json, &mut Vec::new()).unwrap_err().to_string();
+    let found = error(b"{\"a\":\"b\xff\"}");
+    assert!(found.contains("invalid unicode code point at line 1 column "), "{found}");
+    // What is wrong before it is found first.
+    let found = error(b"{\"a\":x,\"b\":\"\xff\"}");
+    assert!(found.contains("expected value at line 1 column 6"), "{found}");
+}

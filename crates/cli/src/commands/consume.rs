@@ -1,6 +1,7 @@
 //! `rawline consume`: reads records from a topic to stdout.
 
 use super::full::{self, DecodeArgs, Shower};
+use super::show::{Pipeline, Show};
 use super::{BrokerArgs, CommandError, parse_bytes, parse_duration, stdout_failed};
 use clap::ValueEnum;
 use jiff::Timestamp;
@@ -9,8 +10,6 @@ use rawline_client::{
     TopicInfo,
 };
 use rawline_contract::JsonRecord;
-use rawline_value::Decoder;
-use rawline_value::json::{WriteError, plain, typed};
 use std::collections::HashMap;
 use std::fs::File;
 use std::io::Write;
@@ -146,7 +145,7 @@ pub async fn run(args: Args) -> Result<(), CommandError> {
         _ = tokio::signal::ctrl_c() => Ok(()),
     };
     // Records before a bad one are written.
-    let flushed = if matches!(copied, Err(Stop::Enough)) { Ok(()) } else { output.finish() };
+    let flushed = if matches!(copied, Err(Stop::Enough)) { Ok(()) } else { output.finish().await };
     match copied.and(flushed) {
         Err(Stop::Enough) => Ok(()),
         Err(Stop::Failed(error)) => Err(error),
@@ -210,6 +209,10 @@ async fn copy(consumer: &mut Consumer, output: &mut Output) -> Result<(), Stop> 
         let fetched = tokio::select! {
             biased;
             fetched = consumer.next() => fetched?,
+            written = output.write_shown(), if output.is_showing() => {
+                written?;
+                continue;
+            }
             written = std::future::ready(()), if output.has_gathered() => {
                 let () = written;
                 output.flush()?;
@@ -220,7 +223,7 @@ async fn copy(consumer: &mut Consumer, output: &mut Output) -> Result<(), Stop> 
         if let Some(shower) = &mut output.shower {
             shower.meet(fetched).await?;
         }
-        output.write(fetched)?;
+        output.write(fetched).await?;
     }
     Ok(())
 }
@@ -230,9 +233,9 @@ struct Output {
     format: OutputFormat,
     stdout: File,
     gathered: Vec<u8>,
-    /// Checks values before they are shown.
-    decoder: Decoder,
     shower: Option<Shower>,
+    /// Converts records to lines in the background, for formats that take much time.
+    lines: Option<Pipeline>,
     /// Maximum number of records to write.
     records_left: u64,
     /// Offsets before which to stop, by partition.
@@ -244,12 +247,17 @@ impl Output {
     fn new(format: OutputFormat, shower: Option<Shower>) -> std::io::Result<Self> {
         let stdout = File::from(std::io::stdout().as_fd().try_clone_to_owned()?);
         let gathered = Vec::with_capacity(WRITE_BYTES + (64 << 10));
+        let show = match format {
+            OutputFormat::Value => Some(Show::value()),
+            OutputFormat::ValueTyped => Some(Show::value_typed()),
+            _ => shower.as_ref().and_then(Shower::lines).map(Box::new).map(Show::Avro),
+        };
         Ok(Output {
             format,
             stdout,
             gathered,
-            decoder: Decoder::default(),
             shower,
+            lines: show.map(Pipeline::new),
             records_left: u64::MAX,
             end_offsets: HashMap::new(),
             shows_partitions: false,
@@ -260,18 +268,45 @@ impl Output {
         !self.gathered.is_empty()
     }
 
+    fn is_showing(&self) -> bool {
+        self.lines.as_ref().is_some_and(Pipeline::is_busy)
+    }
+
+    /// Converts the records that wait for others to fill a job.
+    fn start_showing(&mut self) {
+        if let Some(lines) = &mut self.lines {
+            lines.start();
+        }
+    }
+
+    /// Waits for the oldest records in the background, and writes their lines. Can be dropped while it waits.
+    async fn write_shown(&mut self) -> Result<(), Stop> {
+        let Some(lines) = &mut self.lines else { return Ok(()) };
+        let Some(mut piece) = lines.next().await else { return Ok(()) };
+        let written = flush(&mut self.stdout, &mut piece.text);
+        let failed = piece.failed.clone();
+        lines.give_back(piece);
+        written.and(failed.map_or(Ok(()), |reason| Err(Stop::Failed(CommandError::Failed(reason)))))
+    }
+
     /// Writes the records before the end of their partition.
-    fn write(&mut self, fetched: &mut Fetched) -> Result<(), Stop> {
+    async fn write(&mut self, fetched: &mut Fetched) -> Result<(), Stop> {
         let mut time = BatchTime::default();
         let end_offset = self.end_offsets.get(&fetched.partition()).copied().unwrap_or(u64::MAX);
         let partition = self.shows_partitions.then_some(fetched.partition());
         let mut records = fetched.records();
-        loop {
-            let Some(Record { offset, created_us, bytes, .. }) = records.next_record()? else { return Ok(()) };
+        while let Some(Record { offset, created_us, bytes, .. }) = records.next_record()? {
             if offset >= end_offset || self.records_left == 0 {
-                return Ok(());
+                break;
             }
             self.records_left -= 1;
+            while self.lines.as_ref().is_some_and(|lines| !lines.has_room()) {
+                self.write_shown().await?;
+            }
+            if let Some(lines) = &mut self.lines {
+                lines.add(offset, bytes);
+                continue;
+            }
             match self.format {
                 OutputFormat::Raw => {
                     self.gathered.extend_from_slice(bytes);
@@ -281,8 +316,7 @@ impl Output {
                     self.gathered.extend_from_slice(&(bytes.len() as u32).to_le_bytes());
                     self.gathered.extend_from_slice(bytes);
                 }
-                OutputFormat::Value => self.write_value(offset, bytes, plain::write)?,
-                OutputFormat::ValueTyped => self.write_value(offset, bytes, typed::write)?,
+                OutputFormat::Value | OutputFormat::ValueTyped => unreachable!("a value is shown in the background"),
                 OutputFormat::Avro => self.write_avro(offset, bytes)?,
                 OutputFormat::Json => {
                     let record = JsonRecord::new(offset, time.of(created_us), bytes).of_partition(partition);
@@ -293,23 +327,7 @@ impl Output {
                 flush(&mut self.stdout, &mut self.gathered)?;
             }
         }
-    }
-
-    fn write_value(
-        &mut self,
-        offset: u64,
-        value: &[u8],
-        write: impl Fn(&[u8], &mut Vec<u8>) -> Result<(), WriteError>,
-    ) -> Result<(), CommandError> {
-        let begin = self.gathered.len();
-        let checked = self.decoder.decode(value).map(drop).map_err(WriteError::from);
-        checked.and_then(|()| write(value, &mut self.gathered)).map_err(|error| {
-            self.gathered.truncate(begin);
-            CommandError::Failed(format!(
-                "the record at offset {offset} isn't a structured value: {error}; use --format raw"
-            ))
-        })?;
-        self.gathered.push(b'\n');
+        self.start_showing();
         Ok(())
     }
 
@@ -323,7 +341,11 @@ impl Output {
     }
 
     /// Writes what is gathered, and the end of the output.
-    fn finish(&mut self) -> Result<(), Stop> {
+    async fn finish(&mut self) -> Result<(), Stop> {
+        self.start_showing();
+        while self.is_showing() {
+            self.write_shown().await?;
+        }
         if let Some(shower) = &mut self.shower {
             shower.finish(&mut self.gathered).map_err(CommandError::Failed)?;
         }

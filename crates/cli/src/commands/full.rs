@@ -1,6 +1,6 @@
 //! What the feature `full` adds: measurements, Avro, benchmarks and CPU profiles. `not_built.rs` stands in without it.
 
-pub use super::avro::{DecodeArgs, EncodeArgs, Encoder, FileRecords, Shower};
+pub use super::avro::{DecodeArgs, EncodeArgs, Encoder, FileRecords, LineShower, Shower};
 
 use super::avro::Schemas;
 use super::{CommandError, measure, query, series, serve};

@@ -3,6 +3,7 @@
 use super::CommandError;
 use rawline_client::{ClientError, Producer, Receipt};
 use serde_json::Value;
+use std::sync::Arc;
 
 /// The flags.
 #[derive(Debug, clap::Args)]
@@ -30,7 +31,7 @@ pub enum Choice {
     Partition(u32),
     Key(String),
     Field {
-        name: String,
+        name: Arc<str>,
         /// Number of records that don't have it.
         missing: u64,
     },
@@ -46,20 +47,33 @@ impl KeyArgs {
                 let message = "--key-field needs lines of JSON; with this input, use --key or --partition";
                 return Err(CommandError::Usage(message.to_owned()));
             }
-            (_, _, Some(name)) => Choice::Field { name: name.clone(), missing: 0 },
+            (_, _, Some(name)) => Choice::Field { name: name.as_str().into(), missing: 0 },
             (None, None, None) => Choice::Any,
         })
     }
 }
 
 impl Choice {
-    /// Passes a record to the producer; `line` is what it was made of.
-    pub async fn send(&mut self, producer: &Producer, line: &[u8], record: &[u8]) -> Result<Receipt, ClientError> {
+    /// The field of each record that is its key.
+    pub fn field(&self) -> Option<Arc<str>> {
+        match self {
+            Choice::Field { name, .. } => Some(name.clone()),
+            _ => None,
+        }
+    }
+
+    /// Passes a record to the producer; `key` is the value of its field.
+    pub async fn send(
+        &mut self,
+        producer: &Producer,
+        key: Option<&[u8]>,
+        record: &[u8],
+    ) -> Result<Receipt, ClientError> {
         match self {
             Choice::Any => producer.send(record).await,
             Choice::Partition(partition) => producer.send_to(*partition, record).await,
             Choice::Key(key) => producer.send_with_key(key, record).await,
-            Choice::Field { name, missing } => match key_of(line, name) {
+            Choice::Field { missing, .. } => match key {
                 Some(key) => producer.send_with_key(key, record).await,
                 None => {
                     *missing += 1;
@@ -84,7 +98,7 @@ impl Choice {
 
 /// The key in a line of JSON: the field's text, or the JSON text of another value. `None` if it has no such field, or
 /// the field is null.
-fn key_of(line: &[u8], field: &str) -> Option<Vec<u8>> {
+pub fn key_of(line: &[u8], field: &str) -> Option<Vec<u8>> {
     let record: Value = serde_json::from_slice(line).ok()?;
     match find(&record, field)? {
         Value::Null => None,

@@ -3,6 +3,7 @@
 #[cfg(feature = "full")]
 pub mod avro;
 pub mod consume;
+mod convert;
 pub mod cost;
 mod explain;
 #[cfg(feature = "full")]
@@ -13,6 +14,7 @@ mod log;
 pub mod measure;
 #[cfg(not(feature = "full"))]
 pub mod not_built;
+mod ordered;
 pub mod produce;
 #[cfg(feature = "full")]
 pub mod query;
@@ -21,6 +23,7 @@ pub mod rollups;
 #[cfg(feature = "full")]
 pub mod series;
 pub mod serve;
+mod show;
 mod split;
 pub mod topic;
 pub mod topics;

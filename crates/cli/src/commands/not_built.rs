@@ -34,9 +34,14 @@ pub struct EncodeArgs {}
 pub struct DecodeArgs {}
 
 /// Does not exist.
+#[derive(Clone)]
 pub enum Encoder {}
 
 impl Encoder {
+    pub fn needs_header(&self) -> bool {
+        match *self {}
+    }
+
     pub fn has_quotes(&self) -> bool {
         match *self {}
     }
@@ -56,9 +61,23 @@ impl FileRecords {
 }
 
 /// Does not exist.
+#[derive(Clone)]
+pub enum LineShower {}
+
+impl LineShower {
+    pub fn show(&mut self, _record: &[u8], _out: &mut Vec<u8>) -> Result<(), String> {
+        match *self {}
+    }
+}
+
+/// Does not exist.
 pub enum Shower {}
 
 impl Shower {
+    pub fn lines(&self) -> Option<LineShower> {
+        match *self {}
+    }
+
     pub async fn meet(&mut self, _fetched: &mut Fetched) -> Result<(), CommandError> {
         match *self {}
     }

@@ -1,9 +1,10 @@
 //! `rawline produce`: appends records from a file or stdin to a topic.
 
+use super::convert::{Convert, Piece, Pipeline};
 use super::full::{self, EncodeArgs, Encoder};
 use super::key::{Choice, KeyArgs};
 use super::split::{READ_BYTES, RecordEnd, Splitter};
-use super::value::{FieldTypes, value_of_json};
+use super::value::FieldTypes;
 use super::{BrokerArgs, CommandError, parse_bytes, parse_duration};
 use clap::ValueEnum;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
@@ -119,43 +120,23 @@ enum InputFormat {
     Avro,
 }
 
-/// Conversion of a line before it is sent.
-enum Convert {
-    Nothing,
-    /// A line of JSON to a value, with these types for fields.
-    Value(FieldTypes),
-    Avro(Box<Encoder>),
-}
-
-impl Convert {
-    fn new(args: &Args, encoder: Option<Encoder>) -> Convert {
-        match (args.format, encoder) {
+impl Args {
+    fn convert(&self, encoder: Option<Encoder>) -> Convert {
+        match (self.format, encoder) {
             (_, Some(encoder)) => Convert::Avro(Box::new(encoder)),
-            (InputFormat::Value, None) => Convert::Value(FieldTypes::new(args.types.clone())),
+            (InputFormat::Value, None) => Convert::Value(Box::new(FieldTypes::new(self.types.clone()))),
             _ => Convert::Nothing,
         }
     }
+}
 
-    /// Where the input's records end.
-    fn record_end(&self, format: InputFormat) -> RecordEnd {
-        match (self, format) {
-            (Convert::Avro(encoder), _) if encoder.has_quotes() => RecordEnd::UnquotedNewline,
-            (_, InputFormat::File) => RecordEnd::EndOfInput,
-            (_, InputFormat::LengthPrefixed) => RecordEnd::LengthPrefix,
-            _ => RecordEnd::Newline,
-        }
-    }
-
-    /// Appends to `out` the record that the line becomes. `None` if it becomes no record.
-    fn apply(&mut self, line: &[u8], out: &mut Vec<u8>) -> Result<Option<()>, String> {
-        if line.trim_ascii().is_empty() {
-            return Ok(None);
-        }
-        match self {
-            Convert::Nothing => Ok(None),
-            Convert::Value(types) => value_of_json(line, types, out).map(Some),
-            Convert::Avro(encoder) => encoder.encode(line, out),
-        }
+/// Where the input's records end.
+fn record_end(convert: &Convert, format: InputFormat) -> RecordEnd {
+    match format {
+        _ if convert.has_quotes() => RecordEnd::UnquotedNewline,
+        InputFormat::File => RecordEnd::EndOfInput,
+        InputFormat::LengthPrefixed => RecordEnd::LengthPrefix,
+        _ => RecordEnd::Newline,
     }
 }
 
@@ -171,33 +152,33 @@ pub async fn run(args: Args) -> Result<(), CommandError> {
         InputFormat::Avro if !is_container => Some(full::encoder(&args.avro, args.file.as_deref(), &client).await?),
         _ => None,
     };
-    let convert = Convert::new(&args, encoder);
-    let has_json_lines = !is_container && !matches!(&convert, Convert::Avro(encoder) if encoder.has_quotes());
+    let convert = args.convert(encoder);
+    let has_json_lines = !is_container && !convert.has_quotes();
     let choice = args.key.choice(has_json_lines)?;
     let input = Input::open(args.file.as_deref()).await?;
     let started = Instant::now();
     let limits = &client.config().limits;
     let record_bytes_max = u64::from(limits.batch_bytes_max.min(limits.raw_bytes_max));
-    let splitter = Splitter::new(convert.record_end(args.format), record_bytes_max);
+    let splitter = Splitter::new(record_end(&convert, args.format), record_bytes_max);
     let producer = Producer::new(client.clone(), &args.topic, producer_config(&args))?;
     producer.ready().await?;
     let bar = progress_bar(input.bytes);
-    let (sent, lines) = (Sent::default(), 0);
-    let mut sending = Sending { producer: &producer, name: input.name, bar, sent, lines, convert, choice };
+    let is_converted = !matches!(convert, Convert::Nothing) || choice.field().is_some();
+    let mut pipeline = Pipeline::new(convert, choice.field());
+    let mut sending = Sending { producer: &producer, name: input.name, bar, sent: Sent::default(), choice };
     let read = tokio::select! {
         read = async {
-            match is_container {
-                true => sending.send_container(input.reader, &args.avro, &client).await,
-                false => sending.send_all(input.reader, splitter).await,
+            match (is_container, is_converted) {
+                (true, _) => sending.send_container(input.reader, &args.avro, &client).await,
+                (_, true) => sending.send_converted(input.reader, splitter, &mut pipeline).await,
+                _ => sending.send_all(input.reader, splitter).await,
             }
         } => read,
         _ = tokio::signal::ctrl_c() => Err(CommandError::Failed("interrupted".to_owned())),
     };
-    let Sending { bar, sent, convert, choice, .. } = sending;
+    let Sending { bar, sent, choice, .. } = sending;
     bar.finish_and_clear();
-    if let Convert::Value(types) = &convert {
-        types.report_unused();
-    }
+    pipeline.report_unused();
     choice.report_missing();
     // Records that were read before a failure are appended and reported.
     let flush = async {
@@ -273,9 +254,6 @@ struct Sending<'a> {
     name: String,
     bar: ProgressBar,
     sent: Sent,
-    /// Number of records, or of lines to convert, that were taken from the input.
-    lines: u64,
-    convert: Convert,
     choice: Choice,
 }
 
@@ -305,29 +283,83 @@ impl Sending<'_> {
         mut input: Box<dyn AsyncRead + Send + Unpin>,
         mut splitter: Splitter,
     ) -> Result<(), CommandError> {
-        let mut converted = Vec::new();
         loop {
-            let read = input.read_buf(splitter.buffer()).await;
-            let read = read.map_err(|error| CommandError::Failed(format!("can't read {}: {error}", self.name)))?;
-            let ended = read == 0;
-            while let Some(line) = splitter.next(ended).map_err(|reason| self.bad_next(&reason))? {
-                let mut record = line;
-                self.lines += 1;
-                if !matches!(self.convert, Convert::Nothing) {
-                    converted.clear();
-                    match self.convert.apply(line, &mut converted).map_err(|reason| self.bad_line(&reason))? {
-                        Some(()) => record = &converted,
-                        None => continue,
-                    }
-                }
-                let receipt = self.choice.send(self.producer, line, record).await?;
-                self.sent.add(record, receipt);
+            let read = self.read(&mut *input, &mut splitter).await?;
+            while let Some(record) = splitter.next(read == 0).map_err(|why| self.bad_record(self.sent.records, &why))? {
+                self.send(None, record).await?;
             }
-            if ended {
+            if read == 0 {
                 return Ok(());
             }
             self.bar.inc(read as u64);
         }
+    }
+
+    /// Sends what lines become: reads, converts and sends at the same time.
+    async fn send_converted(
+        &mut self,
+        mut input: Box<dyn AsyncRead + Send + Unpin>,
+        mut splitter: Splitter,
+        pipeline: &mut Pipeline,
+    ) -> Result<(), CommandError> {
+        let mut has_ended = false;
+        // Set when no line is left: the result, after the lines that are being converted.
+        let mut end = None;
+        loop {
+            let mut needs_more = false;
+            while end.is_none() && !needs_more && pipeline.has_room() {
+                match splitter.next(has_ended) {
+                    Ok(Some(line)) => pipeline.add(line),
+                    Ok(None) if !has_ended => needs_more = true,
+                    Ok(None) => end = Some(Ok(())),
+                    Err(reason) => end = Some(Err(self.bad_record(pipeline.lines(), &reason))),
+                }
+            }
+            if needs_more || end.is_some() {
+                pipeline.start();
+            }
+            tokio::select! {
+                piece = pipeline.next(), if pipeline.is_busy() => {
+                    if let Some(piece) = piece {
+                        let sent = self.send_piece(&piece).await;
+                        pipeline.give_back(piece);
+                        sent?;
+                    }
+                }
+                read = self.read(&mut *input, &mut splitter), if needs_more => {
+                    let read = read?;
+                    has_ended = read == 0;
+                    self.bar.inc(read as u64);
+                }
+                else => return end.unwrap_or(Ok(())),
+            }
+        }
+    }
+
+    async fn send_piece(&mut self, piece: &Piece) -> Result<(), CommandError> {
+        for (record, key) in piece.records() {
+            self.send(key, record).await?;
+        }
+        match piece.failed() {
+            Some((line, reason)) => Err(CommandError::Failed(format!("{}, line {line}: {reason}", self.name))),
+            None => Ok(()),
+        }
+    }
+
+    async fn send(&mut self, key: Option<&[u8]>, record: &[u8]) -> Result<(), ClientError> {
+        let receipt = self.choice.send(self.producer, key, record).await?;
+        self.sent.add(record, receipt);
+        Ok(())
+    }
+
+    /// Reads more of the input; 0 at its end. Can be dropped while it waits.
+    async fn read(
+        &self,
+        input: &mut (dyn AsyncRead + Send + Unpin),
+        splitter: &mut Splitter,
+    ) -> Result<usize, CommandError> {
+        let read = input.read_buf(splitter.buffer()).await;
+        read.map_err(|error| CommandError::Failed(format!("can't read {}: {error}", self.name)))
     }
 
     /// Sends the values of an Avro object container file.
@@ -345,21 +377,14 @@ impl Sending<'_> {
             let block = records.next_block().map_err(|reason| format!("{}: {reason}", self.name));
             let Some(block) = block.map_err(CommandError::Failed)? else { return Ok(()) };
             for record in block {
-                self.lines += 1;
-                let receipt = self.choice.send(self.producer, &[], record).await?;
-                self.sent.add(record, receipt);
+                self.send(None, record).await?;
             }
         }
     }
 
-    /// The line taken last can't be converted.
-    fn bad_line(&self, reason: &str) -> CommandError {
-        CommandError::Failed(format!("{}, line {}: {reason}", self.name, self.lines))
-    }
-
-    /// The record after the one taken last can't be read.
-    fn bad_next(&self, reason: &str) -> CommandError {
-        CommandError::Failed(format!("{}, record {}: {reason}", self.name, self.lines + 1))
+    /// The record after this many can't be read.
+    fn bad_record(&self, before: u64, reason: &str) -> CommandError {
+        CommandError::Failed(format!("{}, record {}: {reason}", self.name, before + 1))
     }
 }
 

@@ -103,33 +103,45 @@ fn types_help() -> String {
     )
 }
 
-/// The types given for fields of plain objects, and which of them have named a field so far.
+/// Reads plain lines with the types given for fields, and notes which of them have named a field so far. Reuses its
+/// memory.
+#[derive(Clone)]
 pub struct FieldTypes {
-    hints: Vec<FieldHint>,
-    seen: Vec<bool>,
+    /// `None` without types.
+    hinted: Option<hinted::Reader>,
+    decoder: Decoder,
     /// Number of objects that were read.
     objects: u64,
 }
 
 impl FieldTypes {
     pub fn new(hints: Vec<FieldHint>) -> FieldTypes {
-        FieldTypes { seen: vec![false; hints.len()], hints, objects: 0 }
+        let hinted = (!hints.is_empty()).then(|| hinted::Reader::new(hints));
+        FieldTypes { hinted, decoder: Decoder::default(), objects: 0 }
     }
 
     /// Appends the value of a plain line.
     fn read(&mut self, line: &[u8], out: &mut Vec<u8>) -> Result<(), HintedError> {
-        if self.hints.is_empty() {
-            return Ok(plain::read(line, out)?);
-        }
-        hinted::read_noting(line, &self.hints, &mut self.seen, out)?;
+        let Some(hinted) = &mut self.hinted else {
+            return Ok(plain::read_with_decoder(line, &mut self.decoder, out)?);
+        };
+        hinted.read(line, out)?;
         self.objects += 1;
         Ok(())
     }
 
+    /// Moves what a copy has seen to this one.
+    pub fn merge(&mut self, copy: &mut FieldTypes) {
+        if let (Some(hinted), Some(copy)) = (&mut self.hinted, &copy.hinted) {
+            hinted.merge_seen(copy);
+        }
+        self.objects += std::mem::take(&mut copy.objects);
+    }
+
     /// Warns on stderr of types whose field was in no record: most likely a typing error.
     pub fn report_unused(&self) {
-        for (hint, _) in self.hints.iter().zip(&self.seen).filter(|(_, seen)| self.objects > 0 && !**seen) {
-            let FieldHint { field, hint } = hint;
+        let seen = self.hinted.iter().filter(|_| self.objects > 0).flat_map(hinted::Reader::seen);
+        for (FieldHint { field, hint }, _) in seen.filter(|(_, seen)| !seen) {
             eprintln!("rawline: no record has the field {field} of --as {field}={hint}; a nested one is written a.b");
         }
     }
@@ -209,13 +221,14 @@ fn decode(
 ) -> Result<u64, Stop> {
     let mut shown = Vec::new();
     let mut decoder = Decoder::default();
+    let mut writer = plain::Writer::default();
     each_value(input, name, from, |bytes| {
         shown.clear();
         // Bytes that break a rule of the format are an error, however they are shown.
         decoder.decode(bytes).map_err(|error| Bad::Value(error.to_string()))?;
         match to {
             TextFormat::Json => typed::write(bytes, &mut shown).map_err(|error| Bad::Value(error.to_string()))?,
-            TextFormat::Plain => plain::write(bytes, &mut shown).map_err(|error| Bad::Value(error.to_string()))?,
+            TextFormat::Plain => writer.append(bytes, &mut shown).map_err(|error| Bad::Value(error.to_string()))?,
             TextFormat::Hex => shown.extend_from_slice(hex::encode(bytes).as_bytes()),
         }
         shown.push(b'\n');

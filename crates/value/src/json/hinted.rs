@@ -1,15 +1,24 @@
 //! Plain JSON whose fields get types that JSON does not have: `{"host":"10.0.0.1"}` with `host=address`.
+//!
+//! ```text
+//! JSON ─► the bytes of a plain value, ─► an index of them, ─► the bytes of the result
+//!         times read from their digits   tables ascending     fields converted, tables and sets ascending
+//! ```
 
-use std::borrow::Cow;
-use std::collections::HashMap;
+use std::fmt;
 
-use serde::Deserialize;
+use serde::de::{DeserializeSeed, Deserializer as _, Error, MapAccess, Visitor};
+use serde_json::Deserializer;
+use serde_json::de::{Read, StrRead};
 use serde_json::value::RawValue;
 
-use super::{ReadError, plain};
-use crate::item::ItemReader;
+use super::plain::{self, PlainSeed};
+use super::{DEPTH_MAX, ReadError, read_with};
+use crate::item::{Item, ItemReader, ItemWriter};
+use crate::order;
+use crate::variant::{ListView, TableView};
 use crate::wire::put_sized;
-use crate::{FieldHint, Hint, Kind, Limits, MisfitError, Protocol, Table, Value, ValueError};
+use crate::{Decoder, FieldHint, Hint, Kind, Limits, MisfitError, Protocol, ValueError, Variant};
 
 /// The text isn't a JSON object, or its fields aren't of the requested types.
 #[derive(Debug, thiserror::Error)]
@@ -36,165 +45,367 @@ impl From<ValueError> for HintedError {
     }
 }
 
-/// Reads one JSON object as [`plain::read`] does and appends the bytes of its table to `out`, with its fields converted
-/// to the requested types; the first hint for a field counts. After an error, `out` is unchanged.
-///
-/// - A field of a nested object is named by its path, such as `id.orig_h`; a field with that exact name has priority.
-/// - Text is parsed as the type: `"10.0.0.1"`, `"53/udp"`, `"1500ms"`, or the name of an enum.
-/// - A number is a time or a duration in seconds, exact to the nanosecond, a port, or a number of the type.
-/// - The field with a port's protocol is in the same object.
-/// - An array becomes a set if requested, without duplicates; otherwise the type applies to its elements.
-/// - `null` is none in every field.
-///
-/// Objects in arrays keep JSON's types. All tables and sets are ascending.
+/// Reads one JSON object as [`Reader::read`] does.
 pub fn read(json: &[u8], fields: &[FieldHint], out: &mut Vec<u8>) -> Result<(), HintedError> {
-    read_noting(json, fields, &mut [], out)
+    Reader::new(fields.to_vec()).read(json, out)
 }
 
-/// As [`read`]; sets the element of `seen` to true whose hint of `fields` has the same index and names a field of this
-/// object.
-pub fn read_noting(json: &[u8], fields: &[FieldHint], seen: &mut [bool], out: &mut Vec<u8>) -> Result<(), HintedError> {
-    let start = out.len();
-    // Addresses are longer than their text, so the length is known at last.
-    let written = read_object(json, fields, seen, out).and_then(|()| {
-        let written = out.get(start..).unwrap_or_default();
-        ItemReader::new(written, &Limits::default()).map(drop).map_err(HintedError::from)
-    });
-    if written.is_err() {
-        out.truncate(start);
+/// Reads JSON objects whose fields have the same requested types, one after the other. Reuses its memory: it allocates
+/// only while that grows.
+#[derive(Debug, Clone)]
+pub struct Reader {
+    fields: Vec<FieldHint>,
+    /// Which hints have named a field of an object so far, by their index.
+    seen: Vec<bool>,
+    /// Whether a hint asks for times.
+    has_times: bool,
+    /// The object as a plain value, in the order of the text.
+    plain: Vec<u8>,
+    decoder: Decoder,
+    work: Work,
+}
+
+/// Memory that is reused.
+#[derive(Debug, Clone, Default)]
+struct Work {
+    /// The path of the object being read or written, and a dot; empty for the outermost. Then a field's name.
+    path: Vec<u8>,
+    /// The elements of a set, ascending.
+    order: Vec<usize>,
+}
+
+impl Reader {
+    /// A reader with these types for fields; the first hint for a field counts.
+    pub fn new(fields: Vec<FieldHint>) -> Reader {
+        Reader {
+            seen: vec![false; fields.len()],
+            has_times: fields.iter().any(|field| field.hint.is_time()),
+            fields,
+            plain: Vec::new(),
+            decoder: Decoder::default(),
+            work: Work::default(),
+        }
     }
-    written
+
+    /// The requested types, each with whether it has named a field so far.
+    pub fn seen(&self) -> impl Iterator<Item = (&FieldHint, bool)> {
+        self.fields.iter().zip(self.seen.iter().copied())
+    }
+
+    /// Counts what another reader of the same types has seen as seen.
+    pub fn merge_seen(&mut self, other: &Reader) {
+        assert_eq!(self.seen.len(), other.seen.len(), "readers of other types");
+        self.seen.iter_mut().zip(&other.seen).for_each(|(seen, other)| *seen |= other);
+    }
+
+    /// Reads one JSON object as [`plain::read`] does and appends the bytes of its table to `out`, with its fields
+    /// converted to the requested types. After an error, `out` is unchanged.
+    ///
+    /// - A field of a nested object is named by its path, such as `id.orig_h`; a field with that exact name has
+    ///   priority.
+    /// - Text is parsed as the type: `"10.0.0.1"`, `"53/udp"`, `"1500ms"`, or the name of an enum.
+    /// - A number is a time or a duration in seconds, exact to the nanosecond, a port, or a number of the type.
+    /// - The field with a port's protocol is in the same object.
+    /// - An array becomes a set if requested, without duplicates; otherwise the type applies to its elements.
+    /// - `null` is none in every field.
+    ///
+    /// Objects in arrays keep JSON's types. All tables and sets are ascending.
+    pub fn read(&mut self, json: &[u8], out: &mut Vec<u8>) -> Result<(), HintedError> {
+        let start = out.len();
+        // Addresses are longer than their text, so the length is known at last.
+        let written = self.write_object(json, out).and_then(|()| {
+            let written = out.get(start..).unwrap_or_default();
+            ItemReader::new(written, &Limits::default()).map(drop).map_err(HintedError::from)
+        });
+        if written.is_err() {
+            out.truncate(start);
+        }
+        written
+    }
+
+    fn write_object(&mut self, json: &[u8], out: &mut Vec<u8>) -> Result<(), HintedError> {
+        self.read_plain(json)?;
+        let Reader { fields, seen, plain, decoder, work, .. } = self;
+        let Some(table) = decoder.decode(plain)?.as_table() else {
+            return Err(HintedError::NoObject);
+        };
+        work.path.clear();
+        Tables { fields, seen, work }.put_table(table, out)
+    }
+
+    /// Reads the object into `plain`. A number of seconds that is converted to a time is one there already: the plain
+    /// value would have a double, which doesn't hold the number's digits.
+    fn read_plain(&mut self, json: &[u8]) -> Result<(), HintedError> {
+        let Reader { fields, plain, work: Work { path, .. }, has_times, .. } = self;
+        plain.clear();
+        if *has_times
+            && json.trim_ascii_start().first() == Some(&b'{')
+            && let Ok(text) = str::from_utf8(json)
+        {
+            path.clear();
+            let seed = |out: &mut ItemWriter<'_>, json: &mut _| ObjectSeed { fields, path, out, depth: 1 }.read(json);
+            if read_with(Deserializer::from_str(text), plain, seed).is_ok() {
+                return Ok(());
+            }
+            // Positions in a part of the text say less: read all of it, for the error.
+        }
+        plain::append(json, plain)?;
+        Ok(())
+    }
 }
 
-fn read_object(json: &[u8], fields: &[FieldHint], seen: &mut [bool], out: &mut Vec<u8>) -> Result<(), HintedError> {
-    let Value::Table(table) = plain::read_tree(json)? else {
-        return Err(HintedError::NoObject);
-    };
-    // Times are read from the numbers' own digits, which the tree's doubles don't have.
-    let texts = match fields.iter().any(|field| field.hint.is_time()) {
-        true => object_texts(json)?,
-        false => HashMap::new(),
-    };
-    HintedTables { fields, seen, path: String::new() }.put_table(&table, &texts, out)
+/// Reads an object, with the numbers in its fields of times as times.
+struct ObjectSeed<'s, 'o> {
+    fields: &'s [FieldHint],
+    path: &'s mut Vec<u8>,
+    out: &'s mut ItemWriter<'o>,
+    /// Depth of the object; the outermost is at 1.
+    depth: usize,
 }
 
-/// The JSON text of each field.
-type Texts<'j> = HashMap<Cow<'j, str>, &'j RawValue>;
+impl ObjectSeed<'_, '_> {
+    fn read<'de>(self, json: &mut Deserializer<impl Read<'de>>) -> serde_json::Result<()> {
+        if self.depth > DEPTH_MAX {
+            return Err(Error::custom(super::TOO_DEEP));
+        }
+        json.deserialize_map(self)
+    }
 
-fn object_texts(json: &[u8]) -> Result<Texts<'_>, HintedError> {
-    from_slice(json)
+    /// Reads a field's value.
+    fn read_field<'de, A: MapAccess<'de>>(&mut self, fields: &mut A) -> Result<(), A::Error> {
+        let depth = self.depth + 1;
+        let read = match hint_of(self.fields, self.path) {
+            Some(hint) if hint.is_time() => read_times(fields.next_value()?, hint, self.out, depth),
+            None if has_hints_within(self.fields, self.path) => self.read_inner(fields.next_value()?, depth),
+            _ => return fields.next_value_seed(PlainSeed { out: self.out, depth }),
+        };
+        read.map_err(Error::custom)
+    }
+
+    /// Reads the value of a field that has hints for the fields in it.
+    fn read_inner(&mut self, raw: &RawValue, depth: usize) -> serde_json::Result<()> {
+        let mut json = part(raw);
+        if !raw.get().starts_with('{') {
+            return PlainSeed { out: self.out, depth }.deserialize(&mut json);
+        }
+        self.path.push(b'.');
+        ObjectSeed { fields: self.fields, path: self.path, out: self.out, depth }.read(&mut json)
+    }
 }
 
-/// Parses JSON whose nesting [`plain::read_tree`] has checked.
-fn from_slice<'j, T: Deserialize<'j>>(json: &'j [u8]) -> Result<T, HintedError> {
-    let mut json = serde_json::Deserializer::from_slice(json);
+impl<'de> Visitor<'de> for ObjectSeed<'_, '_> {
+    type Value = ();
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("a JSON object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(mut self, mut fields: A) -> Result<(), A::Error> {
+        let container = self.out.begin(Kind::Table);
+        let mut count = 0;
+        let length = self.path.len();
+        while fields.next_key_seed(NameSeed { path: self.path, out: self.out })?.is_some() {
+            self.read_field(&mut fields)?;
+            self.path.truncate(length);
+            count += 1;
+        }
+        self.out.end(container, count);
+        Ok(())
+    }
+}
+
+/// Reads the name of a field into the output, and appends it to the path.
+struct NameSeed<'s, 'o> {
+    path: &'s mut Vec<u8>,
+    out: &'s mut ItemWriter<'o>,
+}
+
+impl<'de> DeserializeSeed<'de> for NameSeed<'_, '_> {
+    type Value = ();
+
+    fn deserialize<D: serde::Deserializer<'de>>(self, json: D) -> Result<(), D::Error> {
+        json.deserialize_str(self)
+    }
+}
+
+impl Visitor<'_> for NameSeed<'_, '_> {
+    type Value = ();
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("a field's name")
+    }
+
+    fn visit_str<E: Error>(self, name: &str) -> Result<(), E> {
+        self.path.extend_from_slice(name.as_bytes());
+        self.out.put(Item::String(name.as_bytes()));
+        Ok(())
+    }
+}
+
+/// A reader of a part of a text, whose nesting the seeds limit.
+fn part(raw: &RawValue) -> Deserializer<StrRead<'_>> {
+    let mut json = Deserializer::from_str(raw.get());
     json.disable_recursion_limit();
-    T::deserialize(&mut json).map_err(|error| HintedError::Json(error.into()))
+    json
+}
+
+/// Reads a value with the numbers in it, also those in arrays, as times. What is no time stays what it is.
+fn read_times(raw: &RawValue, hint: &Hint, out: &mut ItemWriter<'_>, depth: usize) -> serde_json::Result<()> {
+    if let Some(time) = hint.time_of_seconds(raw.get()) {
+        out.put(time);
+        return Ok(());
+    }
+    if !raw.get().starts_with('[') {
+        return PlainSeed { out, depth }.deserialize(&mut part(raw));
+    }
+    if depth > DEPTH_MAX {
+        return Err(Error::custom(super::TOO_DEEP));
+    }
+    let elements: Vec<&RawValue> = serde::Deserialize::deserialize(&mut part(raw))?;
+    let container = out.begin(Kind::Vector);
+    elements.iter().try_for_each(|element| read_times(element, hint, out, depth + 1))?;
+    out.end(container, elements.len());
+    Ok(())
+}
+
+/// Index of the first hint for the field at this path.
+fn place_of(fields: &[FieldHint], path: &[u8]) -> Option<usize> {
+    // Most names of one length differ in their last byte, which saves a call.
+    fields.iter().position(|FieldHint { field, .. }| {
+        field.len() == path.len() && field.as_bytes().last() == path.last() && field.as_bytes() == path
+    })
+}
+
+/// The first hint for the field at this path.
+fn hint_of<'h>(fields: &'h [FieldHint], path: &[u8]) -> Option<&'h Hint> {
+    place_of(fields, path).and_then(|place| fields.get(place)).map(|field| &field.hint)
+}
+
+/// Whether a hint names a field of the object at `path`.
+fn has_hints_within(fields: &[FieldHint], path: &[u8]) -> bool {
+    fields.iter().any(|FieldHint { field, .. }| {
+        field.as_bytes().get(path.len()) == Some(&b'.') && field.as_bytes().starts_with(path)
+    })
 }
 
 /// Writes tables with the requested types.
-struct HintedTables<'h> {
+struct Tables<'h> {
     fields: &'h [FieldHint],
     seen: &'h mut [bool],
-    /// The path of the table that is being written, and a dot; empty for the outermost.
-    path: String,
+    work: &'h mut Work,
 }
 
-impl HintedTables<'_> {
-    fn put_table(&mut self, table: &Table, texts: &Texts<'_>, out: &mut Vec<u8>) -> Result<(), HintedError> {
+impl Tables<'_> {
+    fn put_table(&mut self, table: TableView<'_>, out: &mut Vec<u8>) -> Result<(), HintedError> {
         put_sized(out, Kind::Table, table.len());
-        for (name, value) in table {
-            name.encode_into(out);
-            // JSON's keys are strings, and UTF-8.
-            let key = if let Value::String(name) = name { name.as_str().unwrap_or_default() } else { "" };
-            let text = texts.get(key).map(|text| text.get());
-            let length = self.path.len();
-            self.path.push_str(key);
-            if let Some(at) = self.fields.iter().position(|field| field.field == self.path) {
-                self.put_field(at, value, text, table, out)?;
-            } else if let Value::Table(inner) = value
-                && self.has_hints_within()
+        for (name, value) in table.iter() {
+            out.extend_from_slice(name.bytes());
+            let length = self.work.path.len();
+            // JSON's keys are strings.
+            self.work.path.extend_from_slice(name.to_bytes(&[]));
+            if let Some(at) = place_of(self.fields, &self.work.path) {
+                self.put_field(at, value, table, out)?;
+            } else if let Some(inner) = value.as_table()
+                && has_hints_within(self.fields, &self.work.path)
             {
-                self.path.push('.');
-                let texts = text.map_or_else(|| Ok(HashMap::new()), |text| object_texts(text.as_bytes()))?;
-                self.put_table(inner, &texts, out)?;
+                self.work.path.push(b'.');
+                self.put_table(inner, out)?;
             } else {
-                value.encode_into(out);
+                put_ascending(value, out);
             }
-            self.path.truncate(length);
+            self.work.path.truncate(length);
         }
         Ok(())
-    }
-
-    /// Whether a hint names a field of the table at `path`.
-    fn has_hints_within(&self) -> bool {
-        self.fields.iter().any(|field| field.field.strip_prefix(&self.path).is_some_and(|rest| rest.starts_with('.')))
     }
 
     fn put_field(
         &mut self,
         at: usize,
-        value: &Value,
-        text: Option<&str>,
-        table: &Table,
+        value: Variant<'_>,
+        table: TableView<'_>,
         out: &mut Vec<u8>,
     ) -> Result<(), HintedError> {
         if let Some(seen) = self.seen.get_mut(at) {
             *seen = true;
         }
         let Some(FieldHint { field, hint }) = self.fields.get(at) else { return Ok(()) };
-        put(value, text, hint, protocol_of(hint, table), out)
+        put(value, hint, protocol_of(hint, table), &mut self.work.order, out)
             .map_err(|reason| HintedError::Field { field: field.clone(), reason })
     }
 }
 
 /// The protocol that another field of the same object names; unknown where none is named.
-fn protocol_of(hint: &Hint, table: &Table) -> Protocol {
-    let named = hint.protocol_field().and_then(|field| table.get(&field.into()));
-    match named {
-        Some(Value::String(name)) => name.as_str().and_then(Protocol::of_name).unwrap_or_default(),
-        _ => Protocol::Unknown,
-    }
+fn protocol_of(hint: &Hint, table: TableView<'_>) -> Protocol {
+    let named = hint.protocol_field().and_then(|field| table.get_str(field));
+    named.and_then(|name| name.as_str()).and_then(Protocol::of_name).unwrap_or_default()
 }
 
-/// Appends a value, of the type asked for. `text` is the JSON that it was read from, where that is known.
+/// Appends a value, of the type asked for. `order` is memory for the elements of a set.
 fn put(
-    value: &Value,
-    text: Option<&str>,
+    value: Variant<'_>,
     hint: &Hint,
     protocol: Protocol,
+    order: &mut Vec<usize>,
     out: &mut Vec<u8>,
 ) -> Result<(), MisfitError> {
-    let is_put = match value {
-        // JSON is UTF-8.
-        Value::String(text) => hint.put_text(text.as_str().unwrap_or_default(), out)?,
-        // In JSON 1 and 1.0 are the same number.
-        Value::Count(_) | Value::Integer(_) | Value::Real(_) if hint.is_time() => {
-            let text = text.unwrap_or_else(|| unreachable!("a time whose text was not kept: {value:?}"));
-            hint.put_seconds(text, out)?
+    let is_put = match value.kind() {
+        // A number of seconds that fits is a time since it was read.
+        Kind::Count | Kind::Integer | Kind::Real if hint.is_time() => {
+            let whole = value.as_count().map(|count| count as f64).or(value.as_integer().map(|number| number as f64));
+            return Err(MisfitError::Seconds { seconds: whole.unwrap_or(value.to_real(0.0)) });
         }
-        Value::Count(number) => hint.put_number(*number, protocol, out)?,
-        Value::Integer(number) => hint.put_number(*number, protocol, out)?,
-        Value::Real(real) => hint.put_real(*real, out)?,
-        Value::Vector(elements) if hint.kind() == Some(Kind::Set) => {
-            Value::Set(elements.iter().cloned().collect()).encode_into(out);
+        // JSON is UTF-8.
+        Kind::String => hint.put_text(value.as_str().unwrap_or_default(), out)?,
+        Kind::Count => hint.put_number(value.to_count(0), protocol, out)?,
+        Kind::Integer => hint.put_number(value.to_integer(0), protocol, out)?,
+        Kind::Real => hint.put_real(value.to_real(0.0), out)?,
+        Kind::Vector if hint.kind() == Some(Kind::Set) => {
+            put_set(value.to_list(), order, out);
             true
         }
-        Value::Vector(elements) => {
+        Kind::Vector => {
+            let elements = value.to_list();
             put_sized(out, Kind::Vector, elements.len());
-            // Only times need them.
-            let texts: Vec<&RawValue> =
-                text.filter(|_| hint.is_time()).and_then(|text| from_slice(text.as_bytes()).ok()).unwrap_or_default();
-            for (at, element) in elements.iter().enumerate() {
-                put(element, texts.get(at).map(|text| text.get()), hint, protocol, out)?;
-            }
+            elements.iter().try_for_each(|element| put(element, hint, protocol, order, out))?;
             true
         }
         _ => false,
     };
     if !is_put {
         hint.check(value.kind())?;
-        value.encode_into(out);
+        put_ascending(value, out);
     }
     Ok(())
+}
+
+/// Appends the set of these elements; keeps the first of duplicates.
+fn put_set(elements: ListView<'_>, order: &mut Vec<usize>, out: &mut Vec<u8>) {
+    order.clear();
+    order.extend(0..elements.len());
+    order.sort_unstable_by(|left, right| {
+        order::variants(&elements.at(*left), &elements.at(*right)).then_with(|| left.cmp(right))
+    });
+    order.dedup_by(|right, left| order::duplicate_variants(&elements.at(*left), &elements.at(*right)));
+    put_sized(out, Kind::Set, order.len());
+    order.iter().for_each(|at| put_ascending(elements.at(*at), out));
+}
+
+/// Appends a plain value with its tables ascending. Recurses as deep as the value.
+fn put_ascending(value: Variant<'_>, out: &mut Vec<u8>) {
+    match value.kind() {
+        Kind::Table => {
+            let table = value.to_table();
+            put_sized(out, Kind::Table, table.len());
+            for (name, value) in table.iter() {
+                out.extend_from_slice(name.bytes());
+                put_ascending(value, out);
+            }
+        }
+        Kind::Vector => {
+            let elements = value.to_list();
+            put_sized(out, Kind::Vector, elements.len());
+            elements.iter().for_each(|element| put_ascending(element, out));
+        }
+        _ => out.extend_from_slice(value.bytes()),
+    }
 }

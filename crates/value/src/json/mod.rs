@@ -2,7 +2,7 @@
 //!
 //! - [`typed`] keeps each value's type and loses nothing; it is the mapping of Broker's WebSocket API.
 //! - [`plain`] is human-readable: `{"host":"10.0.0.1","port":"53/udp"}`; [`hinted`] reads it with types for its
-//!   fields, through a tree.
+//!   fields.
 //!
 //! Both write the elements in the order of the bytes, and read JSON into bytes.
 
@@ -12,7 +12,8 @@ mod text;
 pub mod typed;
 
 use crate::item::ItemWriter;
-use serde_json::de::SliceRead;
+use serde_json::Deserializer;
+use serde_json::de::Read;
 use std::io;
 
 pub(crate) use text::{Rfc3339, Seconds, read_span, read_time};
@@ -54,13 +55,12 @@ fn text_of(json: Vec<u8>) -> String {
 
 /// Reads one JSON text by a mapping's seed and appends the bytes of its value to `out`; duplicates are found when
 /// the writer finishes. After an error, `out` is unchanged.
-fn read_with<'de, 'o>(
-    json: &'de [u8],
+fn read_with<'de, 'o, R: Read<'de>>(
+    mut json: Deserializer<R>,
     out: &'o mut Vec<u8>,
-    seed: impl FnOnce(&mut ItemWriter<'_>, &mut serde_json::Deserializer<SliceRead<'de>>) -> serde_json::Result<()>,
+    seed: impl FnOnce(&mut ItemWriter<'_>, &mut Deserializer<R>) -> serde_json::Result<()>,
 ) -> Result<ItemWriter<'o>, ReadError> {
     let mut writer = ItemWriter::new(out);
-    let mut json = serde_json::Deserializer::from_slice(json);
     // The seeds' depth takes the place of serde_json's own limit, which counts brackets and not values.
     json.disable_recursion_limit();
     if let Err(error) = seed(&mut writer, &mut json).and_then(|()| json.end()) {

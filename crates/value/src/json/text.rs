@@ -1,6 +1,7 @@
 //! Scalars as text: times, durations, and bytes that aren't text.
 
 use std::fmt;
+use std::ops::Range;
 
 use jiff::Timestamp;
 use jiff::civil::DateTime;
@@ -16,10 +17,36 @@ const FRACTION_DIGITS: usize = 9;
 /// A time in UTC with nine digits of a second, in RFC 3339: `2022-04-10T07:00:00.123456789Z`.
 pub(crate) struct Rfc3339(pub i64);
 
+/// Length of a time in RFC 3339 with nine digits of a second.
+const RFC3339_BYTES: usize = 30;
+
+impl Rfc3339 {
+    /// The text, which is ASCII. Years have four digits: 64 bits of nanoseconds reach from 1677 to 2262.
+    pub(super) fn bytes(&self) -> [u8; RFC3339_BYTES] {
+        let time = TimeZone::UTC.to_datetime(Timestamp::from_nanosecond(self.0.into()).unwrap_or_default());
+        let mut text = *b"0000-00-00T00:00:00.000000000Z";
+        put_digits(&mut text, 0..4, time.year().unsigned_abs().into());
+        put_digits(&mut text, 5..7, time.month().unsigned_abs().into());
+        put_digits(&mut text, 8..10, time.day().unsigned_abs().into());
+        put_digits(&mut text, 11..13, time.hour().unsigned_abs().into());
+        put_digits(&mut text, 14..16, time.minute().unsigned_abs().into());
+        put_digits(&mut text, 17..19, time.second().unsigned_abs().into());
+        put_digits(&mut text, 20..29, time.subsec_nanosecond().unsigned_abs());
+        text
+    }
+}
+
+/// Writes a number's digits to a place in a text, with zeros before them.
+fn put_digits(text: &mut [u8], place: Range<usize>, mut number: u32) {
+    for digit in text.get_mut(place).unwrap_or_default().iter_mut().rev() {
+        *digit = b'0' + (number % 10) as u8;
+        number /= 10;
+    }
+}
+
 impl fmt::Display for Rfc3339 {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        print_time(self.0, FRACTION_DIGITS as u8, formatter)?;
-        formatter.write_str("Z")
+        formatter.write_str(str::from_utf8(&self.bytes()).map_err(|_| fmt::Error)?)
     }
 }
 
@@ -56,10 +83,39 @@ pub(crate) fn read_time(text: &str) -> Option<i64> {
     if !fits {
         return None;
     }
+    if let Some(time) = read_utc(bytes) {
+        return Some(time);
+    }
     let zoned = bytes.iter().skip(11).any(|byte| matches!(byte, b'Z' | b'+' | b'-'));
     let time: Timestamp =
         if zoned { text.parse().ok()? } else { TimeZone::UTC.to_timestamp(text.parse::<DateTime>().ok()?).ok()? };
     i64::try_from(time.as_nanosecond()).ok()
+}
+
+/// Parses a time in the form that most programs write: `2022-04-10T07:00:00Z`, with a fraction of a second or without.
+/// `None` for every other form, and for a time that doesn't exist.
+fn read_utc(text: &[u8]) -> Option<i64> {
+    let (head, rest) = text.split_first_chunk::<19>()?;
+    let [y1, y2, y3, y4, b'-', m1, m2, b'-', d1, d2, b'T', h1, h2, b':', n1, n2, b':', s1, s2] = *head else {
+        return None;
+    };
+    let fraction = match rest.strip_suffix(b"Z")? {
+        [] => &[][..],
+        [b'.', digits @ ..] if (1..=FRACTION_DIGITS).contains(&digits.len()) => digits,
+        _ => return None,
+    };
+    let number = |digits: &[u8]| {
+        digits
+            .iter()
+            .try_fold(0_u32, |number, digit| digit.is_ascii_digit().then(|| number * 10 + u32::from(digit - b'0')))
+    };
+    let pair = |tens: u8, ones: u8| i8::try_from(number(&[tens, ones])?).ok();
+    let zeros = 10_u32.pow((FRACTION_DIGITS - fraction.len()) as u32);
+    let nanoseconds = i32::try_from(number(fraction)? * zeros).ok()?;
+    let year = i16::try_from(number(&[y1, y2, y3, y4])?).ok()?;
+    let (month, day) = (pair(m1, m2)?, pair(d1, d2)?);
+    let time = DateTime::new(year, month, day, pair(h1, h2)?, pair(n1, n2)?, pair(s1, s2)?, nanoseconds).ok()?;
+    i64::try_from(TimeZone::UTC.to_timestamp(time).ok()?.as_nanosecond()).ok()
 }
 
 /// A duration as a whole number of the largest of s, ms, us and ns without loss: `1500ms`.
@@ -87,7 +143,9 @@ impl fmt::Display for Seconds {
         write!(formatter, "{sign}{}", nanoseconds / NANOSECONDS_A_SECOND)?;
         let fraction = nanoseconds % NANOSECONDS_A_SECOND;
         if fraction != 0 {
-            let digits = format!("{fraction:0FRACTION_DIGITS$}");
+            let mut digits = [0; FRACTION_DIGITS];
+            put_digits(&mut digits, 0..FRACTION_DIGITS, fraction as u32);
+            let digits = str::from_utf8(&digits).map_err(|_| fmt::Error)?;
             write!(formatter, ".{}", digits.trim_end_matches('0'))?;
         }
         formatter.write_str("s")

@@ -49,6 +49,7 @@ pub fn to_string(bytes: &[u8]) -> Result<String, WriteError> {
 /// Reads one JSON object and appends the bytes of its value to `out`; elements of sets and tables stay in the order of
 /// the text. Up to [`DEPTH_MAX`] deep. After an error, `out` is unchanged.
 pub fn read(json: &[u8], out: &mut Vec<u8>) -> Result<(), ReadError> {
+    let json = serde_json::Deserializer::from_slice(json);
     Ok(read_with(json, out, |out, json| ValueSeed { out, depth: 1 }.deserialize(json))?.finish()?)
 }
 

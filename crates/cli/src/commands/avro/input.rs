@@ -192,12 +192,14 @@ impl FramingArg {
 }
 
 /// The target of a column's cells.
+#[derive(Clone)]
 enum Target {
     Field { path: Vec<String>, type_id: TypeId },
     Nowhere,
 }
 
 /// Converts lines to records.
+#[derive(Clone)]
 pub struct Encoder {
     schema: Arc<Schema>,
     input: Input,
@@ -237,7 +239,7 @@ impl Encoder {
             skipped: args.skipped.clone(),
             constants,
             header: None,
-            cells: Cells { reader: csv_core::Reader::new(), line: Vec::new(), text: Vec::new(), ends: Vec::new() },
+            cells: Cells::new(),
         })
     }
 
@@ -254,6 +256,11 @@ impl Encoder {
     /// Whether newlines inside quotes are part of the line.
     pub fn has_quotes(&self) -> bool {
         self.input == Input::Csv
+    }
+
+    /// Whether the next line names the columns of CSV.
+    pub fn needs_header(&self) -> bool {
+        self.has_quotes() && self.header.is_none()
     }
 
     /// Appends the record of this line to `out`. Appends nothing for the first line of CSV.
@@ -335,7 +342,18 @@ struct Cells {
     ends: Vec<usize>,
 }
 
+impl Clone for Cells {
+    /// With a reader of its own: a copy of a reader that has read nothing returned empty cells.
+    fn clone(&self) -> Cells {
+        Cells::new()
+    }
+}
+
 impl Cells {
+    fn new() -> Cells {
+        Cells { reader: csv_core::Reader::new(), line: Vec::new(), text: Vec::new(), ends: Vec::new() }
+    }
+
     /// The cells of a whole line, without quotes.
     fn cut(&mut self, line: &[u8]) -> Result<impl ExactSizeIterator<Item = &str>, String> {
         self.line.clear();

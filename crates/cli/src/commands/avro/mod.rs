@@ -6,7 +6,7 @@ mod show;
 
 pub use input::{EncodeArgs, Encoder, FileRecords, FramingArg};
 pub use schemas::{Schemas, read_schema};
-pub use show::{DecodeArgs, Shower};
+pub use show::{DecodeArgs, LineShower, Shower};
 
 /// The schema of `--schema measurement`.
 pub use rawline_series::MEASUREMENT_SCHEMA;

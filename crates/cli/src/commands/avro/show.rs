@@ -37,6 +37,29 @@ pub enum Output {
     Avro,
 }
 
+/// Converts records to lines of JSON.
+pub struct LineShower {
+    reader: MessageReader,
+    row: RowBuffer,
+}
+
+impl Clone for LineShower {
+    /// A copy has memory of its own for its rows.
+    fn clone(&self) -> LineShower {
+        LineShower { reader: self.reader.clone(), row: RowBuffer::new() }
+    }
+}
+
+impl LineShower {
+    /// Appends the record as JSON.
+    pub fn show(&mut self, record: &[u8], out: &mut Vec<u8>) -> Result<(), String> {
+        let (plan, value) = self.reader.open(record).map_err(|error| error.to_string())?;
+        let row = plan.row(&mut self.row, value).map_err(|error| error.to_string())?;
+        row.datum().write_json(out);
+        Ok(())
+    }
+}
+
 /// Converts records for the output.
 pub struct Shower {
     schemas: Schemas,
@@ -95,25 +118,23 @@ impl Shower {
         Ok(())
     }
 
-    /// Appends the record as a line of JSON, or adds it to the container file.
+    /// Converts records to lines; `None` if the output is a container file. Schemas that are read later are known to
+    /// it too.
+    pub fn lines(&self) -> Option<LineShower> {
+        (self.output == Output::Json).then(|| LineShower { reader: self.reader.clone(), row: RowBuffer::new() })
+    }
+
+    /// Adds the record to the container file.
     pub fn show(&mut self, record: &[u8], out: &mut Vec<u8>) -> Result<(), String> {
-        if self.output == Output::Avro && self.file.is_none() {
+        if self.file.is_none() {
             self.begin_file(record, out)?;
         }
         let (plan, value) = self.reader.open(record).map_err(|error| error.to_string())?;
         let row = plan.row(&mut self.row, value).map_err(|error| error.to_string())?;
-        match &mut self.file {
-            Some(file) => {
-                file.value.clear();
-                row.datum().encode(&mut file.value);
-                file.writer.push(&file.value, out).map_err(|error| error.to_string())
-            }
-            None => {
-                row.datum().write_json(out);
-                out.push(b'\n');
-                Ok(())
-            }
-        }
+        let Some(file) = &mut self.file else { unreachable!("a record of a container file that was not begun") };
+        file.value.clear();
+        row.datum().encode(&mut file.value);
+        file.writer.push(&file.value, out).map_err(|error| error.to_string())
     }
 
     /// Appends the file's head with the schema that `record` is read as; all later records are read as it.
