@@ -374,7 +374,7 @@ impl ClientCore {
         topic: String,
         batch_bytes: &Bound<'_, PyAny>,
         batch_records_max: &Bound<'_, PyAny>,
-        linger: f64,
+        linger: Option<f64>,
         buffer_bytes: &Bound<'_, PyAny>,
         request_bytes_max: &Bound<'_, PyAny>,
         in_flight_max: &Bound<'_, PyAny>,
@@ -386,7 +386,7 @@ impl ClientCore {
         let config = ProducerConfig {
             batch_bytes: whole("batch_bytes", batch_bytes)?,
             batch_records_max: whole("batch_records_max", batch_records_max)?,
-            linger: seconds("linger", linger)?,
+            linger: linger.map(|wait| seconds("linger", wait)).transpose()?,
             buffer_bytes: whole("buffer_bytes", buffer_bytes)?,
             request_bytes_max: whole("request_bytes_max", request_bytes_max)?,
             in_flight_max: whole("in_flight_max", in_flight_max)?,

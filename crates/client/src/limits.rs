@@ -43,8 +43,9 @@ pub(crate) const ALIGNMENT: usize = 8;
 /// Maximum number of records in a producer's batch: the broker's default limit.
 pub(crate) const BATCH_RECORDS_MAX: u32 = 1 << 20;
 
-/// How long an incomplete batch waits for more records.
-pub(crate) const LINGER: Duration = Duration::from_millis(5);
+/// The longest time that an incomplete batch waits for more records, unless the caller chooses: as many records as
+/// arrive within it make the cost of a request negligible, and a person doesn't notice it.
+pub(crate) const LINGER_MAX: Duration = Duration::from_millis(5);
 
 /// Maximum size of the records that a producer holds, in bytes.
 pub(crate) const BUFFER_BYTES: usize = 32 << 20;

@@ -233,7 +233,7 @@ class ClientCore:
         topic: str,
         batch_bytes: int,
         batch_records_max: int,
-        linger: float,
+        linger: float | None,
         buffer_bytes: int,
         request_bytes_max: int,
         in_flight_max: int,

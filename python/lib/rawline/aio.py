@@ -134,7 +134,7 @@ class AsyncClient:
         topic: str,
         *,
         codec: Codec = "none",
-        linger: float = 0.005,
+        linger: float | None = None,
         batch_bytes: int = 1 << 20,
         batch_records_max: int = 1 << 20,
         buffer_bytes: int = 32 << 20,

@@ -306,7 +306,7 @@ class Client:
         topic: str,
         *,
         codec: Codec = "none",
-        linger: float = 0.005,
+        linger: float | None = None,
         batch_bytes: int = 1 << 20,
         batch_records_max: int = 1 << 20,
         buffer_bytes: int = 32 << 20,
@@ -318,7 +318,8 @@ class Client:
     ) -> Producer:
         """A producer for a topic: collects records in batches and sends those of each partition in order.
 
-        - `linger`: seconds that a batch waits to be filled
+        - `linger`: seconds that a batch waits to be filled; without it, a batch waits only while records arrive fast
+          enough to fill it within 5 ms
         - `batch_bytes`, `batch_records_max`: size at which a batch is full
         - `buffer_bytes`: maximum bytes of buffered records of all partitions; `send` waits while the buffer is full
         - `request_bytes_max`: maximum size of a request in bytes

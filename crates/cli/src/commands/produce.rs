@@ -77,9 +77,10 @@ pub struct Args {
           value_parser = parse_bytes)]
     batch_bytes: u64,
 
-    /// Maximum time that a record waits for others to fill its batch
-    #[arg(long, value_name = "TIME", env = "RAWLINE_LINGER", default_value = "5ms", value_parser = parse_duration)]
-    linger: Duration,
+    /// Maximum time that a record waits for others to fill its batch [default: none, or up to 5ms while records arrive
+    /// fast enough to fill it]
+    #[arg(long, value_name = "TIME", env = "RAWLINE_LINGER", value_parser = parse_duration)]
+    linger: Option<Duration>,
 
     /// Compression of batches
     #[arg(long, visible_alias = "codec", value_name = "CODEC", env = "RAWLINE_CODEC", default_value = "none",

@@ -67,7 +67,7 @@ async fn produce(url: String, in_flight_max: usize, on_record: impl Fn(u64) + Se
     let config = ProducerConfig {
         batch_bytes: 200,
         request_bytes_max: 2_000,
-        linger: Duration::ZERO,
+        linger: Some(Duration::ZERO),
         in_flight_max,
         ..ProducerConfig::default()
     };
@@ -132,7 +132,7 @@ async fn lost_responses_of_several_partitions_duplicate_nothing() {
     let settings = Settings { partitions: Partitions::new(PARTITIONS), ..Settings::default() };
     client(&broker).create_topic("t", &settings).await.unwrap();
     let (proxy, cuts) = cutting_proxy(broker.address).await;
-    let config = ProducerConfig { batch_bytes: 200, linger: Duration::ZERO, ..ProducerConfig::default() };
+    let config = ProducerConfig { batch_bytes: 200, linger: Some(Duration::ZERO), ..ProducerConfig::default() };
     let far = Client::new(ClientConfig::new(format!("http://{proxy}"))).unwrap();
     let producer = Producer::new(far, "t", config).unwrap();
     let mut expected = vec![Vec::new(); PARTITIONS as usize];
@@ -228,7 +228,7 @@ async fn a_producer_takes_over_from_an_earlier_instance_of_its_name() {
             batch_records_max: 3,
             buffer_bytes: 1_000,
             request_bytes_max: 100,
-            linger: Duration::ZERO,
+            linger: Some(Duration::ZERO),
             in_flight_max: 4,
             name: Some("orders 1".to_owned()),
             ..ProducerConfig::default()

@@ -49,7 +49,7 @@ async fn kill_9_loses_and_duplicates_nothing_in_a_directorys_journal() {
         let config = ProducerConfig {
             batch_bytes: 1_000,
             request_bytes_max: 4_000,
-            linger: Duration::ZERO,
+            linger: Some(Duration::ZERO),
             in_flight_max: 4,
             ..ProducerConfig::default()
         };

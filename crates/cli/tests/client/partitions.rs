@@ -17,7 +17,7 @@ async fn create(client: &Client, partitions: u32) {
 
 /// Batches of few records, so that there are many.
 fn small_batches() -> ProducerConfig {
-    ProducerConfig { batch_records_max: 7, linger: Duration::from_secs(3600), ..ProducerConfig::default() }
+    ProducerConfig { batch_records_max: 7, linger: Some(Duration::from_secs(3600)), ..ProducerConfig::default() }
 }
 
 /// All records of the partitions, each with its offset; of all partitions if none is named.

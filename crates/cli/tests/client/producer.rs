@@ -7,7 +7,7 @@ use std::time::Duration;
 #[tokio::test]
 async fn a_producer_may_linger_forever() {
     let broker = support::broker(&[]);
-    let config = ProducerConfig { linger: Duration::MAX, ..ProducerConfig::default() };
+    let config = ProducerConfig { linger: Some(Duration::MAX), ..ProducerConfig::default() };
     let producer = Producer::new(client(&broker), "t", config).unwrap();
     producer.send(b"x").await.unwrap();
     // The sending task sees the record while it lingers.
@@ -72,8 +72,9 @@ async fn a_record_longer_than_batch_and_buffer_gets_through() {
 #[tokio::test]
 async fn a_record_is_sent_without_a_flush() {
     let broker = support::broker(&[]);
-    for linger in [0, 5] {
-        let config = ProducerConfig { linger: Duration::from_millis(linger), ..ProducerConfig::default() };
+    for linger in [Some(0), Some(5), None] {
+        let linger = linger.map(Duration::from_millis);
+        let config = ProducerConfig { linger, ..ProducerConfig::default() };
         let producer = Producer::new(client(&broker), "t", config).unwrap();
         let first = producer.send("x").await.unwrap().offset().await.unwrap();
         let second = producer.send("x").await.unwrap().offset().await.unwrap();
@@ -131,7 +132,8 @@ async fn a_producer_that_failed_sends_nothing_more() {
 #[tokio::test]
 async fn a_dropped_producer_leaves_nobody_waiting() {
     let broker = support::broker(&[]);
-    let config = ProducerConfig { linger: Duration::from_secs(3600), batch_bytes: 4, ..ProducerConfig::default() };
+    let config =
+        ProducerConfig { linger: Some(Duration::from_secs(3600)), batch_bytes: 4, ..ProducerConfig::default() };
     let producer = Producer::new(client(&broker), "t", config).unwrap();
     let receipts = [producer.send("sent").await.unwrap(), producer.send("x").await.unwrap()];
     drop(producer);
@@ -144,7 +146,7 @@ async fn a_dropped_producer_leaves_nobody_waiting() {
 async fn a_producer_keeps_the_order_over_restarts_and_loses_nothing_acknowledged() {
     let mut broker = support::broker(&[]);
     let client = client(&broker);
-    let config = ProducerConfig { batch_bytes: 400, linger: Duration::ZERO, ..ProducerConfig::default() };
+    let config = ProducerConfig { batch_bytes: 400, linger: Some(Duration::ZERO), ..ProducerConfig::default() };
     let producer = std::sync::Arc::new(Producer::new(client.clone(), "t", config).unwrap());
     let (told, mut tell) = tokio::sync::mpsc::channel(100);
     let sender = tokio::spawn({

@@ -1,6 +1,6 @@
 //! The settings of a producer.
 
-use crate::limits::{BATCH_BYTES, BATCH_RECORDS_MAX, BUFFER_BYTES, LINGER, REQUEST_BYTES_MAX};
+use crate::limits::{BATCH_BYTES, BATCH_RECORDS_MAX, BUFFER_BYTES, REQUEST_BYTES_MAX};
 use crate::{ClientError, RetryPolicy};
 use rawline_batch::{Codec, Limits};
 use std::time::Duration;
@@ -13,8 +13,9 @@ pub struct ProducerConfig {
     pub batch_bytes: usize,
     /// Maximum number of records in a batch.
     pub batch_records_max: u32,
-    /// How long an incomplete batch waits for more records while nothing else is in flight to its partition.
-    pub linger: Duration,
+    /// How long an incomplete batch waits for more records while nothing else is in flight to its partition. `None`
+    /// needs no tuning: it waits only while records arrive fast enough to fill it within 5 ms.
+    pub linger: Option<Duration>,
     /// Maximum size of the records held in memory, buffered or in flight, in bytes.
     /// [`Producer::send`](crate::Producer::send) waits while there is no room.
     pub buffer_bytes: usize,
@@ -41,7 +42,7 @@ impl Default for ProducerConfig {
         ProducerConfig {
             batch_bytes: BATCH_BYTES,
             batch_records_max: BATCH_RECORDS_MAX,
-            linger: LINGER,
+            linger: None,
             buffer_bytes: BUFFER_BYTES,
             request_bytes_max: REQUEST_BYTES_MAX,
             in_flight_max: 1,

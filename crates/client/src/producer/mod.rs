@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! send ─► open batch ─► sealed batches ─► one request at a time ─► offsets
-//!         (full, or lingered long enough)   (of all sealed batches)
+//!         (full, or waited long enough)     (of all sealed batches)
 //! ```
 //!
 //! Each partition has its open batch, its sealed batches and its request.
@@ -12,6 +12,7 @@
 
 mod config;
 mod lane;
+mod linger;
 mod open;
 mod receipt;
 mod requests;

@@ -110,7 +110,7 @@ pub(super) fn due(shared: &Shared, state: &mut State, now: Instant) -> (Option<D
         }
         let has_sealed = !lane.sealed.is_empty();
         // `None` if the batch lingers until it is full: the time is beyond the clock's range.
-        let deadline = state.opened_at(partition).map(|opened_at| opened_at.checked_add(shared.config.linger));
+        let deadline = state.lingers_until(partition, &shared.config);
         let lingers = deadline.is_some_and(|deadline| deadline.is_none_or(|deadline| deadline > now));
         if lingers && !has_sealed {
             next_deadline = [next_deadline, deadline.flatten()].into_iter().flatten().min();

@@ -3,6 +3,7 @@
 
 use super::config::ProducerConfig;
 use super::lane::{Lane, SealedBatch};
+use super::linger;
 use super::open::{Collecting, Open};
 use super::receipt::{Delivery, Receipt};
 use crate::environment::Environment;
@@ -349,9 +350,10 @@ impl State {
         busy
     }
 
-    /// When the partition's open batch got its first record.
-    pub(super) fn opened_at(&self, partition: u32) -> Option<Instant> {
-        self.open.get(&partition)?.opened_at
+    /// Until when the partition's open batch, if it has records, waits for more; `None` in it is forever.
+    pub(super) fn lingers_until(&self, partition: u32, config: &ProducerConfig) -> Option<Option<Instant>> {
+        let batch = self.open.get(&partition)?;
+        Some(batch.opened_at?.checked_add(linger::wait(config, batch)))
     }
 
     /// Whether every record that was sent is stored.
