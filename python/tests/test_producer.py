@@ -50,7 +50,7 @@ def test_batches_are_made_as_asked_for(client: rawline.Client, topic: str, codec
 
 def test_batches_are_numbered_unless_asked_not_to_be(client: rawline.Client, topic: str) -> None:
     for number, exactly_once in enumerate([True, False]):
-        with client.producer(topic, batch_records_max=3, exactly_once=exactly_once) as producer:
+        with client.producer(topic, batch_records_max=3, linger=60, exactly_once=exactly_once) as producer:
             for record in range(10):
                 producer.send(f"record {record}")
         batches = list(client.read(topic, number * 10, records_max=10))
