@@ -213,6 +213,15 @@ impl TopicIndex {
         Some(found)
     }
 
+    /// The objects from the one that begins at `offset` on. None if none begins there, or if its first record is
+    /// deleted.
+    pub fn run(&self, offset: u64) -> impl Iterator<Item = Found> {
+        let start = self.entries.partition_point(|entry| entry.first_offset < offset);
+        let begins = self.entries.get(start).is_some_and(|entry| entry.first_offset == offset);
+        let end = if begins && offset >= self.first_offset() { self.entries.len() } else { start };
+        (start..end).map_while(|position| self.at(position))
+    }
+
     /// The object at `position` among the topic's, from 0.
     pub fn at(&self, position: usize) -> Option<Found> {
         let entry = self.entries.get(position)?;
@@ -276,8 +285,11 @@ impl TopicIndex {
         }
     }
 
-    pub fn set_verified(&mut self, first_offset: u64) {
-        if let Some(entry) = self.entry_mut(first_offset) {
+    /// Notes that this object was found intact. A merged one may have taken its place meanwhile.
+    pub fn set_verified(&mut self, object: &ObjectAt) {
+        if let Some(entry) = self.entry_mut(object.first_offset)
+            && entry.location == object.location
+        {
             entry.verified = true;
         }
     }

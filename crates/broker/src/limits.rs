@@ -86,12 +86,16 @@ pub const CUT_CHECKSUMS_DATA_MIN: usize = 48 << 10;
 /// not memory.
 pub const READ_BYTES_MAX: u64 = 64 << 20;
 
-/// Maximum number of objects that one read visits: each costs microseconds of a worker thread, however small it is, so
-/// a read of tiny objects must end before other requests notice.
-pub const READ_OBJECTS_MAX: usize = 1024;
+/// Maximum number of objects that one read visits: each costs time of a worker thread and memory for what is noted of
+/// it, however small it is, so a read of tiny objects must end before other requests notice.
+pub const READ_OBJECTS_MAX: usize = 4096;
 
-/// A read yields to other tasks after this many objects, about a tenth of a millisecond.
+/// A read yields to other tasks after this many objects that are read one by one, about a tenth of a millisecond.
 pub const READ_OBJECTS_PER_YIELD: usize = 32;
+
+/// Maximum number of objects that are read at once, before a read yields: about a tenth of a millisecond too, because
+/// nothing is asked for each of them.
+pub const READ_RUN_OBJECTS_MAX: usize = 512;
 
 /// A read that has something to return stops after this time, even if it could return more: objects that have to be
 /// downloaded first may take seconds, and a consumer would rather have the first ones now.
@@ -284,6 +288,7 @@ const _: () = assert!(TOPIC_NAME_BYTES_MAX <= 255 - ".tmp".len(), "a name is a f
 const _: () = assert!(SEGMENT_BYTES <= u32::MAX as u64, "positions in a segment are u32");
 const _: () = assert!(SEGMENT_STEP_BYTES_MIN <= SEGMENT_STEP_BYTES_MAX && SEGMENT_STEP_BYTES_MAX <= SEGMENT_BYTES);
 const _: () = assert!(COMMIT_BYTES <= READ_BYTES_MAX, "one read returns a whole commit");
+const _: () = assert!(READ_RUN_OBJECTS_MAX <= READ_OBJECTS_MAX);
 const _: () = assert!(READ_OBJECTS_PER_YIELD <= READ_OBJECTS_MAX && PREFETCH_OBJECTS_MAX <= READ_OBJECTS_MAX);
 const _: () = assert!(1 <= JOURNAL_READS_FIRST && JOURNAL_READS_FIRST <= JOURNAL_READS_MAX);
 const _: () = assert!(JOURNAL_READ_AHEAD_BYTES >= 4 << 20, "a few of the largest indexes, see `OBJECT_BATCHES_MAX`");

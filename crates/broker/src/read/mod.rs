@@ -3,6 +3,7 @@
 mod answer;
 mod cut;
 mod remembered;
+mod run;
 mod take;
 
 pub use answer::{Piece, ReadAnswer, ReadError, ReadRequest};
@@ -39,14 +40,21 @@ impl Partition {
             ReadAnswer { first_offset: request.offset, end_offset: request.offset, next_offset: 0, pieces: Vec::new() };
         let mut budget = Budget::new(request);
         let mut has_caught_up = false;
-        for visited in 0..READ_OBJECTS_MAX {
-            if budget.is_used_up() {
-                break;
-            }
+        let mut visited = 0;
+        while visited < READ_OBJECTS_MAX && !budget.is_used_up() {
             if visited % READ_OBJECTS_PER_YIELD == READ_OBJECTS_PER_YIELD - 1 {
                 tokio::task::yield_now().await;
             }
             let Some(found) = self.find(request, &mut answer)? else { break };
+            if found.at.first_offset == answer.end_offset {
+                let taken = self.read_run(request.verify, &mut budget, &mut answer);
+                visited += taken;
+                if taken > 0 {
+                    tokio::task::yield_now().await;
+                    continue;
+                }
+            }
+            visited += 1;
             if visited % (PREFETCH_OBJECTS_MAX / 2) == 0 && self.store().can_prefetch() {
                 let ahead = self.index().after(answer.end_offset, PREFETCH_OBJECTS_MAX, budget.bytes_left());
                 self.store().prefetch(&self.log, &ahead);
@@ -261,7 +269,7 @@ impl Partition {
             return Err(damaged(found, ObjectError::Header));
         }
         let mut index = self.index_mut();
-        index.set_verified(found.at.first_offset);
+        index.set_verified(&found.at);
         // That of a piece is known already.
         if !is_piece {
             index.set_appended_us(found.at.first_offset, header.appended_us);

@@ -6,10 +6,12 @@ use crate::read::answer::{Piece, ReadAnswer, ReadRequest};
 use crate::read::cut::{Cut, Cutter};
 use bytes::Bytes;
 use rawline_batch::HEADER_BYTES as BATCH_HEADER_BYTES;
+use rawline_journal::Place;
 use std::ops::Range;
 
 /// How much one read may still return. The limits are soft: at least one record is returned, and a compressed batch is
 /// returned whole; so what is left stops at zero.
+#[derive(Clone)]
 pub(super) struct Budget {
     records: u64,
     /// Bytes of records.
@@ -127,6 +129,19 @@ impl Budget {
         count
     }
 
+    /// Takes all batches of a piece of `records` records, if they fit.
+    pub fn take_object(&mut self, place: &Place, records: u64) -> bool {
+        let batch_bytes = u64::from(place.bytes);
+        let other_bytes = u64::from(place.batches) * BATCH_HEADER_BYTES as u64 + records * 4;
+        // Batches that are stored in another form are not taken here.
+        let Some(data_bytes) = batch_bytes.checked_sub(other_bytes) else { return false };
+        let fits = !self.is_used_up() && records <= self.records && data_bytes <= self.bytes_left();
+        if fits {
+            self.charge(records, data_bytes, batch_bytes);
+        }
+        fits
+    }
+
     /// Takes records of one batch, number `number` of its object, from record `from` on. A compressed batch is taken
     /// whole. The batch is verified if only a part of it is taken, or if all bytes have to be.
     fn take(
@@ -146,7 +161,7 @@ impl Budget {
             if verify {
                 entry.verify(number, &batch())?;
             }
-            self.charge(entry.records(), data_bytes(entry), batch_bytes);
+            self.charge(u64::from(entry.records()), data_bytes(entry), batch_bytes);
             return Ok(Taken::Whole);
         }
         let uncut = cutter.uncut(entry, number, batch());
@@ -160,7 +175,7 @@ impl Budget {
                 self.end();
                 return Ok(Taken::Nothing);
             }
-            self.charge(sizes.len() as u32, data_bytes(entry), batch_bytes);
+            self.charge(sizes.len() as u64, data_bytes(entry), batch_bytes);
             return Ok(Taken::Whole);
         }
         let (mut count, mut bytes) = (0u32, 0u64);
@@ -187,15 +202,15 @@ impl Budget {
             assert_eq!(cut.sizes.len(), count as usize * 4, "sizes of {count} records from {from} on");
             Taken::Slice { records: from..from + count, cut }
         };
-        self.charge(count, bytes, bytes + u64::from(count) * 4);
+        self.charge(u64::from(count), bytes, bytes + u64::from(count) * 4);
         if is_cut {
             self.end();
         }
         Ok(taken)
     }
 
-    fn charge(&mut self, records: u32, bytes: u64, response_bytes: u64) {
-        self.records = self.records.saturating_sub(u64::from(records));
+    fn charge(&mut self, records: u64, bytes: u64, response_bytes: u64) {
+        self.records = self.records.saturating_sub(records);
         self.bytes = self.bytes.saturating_sub(bytes);
         self.response_bytes = self.response_bytes.saturating_sub(response_bytes);
         self.is_fresh &= records == 0;

@@ -13,6 +13,7 @@ mod piece;
 pub mod s3;
 
 pub use mapping::{FileRange, Mappings};
+pub(crate) use piece::verify as verify_piece;
 
 use crate::Kind;
 use crate::journal::JournalStore;
@@ -79,6 +80,15 @@ impl Location {
             _ => unreachable!("{self:?} was not issued for a key of a bucket"),
         }
     }
+}
+
+/// A part of a piece of a journal object.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PiecePart {
+    /// The entries of its batches in the object's index.
+    Entries,
+    /// Its batches.
+    Batches,
 }
 
 /// What a store knows of an object from a listing, and from its header if it read that.
@@ -151,6 +161,12 @@ pub trait Store: Send + Sync + 'static {
         object: ObjectAt,
         range: Range<u64>,
     ) -> BoxFuture<'a, Result<Bytes, StoreError>>;
+
+    /// One part of each of these pieces of journal objects, up to the first that isn't in memory. For pieces that are
+    /// wanted whole: one call serves many, and never blocks. A store that can't returns none.
+    fn resident(&self, _pieces: &[Place], _part: PiecePart) -> Vec<Bytes> {
+        Vec::new()
+    }
 
     /// The topic's settings as they were last stored; `None` if they never were.
     fn settings<'a>(&'a self, topic: &'a str) -> BoxFuture<'a, Result<Option<Bytes>, StoreError>>;

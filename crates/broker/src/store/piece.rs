@@ -31,6 +31,32 @@ pub(super) fn part_of(place: &Place, range: &Range<u64>) -> Part {
 
 /// Builds the index that a piece would have as an object, of its entries in the journal object.
 pub(super) fn index_of(first_offset: u64, place: &Place, entries: &[u8]) -> Result<Bytes, ObjectError> {
+    let batches = read_entries(first_offset, place, entries)?;
+    let stamp = Stamp { first_offset, appended_us: 0, writer_id: 0, commit: 0, confirmed_next_offset: None };
+    let (header, index) = build_index(stamp, batches.iter().map(Described::from));
+    assert_eq!(header.object_bytes, index.len() as u64 + u64::from(place.bytes), "{place:?} as an object");
+    Ok(index.into())
+}
+
+/// Checks that the batches of a piece are those of its entries, intact, and hold the records `offsets`.
+pub(crate) fn verify(offsets: Range<u64>, place: &Place, entries: &[u8], batches: &[u8]) -> Result<(), ObjectError> {
+    assert_eq!(batches.len() as u64, u64::from(place.bytes), "the batches of {place:?}");
+    let described = read_entries(offsets.start, place, entries)?;
+    let records: u64 = described.iter().map(|batch| u64::from(batch.records)).sum();
+    if offsets.start + records != offsets.end {
+        return Err(ObjectError::Header);
+    }
+    let mut left = batches;
+    for (number, batch) in described.iter().enumerate() {
+        let (bytes, rest) = left.split_at(batch.bytes as usize);
+        Described::from(batch).verify(number, bytes)?;
+        left = rest;
+    }
+    Ok(())
+}
+
+/// The entries of a piece, if they can be its own.
+fn read_entries(first_offset: u64, place: &Place, entries: &[u8]) -> Result<Vec<Batch>, ObjectError> {
     let batches = Batch::read_all(entries)?;
     // The object was intact when it was stored or fetched. Its file may have been damaged since.
     let bytes: u64 = batches.iter().map(|batch| u64::from(batch.bytes)).sum();
@@ -39,13 +65,7 @@ pub(super) fn index_of(first_offset: u64, place: &Place, entries: &[u8]) -> Resu
         && records <= u64::from(u32::MAX)
         && first_offset.checked_add(records).is_some()
         && batches.iter().all(|batch| batch.bytes.is_multiple_of(crate::object::OBJECT_ALIGNMENT as u32));
-    if !is_sound {
-        return Err(ObjectError::Header);
-    }
-    let stamp = Stamp { first_offset, appended_us: 0, writer_id: 0, commit: 0, confirmed_next_offset: None };
-    let (header, index) = build_index(stamp, batches.iter().map(Described::from));
-    assert_eq!(header.object_bytes, index.len() as u64 + bytes, "{place:?} as an object");
-    Ok(index.into())
+    if is_sound { Ok(batches) } else { Err(ObjectError::Header) }
 }
 
 /// The times of the batches of a merged piece, of its entries in the object.

@@ -7,6 +7,7 @@ mod end;
 mod files;
 mod journal;
 mod journal_files;
+mod journal_reads;
 mod lost;
 mod partitions;
 mod process;

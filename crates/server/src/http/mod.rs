@@ -13,6 +13,7 @@ mod browser;
 pub mod debug;
 mod draft;
 mod error;
+mod join;
 mod long_poll;
 mod metrics;
 mod multipart;

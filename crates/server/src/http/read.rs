@@ -5,7 +5,7 @@ use crate::http::error::ApiError;
 use crate::http::query::Query;
 use crate::http::response::{self, ApiResponse};
 use crate::http::select::{self, Part, Wanted};
-use crate::http::{Api, long_poll, render, topics};
+use crate::http::{Api, join, long_poll, render, topics};
 use crate::net::peer::Peer;
 use http::{HeaderValue, Request, StatusCode};
 use hyper::body::Incoming;
@@ -49,7 +49,7 @@ pub(crate) async fn records(api: &Api, peer: &Peer, request: Request<Incoming>) 
     let (mut response, first_offset) = match form {
         ResponseForm::Batch => {
             let (first_offset, end_offset) = (read.first_offset, read.end_offset);
-            let response = batches(read)?;
+            let response = batches(peer, read).await;
             api.metrics.returned(end_offset - first_offset, response.body().bytes());
             (response, first_offset)
         }
@@ -107,9 +107,15 @@ fn at_most(asked: u64, limit: u64) -> u64 {
 }
 
 /// Batches as they are stored; 204 if there are no records.
-fn batches(read: ReadAnswer) -> Result<ApiResponse, ApiError> {
+async fn batches(peer: &Peer, read: ReadAnswer) -> ApiResponse {
     if read.pieces.is_empty() {
-        return Ok(response::no_content());
+        return response::no_content();
     }
-    Ok(response::pieces(StatusCode::OK, MediaType::Batch.header_value(), select::batches(read)))
+    let join::Joined { pieces, holds_buffers } = join::join(peer, select::batches(read)).await;
+    let content_type = MediaType::Batch.header_value();
+    if holds_buffers {
+        response::buffers(content_type, pieces)
+    } else {
+        response::pieces(StatusCode::OK, content_type, pieces)
+    }
 }

@@ -33,7 +33,8 @@ use super::lock::DirLock;
 use super::mapping::Mappings;
 use super::s3::Layout;
 use super::{
-    BatchTime, Begun, CommitError, Listed, Location, ObjectAt, SETTINGS_NAME, Store, StoreError, parse_log_name,
+    BatchTime, Begun, CommitError, Listed, Location, ObjectAt, PiecePart, SETTINGS_NAME, Store, StoreError,
+    parse_log_name,
 };
 use crate::Kind;
 use crate::journal::JournalStore;
@@ -45,6 +46,7 @@ use futures_util::future::BoxFuture;
 use journal::DiskJournal;
 use log::{Log, Shared};
 use open_files::{OpenFiles, is_out_of_files};
+use rawline_journal::Place;
 use std::collections::HashMap;
 use std::fs::File;
 use std::io::{self, Write};
@@ -203,6 +205,10 @@ impl Store for DiskStore {
             Some(log) => log.fetch(&object, &range),
             None => Err(deleted(&object)),
         }))
+    }
+
+    fn resident(&self, pieces: &[Place], part: PiecePart) -> Vec<Bytes> {
+        self.journal.as_ref().map_or_else(Vec::new, |journal| journal.resident(pieces, part))
     }
 
     fn settings<'a>(&'a self, topic: &'a str) -> BoxFuture<'a, Result<Option<Bytes>, StoreError>> {

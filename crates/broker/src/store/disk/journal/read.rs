@@ -5,7 +5,7 @@ use super::{DiskJournal, Inner};
 use crate::limits::{COPIED_OBJECT_BYTES_MIN, SENDFILE_BYTES_MIN};
 use crate::object::ObjectError;
 use crate::store::piece::{self, Part, index_of, part_of};
-use crate::store::{BatchTime, StoreError};
+use crate::store::{BatchTime, PiecePart, StoreError};
 use bytes::Bytes;
 use futures_util::future::{BoxFuture, ready};
 use rawline_journal::{HEADER_BYTES, Header, Index, Place, Source};
@@ -38,6 +38,27 @@ impl DiskJournal {
         }
     }
 
+    /// One part of each of these pieces, up to the first that isn't in memory.
+    pub(in crate::store::disk) fn resident(&self, pieces: &[Place], part: PiecePart) -> Vec<Bytes> {
+        let mut near: Option<Near> = None;
+        let read = |place: &Place| {
+            let range = match part {
+                PiecePart::Entries => place.entries(),
+                PiecePart::Batches => place.batches(),
+            };
+            let (stored, object) = match near.as_ref().and_then(|near| near.find(place.source)) {
+                Some(found) => found,
+                None => {
+                    let (stored, object) = self.inner.find(place.source)?;
+                    let near = near.insert(Near { is_merged: place.source.is_merged(), stored });
+                    (&near.stored, object)
+                }
+            };
+            resident(stored, place, &within(&object, place, &range).ok()?)
+        };
+        pieces.iter().map_while(read).collect()
+    }
+
     /// The times of the batches of a merged piece.
     pub(in crate::store::disk) fn batch_times(
         &self,
@@ -51,13 +72,24 @@ impl DiskJournal {
     }
 }
 
+/// The file of the piece that was read last: the next one's object is often in the same.
+struct Near {
+    is_merged: bool,
+    stored: Arc<Stored>,
+}
+
+impl Near {
+    fn find(&self, source: Source) -> Option<(&Arc<Stored>, Range<u64>)> {
+        let object = (source.is_merged() == self.is_merged).then(|| self.stored.find(source.number())).flatten()?;
+        Some((&self.stored, object))
+    }
+}
+
 impl Inner {
     /// Bytes of an object if they are in memory. Never blocks.
     pub(super) fn resident(&self, place: &Place, range: &Range<u64>) -> Option<Bytes> {
         let (stored, range) = self.place(place, range).ok()?;
-        // What is read next of a long piece isn't near.
-        let is_copied = range.len() < SENDFILE_BYTES_MIN && u64::from(place.bytes) >= COPIED_OBJECT_BYTES_MIN;
-        stored.segment.resident(range, is_copied)
+        resident(&stored, place, &range)
     }
 
     /// Bytes of an object, from the disk if need be. Blocks.
@@ -71,14 +103,8 @@ impl Inner {
         let gone =
             || StoreError::gone(format!("{:?} of the journal was deleted; read from a later offset", place.source));
         let (stored, object) = self.find(place.source).ok_or_else(gone)?;
-        let (found, expected) = (object.end - object.start, u64::from(place.object_bytes));
-        if found != expected {
-            let message = format!("{:?} has {found} bytes instead of {expected}; restore it from a copy", place.source);
-            return Err(StoreError::human(message));
-        }
-        assert!(range.start <= range.end && range.end <= expected, "bytes {range:?} of {place:?}");
-        let begin = object.start as usize;
-        Ok((stored, begin + range.start as usize..begin + range.end as usize))
+        let range = within(&object, place, range)?;
+        Ok((stored, range))
     }
 
     /// The index of an object if it is in memory.
@@ -111,6 +137,25 @@ impl Inner {
         let index = Index::parse(&stored.segment.fetch(begin..begin + bytes as usize)?);
         index.map(Some).map_err(|error| damaged(source, &error.into()))
     }
+}
+
+/// The bytes `range` of its file, which belong to the object of this piece, if they are in memory.
+fn resident(stored: &Stored, place: &Place, range: &Range<usize>) -> Option<Bytes> {
+    // What is read next of a long piece isn't near.
+    let is_copied = range.len() < SENDFILE_BYTES_MIN && u64::from(place.bytes) >= COPIED_OBJECT_BYTES_MIN;
+    stored.segment.resident(range.clone(), is_copied)
+}
+
+/// Where the bytes `range` of a piece's object are in its file, if the object is at `object` there.
+fn within(object: &Range<u64>, place: &Place, range: &Range<u64>) -> Result<Range<usize>, StoreError> {
+    let (found, expected) = (object.end - object.start, u64::from(place.object_bytes));
+    if found != expected {
+        let message = format!("{:?} has {found} bytes instead of {expected}; restore it from a copy", place.source);
+        return Err(StoreError::human(message));
+    }
+    assert!(range.start <= range.end && range.end <= expected, "bytes {range:?} of {place:?}");
+    let begin = object.start as usize;
+    Ok(begin + range.start as usize..begin + range.end as usize)
 }
 
 fn damaged(source: Source, error: &ObjectError) -> StoreError {

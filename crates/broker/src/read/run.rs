@@ -1,0 +1,104 @@
+//! Takes pieces of journal objects that a read wants whole, many at a time: their batches are at hand, and how many
+//! records they hold is known without their entries.
+
+use super::VERIFY_INLINE_BYTES_MAX;
+use super::answer::{Piece, ReadAnswer};
+use super::take::Budget;
+use crate::index::Found;
+use crate::limits::READ_RUN_OBJECTS_MAX;
+use crate::partition::Partition;
+use crate::store::{Location, PiecePart, verify_piece};
+use bytes::Bytes;
+use rawline_journal::Place;
+
+/// A piece that is wanted whole.
+struct Wanted {
+    found: Found,
+    place: Place,
+}
+
+/// Chooses consecutive pieces, all of which are to be checked, or none.
+struct Chooser {
+    budget: Budget,
+    verify: bool,
+    checks: Option<bool>,
+    checked_bytes: u64,
+    chosen: Vec<Wanted>,
+}
+
+impl Partition {
+    /// Adds pieces from the answer's end on that are wanted whole, as far as the store has them at hand. Returns their
+    /// number. What comes next has to be read by itself: it isn't at hand, it is damaged, or only a part of it is
+    /// wanted.
+    pub(super) fn read_run(&self, verify: bool, budget: &mut Budget, answer: &mut ReadAnswer) -> usize {
+        let mut chooser = Chooser::new(budget.clone(), verify);
+        self.index().run(answer.end_offset).take_while(|found| chooser.takes(found)).for_each(drop);
+        let Chooser { checks, chosen, .. } = chooser;
+        // Alone it costs as much by itself.
+        if chosen.len() < 2 {
+            return 0;
+        }
+        let places: Vec<Place> = chosen.iter().map(|wanted| wanted.place).collect();
+        let batches = self.store().resident(&places, PiecePart::Batches);
+        let intact = match checks {
+            Some(true) => self.verify_run(&chosen, &places, &batches),
+            _ => batches.len(),
+        };
+        // Whoever reads the next object by itself reports it.
+        if self.topic.life.is_deleted() {
+            return 0;
+        }
+        for (Wanted { found, place }, bytes) in chosen.iter().zip(batches).take(intact) {
+            let (first_offset, end_offset) = (found.at.first_offset, answer.end_offset);
+            assert_eq!(first_offset, end_offset, "a gap in a response before an object");
+            let is_taken = budget.take_object(place, found.next_offset - first_offset);
+            assert!(is_taken, "{place:?} was chosen within the limits of a read");
+            answer.end_offset = found.next_offset;
+            answer.pieces.push(Piece::Whole(bytes));
+        }
+        intact
+    }
+
+    /// Checks the checksums of these pieces. Returns the number of intact ones before a damaged one.
+    fn verify_run(&self, chosen: &[Wanted], places: &[Place], batches: &[Bytes]) -> usize {
+        let entries = self.store().resident(places, PiecePart::Entries);
+        let is_intact = |((wanted, entries), batches): &((&Wanted, &Bytes), &Bytes)| {
+            let Found { at, next_offset, .. } = wanted.found;
+            verify_piece(at.first_offset..next_offset, &wanted.place, entries, batches).is_ok()
+        };
+        let intact = chosen.iter().zip(&entries).zip(batches).take_while(is_intact).count();
+        if let Some(mappings) = self.store().mappings() {
+            batches.iter().take(intact).for_each(|batches| mappings.touched(batches));
+        }
+        let mut unverified = chosen.iter().take(intact).filter(|wanted| !wanted.found.verified).peekable();
+        if unverified.peek().is_some() {
+            let mut index = self.index_mut();
+            unverified.for_each(|wanted| index.set_verified(&wanted.found.at));
+        }
+        intact
+    }
+}
+
+impl Chooser {
+    /// `verify` if all pieces are to be checked.
+    fn new(budget: Budget, verify: bool) -> Chooser {
+        Chooser { budget, verify, checks: None, checked_bytes: 0, chosen: Vec::new() }
+    }
+
+    /// Takes the piece if it belongs to the run.
+    fn takes(&mut self, found: &Found) -> bool {
+        let Location::Journal(place) = found.at.location else { return false };
+        let checks = self.verify || !found.verified;
+        if checks {
+            self.checked_bytes += u64::from(place.bytes);
+        }
+        let is_wanted = self.chosen.len() < READ_RUN_OBJECTS_MAX
+            && *self.checks.get_or_insert(checks) == checks
+            && self.checked_bytes <= VERIFY_INLINE_BYTES_MAX
+            && self.budget.take_object(&place, found.next_offset - found.at.first_offset);
+        if is_wanted {
+            self.chosen.push(Wanted { found: *found, place });
+        }
+        is_wanted
+    }
+}
