@@ -11,6 +11,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
+use tokio::task::JoinHandle;
 
 const HOUR: Duration = Duration::from_secs(3600);
 
@@ -28,7 +29,8 @@ pub const PATIENT: Waits = Waits {
 pub struct Served {
     pub address: SocketAddr,
     pub pool: Arc<Pool>,
-    _stop: watch::Sender<bool>,
+    stop: watch::Sender<bool>,
+    serving: JoinHandle<()>,
 }
 
 impl Served {
@@ -47,8 +49,14 @@ impl Served {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let (stop, stopped) = watch::channel(false);
-        tokio::spawn(serve(listener, broker, pool.clone(), clock, config, stopped));
-        Served { address, pool, _stop: stop }
+        let serving = tokio::spawn(serve(listener, broker, pool.clone(), clock, config, stopped));
+        Served { address, pool, stop, serving }
+    }
+
+    /// Stops it, and returns when it has stopped.
+    pub async fn stop(self) {
+        self.stop.send(true).unwrap();
+        self.serving.await.unwrap();
     }
 
     pub fn url(&self) -> String {

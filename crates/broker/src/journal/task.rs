@@ -172,6 +172,8 @@ impl Task {
                 request = inbox.recv(), if is_open && self.waiting.len() < APPEND_QUEUE_MAX => match request {
                     Some(request) => {
                         self.enqueue(request);
+                        // Those whose requests have arrived too get their turn, so that one object holds them all.
+                        tokio::task::yield_now().await;
                         Event::Tick
                     }
                     None => {

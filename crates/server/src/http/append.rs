@@ -43,7 +43,7 @@ pub(crate) async fn append(api: &Api, peer: &Peer, request: Request<Incoming>) -
     Ok(response::json(StatusCode::CREATED, &store(api, &partition, received).await?))
 }
 
-async fn store(api: &Api, partition: &Partition, received: Received) -> Result<Appended, ApiError> {
+pub(crate) async fn store(api: &Api, partition: &Partition, received: Received) -> Result<Appended, ApiError> {
     let records = received.records();
     api.metrics.received(records, received.bytes());
     let rawline_broker::Appended { first_offset, next_offset } = partition.append(received).await?;

@@ -1,7 +1,7 @@
 //! API keys: compared in constant time, and required for any address but loopback.
 
 use crate::http::error::ApiError;
-use http::{HeaderMap, header};
+use http::{HeaderMap, HeaderValue, header};
 use std::net::SocketAddr;
 use subtle::{Choice, ConstantTimeEq};
 
@@ -25,14 +25,18 @@ impl ApiKeys {
 
     /// Checks that a request carries one of the keys. Takes the same time for every wrong key of one length.
     pub(crate) fn check(&self, headers: &HeaderMap) -> Result<(), ApiError> {
+        let authorization = headers.get(header::AUTHORIZATION).map(HeaderValue::as_bytes);
+        if self.allow(authorization) { Ok(()) } else { Err(ApiError::unauthorized()) }
+    }
+
+    /// Whether the value of an `Authorization` header carries one of the keys.
+    pub(crate) fn allow(&self, authorization: Option<&[u8]>) -> bool {
         assert!(!self.0.is_empty(), "a broker without keys has nothing to compare with");
-        let authorization = headers.get(header::AUTHORIZATION);
-        let given = match authorization.and_then(|value| value.as_bytes().split_at_checked(SCHEME.len())) {
+        let given = match authorization.and_then(|value| value.split_at_checked(SCHEME.len())) {
             Some((scheme, key)) if scheme.eq_ignore_ascii_case(SCHEME) => key,
             _ => b"",
         };
-        let known = self.0.iter().fold(Choice::from(0), |known, key| known | key.as_bytes().ct_eq(given));
-        if bool::from(known) { Ok(()) } else { Err(ApiError::unauthorized()) }
+        self.0.iter().fold(Choice::from(0), |known, key| known | key.as_bytes().ct_eq(given)).into()
     }
 }
 
@@ -61,7 +65,6 @@ pub fn check_listen(address: &SocketAddr, keys: &ApiKeys, insecure: bool) -> Res
 #[cfg(test)]
 mod tests {
     use super::*;
-    use http::HeaderValue;
 
     #[test]
     fn keys_are_needed_once_set() {

@@ -51,7 +51,7 @@ fn is_from_another_site(headers: &HeaderMap) -> bool {
 }
 
 /// Whether a host, with or without a port, can only be this machine.
-fn is_loopback(host: &[u8]) -> bool {
+pub(crate) fn is_loopback(host: &[u8]) -> bool {
     let Ok(host) = std::str::from_utf8(host) else { return false };
     if let Some((address, _port)) = host.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
         return address.parse::<Ipv6Addr>().is_ok_and(|address| address.is_loopback());

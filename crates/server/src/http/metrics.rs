@@ -1,7 +1,8 @@
 //! The metrics of the server, and `/metrics`, which returns them and the broker's in Prometheus' text format.
 
+use crate::http::routes;
 use http::StatusCode;
-use metrics::{Counter, counter, describe_counter, describe_gauge, describe_histogram, gauge, histogram};
+use metrics::{Counter, Histogram, counter, describe_counter, describe_gauge, describe_histogram, gauge, histogram};
 use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
 use rawline_broker::CommitCounts;
 use rawline_broker::pool::Pool;
@@ -25,6 +26,15 @@ pub(crate) struct HttpMetrics {
     bytes_in: Counter,
     records_out: Counter,
     bytes_out: Counter,
+    verbs: Vec<Verb>,
+}
+
+/// The metrics of the requests with one label. Finding one by its labels costs more than counting.
+struct Verb {
+    label: &'static str,
+    seconds: Histogram,
+    /// By status; each exists once it is not 0.
+    requests: [(&'static str, OnceLock<Counter>); 4],
 }
 
 /// The process' one recorder.
@@ -80,6 +90,7 @@ impl HttpMetrics {
             bytes_in: counter!("rawline_append_bytes_total"),
             records_out: counter!("rawline_read_records_total"),
             bytes_out: counter!("rawline_read_bytes_total"),
+            verbs: routes::labels().into_iter().map(Verb::new).collect(),
         }
     }
 
@@ -99,8 +110,15 @@ impl HttpMetrics {
     }
 
     pub fn responded(&self, verb: &'static str, status: StatusCode, took: Duration) {
-        counter!("rawline_http_requests_total", "verb" => verb, "status" => status_label(status)).increment(1);
-        histogram!("rawline_http_request_seconds", "verb" => verb).record(took.as_secs_f64());
+        let known = self.verbs.iter().find(|known| known.label == verb);
+        let Some(Verb { seconds, requests, .. }) = known else { unreachable!("{verb} is no route's label") };
+        let status = status_label(status);
+        let Some((_, requests)) = requests.iter().find(|(label, _)| *label == status) else {
+            unreachable!("requests with status {status} are not counted")
+        };
+        let first = || counter!("rawline_http_requests_total", "verb" => verb, "status" => status);
+        requests.get_or_init(first).increment(1);
+        seconds.record(took.as_secs_f64());
     }
 
     /// Sums up histograms regularly, until aborted: otherwise they keep every value until the next `/metrics`.
@@ -142,6 +160,13 @@ fn commits(text: &mut String, topics: &[CommitCounts]) {
             text.push_str(&format!("{name}{{topic=\"{}\"}} {}\n", counts.topic, count(counts)));
         }
         text.push('\n');
+    }
+}
+
+impl Verb {
+    fn new(label: &'static str) -> Verb {
+        let seconds = histogram!("rawline_http_request_seconds", "verb" => label);
+        Verb { label, seconds, requests: ["2xx", "503", "4xx", "5xx"].map(|status| (status, OnceLock::new())) }
     }
 }
 

@@ -9,6 +9,7 @@ mod append;
 mod auth;
 mod body;
 mod browser;
+mod connection;
 #[cfg(feature = "profiling")]
 pub mod debug;
 mod draft;
@@ -26,6 +27,7 @@ mod render;
 mod response;
 mod routes;
 mod select;
+mod small;
 mod topics;
 
 pub use crate::net::pace::Waits;
@@ -45,9 +47,6 @@ use crate::net::read_size::LargeReads;
 use crate::net::sendfile::FileSender;
 use http::{HeaderValue, Request, header};
 use hyper::body::Incoming;
-use hyper::service::service_fn;
-use hyper_util::rt::{TokioIo, TokioTimer};
-use hyper_util::server::graceful::GracefulShutdown;
 use rawline_broker::pool::Pool;
 use rawline_broker::{Broker, Clock};
 use rawline_contract::code;
@@ -55,7 +54,7 @@ use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::net::TcpListener;
-use tokio::sync::{Semaphore, watch};
+use tokio::sync::{Semaphore, mpsc, watch};
 
 /// The settings of the API.
 #[derive(Debug, Clone)]
@@ -140,7 +139,7 @@ pub async fn serve(
     let is_local = listener.local_addr().is_ok_and(|address| address.ip().is_loopback());
     let listener = Listener::new(listener, config.connections_max);
     let large_reads = LargeReads::new();
-    let graceful = GracefulShutdown::new();
+    let (alive, mut ended) = mpsc::channel::<Infallible>(1);
     let shutdown_wait = config.shutdown_wait;
     let metrics = metrics::HttpMetrics::new();
     metrics.started(clock.now_us());
@@ -170,42 +169,19 @@ pub async fn serve(
         let stream = FileSender::new(stream, api.broker.mappings());
         let read_size = large_reads.connection();
         let stream = Paced::new(stream, api.config.waits, place.open.activity.clone(), api.pool.clone(), read_size);
-        let (activity, is_reserve) = (place.open.activity.clone(), place.is_reserve);
-        let api = api.clone();
-        let connection = hyper::server::conn::http1::Builder::new()
-            .timer(TokioTimer::new())
-            .header_read_timeout(api.config.waits.head)
-            .max_buf_size(CONNECTION_BYTES)
-            .serve_connection(
-                TokioIo::new(stream),
-                service_fn(move |request| {
-                    let (api, peer, activity) = (api.clone(), peer.clone(), activity.clone());
-                    async move {
-                        if !activity.begin() {
-                            // The connection is being closed.
-                            std::future::pending::<()>().await;
-                        }
-                        let response = respond(&api, &peer, is_reserve, request).await;
-                        activity.end(response.body().holds_buffers());
-                        Ok::<_, Infallible>(response)
-                    }
-                }),
-            );
-        let connection = graceful.watch(connection);
+        let connection = connection::serve(api.clone(), peer, place, stream);
+        let alive = alive.clone();
         #[expect(clippy::disallowed_methods, reason = "a task for each connection")]
         tokio::spawn(async move {
-            tokio::select! {
-                ended = connection => if let Err(error) = ended {
-                    tracing::debug!(%error, "connection ended");
-                },
-                () = place.open.activity.evicted() => tracing::debug!("closed an idle connection: another needs it"),
-            }
-            drop(place);
+            connection.await;
+            drop(alive);
         });
     }
-    drop(listener);
+    listener.evict_idle();
+    drop((listener, alive));
     tidying.abort();
-    if tokio::time::timeout(shutdown_wait, graceful.shutdown()).await.is_err() {
+    // Nobody sends: this returns when the last connection has ended.
+    if tokio::time::timeout(shutdown_wait, ended.recv()).await.is_err() {
         tracing::warn!("some requests were still in flight after {shutdown_wait:?}; closed their connections");
     }
 }

@@ -42,6 +42,11 @@ impl ResponseBody {
         self.holds_buffers
     }
 
+    /// What is left of it.
+    pub(crate) fn into_pieces(self) -> impl Iterator<Item = Bytes> {
+        self.pieces.into_iter().chain(self.offsets.into_iter().flatten())
+    }
+
     /// What is left of it, in bytes.
     pub fn bytes(&self) -> u64 {
         self.bytes

@@ -4,6 +4,7 @@
 use crate::http::error::ApiError;
 use http::Method;
 use rawline_contract::path;
+use std::collections::BTreeSet;
 
 /// A method on a path.
 #[derive(Debug)]
@@ -39,6 +40,9 @@ pub(crate) enum Endpoint {
     Welcome,
 }
 
+/// The label of appends.
+pub(crate) const LABEL_APPEND: &str = "append";
+
 /// The label of requests that have no route.
 pub(crate) const LABEL_OTHER: &str = "other";
 
@@ -59,7 +63,7 @@ const fn open(path: &'static str, endpoint: Endpoint) -> Route {
 
 /// The busiest first.
 pub(crate) static ROUTES: [Route; 15] = [
-    route(Method::POST, path::RECORDS, "topic-name=T", Endpoint::Append, "append"),
+    route(Method::POST, path::RECORDS, "topic-name=T", Endpoint::Append, LABEL_APPEND),
     route(Method::GET, path::RECORDS, "topic-name=T&offset=0", Endpoint::Read, "read"),
     route(Method::GET, path::RECORD, "topic-name=T&offset=0", Endpoint::ReadOne, "read_one"),
     route(Method::GET, path::TOPIC, "topic-name=T", Endpoint::Topic, "topics"),
@@ -80,6 +84,11 @@ pub(crate) static ROUTES: [Route; 15] = [
 pub(crate) fn find(method: &Method, path: &str) -> Option<&'static Route> {
     let method = if method == Method::HEAD { &Method::GET } else { method };
     ROUTES.iter().find(|route| route.path == path && route.method == *method)
+}
+
+/// The labels of all requests in metrics.
+pub(crate) fn labels() -> BTreeSet<&'static str> {
+    ROUTES.iter().map(|route| route.label).chain([LABEL_OTHER]).collect()
 }
 
 /// The error of a request that has no route.
@@ -111,7 +120,6 @@ pub(crate) fn welcome() -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::collections::BTreeSet;
 
     type Operations = BTreeSet<(String, String)>;
 

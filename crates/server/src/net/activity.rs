@@ -70,7 +70,12 @@ impl Activity {
         self.evicted.notified().await;
     }
 
-    fn idle_since(&self) -> Option<u64> {
+    /// Since when the connection is idle.
+    pub fn idle_since(&self) -> Option<Instant> {
+        self.idle_state().map(|since| self.epoch + Duration::from_micros(since - IDLE_SINCE_MIN))
+    }
+
+    fn idle_state(&self) -> Option<u64> {
         Some(self.state.load(Ordering::Acquire)).filter(|state| (IDLE_SINCE_MIN..EVICTED).contains(state))
     }
 
@@ -107,7 +112,7 @@ impl Connections {
         let Some(before) = self.epoch.elapsed().checked_sub(idle_min) else { return false };
         let before = before.as_micros() as u64 + IDLE_SINCE_MIN;
         let open = self.lock();
-        let since = |activity: &Activity| activity.idle_since().filter(|since| *since <= before);
+        let since = |activity: &Activity| activity.idle_state().filter(|since| *since <= before);
         let idle = || open.iter().filter_map(|activity| Some((since(activity)?, activity)));
         // One that has begun a request meanwhile is not idle any more.
         while let Some((since, activity)) = idle().min_by_key(|(since, _)| *since) {

@@ -124,6 +124,13 @@ impl Listener {
         }
     }
 
+    /// Closes all connections that are idle.
+    pub fn evict_idle(&self) {
+        while self.regular.connections.evict_idle(Duration::ZERO) || self.reserve.connections.evict_idle(Duration::ZERO)
+        {
+        }
+    }
+
     /// A free place, or that of the connection that is idle for the longest time, or a reserved one.
     async fn place(&self) -> Option<Place> {
         if let Some(place) = self.regular.try_take(false) {

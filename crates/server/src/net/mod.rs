@@ -1,6 +1,7 @@
 //! Connections, whatever protocol they speak.
 
 pub(crate) mod activity;
+pub(crate) mod handover;
 pub(crate) mod listen;
 pub mod pace;
 pub(crate) mod peer;

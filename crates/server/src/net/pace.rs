@@ -118,6 +118,8 @@ pub(crate) struct Paced<S> {
     response: Option<(Instant, u64)>,
     /// While the client's window is full.
     stalled: Option<Stalled>,
+    /// Ends, at the earliest, when the head that is waited for must be complete.
+    head: Option<Pin<Box<Sleep>>>,
 }
 
 /// A response that makes no progress.
@@ -131,7 +133,23 @@ struct Stalled {
 
 impl<S> Paced<S> {
     pub fn new(stream: S, waits: Waits, activity: Arc<Activity>, pool: Arc<Pool>, read_size: ReadSize) -> Self {
-        Paced { stream, waits, activity, pool, read_size, response: None, stalled: None }
+        Paced { stream, waits, activity, pool, read_size, response: None, stalled: None, head: None }
+    }
+
+    /// Fails when the head of a request takes too long. A request only moves the time that the timer looks at when it
+    /// ends: setting a timer for each one would cost more than reading its head.
+    fn poll_head(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let Some(since) = self.activity.idle_since() else { return Poll::Pending };
+        let until = since + self.waits.head;
+        let timer = self.head.get_or_insert_with(|| Box::pin(tokio::time::sleep_until(until)));
+        loop {
+            ready!(timer.as_mut().poll(context));
+            if Instant::now() >= until {
+                let message = "no request arrived in time";
+                return Poll::Ready(Err(io::Error::new(io::ErrorKind::TimedOut, message)));
+            }
+            timer.as_mut().reset(until);
+        }
     }
 
     fn written(&mut self, context: &mut Context<'_>, result: Poll<io::Result<usize>>) -> Poll<io::Result<usize>> {
@@ -188,6 +206,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for Paced<S> {
         }
         if result.is_pending() && self.stalled.is_none() {
             self.activity.idle();
+            return self.poll_head(context);
         }
         result
     }

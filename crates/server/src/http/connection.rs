@@ -1,0 +1,93 @@
+//! One connection: small appends are served here, everything else by the HTTP library, in turns.
+
+use crate::http::{Api, CONNECTION_BYTES, respond, small};
+use crate::net::handover::Handover;
+use crate::net::listen::Place;
+use crate::net::pace::Paced;
+use crate::net::peer::Peer;
+use crate::net::sendfile::FileSender;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use std::convert::Infallible;
+use std::future::poll_fn;
+use std::pin::Pin;
+use std::sync::Arc;
+
+type Stream = Paced<FileSender>;
+
+/// Serves a connection until its client or the broker closes it.
+pub(crate) async fn serve(api: Arc<Api>, peer: Peer, place: Place, stream: Stream) {
+    let activity = place.open.activity.clone();
+    tokio::select! {
+        () = take_turns(&api, &peer, &place, stream) => {}
+        () = activity.evicted() => tracing::debug!("closed an idle connection: another needs it, or the broker stops"),
+    }
+}
+
+async fn take_turns(api: &Arc<Api>, peer: &Peer, place: &Place, mut stream: Stream) {
+    let mut front = Vec::new();
+    loop {
+        // One connection too many gets no more than to learn that.
+        if !place.is_reserve {
+            match small::serve(api, peer, &place.open.activity, &mut stream, front).await {
+                Some(arrived) => front = arrived,
+                None => return,
+            }
+        }
+        match serve_library(api, peer, place, stream, front).await {
+            Some(next) => (stream, front) = next,
+            None => return,
+        }
+    }
+}
+
+/// Serves requests with the HTTP library until a small append arrives. `None` when the connection has ended.
+async fn serve_library(
+    api: &Arc<Api>,
+    peer: &Peer,
+    place: &Place,
+    stream: Stream,
+    front: Vec<u8>,
+) -> Option<(Stream, Vec<u8>)> {
+    let (activity, is_reserve) = (&place.open.activity, place.is_reserve);
+    let is_for_other = if is_reserve { |_: &[u8]| false } else { small::begins };
+    let stream = Handover::new(stream, activity.clone(), front, is_for_other);
+    let service = service_fn(|request| {
+        // Now: from here on the library reads no request, only what follows this one.
+        let is_open = activity.begin();
+        Box::pin(async move {
+            if !is_open {
+                // The connection is being closed.
+                std::future::pending::<()>().await;
+            }
+            let response = respond(api, peer, is_reserve, request).await;
+            activity.end(response.body().holds_buffers());
+            Ok::<_, Infallible>(response)
+        })
+    });
+    let mut connection = hyper::server::conn::http1::Builder::new()
+        .timer(TokioTimer::new())
+        // `Paced` has the same limit. With this one, the library looks for the next request as soon as it has written a
+        // response, by which the connection becomes idle.
+        .header_read_timeout(api.config.waits.head)
+        .max_buf_size(CONNECTION_BYTES)
+        .serve_connection(TokioIo::new(stream), service);
+    let mut stopping = api.stopping.clone();
+    let ended = tokio::select! {
+        ended = poll_fn(|context| connection.poll_without_shutdown(context)) => Some(ended),
+        _ = stopping.wait_for(|&stop| stop) => None,
+    };
+    let ended = match ended {
+        Some(ended) => ended,
+        None => {
+            Pin::new(&mut connection).graceful_shutdown();
+            poll_fn(|context| connection.poll_without_shutdown(context)).await
+        }
+    };
+    if let Err(error) = ended {
+        // Also if a part of a head is left, and the next part looks like a small append.
+        tracing::debug!(%error, "connection ended");
+    }
+    let parts = connection.into_parts();
+    parts.io.into_inner().end(&parts.read_buf)
+}

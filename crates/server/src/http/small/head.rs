@@ -1,0 +1,239 @@
+//! Recognizes a small append in the bytes of a connection.
+//!
+//! Only the plain form is recognized: a whole batch or more, with the headers that every client sends. Whatever is
+//! unusual, wrong, or needs decoding is left to the HTTP library, which sees the request as it was sent. So nothing here
+//! refuses a request, and the two never disagree on where one ends.
+
+use http::header;
+use rawline_contract::{MediaType, path};
+
+/// More headers than any client of ours sends; the library takes requests that have more.
+const HEADERS_MAX: usize = 24;
+
+/// The headers that change what a request means. One that is not here and not read below changes nothing.
+const UNUSUAL: [header::HeaderName; 6] = [
+    header::TRANSFER_ENCODING,
+    header::EXPECT,
+    header::CONTENT_ENCODING,
+    header::UPGRADE,
+    header::ORIGIN,
+    header::HeaderName::from_static("sec-fetch-site"),
+];
+
+/// What the first bytes of a connection are.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Found<'a> {
+    /// A small append, complete.
+    Append(SmallAppend<'a>),
+    /// Maybe the beginning of one.
+    Partial {
+        /// Only a part of its body is missing.
+        is_head_whole: bool,
+    },
+    /// A request for the library.
+    Other,
+}
+
+/// An append whose batches lie in the connection's buffer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct SmallAppend<'a> {
+    /// The topic's name, not checked.
+    pub topic: &'a str,
+    pub partition: u64,
+    /// Of a producer that asks for an exactly-once append.
+    pub epoch: Option<u16>,
+    pub host: &'a [u8],
+    pub authorization: Option<&'a [u8]>,
+    pub body: &'a [u8],
+    /// Length of the request in bytes.
+    pub bytes: usize,
+}
+
+/// Looks for an append of at most `bytes_max` bytes.
+pub(super) fn find(received: &[u8], bytes_max: usize) -> Found<'_> {
+    let begin = begin();
+    let both = begin.len().min(received.len());
+    if received.get(..both) != begin.get(..both) {
+        return Found::Other;
+    }
+    let mut headers = [httparse::EMPTY_HEADER; HEADERS_MAX];
+    let mut request = httparse::Request::new(&mut headers);
+    let head_bytes = match request.parse(received) {
+        Ok(httparse::Status::Complete(bytes)) => bytes,
+        Ok(httparse::Status::Partial) if received.len() < bytes_max => return Found::Partial { is_head_whole: false },
+        Ok(httparse::Status::Partial) | Err(_) => return Found::Other,
+    };
+    let Some((append, body_bytes)) = plain(&request) else { return Found::Other };
+    match head_bytes.checked_add(body_bytes) {
+        Some(bytes) if bytes <= bytes_max => match received.get(head_bytes..bytes) {
+            Some(body) => Found::Append(SmallAppend { body, bytes, ..append }),
+            None => Found::Partial { is_head_whole: true },
+        },
+        _ => Found::Other,
+    }
+}
+
+/// How every append begins whose topic is named in the query.
+fn begin() -> &'static [u8] {
+    const BEGIN: &str = "POST /records?";
+    assert!(BEGIN.get("POST ".len()..BEGIN.len() - 1) == Some(path::RECORDS), "appends go to {}", path::RECORDS);
+    BEGIN.as_bytes()
+}
+
+/// The append with this head, without its body, and the length of its body in bytes.
+fn plain<'a>(request: &httparse::Request<'_, 'a>) -> Option<(SmallAppend<'a>, usize)> {
+    if request.version != Some(1) {
+        return None;
+    }
+    let (_, query) = request.path?.split_once('?')?;
+    let (topic, partition, epoch) = plain_query(query)?;
+    let (mut host, mut authorization, mut length, mut content_type) = (None, None, None, None);
+    for header in request.headers.iter() {
+        let is = |name: &header::HeaderName| header.name.eq_ignore_ascii_case(name.as_str());
+        let place = if is(&header::CONTENT_LENGTH) {
+            &mut length
+        } else if is(&header::CONTENT_TYPE) {
+            &mut content_type
+        } else if is(&header::HOST) {
+            &mut host
+        } else if is(&header::AUTHORIZATION) {
+            &mut authorization
+        } else if is(&header::CONNECTION) && !header.value.eq_ignore_ascii_case(b"keep-alive") || UNUSUAL.iter().any(is)
+        {
+            return None;
+        } else {
+            continue;
+        };
+        if place.replace(header.value).is_some() {
+            return None;
+        }
+    }
+    if content_type? != MediaType::Batch.name().as_bytes() {
+        return None;
+    }
+    let body_bytes = number(std::str::from_utf8(length?).ok()?)?;
+    let append = SmallAppend { topic, partition, epoch, host: host?, authorization, body: &[], bytes: 0 };
+    Some((append, usize::try_from(body_bytes).ok()?))
+}
+
+/// Topic, partition and epoch, if nothing in the query is encoded, unknown, or there twice.
+fn plain_query(query: &str) -> Option<(&str, u64, Option<u16>)> {
+    if query.bytes().any(|byte| byte == b'%' || byte == b'+') {
+        return None;
+    }
+    let (mut topic, mut partition, mut epoch) = (None, None, None);
+    for parameter in query.split('&') {
+        let (name, value) = parameter.split_once('=')?;
+        let place = match name {
+            "topic-name" => &mut topic,
+            "partition" => &mut partition,
+            "producer-epoch" => &mut epoch,
+            _ => return None,
+        };
+        if place.replace(value).is_some() {
+            return None;
+        }
+    }
+    let partition = partition.map_or(Some(0), number)?;
+    let epoch = match epoch {
+        Some(epoch) => Some(epoch.parse().ok()?),
+        None => None,
+    };
+    Some((topic.filter(|topic| !topic.is_empty())?, partition, epoch))
+}
+
+/// A number in digits only.
+fn number(text: &str) -> Option<u64> {
+    if text.bytes().all(|byte| byte.is_ascii_digit()) { text.parse().ok() } else { None }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MAX: usize = 1024;
+
+    fn request(head: &str, body: &str) -> Vec<u8> {
+        format!("{head}\r\n\r\n{body}").into_bytes()
+    }
+
+    const HEAD: &str = "POST /records?topic-name=t HTTP/1.1\r\nHost: localhost:1\r\nUser-Agent: x\r\n\
+                        Content-Type: application/vnd.rawline.batch\r\nContent-Length: 4";
+
+    #[test]
+    fn a_plain_append_is_found_once_it_is_whole() {
+        let bytes = request(HEAD, "bodyPOST /next");
+        let end = bytes.len() - "POST /next".len();
+        for received in 0..end {
+            let is_head_whole = received >= end - 4;
+            assert_eq!(find(&bytes[..received], MAX), Found::Partial { is_head_whole }, "{received} bytes");
+        }
+        let append = SmallAppend {
+            topic: "t",
+            partition: 0,
+            epoch: None,
+            host: b"localhost:1",
+            authorization: None,
+            body: b"body",
+            bytes: end,
+        };
+        assert_eq!(find(&bytes[..end], MAX), Found::Append(append));
+        assert_eq!(find(&bytes, MAX), Found::Append(append));
+        assert_eq!(find(&bytes, end - 1), Found::Other);
+    }
+
+    #[test]
+    fn everything_that_the_query_and_the_headers_may_say_is_read() {
+        let head = HEAD.replace("topic-name=t", "producer-epoch=7&partition=12&topic-name=logs.a");
+        let bytes = request(&format!("{head}\r\nauthorization: Bearer k\r\nconnection: Keep-Alive"), "body");
+        let Found::Append(append) = find(&bytes, MAX) else { panic!("{:?}", find(&bytes, MAX)) };
+        assert_eq!((append.topic, append.partition, append.epoch), ("logs.a", 12, Some(7)));
+        assert_eq!(append.authorization, Some(&b"Bearer k"[..]));
+    }
+
+    #[test]
+    fn what_is_not_plain_is_left_to_the_library() {
+        let replaced = |from: &str, to: &str| {
+            assert!(HEAD.contains(from), "{from}");
+            HEAD.replacen(from, to, 1)
+        };
+        let cases = [
+            replaced("POST", "PUT"),
+            replaced("/records", "/record"),
+            replaced("/records", "http://localhost/records"),
+            replaced("topic-name=t", "topic-name=%74"),
+            replaced("topic-name=t", "topic-name=t+"),
+            replaced("topic-name=t", "topic-name=t&topic-name=u"),
+            replaced("topic-name=t", "topic-name=t&format=x"),
+            replaced("topic-name=t", "topic-name=t&partition="),
+            replaced("topic-name=t", "topic-name=t&partition=-1"),
+            replaced("topic-name=t", "topic-name=t&producer-epoch=65536"),
+            replaced("topic-name=t", "partition=1"),
+            replaced("topic-name=t", "topic-name="),
+            replaced("HTTP/1.1", "HTTP/1.0"),
+            replaced("User-Agent: x", "Host: localhost"),
+            replaced("User-Agent: x", "Content-Length: 4"),
+            replaced("User-Agent: x", "Content-Type: application/vnd.rawline.batch"),
+            replaced("User-Agent: x", "Transfer-Encoding: chunked"),
+            replaced("User-Agent: x", "Expect: 100-continue"),
+            replaced("User-Agent: x", "Content-Encoding: gzip"),
+            replaced("User-Agent: x", "Origin: http://evil.example"),
+            replaced("User-Agent: x", "Sec-Fetch-Site: cross-site"),
+            replaced("User-Agent: x", "Upgrade: websocket"),
+            replaced("User-Agent: x", "Connection: close"),
+            replaced("User-Agent: x", "User Agent: x"),
+            replaced("Host: localhost:1\r\n", ""),
+            replaced("Content-Type: application/vnd.rawline.batch\r\n", ""),
+            replaced("vnd.rawline.batch", "x-ndjson"),
+            replaced("Content-Length: 4", "Content-Length: +4"),
+            replaced("Content-Length: 4", "Content-Length: 4, 4"),
+            replaced("Content-Length: 4", "Content-Length: 18446744073709551615"),
+            replaced("Content-Length: 4", "X: 4"),
+            replaced("User-Agent: x", &(0..HEADERS_MAX).map(|n| format!("x-{n}: 0\r\n")).collect::<String>()),
+        ];
+        for head in cases {
+            assert_eq!(find(&request(&head, "body"), 2 * MAX), Found::Other, "{head}");
+        }
+        assert_eq!(find(&[b"POST /records?", &[b'a'; MAX][..]].concat(), MAX), Found::Other, "an endless head");
+    }
+}

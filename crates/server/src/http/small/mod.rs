@@ -1,0 +1,120 @@
+//! Small appends, without the HTTP library: they are recognized in the connection's buffer, those that have arrived
+//! together are stored together, and their responses are written with one call.
+//!
+//! A request of one record costs the broker as much as one of a megabyte, apart from its bytes. Most of it was not the
+//! log but the general case of HTTP: a map of headers, a channel for the body, timers, and one request after the other.
+//! Whatever isn't a small append goes to the library, with the bytes that have arrived (`head.rs`), and the connection
+//! comes back when the next small append arrives (`crate::net::handover`).
+
+mod encode;
+mod exchange;
+mod head;
+
+use crate::http::{Api, browser};
+use crate::net::activity::Activity;
+use crate::net::peer::Peer;
+use encode::DateText;
+use head::{Found, SmallAppend};
+use std::time::Duration;
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
+use tokio::time::timeout;
+
+/// Size of a connection's buffer in bytes, and the limit of a small append, its head included. The library's smallest
+/// buffer has the same size.
+const BUFFER_BYTES: usize = 8 << 10;
+
+/// How long the rest of a body is waited for: many clients send it after the head. The library waits for slower ones,
+/// and for how long depends on what else the broker does.
+const BODY_WAIT: Duration = Duration::from_millis(20);
+
+/// Whether these bytes begin with a small append, of which not more than the body may be missing.
+pub(crate) fn begins(received: &[u8]) -> bool {
+    matches!(head::find(received, BUFFER_BYTES), Found::Append(_) | Found::Partial { is_head_whole: true })
+}
+
+/// Serves small appends until something else arrives. Returns what has arrived of that, or `None` when the connection
+/// is to be closed. `front` has arrived already.
+pub(crate) async fn serve<S: AsyncRead + AsyncWrite + Unpin>(
+    api: &Api,
+    peer: &Peer,
+    activity: &Activity,
+    stream: &mut S,
+    front: Vec<u8>,
+) -> Option<Vec<u8>> {
+    let mut date = DateText::default();
+    let mut received = front;
+    received.reserve(BUFFER_BYTES.saturating_sub(received.len()));
+    loop {
+        let (appends, next) = arrived(api, &received);
+        if !appends.is_empty() {
+            if !activity.begin() {
+                return None;
+            }
+            let done = appends.iter().map(|append| append.bytes).sum::<usize>();
+            let responses = exchange::exchange(api, peer, &appends, &mut date).await;
+            drop(appends);
+            activity.end(false);
+            stream.write_all(&responses).await.ok()?;
+            received.drain(..done);
+            if *api.stopping.borrow() {
+                return None;
+            }
+            continue;
+        }
+        let is_head_whole = match next {
+            Next::Other => return Some(received),
+            Next::Partial { is_head_whole } => is_head_whole,
+        };
+        let room = BUFFER_BYTES - received.len();
+        let mut rest = (&mut *stream).take(room as u64);
+        let reading = rest.read_buf(&mut received);
+        let read = if is_head_whole { timeout(BODY_WAIT, reading).await.ok() } else { Some(reading.await) };
+        match read {
+            Some(Ok(0)) if received.is_empty() => return None,
+            // The library has a response to a request that is cut off.
+            Some(Ok(0)) | None => return Some(received),
+            Some(Ok(_)) => {}
+            Some(Err(_)) => return None,
+        }
+    }
+}
+
+/// What follows the small appends that have arrived.
+enum Next {
+    /// A request for the library.
+    Other,
+    /// Nothing, or a part of an append.
+    Partial { is_head_whole: bool },
+}
+
+/// The small appends at the beginning of what has arrived, and what follows them.
+fn arrived<'a>(api: &Api, received: &'a [u8]) -> (Vec<SmallAppend<'a>>, Next) {
+    let mut appends = Vec::new();
+    let mut rest = received;
+    loop {
+        match head::find(rest, BUFFER_BYTES) {
+            _ if rest.is_empty() => return (appends, Next::Partial { is_head_whole: false }),
+            Found::Append(append) if is_admitted(api, &append) => {
+                let Some((_, after)) = rest.split_at_checked(append.bytes) else {
+                    unreachable!("{append:?} in {} bytes", rest.len())
+                };
+                rest = after;
+                appends.push(append);
+            }
+            Found::Append(_) | Found::Other => return (appends, Next::Other),
+            Found::Partial { is_head_whole } => return (appends, Next::Partial { is_head_whole }),
+        }
+    }
+}
+
+/// Whether the request may be sent here, as `crate::http::admit` decides it for all others.
+fn is_admitted(api: &Api, append: &SmallAppend<'_>) -> bool {
+    if append.body.len() as u64 > api.config.request_bytes_max {
+        return false;
+    }
+    if api.config.api_keys.is_empty() {
+        !api.is_local || browser::is_loopback(append.host)
+    } else {
+        api.config.api_keys.allow(append.authorization)
+    }
+}

@@ -1,0 +1,86 @@
+//! A connection that the HTTP library serves until a request arrives that somebody else serves.
+
+use crate::net::activity::Activity;
+use bytes::{Buf, Bytes};
+use std::io;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+
+/// To the library, the connection ends before such a request.
+pub(crate) struct Handover<S> {
+    stream: S,
+    activity: Arc<Activity>,
+    /// Has arrived before the library began.
+    front: Bytes,
+    /// Whether a request is for somebody else.
+    is_for_other: fn(&[u8]) -> bool,
+    /// The beginning of a request for somebody else.
+    kept: Vec<u8>,
+}
+
+impl<S> Handover<S> {
+    pub fn new(stream: S, activity: Arc<Activity>, front: Vec<u8>, is_for_other: fn(&[u8]) -> bool) -> Self {
+        Handover { stream, activity, front: front.into(), is_for_other, kept: Vec::new() }
+    }
+
+    /// The connection and the beginning of the request for somebody else; `None` if the connection has really ended.
+    /// `unread` is what the library was given and has not used: the beginning of a head that it waited for.
+    pub fn end(self, unread: &[u8]) -> Option<(S, Vec<u8>)> {
+        (!self.kept.is_empty()).then(|| (self.stream, [unread, &self.kept].concat()))
+    }
+}
+
+impl<S: AsyncRead + Unpin> AsyncRead for Handover<S> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        if self.front.has_remaining() {
+            let count = self.front.len().min(buffer.remaining());
+            buffer.put_slice(&self.front.split_to(count));
+            return Poll::Ready(Ok(()));
+        }
+        if !self.kept.is_empty() {
+            return Poll::Ready(Ok(()));
+        }
+        // While a request is handled, the library reads only what follows it.
+        let is_between_requests = self.activity.idle_since().is_some();
+        let before = buffer.filled().len();
+        ready!(Pin::new(&mut self.stream).poll_read(context, buffer))?;
+        let (_, arrived) = buffer.filled().split_at(before);
+        if is_between_requests && (self.is_for_other)(arrived) {
+            self.kept = arrived.to_vec();
+            buffer.set_filled(before);
+        }
+        Poll::Ready(Ok(()))
+    }
+}
+
+impl<S: AsyncWrite + Unpin> AsyncWrite for Handover<S> {
+    fn poll_write(mut self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.stream).poll_write(context, bytes)
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        pieces: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.stream).poll_write_vectored(context, pieces)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.stream.is_write_vectored()
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_flush(context)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_shutdown(context)
+    }
+}

@@ -1,0 +1,188 @@
+//! Small appends, which the HTTP library doesn't see, next to requests that it does.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing)] // A test.
+
+mod support;
+
+use rawline_broker::store::memory::MemoryStore;
+use rawline_server::http::HttpConfig;
+use rawline_testkit::batches::batch;
+use rawline_testkit::served::{PATIENT, Served};
+use std::sync::Arc;
+use std::time::Duration;
+use support::{append_head, connect, exchange, get, receive};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+
+async fn server() -> Served {
+    let config = HttpConfig { waits: PATIENT, ..HttpConfig::default() };
+    Served::on(Arc::new(MemoryStore::new()), config, 64 << 20).await
+}
+
+fn one(record: &str) -> Vec<u8> {
+    batch(rawline_batch::Codec::None, &[record.as_bytes().to_vec()])
+}
+
+fn small(query: &str, body: &[u8]) -> Vec<u8> {
+    let head = format!(
+        "POST /records?{query} HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/vnd.rawline.batch\r\n\
+         content-length: {}\r\n\r\n",
+        body.len()
+    );
+    [head.as_bytes(), body].concat()
+}
+
+/// All records of `t`, which are text.
+async fn records(stream: &mut TcpStream) -> Vec<String> {
+    let request = "GET /records?topic-name=t&offset=0&max-records=0 HTTP/1.1\r\nhost: localhost\r\n\
+                   accept: application/x-ndjson\r\n\r\n";
+    let (status, text) = exchange(stream, &[request.as_bytes()]).await.unwrap();
+    assert_eq!(status, 200, "{text}");
+    text.split_once("\r\n\r\n").unwrap().1.lines().map(str::to_owned).collect()
+}
+
+/// The next `count` responses, however they arrive.
+async fn responses(stream: &mut TcpStream, count: usize) -> Vec<String> {
+    let (mut text, mut found) = (String::new(), Vec::new());
+    while found.len() < count {
+        let mut piece = [0; 4096];
+        let reading = tokio::time::timeout(support::DEADLINE, stream.read(&mut piece)).await;
+        let bytes = reading.expect("no response").unwrap();
+        assert!(bytes > 0, "closed after {found:?} and {text:?}");
+        text.push_str(std::str::from_utf8(&piece[..bytes]).unwrap());
+        while let Some((head, rest)) = text.split_once("\r\n\r\n") {
+            let length = head.lines().find_map(|line| line.strip_prefix("content-length: "));
+            let length = length.map_or(0, |length| length.parse().unwrap());
+            if rest.len() < length {
+                break;
+            }
+            found.push(format!("{} {}", head.split(' ').nth(1).unwrap(), &rest[..length]));
+            text = rest[length..].to_owned();
+        }
+    }
+    assert_eq!(text, "", "after {count} responses");
+    found
+}
+
+#[tokio::test]
+async fn requests_that_arrive_together_are_answered_in_order() {
+    let server = server().await;
+    let mut stream = connect(&server).await;
+    let mut sent = Vec::new();
+    for number in 0..20 {
+        sent.extend(small("topic-name=t", &one(&format!("record {number}"))));
+    }
+    stream.write_all(&sent).await.unwrap();
+    let expected: Vec<_> =
+        (0..20).map(|number| format!("201 {{\"first_offset\":{number},\"next_offset\":{}}}", number + 1)).collect();
+    assert_eq!(responses(&mut stream, 20).await, expected);
+    let expected: Vec<_> = (0..20).map(|number| format!("record {number}")).collect();
+    assert_eq!(records(&mut stream).await, expected);
+}
+
+/// A refused append doesn't change what those around it get, and the topic's name is checked as ever.
+#[tokio::test]
+async fn an_error_is_the_response_to_its_request_only() {
+    let server = server().await;
+    let mut stream = connect(&server).await;
+    let mut damaged = one("damaged");
+    *damaged.last_mut().unwrap() ^= 1;
+    let requests = [
+        small("topic-name=t", &one("first")),
+        small("topic-name=t", &damaged),
+        small("topic-name=t", b"no batch"),
+        small("topic-name=t", b""),
+        small("topic-name=t&partition=1", &one("elsewhere")),
+        small("topic-name=", &one("nowhere")),
+        small("topic-name=t&producer-epoch=0", &one("of nobody")),
+        small("topic-name=t", &one("second")),
+    ];
+    stream.write_all(&requests.concat()).await.unwrap();
+    let responses = responses(&mut stream, requests.len()).await;
+    let has = ["201 ", "400 ", "400 ", "400 ", "404 ", "400 ", "400 ", "201 {\"first_offset\":1,"];
+    for (response, expected) in responses.iter().zip(has) {
+        assert!(response.starts_with(expected), "{expected} in {responses:?}");
+    }
+    assert_eq!(records(&mut stream).await, ["first", "second"]);
+}
+
+/// Wherever a request is cut, and whoever serves its neighbours, its response is the same.
+#[tokio::test]
+async fn requests_are_cut_and_mixed_anywhere() {
+    let server = server().await;
+    let mut stream = connect(&server).await;
+    let append = small("topic-name=t", &one("r"));
+    let health = get("/health").into_bytes();
+    let large = "x".repeat(20_000);
+    let other = [append_head(large.len()).as_bytes(), large.as_bytes()].concat();
+    let mut appends = 0;
+    for (number, position) in (1..append.len()).enumerate() {
+        let (front, rest) = append.split_at(position);
+        let between: &[u8] = match number % 4 {
+            0 => &health,
+            1 => &other,
+            2 => &append,
+            _ => &[],
+        };
+        stream.write_all(&[between, front].concat()).await.unwrap();
+        // The rest is another packet, and often another read.
+        tokio::time::sleep(Duration::from_millis(1)).await;
+        stream.write_all(&[rest, &health].concat()).await.unwrap();
+        let responses = responses(&mut stream, if between.is_empty() { 2 } else { 3 }).await;
+        appends += responses.iter().filter(|response| response.starts_with("201 ")).count();
+        assert_eq!(
+            responses.iter().filter(|response| *response == "200 ok\n").count(),
+            1 + usize::from(number % 4 == 0)
+        );
+    }
+    assert_eq!(records(&mut stream).await.len(), appends);
+    let between = (0..append.len() - 1).filter(|number| [1, 2].contains(&(number % 4))).count();
+    assert_eq!(appends, append.len() - 1 + between);
+}
+
+/// What is in the buffer is stored as it was sent.
+#[tokio::test]
+async fn a_small_batch_is_stored_verbatim() {
+    let server = server().await;
+    let mut stream = connect(&server).await;
+    let batch = one("verbatim");
+    let (status, _) = exchange(&mut stream, &[&small("topic-name=t", &batch)]).await.unwrap();
+    assert_eq!(status, 201);
+    let request = "GET /records?topic-name=t&offset=0 HTTP/1.1\r\nhost: localhost\r\n\
+                   accept: application/vnd.rawline.batch\r\n\r\n";
+    stream.write_all(request.as_bytes()).await.unwrap();
+    let mut received = Vec::new();
+    while !received.ends_with(&batch) {
+        assert!(stream.read_buf(&mut received).await.unwrap() > 0);
+    }
+}
+
+/// The client gets the library's response, although the request is not one that the library reads to its end.
+#[tokio::test]
+async fn a_request_that_is_cut_off_gets_a_response() {
+    let server = server().await;
+    let append = small("topic-name=t", &one("r"));
+    let mut stream = connect(&server).await;
+    stream.write_all(&append[..append.len() - 1]).await.unwrap();
+    stream.shutdown().await.unwrap();
+    let (status, text) = receive(&mut stream).await.unwrap();
+    assert_eq!(status, 400, "{text}");
+    assert!(text.contains("body_cut_off"), "{text}");
+}
+
+/// Appends in flight are answered when the broker stops, and connections that are idle are closed.
+#[tokio::test]
+async fn idle_connections_are_closed_when_the_broker_stops() {
+    let server = server().await;
+    let (mut small_only, mut silent, mut both) =
+        (connect(&server).await, connect(&server).await, connect(&server).await);
+    let append = small("topic-name=t", &one("r"));
+    assert_eq!(exchange(&mut small_only, &[&append]).await.unwrap().0, 201);
+    assert_eq!(exchange(&mut both, &[get("/health").as_bytes()]).await.unwrap().0, 200);
+    let began = tokio::time::Instant::now();
+    server.stop().await;
+    assert!(began.elapsed() < Duration::from_secs(5), "{:?}", began.elapsed());
+    for stream in [&mut small_only, &mut silent, &mut both] {
+        assert_eq!(stream.read(&mut [0]).await.unwrap_or(0), 0);
+    }
+}
