@@ -1,8 +1,8 @@
 //! Recognizes a small append in the bytes of a connection.
 //!
-//! Only the plain form is recognized: a whole batch or more, with the headers that every client sends. Whatever is
-//! unusual, wrong, or needs decoding is left to the HTTP library, which sees the request as it was sent. So nothing here
-//! refuses a request, and the two never disagree on where one ends.
+//! Only the plain form is recognized: batches, with the headers that every client sends. Whatever is unusual, wrong, or
+//! needs decoding is left to the HTTP library, which sees the request as it was sent. So nothing here refuses a
+//! request, and the two never disagree on where one ends.
 
 use http::header;
 use rawline_contract::{MediaType, path};
@@ -189,6 +189,28 @@ mod tests {
         let Found::Append(append) = find(&bytes, MAX) else { panic!("{:?}", find(&bytes, MAX)) };
         assert_eq!((append.topic, append.partition, append.epoch), ("logs.a", 12, Some(7)));
         assert_eq!(append.authorization, Some(&b"Bearer k"[..]));
+    }
+
+    /// Whatever arrives, what is found lies in what has arrived.
+    #[test]
+    fn damaged_requests_are_taken_apart_within_their_bounds() {
+        use rand::{RngExt, SeedableRng};
+        let whole = request(HEAD, "body");
+        let mut random = rand::rngs::StdRng::seed_from_u64(1);
+        let mut found = 0;
+        for _ in 0..100_000 {
+            let mut bytes = whole.clone();
+            for _ in 0..random.random_range(0..4) {
+                let position = random.random_range(0..bytes.len());
+                bytes[position] = random.random();
+            }
+            bytes.truncate(random.random_range(whole.len() / 2..=whole.len()));
+            if let Found::Append(append) = find(&bytes, MAX) {
+                assert!(append.bytes <= bytes.len() && bytes[..append.bytes].ends_with(append.body), "{append:?}");
+                found += 1;
+            }
+        }
+        assert!(found > 100, "{found} of the requests were whole");
     }
 
     #[test]
