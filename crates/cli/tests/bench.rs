@@ -128,6 +128,18 @@ fn start_measures_until_the_broker_answers() {
 }
 
 #[test]
+fn a_sequential_read_reads_each_record_once_in_a_pass() {
+    let size = ["--batches=40", "-b", "3", "--record-size=50", "-w", "2", "-r", "2", "--warmup-runs=0"];
+    let figures = figures(&[&["read", "--sequential", "--passes=3"], size.as_slice()].concat());
+    check_runs(&figures, 2, 0);
+    for run in figures["runs"].as_array().unwrap() {
+        assert_eq!(run["records"], 40 * 3 * 3);
+        assert_eq!(run["bytes"], 40 * 3 * 3 * 50);
+        assert_eq!(run["checksum"], figures["runs"][0]["checksum"], "the same records are compared in each run");
+    }
+}
+
+#[test]
 fn read_reports_what_it_moved_and_compares_with_sendfile() {
     let figures = figures(&[
         "read",

@@ -1,19 +1,22 @@
-//! `rawline bench read`: reads records at random offsets from several workers and measures throughput and latency.
+//! `rawline bench read`: reads records at random offsets, or all in order, from several workers and measures throughput
+//! and latency.
 
-use super::append::{Appends, append_all, check_dense};
-use super::args::BatchArgs;
-use super::data::{Workload, check_value};
-use super::loopback::{LoopbackFigure, LoopbackMethod, SentFile};
-use super::report::{Report, progress};
-use super::runs::{Moved, Run, Runs};
-use super::statistics::{new_histogram, record};
-use super::target::{Target, failed};
-use super::{blocking, environment, topic_name};
-use crate::BenchError;
+mod sequential;
+
+use crate::append::{Appends, append_all, check_dense};
+use crate::args::BatchArgs;
+use crate::data::{Workload, check_value};
+use crate::loopback::{LoopbackFigure, LoopbackMethod, SentFile};
+use crate::report::{Report, progress};
+use crate::runs::{Moved, Run, Runs};
+use crate::statistics::{new_histogram, record};
+use crate::target::{Target, failed};
+use crate::{BenchError, blocking, environment, topic_name};
 use hdrhistogram::Histogram;
 use rawline_batch::crc32c;
 use rawline_client::{Client, Fetched, ReadOptions};
 use serde::Serialize;
+use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
@@ -27,10 +30,13 @@ const LIMIT_CONNECTIONS: usize = 16;
 /// Appends --batches batches to a topic, which is not timed, then reads from it. The client checks each response: the
 /// checksums of the batches, the offsets, the number and sizes of the records, the first and last record of each batch,
 /// and one record byte for byte.
+///
+/// With --sequential, each worker reads its part of the topic from the first record to the last, with a consumer.
 #[derive(Debug, Clone, clap::Args, Serialize)]
 #[command(after_help = "Examples:
   rawline bench read --runs 5 --workers 16 --records-per-batch 256 --requests 20000
   rawline bench read --runs 5 --workers 16 --with-limit --json read.json
+  rawline bench read --sequential --workers 1 --records-per-batch 1 --record-size 100 --batches 100000 --passes 10
   rawline bench read --runs 3 --append history.jsonl
   rawline bench read --local-broker=false --topic-name some-topic")]
 pub struct Args {
@@ -41,6 +47,15 @@ pub struct Args {
     /// Number of records per request
     #[arg(long, value_name = "N", default_value_t = 1024, value_parser = clap::value_parser!(u64).range(1..))]
     records_per_request: u64,
+
+    /// Read all records in order instead of some at random offsets. With one worker and one record per batch, the topic
+    /// is filled with one object per record
+    #[arg(long, conflicts_with_all = ["requests", "records_per_request", "with_limit"])]
+    sequential: bool,
+
+    /// With --sequential, how often a run reads the topic
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..))]
+    passes: u64,
 
     /// Topic to read. A topic of a remote broker must exist; it is not filled, and since its records are unknown, only
     /// checksums, offsets and counts are checked [default: a new one]
@@ -86,7 +101,7 @@ async fn measure(args: &Args, target: &Target) -> Result<Runs, BenchError> {
     let BatchArgs { workers, warmup_runs, .. } = args.batch;
     for number in 1..=args.batch.all_runs() {
         let warmup = number <= warmup_runs;
-        let requests = Arc::new(requests(args, topic.records, number));
+        let requests = Arc::new(if args.sequential { Vec::new() } else { requests(args, topic.records, number) });
         let limit = match &limit_file {
             Some(file) => Some(limit(args, file).await?),
             None => None,
@@ -94,10 +109,16 @@ async fn measure(args: &Args, target: &Target) -> Result<Runs, BenchError> {
         let what = format!("run {number}/{}", args.batch.all_runs());
 
         let stopwatch = target.stopwatch();
-        let (moved, check, times) = read_all(&target.client, &topic, requests, workers, what).await?;
+        let (moved, check, times) = match args.sequential {
+            false => read_all(&target.client, &topic, requests, workers, what).await?,
+            true => sequential::read_through(&target.client, &topic, args.passes, workers, what).await?,
+        };
         let elapsed = stopwatch.stop();
 
-        assert_eq!(moved.requests, args.requests, "each request is sent once");
+        match args.sequential {
+            false => assert_eq!(moved.requests, args.requests, "each request is sent once"),
+            true => assert_eq!(moved.records, topic.records * args.passes, "each record is read once in a pass"),
+        }
         let shown = if warmup { number } else { number - warmup_runs };
         let run = Run::new(shown, warmup, moved, elapsed, &times, check).with_limit(limit);
         run.print();
@@ -185,7 +206,7 @@ async fn limit_file(args: &Args) -> Result<Arc<SentFile>, BenchError> {
     let BatchArgs { batches, records_per_batch, record_size, .. } = args.batch;
     let bytes = batches * u64::from(records_per_batch) * u64::from(record_size);
     blocking(move || {
-        let directory = super::local_broker::new_directory(&parent)?;
+        let directory = crate::local_broker::new_directory(&parent)?;
         SentFile::create(directory.path(), bytes).map(Arc::new).map_err(|error| {
             BenchError::Failed(format!(
                 "can't write the file for --with-limit: {error}; free some space, or use another disk with --storage"
@@ -213,7 +234,7 @@ async fn read_all(
     requests: Arc<Vec<(u64, u64)>>,
     workers: u32,
     what: String,
-) -> Result<(Moved, u64, Histogram<u64>), BenchError> {
+) -> Result<Tally, BenchError> {
     let bar = progress(what, requests.len() as u64);
     let next = Arc::new(AtomicUsize::new(0));
     let mut tasks = JoinSet::new();
@@ -231,7 +252,10 @@ async fn read_all(
                 let sent = Instant::now();
                 fetched = client.read(&topic.name, &options, fetched).await.map_err(|error| failed("a read", error))?;
                 record(&mut latency, sent.elapsed());
-                let (bytes, value) = check_response(&topic, &fetched, offset, records_max).map_err(|what| {
+                // One record of each response; the same one in each run of a seed.
+                let chosen = offset + (offset.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) % records_max;
+                let records = offset..offset + records_max;
+                let (bytes, value) = check_response(&topic, &fetched, &records, [chosen]).map_err(|what| {
                     BenchError::Failed(format!(
                         "requested {records_max} records at offset {offset}, but the response is wrong: {what}"
                     ))
@@ -243,6 +267,16 @@ async fn read_all(
             Ok::<_, BenchError>((moved, check, latency))
         });
     }
+    let read = joined(tasks).await?;
+    bar.finish_and_clear();
+    Ok(read)
+}
+
+/// What was read, its check value, and the latencies.
+type Tally = (Moved, u64, Histogram<u64>);
+
+/// What all workers have read.
+async fn joined(mut tasks: JoinSet<Result<Tally, BenchError>>) -> Result<Tally, BenchError> {
     let mut moved = Moved::default();
     let mut check = 0u64;
     let mut latency = new_histogram();
@@ -253,20 +287,25 @@ async fn read_all(
         check = check.wrapping_add(value);
         latency += times;
     }
-    bar.finish_and_clear();
     Ok((moved, check, latency))
 }
 
-/// Returns the bytes of the response's records and its check value, or what is wrong with it. The client has checked
-/// the batches' checksums already, so not every byte is compared again.
-fn check_response(topic: &Topic, fetched: &Fetched, offset: u64, count: u64) -> Result<(u64, u64), String> {
-    if (fetched.first_offset(), fetched.next_offset()) != (offset, offset + count) {
-        return Err(format!("it holds records {}..{}", fetched.first_offset(), fetched.next_offset()));
+/// Returns the bytes of the response's records and its check value, or what is wrong with it. It must hold the records
+/// `expected`; those that are `chosen`, in order, are compared byte for byte. The client has checked the batches'
+/// checksums already, so not every byte is compared again.
+fn check_response(
+    topic: &Topic,
+    fetched: &Fetched,
+    expected: &Range<u64>,
+    chosen: impl IntoIterator<Item = u64>,
+) -> Result<(u64, u64), String> {
+    let found = fetched.first_offset()..fetched.next_offset();
+    if found != *expected {
+        return Err(format!("it holds records {found:?}"));
     }
     let mut bytes = 0;
-    let mut check = 0;
-    // One record of each response; the same one in each run of a seed.
-    let chosen = offset + (offset.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) % count;
+    let mut check = 0u64;
+    let mut chosen = chosen.into_iter().peekable();
     for (first_offset, batch) in fetched.batches() {
         let records = u64::from(batch.header().records);
         bytes += u64::from(batch.header().raw_bytes);
@@ -287,12 +326,12 @@ fn check_response(topic: &Topic, fetched: &Fetched, offset: u64, count: u64) -> 
                 return Err(format!("the record at offset {offset} is another one"));
             }
         }
-        if (first_offset..first_offset + records).contains(&chosen) {
+        while let Some(chosen) = chosen.next_if(|chosen| *chosen < first_offset + records) {
             let record = record(chosen);
             if !contents.place(chosen).is_some_and(|place| contents.workload.is_stamped_record(record, place)) {
                 return Err(format!("the record at offset {chosen} has other bytes"));
             }
-            check = check_value(chosen, crc32c(record));
+            check = check.wrapping_add(check_value(chosen, crc32c(record)));
         }
     }
     Ok((bytes, check))
