@@ -40,7 +40,7 @@ impl Partition {
             ReadAnswer { first_offset: request.offset, end_offset: request.offset, next_offset: 0, pieces: Vec::new() };
         let mut budget = Budget::new(request);
         let mut has_caught_up = false;
-        let mut visited = 0;
+        let (mut visited, mut prefetch_at) = (0, 0);
         while visited < READ_OBJECTS_MAX && !budget.is_used_up() {
             if visited % READ_OBJECTS_PER_YIELD == READ_OBJECTS_PER_YIELD - 1 {
                 tokio::task::yield_now().await;
@@ -54,11 +54,12 @@ impl Partition {
                     continue;
                 }
             }
-            visited += 1;
-            if visited % (PREFETCH_OBJECTS_MAX / 2) == 0 && self.store().can_prefetch() {
+            if visited >= prefetch_at && self.store().can_prefetch() {
+                prefetch_at = visited + PREFETCH_OBJECTS_MAX / 2;
                 let ahead = self.index().after(answer.end_offset, PREFETCH_OBJECTS_MAX, budget.bytes_left());
                 self.store().prefetch(&self.log, &ahead);
             }
+            visited += 1;
             if answer.pieces.is_empty() {
                 match self.read_object(&found, request.verify, &mut budget, &mut answer).await {
                     // Another broker has deleted the object, because its records are elsewhere, or deleted.

@@ -89,7 +89,10 @@ impl Slices {
 
     pub fn iter(&self) -> impl Iterator<Item = &[u8]> {
         let begins = std::iter::once(0).chain(self.ends.iter().copied());
-        begins.zip(&self.ends).map(|(begin, end)| self.bytes.get(begin..*end).unwrap_or_default())
+        begins.zip(&self.ends).map(|(begin, end)| match self.bytes.get(begin..*end) {
+            Some(slice) => slice,
+            None => unreachable!("{begin}..{end} of {} bytes", self.bytes.len()),
+        })
     }
 }
 

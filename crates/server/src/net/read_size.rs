@@ -8,7 +8,7 @@ use std::sync::Arc;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 /// The most that doesn't let the library's buffer grow, in bytes.
-const SMALL: usize = (8 << 10) - 1;
+pub(crate) const SMALL: usize = (8 << 10) - 1;
 
 /// So many full reads in a row make a connection fast: the system always has more for it than is read.
 const FAST: u32 = 16;

@@ -13,15 +13,15 @@ mod head;
 use crate::http::{Api, browser};
 use crate::net::activity::Activity;
 use crate::net::peer::Peer;
+use crate::net::read_size::SMALL;
 use encode::DateText;
 use head::{Found, SmallAppend};
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::time::timeout;
 
-/// Size of a connection's buffer in bytes, and the limit of a small append, its head included. The library's smallest
-/// buffer has the same size.
-const BUFFER_BYTES: usize = 8 << 10;
+/// Size of a connection's buffer in bytes, and the limit of a small append, its head included: what is read at once.
+const BUFFER_BYTES: usize = SMALL;
 
 /// How long the rest of a body is waited for: many clients send it after the head. The library waits for slower ones,
 /// and for how long depends on what else the broker does.
