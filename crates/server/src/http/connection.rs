@@ -72,10 +72,10 @@ async fn serve_library(
         .header_read_timeout(api.config.waits.head)
         .max_buf_size(CONNECTION_BYTES)
         .serve_connection(TokioIo::new(stream), service);
-    let mut stopping = api.stopping.clone();
+    let mut closing = api.closing.clone();
     let ended = tokio::select! {
         ended = poll_fn(|context| connection.poll_without_shutdown(context)) => Some(ended),
-        _ = stopping.wait_for(|&stop| stop) => None,
+        _ = closing.wait_for(|&is_closing| is_closing) => None,
     };
     let ended = match ended {
         Some(ended) => ended,

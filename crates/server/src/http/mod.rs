@@ -108,6 +108,9 @@ const UNPACKING_MAX: usize = 2;
 /// that metrics are available when the pool is exhausted.
 const METRICS_UNREAD_MAX: usize = 8;
 
+/// How often connections are closed that have become idle, once the broker stops.
+const IDLE_CHECK: Duration = Duration::from_millis(20);
+
 /// What the handlers of requests share.
 pub(crate) struct Api {
     pub broker: Arc<Broker>,
@@ -116,6 +119,8 @@ pub(crate) struct Api {
     pub config: HttpConfig,
     /// Turns true when shutdown begins, so that waiting requests get their responses.
     pub stopping: watch::Receiver<bool>,
+    /// Turns true when no connection is accepted any more, so that connections close after the current request.
+    pub closing: watch::Receiver<bool>,
     pub metrics: metrics::HttpMetrics,
     /// Whether connections are refused.
     pub crowd: Arc<Crowd>,
@@ -140,6 +145,7 @@ pub async fn serve(
     let listener = Listener::new(listener, config.connections_max);
     let large_reads = LargeReads::new();
     let (alive, mut ended) = mpsc::channel::<Infallible>(1);
+    let (close, closing) = watch::channel(false);
     let shutdown_wait = config.shutdown_wait;
     let metrics = metrics::HttpMetrics::new();
     metrics.started(clock.now_us());
@@ -149,6 +155,7 @@ pub async fn serve(
         pool,
         clock,
         stopping: stop.clone(),
+        closing,
         metrics,
         crowd: listener.crowd(),
         unpacking: Semaphore::new(UNPACKING_MAX),
@@ -177,11 +184,20 @@ pub async fn serve(
             drop(alive);
         });
     }
-    listener.evict_idle();
-    drop((listener, alive));
+    // Whoever finds its connection closed finds that it can't open another.
+    let close_idle = listener.close();
+    close.send_replace(true);
+    drop(alive);
     tidying.abort();
-    // Nobody sends: this returns when the last connection has ended.
-    if tokio::time::timeout(shutdown_wait, ended.recv()).await.is_err() {
+    let all_ended = async {
+        close_idle();
+        // Nobody sends: this ends when the last connection has ended. One that completes a request meanwhile is idle
+        // after it.
+        while tokio::time::timeout(IDLE_CHECK, ended.recv()).await.is_err() {
+            close_idle();
+        }
+    };
+    if tokio::time::timeout(shutdown_wait, all_ended).await.is_err() {
         tracing::warn!("some requests were still in flight after {shutdown_wait:?}; closed their connections");
     }
 }

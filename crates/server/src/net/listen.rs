@@ -124,10 +124,14 @@ impl Listener {
         }
     }
 
-    /// Closes all connections that are idle.
-    pub fn evict_idle(&self) {
-        while self.regular.connections.evict_idle(Duration::ZERO) || self.reserve.connections.evict_idle(Duration::ZERO)
-        {
+    /// Accepts no more, and returns what closes the connections that are idle.
+    pub fn close(self) -> impl Fn() {
+        let Listener { listener, regular, reserve, .. } = self;
+        drop(listener);
+        move || {
+            for places in [&regular, &reserve] {
+                while places.connections.evict_idle(Duration::ZERO) {}
+            }
         }
     }
 

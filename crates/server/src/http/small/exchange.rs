@@ -30,7 +30,7 @@ pub(super) async fn exchange(api: &Api, peer: &Peer, appends: &[SmallAppend<'_>]
             appends.iter().map(refuse).collect()
         }
     };
-    let is_closing = *api.stopping.borrow();
+    let is_closing = *api.closing.borrow();
     let date = date.now(&*api.clock);
     let mut bytes = Vec::with_capacity(256 * responses.len());
     for response in responses {

@@ -56,7 +56,7 @@ pub(crate) async fn serve<S: AsyncRead + AsyncWrite + Unpin>(
             activity.end(false);
             stream.write_all(&responses).await.ok()?;
             received.drain(..done);
-            if *api.stopping.borrow() {
+            if *api.closing.borrow() {
                 return None;
             }
             continue;
