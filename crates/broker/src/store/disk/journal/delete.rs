@@ -21,6 +21,10 @@ impl Inner {
 
     /// Deletes what nobody needs. Bytes that readers hold stay readable.
     pub(super) fn delete(&self, garbage: &Garbage) -> Result<(), StoreError> {
+        // What the garbage was found by may not be durable.
+        if let Some(failed) = self.failed.get() {
+            return Err(failed.clone());
+        }
         for number in &garbage.snapshots {
             let path = self.snapshot_path(*number);
             remove(self.device(), &path).map_err(|error| io_error("delete", &path, &error))?;

@@ -2,7 +2,7 @@
 //! synced, and renamed: a name stands for a whole file.
 
 use super::recover::whole_file;
-use super::write::DATE;
+use super::write::{DATE, stop};
 use super::{Inner, sync_dir};
 use crate::store::StoreError;
 use crate::store::disk::segment::{remove, segment_path};
@@ -29,12 +29,21 @@ impl Inner {
         self.sync_visible()?;
         let path = self.snapshot_path(next_number);
         match create(self.device(), &path, std::slice::from_ref(snapshot)) {
-            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
-                return Err(io_error("write", &path, &error));
-            }
-            _ => {}
+            // Whatever else has a name here was durable when it was created, or when the directory was opened.
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+            Err(error) => Err(io_error("write", &path, &error)),
+            Ok(()) => self.sync_name(&self.snapshots_dir, &path),
         }
-        sync_dir(self.device(), &self.snapshots_dir)
+    }
+
+    /// Makes the name of a new file durable. If that fails, the file must not be found by whoever deletes what it makes
+    /// superfluous, so it is removed.
+    fn sync_name(&self, dir: &Path, path: &Path) -> Result<(), StoreError> {
+        let Err(error) = sync_dir(self.device(), dir) else { return Ok(()) };
+        match remove(self.device(), path) {
+            Ok(()) => Err(error),
+            Err(_) => Err(stop(&self.failed, &error)),
+        }
     }
 
     /// The snapshot; `None` if it doesn't exist.
@@ -68,7 +77,7 @@ impl Inner {
             }
             Ok(()) => {}
         }
-        if let Err(error) = sync_dir(self.device(), &self.merged_dir) {
+        if let Err(error) = self.sync_name(&self.merged_dir, &path) {
             tracing::warn!(number, %error, "a merged object may not be stored");
             return PutResult::Unknown;
         }

@@ -104,6 +104,8 @@ impl DiskJournal {
         for dir in [&dir, &merged_dir, &snapshots_dir] {
             create_dir(dir, options.durability)?;
             files::delete_drafts(&**files.device(), dir)?;
+            // A run that was killed may not have synced the last names. What they make superfluous is deleted soon.
+            sync_dir(&**files.device(), dir)?;
         }
         let covered = files::newest_snapshot(&snapshots_dir)?.unwrap_or(1);
         let (segments, next_number) = recover::recover(&dir, covered, options.durability, files)?;

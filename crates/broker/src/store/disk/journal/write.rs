@@ -348,7 +348,7 @@ impl Active {
 
 /// After a failed sync the kernel takes the pages for clean: what a later sync confirms may not be there. Returns why
 /// nothing more is written.
-fn stop(failed: &OnceLock<StoreError>, error: &StoreError) -> StoreError {
+pub(super) fn stop(failed: &OnceLock<StoreError>, error: &StoreError) -> StoreError {
     let why = || {
         StoreError::human(format!(
             "{error}; nothing more is written until the broker is restarted, because what the disk holds is unknown"
