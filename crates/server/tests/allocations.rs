@@ -4,7 +4,7 @@
 //! before counting begins. The same number of bytes is sent as 10 and as 100,000 records. Responses in forms other than
 //! batches return 65,536 of these.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing)] // A test.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::panic)] // A test.
 
 use rawline_batch::{Builder, Codec, Limits};
 use rawline_broker::pool::Pool;
