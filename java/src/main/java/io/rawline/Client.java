@@ -17,6 +17,7 @@ import io.rawline.http.Call;
 import io.rawline.http.Daemons;
 import io.rawline.http.Http;
 import io.rawline.http.Nanos;
+import io.rawline.http.QueuedRequest;
 import io.rawline.http.Request;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
@@ -31,8 +32,8 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Supplier;
 
 /**
- * Sends requests to one broker. Each request in flight has its own connection; idle connections are kept for the next
- * requests. Any number of threads may use a client at once, virtual ones too; a method returns when the response is
+ * Sends requests to one broker. Small appends that are in flight at the same time share connections, up to 64 each; every
+ * other request in flight has its own. Idle connections are kept for the next requests. Any number of threads may use a client at once, virtual ones too; a method returns when the response is
  * complete.
  *
  * <p>All errors are {@link RawlineException}s. A method that names a topic throws {@link TopicNotFoundException} if the
@@ -463,6 +464,29 @@ public final class Client implements AutoCloseable {
 
     /** Appends; with an epoch other than {@link ProducerInstance#NO_EPOCH} exactly once. */
     Appended append(Call call, int epoch, String topic, int partition, ByteBuffer... pieces) {
+        Request request = append(epoch, topic, partition, pieces);
+        return appended(topic, () -> http.append(call, request));
+    }
+
+    /**
+     * Queues an append that is small enough to share a connection, without waiting; null if it isn't.
+     *
+     * @param after null, or a queued append: the broker gets this one after it, unless their connection breaks
+     */
+    QueuedRequest beginAppend(QueuedRequest after, int epoch, String topic, int partition, ByteBuffer... pieces) {
+        return http.begin(append(epoch, topic, partition, pieces), after);
+    }
+
+    /** Waits for a queued append. */
+    Appended await(Call call, String topic, QueuedRequest queued) {
+        return appended(topic, () -> http.await(call, queued));
+    }
+
+    private Appended appended(String topic, Supplier<byte[]> response) {
+        return responses.appended(onTopic(topic, response));
+    }
+
+    private static Request append(int epoch, String topic, int partition, ByteBuffer... pieces) {
         boolean any = false;
         for (ByteBuffer piece : pieces) {
             any |= Settings.notNull("a piece", piece).hasRemaining();
@@ -472,8 +496,7 @@ public final class Client implements AutoCloseable {
         }
         String headers = "content-type: " + BATCH_TYPE + "\r\n";
         String once = epoch == ProducerInstance.NO_EPOCH ? "" : "&producer-epoch=" + epoch;
-        Request request = new Request("POST", "/records" + query(topic, partition) + once, headers, pieces);
-        return responses.appended(onTopic(topic, () -> http.text(call, request)));
+        return new Request("POST", "/records" + query(topic, partition) + once, headers, pieces);
     }
 
     /** Reads; {@code into} then leaves out the records from {@code endOffset} on. */
@@ -523,7 +546,13 @@ public final class Client implements AutoCloseable {
 
     /** Does something once or, after transient failures, several times. */
     static <T> T retry(Call call, RetryPolicy retries, Supplier<T> once) {
+        return retry(call, retries, once, once);
+    }
+
+    /** Does something the first time, and something else after transient failures. */
+    static <T> T retry(Call call, RetryPolicy retries, Supplier<T> first, Supplier<T> again) {
         Attempts attempts = new Attempts(retries);
+        Supplier<T> once = first;
         while (true) {
             try {
                 return once.get();
@@ -533,6 +562,7 @@ public final class Client implements AutoCloseable {
                     throw error;
                 }
                 call.sleep(wait);
+                once = again;
             }
         }
     }

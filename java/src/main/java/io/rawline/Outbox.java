@@ -115,7 +115,19 @@ final class Outbox {
     record QueuedBatch(SealedBatch batch, int records, long heldBytes, Delivery delivery) {}
 
     /** What one request sends to a partition: one or more consecutive batches. */
-    record Due(int partition, List<QueuedBatch> batches) {}
+    record Due(int partition, List<QueuedBatch> batches) {
+        /** Number of records. */
+        long records() {
+            return batches.stream().mapToLong(QueuedBatch::records).sum();
+        }
+
+        /** The batches' bytes; new views with each call. */
+        ByteBuffer[] pieces() {
+            return batches.stream()
+                    .flatMap(batch -> Arrays.stream(batch.batch().pieces()))
+                    .toArray(ByteBuffer[]::new);
+        }
+    }
 
     Outbox(ProducerConfig config, Limits limits, long producerId, IntUnaryOperator random, LongSupplier clock) {
         this.config = config;

@@ -11,9 +11,9 @@ import io.rawline.error.StoppedException;
 import io.rawline.error.TopicNotFoundException;
 import io.rawline.http.Call;
 import io.rawline.http.Nanos;
+import io.rawline.http.QueuedRequest;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
-import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Objects;
@@ -94,8 +94,16 @@ public final class Producer implements AutoCloseable {
     private boolean closing;
     private RawlineException stopped;
 
-    /** What a sending thread does next: send, or, if there is nothing to send, read the number of partitions. */
-    private record Job(Call call, Outbox.Due due) {}
+    /** The request that was queued last, or null. */
+    private QueuedRequest latest;
+
+    /**
+     * What a sending thread does next: send, or, if there is nothing to send, read the number of partitions.
+     *
+     * @param due what is to be sent, or null
+     * @param queued its first attempt, if that is in order with those of other threads; or null
+     */
+    private record Job(Call call, Outbox.Due due, QueuedRequest queued) {}
 
     /**
      * Starts a producer. Sends no record by itself. With a {@linkplain ProducerConfig#name name}, waits until the
@@ -392,7 +400,7 @@ public final class Producer implements AutoCloseable {
             if (job.due == null) {
                 readPartitions(job.call);
             } else {
-                send(job.call, job.due);
+                send(job);
             }
         }
     }
@@ -422,7 +430,7 @@ public final class Producer implements AutoCloseable {
             Outbox.Due due = reads ? null : outbox.take();
             if (reads || due != null) {
                 readingPartitions |= reads;
-                Job job = new Job(new Call(), due);
+                Job job = new Job(new Call(), due, reads ? null : queue(due));
                 calls.add(job.call);
                 // There may be more, which must not wait for this one.
                 signalWork();
@@ -434,6 +442,24 @@ public final class Producer implements AutoCloseable {
             awaitWork();
         }
         return null;
+    }
+
+    /**
+     * Queues what is due, so that the broker gets the requests of a partition in the order in which they were taken,
+     * whichever thread runs first. Null if they are not small, or one at a time anyway.
+     */
+    private QueuedRequest queue(Outbox.Due due) {
+        if (config.inFlightMax == 1) {
+            return null;
+        }
+        try {
+            QueuedRequest queued = client.beginAppend(latest, instance.epoch(), topic, due.partition(), due.pieces());
+            latest = queued == null ? latest : queued;
+            return queued;
+        } catch (RawlineException error) {
+            // The thread gets the same error when it sends.
+            return null;
+        }
     }
 
     /** Waits until there is work, or a batch has lingered. */
@@ -520,11 +546,12 @@ public final class Producer implements AutoCloseable {
     }
 
     /** Sends batches as one request, with retries, and resolves their outcomes. */
-    private void send(Call call, Outbox.Due due) {
+    private void send(Job job) {
+        Outbox.Due due = job.due;
         long firstOffset = 0;
         RawlineException failed = null;
         try {
-            firstOffset = append(call, due);
+            firstOffset = append(job);
         } catch (RawlineException error) {
             failed = error;
         } catch (RuntimeException | Error error) {
@@ -532,7 +559,7 @@ public final class Producer implements AutoCloseable {
         }
         lock.lock();
         try {
-            calls.remove(call);
+            calls.remove(job.call);
             outbox.finish(due);
             if (failed != null) {
                 stop(failed);
@@ -570,25 +597,22 @@ public final class Producer implements AutoCloseable {
     }
 
     /** Returns the offset of the first record. */
-    private long append(Call call, Outbox.Due due) {
-        long records = 0;
-        List<ByteBuffer> pieces = new ArrayList<>(3 * due.batches().size());
-        for (Outbox.QueuedBatch batch : due.batches()) {
-            records += batch.records();
-            pieces.addAll(List.of(batch.batch().pieces()));
-        }
-        ByteBuffer[] body = pieces.toArray(ByteBuffer[]::new);
+    private long append(Job job) {
+        Call call = job.call;
+        Outbox.Due due = job.due;
+        ByteBuffer[] body = due.pieces();
         Supplier<Appended> once = () -> client.append(call, instance.epoch(), topic, due.partition(), body);
+        Supplier<Appended> first = job.queued == null ? once : () -> client.await(call, topic, job.queued);
         Appended appended;
         try {
-            appended = Client.retry(call, config.retries, once);
+            appended = Client.retry(call, config.retries, first, once);
         } catch (RefusedException error) {
             if (!error.code().equals("partition_not_found") || !existsNow(call, due.partition())) {
                 throw error;
             }
             appended = Client.retry(call, config.retries, once);
         }
-        return client.responses().firstOffset(appended, records);
+        return client.responses().firstOffset(appended, due.records());
     }
 
     /** Reads the number of partitions again, after the broker said that it has changed. */

@@ -213,6 +213,23 @@ class ProducerTest {
     }
 
     @Test
+    void severalSmallRequestsInFlightArriveInOrder() {
+        // Without retries, a request that overtakes another is an error: it leaves a gap.
+        ProducerConfig config =
+                new ProducerConfig().inFlightMax(5).batchRecordsMax(1).retries(RetryPolicy.NONE);
+        try (Client client = broker.client();
+                Producer producer = new Producer(client, "in-sequence", config)) {
+            List<Receipt> receipts = new ArrayList<>();
+            for (int i = 0; i < 3000; i++) {
+                receipts.add(producer.send("record " + i));
+            }
+            for (int i = 0; i < 3000; i++) {
+                assertEquals(i, receipts.get(i).offset());
+            }
+        }
+    }
+
+    @Test
     void aProducerThatFailedSendsNothingMore() throws IOException {
         try (Broker strict = Broker.start("--no-create-topics");
                 Client client = strict.client()) {

@@ -148,6 +148,15 @@ class TlsTest {
     }
 
     @Test
+    void concurrentAppendsShareAConnectionOverTls() throws Exception {
+        try (Broker broker = Broker.start();
+                ServerSocket proxy = proxy(context, broker);
+                Client client = new Client(config(proxy, context))) {
+            ConcurrentAppendsTest.appendAndCompare(client, 8, 50);
+        }
+    }
+
+    @Test
     void untrustedServersAreRefused() throws Exception {
         try (Broker broker = Broker.start();
                 ServerSocket proxy = proxy(context, broker)) {

@@ -12,13 +12,13 @@ import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
 
 /**
- * A request with its retries, which can be ended by its timeout or by {@link #cancel}. Both close the connection, since
- * nothing else wakes a thread that is blocked on it.
+ * A request with its retries, which can be ended by its timeout or by {@link #cancel}. Both close what its thread is
+ * blocked on, since nothing else wakes the thread.
  */
 public final class Call {
     private final ReentrantLock lock = new ReentrantLock();
     private final Condition ended = lock.newCondition();
-    private Connection connection;
+    private Blocking blocking;
     private boolean cancelled;
     private boolean expired;
     private long limitNs;
@@ -26,14 +26,30 @@ public final class Call {
     /** Number of the current attempt: the timer of an earlier one may fire late. */
     private long attempt;
 
+    /** What a thread can be blocked on: a connection, or a queued request. */
+    interface Blocking {
+        /** Ends it, and wakes a thread that is blocked on it. */
+        void close();
+    }
+
     /** Starts an attempt with a timeout. */
     void begin(long limitNs, ScheduledExecutorService timers) {
         lock.lock();
         try {
+            long begun = begin(limitNs);
+            timer = timers.schedule(() -> expire(begun), limitNs, TimeUnit.NANOSECONDS);
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    /** Starts an attempt whose thread calls {@link #expire()} itself, and returns its number. */
+    long begin(long limitNs) {
+        lock.lock();
+        try {
             this.limitNs = limitNs;
             expired = false;
-            long begun = ++attempt;
-            timer = timers.schedule(() -> expire(begun), limitNs, TimeUnit.NANOSECONDS);
+            return ++attempt;
         } finally {
             lock.unlock();
         }
@@ -44,26 +60,26 @@ public final class Call {
         timer.cancel(false);
     }
 
-    /** Sets the connection that the attempt blocks on. False, and the connection is closed, if the call has ended. */
-    boolean use(Connection connection) {
+    /** Sets what the attempt blocks on. False, and that is closed, if the call has ended. */
+    boolean use(Blocking blocking) {
         lock.lock();
         try {
             if (cancelled || expired) {
-                connection.close();
+                blocking.close();
                 return false;
             }
-            this.connection = connection;
+            this.blocking = blocking;
             return true;
         } finally {
             lock.unlock();
         }
     }
 
-    /** Takes the connection back from the call. False if the call has closed it. */
+    /** Takes back from the call what the attempt was blocked on. False if the call has closed it. */
     boolean release() {
         lock.lock();
         try {
-            connection = null;
+            blocking = null;
             return !cancelled && !expired;
         } finally {
             lock.unlock();
@@ -75,11 +91,16 @@ public final class Call {
         lock.lock();
         try {
             cancelled = true;
-            closeConnection();
+            closeBlocking();
             ended.signalAll();
         } finally {
             lock.unlock();
         }
+    }
+
+    /** Ends the attempt, whose time has run out. */
+    void expire() {
+        expire(attempt);
     }
 
     private void expire(long begun) {
@@ -87,17 +108,17 @@ public final class Call {
         try {
             if (begun == attempt) {
                 expired = true;
-                closeConnection();
+                closeBlocking();
             }
         } finally {
             lock.unlock();
         }
     }
 
-    private void closeConnection() {
-        if (connection != null) {
-            connection.close();
-            connection = null;
+    private void closeBlocking() {
+        if (blocking != null) {
+            blocking.close();
+            blocking = null;
         }
     }
 

@@ -8,6 +8,7 @@ import io.rawline.error.RefusedException;
 import io.rawline.error.StoppedException;
 import io.rawline.error.TlsException;
 import io.rawline.error.UnreachableException;
+import io.rawline.http.ResponseParser.NotHttpException;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.net.UnknownHostException;
@@ -18,6 +19,7 @@ import java.time.Duration;
 import java.util.Map;
 import java.util.concurrent.ScheduledThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import javax.net.ssl.SSLContext;
 import javax.net.ssl.SSLException;
 
@@ -30,6 +32,12 @@ public final class Http {
 
     private static final int TEXT_PIECE_BYTES = 8 << 10;
 
+    /**
+     * Number of small appends in flight from which on they share connections. One alone is written and its response
+     * received by its caller, without a change of threads.
+     */
+    private static final int ALONE_MAX = 1;
+
     private final HttpConfig config;
     private final Address address;
     /** A header line, or empty. */
@@ -39,6 +47,9 @@ public final class Http {
 
     private final ScheduledThreadPoolExecutor timers;
     private final Pool pool;
+    private final Pipelines pipelines = new Pipelines(() -> connect(new Call()));
+    /** Number of short appends in flight, other than those that were queued by {@link #begin}. */
+    private final AtomicInteger appends = new AtomicInteger();
 
     public Http(HttpConfig config) {
         this.config = config;
@@ -86,9 +97,7 @@ public final class Http {
      * extended by {@code wait}.
      */
     public <T> T send(Call call, Request request, Duration wait, Reader<T> reader) {
-        if (pool.isClosed()) {
-            throw new StoppedException("the client is closed; create a new one", null);
-        }
+        checkOpen();
         call.begin(Math.min(Nanos.of(config.requestTimeout()) + Nanos.of(wait), Nanos.MAX), timers);
         try {
             Exchange exchange = open(call, request);
@@ -122,6 +131,63 @@ public final class Http {
         });
     }
 
+    /**
+     * Sends an append, without retries, and reads the response. If it is small and others are in flight, it shares a
+     * connection with them.
+     */
+    public byte[] append(Call call, Request request) {
+        if (request.isLong()) {
+            return text(call, request);
+        }
+        boolean isAlone = appends.getAndIncrement() < ALONE_MAX;
+        try {
+            QueuedRequest queued = isAlone ? null : begin(request, null);
+            return queued == null ? text(call, request) : await(call, queued);
+        } finally {
+            appends.decrementAndGet();
+        }
+    }
+
+    /**
+     * Queues an append on a connection that it shares with others; doesn't wait. Null if it is not small enough.
+     *
+     * @param after null, or an append that it is sent after: they arrive in this order unless the connection breaks
+     */
+    public QueuedRequest begin(Request request, QueuedRequest after) {
+        checkOpen();
+        if (Thread.currentThread().isInterrupted()) {
+            throw Call.interrupted(null);
+        }
+        byte[] bytes = request.small(address, authorization);
+        return bytes == null ? null : pipelines.begin(bytes, Nanos.of(config.requestTimeout()), after);
+    }
+
+    /** Waits for the response to a queued append; throws if that is an error. */
+    public byte[] await(Call call, QueuedRequest queued) {
+        call.begin(Nanos.of(config.requestTimeout()));
+        if (!call.use(queued)) {
+            throw broken(call, null);
+        }
+        Replies.Reply reply;
+        try {
+            reply = queued.await(call);
+        } catch (IOException error) {
+            throw broken(call, error);
+        } finally {
+            call.release();
+        }
+        if (reply.head().status() >= 300) {
+            throw refused(reply.head(), reply.body());
+        }
+        return reply.body();
+    }
+
+    private void checkOpen() {
+        if (pool.isClosed()) {
+            throw new StoppedException("the client is closed; create a new one", null);
+        }
+    }
+
     /** The error for a response that a broker doesn't send. */
     public RawlineException unexpected(String reason, Throwable cause) {
         return new AnswerException(
@@ -133,6 +199,7 @@ public final class Http {
     /** Closes the idle connections. Requests in flight complete, further ones fail. */
     public void close() {
         pool.close();
+        pipelines.close();
     }
 
     /**
@@ -154,7 +221,7 @@ public final class Http {
             }
             try {
                 return exchange(connection, request);
-            } catch (Exchange.NotHttpException error) {
+            } catch (NotHttpException error) {
                 forget(call, connection);
                 throw unexpected(error.getMessage(), error);
             } catch (IOException error) {
@@ -225,7 +292,7 @@ public final class Http {
     }
 
     private RawlineException broken(Call call, IOException error) {
-        if (error instanceof Exchange.NotHttpException) {
+        if (error instanceof NotHttpException) {
             return unexpected(error.getMessage(), error);
         }
         String reason = error == null ? "it was closed" : String.valueOf(error.getMessage());
@@ -251,7 +318,6 @@ public final class Http {
         return text.toByteArray();
     }
 
-    /** The error of a response; without a broker's message, the status alone. */
     private static RawlineException refused(Exchange exchange) {
         byte[] text = null;
         try {
@@ -259,18 +325,27 @@ public final class Http {
         } catch (IOException error) {
             // A broker that refuses a request may close before its message is read: the status is enough.
         }
+        return refused(exchange.response(), text);
+    }
+
+    /**
+     * The error of a response; without a broker's message, the status alone.
+     *
+     * @param text the body, or null if it was not read
+     */
+    private static RawlineException refused(ResponseParser response, byte[] text) {
         String message = text == null ? "" : new String(text, StandardCharsets.UTF_8);
-        Duration retryAfter = retryAfter(exchange.header("retry-after"));
+        Duration retryAfter = retryAfter(response.header("retry-after"));
         if (Json.parseOrNull(message) instanceof Map<?, ?> refusal
                 && refusal.get("code") instanceof String code
                 && refusal.get("error") instanceof String sentence) {
-            return new RefusedException(exchange.status(), code, sentence, retryAfter);
+            return new RefusedException(response.status(), code, sentence, retryAfter);
         }
-        String type = exchange.header("content-type");
+        String type = response.header("content-type");
         boolean plain = type == null || type.startsWith("text/plain");
-        String status = "status " + exchange.status();
+        String status = "status " + response.status();
         String sentence = plain && !message.isBlank() && message.length() <= 500 ? message.strip() : status;
-        return new RefusedException(exchange.status(), status.replace(' ', '_'), sentence, retryAfter);
+        return new RefusedException(response.status(), status.replace(' ', '_'), sentence, retryAfter);
     }
 
     private static Duration retryAfter(String seconds) {

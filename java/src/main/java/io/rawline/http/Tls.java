@@ -20,6 +20,9 @@ final class Tls {
 
     private final InputStream in;
     private final OutputStream out;
+    /** One for each direction, since one thread may send while another reads. */
+    private final byte[] received = new byte[PIECE_BYTES];
+
     private final byte[] piece = new byte[PIECE_BYTES];
 
     /**
@@ -53,9 +56,9 @@ final class Tls {
     }
 
     int read(ByteBuffer to) throws IOException {
-        int read = in.read(piece, 0, Math.min(piece.length, to.remaining()));
+        int read = in.read(received, 0, Math.min(received.length, to.remaining()));
         if (read > 0) {
-            to.put(piece, 0, read);
+            to.put(received, 0, read);
         }
         return read;
     }

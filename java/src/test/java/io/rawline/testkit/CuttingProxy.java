@@ -12,6 +12,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 /** Passes bytes on to a broker and back, and cuts off the response to every n-th append. */
 public final class CuttingProxy implements AutoCloseable {
     private final ServerSocket socket = new ServerSocket(0, 50, InetAddress.getLoopbackAddress());
+    private final AtomicInteger connections = new AtomicInteger();
     private final AtomicInteger appends = new AtomicInteger();
     private final AtomicInteger cuts = new AtomicInteger();
 
@@ -20,6 +21,7 @@ public final class CuttingProxy implements AutoCloseable {
         Background.start(() -> {
             while (true) {
                 Socket client = socket.accept();
+                connections.incrementAndGet();
                 Background.start(() -> connect(client, new Socket(broker.getHost(), broker.getPort()), everyNth));
             }
         });
@@ -55,6 +57,11 @@ public final class CuttingProxy implements AutoCloseable {
 
     public String url() {
         return "http://127.0.0.1:" + socket.getLocalPort();
+    }
+
+    /** Number of connections so far. */
+    public int connections() {
+        return connections.get();
     }
 
     /** Number of responses that were cut off. */

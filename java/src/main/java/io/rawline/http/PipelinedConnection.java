@@ -1,0 +1,301 @@
+package io.rawline.http;
+
+import io.rawline.error.RawlineException;
+import io.rawline.http.ResponseParser.NotHttpException;
+import java.io.EOFException;
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.ThreadFactory;
+import java.util.concurrent.locks.Condition;
+import java.util.concurrent.locks.ReentrantLock;
+
+/**
+ * A connection with several requests in flight, in order. One thread writes, all that waits with one call, and another
+ * receives; callers only wait.
+ *
+ * <p>They are never the callers' threads: an interrupt would close the connection for everyone, as it closes any channel
+ * that a thread is blocked on.
+ */
+final class PipelinedConnection {
+    /** How long it stays open without a request. */
+    private static final long IDLE_NS_MAX = 10_000_000_000L;
+
+    private static final ThreadFactory THREADS = Daemons.factory("rawline-pipeline");
+
+    private final Pipelines owner;
+    private final ReentrantLock lock;
+    /** There is something to write or to check. */
+    private final Condition work;
+    // All below is guarded by the lock.
+    private final Pipeline pipeline = new Pipeline();
+    private boolean writerWaits;
+    private boolean closed;
+    private long idleSinceNs = System.nanoTime();
+    /** Null until it is established. */
+    private Connection connection;
+
+    PipelinedConnection(Pipelines owner) {
+        this.owner = owner;
+        lock = owner.lock();
+        work = lock.newCondition();
+    }
+
+    /** Begins to connect. */
+    void start() {
+        THREADS.newThread(this::connectAndWrite).start();
+    }
+
+    /** Whether requests can be added. */
+    boolean isOpen() {
+        return !pipeline.hasEnded();
+    }
+
+    /** Whether a request of this size can be sent without waiting for an earlier one's response. */
+    boolean hasRoom(int bytes) {
+        return pipeline.hasRoom(bytes);
+    }
+
+    /** Queues a request. */
+    void add(QueuedRequest request) {
+        request.queuedOn(this);
+        pipeline.add(request);
+        signalWriter();
+    }
+
+    /** Nobody waits for this request any more. */
+    void giveUp(QueuedRequest request) {
+        if (!pipeline.remove(request)) {
+            closeIfOverdue(System.nanoTime());
+        }
+    }
+
+    /** Closes the connection if it has nothing to do. */
+    void closeIfIdle() {
+        if (pipeline.isEmpty()) {
+            close(null);
+        }
+    }
+
+    private void signalWriter() {
+        if (writerWaits) {
+            writerWaits = false;
+            work.signal();
+        }
+    }
+
+    /** The writing thread. */
+    private void connectAndWrite() {
+        try {
+            Connection opened = owner.open();
+            if (established(opened)) {
+                THREADS.newThread(() -> receiveAll(opened)).start();
+                writeAll(opened);
+            }
+        } catch (RawlineException error) {
+            failAll(error);
+        } catch (RuntimeException | Error error) {
+            close(error);
+        }
+    }
+
+    /** False, and it is closed, if it is not needed any more. */
+    private boolean established(Connection opened) {
+        lock.lock();
+        try {
+            if (!closed) {
+                connection = opened;
+                return true;
+            }
+        } finally {
+            lock.unlock();
+        }
+        opened.close();
+        return false;
+    }
+
+    private void writeAll(Connection opened) {
+        ByteBuffer buffer = ByteBuffer.allocateDirect(Pipeline.WRITE_BYTES_MAX);
+        for (List<QueuedRequest> due = nextDue(); due != null; due = nextDue()) {
+            buffer.clear();
+            due.forEach(request -> buffer.put(request.bytes()));
+            try {
+                opened.send(new ByteBuffer[] {buffer.flip()});
+            } catch (IOException error) {
+                // A broker that refuses a request may close before it has read the rest; its responses may still
+                // arrive.
+                end();
+            }
+        }
+    }
+
+    /** Waits until there is something to write; null if the connection is closed. */
+    private List<QueuedRequest> nextDue() {
+        lock.lock();
+        try {
+            while (!closed) {
+                if (pipeline.hasDue()) {
+                    return pipeline.take();
+                }
+                long nowNs = System.nanoTime();
+                closeIfOverdue(nowNs);
+                long leftNs = IDLE_NS_MAX;
+                if (pipeline.oldest() != null) {
+                    leftNs = Math.min(leftNs, pipeline.oldest().leftNs(nowNs));
+                } else if (pipeline.isEmpty()) {
+                    leftNs -= nowNs - idleSinceNs;
+                    if (leftNs <= 0 || isNotNeeded()) {
+                        close(null);
+                    }
+                }
+                await(leftNs);
+            }
+            return null;
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    private void await(long waitNs) {
+        if (closed) {
+            return;
+        }
+        writerWaits = true;
+        try {
+            work.awaitNanos(waitNs);
+        } catch (InterruptedException error) {
+            throw new IllegalStateException("a thread that nobody knows was interrupted", error);
+        } finally {
+            writerWaits = false;
+        }
+    }
+
+    /** The receiving thread. */
+    private void receiveAll(Connection opened) {
+        try {
+            Replies replies = new Replies();
+            while (opened.receive()) {
+                List<Replies.Reply> arrived = new ArrayList<>();
+                try {
+                    for (Replies.Reply reply = replies.next(opened.received());
+                            reply != null;
+                            reply = replies.next(opened.received())) {
+                        arrived.add(reply);
+                    }
+                } finally {
+                    answered(arrived);
+                }
+            }
+            Replies.Reply last = replies.end();
+            answered(last == null ? List.of() : List.of(last));
+            close(new EOFException("it was closed before the response arrived"));
+        } catch (IOException | RuntimeException | Error error) {
+            close(error);
+        }
+    }
+
+    /** Gives responses to the callers. */
+    private void answered(List<Replies.Reply> replies) throws NotHttpException {
+        List<QueuedRequest> done = new ArrayList<>(replies.size());
+        lock.lock();
+        try {
+            for (Replies.Reply reply : replies) {
+                QueuedRequest request = pipeline.answered();
+                if (request == null) {
+                    throw new NotHttpException("a response that nobody has asked for");
+                }
+                request.complete(reply);
+                done.add(request);
+                if (reply.head().closes()) {
+                    end();
+                }
+            }
+            if (pipeline.isEmpty()) {
+                idleSinceNs = System.nanoTime();
+                if (isNotNeeded()) {
+                    close(null);
+                }
+            } else if (pipeline.hasDue()) {
+                signalWriter();
+            }
+        } finally {
+            lock.unlock();
+            done.forEach(QueuedRequest::wake);
+        }
+    }
+
+    /** Whether it closes once it is idle. */
+    private boolean isNotNeeded() {
+        return pipeline.hasEnded() || owner.isClosed();
+    }
+
+    /** Sends no further request; responses to those that were sent may still arrive. */
+    private void end() {
+        lock.lock();
+        try {
+            owner.retire(this, pipeline.end());
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    private void closeIfOverdue(long nowNs) {
+        if (pipeline.oldest() != null && pipeline.oldest().isOverdue(nowNs)) {
+            close(new EOFException("it was closed because the response to an earlier request was overdue"));
+        }
+    }
+
+    /** No connection could be established: that is everyone's error. */
+    private void failAll(RawlineException error) {
+        lock.lock();
+        try {
+            closed = true;
+            List<QueuedRequest> waited = pipeline.end();
+            owner.retire(this, List.of());
+            waited.forEach(request -> fail(request, error));
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    /**
+     * Closes the connection: requests that were sent fail, those that wait go elsewhere.
+     *
+     * @param cause null if it is idle
+     */
+    private void close(Throwable cause) {
+        lock.lock();
+        try {
+            if (closed) {
+                return;
+            }
+            closed = true;
+            end();
+            List<QueuedRequest> unanswered = pipeline.unanswered();
+            if (cause == null && !unanswered.isEmpty()) {
+                throw new IllegalStateException(unanswered.size() + " requests in flight on an idle connection");
+            }
+            Throwable failure = cause;
+            for (QueuedRequest request : unanswered) {
+                fail(request, failure);
+                if (cause instanceof NotHttpException) {
+                    // Only the first one's response was received.
+                    failure =
+                            new EOFException("it was closed because the response to an earlier request was not valid");
+                }
+            }
+            signalWriter();
+            if (connection != null) {
+                connection.close();
+            }
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    private static void fail(QueuedRequest request, Throwable failure) {
+        request.fail(failure);
+        request.wake();
+    }
+}

@@ -1,0 +1,117 @@
+package io.rawline.http;
+
+import java.io.InterruptedIOException;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.locks.ReentrantLock;
+
+/**
+ * The connections that carry the small requests of many callers: a request goes to the first one with room, a further
+ * connection is opened when there is none, and each closes when it is idle.
+ */
+final class Pipelines {
+    /** Opens a connection; throws why there can't be one. */
+    interface Opener {
+        Connection open();
+    }
+
+    private final Opener opener;
+    /** Of the connections' state too: a request that waits can move from one to another. Never held during I/O. */
+    private final ReentrantLock lock = new ReentrantLock();
+    /** Those that accept requests. */
+    private final List<PipelinedConnection> connections = new ArrayList<>();
+
+    private boolean closed;
+
+    Pipelines(Opener opener) {
+        this.opener = opener;
+    }
+
+    /**
+     * Queues a request.
+     *
+     * @param bytes head and body as sent
+     * @param timeoutNs after this time it fails
+     * @param after null, or a request that it is sent after, on the same connection if that is still open
+     */
+    QueuedRequest begin(byte[] bytes, long timeoutNs, QueuedRequest after) {
+        QueuedRequest request = new QueuedRequest(this, bytes, System.nanoTime() + timeoutNs);
+        lock.lock();
+        try {
+            if (after != null && !after.isDone() && after.connection().isOpen()) {
+                after.connection().add(request);
+            } else {
+                place(request);
+            }
+        } finally {
+            lock.unlock();
+        }
+        return request;
+    }
+
+    /** Stops waiting for a request. */
+    void giveUp(QueuedRequest request) {
+        lock.lock();
+        try {
+            if (!request.isDone()) {
+                request.fail(new InterruptedIOException("its caller stopped waiting"));
+                request.connection().giveUp(request);
+            }
+        } finally {
+            lock.unlock();
+        }
+        request.wake();
+    }
+
+    /** Closes the connections that are idle, and the others when they are. */
+    void close() {
+        lock.lock();
+        try {
+            closed = true;
+            List.copyOf(connections).forEach(PipelinedConnection::closeIfIdle);
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    /** Of the connections' state. */
+    ReentrantLock lock() {
+        return lock;
+    }
+
+    /** Whether connections close as soon as they are idle. */
+    boolean isClosed() {
+        return closed;
+    }
+
+    Connection open() {
+        return opener.open();
+    }
+
+    /** The connection accepts no more requests: those that waited for it go elsewhere. The lock is held. */
+    void retire(PipelinedConnection connection, List<QueuedRequest> waited) {
+        connections.remove(connection);
+        for (QueuedRequest request : waited) {
+            try {
+                place(request);
+            } catch (OutOfMemoryError error) {
+                // The system has no room for another thread.
+                request.fail(error);
+                request.wake();
+            }
+        }
+    }
+
+    private void place(QueuedRequest request) {
+        for (PipelinedConnection connection : connections) {
+            if (connection.hasRoom(request.bytes().length)) {
+                connection.add(request);
+                return;
+            }
+        }
+        PipelinedConnection fresh = new PipelinedConnection(this);
+        fresh.start();
+        connections.add(fresh);
+        fresh.add(request);
+    }
+}
