@@ -81,7 +81,9 @@ class ConcurrentAppendsTest {
                 CuttingProxy proxy = new CuttingProxy(broker.url(), Integer.MAX_VALUE);
                 Client client = new Client(proxy.url())) {
             appendAndCompare(client, THREADS, 200);
-            assertTrue(proxy.connections() <= 3, proxy.connections() + " connections");
+            // Usually two: the one of a request that was alone, and one for all others. One more after each stall of 20
+            // ms.
+            assertTrue(proxy.connections() <= THREADS / 2, proxy.connections() + " connections");
         }
     }
 

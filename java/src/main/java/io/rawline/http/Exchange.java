@@ -7,6 +7,7 @@ import java.nio.ByteBuffer;
 public final class Exchange {
     private final Connection connection;
     private final ResponseParser response = new ResponseParser();
+    /** Whether the connection is not used again, whatever the response says. */
     private boolean closes;
 
     /** Receives the head of the next response. */
@@ -17,7 +18,6 @@ public final class Exchange {
             receive();
             advance();
         }
-        closes = response.closes();
     }
 
     public int status() {
@@ -41,10 +41,10 @@ public final class Exchange {
 
     /** Whether another request can be sent on the connection. */
     boolean isReusable() {
-        return ended() && !closes;
+        return response.isReusable() && !closes;
     }
 
-    /** Makes the connection unusable for further requests, whatever the response's headers say. */
+    /** Makes the connection unusable for further requests. */
     void endConnection() {
         closes = true;
     }

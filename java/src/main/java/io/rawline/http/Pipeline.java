@@ -18,9 +18,12 @@ final class Pipeline {
     /** Maximum number of requests in flight: more share a write and a commit so well that another connection gains. */
     static final int REQUESTS_MAX = 64;
     /** Maximum size of the requests in flight, in bytes: what sockets hold, so that a write seldom blocks. */
-    static final int BYTES_MAX = 256 << 10;
-    /** Maximum size of one write in bytes. */
-    static final int WRITE_BYTES_MAX = 64 << 10;
+    static final int BYTES_MAX = 64 << 10;
+    /**
+     * How old the first request in flight may be if another one is to join it. Responses arrive in order: when one is
+     * slow, because a bucket stores it or a disk stalls, later requests are faster on another connection.
+     */
+    static final long WAIT_NS_MAX = 20_000_000;
 
     private final Deque<QueuedRequest> waiting = new ArrayDeque<>();
     private final Deque<QueuedRequest> sent = new ArrayDeque<>();
@@ -30,8 +33,11 @@ final class Pipeline {
     private boolean ended;
 
     /** Whether a request of this size can be sent without waiting for an earlier one's response. */
-    boolean hasRoom(int bytes) {
-        return !ended && waiting.size() + sent.size() < REQUESTS_MAX && waitingBytes + sentBytes + bytes <= BYTES_MAX;
+    boolean hasRoom(int bytes, long nowNs) {
+        return !ended
+                && waiting.size() + sent.size() < REQUESTS_MAX
+                && waitingBytes + sentBytes + bytes <= BYTES_MAX
+                && (sent.isEmpty() || nowNs - sent.peekFirst().sentAtNs() <= WAIT_NS_MAX);
     }
 
     /** Whether no further request is sent. */
@@ -65,21 +71,17 @@ final class Pipeline {
     /** Whether {@link #take} returns any. */
     boolean hasDue() {
         QueuedRequest next = waiting.peekFirst();
-        return next != null
-                && sent.size() < REQUESTS_MAX
-                && (sent.isEmpty() || sentBytes + next.bytes().length <= BYTES_MAX);
+        return next != null && sent.size() < REQUESTS_MAX && sentBytes + next.bytes().length <= BYTES_MAX;
     }
 
     /** What is to be written next, in one piece; from now on it counts as sent. */
-    List<QueuedRequest> take() {
+    List<QueuedRequest> take(long nowNs) {
         List<QueuedRequest> taken = new ArrayList<>(waiting.size());
-        int bytes = 0;
-        while (hasDue() && bytes + waiting.peekFirst().bytes().length <= WRITE_BYTES_MAX) {
+        while (hasDue()) {
             QueuedRequest next = waiting.pollFirst();
-            int length = next.bytes().length;
-            bytes += length;
-            waitingBytes -= length;
-            sentBytes += length;
+            next.sendAt(nowNs);
+            waitingBytes -= next.bytes().length;
+            sentBytes += next.bytes().length;
             sent.addLast(next);
             taken.add(next);
         }

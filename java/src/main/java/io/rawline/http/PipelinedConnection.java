@@ -53,8 +53,8 @@ final class PipelinedConnection {
     }
 
     /** Whether a request of this size can be sent without waiting for an earlier one's response. */
-    boolean hasRoom(int bytes) {
-        return pipeline.hasRoom(bytes);
+    boolean hasRoom(int bytes, long nowNs) {
+        return pipeline.hasRoom(bytes, nowNs);
     }
 
     /** Queues a request. */
@@ -116,7 +116,7 @@ final class PipelinedConnection {
     }
 
     private void writeAll(Connection opened) {
-        ByteBuffer buffer = ByteBuffer.allocateDirect(Pipeline.WRITE_BYTES_MAX);
+        ByteBuffer buffer = ByteBuffer.allocateDirect(Pipeline.BYTES_MAX);
         for (List<QueuedRequest> due = nextDue(); due != null; due = nextDue()) {
             buffer.clear();
             due.forEach(request -> buffer.put(request.bytes()));
@@ -135,10 +135,10 @@ final class PipelinedConnection {
         lock.lock();
         try {
             while (!closed) {
-                if (pipeline.hasDue()) {
-                    return pipeline.take();
-                }
                 long nowNs = System.nanoTime();
+                if (pipeline.hasDue()) {
+                    return pipeline.take(nowNs);
+                }
                 closeIfOverdue(nowNs);
                 long leftNs = IDLE_NS_MAX;
                 if (pipeline.oldest() != null) {
@@ -198,6 +198,7 @@ final class PipelinedConnection {
     /** Gives responses to the callers. */
     private void answered(List<Replies.Reply> replies) throws NotHttpException {
         List<QueuedRequest> done = new ArrayList<>(replies.size());
+        boolean closes = false;
         lock.lock();
         try {
             for (Replies.Reply reply : replies) {
@@ -207,9 +208,10 @@ final class PipelinedConnection {
                 }
                 request.complete(reply);
                 done.add(request);
-                if (reply.head().closes()) {
-                    end();
-                }
+                closes |= reply.head().closes();
+            }
+            if (closes) {
+                leave();
             }
             if (pipeline.isEmpty()) {
                 idleSinceNs = System.nanoTime();
@@ -240,6 +242,15 @@ final class PipelinedConnection {
         }
     }
 
+    /** The broker has announced that it carries out nothing more: everything without a response goes elsewhere. */
+    private void leave() {
+        List<QueuedRequest> waited = pipeline.end();
+        List<QueuedRequest> left = new ArrayList<>(pipeline.unanswered());
+        left.removeIf(QueuedRequest::isDone);
+        left.addAll(waited);
+        owner.retire(this, left);
+    }
+
     private void closeIfOverdue(long nowNs) {
         if (pipeline.oldest() != null && pipeline.oldest().isOverdue(nowNs)) {
             close(new EOFException("it was closed because the response to an earlier request was overdue"));
@@ -253,7 +264,7 @@ final class PipelinedConnection {
             closed = true;
             List<QueuedRequest> waited = pipeline.end();
             owner.retire(this, List.of());
-            waited.forEach(request -> fail(request, error));
+            waited.forEach(request -> Pipelines.fail(request, error));
         } finally {
             lock.unlock();
         }
@@ -278,7 +289,7 @@ final class PipelinedConnection {
             }
             Throwable failure = cause;
             for (QueuedRequest request : unanswered) {
-                fail(request, failure);
+                Pipelines.fail(request, failure);
                 if (cause instanceof NotHttpException) {
                     // Only the first one's response was received.
                     failure =
@@ -292,10 +303,5 @@ final class PipelinedConnection {
         } finally {
             lock.unlock();
         }
-    }
-
-    private static void fail(QueuedRequest request, Throwable failure) {
-        request.fail(failure);
-        request.wake();
     }
 }

@@ -1,5 +1,6 @@
 package io.rawline.http;
 
+import java.io.EOFException;
 import java.io.InterruptedIOException;
 import java.util.ArrayList;
 import java.util.List;
@@ -14,6 +15,12 @@ final class Pipelines {
     interface Opener {
         Connection open();
     }
+
+    /**
+     * How often a request whose connection closes before it is sent goes to another one: a server that does this every
+     * time is not a broker.
+     */
+    private static final int MOVES_MAX = 8;
 
     private final Opener opener;
     /** Of the connections' state too: a request that waits can move from one to another. Never held during I/O. */
@@ -32,16 +39,17 @@ final class Pipelines {
      *
      * @param bytes head and body as sent
      * @param timeoutNs after this time it fails
-     * @param after null, or a request that it is sent after, on the same connection if that is still open
+     * @param after null, or a request that it is sent after, on the same connection while that one has no response
      */
     QueuedRequest begin(byte[] bytes, long timeoutNs, QueuedRequest after) {
-        QueuedRequest request = new QueuedRequest(this, bytes, System.nanoTime() + timeoutNs);
+        long nowNs = System.nanoTime();
+        QueuedRequest request = new QueuedRequest(this, bytes, nowNs + timeoutNs);
         lock.lock();
         try {
             if (after != null && !after.isDone() && after.connection().isOpen()) {
                 after.connection().add(request);
             } else {
-                place(request);
+                place(request, nowNs);
             }
         } finally {
             lock.unlock();
@@ -92,19 +100,28 @@ final class Pipelines {
     void retire(PipelinedConnection connection, List<QueuedRequest> waited) {
         connections.remove(connection);
         for (QueuedRequest request : waited) {
+            if (request.move() > MOVES_MAX) {
+                fail(request, new EOFException(MOVES_MAX + " connections closed before the request was sent"));
+                continue;
+            }
             try {
-                place(request);
+                place(request, System.nanoTime());
             } catch (OutOfMemoryError error) {
                 // The system has no room for another thread.
-                request.fail(error);
-                request.wake();
+                fail(request, error);
             }
         }
     }
 
-    private void place(QueuedRequest request) {
+    /** A request gets no response. The lock is held. */
+    static void fail(QueuedRequest request, Throwable failure) {
+        request.fail(failure);
+        request.wake();
+    }
+
+    private void place(QueuedRequest request, long nowNs) {
         for (PipelinedConnection connection : connections) {
-            if (connection.hasRoom(request.bytes().length)) {
+            if (connection.hasRoom(request.bytes().length, nowNs)) {
                 connection.add(request);
                 return;
             }

@@ -11,6 +11,10 @@ public final class QueuedRequest implements Call.Blocking {
     private final long deadlineNs;
     /** The connection that it waits for or was sent on. Guarded by the lock of {@link Pipelines}. */
     private PipelinedConnection connection;
+    /** How many connections closed before it was sent, or before it was carried out. */
+    private int moves;
+    /** When it was sent. */
+    private long sentAtNs;
     /** Set once, with that lock held. */
     private volatile Outcome outcome;
     /** The thread that waits for the outcome. */
@@ -41,6 +45,19 @@ public final class QueuedRequest implements Call.Blocking {
 
     void queuedOn(PipelinedConnection connection) {
         this.connection = connection;
+    }
+
+    /** How many connections closed before it was sent, this one included. */
+    int move() {
+        return ++moves;
+    }
+
+    void sendAt(long nowNs) {
+        sentAtNs = nowNs;
+    }
+
+    long sentAtNs() {
+        return sentAtNs;
     }
 
     boolean isOverdue(long nowNs) {

@@ -87,9 +87,14 @@ final class ResponseParser {
         return part == Part.END;
     }
 
-    /** Whether the connection ends with this response. */
+    /** Whether the response says that the connection ends with it: nothing that follows is carried out. */
     boolean closes() {
         return closes;
+    }
+
+    /** Whether another response can follow. */
+    boolean isReusable() {
+        return hasEnded() && !closes && left != UNTIL_CLOSED;
     }
 
     int status() {
@@ -209,7 +214,6 @@ final class ResponseParser {
             beginChunks();
         } else {
             left = contentLength();
-            closes |= left == UNTIL_CLOSED;
             part = left == 0 ? Part.END : Part.BODY;
         }
     }

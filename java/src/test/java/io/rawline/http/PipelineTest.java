@@ -27,7 +27,7 @@ class PipelineTest {
         Pipeline pipeline = new Pipeline();
         List<QueuedRequest> added = add(pipeline, 10, 100);
         assertTrue(pipeline.hasDue());
-        assertEquals(added, pipeline.take());
+        assertEquals(added, pipeline.take(0));
         assertFalse(pipeline.hasDue());
         for (QueuedRequest each : added) {
             assertSame(each, pipeline.oldest());
@@ -40,55 +40,60 @@ class PipelineTest {
     @Test
     void requestsInFlightAreLimitedInNumber() {
         Pipeline pipeline = new Pipeline();
-        assertTrue(pipeline.hasRoom(100));
+        assertTrue(pipeline.hasRoom(100, 0));
         List<QueuedRequest> added = add(pipeline, Pipeline.REQUESTS_MAX + 2, 100);
-        assertFalse(pipeline.hasRoom(100));
-        assertEquals(added.subList(0, Pipeline.REQUESTS_MAX), pipeline.take());
+        assertFalse(pipeline.hasRoom(100, 0));
+        assertEquals(added.subList(0, Pipeline.REQUESTS_MAX), pipeline.take(0));
         assertFalse(pipeline.hasDue());
-        assertEquals(List.of(), pipeline.take());
+        assertEquals(List.of(), pipeline.take(0));
         pipeline.answered();
         assertTrue(pipeline.hasDue());
-        assertEquals(List.of(added.get(Pipeline.REQUESTS_MAX)), pipeline.take());
+        assertEquals(List.of(added.get(Pipeline.REQUESTS_MAX)), pipeline.take(0));
     }
 
     @Test
     void requestsInFlightAreLimitedInBytes() {
         Pipeline pipeline = new Pipeline();
         int bytes = 8000;
-        add(pipeline, 60, bytes);
-        assertFalse(pipeline.hasRoom(bytes));
-        int sent = 0;
-        for (int taken = pipeline.take().size();
-                taken > 0;
-                taken = pipeline.take().size()) {
-            assertTrue(taken * bytes <= Pipeline.WRITE_BYTES_MAX, taken + " in one write");
-            sent += taken;
-        }
-        assertEquals(Pipeline.BYTES_MAX / bytes, sent);
+        add(pipeline, 20, bytes);
+        assertFalse(pipeline.hasRoom(bytes, 0));
+        assertEquals(Pipeline.BYTES_MAX / bytes, pipeline.take(0).size());
+        assertEquals(0, pipeline.take(0).size());
         pipeline.answered();
-        assertEquals(1, pipeline.take().size());
+        assertEquals(1, pipeline.take(0).size());
+    }
+
+    @Test
+    void nobodyJoinsARequestThatIsSlow() {
+        Pipeline pipeline = new Pipeline();
+        add(pipeline, 1, 100);
+        pipeline.take(5);
+        assertTrue(pipeline.hasRoom(100, 5 + Pipeline.WAIT_NS_MAX));
+        assertFalse(pipeline.hasRoom(100, 6 + Pipeline.WAIT_NS_MAX));
+        pipeline.answered();
+        assertTrue(pipeline.hasRoom(100, 6 + Pipeline.WAIT_NS_MAX));
     }
 
     @Test
     void aRequestThatWaitsCanBeDroppedAndOneThatWasSentCanNot() {
         Pipeline pipeline = new Pipeline();
         List<QueuedRequest> sent = add(pipeline, 1, 100);
-        pipeline.take();
+        pipeline.take(0);
         List<QueuedRequest> waiting = add(pipeline, 2, 100);
         assertFalse(pipeline.remove(sent.get(0)));
         assertTrue(pipeline.remove(waiting.get(0)));
-        assertEquals(waiting.subList(1, 2), pipeline.take());
+        assertEquals(waiting.subList(1, 2), pipeline.take(0));
     }
 
     @Test
     void whatWaitsIsLeftForAnotherConnectionAtTheEnd() {
         Pipeline pipeline = new Pipeline();
         List<QueuedRequest> sent = add(pipeline, 3, 100);
-        pipeline.take();
+        pipeline.take(0);
         List<QueuedRequest> waiting = add(pipeline, 2, 100);
         assertThrows(IllegalStateException.class, pipeline::unanswered);
         assertEquals(waiting, pipeline.end());
-        assertFalse(pipeline.hasRoom(1));
+        assertFalse(pipeline.hasRoom(1, 0));
         assertThrows(IllegalStateException.class, () -> add(pipeline, 1, 100));
         // Responses may still arrive.
         assertSame(sent.get(0), pipeline.answered());

@@ -96,10 +96,8 @@ class PipelinesTest {
             peer.echo();
         })) {
             Http http = http(server);
-            List<QueuedRequest> begun = new ArrayList<>();
-            for (int i = 0; i <= Pipeline.REQUESTS_MAX; i++) {
-                begun.add(begin(http, "x"));
-            }
+            List<QueuedRequest> begun = begin(http, Pipeline.REQUESTS_MAX);
+            begun.add(begin(http, "x"));
             for (int i = 0; i < Pipeline.REQUESTS_MAX; i++) {
                 assertEquals("0-" + i, await(http, begun.get(i)));
             }
@@ -173,7 +171,7 @@ class PipelinesTest {
     }
 
     @Test
-    void nothingIsSentAfterAConnectionWasAnnouncedToClose() throws IOException {
+    void requestsAfterAnAnnouncedEndGoElsewhere() throws IOException {
         int sent = Pipeline.REQUESTS_MAX;
         try (Scripted server = new Scripted((number, peer) -> {
             if (number > 0) {
@@ -181,21 +179,37 @@ class PipelinesTest {
                 return;
             }
             peer.next(sent);
-            // As a broker that stops: it answers all that it has received.
-            for (int i = 0; i < sent - 2; i++) {
-                peer.answer(201, "connection: close\r\n", "" + i);
+            for (int i = 0; i < sent - 3; i++) {
+                peer.answer("" + i);
             }
+            // As a broker that stops: it has not carried out the last two.
+            peer.answer(201, "connection: close\r\n", "" + (sent - 3));
             // Whatever is sent now gets no response.
             peer.next();
         })) {
             Http http = http(server);
             List<QueuedRequest> begun = begin(http, sent + 3);
-            assertAnswered(http, begun, 0, sent - 2);
-            assertAnswered(http, begun, sent, sent + 3);
-            begun.get(sent - 2).close();
-            begun.get(sent - 1).close();
+            assertAnswered(http, begun, 0, sent + 3);
             assertEquals("new", await(http, begin(http, "new")));
             assertEquals(2, server.connections());
+            http.close();
+        }
+    }
+
+    @Test
+    void aServerThatClosesEveryConnectionIsNotRetriedForever() throws IOException {
+        try (Scripted server = new Scripted((number, peer) -> {
+            peer.next();
+            peer.answer(503, "connection: close\r\n", "");
+        })) {
+            Http http = http(server);
+            List<QueuedRequest> begun = begin(http, 20);
+            int broken = 0;
+            for (QueuedRequest one : begun) {
+                RawlineException error = assertThrows(RawlineException.class, () -> await(http, one));
+                broken += error instanceof ConnectionBrokenException ? 1 : 0;
+            }
+            assertTrue(broken > 0 && server.connections() < 20, broken + " of " + server.connections());
             http.close();
         }
     }

@@ -2,6 +2,7 @@ package io.rawline.http;
 
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
@@ -126,7 +127,7 @@ class RepliesTest {
         Replies replies = new Replies();
         assertEquals(List.of(), parse(replies, latin("HTTP/1.1 200 OK\r\n\r\nall the rest"), new Random(SEED)));
         Replies.Reply reply = replies.end();
-        assertTrue(reply.head().closes());
+        assertFalse(reply.head().isReusable());
         assertArrayEquals(latin("all the rest"), reply.body());
         assertNull(replies.end());
     }
