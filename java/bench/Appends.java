@@ -21,8 +21,8 @@ import java.util.concurrent.Semaphore;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /**
- * Measures small appends of threads that share a client, or of futures: requests per second, their times, and the CPU time
- * of client and broker for each.
+ * Measures small appends of threads that share a client, or of futures: requests per second, their times, and the CPU
+ * time of client and broker for each.
  *
  * <p>{@code java -cp java/target/rawline-client-0.1.0.jar java/bench/Appends.java URL [name=value ...]}, where
  * {@code pid=} is the broker's.
@@ -163,7 +163,7 @@ public final class Appends {
         return appended.firstOffset();
     }
 
-    /** Each offset once: a broker that assigns one twice, or a client that mixes up two responses, has lost a record. */
+    /** Each offset once: a broker that assigns one twice or a client that mixes up responses has lost a record. */
     private void check(long[] offsets) {
         BitSet seen = new BitSet(requests);
         for (long offset : offsets) {

@@ -32,9 +32,9 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Supplier;
 
 /**
- * Sends requests to one broker. Small appends that are in flight at the same time share connections, up to 64 each; every
- * other request in flight has its own. Idle connections are kept for the next requests. Any number of threads may use a client at once, virtual ones too; a method returns when the response is
- * complete.
+ * Sends requests to one broker. Small appends that are in flight at the same time share connections, up to 64 on each;
+ * every other request in flight has its own. Idle connections are kept for the next requests. Any number of threads may
+ * use a client at once, virtual ones too; a method returns when the response is complete.
  *
  * <p>All errors are {@link RawlineException}s. A method that names a topic throws {@link TopicNotFoundException} if the
  * topic doesn't exist. A thread that is interrupted while it waits gets an {@link InterruptedCallException}, and every

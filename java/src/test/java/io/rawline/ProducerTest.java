@@ -215,8 +215,11 @@ class ProducerTest {
     @Test
     void severalSmallRequestsInFlightArriveInOrder() {
         // Without retries, a request that overtakes another is an error: it leaves a gap.
-        ProducerConfig config =
-                new ProducerConfig().inFlightMax(5).batchRecordsMax(1).retries(RetryPolicy.NONE);
+        ProducerConfig config = new ProducerConfig()
+                .inFlightMax(5)
+                .batchRecordsMax(1)
+                .requestBytesMax(0)
+                .retries(RetryPolicy.NONE);
         try (Client client = broker.client();
                 Producer producer = new Producer(client, "in-sequence", config)) {
             List<Receipt> receipts = new ArrayList<>();

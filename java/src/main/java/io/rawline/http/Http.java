@@ -33,10 +33,11 @@ public final class Http {
     private static final int TEXT_PIECE_BYTES = 8 << 10;
 
     /**
-     * Number of small appends in flight from which on they share connections. One alone is written and its response
-     * received by its caller, without a change of threads.
+     * Number of short appends in flight that have their own connections; further ones share some. On its own, an
+     * append is written and its response received by its caller: two changes of threads less, which is faster until
+     * so many are in flight that a shared write pays for them.
      */
-    private static final int ALONE_MAX = 1;
+    private static final int ALONE_MAX = 4;
 
     private final HttpConfig config;
     private final Address address;

@@ -88,7 +88,7 @@ final class Pipeline {
         return taken;
     }
 
-    /** The request that has waited longest for its response; null if there is none in flight. */
+    /** The request that has waited longest for its response; null if none is in flight. */
     QueuedRequest oldest() {
         return sent.peekFirst();
     }

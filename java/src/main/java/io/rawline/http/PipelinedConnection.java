@@ -12,11 +12,9 @@ import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
 
 /**
- * A connection with several requests in flight, in order. One thread writes, all that waits with one call, and another
- * receives; callers only wait.
- *
- * <p>They are never the callers' threads: an interrupt would close the connection for everyone, as it closes any channel
- * that a thread is blocked on.
+ * A connection with several requests in flight, in order. One thread writes, everything that waits with one call, and
+ * another receives. The callers only wait: an interrupt of a thread that is blocked on a channel closes it, so a caller
+ * that is interrupted would close the connection for all others.
  */
 final class PipelinedConnection {
     /** How long it stays open without a request. */
@@ -117,9 +115,11 @@ final class PipelinedConnection {
 
     private void writeAll(Connection opened) {
         ByteBuffer buffer = ByteBuffer.allocateDirect(Pipeline.BYTES_MAX);
-        for (List<QueuedRequest> due = nextDue(); due != null; due = nextDue()) {
+        while (awaitDue()) {
+            // Callers that can run now queue their requests first, which then share the write.
+            Thread.yield();
             buffer.clear();
-            due.forEach(request -> buffer.put(request.bytes()));
+            take().forEach(request -> buffer.put(request.bytes()));
             try {
                 opened.send(new ByteBuffer[] {buffer.flip()});
             } catch (IOException error) {
@@ -130,31 +130,39 @@ final class PipelinedConnection {
         }
     }
 
-    /** Waits until there is something to write; null if the connection is closed. */
-    private List<QueuedRequest> nextDue() {
+    /** Waits until there is something to write; false if the connection is closed. */
+    private boolean awaitDue() {
         lock.lock();
         try {
-            while (!closed) {
-                long nowNs = System.nanoTime();
-                if (pipeline.hasDue()) {
-                    return pipeline.take(nowNs);
-                }
-                closeIfOverdue(nowNs);
-                long leftNs = IDLE_NS_MAX;
-                if (pipeline.oldest() != null) {
-                    leftNs = Math.min(leftNs, pipeline.oldest().leftNs(nowNs));
-                } else if (pipeline.isEmpty()) {
-                    leftNs -= nowNs - idleSinceNs;
-                    if (leftNs <= 0 || isNotNeeded()) {
-                        close(null);
-                    }
-                }
-                await(leftNs);
+            while (!closed && !pipeline.hasDue()) {
+                await(check(System.nanoTime()));
             }
-            return null;
+            return !closed;
         } finally {
             lock.unlock();
         }
+    }
+
+    private List<QueuedRequest> take() {
+        lock.lock();
+        try {
+            return pipeline.take(System.nanoTime());
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    /** Closes the connection if it is overdue or idle. Returns after how many nanoseconds to check it again. */
+    private long check(long nowNs) {
+        if (pipeline.oldest() != null) {
+            closeIfOverdue(nowNs);
+            return closed ? 0 : Math.min(IDLE_NS_MAX, pipeline.oldest().leftNs(nowNs));
+        }
+        long leftNs = IDLE_NS_MAX - (nowNs - idleSinceNs);
+        if (pipeline.isEmpty() && (leftNs <= 0 || isNotNeeded())) {
+            close(null);
+        }
+        return leftNs;
     }
 
     private void await(long waitNs) {

@@ -7,8 +7,8 @@ import java.util.List;
 import java.util.concurrent.locks.ReentrantLock;
 
 /**
- * The connections that carry the small requests of many callers: a request goes to the first one with room, a further
- * connection is opened when there is none, and each closes when it is idle.
+ * The connections that carry the small requests of many callers: a request goes to the first one with room, or else a
+ * further one is opened. Each closes when it is idle.
  */
 final class Pipelines {
     /** Opens a connection; throws why there can't be one. */

@@ -8,8 +8,8 @@ import java.util.Locale;
 import java.util.Map;
 
 /**
- * The parts of one response: where its head, its body and the pieces of that begin and end. Bytes in any pieces come in;
- * no I/O.
+ * The parts of one response: where its head, its body and the chunks of that begin and end. It receives bytes in any
+ * pieces; no I/O.
  *
  * <pre>
  * status line ─► headers ─► body, of a known length or until the connection ends ─► end
@@ -55,7 +55,7 @@ final class ResponseParser {
         }
     }
 
-    /** Consumes what isn't body; stops before a part of the body, at the end, or when all that was received is consumed. */
+    /** Consumes what isn't body; stops before a part of the body, at the end, or when everything is consumed. */
     void advance(ByteBuffer received) throws NotHttpException {
         while (part != Part.BODY && part != Part.END) {
             String line = line(received);
