@@ -49,11 +49,7 @@ pub(crate) fn start(
         while !*stopped.borrow() {
             let (clock, is_stopped) = (&*clock, &stopped);
             let pass = stream::iter(topics.all()).for_each_concurrent(TOPICS_TRIMMING_MAX, |topic| async move {
-                for number in 0..topic.partitions() {
-                    if !*is_stopped.borrow() {
-                        apply(&topic, number, clock).await;
-                    }
-                }
+                apply(&topic, clock, is_stopped).await;
             });
             pass.await;
             tokio::select! {
@@ -66,17 +62,46 @@ pub(crate) fn start(
     RetentionTask { stop, task }
 }
 
-/// One partition's part of a pass. A failure is for the log; the next pass tries it once more.
-async fn apply(topic: &Topic, number: u32, clock: &dyn Clock) {
-    let retain = async {
-        match topic.to_retain(number).await? {
-            Some(partition) => partition.apply_retention(clock).await,
-            None => Ok(()),
+/// One topic's part of a pass.
+async fn apply(topic: &Topic, clock: &dyn Clock, is_stopped: &watch::Receiver<bool>) {
+    let mut partitions = Vec::new();
+    for number in 0..topic.partitions() {
+        if *is_stopped.borrow() {
+            return;
         }
-    };
+        let open = async { Ok(topic.to_retain(number).await?) };
+        partitions.extend(attempt(topic, number, open).await.flatten());
+    }
+    // All that may have something to delete are open, so their sizes are known.
+    let bytes_max = topic.settings().retention().bytes.map(|bytes| share(bytes, topic.partitions_bytes()));
+    for partition in partitions {
+        if *is_stopped.borrow() {
+            return;
+        }
+        attempt(topic, partition.number, partition.apply_retention(clock, bytes_max)).await;
+    }
+}
+
+/// What each partition may keep so that all of them together have at most `bytes`: the largest ones give first.
+fn share(bytes: u64, mut sizes: Vec<u64>) -> u64 {
+    sizes.sort_unstable();
+    let (mut bytes, mut others) = (bytes, sizes.len() as u64);
+    for size in sizes {
+        let share = bytes / others;
+        if size > share {
+            return share;
+        }
+        bytes -= size;
+        others -= 1;
+    }
+    u64::MAX
+}
+
+/// A step of a partition's part. A failure is for the log; the next pass tries it once more.
+async fn attempt<T>(topic: &Topic, number: u32, step: impl Future<Output = Result<T, RetentionError>>) -> Option<T> {
     let name = &*topic.topic.name;
-    match AssertUnwindSafe(retain).catch_unwind().await {
-        Ok(Ok(())) => {}
+    match AssertUnwindSafe(step).catch_unwind().await {
+        Ok(Ok(done)) => return Some(done),
         // Whatever fails in a topic that is being deleted doesn't matter.
         Ok(Err(_)) if !topic.is_live() => {}
         Ok(Err(error)) => {
@@ -88,6 +113,7 @@ async fn apply(topic: &Topic, number: u32, clock: &dyn Clock) {
             "deleting old records failed an internal check, the log has the details; please report it"
         ),
     }
+    None
 }
 
 #[derive(Debug, Error)]
@@ -101,8 +127,9 @@ enum RetentionError {
 }
 
 impl Partition {
-    async fn apply_retention(&self, clock: &dyn Clock) -> Result<(), RetentionError> {
-        let retention = self.settings().retention();
+    /// `bytes_max` is the partition's share of the topic's limit.
+    async fn apply_retention(&self, clock: &dyn Clock, bytes_max: Option<u64>) -> Result<(), RetentionError> {
+        let retention = Retention { bytes: bytes_max, ..self.settings().retention() };
         if retention != Retention::default() {
             let expired = self.expired(retention, clock).await?;
             if expired > self.index().first_offset() {
@@ -135,5 +162,28 @@ impl Partition {
             first_offset = first_offset.max(index.first_within(bytes));
         }
         Ok(first_offset.min(index.newest_first_offset()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_largest_partitions_give_first() {
+        for (bytes, sizes, expected) in [
+            (100, vec![100], u64::MAX),
+            (99, vec![100], 99),
+            (100, vec![10, 20, 70], u64::MAX),
+            (90, vec![70, 10, 20], 60),
+            (40, vec![70, 10, 20], 15),
+            (3, vec![70, 10, 20], 1),
+            (100, vec![40, 40, 40, 0], 33),
+            (0, vec![], u64::MAX),
+        ] {
+            let share = share(bytes, sizes.clone());
+            assert_eq!(share, expected, "{bytes} of {sizes:?}");
+            assert!(sizes.iter().map(|&size| share.min(size)).sum::<u64>() <= bytes, "{bytes} of {sizes:?}");
+        }
     }
 }

@@ -251,6 +251,16 @@ impl Topic {
         if is_wanted { self.partition(number.into()).await.map(Some) } else { Ok(self.others().get(&number).cloned()) }
     }
 
+    /// The size of each partition's objects in bytes, of all that are open; in a journal, of all.
+    pub(crate) fn partitions_bytes(&self) -> Vec<u64> {
+        let mut bytes = vec![self.first.index().bytes()];
+        match &self.end {
+            End::Own(_) => bytes.extend(self.others().values().map(|partition| partition.index().bytes())),
+            End::Journal(end) => end.topic().for_others(|extent| bytes.push(extent.index().bytes())),
+        }
+        bytes
+    }
+
     /// Opens all partitions, so that [`Topic::summary`] counts them. The log reports those that can't be opened.
     pub async fn open_partitions(&self) {
         let partitions = self.partitions();

@@ -32,7 +32,7 @@ pub struct TopicInfo {
     /// Records are deleted when they are older; none keeps them.
     #[serde(default)]
     pub retain_hours: Option<Hours>,
-    /// A partition's oldest records are deleted while its objects have more bytes; none keeps them.
+    /// The oldest records are deleted while the objects of all partitions have more bytes; none keeps them.
     #[serde(default)]
     pub retain_bytes: Option<u64>,
     /// The extent of each partition, in order. Empty in a list of topics, and from a broker of an older version.
