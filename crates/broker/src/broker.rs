@@ -1,6 +1,7 @@
 //! All topics of one store: recovered at start, opened and created on demand.
 
 use crate::Clock;
+use crate::CommitThread;
 use crate::delete::{Deletions, Progress};
 use crate::journal::{Journal, JournalConfig, JournalStore};
 use crate::limits::{COMMIT_BYTES, OBJECT_BYTES_MAX, RETENTION_INTERVAL, TOPICS_MAX, TOPICS_RECOVERING_MAX};
@@ -32,6 +33,8 @@ pub struct Config {
     pub retention_interval: Duration,
     /// Random: distinguishes the objects of this run from those of other runs and brokers.
     pub writer_id: u64,
+    /// Where a journal commits; in the current runtime if this is `None`.
+    pub commit_thread: Option<CommitThread>,
 }
 
 impl Config {
@@ -44,6 +47,7 @@ impl Config {
             create_topics: true,
             retention_interval: RETENTION_INTERVAL,
             writer_id,
+            commit_thread: None,
         }
     }
 
@@ -179,7 +183,8 @@ impl Broker {
                 // closed.
                 let (clock, guard) = (shared.clock.clone(), (shared.store.clone(), shared.tasks.clone()));
                 let config = shared.config.journal(&*store);
-                let journal = Journal::open_guarded(store, clock, config, guard);
+                let thread = shared.config.commit_thread.as_ref();
+                let journal = Journal::open_guarded(store, clock, config, guard, thread);
                 tokio::try_join!(journal.ready(), shared.store.ready())?;
                 broker.follow(&journal);
                 broker.journal = Some(journal);

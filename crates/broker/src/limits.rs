@@ -42,7 +42,8 @@ pub const BLOCK_BYTES: usize = 64 << 10;
 /// of objects for which the disk had no room.
 pub const JOURNAL_RESERVE_BYTES: u64 = 4096;
 
-/// An object of at most so many bytes is written by the journal's task itself if that is a copy into the page cache.
+/// An object of at most so many bytes is written by the journal's task itself if that is a copy into the page cache, or
+/// if the task runs on the commit thread, which may block.
 pub const DISK_INLINE_BYTES: u64 = 64 << 10;
 
 /// A journal on a directory takes a snapshot after this many objects: a start reads as many indexes from the page

@@ -7,6 +7,7 @@ use crate::end::End;
 use crate::limits::APPEND_QUEUE_MAX;
 use crate::partition::Partition;
 use crate::supervise::Supervised;
+use crate::tasks;
 use std::sync::OnceLock;
 use tokio::sync::{mpsc, watch};
 
@@ -75,7 +76,9 @@ impl Partition {
             );
             crate::metrics::topic_failed();
         };
-        Running { inbox, task: Supervised::start(appender.run(waiting), failed, shared.tasks.clone()) }
+        let (task, run) = Supervised::new(appender.run(waiting), failed, shared.tasks.clone());
+        tasks::spawn(run);
+        Running { inbox, task }
     }
 
     /// Ends the partition's task, after the appends that it has received. Later ones get an error.

@@ -1,6 +1,5 @@
 //! Watches over a task that owns the end of a topic or a journal, and reports how it ended.
 
-use crate::tasks;
 use futures_util::FutureExt;
 use std::any::Any;
 use std::panic::AssertUnwindSafe;
@@ -20,14 +19,15 @@ enum State {
 pub(crate) struct Supervised(watch::Receiver<State>);
 
 impl Supervised {
-    /// Starts a task. If it panics, `failed` is called with the message. `guard` is dropped when it has ended.
-    pub fn start(
+    /// A task to be started, and how it is from now on. If it panics, `failed` is called with the message. `guard` is
+    /// dropped when it has ended.
+    pub fn new(
         task: impl Future<Output = ()> + Send + 'static,
         failed: impl FnOnce(&str) + Send + 'static,
         guard: impl Send + 'static,
-    ) -> Supervised {
+    ) -> (Supervised, impl Future<Output = ()> + Send + 'static) {
         let (state, state_now) = watch::channel(State::Running);
-        tasks::spawn(async move {
+        let task = async move {
             let ended = AssertUnwindSafe(task).catch_unwind().await;
             state.send_replace(match ended {
                 Ok(()) => State::Ended,
@@ -38,8 +38,8 @@ impl Supervised {
                 }
             });
             drop(guard);
-        });
-        Supervised(state_now)
+        };
+        (Supervised(state_now), task)
     }
 
     /// The message of the task's panic, if it has panicked.

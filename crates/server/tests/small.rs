@@ -4,6 +4,7 @@
 
 mod support;
 
+use rawline_broker::CommitThread;
 use rawline_broker::store::memory::MemoryStore;
 use rawline_server::http::HttpConfig;
 use rawline_testkit::batches::batch;
@@ -14,9 +15,36 @@ use support::{append_head, connect, exchange, get, receive};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-async fn server() -> Served {
-    let config = HttpConfig { waits: PATIENT, ..HttpConfig::default() };
+async fn server(has_commit_thread: bool) -> Served {
+    let commit_thread = has_commit_thread.then(|| CommitThread::start().unwrap());
+    let config = HttpConfig { waits: PATIENT, commit_thread, ..HttpConfig::default() };
     Served::on(Arc::new(MemoryStore::new()), config, 64 << 20).await
+}
+
+/// Two tests of each of these functions: of a broker without a commit thread, and of one with it.
+macro_rules! tests {
+    ($($name:ident)*) => {$(
+        mod $name {
+            #[tokio::test]
+            async fn without_a_commit_thread() {
+                super::$name(super::server(false).await).await;
+            }
+
+            #[tokio::test]
+            async fn with_a_commit_thread() {
+                super::$name(super::server(true).await).await;
+            }
+        }
+    )*};
+}
+
+tests! {
+    requests_that_arrive_together_are_answered_in_order
+    an_error_is_the_response_to_its_request_only
+    requests_are_cut_and_mixed_anywhere
+    a_small_batch_is_stored_verbatim
+    a_request_that_is_cut_off_gets_a_response
+    idle_connections_are_closed_when_the_broker_stops
 }
 
 fn one(record: &str) -> Vec<u8> {
@@ -64,9 +92,7 @@ async fn responses(stream: &mut TcpStream, count: usize) -> Vec<String> {
     found
 }
 
-#[tokio::test]
-async fn requests_that_arrive_together_are_answered_in_order() {
-    let server = server().await;
+async fn requests_that_arrive_together_are_answered_in_order(server: Served) {
     let mut stream = connect(&server).await;
     let mut sent = Vec::new();
     for number in 0..20 {
@@ -81,9 +107,7 @@ async fn requests_that_arrive_together_are_answered_in_order() {
 }
 
 /// A refused append doesn't change what those around it get, and the topic's name is checked as ever.
-#[tokio::test]
-async fn an_error_is_the_response_to_its_request_only() {
-    let server = server().await;
+async fn an_error_is_the_response_to_its_request_only(server: Served) {
     let mut stream = connect(&server).await;
     let mut damaged = one("damaged");
     *damaged.last_mut().unwrap() ^= 1;
@@ -107,9 +131,7 @@ async fn an_error_is_the_response_to_its_request_only() {
 }
 
 /// Wherever a request is cut, and whoever serves its neighbours, its response is the same.
-#[tokio::test]
-async fn requests_are_cut_and_mixed_anywhere() {
-    let server = server().await;
+async fn requests_are_cut_and_mixed_anywhere(server: Served) {
     let mut stream = connect(&server).await;
     let append = small("topic-name=t", &one("r"));
     let health = get("/health").into_bytes();
@@ -141,9 +163,7 @@ async fn requests_are_cut_and_mixed_anywhere() {
 }
 
 /// What is in the buffer is stored as it was sent.
-#[tokio::test]
-async fn a_small_batch_is_stored_verbatim() {
-    let server = server().await;
+async fn a_small_batch_is_stored_verbatim(server: Served) {
     let mut stream = connect(&server).await;
     let batch = one("verbatim");
     let (status, _) = exchange(&mut stream, &[&small("topic-name=t", &batch)]).await.unwrap();
@@ -158,9 +178,7 @@ async fn a_small_batch_is_stored_verbatim() {
 }
 
 /// The client gets the library's response, although the request is not one that the library reads to its end.
-#[tokio::test]
-async fn a_request_that_is_cut_off_gets_a_response() {
-    let server = server().await;
+async fn a_request_that_is_cut_off_gets_a_response(server: Served) {
     let append = small("topic-name=t", &one("r"));
     let mut stream = connect(&server).await;
     stream.write_all(&append[..append.len() - 1]).await.unwrap();
@@ -171,9 +189,7 @@ async fn a_request_that_is_cut_off_gets_a_response() {
 }
 
 /// Appends in flight are answered when the broker stops, and connections that are idle are closed.
-#[tokio::test]
-async fn idle_connections_are_closed_when_the_broker_stops() {
-    let server = server().await;
+async fn idle_connections_are_closed_when_the_broker_stops(server: Served) {
     let (mut small_only, mut silent, mut both) =
         (connect(&server).await, connect(&server).await, connect(&server).await);
     let append = small("topic-name=t", &one("r"));

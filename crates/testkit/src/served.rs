@@ -44,6 +44,7 @@ impl Served {
         let clock = Arc::new(SystemClock);
         let mut settings = Config::new(7);
         settings.request_bytes_max = config.request_bytes_max;
+        settings.commit_thread = config.commit_thread.clone();
         let broker = Arc::new(Broker::open(store, clock.clone(), settings).await.unwrap());
         let pool = Pool::new(pool_bytes);
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();

@@ -1,5 +1,7 @@
 //! `rawline bench latency`: appends single records at a fixed rate and measures the time to each acknowledgement.
 
+mod trace;
+
 use super::append::{Appended, check_dense, check_value_of};
 use super::args::{RunArgs, as_text, parse_time};
 use super::bucket::{self, BucketFolder};
@@ -15,10 +17,12 @@ use super::{blocking, topic_name, topics};
 use crate::BenchError;
 use hdrhistogram::Histogram;
 use indicatif::ProgressBar;
+use rawline_broker::STAGES;
 use rawline_client::{Client, ClientConfig};
 use serde::Serialize;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread::Builder;
 use std::time::{Duration, Instant};
 
 /// A sleeping thread wakes up late by about this much; it spends the rest of the wait spinning.
@@ -40,6 +44,7 @@ const RATE: u64 = 500;
 #[command(after_help = "Examples:
   rawline bench latency
   rawline bench latency --rate 500 --seconds 30 --durability page-cache --json latency.json
+  rawline bench latency --trace --rate 2000
   rawline bench latency --interval 500ms --seconds 60 --storage s3://BUCKET/PREFIX --store-delay 50ms
   rawline bench latency --runs 3 --append history.jsonl")]
 pub struct Args {
@@ -67,6 +72,10 @@ pub struct Args {
     /// Length of the run before the measured ones, in seconds
     #[arg(long, value_name = "SECONDS", default_value_t = 1)]
     warmup_seconds: u64,
+
+    /// Print when an append reaches each of its stages, and on which thread, with a broker in this process
+    #[arg(long)]
+    trace: bool,
 
     #[command(flatten)]
     #[serde(flatten)]
@@ -96,6 +105,9 @@ struct Figures {
 pub async fn run(mut args: Args) -> Result<(), BenchError> {
     if args.interval.is_none() {
         args.rate.get_or_insert(RATE);
+    }
+    if args.trace {
+        return trace::run(&args).await;
     }
     let RunArgs { output, target, .. } = &args.run;
     let report = Report::begin("latency", target.storage_directory().as_deref(), &args, output)?;
@@ -321,10 +333,11 @@ fn send_all(plan: Plan) -> Result<(Vec<Appended>, Times), BenchError> {
     let start = Instant::now() + Duration::from_millis(100);
     let (mut appended, mut times) = (Vec::new(), Times::new());
     let senders = std::thread::scope(|scope| {
-        let senders: Vec<_> = (0..plan.workers).map(|_| scope.spawn(|| send(&plan, &next, start))).collect();
-        senders.into_iter().map(|sender| sender.join()).collect::<Vec<_>>()
+        let thread = |_| Builder::new().name("client".into()).spawn_scoped(scope, || send(&plan, &next, start));
+        let senders: Result<Vec<_>, _> = (0..plan.workers).map(thread).collect();
+        senders.map(|senders| senders.into_iter().map(|sender| sender.join()).collect::<Vec<_>>())
     });
-    for sender in senders {
+    for sender in senders.map_err(|error| BenchError::Failed(format!("can't start a sender: {error}")))? {
         let (mut batches, more) =
             sender.map_err(|_| BenchError::Failed("a sender stopped; please report this".to_owned()))??;
         appended.append(&mut batches);
@@ -350,11 +363,13 @@ fn send(plan: &Plan, next: &AtomicU64, start: Instant) -> Result<(Vec<Appended>,
         }
         let due = start + plan.interval.mul_f64(number as f64);
         wait_until(due);
-        let sent = Instant::now();
         let data = plan.workload.data(number);
+        let sent = Instant::now();
+        tracing::trace!(name: trace::SENT, target: STAGES, "");
         let place = runtime
             .block_on(client.append_records(&plan.topic, plan.workload.sizes(), data))
             .map_err(|error| failed("an append", error))?;
+        tracing::trace!(name: trace::RETURNED, target: STAGES, "");
         let done = Instant::now();
         record(&mut times.response, done - due);
         record(&mut times.service, done - sent);

@@ -13,7 +13,7 @@ use crate::limits::{
 use crate::producer::ProducerInstance;
 use crate::store::{Location, ObjectAt, StoreError};
 use crate::supervise::Supervised;
-use crate::{Clock, Kind, tasks};
+use crate::{Clock, CommitThread, Kind, tasks};
 use bytes::Bytes;
 use futures_util::FutureExt;
 use rawline_journal::{Control, Limits, PartitionId, Producer, Refused, Rejected};
@@ -22,6 +22,7 @@ use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 use std::time::Duration;
 use thiserror::Error;
+use tokio::runtime::Handle;
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
@@ -128,8 +129,8 @@ pub struct ReadPiece {
 struct Merging(JoinHandle<()>);
 
 impl Merging {
-    fn start(merger: Merger, progress: watch::Receiver<Progress>) -> Merging {
-        Merging(tasks::spawn(async move {
+    fn start(merger: Merger, progress: watch::Receiver<Progress>, runtime: &Handle) -> Merging {
+        Merging(runtime.spawn(async move {
             if AssertUnwindSafe(merger.run(progress)).catch_unwind().await.is_err() {
                 tracing::error!(
                     "merging has stopped after an internal error, the log has the details: nothing is merged until a \
@@ -160,15 +161,16 @@ pub struct Journal {
 impl Journal {
     /// Starts the task that extends the journal of a store. It reads first what is there.
     pub fn open(store: Arc<dyn JournalStore>, clock: Arc<dyn Clock>, config: JournalConfig) -> Journal {
-        Journal::open_guarded(store, clock, config, ())
+        Journal::open_guarded(store, clock, config, (), None)
     }
 
-    /// As [`Journal::open`]; `guard` is dropped when the task has ended.
+    /// As [`Journal::open`]; `guard` is dropped when the task has ended, which runs on `thread` if there is one.
     pub(crate) fn open_guarded(
         store: Arc<dyn JournalStore>,
         clock: Arc<dyn Clock>,
         config: JournalConfig,
         guard: impl Send + 'static,
+        thread: Option<&CommitThread>,
     ) -> Journal {
         let (journal, task) = Journal::new(store, clock, config);
         let failed = |reason: &str| {
@@ -179,7 +181,12 @@ impl Journal {
             );
             crate::metrics::topic_failed();
         };
-        Journal { task: Some(Supervised::start(task, failed, guard)), ..journal }
+        let (task, run) = Supervised::new(task, failed, guard);
+        match thread {
+            Some(thread) => drop(thread.spawn(run)),
+            None => drop(tasks::spawn(run)),
+        }
+        Journal { task: Some(task), ..journal }
     }
 
     /// Waits until the journal's end is known.
@@ -256,8 +263,10 @@ impl Journal {
         });
         let task = Task::new(store.clone(), clock, config, catalog.clone(), progress, published).run(requests);
         let until_ready = progress_now.clone();
+        // Merging copies gigabytes: it stays here wherever the task runs.
+        let runtime = Handle::current();
         let both = async move {
-            let _merging = merger.map(|merger| Merging::start(merger, until_ready));
+            let _merging = merger.map(|merger| Merging::start(merger, until_ready, &runtime));
             task.await;
         };
         (Journal { store, inbox, catalog, progress: progress_now, task: None }, both)

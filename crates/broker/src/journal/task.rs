@@ -16,7 +16,7 @@ use crate::limits::{
 use crate::metrics::{CommitMetrics, MergeMetrics};
 use crate::producer::ProducerInstance;
 use crate::store::StoreError;
-use crate::{Clock, tasks};
+use crate::{Clock, stage, tasks};
 use bytes::Bytes;
 use futures_util::future::{BoxFuture, OptionFuture};
 use futures_util::stream::{FuturesUnordered, StreamExt};
@@ -234,6 +234,7 @@ impl Task {
     fn enqueue(&mut self, request: Request) {
         match request {
             Request::Append { partition, producer, received, answer } => {
+                stage!("taken by the journal");
                 let records = u32::try_from(received.records());
                 let Ok(records) = records else { unreachable!("{} records in one append", received.records()) };
                 let size = Size { batches: received.batches.len() as u32, bytes: received.bytes() };
@@ -324,6 +325,7 @@ impl Task {
         let bytes: u64 = parts.iter().map(|part| part.len() as u64).sum();
         assert_eq!(bytes, index.header.object_bytes, "the parts of {link:?}");
         self.indexes.insert(link.id, Arc::new(index));
+        stage!("object built");
         let put = self.store.create(Source::Journal(link.number), parts);
         let (metrics, began) = (self.metrics.clone(), Instant::now());
         self.requests.puts.push(Box::pin(async move {
@@ -355,6 +357,7 @@ impl Task {
                 drop(answer.send(Ok(ProducerInstance { id, epoch })));
             }
             (Waiting::Append { received, answer }, Outcome::Stored(stored), None) => {
+                stage!("acknowledged by the journal");
                 let first_offset = stored.first_offset;
                 let next_offset = first_offset + received.records();
                 drop(answer.send(Ok(Appended { first_offset, next_offset })));

@@ -8,7 +8,7 @@ use rawline_broker::store::cache::Cache;
 use rawline_broker::store::disk::{DiskStore, Durability};
 use rawline_broker::store::memory::MemoryStore;
 use rawline_broker::store::s3::{S3Config, S3Store, Service};
-use rawline_broker::{Broker, Config, SystemClock, limits, raise_files_limit};
+use rawline_broker::{Broker, CommitThread, Config, SystemClock, limits, raise_files_limit};
 use rawline_server::http::{self, ApiKeys, HttpConfig};
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -132,13 +132,14 @@ pub async fn run(args: Args) -> Result<(), CommandError> {
     let started = Instant::now();
     log::start()?;
     raise_files_limit();
-    let http_config = http_config(&args)?;
+    let commit_thread = is_directory(&args).then(CommitThread::start).transpose().map_err(failed)?;
+    let http_config = HttpConfig { commit_thread: commit_thread.clone(), ..http_config(&args)? };
     let batch_limits = http_config.batch_limits;
     http::install_metrics();
     let socket = bind(args.listen, "--listen")?;
     let store = open_store(&args).await?;
     let clock = Arc::new(SystemClock);
-    let config = broker_config(&args, http_config.request_bytes_max);
+    let config = Config { commit_thread, ..broker_config(&args, http_config.request_bytes_max) };
     let broker = Broker::open(store, clock.clone(), config).await;
     let broker = broker.map_err(|error| explain::storage(&error, &args.storage))?;
     // Only now, so that clients don't connect to a broker that can't respond yet.
@@ -192,8 +193,7 @@ fn broker_config(args: &Args, request_bytes_max: u64) -> Config {
         commit_bytes: args.batch_bytes.clamp(1, limits::OBJECT_BYTES_MAX / 2),
         request_bytes_max,
         create_topics: !args.no_create_topics,
-        retention_interval: limits::RETENTION_INTERVAL,
-        writer_id: rand::random(),
+        ..Config::new(rand::random())
     }
 }
 
@@ -240,6 +240,11 @@ fn check_debug_listen(args: &Args) -> Result<(), CommandError> {
 
 fn is_bucket(args: &Args) -> bool {
     Service::of(&args.storage).is_some()
+}
+
+/// Only a commit to a directory takes less time than waking a thread.
+fn is_directory(args: &Args) -> bool {
+    args.storage != "memory:" && !is_bucket(args)
 }
 
 async fn open_store(args: &Args) -> Result<Arc<dyn Store>, CommandError> {

@@ -1,4 +1,4 @@
-//! One connection: small appends are served here, everything else by the HTTP library, in turns.
+//! One connection: the HTTP library serves everything but small appends, which are served on the commit thread.
 
 use crate::http::{Api, CONNECTION_BYTES, respond, small};
 use crate::net::handover::Handover;
@@ -12,6 +12,7 @@ use std::convert::Infallible;
 use std::future::poll_fn;
 use std::pin::Pin;
 use std::sync::Arc;
+use tokio::task::JoinHandle;
 
 type Stream = Paced<FileSender>;
 
@@ -26,18 +27,50 @@ pub(crate) async fn serve(api: Arc<Api>, peer: Peer, place: Place, stream: Strea
 
 async fn take_turns(api: &Arc<Api>, peer: &Peer, place: &Place, mut stream: Stream) {
     let mut front = Vec::new();
-    loop {
-        // One connection too many gets no more than to learn that.
-        if !place.is_reserve {
-            match small::serve(api, peer, &place.open.activity, &mut stream, front).await {
-                Some(arrived) => front = arrived,
-                None => return,
-            }
-        }
-        match serve_library(api, peer, place, stream, front).await {
+    while let Some((next, arrived)) = serve_library(api, peer, place, stream, front).await {
+        match serve_small(api, peer, place, next, arrived).await {
             Some(next) => (stream, front) = next,
             None => return,
         }
+    }
+}
+
+/// Serves small appends until something else arrives. `None` when the connection has ended.
+async fn serve_small(
+    api: &Arc<Api>,
+    peer: &Peer,
+    place: &Place,
+    mut stream: Stream,
+    front: Vec<u8>,
+) -> Option<(Stream, Vec<u8>)> {
+    let Some(thread) = &api.config.commit_thread else {
+        let front = small::serve(api, peer, &place.open.activity, &mut stream, front).await?;
+        return Some((stream, front));
+    };
+    let (api, peer_there, activity) = (api.clone(), peer.clone(), place.open.activity.clone());
+    let mut serving = AbortOnDrop(thread.spawn(async move {
+        moved(&peer_there)?;
+        let front = small::serve(&api, &peer_there, &activity, &mut stream, front).await?;
+        Some((stream, front))
+    }));
+    // It can't have been aborted; after a panic, which the log has, the connection ends.
+    let next = (&mut serving.0).await.ok()??;
+    moved(peer)?;
+    Some(next)
+}
+
+/// Takes a connection over from another runtime.
+fn moved(peer: &Peer) -> Option<()> {
+    let moved = peer.move_here();
+    moved.inspect_err(|error| tracing::warn!(%error, "a connection is closed: it could not be moved")).ok()
+}
+
+/// A task that ends when this is dropped.
+struct AbortOnDrop<T>(JoinHandle<T>);
+
+impl<T> Drop for AbortOnDrop<T> {
+    fn drop(&mut self) {
+        self.0.abort();
     }
 }
 

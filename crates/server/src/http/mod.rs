@@ -48,7 +48,7 @@ use crate::net::sendfile::FileSender;
 use http::{HeaderValue, Request, header};
 use hyper::body::Incoming;
 use rawline_broker::pool::Pool;
-use rawline_broker::{Broker, Clock};
+use rawline_broker::{Broker, Clock, CommitThread};
 use rawline_contract::code;
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -75,6 +75,8 @@ pub struct HttpConfig {
     pub connections_max: usize,
     /// How long requests in flight may still take after shutdown begins.
     pub shutdown_wait: Duration,
+    /// Where small appends are served; in the current runtime if this is `None`.
+    pub commit_thread: Option<CommitThread>,
 }
 
 impl Default for HttpConfig {
@@ -90,6 +92,7 @@ impl Default for HttpConfig {
             memory_bytes: 512 << 20,
             connections_max: 1024,
             shutdown_wait: Duration::from_secs(20),
+            commit_thread: None,
         }
     }
 }

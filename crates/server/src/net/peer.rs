@@ -3,7 +3,9 @@
 //! The HTTP library reads nothing while a request is being handled, beyond what it has buffered. A client that sends
 //! one byte of a next request and closes the connection would keep its place until the end of a long wait.
 
+use std::io;
 use std::net::{IpAddr, Ipv6Addr};
+use std::os::fd::AsFd;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -23,6 +25,14 @@ pub(crate) struct SharedStream(Arc<Mutex<TcpStream>>);
 impl SharedStream {
     pub fn new(stream: TcpStream) -> Self {
         SharedStream(Arc::new(Mutex::new(stream)))
+    }
+
+    /// Lets the current runtime watch the socket, instead of the one that has until now.
+    fn move_here(&self) -> io::Result<()> {
+        let mut stream = self.lock();
+        let socket: std::net::TcpStream = stream.as_fd().try_clone_to_owned()?.into();
+        *stream = TcpStream::from_std(socket)?;
+        Ok(())
     }
 
     pub fn lock(&self) -> MutexGuard<'_, TcpStream> {
@@ -49,6 +59,11 @@ pub(crate) fn network(address: IpAddr) -> IpAddr {
 impl Peer {
     pub fn new(stream: SharedStream, holder: Arc<Holder>) -> Self {
         Peer { stream, holder }
+    }
+
+    /// Lets the current runtime watch the connection, instead of the one that has until now.
+    pub fn move_here(&self) -> io::Result<()> {
+        self.stream.move_here()
     }
 
     /// Returns when the client has closed its side of the connection, or the connection is broken.

@@ -13,9 +13,9 @@ use futures_util::FutureExt;
 use futures_util::future::{Either, MaybeDone, maybe_done, ready};
 use http::StatusCode;
 use rawline_batch::Checker;
-use rawline_broker::Received;
 use rawline_broker::limits::BLOCK_BYTES;
 use rawline_broker::pool::Gathered;
+use rawline_broker::{Received, stage};
 use rawline_contract::Appended;
 use std::pin::Pin;
 use tokio::time::Instant;
@@ -30,6 +30,7 @@ pub(super) async fn exchange(api: &Api, peer: &Peer, appends: &[SmallAppend<'_>]
             appends.iter().map(refuse).collect()
         }
     };
+    stage!("stored");
     let is_closing = *api.closing.borrow();
     let date = date.now(&*api.clock);
     let mut bytes = Vec::with_capacity(256 * responses.len());
@@ -98,6 +99,7 @@ async fn begin(
         Some(epoch) => received.exactly_once(epoch)?,
         None => received,
     };
+    stage!("checked");
     Ok(async move { store(api, &partition, received).await })
 }
 

@@ -16,6 +16,7 @@ use crate::net::peer::Peer;
 use crate::net::read_size::SMALL;
 use encode::DateText;
 use head::{Found, SmallAppend};
+use rawline_broker::stage;
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::time::timeout;
@@ -50,10 +51,12 @@ pub(crate) async fn serve<S: AsyncRead + AsyncWrite + Unpin>(
             if !activity.begin() {
                 return None;
             }
+            stage!("received");
             let done = appends.iter().map(|append| append.bytes).sum::<usize>();
             let responses = exchange::exchange(api, peer, &appends, &mut date).await;
             drop(appends);
             activity.end(false);
+            stage!("response made");
             stream.write_all(&responses).await.ok()?;
             received.drain(..done);
             if *api.closing.borrow() {

@@ -27,6 +27,7 @@ mod write;
 
 use super::open_files::OpenFiles;
 use super::{Device, Options, Work, create_dir, io_error};
+use crate::CommitThread;
 use crate::journal::{Dated, JournalConfig, JournalStore, MergeConfig};
 use crate::limits::{
     DISK_INLINE_BYTES, DISK_KEEP_PIECE_BYTES, DISK_MERGE_LOOK_OBJECTS, DISK_SNAPSHOT_INTERVAL, DISK_SNAPSHOT_OBJECTS,
@@ -259,7 +260,8 @@ impl JournalStore for DiskJournal {
         let (created, result) = oneshot::channel();
         lock(&self.inner.queue, &self.inner.failed).push(Create { header, parts, created });
         // A copy into the page cache takes less time than waking a thread that may block.
-        let is_quick = self.inner.options.durability == Durability::PageCache && bytes <= DISK_INLINE_BYTES;
+        let may_block = self.inner.options.durability == Durability::PageCache || CommitThread::is_current();
+        let is_quick = may_block && bytes <= DISK_INLINE_BYTES;
         if let Some(ended) = is_quick.then(|| self.inner.try_create_queued()).flatten() {
             write::send(ended);
         } else {

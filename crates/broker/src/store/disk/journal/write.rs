@@ -13,7 +13,7 @@ use crate::store::disk::durability::Durability;
 use crate::store::disk::io_error;
 use crate::store::disk::room::Room;
 use crate::store::disk::segment::Segment;
-use crate::tasks;
+use crate::{stage, tasks};
 use bytes::Bytes;
 use rawline_journal::{Header, PutResult};
 use std::fs::File;
@@ -213,6 +213,7 @@ impl Inner {
         assert!(until >= written.end, "{until} bytes are written, an object ends at {}", written.end);
         let synced = self.device().sync(&written.file).map_err(|error| io_error("sync", &segment.path, &error));
         synced.map_err(|error| stop(&self.failed, &error))?;
+        stage!("synced");
         segment.publish(until);
         Ok(())
     }
@@ -320,6 +321,7 @@ impl Active {
             }
             return Err(failed(error));
         }
+        stage!("written");
         self.stored.push(Entry::new(begin..begin + header.object_bytes));
         self.written.store(end, Ordering::Release);
         Ok(Written { stored: self.stored.clone(), file, written: self.written.clone(), end })
