@@ -87,7 +87,11 @@ class ProducerTest {
     void batchesAreNumberedUnlessAskedNotToBe() {
         for (boolean exactlyOnce : List.of(true, false)) {
             String topic = "numbered-" + exactlyOnce;
-            ProducerConfig config = new ProducerConfig().batchRecordsMax(3).exactlyOnce(exactlyOnce);
+            // Only full batches and the flushed one are sent, however slowly this thread runs.
+            ProducerConfig config = new ProducerConfig()
+                    .batchRecordsMax(3)
+                    .linger(Duration.ofHours(1))
+                    .exactlyOnce(exactlyOnce);
             try (Client client = broker.client();
                     Producer producer = new Producer(client, topic, config)) {
                 for (int i = 0; i < 10; i++) {
