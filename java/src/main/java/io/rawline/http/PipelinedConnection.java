@@ -29,6 +29,9 @@ final class PipelinedConnection {
     // All below is guarded by the lock.
     private final Pipeline pipeline = new Pipeline();
     private boolean writerWaits;
+    /** Whether a response has said that nothing after it is carried out. */
+    private boolean announcedEnd;
+
     private boolean closed;
     private long idleSinceNs = System.nanoTime();
     /** Null until it is established. */
@@ -92,7 +95,7 @@ final class PipelinedConnection {
                 writeAll(opened);
             }
         } catch (RawlineException error) {
-            failAll(error);
+            failToConnect(error);
         } catch (RuntimeException | Error error) {
             close(error);
         }
@@ -219,7 +222,8 @@ final class PipelinedConnection {
                 closes |= reply.head().closes();
             }
             if (closes) {
-                leave();
+                announcedEnd = true;
+                end();
             }
             if (pipeline.isEmpty()) {
                 idleSinceNs = System.nanoTime();
@@ -250,15 +254,6 @@ final class PipelinedConnection {
         }
     }
 
-    /** The broker has announced that it carries out nothing more: everything without a response goes elsewhere. */
-    private void leave() {
-        List<QueuedRequest> waited = pipeline.end();
-        List<QueuedRequest> left = new ArrayList<>(pipeline.unanswered());
-        left.removeIf(QueuedRequest::isDone);
-        left.addAll(waited);
-        owner.retire(this, left);
-    }
-
     private void closeIfOverdue(long nowNs) {
         if (pipeline.oldest() != null && pipeline.oldest().isOverdue(nowNs)) {
             close(new EOFException("it was closed because the response to an earlier request was overdue"));
@@ -266,7 +261,7 @@ final class PipelinedConnection {
     }
 
     /** No connection could be established: that is everyone's error. */
-    private void failAll(RawlineException error) {
+    private void failToConnect(RawlineException error) {
         lock.lock();
         try {
             closed = true;
@@ -279,7 +274,8 @@ final class PipelinedConnection {
     }
 
     /**
-     * Closes the connection: requests that were sent fail, those that wait go elsewhere.
+     * Closes the connection: requests that were sent fail, unless the broker has announced that it doesn't carry them
+     * out; these and those that wait go elsewhere.
      *
      * @param cause null if it is idle
      */
@@ -295,14 +291,10 @@ final class PipelinedConnection {
             if (cause == null && !unanswered.isEmpty()) {
                 throw new IllegalStateException(unanswered.size() + " requests in flight on an idle connection");
             }
-            Throwable failure = cause;
-            for (QueuedRequest request : unanswered) {
-                Pipelines.fail(request, failure);
-                if (cause instanceof NotHttpException) {
-                    // Only the first one's response was received.
-                    failure =
-                            new EOFException("it was closed because the response to an earlier request was not valid");
-                }
+            if (announcedEnd && !(cause instanceof NotHttpException)) {
+                owner.retire(this, unanswered);
+            } else {
+                failAll(unanswered, cause);
             }
             signalWriter();
             if (connection != null) {
@@ -310,6 +302,17 @@ final class PipelinedConnection {
             }
         } finally {
             lock.unlock();
+        }
+    }
+
+    private static void failAll(List<QueuedRequest> unanswered, Throwable cause) {
+        Throwable failure = cause;
+        for (QueuedRequest request : unanswered) {
+            Pipelines.fail(request, failure);
+            if (cause instanceof NotHttpException) {
+                // Only the first one's response was received.
+                failure = new EOFException("it was closed because the response to an earlier request was not valid");
+            }
         }
     }
 }

@@ -96,10 +96,14 @@ final class Pipelines {
         return opener.open();
     }
 
-    /** The connection accepts no more requests: those that waited for it go elsewhere. The lock is held. */
+    /** The connection accepts no more requests: those that it hasn't carried out go elsewhere. The lock is held. */
     void retire(PipelinedConnection connection, List<QueuedRequest> waited) {
         connections.remove(connection);
         for (QueuedRequest request : waited) {
+            if (request.isDone()) {
+                // Nobody waits for it any more.
+                continue;
+            }
             if (request.move() > MOVES_MAX) {
                 fail(request, new EOFException(MOVES_MAX + " connections closed before the request was sent"));
                 continue;
