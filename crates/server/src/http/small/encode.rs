@@ -2,6 +2,7 @@
 
 use crate::http::response::ApiResponse;
 use rawline_broker::Clock;
+use rawline_contract::Appended;
 use std::io::Write as _;
 use std::time::{Duration, UNIX_EPOCH};
 
@@ -23,28 +24,57 @@ impl DateText {
     }
 }
 
-/// Appends a response to `bytes`, as the library would write it. After the last one of a connection that
-/// `is_closing`, the client must not send another request.
-pub(super) fn response(response: ApiResponse, date: &str, is_closing: bool, bytes: &mut Vec<u8>) {
-    let (head, body) = response.into_parts();
-    // Writing to memory doesn't fail.
-    let _ = write!(bytes, "HTTP/1.1 {} {}\r\n", head.status.as_str(), head.status.canonical_reason().unwrap_or(""));
-    for (name, value) in &head.headers {
-        for part in [name.as_str().as_bytes(), b": ", value.as_bytes(), b"\r\n"] {
-            bytes.extend_from_slice(part);
+/// Responses, one after the other, as the library would write them.
+pub(super) struct Responses<'a> {
+    pub bytes: Vec<u8>,
+    pub date: &'a str,
+    /// After the last one, the client must not send another request.
+    pub is_closing: bool,
+    /// The body of the current one.
+    pub body: Vec<u8>,
+}
+
+impl Responses<'_> {
+    /// Adds the response to an append that is stored: what [`Responses::push`] adds for it, without its detours.
+    pub fn appended(&mut self, appended: &Appended) {
+        self.body.clear();
+        if let Err(error) = serde_json::to_writer(&mut self.body, appended) {
+            unreachable!("a value of the API has no JSON form: {error}");
         }
+        self.bytes.extend_from_slice(b"HTTP/1.1 201 Created\r\ncontent-type: application/json\r\n");
+        self.end_head(self.body.len() as u64);
+        self.bytes.extend_from_slice(&self.body);
     }
-    if is_closing {
-        bytes.extend_from_slice(b"connection: close\r\n");
+
+    /// Adds any other response.
+    pub fn push(&mut self, response: ApiResponse) {
+        let (head, body) = response.into_parts();
+        // Writing to memory doesn't fail.
+        let reason = head.status.canonical_reason().unwrap_or("");
+        let _ = write!(self.bytes, "HTTP/1.1 {} {reason}\r\n", head.status.as_str());
+        for (name, value) in &head.headers {
+            for part in [name.as_str().as_bytes(), b": ", value.as_bytes(), b"\r\n"] {
+                self.bytes.extend_from_slice(part);
+            }
+        }
+        self.end_head(body.bytes());
+        body.into_pieces().for_each(|piece| self.bytes.extend_from_slice(&piece));
     }
-    let _ = write!(bytes, "content-length: {}\r\ndate: {date}\r\n\r\n", body.bytes());
-    body.into_pieces().for_each(|piece| bytes.extend_from_slice(&piece));
+
+    fn end_head(&mut self, body_bytes: u64) {
+        if self.is_closing {
+            self.bytes.extend_from_slice(b"connection: close\r\n");
+        }
+        let _ = write!(self.bytes, "content-length: {body_bytes}\r\ndate: {}\r\n\r\n", self.date);
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::http::error::ApiError;
+    use crate::http::response;
+    use http::StatusCode;
     use rawline_contract::code;
 
     struct At(u64);
@@ -58,14 +88,29 @@ mod tests {
     #[test]
     fn a_response_has_all_its_headers() {
         let mut date = DateText::default();
-        let mut bytes = Vec::new();
+        let date_now = date.now(&At(784_111_777_999_999));
+        let mut responses = Responses { bytes: Vec::new(), date: date_now, is_closing: true, body: Vec::new() };
         let error = || ApiError::new(code::TOPIC_BUSY, "wait").into_response();
-        response(error(), date.now(&At(784_111_777_999_999)), true, &mut bytes);
-        let text = String::from_utf8(bytes).unwrap();
+        responses.push(error());
+        let text = String::from_utf8(responses.bytes).unwrap();
         let expected = "HTTP/1.1 503 Service Unavailable\r\ncontent-type: application/json\r\nretry-after: 1\r\n\
                         connection: close\r\ncontent-length: 36\r\ndate: Sun, 06 Nov 1994 08:49:37 GMT\r\n\r\n";
         assert!(text.starts_with(expected), "{text}");
         assert_eq!(text.len() - expected.len(), 36, "{text}");
         assert_eq!(date.now(&At(784_111_778_000_000)), "Sun, 06 Nov 1994 08:49:38 GMT");
+    }
+
+    #[test]
+    fn the_response_to_a_stored_append_is_written_as_any_other() {
+        for (first_offset, next_offset, is_closing) in [(0, 1, false), (9_999, 10_000, true), (7, u64::MAX, false)] {
+            let appended = Appended { first_offset, next_offset };
+            let written = |write: &dyn Fn(&mut Responses<'_>)| {
+                let mut responses = Responses { bytes: Vec::new(), date: "now", is_closing, body: vec![1, 2, 3] };
+                write(&mut responses);
+                String::from_utf8(responses.bytes).unwrap()
+            };
+            let expected = written(&|responses| responses.push(response::json(StatusCode::CREATED, &appended)));
+            assert_eq!(written(&|responses| responses.appended(&appended)), expected);
+        }
     }
 }

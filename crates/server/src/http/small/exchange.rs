@@ -1,11 +1,10 @@
 //! The appends that have arrived together on a connection: stored together, answered together.
 
-use super::encode::{self, DateText};
+use super::encode::{DateText, Responses};
 use super::head::SmallAppend;
 use crate::http::Api;
 use crate::http::append::store;
 use crate::http::error::ApiError;
-use crate::http::response::{self, ApiResponse};
 use crate::http::routes::LABEL_APPEND;
 use crate::net::peer::Peer;
 use bytes::Bytes;
@@ -20,25 +19,36 @@ use rawline_contract::Appended;
 use std::pin::Pin;
 use tokio::time::Instant;
 
+/// Size of a response, and some room, in bytes.
+const RESPONSE_BYTES: usize = 256;
+
 /// Stores the appends in order, and returns the responses.
 pub(super) async fn exchange(api: &Api, peer: &Peer, appends: &[SmallAppend<'_>], date: &mut DateText) -> Vec<u8> {
     let began = Instant::now();
-    let responses = match gather(api, peer, appends).await {
+    let results = match gather(api, peer, appends).await {
         Ok(bodies) => store_all(api, appends, bodies).await,
-        Err(error) => {
-            let refuse = |_| ApiError::from(error.clone()).into_response();
-            appends.iter().map(refuse).collect()
-        }
+        Err(error) => appends.iter().map(|_| Err(ApiError::from(error.clone()))).collect(),
     };
     stage!("stored");
     let is_closing = *api.closing.borrow();
     let date = date.now(&*api.clock);
-    let mut bytes = Vec::with_capacity(256 * responses.len());
-    for response in responses {
-        api.metrics.responded(LABEL_APPEND, response.status(), began.elapsed());
-        encode::response(response, date, is_closing, &mut bytes);
+    let bytes = Vec::with_capacity(RESPONSE_BYTES * results.len());
+    let mut responses = Responses { bytes, date, is_closing, body: Vec::new() };
+    let took = began.elapsed();
+    for result in results {
+        match result {
+            Ok(appended) => {
+                api.metrics.responded(LABEL_APPEND, StatusCode::CREATED, took);
+                responses.appended(&appended);
+            }
+            Err(error) => {
+                let response = error.into_response();
+                api.metrics.responded(LABEL_APPEND, response.status(), took);
+                responses.push(response);
+            }
+        }
     }
-    bytes
+    responses.bytes
 }
 
 /// Copies the bodies into one buffer of the pool.
@@ -57,14 +67,14 @@ async fn gather(
     Ok(appends.iter().map(|append| all.split_to(append.body.len())).collect())
 }
 
-/// The response to each append. All are handed to the broker before the first is waited for.
-async fn store_all(api: &Api, appends: &[SmallAppend<'_>], bodies: Vec<Bytes>) -> Vec<ApiResponse> {
+/// The result of each append. All are handed to the broker before the first is waited for.
+async fn store_all(api: &Api, appends: &[SmallAppend<'_>], bodies: Vec<Bytes>) -> Vec<Result<Appended, ApiError>> {
+    // The usual case, for which a list of futures would cost too much.
     if let ([append], [body]) = (appends, &bodies[..]) {
-        let appended = match begin(api, append, body.clone()).await {
+        return vec![match begin(api, append, body.clone()).await {
             Ok(storing) => storing.await,
             Err(error) => Err(error),
-        };
-        return vec![answer(appended)];
+        }];
     }
     let mut storing: Vec<Pin<Box<MaybeDone<_>>>> = Vec::with_capacity(appends.len());
     for (append, body) in appends.iter().zip(bodies) {
@@ -76,13 +86,13 @@ async fn store_all(api: &Api, appends: &[SmallAppend<'_>], bodies: Vec<Bytes>) -
         let _ = one.as_mut().now_or_never();
         storing.push(one);
     }
-    let mut responses = Vec::with_capacity(storing.len());
+    let mut results = Vec::with_capacity(storing.len());
     for mut one in storing {
         one.as_mut().await;
-        let Some(appended) = one.as_mut().take_output() else { unreachable!("an append without a result") };
-        responses.push(answer(appended));
+        let Some(result) = one.as_mut().take_output() else { unreachable!("an append without a result") };
+        results.push(result);
     }
-    responses
+    results
 }
 
 /// Checks one append; its future stores it.
@@ -101,11 +111,4 @@ async fn begin(
     };
     stage!("checked");
     Ok(async move { store(api, &partition, received).await })
-}
-
-fn answer(appended: Result<Appended, ApiError>) -> ApiResponse {
-    match appended {
-        Ok(appended) => response::json(StatusCode::CREATED, &appended),
-        Err(error) => error.into_response(),
-    }
 }
