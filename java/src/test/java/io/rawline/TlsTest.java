@@ -148,7 +148,7 @@ class TlsTest {
     }
 
     @Test
-    void concurrentAppendsShareAConnectionOverTls() throws Exception {
+    void concurrentAppendsWorkOverTls() throws Exception {
         try (Broker broker = Broker.start();
                 ServerSocket proxy = proxy(context, broker);
                 Client client = new Client(config(proxy, context))) {
