@@ -5,10 +5,13 @@
 
 mod support;
 
+use rawline_client::{Client, ClientConfig};
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
 use std::net::SocketAddr;
 use std::path::PathBuf;
+use std::process::Command;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use support::{rawline, run};
 use tokio::net::{TcpListener, TcpStream};
 use tokio_rustls::TlsAcceptor;
@@ -20,6 +23,8 @@ use tokio_rustls::rustls::pki_types::PrivatePkcs8KeyDer;
 struct Proxy {
     port: u16,
     authority: PathBuf,
+    /// Number of connections whose client trusts it.
+    opened: Arc<AtomicUsize>,
     _runtime: tokio::runtime::Runtime,
     _directory: tempfile::TempDir,
 }
@@ -46,19 +51,22 @@ impl Proxy {
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
         let listener = runtime.block_on(TcpListener::bind("localhost:0")).unwrap();
         let port = listener.local_addr().unwrap().port();
+        let opened = Arc::new(AtomicUsize::new(0));
+        let counted = opened.clone();
         runtime.spawn(async move {
             loop {
                 let (socket, _) = listener.accept().await.unwrap();
-                let acceptor = acceptor.clone();
+                let (acceptor, counted) = (acceptor.clone(), counted.clone());
                 tokio::spawn(async move {
                     // A client that doesn't trust the certificate disconnects here.
                     let Ok(mut client) = acceptor.accept(socket).await else { return };
+                    counted.fetch_add(1, Relaxed);
                     let mut broker = TcpStream::connect(broker).await.unwrap();
                     let _ = tokio::io::copy_bidirectional(&mut client, &mut broker).await;
                 });
             }
         });
-        Proxy { port, authority: authority_file, _runtime: runtime, _directory: directory }
+        Proxy { port, authority: authority_file, opened, _runtime: runtime, _directory: directory }
     }
 
     fn url(&self, host: &str) -> String {
@@ -98,4 +106,37 @@ fn a_certificate_that_is_not_trusted_is_refused_at_once() {
         assert_eq!(output.status.code(), Some(1), "{said}");
         assert!(said.contains("no TLS connection to") && said.contains("SSL_CERT_FILE"), "{said}");
     }
+}
+
+/// Run by the next test, with the proxy's address and the certificates to trust.
+#[ignore = "needs a broker"]
+#[tokio::test]
+async fn child_appends_together() {
+    let client = Client::new(ClientConfig::new(std::env::var(CHILDS_BROKER).unwrap())).unwrap();
+    let tasks = (0..60).map(|number: u64| {
+        let client = client.clone();
+        tokio::spawn(async move {
+            client.append_records("t", &[8], number.to_le_bytes().to_vec().into()).await.unwrap().first_offset
+        })
+    });
+    // In the order of the calls.
+    for (number, task) in (0..).zip(tasks.collect::<Vec<_>>()) {
+        assert_eq!(task.await.unwrap(), number);
+    }
+}
+
+const CHILDS_BROKER: &str = "TEST_BROKER";
+
+#[test]
+fn small_appends_share_a_tls_connection() {
+    let broker = support::broker(&[]);
+    let proxy = Proxy::start(broker.address);
+    let mut child = Command::new(std::env::current_exe().unwrap());
+    child.args(["--ignored", "--exact", "child_appends_together"]);
+    child.env(CHILDS_BROKER, proxy.url("localhost")).env("SSL_CERT_FILE", &proxy.authority);
+    let output = run(child, b"");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
+    assert!(String::from_utf8_lossy(&output.stdout).contains("1 passed"), "{output:?}");
+
+    assert_eq!(proxy.opened.load(Relaxed), 1);
 }

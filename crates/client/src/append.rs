@@ -22,7 +22,7 @@ impl Client {
         pieces: Vec<Bytes>,
     ) -> Result<Appended, ClientError> {
         let body = Pieces::new(pieces);
-        self.append_body(to.into(), body, None).await
+        self.begin_append(to.into(), body, None).await
     }
 
     /// Appends the records concatenated in `data` as one batch without compression. `data` is not copied.
@@ -41,7 +41,7 @@ impl Client {
             bytes.is_multiple_of(ALIGNMENT as u64),
             "a batch of {records} records has {bytes} bytes, which are not aligned"
         );
-        let appended = self.append_body(to.into(), body, None).await?;
+        let appended = self.begin_append(to.into(), body, None).await?;
         if appended.next_offset - appended.first_offset != records {
             return Err(self.not_a_brokers(format!("{appended:?} for an append of {records} records")));
         }
@@ -57,28 +57,37 @@ impl Client {
         self.parse_json(&text)
     }
 
-    /// Appends a body; with an epoch exactly once, by the numbers in its batches.
-    pub(crate) async fn append_body(
+    /// Begins to append a body; with an epoch exactly once, by the numbers in its batches. A small one takes its place
+    /// on a connection now: those of several calls arrive in the order of the calls. The rest happens in the future.
+    pub(crate) fn begin_append(
         &self,
         to: TopicPartition<'_>,
         body: Pieces,
         epoch: Option<u16>,
-    ) -> Result<Appended, ClientError> {
-        if body.bytes_left() == 0 {
-            return Err(rawline_batch::BatchError::Empty.into());
-        }
+    ) -> impl Future<Output = Result<Appended, ClientError>> + Send + use<> {
+        let is_ordered = epoch.is_some();
         let epoch = epoch.map_or(String::new(), |epoch| format!("&producer-epoch={epoch}"));
-        let call = Call {
-            method: Method::POST,
-            target: format!("{}?{to}{epoch}", path::RECORDS),
-            headers: vec![(CONTENT_TYPE, MediaType::Batch.header_value())],
-            body,
-        };
-        let text = self.text_once(&call).await?;
-        let appended: Appended = self.parse_json(&text)?;
-        if appended.first_offset >= appended.next_offset {
-            return Err(self.not_a_brokers(format!("{appended:?} for an append")));
+        let target = format!("{}?{to}{epoch}", path::RECORDS);
+        let is_empty = body.bytes_left() == 0;
+        let small = if is_empty { None } else { self.inner.small_head.request(&target, &body) };
+        let queued = small.map(|request| (self.join(&request, is_ordered), request));
+        let client = self.clone();
+        async move {
+            if is_empty {
+                return Err(rawline_batch::BatchError::Empty.into());
+            }
+            let text = match queued {
+                Some((ticket, request)) => client.shared_text(request, ticket).await?,
+                None => {
+                    let headers = vec![(CONTENT_TYPE, MediaType::Batch.header_value())];
+                    client.text_once(&Call { method: Method::POST, target, headers, body }).await?
+                }
+            };
+            let appended: Appended = client.parse_json(&text)?;
+            if appended.first_offset >= appended.next_offset {
+                return Err(client.not_a_brokers(format!("{appended:?} for an append")));
+            }
+            Ok(appended)
         }
-        Ok(appended)
     }
 }

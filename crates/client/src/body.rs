@@ -25,6 +25,11 @@ impl Pieces {
     pub(crate) fn bytes_left(&self) -> u64 {
         self.bytes_left
     }
+
+    /// The pieces that are still to be sent.
+    pub(crate) fn pieces(&self) -> impl Iterator<Item = &Bytes> {
+        self.pieces.as_slice().iter()
+    }
 }
 
 impl Body for Pieces {

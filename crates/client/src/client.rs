@@ -7,9 +7,10 @@ use crate::connection::{Connection, SendFailed};
 use crate::environment::{Environment, SystemEnvironment};
 use crate::exchange::Exchange;
 use crate::limits::TEXT_BYTES_MAX;
+use crate::pipeline::{Pipelines, SmallHead};
 use crate::pool::Pool;
 use crate::retry::Attempts;
-use crate::stream::{Tls, is_tls_error};
+use crate::stream::{Stream, Tls, is_tls_error};
 use crate::{ClientError, RetryPolicy};
 use http::header::{AUTHORIZATION, HOST, HeaderValue};
 use http::{Method, Request, Uri};
@@ -17,11 +18,11 @@ use rawline_contract::path;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Sends requests to one broker. Clones are cheap and share connections. Any number of requests may be in flight, each
-/// on a separate connection. Use it within one tokio runtime.
+/// Sends requests to one broker. Clones are cheap and share connections. Any number of requests may be in flight: small
+/// appends share connections, each other request has a separate one. Use it within one tokio runtime.
 #[derive(Clone)]
 pub struct Client {
-    inner: Arc<Inner>,
+    pub(crate) inner: Arc<Inner>,
     retries: RetryPolicy,
 }
 
@@ -35,7 +36,10 @@ pub(crate) struct Inner {
     path: String,
     host_header: HeaderValue,
     authorization: Option<HeaderValue>,
-    pub(crate) pool: Arc<Pool>,
+    pub(crate) pool: Arc<Pool<Connection>>,
+    /// For small appends.
+    pub(crate) pipelines: Arc<Pipelines>,
+    pub(crate) small_head: SmallHead,
     environment: Arc<dyn Environment>,
 }
 
@@ -76,14 +80,17 @@ impl Client {
             None => None,
         };
         let host = authority.host().trim_start_matches('[').trim_end_matches(']').to_owned();
+        let path = uri.path().trim_end_matches('/');
         let inner = Inner {
             port: authority.port_u16().unwrap_or(if is_encrypted { 443 } else { 80 }),
             tls: if is_encrypted { Some(Tls::new(&host).map_err(wrong)?) } else { None },
             host,
-            path: uri.path().trim_end_matches('/').to_owned(),
+            pool: Pool::new(config.connections_idle_max),
+            pipelines: Pipelines::new(config.broker.clone(), config.request_timeout, config.connections_idle_max),
+            small_head: SmallHead::new(path, &host_header, authorization.as_ref()),
+            path: path.to_owned(),
             host_header,
             authorization,
-            pool: Pool::new(config.connections_idle_max),
             config,
             environment,
         };
@@ -155,7 +162,7 @@ impl Client {
         loop {
             let (mut connection, fresh) = match self.inner.pool.take() {
                 Some(connection) => (connection, false),
-                None => (self.connect().await?, true),
+                None => (self.connection().await?, true),
             };
             if !connection.ready().await && !fresh {
                 continue;
@@ -198,17 +205,9 @@ impl Client {
         Ok(request)
     }
 
-    async fn connect(&self) -> Result<Connection, ClientError> {
-        let Inner { config, host, port, tls, .. } = &*self.inner;
-        let broker = || config.broker.clone();
-        let failed = |reason: String| ClientError::Connect { broker: broker(), reason };
-        match tokio::time::timeout(config.connect_timeout, Connection::open(host, *port, tls.as_ref())).await {
-            Ok(Err(error)) if is_tls_error(&error) => {
-                Err(ClientError::Tls { broker: broker(), reason: error.to_string() })
-            }
-            Ok(opened) => opened.map_err(|error| failed(error.to_string())),
-            Err(_) => Err(failed(format!("no connection within {:.1} s", config.connect_timeout.as_secs_f64()))),
-        }
+    async fn connection(&self) -> Result<Connection, ClientError> {
+        let stream = self.inner.connect().await?;
+        Connection::over(stream).await.map_err(|error| self.inner.broken(&error))
     }
 }
 
@@ -219,6 +218,20 @@ impl std::fmt::Debug for Client {
 }
 
 impl Inner {
+    /// Opens a stream to the broker.
+    pub(crate) async fn connect(&self) -> Result<Stream, ClientError> {
+        let Inner { config, host, port, tls, .. } = self;
+        let broker = || config.broker.clone();
+        let failed = |reason: String| ClientError::Connect { broker: broker(), reason };
+        match tokio::time::timeout(config.connect_timeout, Stream::open(host, *port, tls.as_ref())).await {
+            Ok(Err(error)) if is_tls_error(&error) => {
+                Err(ClientError::Tls { broker: broker(), reason: error.to_string() })
+            }
+            Ok(opened) => opened.map_err(|error| failed(error.to_string())),
+            Err(_) => Err(failed(format!("no connection within {:.1} s", config.connect_timeout.as_secs_f64()))),
+        }
+    }
+
     pub(crate) fn broken(&self, error: &hyper::Error) -> ClientError {
         // hyper's message says which step failed, its source says why.
         let reason = match std::error::Error::source(error) {

@@ -20,7 +20,8 @@ pub struct ClientConfig {
     pub request_timeout: Duration,
     /// How failed reads and look-ups are retried. Appends are not: see [`Client::append`](crate::Client::append).
     pub retries: RetryPolicy,
-    /// Maximum number of idle connections. Additional ones are closed after one second without use.
+    /// Maximum number of idle connections, and of idle connections that small appends share. Additional ones are closed
+    /// after one second without use.
     pub connections_idle_max: usize,
     /// Maximum size of the response to a read in bytes.
     pub answer_bytes_max: u64,

@@ -11,7 +11,8 @@
 
 use crate::body::Pieces;
 use crate::limits::HEAD_BYTES;
-use crate::stream::{Stream, Tls};
+use crate::pool::Pooled;
+use crate::stream::Stream;
 use bytes::Bytes;
 use http::{Request, Response};
 use http_body::Body;
@@ -21,7 +22,6 @@ use hyper_util::rt::TokioIo;
 use std::future::{Future, poll_fn};
 use std::pin::{Pin, pin};
 use std::task::{Context, Poll};
-use tokio::net::{TcpSocket, TcpStream};
 
 pub(crate) struct Connection {
     sender: http1::SendRequest<Pieces>,
@@ -40,16 +40,6 @@ pub(crate) struct SendFailed {
 }
 
 impl Connection {
-    pub(crate) async fn open(host: &str, port: u16, tls: Option<&Tls>) -> std::io::Result<Connection> {
-        let socket = connect(host, port).await?;
-        socket.set_nodelay(true)?;
-        let stream = match tls {
-            Some(tls) => tls.connect(socket).await?,
-            None => Stream::Plain(socket),
-        };
-        Connection::over(stream).await.map_err(std::io::Error::other)
-    }
-
     /// Creates a connection over a stream with no response in flight. Sends nothing.
     pub(crate) async fn over(stream: Stream) -> Result<Connection, hyper::Error> {
         let (sender, driver) =
@@ -97,9 +87,10 @@ impl Connection {
             }
         }
     }
+}
 
-    /// Whether the connection has ended, as far as is known without waiting.
-    pub(crate) fn is_closed(&mut self) -> bool {
+impl Pooled for Connection {
+    fn is_closed(&mut self) -> bool {
         advance(&mut self.driver, &mut Context::from_waker(std::task::Waker::noop()));
         self.driver.is_none() || self.sender.is_closed()
     }
@@ -126,22 +117,4 @@ fn advance(driver: &mut Option<Driver>, context: &mut Context<'_>) {
     {
         *driver = None;
     }
-}
-
-/// Connects to the first reachable address of the host.
-async fn connect(host: &str, port: u16) -> std::io::Result<TcpStream> {
-    let mut failed = None;
-    for address in tokio::net::lookup_host((host, port)).await? {
-        let socket = if address.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() }?;
-        if address.ip().is_loopback() {
-            // Within one machine there is no network path to probe, and pacing (BBR) would only cost timers. Best
-            // effort: a failure only costs time.
-            let _ = rustix::net::sockopt::set_tcp_congestion(&socket, "reno");
-        }
-        match socket.connect(address).await {
-            Ok(stream) => return Ok(stream),
-            Err(error) => failed = Some(error),
-        }
-    }
-    Err(failed.unwrap_or_else(|| std::io::Error::other("the name has no address")))
 }

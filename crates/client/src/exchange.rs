@@ -4,14 +4,13 @@ use crate::ClientError;
 use crate::client::Inner;
 use crate::connection::Connection;
 use crate::limits::{PIECE_BYTES, REFUSAL_BYTES_MAX};
-use crate::refusal::{refusal, retry_after};
+use crate::refusal::refused;
 use crate::stream::Stream;
 use bytes::{BufMut, Bytes};
 use http::header::{CONNECTION, HeaderName};
 use http::{Response, StatusCode};
 use http_body::Body;
 use hyper::body::Incoming;
-use rawline_contract::code::PRODUCER_FENCED;
 use std::sync::Arc;
 use tokio::io::AsyncReadExt;
 
@@ -193,13 +192,8 @@ impl Exchange {
         if status.is_success() {
             return Ok(self);
         }
-        let retry_after = retry_after(&self.head.headers);
         // A broker may close the connection before the message is read: the status alone is enough.
         let text = self.text(REFUSAL_BYTES_MAX, sent_whole).await.unwrap_or_default();
-        let (code, message) = refusal(status, &self.head.headers, &text);
-        if code == PRODUCER_FENCED.name {
-            return Err(ClientError::Fenced { message });
-        }
-        Err(ClientError::Refused { status: status.as_u16(), code, message, retry_after })
+        Err(refused(status, &self.head.headers, &text))
     }
 }

@@ -27,6 +27,24 @@ pub(crate) const TEXT_BYTES_MAX: u64 = 32 << 20;
 /// Maximum size of the message of a rejected request in bytes.
 pub(crate) const REFUSAL_BYTES_MAX: u64 = 64 << 10;
 
+/// Maximum size of an append that shares a connection, its head included, in bytes: the broker's limit for appends that
+/// it stores together.
+pub(crate) const SHARED_REQUEST_BYTES_MAX: usize = (8 << 10) - 1;
+
+/// Maximum number of requests in flight on a shared connection; the next one goes to another connection.
+pub(crate) const SHARED_REQUESTS_MAX: usize = 64;
+
+/// Maximum size of the requests in flight on a shared connection in bytes.
+pub(crate) const SHARED_BYTES_MAX: usize = 64 << 10;
+
+/// How old the first request in flight on a connection may be that another one joins. Responses arrive in order: when
+/// one is slow, because a bucket stores it or the disk stalls, later requests are faster on another connection.
+pub(crate) const SHARED_WAIT_MAX: Duration = Duration::from_millis(20);
+
+/// How often a request whose connection closes before it is written is moved to another connection: a server that does
+/// this every time is not a broker.
+pub(crate) const MOVES_MAX: usize = 8;
+
 /// Size of hyper's receive buffer in bytes: enough for the head of a response and a short body. Long bodies bypass it.
 pub(crate) const HEAD_BYTES: usize = 16 << 10;
 
@@ -85,6 +103,7 @@ pub(crate) const RETRY_WAIT_MAX: Duration = Duration::from_secs(2);
 pub(crate) const RETRY_FOR: Duration = Duration::from_secs(30);
 
 const _: () = assert!(HEAD_BYTES < PIECE_BYTES, "when a body leaves hyper, most of it is still to be received");
+const _: () = assert!(SHARED_REQUEST_BYTES_MAX < SHARED_BYTES_MAX, "several requests share a connection");
 const _: () = assert!(REFUSAL_BYTES_MAX < TEXT_BYTES_MAX, "an error's message is shorter than other texts");
 const _: () = assert!(BATCH_BYTES <= BUFFER_BYTES / 4, "batches are gathered while others are in flight");
 const _: () = assert!(REQUEST_BYTES_MAX <= BUFFER_BYTES / 2, "the next request is gathered while one is in flight");

@@ -1,33 +1,37 @@
 //! The idle connections of a client; the most recently used one is reused first.
 
-use crate::connection::Connection;
 use crate::limits::CONNECTION_UNUSED_MAX;
 use crate::tasks;
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use tokio::time::Instant;
 
+/// A connection that can be idle.
+pub(crate) trait Pooled: Send + 'static {
+    /// Whether it has ended, as far as is known without waiting.
+    fn is_closed(&mut self) -> bool;
+}
+
 /// Idle connections. The lock is held only for a push or a pop.
-pub(crate) struct Pool {
-    idle: Mutex<Idle>,
+pub(crate) struct Pool<C> {
+    idle: Mutex<Idle<C>>,
     idle_max: usize,
 }
 
-#[derive(Default)]
-struct Idle {
+struct Idle<C> {
     /// Connections with the time of their return, the longest unused first.
-    connections: VecDeque<(Connection, Instant)>,
+    connections: VecDeque<(C, Instant)>,
     /// Whether a task is closing connections beyond the maximum.
     is_trimmed: bool,
 }
 
-impl Pool {
+impl<C: Pooled> Pool<C> {
     pub(crate) fn new(idle_max: usize) -> Arc<Self> {
-        Arc::new(Pool { idle: Mutex::default(), idle_max })
+        Arc::new(Pool { idle: Mutex::new(Idle { connections: VecDeque::new(), is_trimmed: false }), idle_max })
     }
 
     /// A connection that was open when it was last checked.
-    pub(crate) fn take(&self) -> Option<Connection> {
+    pub(crate) fn take(&self) -> Option<C> {
         loop {
             let (mut connection, _) = self.lock().connections.pop_back()?;
             if !connection.is_closed() {
@@ -37,7 +41,7 @@ impl Pool {
     }
 
     /// Keeps a connection whose response was read to its end.
-    pub(crate) fn put(self: &Arc<Self>, connection: Connection) {
+    pub(crate) fn put(self: &Arc<Self>, connection: C) {
         if self.idle_max == 0 {
             return;
         }
@@ -59,18 +63,18 @@ impl Pool {
         let mut idle = self.lock();
         assert!(idle.is_trimmed, "two tasks close {} idle connections", idle.connections.len());
         let now = Instant::now();
-        let is_unused = |(_, since): &mut (Connection, Instant)| now.duration_since(*since) >= CONNECTION_UNUSED_MAX;
+        let is_unused = |(_, since): &mut (C, Instant)| now.duration_since(*since) >= CONNECTION_UNUSED_MAX;
         while idle.connections.len() > self.idle_max && idle.connections.pop_front_if(is_unused).is_some() {}
         idle.is_trimmed = idle.connections.len() > self.idle_max;
         idle.is_trimmed
     }
 
-    fn lock(&self) -> MutexGuard<'_, Idle> {
+    fn lock(&self) -> MutexGuard<'_, Idle<C>> {
         self.idle.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-async fn trim(pool: Weak<Pool>) {
+async fn trim<C: Pooled>(pool: Weak<Pool<C>>) {
     loop {
         tokio::time::sleep(CONNECTION_UNUSED_MAX).await;
         if !pool.upgrade().is_some_and(|pool| pool.trim()) {

@@ -1,9 +1,20 @@
-//! The broker's error message for a rejected request.
+//! The error of a rejected request, with the broker's message.
 
+use crate::ClientError;
 use http::StatusCode;
 use http::header::{CONTENT_TYPE, HeaderMap, RETRY_AFTER};
 use rawline_contract::ErrorBody;
+use rawline_contract::code::PRODUCER_FENCED;
 use std::time::Duration;
+
+/// The error for a response with an error status.
+pub(crate) fn refused(status: StatusCode, headers: &HeaderMap, text: &[u8]) -> ClientError {
+    let (code, message) = refusal(status, headers, text);
+    if code == PRODUCER_FENCED.name {
+        return ClientError::Fenced { message };
+    }
+    ClientError::Refused { status: status.as_u16(), code, message, retry_after: retry_after(headers) }
+}
 
 /// How long the broker asks to wait before the next attempt.
 pub(crate) fn retry_after(headers: &HeaderMap) -> Option<Duration> {
@@ -11,7 +22,7 @@ pub(crate) fn retry_after(headers: &HeaderMap) -> Option<Duration> {
 }
 
 /// The broker's code and message, or the status as text if there are none.
-pub(crate) fn refusal(status: StatusCode, headers: &HeaderMap, text: &[u8]) -> (String, String) {
+fn refusal(status: StatusCode, headers: &HeaderMap, text: &[u8]) -> (String, String) {
     if let Ok(ErrorBody { code, error }) = serde_json::from_slice(text) {
         return (code.into_owned(), error.into_owned());
     }

@@ -9,7 +9,7 @@ use rustls::ClientConfig;
 use rustls::pki_types::ServerName;
 use rustls_platform_verifier::BuilderVerifierExt;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use tokio::net::TcpStream;
+use tokio::net::{TcpSocket, TcpStream};
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 
@@ -44,6 +44,36 @@ impl Tls {
         let stream = self.connector.connect(self.name.clone(), socket).await?;
         Ok(Stream::Tls(Box::new(stream)))
     }
+}
+
+impl Stream {
+    /// Opens a stream to a host.
+    pub(crate) async fn open(host: &str, port: u16, tls: Option<&Tls>) -> io::Result<Stream> {
+        let socket = connect(host, port).await?;
+        socket.set_nodelay(true)?;
+        match tls {
+            Some(tls) => tls.connect(socket).await,
+            None => Ok(Stream::Plain(socket)),
+        }
+    }
+}
+
+/// Connects to the first reachable address of the host.
+async fn connect(host: &str, port: u16) -> io::Result<TcpStream> {
+    let mut failed = None;
+    for address in tokio::net::lookup_host((host, port)).await? {
+        let socket = if address.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() }?;
+        if address.ip().is_loopback() {
+            // Within one machine there is no network path to probe, and pacing (BBR) would only cost timers. Best
+            // effort: a failure only costs time.
+            let _ = rustix::net::sockopt::set_tcp_congestion(&socket, "reno");
+        }
+        match socket.connect(address).await {
+            Ok(stream) => return Ok(stream),
+            Err(error) => failed = Some(error),
+        }
+    }
+    Err(failed.unwrap_or_else(|| io::Error::other("the name has no address")))
 }
 
 /// Whether a connection failed because of TLS, not because of the network.

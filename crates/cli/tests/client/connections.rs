@@ -1,10 +1,10 @@
 //! Connections are reused, replaced when they break, and bounded in number.
 
+use crate::proxy::Proxy;
 use crate::{client, support};
 use bytes::Bytes;
 use rawline_client::{Client, ClientConfig, RetryPolicy};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::time::Duration;
 
 #[tokio::test]
@@ -25,26 +25,9 @@ async fn many_tasks_take_turns_on_their_connections() {
     const TASKS: usize = 32;
     let broker = support::broker(&[]);
     client(&broker).append_records("t", &[1], Bytes::from_static(b"x")).await.unwrap();
-    let (opened, open) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
-    let proxy = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let mut config = ClientConfig::new(format!("http://{}", proxy.local_addr().unwrap()));
+    let proxy = Proxy::start(broker.address).await;
+    let mut config = ClientConfig::new(proxy.url());
     config.connections_idle_max = 4;
-    tokio::spawn({
-        let (opened, open) = (opened.clone(), open.clone());
-        async move {
-            loop {
-                let (mut near, _) = proxy.accept().await.unwrap();
-                let mut far = tokio::net::TcpStream::connect(broker.address).await.unwrap();
-                opened.fetch_add(1, Relaxed);
-                open.fetch_add(1, Relaxed);
-                let open = open.clone();
-                tokio::spawn(async move {
-                    let _ = tokio::io::copy_bidirectional(&mut near, &mut far).await;
-                    open.fetch_sub(1, Relaxed);
-                });
-            }
-        }
-    });
     let client = Client::new(config).unwrap();
     let together = Arc::new(tokio::sync::Barrier::new(TASKS));
     let tasks = (0..TASKS).map(|_| {
@@ -60,9 +43,9 @@ async fn many_tasks_take_turns_on_their_connections() {
         task.await.unwrap();
     }
     // Some tasks open two connections if the machine pauses for a second.
-    let opened = opened.load(Relaxed);
+    let opened = proxy.opened();
     assert!(opened <= 2 * TASKS, "{opened} connections for {TASKS} tasks");
-    while open.load(Relaxed) > 4 {
+    while proxy.open() > 4 {
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
     client.topic("t").await.unwrap();

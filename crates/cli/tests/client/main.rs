@@ -9,7 +9,9 @@ mod documented;
 mod exactly_once;
 mod killed;
 mod partitions;
+mod pipelines;
 mod producer;
+mod proxy;
 mod requests;
 #[path = "../support/mod.rs"]
 mod support;

@@ -22,7 +22,8 @@ pub struct ProducerConfig {
     /// Maximum size of one request in bytes, in batches as sent. A larger batch is sent alone.
     pub request_bytes_max: usize,
     /// Maximum number of requests in flight to each partition. 1 preserves the order of the records of a partition;
-    /// with more, requests can overtake each other, except in a topic in a bucket if the appends are exactly once.
+    /// with more, requests can overtake each other, except in a journal if the appends are exactly once. Small ones are
+    /// sent in order on one connection, unless it is full or slow.
     pub in_flight_max: usize,
     /// Compression of the batches' data. A batch that would grow is sent uncompressed.
     pub codec: Codec,

@@ -6,6 +6,7 @@ use crate::body::Pieces;
 use crate::limits::REQUESTS_IN_FLIGHT_MAX;
 use crate::retry::Attempts;
 use crate::{Client, ClientError};
+use rawline_contract::Appended;
 use rawline_contract::code::{PARTITION_NOT_FOUND, TOPIC_NOT_FOUND};
 use std::sync::Arc;
 use tokio::task::JoinSet;
@@ -15,6 +16,16 @@ use tokio::time::Instant;
 pub(super) struct Due {
     partition: u32,
     batches: Vec<SealedBatch>,
+}
+
+impl Due {
+    /// Begins one try. What is begun here in order arrives in order if it is small.
+    fn begin(&self, client: &Client, shared: &Shared) -> impl Future<Output = Result<Appended, ClientError>> + use<> {
+        let body = Pieces::new(self.batches.iter().flat_map(|batch| batch.pieces.iter().cloned()).collect());
+        let bytes: usize = self.batches.iter().map(|batch| batch.bytes).sum();
+        assert_eq!(body.bytes_left(), bytes as u64, "the pieces of {} batches don't add up", self.batches.len());
+        client.begin_append(shared.at(self.partition), body, shared.epoch())
+    }
 }
 
 /// The sending task: sends due batches until the producer is closed or has stopped.
@@ -33,7 +44,7 @@ pub(super) async fn send_all(client: Client, shared: Arc<Shared>) {
         let (needs_partitions, due, deadline) = {
             let mut state = shared.lock();
             if state.stopped.is_some() || (state.closing && state.is_empty()) {
-                return;
+                break;
             }
             let now = Instant::now();
             let needs_partitions = state.needs_partitions(now);
@@ -55,7 +66,8 @@ pub(super) async fn send_all(client: Client, shared: Arc<Shared>) {
             continue;
         }
         if let Some(due) = due {
-            in_flight.spawn(send_one(client.clone(), shared.clone(), due));
+            let appending = due.begin(&client, &shared);
+            in_flight.spawn(send_one(client.clone(), shared.clone(), due, appending));
             continue;
         }
         tokio::select! {
@@ -64,6 +76,8 @@ pub(super) async fn send_all(client: Client, shared: Arc<Shared>) {
             () = tokio::time::sleep_until(deadline.unwrap_or_else(Instant::now)), if deadline.is_some() => {}
         }
     }
+    // After a failure too: receipts of requests in flight get the result of their request.
+    while in_flight.join_next().await.is_some() {}
 }
 
 /// Opens an instance of a named producer, with retries.
@@ -128,13 +142,17 @@ pub(super) fn due(shared: &Shared, state: &mut State, now: Instant) -> (Option<D
     (None, next_deadline)
 }
 
-/// Sends batches as one request, with retries, and resolves their receipts.
-async fn send_one(client: Client, shared: Arc<Shared>, due: Due) {
+/// Sends batches as one request, with retries, and resolves their receipts. The first try has begun.
+async fn send_one(
+    client: Client,
+    shared: Arc<Shared>,
+    due: Due,
+    appending: impl Future<Output = Result<Appended, ClientError>>,
+) {
     let _stops = StopOnPanic(shared.clone());
+    let appended = append(&client, &shared, &due, appending).await;
     let Due { partition, batches } = due;
-    let records: u64 = batches.iter().map(|batch| u64::from(batch.records)).sum();
     let held_bytes: usize = batches.iter().map(|batch| batch.held_bytes).sum();
-    let appended = append(&client, &shared, partition, &batches, records).await;
     let mut state = shared.lock();
     assert!(!batches.is_empty() && held_bytes > 0, "a request of {} batches", batches.len());
     let lane = state.lanes.entry(partition).or_default();
@@ -169,17 +187,15 @@ async fn send_one(client: Client, shared: Arc<Shared>, due: Due) {
 async fn append(
     client: &Client,
     shared: &Shared,
-    partition: u32,
-    batches: &[SealedBatch],
-    records: u64,
+    due: &Due,
+    appending: impl Future<Output = Result<Appended, ClientError>>,
 ) -> Result<u64, ClientError> {
-    let body = Pieces::new(batches.iter().flat_map(|batch| batch.pieces.iter().cloned()).collect());
-    let bytes: usize = batches.iter().map(|batch| batch.bytes).sum();
-    assert_eq!(body.bytes_left(), bytes as u64, "the pieces of {} batches don't add up", batches.len());
+    let records: u64 = due.batches.iter().map(|batch| u64::from(batch.records)).sum();
     let mut attempts = attempts(client, shared);
     let mut has_looked = false;
+    let mut appended = appending.await;
     loop {
-        let error = match client.append_body(shared.at(partition), body.clone(), shared.epoch()).await {
+        let error = match appended {
             Ok(appended) if appended.next_offset - appended.first_offset == records => {
                 return Ok(appended.first_offset);
             }
@@ -192,11 +208,13 @@ async fn append(
             has_looked = true;
             let partitions = read_partitions(client, shared).await?;
             shared.learn(&mut shared.lock(), partitions)?;
-            if partition < partitions.unwrap_or(1) {
+            if due.partition < partitions.unwrap_or(1) {
+                appended = due.begin(client, shared).await;
                 continue;
             }
         }
         attempts.failed(error).await?;
+        appended = due.begin(client, shared).await;
     }
 }
 

@@ -28,8 +28,11 @@ impl DateText {
 pub(super) struct Responses<'a> {
     pub bytes: Vec<u8>,
     pub date: &'a str,
-    /// After the last one, the client must not send another request.
+    /// Whether the connection ends after the last one. Only that one says so: clients send what is not carried out
+    /// elsewhere.
     pub is_closing: bool,
+    /// Number of responses to be added.
+    pub left: usize,
     /// The body of the current one.
     pub body: Vec<u8>,
 }
@@ -62,7 +65,9 @@ impl Responses<'_> {
     }
 
     fn end_head(&mut self, body_bytes: u64) {
-        if self.is_closing {
+        assert!(self.left > 0, "a response too many");
+        self.left -= 1;
+        if self.is_closing && self.left == 0 {
             self.bytes.extend_from_slice(b"connection: close\r\n");
         }
         let _ = write!(self.bytes, "content-length: {body_bytes}\r\ndate: {}\r\n\r\n", self.date);
@@ -86,10 +91,23 @@ mod tests {
     }
 
     #[test]
+    fn only_the_last_response_announces_the_end() {
+        for (is_closing, expected) in [(true, [false, false, true]), (false, [false; 3])] {
+            let mut responses = Responses { bytes: Vec::new(), date: "now", is_closing, left: 3, body: Vec::new() };
+            (0..3).for_each(|_| responses.push(ApiError::new(code::TOPIC_BUSY, "wait").into_response()));
+            let text = String::from_utf8(responses.bytes).unwrap();
+            let closes: Vec<_> =
+                text.split("HTTP/1.1 ").skip(1).map(|response| response.contains("connection: close")).collect();
+            assert_eq!(closes, expected, "{text}");
+        }
+    }
+
+    #[test]
     fn a_response_has_all_its_headers() {
         let mut date = DateText::default();
         let date_now = date.now(&At(784_111_777_999_999));
-        let mut responses = Responses { bytes: Vec::new(), date: date_now, is_closing: true, body: Vec::new() };
+        let mut responses =
+            Responses { bytes: Vec::new(), date: date_now, is_closing: true, left: 1, body: Vec::new() };
         let error = || ApiError::new(code::TOPIC_BUSY, "wait").into_response();
         responses.push(error());
         let text = String::from_utf8(responses.bytes).unwrap();
@@ -105,7 +123,8 @@ mod tests {
         for (first_offset, next_offset, is_closing) in [(0, 1, false), (9_999, 10_000, true), (7, u64::MAX, false)] {
             let appended = Appended { first_offset, next_offset };
             let written = |write: &dyn Fn(&mut Responses<'_>)| {
-                let mut responses = Responses { bytes: Vec::new(), date: "now", is_closing, body: vec![1, 2, 3] };
+                let mut responses =
+                    Responses { bytes: Vec::new(), date: "now", is_closing, left: 1, body: vec![1, 2, 3] };
                 write(&mut responses);
                 String::from_utf8(responses.bytes).unwrap()
             };

@@ -33,7 +33,7 @@ pub(super) async fn exchange(api: &Api, peer: &Peer, appends: &[SmallAppend<'_>]
     let is_closing = *api.closing.borrow();
     let date = date.now(&*api.clock);
     let bytes = Vec::with_capacity(RESPONSE_BYTES * results.len());
-    let mut responses = Responses { bytes, date, is_closing, body: Vec::new() };
+    let mut responses = Responses { bytes, date, is_closing, left: results.len(), body: Vec::new() };
     let took = began.elapsed();
     for result in results {
         match result {
