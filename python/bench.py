@@ -2,6 +2,7 @@
 
     rawline serve --storage DIR
     python bench.py write -r 3 -w 16
+    python bench.py write -r 3 -w 64 --asyncio -b 1 --record-size 100 --batches 100000
     rawline bench write --local-broker=false --remote-broker-address http://127.0.0.1:51313 -r 3 -w 16
     python bench.py read -r 3 -w 16 --requests 20000
 
@@ -12,6 +13,7 @@ record of each batch, one record byte for byte (the checksums are the client's o
 
 import argparse
 import array
+import asyncio
 import itertools
 import json
 import random
@@ -70,6 +72,24 @@ def in_threads(workers: int, count: int, work: Any) -> tuple[list[Any], float]:
         return done, time.perf_counter() - began
 
 
+def in_tasks(workers: int, count: int, work: Any) -> tuple[list[Any], float]:
+    """Like `in_threads`, with tasks of one event loop."""
+    numbers = itertools.count()
+
+    async def run() -> list[Any]:
+        done = []
+        while (number := next(numbers)) < count:
+            done.append(await work(number))
+        return done
+
+    async def run_all() -> list[list[Any]]:
+        return await asyncio.gather(*(run() for _ in range(workers)))
+
+    began = time.perf_counter()
+    done = [each for task in asyncio.run(run_all()) for each in task]
+    return done, time.perf_counter() - began
+
+
 def check_dense(answered: list[tuple[int, int, int]], records: int) -> None:
     """The answers' offsets have no gap and no overlap."""
     expected = 0
@@ -87,7 +107,16 @@ def append_all(
         data = workload.stamped(number) if stamp else workload.batches[number % DISTINCT]
         return (number, *client.append_records(topic, workload.sizes, data))
 
-    answered, seconds = in_threads(arguments.workers, arguments.batches, append)
+    if arguments.asyncio:
+        # One loop for each run.
+        tasks = rawline.AsyncClient(arguments.broker)
+
+        async def append_async(number: int) -> tuple[int, int, int]:
+            return (number, *await tasks.append_records(topic, workload.sizes, workload.batches[number % DISTINCT]))
+
+        answered, seconds = in_tasks(arguments.workers, arguments.batches, append_async)
+    else:
+        answered, seconds = in_threads(arguments.workers, arguments.batches, append)
     check_dense(answered, workload.records)
     return answered, seconds
 
@@ -168,6 +197,7 @@ def main() -> None:
     parser.add_argument("--record-size", type=int, default=1024)
     parser.add_argument("--requests", type=int, default=20_000, help="read: requests in each run")
     parser.add_argument("--records-per-request", type=int, default=1024)
+    parser.add_argument("--asyncio", action="store_true", help="write: with tasks of one event loop, not threads")
     parser.add_argument("--warmup-runs", type=int, default=1)
     parser.add_argument("--seed", type=int, default=1)
     arguments = parser.parse_args()

@@ -233,6 +233,31 @@ def test_the_interpreter_ends_cleanly_while_a_loop_gets_results(broker: Broker, 
     assert broker.run_example(script, tmp_path) == "healthy\n"
 
 
+def test_small_appends_together_keep_their_results(broker: Broker, topic: str) -> None:
+    async def main() -> None:
+        client = rawline.AsyncClient(broker.url)
+        missing = rawline.RefusedError
+
+        async def append(number: int) -> int | None:
+            # Every third one is refused.
+            try:
+                place = await client.append(topic, [str(number)], partition=7 if number % 3 == 0 else 0)
+            except missing as error:
+                assert error.code == "partition_not_found"
+                return None
+            return place.first_offset
+
+        await client.append(topic, ["first"])
+        offsets = await asyncio.gather(*(append(number) for number in range(300)))
+        assert [offset is None for offset in offsets] == [number % 3 == 0 for number in range(300)]
+        stored = [bytes(record) for batch in await client.read(topic, 0) for record in batch]
+        assert len(stored) == 201
+        for number, offset in enumerate(offsets):
+            assert offset is None or stored[offset] == str(number).encode()
+
+    run(main())
+
+
 def test_the_sync_client_works_inside_a_running_loop(broker: Broker, topic: str) -> None:
     # As in a notebook, whose cells run inside of a loop.
     async def cell() -> None:

@@ -7,6 +7,7 @@ import signal
 import threading
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime, timedelta, timezone
 
 import polars
@@ -27,6 +28,17 @@ def test_records_come_back_as_they_were_sent(client: rawline.Client, topic: str)
     assert client.read(topic, 302).records == 0
     # A compressed batch comes whole; what was not asked for is left out.
     assert client.read(topic, 301).to_list() == [b"bytes"]
+
+
+def test_small_appends_of_many_threads_are_stored_once(client: rawline.Client, topic: str) -> None:
+    def append(number: int) -> int:
+        return client.append(topic, [str(number)]).first_offset
+
+    with ThreadPoolExecutor(16) as pool:
+        offsets = list(pool.map(append, range(500)))
+    stored = [bytes(record) for batch in client.read(topic, 0) for record in batch]
+    assert sorted(offsets) == list(range(500)) and len(stored) == 500
+    assert [stored[offset] for offset in offsets] == [str(number).encode() for number in range(500)]
 
 
 def test_arrow_arrays_are_appended(client: rawline.Client, topic: str) -> None:
