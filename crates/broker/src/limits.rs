@@ -58,8 +58,9 @@ pub const DISK_SNAPSHOT_INTERVAL: Duration = Duration::from_secs(30);
 /// then reads little of others, and a few busy partitions are written once.
 pub const DISK_KEEP_PIECE_BYTES: u64 = 64 << 10;
 
-/// A journal on a directory looks for objects to merge after so many new ones: as many are merged at once.
-pub const DISK_MERGE_LOOK_OBJECTS: u64 = 1024;
+/// A journal on a directory looks for objects to merge after so many new ones, and merges at most as many at once. A
+/// merge's syncs delay the commits of some milliseconds; small objects can be read almost as fast as merged ones.
+pub const DISK_MERGE_OBJECTS: usize = 8192;
 
 /// How long the requests of a journal on a directory wait while nothing can be written.
 pub const DISK_WAIT_MAX: Duration = Duration::from_secs(2);

@@ -30,7 +30,7 @@ use super::{Device, Options, Work, create_dir, io_error};
 use crate::CommitThread;
 use crate::journal::{Dated, JournalConfig, JournalStore, MergeConfig};
 use crate::limits::{
-    DISK_INLINE_BYTES, DISK_KEEP_PIECE_BYTES, DISK_MERGE_LOOK_OBJECTS, DISK_SNAPSHOT_INTERVAL, DISK_SNAPSHOT_OBJECTS,
+    DISK_INLINE_BYTES, DISK_KEEP_PIECE_BYTES, DISK_MERGE_OBJECTS, DISK_SNAPSHOT_INTERVAL, DISK_SNAPSHOT_OBJECTS,
     DISK_WAIT_MAX,
 };
 use crate::store::StoreError;
@@ -219,8 +219,12 @@ impl JournalStore for DiskJournal {
             ..settings.limits
         };
         let merge = settings.merge.clone().map(|merge| MergeConfig {
-            limits: MergeLimits { keep_piece_bytes: DISK_KEEP_PIECE_BYTES, ..merge.limits },
-            look_objects: DISK_MERGE_LOOK_OBJECTS,
+            limits: MergeLimits {
+                keep_piece_bytes: DISK_KEEP_PIECE_BYTES,
+                objects_max: DISK_MERGE_OBJECTS,
+                ..merge.limits
+            },
+            look_objects: DISK_MERGE_OBJECTS as u64,
             // One that this task doesn't know is an earlier run's.
             abandon_after: Duration::from_secs(1),
         });
