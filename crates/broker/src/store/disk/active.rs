@@ -100,8 +100,8 @@ impl Active {
         Ok(Written { segment, file, written: self.written.clone(), position: 0, end: self.written() })
     }
 
-    /// Ends the segment after its last object, which readers see. The result seals it; it may be called later, on any
-    /// thread.
+    /// Cuts the segment off after its last object, which readers see. The result seals it; it may be called later, on
+    /// any thread, and after the directory's lock is released.
     pub(super) fn finish(self, next_offset: u64) -> impl FnOnce() + Send + 'static {
         assert_eq!(self.segment.bytes(), self.written(), "a segment ends with objects that are not confirmed");
         let end_offset = self.entries.last().map_or(self.segment.first_offset, Entry::next_offset);
@@ -115,10 +115,10 @@ impl Active {
             writer_id,
             entries,
         };
+        let cut = segment.unless_removed(|| segment.cut(&*segment.file()?, seal.segment_bytes));
         move || {
-            let sealed = segment.unless_removed(|| {
-                segment.file().and_then(|file| segment.seal(&file, &seal.encode(), seal.segment_bytes, true))
-            });
+            let seal = |()| segment.seal(&*segment.file()?, &seal.encode(), seal.segment_bytes);
+            let sealed = cut.and_then(|cut| segment.unless_removed(|| cut.and_then(seal)));
             if let Some(Err(error)) = sealed {
                 tracing::error!(%error, "a full segment could not be sealed; the next start walks it and seals it");
             }

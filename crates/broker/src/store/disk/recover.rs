@@ -223,8 +223,10 @@ impl Found {
             let file =
                 File::options().write(true).open(&self.path).map_err(|error| io_error("open", &self.path, &error))?;
             // Bytes that are no object are kept for a person to look at; nobody reads past the seal's end.
-            let is_clean = self.torn.is_none() && self.damage.is_empty();
-            segment.seal(&file, &self.seal.encode(), self.seal.segment_bytes, is_clean)?;
+            if self.torn.is_none() && self.damage.is_empty() {
+                segment.cut(&file, segment_bytes)?;
+            }
+            segment.seal(&file, &self.seal.encode(), segment_bytes)?;
         }
         Ok(Some(segment))
     }

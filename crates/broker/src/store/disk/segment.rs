@@ -181,16 +181,20 @@ impl Segment {
         *self.entries.lock().unwrap_or_else(PoisonError::into_inner) = entries.map(Arc::new);
     }
 
+    /// Cuts the file off at `end`, where the objects end. `file` is the segment, opened for writing.
+    ///
+    /// Only while the directory is locked: a start doesn't expect a file that it reads to become shorter.
+    pub(super) fn cut(&self, file: &File, end: u64) -> Result<(), StoreError> {
+        assert_eq!(end, self.bytes(), "cutting {}", self.path.display());
+        self.device().set_len(file, end).map_err(|error| io_error("cut", &self.path, &error))
+    }
+
     /// Makes the segment's bytes durable, and then writes its index, which vouches for them. `file` is the segment,
-    /// opened for writing; `seal` are the bytes of the index, and the objects end at `end`; `cut` removes what follows
-    /// them.
+    /// opened for writing; `seal` are the bytes of the index, and the objects end at `end`.
     ///
     /// Without the index everything works, only slower at the next start; failing to write it is no error.
-    pub(super) fn seal(&self, file: &File, seal: &[u8], end: u64, cut: bool) -> Result<(), StoreError> {
+    pub(super) fn seal(&self, file: &File, seal: &[u8], end: u64) -> Result<(), StoreError> {
         assert_eq!(end, self.bytes(), "sealing {}", self.path.display());
-        if cut {
-            self.device().set_len(file, end).map_err(|error| io_error("cut", &self.path, &error))?;
-        }
         self.device().sync(file).map_err(|error| io_error("sync", &self.path, &error))?;
         let path = self.path.with_extension("idx");
         let write = || {

@@ -232,7 +232,10 @@ impl Found {
         let file =
             File::options().write(true).open(&self.path).map_err(|error| io_error("open", &self.path, &error))?;
         // Bytes that are no object are kept for a person to look at; nobody reads past the seal's end.
-        segment.seal(&file, &self.seal.encode(), segment_bytes, self.torn.is_none())
+        if self.torn.is_none() {
+            segment.cut(&file, segment_bytes)?;
+        }
+        segment.seal(&file, &self.seal.encode(), segment_bytes)
     }
 
     /// Where objects are damaged that a person has given up.

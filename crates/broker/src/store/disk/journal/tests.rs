@@ -152,6 +152,27 @@ async fn objects_that_wait_share_one_sync() {
     assert_holds(&journal, &[1; 9], "synced at once").await;
 }
 
+/// Whoever opens the directory meanwhile reads the segments.
+#[tokio::test(start_paused = true)]
+async fn segments_that_are_sealed_after_the_directory_is_released_keep_their_length() {
+    let dir = tempfile::tempdir().unwrap();
+    let journal = unsynced(dir.path());
+    create(&journal, 1, 1..200).await;
+    let full = segments(dir.path());
+    assert!(full.len() > 3, "{full:?}");
+    drop(journal);
+    let lengths =
+        || full.iter().map(|&first| fs::metadata(segment(dir.path(), first)).unwrap().len()).collect::<Vec<_>>();
+    let are_sealed =
+        || full.iter().rev().skip(1).all(|&first| segment(dir.path(), first).with_extension("idx").exists());
+    let released = lengths();
+    assert!(!are_sealed());
+    while !are_sealed() {
+        tokio::time::sleep(Duration::from_secs(1)).await;
+    }
+    assert_eq!(lengths(), released);
+}
+
 #[tokio::test]
 async fn after_a_failed_sync_nothing_is_written_or_visible() {
     static FAILS: AtomicBool = AtomicBool::new(false);

@@ -219,9 +219,13 @@ impl Inner {
     }
 
     /// Seals a segment without delaying the current commit, after those before it. The directory's lock doesn't wait
-    /// for it: the next start would seal the segment in the same way.
+    /// for it: the next start would seal the segment in the same way. Only what makes the file shorter is done at once,
+    /// under that lock.
     fn seal_later(&self, full: Active) {
         full.stored.end();
+        let segment = &full.stored.segment;
+        let end = full.written.load(Ordering::Acquire);
+        let cut = segment.unless_removed(|| segment.cut(&*segment.file()?, end));
         let is_synced = self.options.durability == Durability::Fsync;
         let (failed, seals, dir) = (self.failed.clone(), self.seals.clone(), self.dir.clone());
         let seal = move || {
@@ -229,7 +233,8 @@ impl Inner {
                 // A sync that succeeds now says nothing of the segment's bytes.
                 return;
             }
-            let sealed = full.stored.segment.unless_removed(|| full.seal(&dir, is_synced));
+            let seal = |()| full.seal(&dir, is_synced);
+            let sealed = cut.and_then(|cut| full.stored.segment.unless_removed(|| cut.and_then(seal)));
             if let Some(Err(error)) = sealed {
                 tracing::error!(%error, "a full segment could not be sealed; the next start walks it and seals it");
                 if !is_synced {
@@ -338,7 +343,7 @@ impl Active {
             sync_dir(segment.device(), dir)?;
         }
         let seal = Seal { first_number: segment.first_offset, run: self.run, segment_bytes: segment.bytes(), entries };
-        segment.seal(&*segment.file()?, &seal.encode(), seal.segment_bytes, true)
+        segment.seal(&*segment.file()?, &seal.encode(), seal.segment_bytes)
     }
 
     /// All that was written to it.
