@@ -2,6 +2,7 @@
 
 use super::{CommandError, stdout_failed};
 use clap::{Subcommand, ValueEnum};
+use memchr::memmem::Finder;
 use rawline_value::json::hinted::HintedError;
 use rawline_value::json::{hinted, plain, typed};
 use rawline_value::{Decoder, FieldHint, Hint};
@@ -110,6 +111,8 @@ pub struct FieldTypes {
     /// `None` without types.
     hinted: Option<hinted::Reader>,
     decoder: Decoder,
+    /// Finds the name of the field that has a type.
+    type_name: Finder<'static>,
     /// Number of objects that were read.
     objects: u64,
 }
@@ -117,7 +120,7 @@ pub struct FieldTypes {
 impl FieldTypes {
     pub fn new(hints: Vec<FieldHint>) -> FieldTypes {
         let hinted = (!hints.is_empty()).then(|| hinted::Reader::new(hints));
-        FieldTypes { hinted, decoder: Decoder::default(), objects: 0 }
+        FieldTypes { hinted, decoder: Decoder::default(), type_name: Finder::new("\"@data-type\""), objects: 0 }
     }
 
     /// Appends the value of a plain line.
@@ -150,7 +153,7 @@ impl FieldTypes {
 /// Reads a line of JSON as a value: an object with "@data-type" in the mapping that keeps every type, anything else in
 /// the plain one, with these types for its fields.
 pub fn value_of_json(line: &[u8], types: &mut FieldTypes, out: &mut Vec<u8>) -> Result<(), String> {
-    let names_type = memchr::memmem::find(line, b"\"@data-type\"").is_some();
+    let names_type = types.type_name.find(line).is_some();
     let read = match names_type && typed::is_typed(line) {
         true => typed::read(line, out).map_err(HintedError::from),
         false => types.read(line, out),

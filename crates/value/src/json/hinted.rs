@@ -1,5 +1,7 @@
 //! Plain JSON whose fields get types that JSON does not have: `{"host":"10.0.0.1"}` with `host=address`.
 //!
+//! Most objects are read in one pass (`one_pass_read.rs`). All others, and all with errors, go this way:
+//!
 //! ```text
 //! JSON ─► the bytes of a plain value, ─► an index of them, ─► the bytes of the result
 //!         times read from their digits   tables ascending     fields converted, tables and sets ascending
@@ -12,6 +14,7 @@ use serde_json::Deserializer;
 use serde_json::de::{Read, StrRead};
 use serde_json::value::RawValue;
 
+use super::one_pass_read::OnePassReader;
 use super::plain::{self, PlainSeed};
 use super::{DEPTH_MAX, ReadError, read_with};
 use crate::item::{Item, ItemReader, ItemWriter};
@@ -63,6 +66,7 @@ pub struct Reader {
     plain: Vec<u8>,
     decoder: Decoder,
     work: Work,
+    one_pass: OnePassReader,
 }
 
 /// Memory that is reused.
@@ -84,6 +88,7 @@ impl Reader {
             plain: Vec::new(),
             decoder: Decoder::default(),
             work: Work::default(),
+            one_pass: OnePassReader::default(),
         }
     }
 
@@ -124,6 +129,15 @@ impl Reader {
     }
 
     fn write_object(&mut self, json: &[u8], out: &mut Vec<u8>) -> Result<(), HintedError> {
+        if let Some(object) = self.one_pass.read(json, &self.fields, &mut self.seen) {
+            out.extend_from_slice(object);
+            return Ok(());
+        }
+        self.write_any_object(json, out)
+    }
+
+    /// Writes an object of any form.
+    pub(super) fn write_any_object(&mut self, json: &[u8], out: &mut Vec<u8>) -> Result<(), HintedError> {
         self.read_plain(json)?;
         let Reader { fields, seen, plain, decoder, work, .. } = self;
         let Some(table) = decoder.decode(plain)?.as_table() else {
@@ -268,17 +282,22 @@ fn read_times(raw: &RawValue, hint: &Hint, out: &mut ItemWriter<'_>, depth: usiz
     Ok(())
 }
 
-/// Index of the first hint for the field at this path.
-fn place_of(fields: &[FieldHint], path: &[u8]) -> Option<usize> {
+/// Index of the first hint for the field of this name in the object at the path `outer`, which ends in a dot unless it
+/// is empty.
+#[inline]
+pub(super) fn place_of(fields: &[FieldHint], outer: &[u8], name: &[u8]) -> Option<usize> {
     // Most names of one length differ in their last byte, which saves a call.
     fields.iter().position(|FieldHint { field, .. }| {
-        field.len() == path.len() && field.as_bytes().last() == path.last() && field.as_bytes() == path
+        field.len() == outer.len() + name.len()
+            && field.as_bytes().last() == name.last().or(outer.last())
+            && field.as_bytes().ends_with(name)
+            && field.as_bytes().starts_with(outer)
     })
 }
 
 /// The first hint for the field at this path.
 fn hint_of<'h>(fields: &'h [FieldHint], path: &[u8]) -> Option<&'h Hint> {
-    place_of(fields, path).and_then(|place| fields.get(place)).map(|field| &field.hint)
+    place_of(fields, &[], path).and_then(|place| fields.get(place)).map(|field| &field.hint)
 }
 
 /// Whether a hint names a field of the object at `path`.
@@ -303,7 +322,7 @@ impl Tables<'_> {
             let length = self.work.path.len();
             // JSON's keys are strings.
             self.work.path.extend_from_slice(name.to_bytes(&[]));
-            if let Some(at) = place_of(self.fields, &self.work.path) {
+            if let Some(at) = place_of(self.fields, &[], &self.work.path) {
                 self.put_field(at, value, table, out)?;
             } else if let Some(inner) = value.as_table()
                 && has_hints_within(self.fields, &self.work.path)

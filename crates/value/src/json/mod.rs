@@ -7,6 +7,7 @@
 //! Both write the elements in the order of the bytes, and read JSON into bytes.
 
 pub mod hinted;
+mod one_pass_read;
 pub mod plain;
 mod text;
 pub mod typed;
