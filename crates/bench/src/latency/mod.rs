@@ -73,8 +73,9 @@ pub struct Args {
     #[arg(long, value_name = "SECONDS", default_value_t = 1)]
     warmup_seconds: u64,
 
-    /// Print when an append reaches each of its stages, and on which thread, with a broker in this process
-    #[arg(long)]
+    /// Print when an append reaches each of its stages, and on which thread, with one run of one sender and a broker in
+    /// this process
+    #[arg(long, conflicts_with_all = ["workers", "runs", "memory"])]
     trace: bool,
 
     #[command(flatten)]

@@ -278,6 +278,16 @@ mod tests {
     }
 
     #[test]
+    fn what_a_trace_would_ignore_is_refused() {
+        for ignored in ["--workers=2", "--runs=2", "--memory=1GiB"] {
+            assert!(Line::try_parse_from(["bench", ignored]).is_ok(), "{ignored}");
+            let error = Line::try_parse_from(["bench", "--trace", ignored]).err().unwrap().to_string();
+            let name = ignored.split('=').next().unwrap();
+            assert!(error.contains("--trace") && error.contains(name), "{error}");
+        }
+    }
+
+    #[test]
     fn stages_are_of_the_append_that_was_sent_last_and_of_the_usual_route() {
         let start = Instant::now();
         let mut reached = Vec::new();
