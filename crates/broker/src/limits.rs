@@ -46,6 +46,18 @@ pub const JOURNAL_RESERVE_BYTES: u64 = 4096;
 /// if the task runs on the commit thread, which may block.
 pub const DISK_INLINE_BYTES: u64 = 64 << 10;
 
+/// A journal on a directory writes so many bytes of zeros ahead of its objects: the disk writes them while a few dozen
+/// objects of [`AHEAD_OBJECT_BYTES_MAX`] arrive.
+pub const AHEAD_WINDOW_BYTES_MAX: u64 = 1 << 20;
+
+/// As many of them at once: an object that arrives meanwhile waits for a copy into the page cache of this size, and a
+/// sync for as many bytes more.
+pub const AHEAD_PIECE_BYTES_MAX: u64 = 128 << 10;
+
+/// Zeros are written ahead while objects have at most so many bytes. The disk takes longer for larger ones than for
+/// what it is spared, and it would write each of their bytes twice.
+pub const AHEAD_OBJECT_BYTES_MAX: u64 = 64 << 10;
+
 /// A journal on a directory takes a snapshot after this many objects: a start reads as many indexes from the page
 /// cache, in less than a second, and a snapshot of 10,000 partitions takes milliseconds.
 pub const DISK_SNAPSHOT_OBJECTS: u64 = 50_000;

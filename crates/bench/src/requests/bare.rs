@@ -10,7 +10,7 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// The file is preallocated in steps of this size, like the broker's segments.
+/// Zeros are written to the file in steps of this size: a sync of blocks that were only allocated takes longer.
 const STEP_BYTES: u64 = 64 << 20;
 /// Maximum number of requests that one sync covers.
 const TOGETHER_MAX: u64 = 4096;
@@ -96,15 +96,12 @@ impl Bare {
         if self.is_synced { self.file.sync_data() } else { Ok(()) }
     }
 
-    /// Allocates the file's next blocks, so that an append doesn't change its length.
+    /// Writes the file's next blocks, so that an append changes nothing but what they hold.
     fn reserve(&mut self, bytes: u64) -> io::Result<()> {
         while self.length + bytes > self.allocated {
-            let flags = rustix::fs::FallocateFlags::empty();
-            let allocated = self.allocated + STEP_BYTES;
-            rustix::fs::fallocate(&self.file, flags, self.allocated, STEP_BYTES)
-                .or_else(|_| self.file.set_len(allocated))?;
+            self.file.write_all_at(&vec![0; STEP_BYTES as usize], self.allocated)?;
             self.file.sync_all()?;
-            self.allocated = allocated;
+            self.allocated += STEP_BYTES;
         }
         Ok(())
     }

@@ -36,6 +36,16 @@ pub trait Device: Send + Sync + 'static {
         sys::write_at(file, parts, position)
     }
 
+    /// Begins to write a part of a file to the disk, and waits until it is there, though it may not be durable.
+    fn write_back(&self, file: &File, range: Range<u64>) -> io::Result<()> {
+        sys::write_back(file, range)
+    }
+
+    /// Whether what a file in this directory has is replaced in place, in the same blocks.
+    fn writes_in_place(&self, dir: &Path) -> io::Result<bool> {
+        sys::writes_in_place(dir)
+    }
+
     /// Makes a file's bytes durable.
     fn sync(&self, file: &File) -> io::Result<()> {
         sys::sync(file)

@@ -24,6 +24,11 @@ impl Room {
         self.capacity
     }
 
+    /// Blocks are allocated for as many of the file's first bytes.
+    pub(super) fn allocated(&self) -> u64 {
+        self.allocated
+    }
+
     /// Allocates blocks for the file's first `bytes` bytes, in doubling steps.
     pub(super) fn allocate(&mut self, device: &dyn Device, file: &File, bytes: u64) -> io::Result<()> {
         if bytes <= self.allocated {

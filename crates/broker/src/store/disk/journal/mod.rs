@@ -10,6 +10,7 @@
 //! The directory has one owner, which holds its lock, so dates mean nothing here: no other writer can have been paused,
 //! and what a snapshot doesn't need can be deleted at once. `docs/storage.md` has the argument.
 
+mod ahead;
 mod delete;
 mod files;
 mod frame;
@@ -66,6 +67,8 @@ struct Inner {
     snapshots_dir: PathBuf,
     options: Options,
     files: Arc<OpenFiles>,
+    /// Whether zeros are written ahead of the objects.
+    fills: bool,
     /// Objects to create.
     queue: Mutex<Vec<Create>>,
     /// Held while objects are written.
@@ -111,7 +114,10 @@ impl DiskJournal {
         let covered = files::newest_snapshot(&snapshots_dir)?.unwrap_or(1);
         let (segments, next_number) = recover::recover(&dir, covered, options.durability, files)?;
         let merged = recover::merged(&merged_dir, files)?;
+        let is_synced = options.durability == Durability::Fsync;
+        let in_place = || files.device().writes_in_place(&dir).map_err(|error| io_error("look at", &dir, &error));
         let inner = Inner {
+            fills: is_synced && in_place()?,
             lock: Arc::downgrade(lock),
             dir,
             merged_dir,

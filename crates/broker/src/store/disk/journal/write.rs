@@ -3,6 +3,7 @@
 //! Objects are created in the order of their numbers only. So after a failure nothing is stored that the failed object
 //! comes before, and the numbers of the objects in the segments have no hole.
 
+use super::ahead::Ahead;
 use super::frame::{ALIGNMENT, FRAME_BYTES, Frame, end_after};
 use super::seal::{Entry, Seal};
 use super::segments::Stored;
@@ -52,7 +53,14 @@ struct Active {
     /// Length of the objects whose bytes are in the file.
     written: Arc<AtomicU64>,
     room: Room,
+    ahead: Arc<Ahead>,
     run: u64,
+}
+
+impl Drop for Active {
+    fn drop(&mut self) {
+        self.ahead.end();
+    }
 }
 
 /// Objects whose bytes are in a segment's file.
@@ -150,6 +158,10 @@ impl Inner {
         let Some(active) = &mut writer.active else { unreachable!("no segment takes {:?}", header.link) };
         let is_synced = self.options.durability == Durability::Fsync;
         let written = active.write(header, parts, reserve, is_synced)?;
+        if active.ahead.begin(header.object_bytes) {
+            let (ahead, files, file) = (active.ahead.clone(), self.files.clone(), written.file.clone());
+            self.device().run(Box::new(move || ahead.fill(&**files.device(), &file)));
+        }
         if !is_synced {
             written.stored.segment.publish(written.end);
         }
@@ -189,7 +201,8 @@ impl Inner {
         let other = self.segments_mut().insert(writer.next_number, stored.clone());
         assert!(other.is_none(), "two segments begin with object {}", writer.next_number);
         let (written, run) = (Arc::default(), header.link.id.run);
-        let before = writer.active.replace(Active { stored, written, room, run });
+        let ahead = Arc::new(Ahead::new(capacity, self.fills));
+        let before = writer.active.replace(Active { stored, written, room, ahead, run });
         if let Some(full) = before {
             self.seal_later(full);
         }
@@ -223,6 +236,7 @@ impl Inner {
     /// under that lock.
     fn seal_later(&self, full: Active) {
         full.stored.end();
+        full.ahead.end();
         let segment = &full.stored.segment;
         let end = full.written.load(Ordering::Acquire);
         let cut = segment.unless_removed(|| segment.cut(&*segment.file()?, end));
@@ -307,6 +321,7 @@ impl Active {
         let failed = |error| io_error("write to", &segment.path, &error);
         let file = segment.file()?;
         self.room.allocate(segment.device(), &file, end + reserve).map_err(failed)?;
+        self.ahead.claim(end, self.room.allocated());
         let frame = Frame {
             run: self.run,
             position: position as u32,
@@ -320,7 +335,8 @@ impl Active {
         let padding = (end - begin - header.object_bytes) as usize;
         framed.push(Bytes::from_static(ZEROS.split_at(padding).0));
         if let Err(error) = segment.device().write(&file, &framed, position) {
-            if let Err(error) = self.room.discard(segment.device(), &file, position) {
+            let discard = || self.room.discard(segment.device(), &file, position);
+            if let Err(error) = self.ahead.discard(position, discard) {
                 let segment = segment.path.display();
                 tracing::warn!(%segment, %error, "the rest of a failed write stays in the file");
             }

@@ -32,6 +32,8 @@ pub enum Lie {
     SkipSegmentNameSync,
     /// A start takes objects whose batches are torn.
     TakeTorn,
+    /// Zeros that are written ahead of the objects overwrite the newest ones.
+    OverwriteObjects,
 }
 
 /// How often something went wrong.
@@ -376,6 +378,15 @@ impl Device for Handle {
             return Err(Errno::IO.into());
         }
         Handle::ended(dies)
+    }
+
+    /// The system may write anything at any time.
+    fn write_back(&self, _: &File, _: Range<u64>) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn writes_in_place(&self, _: &Path) -> io::Result<bool> {
+        Ok(true)
     }
 
     fn sync(&self, file: &File) -> io::Result<()> {

@@ -63,3 +63,8 @@ fn a_segment_whose_name_is_not_synced_is_found() {
 fn a_start_that_takes_a_torn_object_is_found() {
     is_found(Lie::TakeTorn, |_| true);
 }
+
+#[test]
+fn zeros_that_overwrite_objects_are_found() {
+    is_found(Lie::OverwriteObjects, |_| true);
+}

@@ -6,7 +6,7 @@ use super::producers::World;
 use crate::Clock;
 use crate::journal::{Journal, JournalConfig, JournalStore, MergeConfig};
 use crate::store::StoreError;
-use crate::store::disk::journal::{DiskJournal, walk};
+use crate::store::disk::journal::{DiskJournal, ahead, walk};
 use crate::store::disk::open_files::OpenFiles;
 use crate::store::disk::{Durability, Options};
 use crate::store::lock::DirLock;
@@ -47,8 +47,10 @@ pub fn run(seed: u64, lie: Option<Lie>) -> Told {
     let memory = Path::new("/dev/shm");
     let root = if memory.is_dir() { tempfile::tempdir_in(memory) } else { tempfile::tempdir() }.unwrap();
     walk::TAKES_TORN.set(lie == Some(Lie::TakeTorn));
+    ahead::OVERWRITES.set(lie == Some(Lie::OverwriteObjects));
     let told = runtime.block_on(live(root.path(), seed, lie));
     walk::TAKES_TORN.set(false);
+    ahead::OVERWRITES.set(false);
     told
 }
 
