@@ -72,6 +72,7 @@ fn none_for_json_of_an_object_like_the_one_before() {
         reader.read(json, &mut value).unwrap();
         text.clear();
         writer.append(&value, &mut text).unwrap();
+        writer.append_checked(&value, &mut text).unwrap();
     };
     convert();
     assert_eq!(count(convert), 0);

@@ -5,7 +5,7 @@
 mod support;
 
 use rawline_value::json::{ReadError, plain, typed};
-use rawline_value::{Limits, Value, ValueError};
+use rawline_value::{Decoder, Limits, Value, ValueError};
 use serde_json::Value as Json;
 use support::{unhex, vectors};
 
@@ -453,4 +453,25 @@ fn invalid_text_is_found_where_it_is() {
     // What is wrong before it is found first.
     let found = error(b"{\"a\":x,\"b\":\"\xff\"}");
     assert!(found.contains("expected value at line 1 column 6"), "{found}");
+}
+
+#[test]
+fn a_value_is_checked_before_its_text_counts() {
+    let mut writer = plain::Writer::default();
+    // Tables whose keys ascend, are in another order, and are no strings.
+    for (bytes, text) in [
+        ("0d020501610005016200", r#"{"a":null,"b":null}"#),
+        ("0d020501620005016100", r#"{"b":null,"a":null}"#),
+        ("0d01010100", "[[true,null]]"),
+    ] {
+        let mut out = b"before ".to_vec();
+        writer.append_checked(&unhex(bytes), &mut out).unwrap();
+        assert_eq!(String::from_utf8(out).unwrap(), format!("before {text}"));
+    }
+    // Duplicates in a table and in a set, an unknown tag, bytes after the value, and none.
+    for bytes in ["0d03050162000501610005016200", "0c020000", "0f", "0000", ""] {
+        let bytes = unhex(bytes);
+        let reason = Decoder::default().decode(&bytes).unwrap_err().to_string();
+        assert_eq!(writer.append_checked(&bytes, &mut Vec::new()).unwrap_err().to_string(), reason, "{bytes:?}");
+    }
 }

@@ -9,7 +9,7 @@ use rawline_value::json::{WriteError, plain, typed};
 #[derive(Clone)]
 pub enum Show {
     /// A structured value as plain JSON.
-    Value(Box<Decoder>, plain::Writer),
+    Value(Box<plain::Writer>),
     /// A structured value as JSON with the type of every value.
     ValueTyped(Box<Decoder>),
     Avro(Box<LineShower>),
@@ -17,7 +17,7 @@ pub enum Show {
 
 impl Show {
     pub fn value() -> Show {
-        Show::Value(Box::default(), plain::Writer::default())
+        Show::Value(Box::default())
     }
 
     pub fn value_typed() -> Show {
@@ -28,10 +28,7 @@ impl Show {
     fn apply(&mut self, offset: u64, record: &[u8], out: &mut Vec<u8>) -> Result<(), String> {
         // Values are checked before they are shown.
         let shown = match self {
-            Show::Value(decoder, writer) => {
-                let checked = decoder.decode(record).map(drop).map_err(WriteError::from);
-                checked.and_then(|()| writer.append(record, out))
-            }
+            Show::Value(writer) => writer.append_checked(record, out),
             Show::ValueTyped(decoder) => {
                 let checked = decoder.decode(record).map(drop).map_err(WriteError::from);
                 checked.and_then(|()| typed::write(record, out))

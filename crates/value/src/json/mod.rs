@@ -6,8 +6,10 @@
 //!
 //! Both write the elements in the order of the bytes, and read JSON into bytes.
 
+mod buffer;
 pub mod hinted;
 mod one_pass_read;
+mod one_pass_write;
 pub mod plain;
 mod text;
 pub mod typed;

@@ -3,6 +3,7 @@
 //! It reads what most lines consist of. Everything else it leaves to `hinted`, which also has the errors: values that
 //! don't fit their types, duplicate names, numbers with an exponent, sets, and whatever is no JSON.
 
+use super::buffer::{Buffer, WORD_BYTES, first_word, plain_bytes};
 use super::hinted::place_of;
 use crate::item::Item;
 use crate::wire::pack_real;
@@ -13,9 +14,6 @@ const TEXT_BYTES_MAX: usize = 64 << 10;
 
 /// Bytes of values for each byte of text: `0,` becomes a count of nine bytes.
 const BYTES_PER_TEXT_BYTE: usize = 5;
-
-/// Room for the last word of a text, which is copied whole.
-const WORD_BYTES: usize = size_of::<u64>();
 
 /// What is read is within the limits on the elements and the size of values: 2^20 and 16 MiB.
 const _: () = assert!(TEXT_BYTES_MAX < 1 << 20 && BYTES_PER_TEXT_BYTE * TEXT_BYTES_MAX < 16 << 20);
@@ -32,7 +30,7 @@ const DIGITS_MAX: usize = 18;
 /// Memory that is reused from object to object.
 #[derive(Debug, Clone, Default)]
 pub(super) struct OnePassReader {
-    bytes: Bytes,
+    bytes: Buffer,
     /// The fields of a table in their order, before they replace those in the order of the text.
     sorted: Vec<u8>,
     /// The fields of the open tables.
@@ -62,7 +60,7 @@ impl OnePassReader {
             return None;
         }
         let text = str::from_utf8(json).ok()?;
-        self.bytes.begin(json.len() * BYTES_PER_TEXT_BYTE + 4 * WORD_BYTES);
+        self.bytes.begin(json.len() * BYTES_PER_TEXT_BYTE);
         self.fields.clear();
         self.path.clear();
         let mut reader = Reader { text, at: 0, memory: self, hints, seen };
@@ -130,7 +128,7 @@ impl Reader<'_> {
         self.expect(b'{')?;
         (depth <= DEPTH_MAX).then_some(())?;
         self.memory.bytes.put(&[Kind::Table as u8, 0])?;
-        let (first, begin) = (self.memory.fields.len(), self.memory.bytes.end);
+        let (first, begin) = (self.memory.fields.len(), self.memory.bytes.len());
         self.space();
         let mut has_next = self.peek()? != b'}';
         self.at += usize::from(!has_next);
@@ -148,11 +146,11 @@ impl Reader<'_> {
 
     #[inline]
     fn field(&mut self, depth: usize, is_hinted: bool) -> Option<()> {
-        let at = self.memory.bytes.end;
+        let at = self.memory.bytes.len();
         self.string()?;
-        let name = self.memory.bytes.name(at)?;
+        let (name, bytes) = self.memory.bytes.string_at(at)?;
         let place = if is_hinted { place_of(self.hints, &self.memory.path, name) } else { None };
-        self.memory.fields.push(Field { name_begin: first_word(name), at });
+        self.memory.fields.push(Field { name_begin: first_word(name, bytes), at });
         self.space();
         self.expect(b':')?;
         self.space();
@@ -177,7 +175,7 @@ impl Reader<'_> {
 
     #[inline]
     fn value(&mut self, hint: Option<&Hint>, depth: usize) -> Option<()> {
-        let at = self.memory.bytes.end;
+        let at = self.memory.bytes.len();
         match self.peek()? {
             b'"' => {
                 self.string()?;
@@ -214,7 +212,7 @@ impl Reader<'_> {
         (depth <= DEPTH_MAX && hint.and_then(Hint::kind) != Some(Kind::Set)).then_some(())?;
         self.expect(b'[')?;
         self.memory.bytes.put(&[Kind::Vector as u8, 0])?;
-        let count_at = self.memory.bytes.end - 1;
+        let count_at = self.memory.bytes.len() - 1;
         self.space();
         let mut has_next = self.peek()? != b']';
         self.at += usize::from(!has_next);
@@ -259,15 +257,14 @@ impl Reader<'_> {
         let text = self.text.as_bytes();
         let bytes = &mut self.memory.bytes;
         bytes.put(&[Kind::String as u8, 0])?;
-        let begin = bytes.end;
+        let begin = bytes.len();
         loop {
             if let Some(word) = text.get(self.at..)?.first_chunk::<WORD_BYTES>() {
                 // The bytes after the string's end are overwritten.
-                let plain_bytes = plain_bytes(u64::from_le_bytes(*word));
-                bytes.put(word)?;
-                bytes.end -= WORD_BYTES - plain_bytes;
-                self.at += plain_bytes;
-                if plain_bytes == WORD_BYTES {
+                let plain = plain_bytes(word);
+                bytes.put_first(word, plain)?;
+                self.at += plain;
+                if plain == WORD_BYTES {
                     continue;
                 }
             }
@@ -307,30 +304,6 @@ fn unescaped(escape: u8) -> Option<u8> {
         b't' => b'\t',
         _ => return None,
     })
-}
-
-/// Number of bytes before the first quote, backslash or control character in a word whose first byte is the lowest.
-#[inline(always)]
-fn plain_bytes(word: u64) -> usize {
-    const ONES: u64 = u64::MAX / 0xff;
-    const HIGH_BITS: u64 = ONES << 7;
-    // Has the high bit of the first byte below `limit`. A borrow may set those of later bytes.
-    let below = |word: u64, limit: u64| word.wrapping_sub(ONES * limit) & !word & HIGH_BITS;
-    let quotes = below(word ^ (ONES * b'"' as u64), 1);
-    let backslashes = below(word ^ (ONES * b'\\' as u64), 1);
-    let controls = below(word, 0x20);
-    (quotes | backslashes | controls).trailing_zeros() as usize / 8
-}
-
-/// The first bytes of a name, in an order that is the names' unless they are equal.
-#[inline]
-fn first_word(name: &[u8]) -> u64 {
-    if let Some(word) = name.first_chunk() {
-        return u64::from_be_bytes(*word);
-    }
-    let mut word = [0; WORD_BYTES];
-    word.iter_mut().zip(name).for_each(|(place, byte)| *place = *byte);
-    u64::from_be_bytes(word)
 }
 
 /// A number without an exponent.
@@ -410,35 +383,7 @@ fn read_digits(text: &[u8], at: &mut usize, number: &mut u64) {
     }
 }
 
-/// Bytes of a size that suffices, and how many are written.
-#[derive(Debug, Clone, Default)]
-struct Bytes {
-    bytes: Vec<u8>,
-    end: usize,
-}
-
-impl Bytes {
-    /// Forgets what is written, and makes room.
-    fn begin(&mut self, room: usize) {
-        if self.bytes.len() < room {
-            self.bytes.resize(room.next_power_of_two(), 0);
-        }
-        self.end = 0;
-    }
-
-    #[inline(always)]
-    fn put<const N: usize>(&mut self, bytes: &[u8; N]) -> Option<()> {
-        *self.bytes.get_mut(self.end..)?.first_chunk_mut()? = *bytes;
-        self.end += N;
-        Some(())
-    }
-
-    fn put_slice(&mut self, bytes: &[u8]) -> Option<()> {
-        self.bytes.get_mut(self.end..)?.get_mut(..bytes.len())?.copy_from_slice(bytes);
-        self.end += bytes.len();
-        Some(())
-    }
-
+impl Buffer {
     #[inline]
     fn put_word(&mut self, kind: Kind, word: u64) -> Option<()> {
         self.put(&[kind as u8])?;
@@ -453,38 +398,33 @@ impl Bytes {
         }
     }
 
-    #[inline]
-    fn set(&mut self, at: usize, byte: u8) -> Option<()> {
-        *self.bytes.get_mut(at)? = byte;
-        Some(())
-    }
-
     /// Ends a string whose text begins at `begin`, after one byte for its size.
     #[inline]
     fn end_string(&mut self, begin: usize) -> Option<()> {
         /// Sizes below this take two bytes.
         const MEDIUM_MAX: usize = SHORT_MAX << 7;
-        let size = self.end - begin;
+        let size = self.len() - begin;
         if size < SHORT_MAX {
             return self.set(begin - 1, size as u8);
         }
-        (size < MEDIUM_MAX && self.end < self.bytes.len()).then_some(())?;
-        self.bytes.copy_within(begin..self.end, begin + 1);
-        self.end += 1;
+        (size < MEDIUM_MAX).then_some(())?;
+        self.insert(begin)?;
         self.set(begin - 1, size as u8 | SHORT_MAX as u8)?;
         self.set(begin, (size >> 7) as u8)
+    }
+
+    /// The text of the string at this position, if it is short; and the bytes from its first on, with those after it.
+    #[inline]
+    fn string_at(&self, at: usize) -> Option<(&[u8], &[u8])> {
+        let [_, size, bytes @ ..] = self.written(at)? else { return None };
+        (usize::from(*size) < SHORT_MAX).then_some(())?;
+        Some((bytes.get(..usize::from(*size))?, bytes))
     }
 
     /// The text of the string at this position, if it is short.
     #[inline]
     fn name(&self, at: usize) -> Option<&[u8]> {
-        let [_, size, rest @ ..] = self.bytes.get(at..)? else { return None };
-        (usize::from(*size) < SHORT_MAX).then_some(())?;
-        rest.get(..usize::from(*size))
-    }
-
-    fn written(&self, begin: usize) -> Option<&[u8]> {
-        self.bytes.get(begin..self.end)
+        self.string_at(at).map(|(name, _)| name)
     }
 }
 
@@ -497,7 +437,7 @@ impl OnePassReader {
         if !hint.put_text(text, converted).ok()? {
             return fits(Some(hint), Kind::String);
         }
-        bytes.end = at;
+        bytes.truncate(at);
         bytes.put_slice(converted)
     }
 
@@ -523,14 +463,14 @@ impl OnePassReader {
         for place in &*order {
             sorted.extend_from_slice(names.field(usize::from(*place))?);
         }
-        bytes.bytes.get_mut(begin..bytes.end)?.copy_from_slice(sorted);
+        bytes.written_mut(begin)?.copy_from_slice(sorted);
         Some(())
     }
 }
 
 /// The names of a table's fields.
 struct Names<'a> {
-    bytes: &'a Bytes,
+    bytes: &'a Buffer,
     fields: &'a [Field],
 }
 
@@ -560,8 +500,8 @@ impl Names<'_> {
     #[inline]
     fn field(&self, place: usize) -> Option<&[u8]> {
         let begin = self.fields.get(place)?.at;
-        let end = self.fields.get(place + 1).map_or(self.bytes.end, |next| next.at);
-        self.bytes.bytes.get(begin..end)
+        let end = self.fields.get(place + 1).map_or(self.bytes.len(), |next| next.at);
+        self.bytes.written(begin)?.get(..end - begin)
     }
 }
 

@@ -9,6 +9,7 @@ use std::net::{IpAddr, Ipv4Addr};
 
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 
+use super::one_pass_write::{OnePassWriter, Written};
 use super::text::{Rfc3339, Seconds, special_real};
 use super::{DEPTH_MAX, ReadError, WriteError, read_with, text_of};
 use crate::item::{Item, ItemReader, ItemWriter};
@@ -34,9 +35,24 @@ pub struct Writer {
     /// The open containers, innermost last.
     open: Vec<Open>,
     keys: TextKeys,
+    one_pass: OnePassWriter,
+    decoder: Decoder,
 }
 
 impl Writer {
+    /// Checks the value in `bytes` as [`Decoder::decode`] does, and appends it as [`write()`] writes it. After an
+    /// error, part of the text may have been appended.
+    pub fn append_checked(&mut self, bytes: &[u8], out: &mut Vec<u8>) -> Result<(), WriteError> {
+        let written = self.one_pass.write(bytes).map(|Written { text, is_unique }| {
+            out.extend_from_slice(text);
+            is_unique
+        });
+        if written != Some(true) {
+            self.decoder.decode(bytes)?;
+        }
+        if written.is_some() { Ok(()) } else { self.append(bytes, out) }
+    }
+
     /// Writes the value in `bytes` as [`write()`] does.
     pub fn write(&mut self, bytes: &[u8], out: &mut impl Write) -> Result<(), WriteError> {
         self.keys.find(bytes)?;
@@ -58,7 +74,7 @@ impl Writer {
 
     /// Returns false if a table isn't the object that it was assumed to be.
     fn write_with(&mut self, bytes: &[u8], keys: Keys, out: &mut impl Write) -> Result<bool, WriteError> {
-        let Writer { open, keys: TextKeys { found, .. } } = self;
+        let Writer { open, keys: TextKeys { found, .. }, .. } = self;
         let mut text_keys = found.iter();
         let mut reader = ItemReader::new(bytes, &Limits::default())?;
         open.clear();
@@ -258,7 +274,7 @@ fn is_text(item: Item<'_>) -> bool {
     }
 }
 
-fn write_scalar(item: Item<'_>, out: &mut impl Write) -> io::Result<()> {
+pub(super) fn write_scalar(item: Item<'_>, out: &mut impl Write) -> io::Result<()> {
     match item {
         Item::Boolean(boolean) => out.write_all(if boolean { b"true" } else { b"false" }),
         Item::Count(count) => Ok(serde_json::to_writer(out, &count)?),
@@ -291,7 +307,7 @@ fn write_scalar(item: Item<'_>, out: &mut impl Write) -> io::Result<()> {
 }
 
 /// Writes a string; bytes that aren't UTF-8 are replaced.
-fn write_text(text: &[u8], out: &mut impl Write) -> io::Result<()> {
+pub(super) fn write_text(text: &[u8], out: &mut impl Write) -> io::Result<()> {
     if !is_verbatim(text) {
         return Ok(serde_json::to_writer(out, &String::from_utf8_lossy(text))?);
     }

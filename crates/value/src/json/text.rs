@@ -36,6 +36,40 @@ impl Rfc3339 {
     }
 }
 
+/// Writes times whose days are mostly the same as that of the time before.
+#[derive(Debug, Clone)]
+pub(super) struct DayText {
+    /// The day of the text, counted from 1970.
+    day: i64,
+    text: [u8; RFC3339_BYTES],
+}
+
+impl Default for DayText {
+    fn default() -> DayText {
+        DayText { day: 0, text: Rfc3339(0).bytes() }
+    }
+}
+
+impl DayText {
+    /// What [`Rfc3339`] writes.
+    #[inline]
+    pub(super) fn rfc3339(&mut self, time: i64) -> &[u8; RFC3339_BYTES] {
+        const NANOSECONDS_A_DAY: i64 = 86_400 * NANOSECONDS_A_SECOND as i64;
+        let day = time.div_euclid(NANOSECONDS_A_DAY);
+        if day != self.day {
+            *self = DayText { day, text: Rfc3339(time).bytes() };
+            return &self.text;
+        }
+        let nanoseconds = time.rem_euclid(NANOSECONDS_A_DAY) as u64;
+        let seconds = (nanoseconds / NANOSECONDS_A_SECOND) as u32;
+        put_digits(&mut self.text, 11..13, seconds / 3600);
+        put_digits(&mut self.text, 14..16, seconds / 60 % 60);
+        put_digits(&mut self.text, 17..19, seconds % 60);
+        put_digits(&mut self.text, 20..29, (nanoseconds % NANOSECONDS_A_SECOND) as u32);
+        &self.text
+    }
+}
+
 /// Writes a number's digits to a place in a text, with zeros before them.
 fn put_digits(text: &mut [u8], place: Range<usize>, mut number: u32) {
     for digit in text.get_mut(place).unwrap_or_default().iter_mut().rev() {
