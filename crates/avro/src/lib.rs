@@ -39,6 +39,7 @@ pub use cursor::Cursor;
 pub use datum::{Datum, Elements, Entries, Fields};
 pub use error::{DecodeError, EncodeError, Fault, FaultKind, ReadError, ResolveError, SchemaError, ShapeMismatch};
 pub use framing::{Framing, FramingError, WriterId};
+pub use json::LineEncoder;
 pub use limits::Limits;
 pub use plan::Plan;
 pub use row::{Row, RowBuffer};

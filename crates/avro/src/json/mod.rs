@@ -21,8 +21,10 @@
 //! If a value of another branch would be read that way (a timestamp, a decimal or bytes next to a string), it is
 //! written with its branch's name.
 
+mod lines;
 mod read;
 mod text;
 mod write;
 
+pub use lines::LineEncoder;
 pub(crate) use read::encode_default;

@@ -5,7 +5,9 @@ use crate::commands::CommandError;
 use csv_core::ReadRecordResult;
 use jiff::Timestamp;
 use jiff::civil::DateTime;
-use rawline_avro::{ContainerReader, Framing, Kind, Limits, Logical, RowBuffer, Schema, Type, TypeId, WriterId};
+use rawline_avro::{
+    ContainerReader, Framing, Kind, Limits, LineEncoder, Logical, RowBuffer, Schema, Type, TypeId, WriterId,
+};
 use serde_json::{Map, Number, Value as Json};
 use std::path::Path;
 use std::str::FromStr;
@@ -211,6 +213,8 @@ pub struct Encoder {
     /// The columns of CSV, after its first line.
     header: Option<Vec<Target>>,
     cells: Cells,
+    /// Encodes most lines of JSON, if they need nothing else.
+    lines: Option<LineEncoder>,
 }
 
 impl Encoder {
@@ -231,7 +235,13 @@ impl Encoder {
         for Assignment { field, .. } in &args.columns {
             find(&schema, field).map_err(CommandError::Usage)?;
         }
+        let renamed: Vec<(&str, &str)> =
+            args.columns.iter().map(|column| (column.field.as_str(), column.value.as_str())).collect();
+        let skipped: Vec<&str> = args.skipped.iter().map(String::as_str).collect();
+        let has_lines = input == Input::Json && constants.is_empty();
+        let lines = has_lines.then(|| LineEncoder::new(schema.clone(), &renamed, &skipped)).flatten();
         Ok(Encoder {
+            lines,
             input,
             writer: args.framing.writer(&schema),
             schema,
@@ -265,6 +275,14 @@ impl Encoder {
 
     /// Appends the record of this line to `out`. Appends nothing for the first line of CSV.
     pub fn encode(&mut self, line: &[u8], out: &mut Vec<u8>) -> Result<Option<()>, String> {
+        if let Some(lines) = &mut self.lines {
+            let begin = out.len();
+            self.writer.write(out);
+            if lines.encode(line, out) {
+                return Ok(Some(()));
+            }
+            out.truncate(begin);
+        }
         let fields = match self.input {
             Input::Json => self.fields_of_json(line)?,
             Input::Avro => unreachable!("a container file has no lines"),
