@@ -5,6 +5,7 @@
 //! records are. `merge.rs` merges small objects, which `copy.rs` copies, and `collect.rs` deletes what nobody needs.
 //! `docs/storage.md` explains how it works.
 
+mod alarm;
 mod build;
 mod catalog;
 mod collect;

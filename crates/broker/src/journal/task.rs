@@ -3,6 +3,7 @@
 //! It never waits for one request alone: PUTs, a read, appends and time are all events.
 
 use crate::append::{Appended, Received};
+use crate::journal::alarm::Alarm;
 use crate::journal::build::build;
 use crate::journal::catalog::Catalog;
 use crate::journal::collect::collect;
@@ -28,7 +29,7 @@ use slab::Slab;
 use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, RwLock};
 use tokio::sync::{mpsc, oneshot, watch};
-use tokio::time::{Instant, sleep_until};
+use tokio::time::Instant;
 
 /// What a caller asks for.
 pub(super) enum Request {
@@ -148,10 +149,11 @@ impl Task {
 
     /// Stores what arrives, until every handle is dropped and every request has its answer.
     pub async fn run(mut self, mut inbox: mpsc::Receiver<Request>) {
-        let mut is_open = true;
+        let (mut is_open, mut alarm) = (true, Alarm::default());
         self.carry_out();
         while is_open || !self.waiting.is_empty() {
-            let wake_at = self.writer.wake_at();
+            let wake_at = self.writer.wake_at().map(|at| self.epoch + at);
+            let deadline = wake_at.map_or(self.collect_at, |at| at.min(self.collect_at));
             let event = tokio::select! {
                 biased;
                 Some((id, result)) = self.requests.puts.next() => Event::Put { id, result },
@@ -162,12 +164,13 @@ impl Task {
                     self.requests.load = None;
                     self.was_loaded(loaded)
                 }
-                () = sleep_until(self.epoch + wake_at.unwrap_or_default()), if wake_at.is_some() => Event::Tick,
-                () = sleep_until(self.collect_at) => {
-                    self.collect_at = Instant::now() + self.config.garbage_interval;
-                    tasks::spawn(collect(self.store.clone(), self.config.limits, self.merge_metrics.clone()));
-                    self.take_snapshot();
-                    continue;
+                () = alarm.at(deadline) => {
+                    if self.collect_at <= Instant::now() {
+                        self.collect_at = Instant::now() + self.config.garbage_interval;
+                        tasks::spawn(collect(self.store.clone(), self.config.limits, self.merge_metrics.clone()));
+                        self.take_snapshot();
+                    }
+                    Event::Tick
                 }
                 request = inbox.recv(), if is_open && self.waiting.len() < APPEND_QUEUE_MAX => match request {
                     Some(request) => {
