@@ -157,7 +157,9 @@ impl<'j> Parser<'j> {
             }
             let aliases = field.get("aliases").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
             let aliases = aliases.iter().filter_map(Value::as_str).map(str::to_owned).collect();
-            fields.push(Field { name: field_name.to_owned(), aliases, type_id, default: None });
+            // Names have no characters to escape.
+            let json_key = format!("\"{field_name}\":").into();
+            fields.push(Field { name: field_name.to_owned(), aliases, type_id, default: None, json_key });
         }
         Ok(Kind::Record(Box::new(Record { name, fields })))
     }

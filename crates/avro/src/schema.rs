@@ -91,6 +91,8 @@ pub struct Field {
     pub type_id: TypeId,
     /// The encoded value for messages whose writer's schema lacks the field.
     pub default: Option<Box<[u8]>>,
+    /// The name in JSON, and the colon after it.
+    pub(crate) json_key: Box<str>,
 }
 
 /// An enum's name and symbols.

@@ -1,4 +1,4 @@
-//! Once their buffer has grown, rows allocate nothing.
+//! Once their buffers have grown, rows and lines of JSON allocate nothing.
 
 #![allow(clippy::unwrap_used)]
 
@@ -7,9 +7,9 @@ mod support;
 use std::collections::hash_map::RandomState;
 use std::hash::BuildHasher;
 
-use rawline_avro::RowBuffer;
+use rawline_avro::{LineEncoder, RowBuffer};
 use rawline_testkit::allocator::{Counting, allocations_of};
-use support::{MEASUREMENT, measurement, plan};
+use support::{MEASUREMENT, measurement, plan, schema};
 
 #[global_allocator]
 static COUNTING: Counting = Counting;
@@ -37,4 +37,25 @@ fn rows_of_several_plans_share_one_buffer() {
         assert!(round == 0 || allocations == 0, "{allocations} in round {round}");
     }
     assert_ne!(sum, 1);
+}
+
+#[test]
+fn lines_of_json_become_records_and_lines_again() {
+    let json = r#"{"type":"record","name":"Event","fields":[{"name":"ts","type":{"type":"long",
+        "logicalType":"timestamp-micros"}},{"name":"rtt","type":["null","double"],"default":null},{"name":"host","type":
+        "string"},{"name":"answers","type":{"type":"array","items":"string"}},{"name":"port","type":["null","int"]}]}"#;
+    let mut encoder = LineEncoder::new(schema(json), &[("host", "id.host")], &[]).unwrap();
+    let plan = plan(json, json);
+    let (mut row, mut record, mut text) = (RowBuffer::new(), Vec::new(), Vec::new());
+    let line = r#"{"ts":"2018-03-24T17:15:20.865716Z","port":53,"answers":["a","b"],"id.host":"x"}"#;
+    let mut convert = || {
+        record.clear();
+        text.clear();
+        assert!(encoder.encode(line.as_bytes(), &mut record));
+        plan.row(&mut row, &record).unwrap().datum().write_json(&mut text);
+    };
+    convert();
+    assert_eq!(allocations_of(convert).1, 0);
+    let wanted = r#"{"ts":"2018-03-24T17:15:20.865716Z","rtt":null,"host":"x","answers":["a","b"],"port":53}"#;
+    assert_eq!(String::from_utf8(text).unwrap(), wanted);
 }

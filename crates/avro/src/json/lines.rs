@@ -73,7 +73,7 @@ impl LineEncoder {
         memory.places.clear();
         let mut json = serde_json::Deserializer::from_str(text);
         let names = Some(Names::Of(names));
-        let seed = TypeSeed { schema, id: schema.root(), names, branch: None, memory, out };
+        let seed = TypeSeed { schema, id: schema.root(), names, is_branch: false, memory, out };
         let is_encoded = seed.deserialize(&mut json).and_then(|()| json.end()).is_ok();
         if !is_encoded {
             out.truncate(begin);
@@ -128,8 +128,8 @@ struct TypeSeed<'a> {
     id: TypeId,
     /// The names of a record's fields, if they aren't their own.
     names: Option<Names<'a>>,
-    /// The name of the union's branch that the value is of.
-    branch: Option<&'a str>,
+    /// Whether the value is in a union.
+    is_branch: bool,
     memory: &'a mut Memory,
     out: &'a mut Vec<u8>,
 }
@@ -137,7 +137,12 @@ struct TypeSeed<'a> {
 impl<'a> TypeSeed<'a> {
     /// The same, of another type.
     fn of(&mut self, id: TypeId) -> TypeSeed<'_> {
-        TypeSeed { schema: self.schema, id, names: None, branch: None, memory: self.memory, out: self.out }
+        TypeSeed { schema: self.schema, id, names: None, is_branch: false, memory: self.memory, out: self.out }
+    }
+
+    /// The name of the union's branch that the value is of.
+    fn branch(&self) -> Option<&'a str> {
+        self.is_branch.then(|| self.schema.kind(self.id).name())
     }
 
     fn is_null(&self, id: TypeId) -> bool {
@@ -149,13 +154,21 @@ impl<'a> TypeSeed<'a> {
     fn enter<E: Error>(&mut self) -> Result<&'a Type, E> {
         let outer = self.schema.type_at(self.id);
         let Kind::Union(branches) = &outer.kind else { return Ok(outer) };
-        let mut others = branches.iter().enumerate().filter(|(_, id)| !self.is_null(**id));
-        let (Some((index, id)), None) = (others.next(), others.next()) else { return Err(other()) };
-        write::length(self.out, index);
-        self.id = *id;
+        let (index, id) = match &**branches {
+            [first, second] if self.is_null(*first) => (1, *second),
+            [first, second] if self.is_null(*second) => (0, *first),
+            [only] => (0, *only),
+            _ => return Err(other()),
+        };
+        let inner = self.schema.type_at(id);
+        if matches!(inner.kind, Kind::Null) {
+            return Err(other());
+        }
+        // A zigzag integer.
+        self.out.push(index << 1);
+        self.id = id;
         self.names = None;
-        let inner = self.schema.type_at(*id);
-        self.branch = Some(inner.kind.name());
+        self.is_branch = true;
         Ok(inner)
     }
 
@@ -176,7 +189,7 @@ impl<'a> TypeSeed<'a> {
         let names = self.names.unwrap_or(Names::Own(&record.fields));
         let (begin, first) = (self.out.len(), self.memory.places.len());
         self.memory.places.resize(first + record.fields.len(), None);
-        let (mut next, mut branch) = (0, self.branch);
+        let (mut next, mut branch) = (0, self.branch());
         while let Some((place, index)) = fields.next_key_seed(NameSeed { names, next, branch: branch.take() })? {
             next = place + 1;
             let Some(index) = index else {
@@ -197,7 +210,7 @@ impl<'a> TypeSeed<'a> {
 
     fn put_map<'de, A: MapAccess<'de>>(mut self, values: TypeId, mut entries: A) -> Result<(), A::Error> {
         let (count_at, mut count, mut before) = (self.out.len(), 0, None);
-        let mut branch = self.branch;
+        let mut branch = self.branch();
         self.out.push(0);
         while let Some(key) = entries.next_key_seed(KeySeed { out: self.out, before, branch: branch.take() })? {
             entries.next_value_seed(self.of(values))?;

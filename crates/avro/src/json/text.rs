@@ -1,5 +1,8 @@
 //! Converts logical types to text and back.
 
+use std::fmt::Display;
+use std::io::Write;
+
 use jiff::civil::{Date, DateTime, Time};
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Span, Timestamp, Unit};
@@ -20,22 +23,27 @@ fn is_local(logical: Logical) -> bool {
     matches!(logical, Logical::LocalTimestampMillis | Logical::LocalTimestampMicros | Logical::LocalTimestampNanos)
 }
 
-/// A date, time of day or timestamp as text; `None` if the number is out of the text's range.
-pub(crate) fn time(logical: Logical, value: i64) -> Option<String> {
+/// Appends a date, time of day or timestamp as a JSON string. `None` if it isn't one, or the number is out of the
+/// text's range; then it appends nothing.
+pub(crate) fn put_time(logical: Logical, value: i64, out: &mut Vec<u8>) -> Option<()> {
     if logical == Logical::Date {
-        return Some(epoch().checked_add(Span::new().try_days(value).ok()?).ok()?.to_string());
+        return put_quoted(epoch().checked_add(Span::new().try_days(value).ok()?).ok()?, out);
     }
     let nanos = i128::from(value) * i128::from(unit_nanos(logical)?);
     if matches!(logical, Logical::TimeMillis | Logical::TimeMicros) {
         let nanos = i64::try_from(nanos).ok().filter(|nanos| (0..86_400_000_000_000).contains(nanos))?;
-        return Some(Time::midnight().checked_add(SignedDuration::from_nanos(nanos)).ok()?.to_string());
+        return put_quoted(Time::midnight().checked_add(SignedDuration::from_nanos(nanos)).ok()?, out);
     }
     let timestamp = Timestamp::from_nanosecond(nanos).ok()?;
-    Some(if is_local(logical) {
-        timestamp.to_zoned(TimeZone::UTC).datetime().to_string()
-    } else {
-        timestamp.to_string()
-    })
+    match is_local(logical) {
+        true => put_quoted(TimeZone::UTC.to_datetime(timestamp), out),
+        false => put_quoted(timestamp, out),
+    }
+}
+
+/// Appends a time between quotes: its text has no characters to escape.
+fn put_quoted(time: impl Display, out: &mut Vec<u8>) -> Option<()> {
+    write!(out, "\"{time}\"").ok()
 }
 
 /// Parses a date, time of day or timestamp; `None` if the text is invalid, or finer than the type's unit.

@@ -1,6 +1,6 @@
 //! Writes Avro values as JSON.
 
-use serde::ser::{Serialize, SerializeMap, SerializeSeq, Serializer};
+use serde::Serialize;
 use serde_json::{Map, Value};
 
 use crate::datum::Datum;
@@ -9,70 +9,85 @@ use crate::json::{read, text};
 use crate::schema::{Kind, Logical, Schema, TypeId};
 
 impl Datum<'_, '_> {
-    /// Appends the value as one line of JSON, without the newline.
+    /// Appends the value as one line of human-readable JSON, without the newline. Recurses for each level; the plan's
+    /// limits bound the depth.
     pub fn write_json(&self, out: &mut Vec<u8>) {
-        // Neither writing to memory nor serializing a decoded value fails.
-        let _ = serde_json::to_writer(out, self);
-    }
-}
-
-/// The value as human-readable JSON. Recurses for each level; the plan's limits bound the depth.
-impl Serialize for Datum<'_, '_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let datum = self.plain();
         if let Some(branch) = self.branch()
             && let Kind::Union(branches) = &self.schema_type().kind
             && (has_one_key(datum) || has_choice(self.schema(), branches))
             && read::needs_name(self.schema(), branches, branch as usize, &shape(datum))
         {
-            let mut map = serializer.serialize_map(Some(1))?;
-            map.serialize_entry(datum.schema_type().kind.name(), &datum)?;
-            return map.end();
+            out.push(b'{');
+            put_name(datum.schema_type().kind.name(), out);
+            out.push(b':');
+            datum.write_json(out);
+            out.push(b'}');
+            return;
         }
-        let logical = datum.logical();
+        let logical = datum.schema_type().logical;
         match datum.item() {
-            Item::Null | Item::Union { .. } => serializer.serialize_unit(),
-            Item::Boolean(value) => serializer.serialize_bool(value),
-            Item::Int(value) => match logical.and_then(|logical| text::time(logical, i64::from(value))) {
-                Some(text) => serializer.serialize_str(&text),
-                None => serializer.serialize_i32(value),
-            },
-            Item::Long(value) => match logical.and_then(|logical| text::time(logical, value)) {
-                Some(text) => serializer.serialize_str(&text),
-                None => serializer.serialize_i64(value),
-            },
-            Item::Float(value) if value.is_finite() => serializer.serialize_f32(value),
-            Item::Float(value) => serializer.serialize_str(not_finite(f64::from(value))),
-            Item::Double(value) if value.is_finite() => serializer.serialize_f64(value),
-            Item::Double(value) => serializer.serialize_str(not_finite(value)),
-            Item::String(value) => serializer.serialize_str(value),
-            Item::Symbol(_) => serializer.serialize_str(datum.as_str().unwrap_or_default()),
-            Item::Bytes(bytes) | Item::Fixed(bytes) => binary(logical, bytes, serializer),
-            Item::Record { .. } => {
-                let fields = datum.fields();
-                let mut map = serializer.serialize_map(Some(fields.len()))?;
-                for (field, datum) in fields {
-                    map.serialize_entry(&field.name, &datum)?;
-                }
-                map.end()
-            }
-            Item::Array { .. } => {
-                let elements = datum.elements();
-                let mut list = serializer.serialize_seq(Some(elements.len()))?;
-                for element in elements {
-                    list.serialize_element(&element)?;
-                }
-                list.end()
-            }
-            Item::Map { .. } => {
-                let entries = datum.entries();
-                let mut map = serializer.serialize_map(Some(entries.len()))?;
-                for (key, value) in entries {
-                    map.serialize_entry(key, &value)?;
-                }
-                map.end()
-            }
+            Item::Null | Item::Union { .. } => out.extend_from_slice(b"null"),
+            Item::Boolean(value) => out.extend_from_slice(if value { b"true" } else { b"false" }),
+            Item::Int(value) => put_integer(logical, i64::from(value), out),
+            Item::Long(value) => put_integer(logical, value, out),
+            Item::Float(value) if value.is_finite() => put(&value, out),
+            Item::Float(value) => put_name(not_finite(f64::from(value)), out),
+            Item::Double(value) if value.is_finite() => put(&value, out),
+            Item::Double(value) => put_name(not_finite(value), out),
+            Item::String(value) => put(value, out),
+            Item::Symbol(_) => put_name(datum.as_str().unwrap_or_default(), out),
+            Item::Bytes(bytes) | Item::Fixed(bytes) => put_binary(logical, bytes, out),
+            Item::Record { .. } => put_list(b"{}", datum.fields(), out, |(field, datum), out| {
+                out.extend_from_slice(field.json_key.as_bytes());
+                datum.write_json(out);
+            }),
+            Item::Array { .. } => put_list(b"[]", datum.elements(), out, |element, out| element.write_json(out)),
+            Item::Map { .. } => put_list(b"{}", datum.entries(), out, |(key, value), out| {
+                put(key, out);
+                out.push(b':');
+                value.write_json(out);
+            }),
         }
+    }
+}
+
+/// Appends a number or a text.
+#[inline]
+fn put<T: Serialize + ?Sized>(value: &T, out: &mut Vec<u8>) {
+    // Writing a scalar to memory doesn't fail.
+    let _ = serde_json::to_writer(out, value);
+}
+
+/// Appends a text that needs no escape: the parser of schemas has checked names and symbols.
+#[inline]
+fn put_name(name: &str, out: &mut Vec<u8>) {
+    out.push(b'"');
+    out.extend_from_slice(name.as_bytes());
+    out.push(b'"');
+}
+
+/// Appends items between brackets, with commas between them.
+#[inline]
+fn put_list<T>(
+    [begin, end]: &[u8; 2],
+    items: impl Iterator<Item = T>,
+    out: &mut Vec<u8>,
+    mut put: impl FnMut(T, &mut Vec<u8>),
+) {
+    out.push(*begin);
+    for (index, item) in items.enumerate() {
+        if index > 0 {
+            out.push(b',');
+        }
+        put(item, out);
+    }
+    out.push(*end);
+}
+
+fn put_integer(logical: Option<Logical>, value: i64, out: &mut Vec<u8>) {
+    if logical.and_then(|logical| text::put_time(logical, value, out)).is_none() {
+        put(&value, out);
     }
 }
 
@@ -106,42 +121,34 @@ fn part(datum: Datum<'_, '_>) -> Value {
     match datum.plain().item() {
         Item::Array { .. } => Value::Array(Vec::new()),
         Item::Map { .. } | Item::Record { .. } => Value::Object(Map::new()),
-        // Serializing a scalar to memory doesn't fail.
-        _ => serde_json::to_value(datum).unwrap_or_default(),
+        _ => {
+            let mut json = Vec::new();
+            datum.write_json(&mut json);
+            // What was written is JSON.
+            serde_json::from_slice(&json).unwrap_or_default()
+        }
     }
 }
 
-fn binary<S: Serializer>(logical: Option<Logical>, bytes: &[u8], serializer: S) -> Result<S::Ok, S::Error> {
+fn put_binary(logical: Option<Logical>, bytes: &[u8], out: &mut Vec<u8>) {
     let text = match logical {
         Some(Logical::Decimal { scale, .. }) => text::decimal(bytes, scale),
         Some(Logical::Uuid) => text::uuid(bytes),
         Some(Logical::Duration) => {
-            let (parts, rest) = bytes.as_chunks::<4>();
-            if let ([months, days, millis], []) = (parts, rest) {
-                let mut map = serializer.serialize_map(Some(3))?;
-                map.serialize_entry("months", &u32::from_le_bytes(*months))?;
-                map.serialize_entry("days", &u32::from_le_bytes(*days))?;
-                map.serialize_entry("millis", &u32::from_le_bytes(*millis))?;
-                return map.end();
+            if let ([months, days, millis], []) = bytes.as_chunks::<4>() {
+                let parts = [("months", months), ("days", days), ("millis", millis)];
+                return put_list(b"{}", parts.into_iter(), out, |(name, part), out| {
+                    put_name(name, out);
+                    out.push(b':');
+                    put(&u32::from_le_bytes(*part), out);
+                });
             }
             None
         }
         _ => None,
     };
-    match text {
-        Some(text) => serializer.serialize_str(&text),
-        None => serializer.collect_str(&Latin(bytes)),
-    }
-}
-
-/// One character per byte.
-struct Latin<'a>(&'a [u8]);
-
-impl std::fmt::Display for Latin<'_> {
-    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        use std::fmt::Write;
-        self.0.iter().try_for_each(|byte| out.write_char(char::from(*byte)))
-    }
+    // One character per byte.
+    put(&text.unwrap_or_else(|| bytes.iter().copied().map(char::from).collect()), out);
 }
 
 fn not_finite(value: f64) -> &'static str {
