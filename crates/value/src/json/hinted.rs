@@ -62,6 +62,8 @@ pub struct Reader {
     seen: Vec<bool>,
     /// Whether a hint asks for times.
     has_times: bool,
+    /// Whether a hint takes a port's protocol from another field, which isn't read in one pass: a try would only cost.
+    has_protocols: bool,
     /// The object as a plain value, in the order of the text.
     plain: Vec<u8>,
     decoder: Decoder,
@@ -84,6 +86,7 @@ impl Reader {
         Reader {
             seen: vec![false; fields.len()],
             has_times: fields.iter().any(|field| field.hint.is_time()),
+            has_protocols: fields.iter().any(|field| field.hint.protocol_field().is_some()),
             fields,
             plain: Vec::new(),
             decoder: Decoder::default(),
@@ -129,7 +132,9 @@ impl Reader {
     }
 
     fn write_object(&mut self, json: &[u8], out: &mut Vec<u8>) -> Result<(), HintedError> {
-        if let Some(object) = self.one_pass.read(json, &self.fields, &mut self.seen) {
+        if !self.has_protocols
+            && let Some(object) = self.one_pass.read(json, &self.fields, &mut self.seen)
+        {
             out.extend_from_slice(object);
             return Ok(());
         }
