@@ -18,6 +18,7 @@ mod avro;
 mod batch;
 mod buffer;
 mod client;
+mod completions;
 mod consumer;
 mod error;
 mod measurement;

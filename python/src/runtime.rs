@@ -2,6 +2,7 @@
 //!
 //! Waiting releases the GIL and checks for signals every [`SIGNALS_EVERY`], so that Ctrl-C ends any wait.
 
+use crate::completions::Completions;
 use crate::error::config_error;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
@@ -186,36 +187,52 @@ pub fn to_asyncio<'py, T: Send + 'static>(
     convert: impl FnOnce(Python<'_>, T) -> Converted + Send + 'static,
 ) -> PyResult<Bound<'py, PyAny>> {
     static GET_LOOP: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
-    static COMPLETE: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
     let running = GET_LOOP.import(py, "asyncio", "get_running_loop")?.call0()?;
-    let complete = COMPLETE.import(py, "rawline.aio", "_complete")?.clone().unbind();
     let promise = running.call_method0("create_future")?;
     let runtime = runtime()?;
     let future = match py.detach(|| look(runtime, first, future)) {
         Looked::Ready(value) => {
-            match convert(py, value) {
-                Ok(value) => promise.call_method1("set_result", (value,))?,
-                Err(error) => promise.call_method1("set_exception", (error.into_value(py),))?,
-            };
+            set(&promise, convert(py, value))?;
             return Ok(promise);
         }
         Looked::Pending(future) => future,
     };
+    let completions = Completions::of(&running)?;
     let (loop_, waiting) = (running.unbind(), promise.clone().unbind());
     let task: JoinHandle<()> = runtime.spawn(async move {
         let value = future.await;
-        // Nothing waits for the result once the interpreter has ended.
-        let _completed = attached(|py| {
-            let (value, error) = match convert(py, value) {
-                Ok(value) => (value, py.None()),
-                Err(error) => (py.None(), error.into_value(py).into_any()),
-            };
-            // A loop that was closed in the meantime rejects the call; then nothing waits.
-            let _scheduled = loop_.call_method1(py, "call_soon_threadsafe", (complete, waiting, value, error));
-        });
+        let complete = move |py: Python<'_>| complete(waiting.bind(py), convert, value);
+        if completions.get().add(Box::new(complete)) {
+            // Nothing waits for the result once the interpreter has ended.
+            let _woken = attached(|py| {
+                let woken = loop_.call_method1(py, "call_soon_threadsafe", (completions.clone_ref(py),));
+                if woken.is_err() {
+                    // The loop was closed in the meantime: nothing waits.
+                    drop(completions.get().take());
+                }
+            });
+        }
     });
     promise.call_method1("add_done_callback", (Canceller { task: task.abort_handle() },))?;
     Ok(promise)
+}
+
+/// Gives a future its result, unless it was cancelled.
+fn complete<T>(promise: &Bound<'_, PyAny>, convert: impl FnOnce(Python<'_>, T) -> Converted, value: T) {
+    let completed = promise
+        .call_method0("done")
+        .and_then(|done| if done.is_truthy()? { Ok(()) } else { set(promise, convert(promise.py(), value)) });
+    if let Err(error) = completed {
+        error.write_unraisable(promise.py(), Some(promise));
+    }
+}
+
+fn set(promise: &Bound<'_, PyAny>, result: Converted) -> PyResult<()> {
+    match result {
+        Ok(value) => promise.call_method1("set_result", (value,))?,
+        Err(error) => promise.call_method1("set_exception", (error.into_value(promise.py()),))?,
+    };
+    Ok(())
 }
 
 /// Aborts the task of an asyncio future that was cancelled.

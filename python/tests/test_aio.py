@@ -233,6 +233,30 @@ def test_the_interpreter_ends_cleanly_while_a_loop_gets_results(broker: Broker, 
     assert broker.run_example(script, tmp_path) == "healthy\n"
 
 
+def test_results_that_arrive_together_wake_the_loop_up_once(broker: Broker, topic: str) -> None:
+    async def main() -> None:
+        client = rawline.AsyncClient(broker.url)
+        await client.append(topic, ["first"])
+        loop, wakes = asyncio.get_running_loop(), 0
+        wake = loop.call_soon_threadsafe
+
+        def count(*arguments: object) -> asyncio.Handle:
+            nonlocal wakes
+            wakes += 1
+            return wake(*arguments)  # type: ignore[arg-type]
+
+        loop.call_soon_threadsafe = count  # type: ignore[method-assign,assignment]
+        appends = [asyncio.ensure_future(client.append(topic, [str(number)])) for number in range(64)]
+        await asyncio.sleep(0)
+        # All are in flight. The results come while the loop is busy.
+        time.sleep(0.5)
+        offsets = {(await append).first_offset for append in appends}
+        assert offsets == set(range(1, 65))
+        assert 1 <= wakes < 8, wakes
+
+    run(main())
+
+
 def test_small_appends_together_keep_their_results(broker: Broker, topic: str) -> None:
     async def main() -> None:
         client = rawline.AsyncClient(broker.url)

@@ -1,11 +1,9 @@
 """The client, producer and consumer for asyncio: blocking calls become awaitable."""
 
-import asyncio
 import time
 from collections.abc import AsyncIterator, Iterable, Mapping
 from datetime import datetime
 from types import TracebackType
-from typing import Any
 
 from rawline._rawline import Batch, Batches, ConsumerCore, ProducerCore, Receipt, RecordSource
 from rawline.batch import Codec
@@ -13,16 +11,6 @@ from rawline.client import Appended, Payload, TopicInfo, Trimmed, consumer_core,
 from rawline.consumer import Deadline, Start, state_of
 from rawline.producer import warn_of_loss
 from rawline.types import BytesLike, Records
-
-
-def _complete(promise: "asyncio.Future[Any]", value: Any, error: BaseException | None) -> None:
-    """Called in the loop's thread when the native half has a result."""
-    if promise.done():
-        return
-    if error is None:
-        promise.set_result(value)
-    else:
-        promise.set_exception(error)
 
 
 class AsyncClient:
