@@ -6,38 +6,61 @@ use rawline_contract::Appended;
 use std::io::Write as _;
 use std::time::{Duration, UNIX_EPOCH};
 
+/// Size of a response to an append, and some room, in bytes.
+const RESPONSE_BYTES: usize = 256;
+
+/// A connection with few requests at once keeps a buffer of so many bytes for its responses.
+const KEPT_BYTES: usize = 2048;
+
 /// The value of the `Date` header, which changes once per second.
-#[derive(Debug, Default)]
-pub(super) struct DateText {
+#[derive(Default)]
+struct DateText {
     second: Option<u64>,
     text: String,
 }
 
 impl DateText {
-    pub fn now(&mut self, clock: &dyn Clock) -> &str {
+    fn update(&mut self, clock: &dyn Clock) {
         let second = clock.now_us() / 1_000_000;
         if self.second != Some(second) {
             self.second = Some(second);
             self.text = httpdate::fmt_http_date(UNIX_EPOCH + Duration::from_secs(second));
         }
-        &self.text
     }
 }
 
-/// Responses, one after the other, as the library would write them.
-pub(super) struct Responses<'a> {
-    pub bytes: Vec<u8>,
-    pub date: &'a str,
+/// Responses, one after the other, as the library would write them. A connection keeps their memory.
+#[derive(Default)]
+pub(super) struct Responses {
+    bytes: Vec<u8>,
+    date: DateText,
     /// Whether the connection ends after the last one. Only that one says so: clients send what is not carried out
     /// elsewhere.
-    pub is_closing: bool,
+    is_closing: bool,
     /// Number of responses to be added.
-    pub left: usize,
+    left: usize,
     /// The body of the current one.
-    pub body: Vec<u8>,
+    body: Vec<u8>,
 }
 
-impl Responses<'_> {
+impl Responses {
+    /// Begins anew, with room for this many responses.
+    pub fn begin(&mut self, clock: &dyn Clock, is_closing: bool, count: usize) {
+        self.bytes.clear();
+        if count * RESPONSE_BYTES <= KEPT_BYTES {
+            self.bytes.shrink_to(KEPT_BYTES);
+        }
+        self.bytes.reserve(count * RESPONSE_BYTES);
+        self.date.update(clock);
+        (self.is_closing, self.left) = (is_closing, count);
+    }
+
+    /// All of them.
+    pub fn bytes(&self) -> &[u8] {
+        assert_eq!(self.left, 0, "responses that were not added");
+        &self.bytes
+    }
+
     /// Adds the response to an append that is stored: what [`Responses::push`] adds for it, without its detours.
     pub fn appended(&mut self, appended: &Appended) {
         self.body.clear();
@@ -70,7 +93,7 @@ impl Responses<'_> {
         if self.is_closing && self.left == 0 {
             self.bytes.extend_from_slice(b"connection: close\r\n");
         }
-        let _ = write!(self.bytes, "content-length: {body_bytes}\r\ndate: {}\r\n\r\n", self.date);
+        let _ = write!(self.bytes, "content-length: {body_bytes}\r\ndate: {}\r\n\r\n", self.date.text);
     }
 }
 
@@ -90,12 +113,24 @@ mod tests {
         }
     }
 
+    const NOW_US: u64 = 784_111_777_999_999;
+
+    fn begun(is_closing: bool, count: usize) -> Responses {
+        let mut responses = Responses::default();
+        responses.begin(&At(NOW_US), is_closing, count);
+        responses
+    }
+
+    fn text(responses: &Responses) -> String {
+        String::from_utf8(responses.bytes().to_vec()).unwrap()
+    }
+
     #[test]
     fn only_the_last_response_announces_the_end() {
         for (is_closing, expected) in [(true, [false, false, true]), (false, [false; 3])] {
-            let mut responses = Responses { bytes: Vec::new(), date: "now", is_closing, left: 3, body: Vec::new() };
+            let mut responses = begun(is_closing, 3);
             (0..3).for_each(|_| responses.push(ApiError::new(code::TOPIC_BUSY, "wait").into_response()));
-            let text = String::from_utf8(responses.bytes).unwrap();
+            let text = text(&responses);
             let closes: Vec<_> =
                 text.split("HTTP/1.1 ").skip(1).map(|response| response.contains("connection: close")).collect();
             assert_eq!(closes, expected, "{text}");
@@ -104,29 +139,32 @@ mod tests {
 
     #[test]
     fn a_response_has_all_its_headers() {
-        let mut date = DateText::default();
-        let date_now = date.now(&At(784_111_777_999_999));
-        let mut responses =
-            Responses { bytes: Vec::new(), date: date_now, is_closing: true, left: 1, body: Vec::new() };
+        let mut responses = begun(true, 1);
         let error = || ApiError::new(code::TOPIC_BUSY, "wait").into_response();
         responses.push(error());
-        let text = String::from_utf8(responses.bytes).unwrap();
+        let text = text(&responses);
         let expected = "HTTP/1.1 503 Service Unavailable\r\ncontent-type: application/json\r\nretry-after: 1\r\n\
                         connection: close\r\ncontent-length: 36\r\ndate: Sun, 06 Nov 1994 08:49:37 GMT\r\n\r\n";
         assert!(text.starts_with(expected), "{text}");
         assert_eq!(text.len() - expected.len(), 36, "{text}");
-        assert_eq!(date.now(&At(784_111_778_000_000)), "Sun, 06 Nov 1994 08:49:38 GMT");
+        responses.begin(&At(NOW_US + 1), false, 1);
+        responses.push(error());
+        let later = self::text(&responses);
+        assert!(
+            later.starts_with("HTTP/1.1 503") && later.contains("date: Sun, 06 Nov 1994 08:49:38 GMT\r\n"),
+            "{later}"
+        );
+        assert!(!later.contains("connection"), "{later}");
     }
 
     #[test]
     fn the_response_to_a_stored_append_is_written_as_any_other() {
         for (first_offset, next_offset, is_closing) in [(0, 1, false), (9_999, 10_000, true), (7, u64::MAX, false)] {
             let appended = Appended { first_offset, next_offset };
-            let written = |write: &dyn Fn(&mut Responses<'_>)| {
-                let mut responses =
-                    Responses { bytes: Vec::new(), date: "now", is_closing, left: 1, body: vec![1, 2, 3] };
+            let written = |write: &dyn Fn(&mut Responses)| {
+                let mut responses = begun(is_closing, 1);
                 write(&mut responses);
-                String::from_utf8(responses.bytes).unwrap()
+                text(&responses)
             };
             let expected = written(&|responses| responses.push(response::json(StatusCode::CREATED, &appended)));
             assert_eq!(written(&|responses| responses.appended(&appended)), expected);

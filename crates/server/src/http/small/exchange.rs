@@ -1,6 +1,6 @@
 //! The appends that have arrived together on a connection: stored together, answered together.
 
-use super::encode::{DateText, Responses};
+use super::encode::Responses;
 use super::head::SmallAppend;
 use crate::http::Api;
 use crate::http::append::store;
@@ -19,21 +19,15 @@ use rawline_contract::Appended;
 use std::pin::Pin;
 use tokio::time::Instant;
 
-/// Size of a response, and some room, in bytes.
-const RESPONSE_BYTES: usize = 256;
-
-/// Stores the appends in order, and returns the responses.
-pub(super) async fn exchange(api: &Api, peer: &Peer, appends: &[SmallAppend<'_>], date: &mut DateText) -> Vec<u8> {
+/// Stores the appends in order, and makes the responses.
+pub(super) async fn exchange(api: &Api, peer: &Peer, appends: &[SmallAppend<'_>], responses: &mut Responses) {
     let began = Instant::now();
     let results = match gather(api, peer, appends).await {
         Ok(bodies) => store_all(api, appends, bodies).await,
         Err(error) => appends.iter().map(|_| Err(ApiError::from(error.clone()))).collect(),
     };
     stage!("stored");
-    let is_closing = *api.closing.borrow();
-    let date = date.now(&*api.clock);
-    let bytes = Vec::with_capacity(RESPONSE_BYTES * results.len());
-    let mut responses = Responses { bytes, date, is_closing, left: results.len(), body: Vec::new() };
+    responses.begin(&*api.clock, *api.closing.borrow(), results.len());
     let took = began.elapsed();
     for result in results {
         match result {
@@ -48,7 +42,6 @@ pub(super) async fn exchange(api: &Api, peer: &Peer, appends: &[SmallAppend<'_>]
             }
         }
     }
-    responses.bytes
 }
 
 /// Copies the bodies into one buffer of the pool.

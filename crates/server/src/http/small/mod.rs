@@ -14,7 +14,7 @@ use crate::http::{Api, browser};
 use crate::net::activity::Activity;
 use crate::net::peer::Peer;
 use crate::net::read_size::SMALL;
-use encode::DateText;
+use encode::Responses;
 use head::{Found, SmallAppend};
 use rawline_broker::stage;
 use std::time::Duration;
@@ -42,7 +42,7 @@ pub(crate) async fn serve<S: AsyncRead + AsyncWrite + Unpin>(
     stream: &mut S,
     front: Vec<u8>,
 ) -> Option<Vec<u8>> {
-    let mut date = DateText::default();
+    let mut responses = Responses::default();
     let mut received = front;
     received.reserve(BUFFER_BYTES.saturating_sub(received.len()));
     loop {
@@ -53,11 +53,11 @@ pub(crate) async fn serve<S: AsyncRead + AsyncWrite + Unpin>(
             }
             stage!("received");
             let done = appends.iter().map(|append| append.bytes).sum::<usize>();
-            let responses = exchange::exchange(api, peer, &appends, &mut date).await;
+            exchange::exchange(api, peer, &appends, &mut responses).await;
             drop(appends);
             activity.end(false);
             stage!("response made");
-            stream.write_all(&responses).await.ok()?;
+            stream.write_all(responses.bytes()).await.ok()?;
             received.drain(..done);
             if *api.closing.borrow() {
                 return None;
