@@ -22,7 +22,7 @@ use tokio::sync::watch;
 static COUNTING: Counting = Counting;
 
 const BATCH_BYTES: usize = 1 << 20;
-const REQUESTS: u64 = 40;
+const REQUESTS: u64 = 16;
 const BATCH: &str = "application/vnd.rawline.batch";
 const FORMS: [&str; 3] = ["application/json", "application/x-ndjson", "multipart/form-data"];
 
@@ -35,7 +35,7 @@ struct Cost {
 
 fn cost(mut request: impl FnMut()) -> Cost {
     // The first requests allocate what is kept: connection buffers, the topic's segment.
-    for _ in 0..10 {
+    for _ in 0..5 {
         request();
     }
     let before = allocated();
