@@ -1,6 +1,6 @@
 //! Encodes lines of JSON in one pass, without a tree of their values.
 //!
-//! It reads what most lines consist of. Everything else it leaves to `read.rs`, which also has the errors: values that
+//! It reads common lines only. Those with anything else are read by `read.rs`, which also reports errors: values that
 //! don't fit their types, unions with a choice, maps whose keys don't ascend, logical types other than times.
 
 use std::fmt;

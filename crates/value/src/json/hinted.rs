@@ -1,6 +1,6 @@
 //! Plain JSON whose fields get types that JSON does not have: `{"host":"10.0.0.1"}` with `host=address`.
 //!
-//! Most objects are read in one pass (`one_pass_read.rs`). All others, and all with errors, go this way:
+//! Common objects are read in one pass (`one_pass_read.rs`). Other objects, and all errors, take these steps:
 //!
 //! ```text
 //! JSON ─► the bytes of a plain value, ─► an index of them, ─► the bytes of the result

@@ -1,6 +1,6 @@
 //! Reads an object with types for its fields in one pass over its text, and puts its fields in their order afterwards.
 //!
-//! It reads what most lines consist of. Everything else it leaves to `hinted`, which also has the errors: values that
+//! It reads common lines only. Those with anything else are read by `hinted`, which also reports errors: values that
 //! don't fit their types, duplicate names, numbers with an exponent, sets, and whatever is no JSON.
 
 use super::buffer::{Buffer, WORD_BYTES, first_word, plain_bytes};

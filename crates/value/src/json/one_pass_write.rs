@@ -1,6 +1,6 @@
 //! Writes a value as plain JSON in one pass that also checks it.
 //!
-//! It writes what most records consist of. Everything else it leaves to `plain`, which also has the errors: tables
+//! It writes common values only. Those with anything else are written by `plain`, which also reports errors: tables
 //! whose keys aren't all strings, deep values, and whatever breaks a rule of the format.
 
 use super::buffer::{Buffer, WORD_BYTES, first_word, verbatim_bytes};
