@@ -3,7 +3,7 @@
 # page.
 #
 #   lab/run.sh quick     two messages at their base size, about 3 minutes once it is built
-#   lab/run.sh full      everything, about 45 minutes; also updates docs/wire-formats.md
+#   lab/run.sh full      everything, about an hour; also updates docs/wire-formats.md
 #
 # The page is lab/out/report.html. Build first: `make lab-build`, for a full run with LAB_PROFILE=measured. Leave the
 # machine alone during a full run. Every figure is appended to lab/out/results.jsonl as soon as it is measured (Python's
