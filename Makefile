@@ -13,7 +13,7 @@ DATA ?= .rawline/data
 FEATURES := $(shell cat target/.features 2>/dev/null)
 
 .PHONY: help run test test-rust test-python test-java test-build bench sim fuzz check check-rust check-python check-java check-lab
-.PHONY: tools release full clean
+.PHONY: tools release full clean kafka-oracle kafka-vectors
 .PHONY: lab lab-quick lab-test lab-mine lab-report lab-build lab-generate
 
 help: ## Show this list
@@ -113,7 +113,7 @@ check-java: ## Java: formatter and linter (mvn -f java/pom.xml spotless:apply fo
 LAB_CARGO := --locked --target-dir target --manifest-path lab/rust/Cargo.toml
 LAB_PROFILE ?= release
 
-lab: ## Measure the wire formats in three languages: about 45 minutes; updates docs/wire-formats.md
+lab: ## Measure the wire formats in three languages: about an hour; updates docs/wire-formats.md
 	$(MAKE) lab-build LAB_PROFILE=measured
 	lab/run.sh full
 
@@ -166,6 +166,15 @@ bench: full ## Run a short benchmark: write, read, latency, limits of the machin
 fuzz: ## Fuzz every driver for a minute (needs a nightly toolchain and cargo-fuzz)
 	@for target in $$(cd fuzz && cargo +nightly fuzz list); do \
 		(cd fuzz && cargo +nightly fuzz run $$target -- -max_total_time=60) || exit 1; done
+
+# In the workspace of the fuzzers, so that nothing else compiles the library that it compares with.
+KAFKA_ORACLE := --locked --target-dir target --manifest-path fuzz/oracle/Cargo.toml
+
+kafka-oracle: ## Compare Kafka's protocol with another implementation, in every version of every API (2 min)
+	$(CARGO) test $(KAFKA_ORACLE)
+
+kafka-vectors: ## Write the golden bytes of Kafka's protocol, vectors/kafka, as that implementation writes them
+	$(CARGO) run --quiet $(KAFKA_ORACLE)
 
 clean: ## Remove build results and the data of `make run`
 	$(CARGO) clean

@@ -1,6 +1,7 @@
 //! How a batch's data is compressed: its number in the header, packing, unpacking.
 
 use crate::BatchError;
+use std::io::{self, Cursor};
 
 /// How the data of a batch is compressed. Sizes are never compressed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -62,12 +63,12 @@ impl std::fmt::Display for Codec {
 pub(crate) struct Packer {
     codec: Codec,
     packed: Vec<u8>,
-    zstd: Option<zstd::bulk::Compressor<'static>>,
+    zstd: ZstdPacker,
 }
 
 impl Packer {
     pub(crate) fn new(codec: Codec) -> Self {
-        Packer { codec, packed: Vec::new(), zstd: None }
+        Packer { codec, packed: Vec::new(), zstd: ZstdPacker::default() }
     }
 
     /// The codec and the bytes to store for `raw`: `raw` itself if compressing doesn't make it shorter.
@@ -80,15 +81,7 @@ impl Packer {
                 let packed_bytes = lz4_flex::block::compress_into(raw, &mut self.packed).map_err(reason)?;
                 self.packed.truncate(packed_bytes);
             }
-            Codec::Zstd => {
-                let mut zstd = match self.zstd.take() {
-                    Some(zstd) => zstd,
-                    None => zstd::bulk::Compressor::new(zstd::DEFAULT_COMPRESSION_LEVEL).map_err(reason)?,
-                };
-                self.packed.reserve(zstd::zstd_safe::compress_bound(raw.len()));
-                zstd.compress_to_buffer(raw, &mut self.packed).map_err(reason)?;
-                self.zstd = Some(zstd);
-            }
+            Codec::Zstd => self.zstd.append(raw, &mut self.packed).map_err(reason)?,
         }
         if self.packed.len() < raw.len() { Ok((self.codec, &self.packed)) } else { Ok((Codec::None, raw)) }
     }
@@ -97,6 +90,33 @@ impl Packer {
 impl std::fmt::Debug for Packer {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Packer").field("codec", &self.codec).finish_non_exhaustive()
+    }
+}
+
+/// Makes zstd frames; the codec's state is reused.
+#[derive(Default)]
+pub(crate) struct ZstdPacker(Option<zstd::bulk::Compressor<'static>>);
+
+impl ZstdPacker {
+    /// Appends one frame, which says how long its content is, to `out`. After an error `out` holds what it held before.
+    pub(crate) fn append(&mut self, raw: &[u8], out: &mut Vec<u8>) -> io::Result<()> {
+        let mut zstd = match self.0.take() {
+            Some(zstd) => zstd,
+            None => zstd::bulk::Compressor::new(zstd::DEFAULT_COMPRESSION_LEVEL)?,
+        };
+        out.reserve(zstd::zstd_safe::compress_bound(raw.len()));
+        let end = out.len() as u64;
+        let mut out = Cursor::new(out);
+        out.set_position(end);
+        zstd.compress_to_buffer(raw, &mut out)?;
+        self.0 = Some(zstd);
+        Ok(())
+    }
+}
+
+impl std::fmt::Debug for ZstdPacker {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("ZstdPacker").finish_non_exhaustive()
     }
 }
 

@@ -15,6 +15,7 @@ pub mod header;
 mod kind;
 mod parse;
 mod prefixes;
+pub mod record_batch;
 mod slice;
 
 pub use builder::{Builder, BuilderFull, Sealed, seal, seal_numbered};

@@ -3,6 +3,8 @@
 
 #![allow(dead_code, clippy::unwrap_used, clippy::indexing_slicing)]
 
+pub mod record_batch;
+
 use fastrand::Rng;
 use rawline_batch::header::CRC_POSITION;
 use rawline_batch::{
@@ -93,6 +95,12 @@ pub fn mutate(input: &[u8]) {
         assert_eq!(error.is_none(), bytes == whole, "{metas:?}, {error:?}");
     }
     agree(&bytes, &mut random);
+}
+
+/// Kafka's batches: the bytes as one, and as changes of a valid one.
+pub fn record_batches(input: &[u8]) {
+    record_batch::any(input);
+    record_batch::mutate(input);
 }
 
 /// One to four valid batches.

@@ -1,0 +1,150 @@
+//! Makes RecordBatches for a producer, record by record.
+
+use super::encode::{RecordFront, field_bytes, put_field, with_length_bytes};
+use super::header::BATCH_BYTES_MAX;
+use super::pack::RecordPacker;
+use super::{RECORD_BATCH_HEADER_BYTES, RecordBatchHeader, RecordCodec, RecordError, RecordProducer, varint};
+use crate::{BuilderFull, Limits};
+
+/// Gathers records into a batch, in the batch's own bytes. Its buffers are reused for the next batch.
+#[derive(Debug)]
+pub struct RecordBatchBuilder {
+    limits: Limits,
+    /// Room for the header, then the records. While there are no records, the batch before.
+    plain: Vec<u8>,
+    /// The same with compressed records.
+    packed: Vec<u8>,
+    packer: RecordPacker,
+    records: u32,
+    base_timestamp_ms: i64,
+    max_timestamp_ms: i64,
+}
+
+impl RecordBatchBuilder {
+    /// An empty batch whose records will be compressed with `codec` when it is finished.
+    pub fn new(codec: RecordCodec, limits: Limits) -> Self {
+        RecordBatchBuilder {
+            limits,
+            plain: Vec::new(),
+            packed: Vec::new(),
+            packer: RecordPacker::new(codec),
+            records: 0,
+            base_timestamp_ms: 0,
+            max_timestamp_ms: 0,
+        }
+    }
+
+    /// Number of records so far.
+    pub fn records(&self) -> u32 {
+        self.records
+    }
+
+    /// Size of the batch if it were finished now and not compressed, in bytes.
+    pub fn bytes(&self) -> u64 {
+        if self.records == 0 { RECORD_BATCH_HEADER_BYTES as u64 } else { self.plain.len() as u64 }
+    }
+
+    /// Whether no record was pushed since the last batch.
+    pub fn is_empty(&self) -> bool {
+        self.records == 0
+    }
+
+    /// Adds a record, unless the batch would then be over its limits or its times too far apart for their field. The
+    /// time is in milliseconds since the Unix epoch. A record that was read from a batch can be given field by field.
+    pub fn push<'r, H>(
+        &mut self,
+        timestamp_ms: i64,
+        key: Option<&[u8]>,
+        value: Option<&[u8]>,
+        headers: H,
+    ) -> Result<(), BuilderFull>
+    where
+        H: IntoIterator<Item = (&'r [u8], Option<&'r [u8]>)>,
+        H::IntoIter: Clone,
+    {
+        let base_timestamp_ms = if self.is_empty() { timestamp_ms } else { self.base_timestamp_ms };
+        let timestamp_delta_ms = timestamp_ms.checked_sub(base_timestamp_ms).ok_or(BuilderFull)?;
+        let value_bytes = value.map(<[u8]>::len);
+        let front = RecordFront { timestamp_delta_ms, offset_delta: self.records, key, value_bytes };
+        let headers = headers.into_iter();
+        let (count, headers_bytes) = size(headers.clone());
+        let record_bytes = front.with_value_bytes() + headers_bytes;
+        self.check(with_length_bytes(record_bytes))?;
+
+        if self.is_empty() {
+            self.plain.clear();
+            self.plain.resize(RECORD_BATCH_HEADER_BYTES, 0);
+            self.base_timestamp_ms = timestamp_ms;
+            self.max_timestamp_ms = timestamp_ms;
+        }
+        let start = self.plain.len();
+        front.put(record_bytes, &mut self.plain);
+        self.plain.extend_from_slice(value.unwrap_or_default());
+        varint::put(count, &mut self.plain);
+        for (key, value) in headers {
+            put_field(Some(key), &mut self.plain);
+            put_field(value, &mut self.plain);
+        }
+        assert_eq!((self.plain.len() - start) as u64, with_length_bytes(record_bytes), "a record of another size");
+        self.records += 1;
+        self.max_timestamp_ms = self.max_timestamp_ms.max(timestamp_ms);
+        Ok(())
+    }
+
+    /// Whether there is room for a record that takes these many bytes.
+    fn check(&self, added_bytes: u64) -> Result<(), BuilderFull> {
+        let bytes = self.bytes() + added_bytes;
+        let raw_bytes = bytes - RECORD_BATCH_HEADER_BYTES as u64;
+        let is_full = bytes > u64::from(self.limits.batch_bytes_max.min(BATCH_BYTES_MAX))
+            || raw_bytes > u64::from(self.limits.raw_bytes_max)
+            || self.records >= self.limits.records_max.min(i32::MAX as u32);
+        if is_full { Err(BuilderFull) } else { Ok(()) }
+    }
+
+    /// Finishes the batch and begins a new one with the next record. Records that their codec doesn't make shorter stay
+    /// uncompressed. The base offset is 0: brokers decide it.
+    ///
+    /// Errors: no records; a codec that fails (the records then stay).
+    pub fn finish(&mut self, producer: Option<RecordProducer>) -> Result<&[u8], RecordError> {
+        if self.is_empty() {
+            return Err(RecordError::Empty);
+        }
+        let mut codec = self.packer.codec();
+        if codec != RecordCodec::None {
+            self.packed.clear();
+            self.packed.resize(RECORD_BATCH_HEADER_BYTES, 0);
+            self.packer.append(self.plain.split_at(RECORD_BATCH_HEADER_BYTES).1, &mut self.packed)?;
+            if self.packed.len() >= self.plain.len() {
+                codec = RecordCodec::None;
+            }
+        }
+        let batch = if codec == RecordCodec::None { &mut self.plain } else { &mut self.packed };
+        let mut header = RecordBatchHeader {
+            base_offset: 0,
+            batch_bytes: batch.len() as u32,
+            records: std::mem::take(&mut self.records),
+            crc32c: 0,
+            codec,
+            is_transactional: false,
+            is_control: false,
+            has_append_time: false,
+            base_timestamp_ms: self.base_timestamp_ms,
+            max_timestamp_ms: self.max_timestamp_ms,
+            producer,
+        };
+        let (front, section) = batch.split_at_mut(RECORD_BATCH_HEADER_BYTES);
+        let mut crc = header.crc();
+        crc.update(section);
+        header.crc32c = crc.value();
+        front.copy_from_slice(&header.encode());
+        Ok(batch)
+    }
+}
+
+/// The number of headers, and their size with it.
+fn size<'r>(headers: impl Iterator<Item = (&'r [u8], Option<&'r [u8]>)>) -> (i64, u64) {
+    let (count, bytes) = headers.fold((0, 0), |(count, bytes), (key, value)| {
+        (count + 1, bytes + field_bytes(Some(key.len())) + field_bytes(value.map(<[u8]>::len)))
+    });
+    (count, varint::bytes(count) + bytes)
+}

@@ -1,0 +1,353 @@
+//! The 61 bytes at the start of a RecordBatch.
+
+use super::RECORD_BATCH_HEADER_BYTES;
+use crate::{Crc32c, Kind, Limits};
+use thiserror::Error;
+use zerocopy::big_endian::{I16, I32, I64, U32};
+use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
+
+/// The length counts from here.
+pub(super) const LENGTH_FROM: usize = 12;
+/// The checksum covers every byte from here on.
+pub(super) const CRC_FROM: usize = 21;
+
+const MAGIC: u8 = 2;
+const CODEC_MASK: i16 = 0b111;
+const TIME_OF_APPEND: i16 = 1 << 3;
+const TRANSACTIONAL: i16 = 1 << 4;
+const CONTROL: i16 = 1 << 5;
+
+#[derive(FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned, Clone, Copy)]
+#[repr(C)]
+struct Raw {
+    base_offset: I64,
+    length: I32,
+    leader_epoch: I32,
+    magic: u8,
+    crc32c: U32,
+    attributes: I16,
+    last_offset_delta: I32,
+    base_timestamp: I64,
+    max_timestamp: I64,
+    producer_id: I64,
+    producer_epoch: I16,
+    base_sequence: I32,
+    records: I32,
+}
+
+const _: () = assert!(size_of::<Raw>() == RECORD_BATCH_HEADER_BYTES);
+const _: () = assert!(std::mem::offset_of!(Raw, leader_epoch) == LENGTH_FROM);
+const _: () = assert!(std::mem::offset_of!(Raw, attributes) == CRC_FROM);
+
+/// Maximum size of a batch in bytes. Its length, which counts from [`LENGTH_FROM`], is an i32.
+pub(super) const BATCH_BYTES_MAX: u32 = i32::MAX as u32;
+
+/// How the records are compressed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum RecordCodec {
+    /// Not at all.
+    None = 0,
+    /// gzip.
+    Gzip = 1,
+    /// Snappy, in the frames of Xerial's library or in none.
+    Snappy = 2,
+    /// LZ4 frames.
+    Lz4 = 3,
+    /// zstd.
+    Zstd = 4,
+}
+
+impl std::fmt::Display for RecordCodec {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            RecordCodec::None => "none",
+            RecordCodec::Gzip => "gzip",
+            RecordCodec::Snappy => "snappy",
+            RecordCodec::Lz4 => "lz4",
+            RecordCodec::Zstd => "zstd",
+        })
+    }
+}
+
+/// Who made a batch, for idempotent appends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RecordProducer {
+    /// The producer's id.
+    pub id: u64,
+    /// Its epoch.
+    pub epoch: u16,
+    /// The number of its first record in the partition; after 2^31 - 1 comes 0.
+    pub base_sequence: u32,
+}
+
+impl RecordProducer {
+    /// The same for the batch after one of these many records.
+    pub fn after(self, records: u32) -> RecordProducer {
+        let base_sequence = (u64::from(self.base_sequence) + u64::from(records)) % (1 << 31);
+        RecordProducer { base_sequence: base_sequence as u32, ..self }
+    }
+}
+
+/// A header's fields, without the leader's epoch. Whether the bytes after it agree with the checksum is for
+/// [`super::RecordBatchChecker`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RecordBatchHeader {
+    /// Offset of the first record in a batch that is stored; what a producer sends here (usually 0) means nothing.
+    pub base_offset: i64,
+    /// Size of the whole batch in bytes.
+    pub batch_bytes: u32,
+    /// Number of records.
+    pub records: u32,
+    /// CRC32C of the bytes from 21 on.
+    pub crc32c: u32,
+    /// How the records are compressed.
+    pub codec: RecordCodec,
+    /// Whether it belongs to a transaction.
+    pub is_transactional: bool,
+    /// Whether it is a broker's mark in the log rather than records; never in what a producer sends.
+    pub is_control: bool,
+    /// Whether the time of all records is `max_timestamp_ms`, the time of append; never in what a producer sends.
+    pub has_append_time: bool,
+    /// What the records' times count from, in milliseconds since the Unix epoch.
+    pub base_timestamp_ms: i64,
+    /// The greatest time of its records, in milliseconds since the Unix epoch; -1 if it has none.
+    pub max_timestamp_ms: i64,
+    /// Who made it; `None` if it needn't be known.
+    pub producer: Option<RecordProducer>,
+}
+
+/// Why bytes are not a RecordBatch that can be stored. Positions and lengths are in bytes, from the batch's first.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum RecordBatchError {
+    /// Fewer bytes than the header, or than its length.
+    #[error("the batch is truncated: {have} of {need} bytes; send it whole")]
+    Truncated {
+        /// Bytes found.
+        have: u64,
+        /// Bytes that the header announces.
+        need: u64,
+    },
+    /// No batch at all.
+    #[error("there is no batch; send at least one")]
+    Empty,
+    /// An older or newer format.
+    #[error("message format {found}; this broker stores format 2: use a client of Kafka 0.11 or later")]
+    Magic {
+        /// The batch's format.
+        found: u8,
+    },
+    /// Shorter than a header.
+    #[error("a batch can't have a length of {found}; send one that counts the bytes after it")]
+    Length {
+        /// The batch's length.
+        found: i32,
+    },
+    /// More bytes than the broker accepts.
+    #[error("the batch has {bytes} bytes and this broker accepts {limit}; send smaller batches")]
+    TooLarge {
+        /// Its size.
+        bytes: u64,
+        /// The limit.
+        limit: u32,
+    },
+    /// More records than the broker accepts.
+    #[error("the batch has {records} records and this broker accepts {limit}; send smaller batches")]
+    TooManyRecords {
+        /// Its number of records.
+        records: u32,
+        /// The limit.
+        limit: u32,
+    },
+    /// A codec that doesn't exist.
+    #[error("codec {found}; use 0 (none), 1 (gzip), 2 (snappy), 3 (lz4) or 4 (zstd)")]
+    Codec {
+        /// The batch's codec.
+        found: u8,
+    },
+    /// Only brokers write control batches.
+    #[error("a producer can't send a control batch")]
+    Control,
+    /// Only brokers set the time of append.
+    #[error("a producer can't send a batch with the time of append; send the time of creation")]
+    TimeOfAppend,
+    /// The number of records and the offset of the last contradict each other.
+    #[error("{records} records whose last has the offset delta {last_offset_delta}; it should be one less")]
+    Records {
+        /// The batch's number of records.
+        records: i32,
+        /// The batch's offset of the last record.
+        last_offset_delta: i32,
+    },
+    /// A producer without an epoch or a sequence.
+    #[error("producer {id} with epoch {epoch} and sequence {base_sequence}; none of them may be negative")]
+    Producer {
+        /// The batch's producer.
+        id: i64,
+        /// Its epoch.
+        epoch: i16,
+        /// Its sequence.
+        base_sequence: i32,
+    },
+    /// More bytes than the batch's.
+    #[error("{bytes} bytes follow the batch")]
+    Trailing {
+        /// How many.
+        bytes: u64,
+    },
+    /// Not what a broker has written before a batch that it stored.
+    #[error("the batch doesn't begin with offset {first_offset} and the epoch 0, as it was stored")]
+    Stamp {
+        /// Its first offset.
+        first_offset: u64,
+    },
+    /// Changed on the way.
+    #[error(
+        "the checksum is {found:08x}, the bytes have {expected:08x}; they were damaged on the way: send them again"
+    )]
+    Checksum {
+        /// The batch's checksum.
+        found: u32,
+        /// The checksum of its bytes.
+        expected: u32,
+    },
+}
+
+impl RecordBatchError {
+    /// What can be done about it.
+    pub fn kind(&self) -> Kind {
+        match self {
+            RecordBatchError::Checksum { .. } => Kind::TryAgain,
+            _ => Kind::FixRequest,
+        }
+    }
+}
+
+impl RecordBatchHeader {
+    /// Reads and checks the header of a batch that a producer sends. A header that passes describes a batch within
+    /// `limits`.
+    pub fn parse(
+        bytes: &[u8; RECORD_BATCH_HEADER_BYTES],
+        limits: &Limits,
+    ) -> Result<RecordBatchHeader, RecordBatchError> {
+        let header = RecordBatchHeader::parse_stored(bytes, limits)?;
+        if header.is_control {
+            return Err(RecordBatchError::Control);
+        }
+        if header.has_append_time {
+            return Err(RecordBatchError::TimeOfAppend);
+        }
+        Ok(header)
+    }
+
+    /// As [`RecordBatchHeader::parse`], for a batch from a log: control batches and the time of append, which only
+    /// brokers write, are accepted.
+    pub fn parse_stored(
+        bytes: &[u8; RECORD_BATCH_HEADER_BYTES],
+        limits: &Limits,
+    ) -> Result<RecordBatchHeader, RecordBatchError> {
+        let raw: Raw = zerocopy::transmute!(*bytes);
+        // Older formats have their magic at the same place.
+        if raw.magic != MAGIC {
+            return Err(RecordBatchError::Magic { found: raw.magic });
+        }
+        let length = raw.length.get();
+        let batch_bytes = i64::from(length) + LENGTH_FROM as i64;
+        if batch_bytes < RECORD_BATCH_HEADER_BYTES as i64 {
+            return Err(RecordBatchError::Length { found: length });
+        }
+        let batch_bytes = batch_bytes as u32;
+        if batch_bytes > limits.batch_bytes_max {
+            return Err(RecordBatchError::TooLarge { bytes: u64::from(batch_bytes), limit: limits.batch_bytes_max });
+        }
+        let attributes = raw.attributes.get();
+        let codec = codec(attributes)?;
+        let (count, last_offset_delta) = (raw.records.get(), raw.last_offset_delta.get());
+        let records = u32::try_from(count).ok().filter(|_| count > 0 && last_offset_delta == count - 1);
+        let records = records.ok_or(RecordBatchError::Records { records: count, last_offset_delta })?;
+        if records > limits.records_max {
+            return Err(RecordBatchError::TooManyRecords { records, limit: limits.records_max });
+        }
+        Ok(RecordBatchHeader {
+            base_offset: raw.base_offset.get(),
+            batch_bytes,
+            records,
+            crc32c: raw.crc32c.get(),
+            codec,
+            is_transactional: attributes & TRANSACTIONAL != 0,
+            is_control: attributes & CONTROL != 0,
+            has_append_time: attributes & TIME_OF_APPEND != 0,
+            base_timestamp_ms: raw.base_timestamp.get(),
+            max_timestamp_ms: raw.max_timestamp.get(),
+            producer: producer(&raw)?,
+        })
+    }
+
+    /// The header's bytes. The leader's epoch is 0.
+    pub fn encode(&self) -> [u8; RECORD_BATCH_HEADER_BYTES] {
+        let (length, records) = (self.batch_bytes - LENGTH_FROM as u32, self.records);
+        assert!(i32::try_from(length.max(records)).is_ok() && records > 0, "no batch can be {self:?}");
+        let (producer_id, producer_epoch, base_sequence) = match self.producer {
+            Some(producer) => producer.fields(),
+            None => (-1, -1, -1),
+        };
+        let flag = |is_set: bool, bit: i16| if is_set { bit } else { 0 };
+        let attributes = self.codec as i16
+            | flag(self.has_append_time, TIME_OF_APPEND)
+            | flag(self.is_transactional, TRANSACTIONAL)
+            | flag(self.is_control, CONTROL);
+        zerocopy::transmute!(Raw {
+            base_offset: I64::new(self.base_offset),
+            length: I32::new(length as i32),
+            leader_epoch: I32::new(0),
+            magic: MAGIC,
+            crc32c: U32::new(self.crc32c),
+            attributes: I16::new(attributes),
+            last_offset_delta: I32::new(records as i32 - 1),
+            base_timestamp: I64::new(self.base_timestamp_ms),
+            max_timestamp: I64::new(self.max_timestamp_ms),
+            producer_id: I64::new(producer_id),
+            producer_epoch: I16::new(producer_epoch),
+            base_sequence: I32::new(base_sequence),
+            records: I32::new(records as i32),
+        })
+    }
+
+    /// The checksum so far: what the records are to be added to.
+    pub(super) fn crc(&self) -> Crc32c {
+        let mut crc = Crc32c::new();
+        crc.update(self.encode().split_at(CRC_FROM).1);
+        crc
+    }
+}
+
+impl RecordProducer {
+    fn fields(self) -> (i64, i16, i32) {
+        match (i64::try_from(self.id), i16::try_from(self.epoch), i32::try_from(self.base_sequence)) {
+            (Ok(id), Ok(epoch), Ok(base_sequence)) => (id, epoch, base_sequence),
+            _ => unreachable!("no batch can say {self:?}: its fields are signed"),
+        }
+    }
+}
+
+fn codec(attributes: i16) -> Result<RecordCodec, RecordBatchError> {
+    Ok(match attributes & CODEC_MASK {
+        0 => RecordCodec::None,
+        1 => RecordCodec::Gzip,
+        2 => RecordCodec::Snappy,
+        3 => RecordCodec::Lz4,
+        4 => RecordCodec::Zstd,
+        found => return Err(RecordBatchError::Codec { found: found as u8 }),
+    })
+}
+
+fn producer(raw: &Raw) -> Result<Option<RecordProducer>, RecordBatchError> {
+    let (id, epoch, base_sequence) = (raw.producer_id.get(), raw.producer_epoch.get(), raw.base_sequence.get());
+    if id == -1 {
+        return Ok(None);
+    }
+    match (u64::try_from(id), u16::try_from(epoch), u32::try_from(base_sequence)) {
+        (Ok(id), Ok(epoch), Ok(base_sequence)) => Ok(Some(RecordProducer { id, epoch, base_sequence })),
+        _ => Err(RecordBatchError::Producer { id, epoch, base_sequence }),
+    }
+}

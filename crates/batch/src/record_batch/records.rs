@@ -1,0 +1,212 @@
+//! The records of a RecordBatch, one by one, borrowed from the section that holds them.
+//!
+//! ```text
+//! record: length │ attributes i8, unused │ time i64, from the batch's │ offset, from the batch's
+//!         │ length of the key, key │ length of the value, value │ number of headers, headers
+//! header: length of the key, key │ length of the value, value
+//! ```
+//!
+//! All numbers but the attributes are varints. Keys and values of records and values of headers can be null: their
+//! length is then -1. A record's length counts the bytes after it.
+
+use super::varint::{self, Broken};
+use super::{RecordBatchHeader, RecordError};
+
+/// A header takes at least this many bytes: two lengths.
+const HEADER_BYTES_MIN: u64 = 2;
+
+/// A record, borrowed from its batch.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Record<'a> {
+    /// Its offset, counted from the batch's; also its number in the batch.
+    pub offset_delta: u32,
+    /// Its time in milliseconds since the Unix epoch; usually -1 if its producer gave none.
+    pub timestamp_ms: i64,
+    /// Its key; `None` if null.
+    pub key: Option<&'a [u8]>,
+    /// Its value; `None` if null, which deletes the key in a compacted topic.
+    pub value: Option<&'a [u8]>,
+    /// Its headers.
+    pub headers: Headers<'a>,
+}
+
+/// The headers of a record, in order: keys and values, which can be null. Keys are UTF-8 in most clients, which nobody
+/// checks. All lengths have been checked.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Headers<'a> {
+    bytes: &'a [u8],
+    left: u32,
+}
+
+/// The records of a batch, in order, each checked as it is reached; ends after the first error.
+#[derive(Debug, Clone)]
+pub struct Records<'a> {
+    bytes: &'a [u8],
+    base_timestamp_ms: i64,
+    /// The time of every record, if it isn't the producer's.
+    append_time_ms: Option<i64>,
+    records: u32,
+    next: u32,
+    has_ended: bool,
+}
+
+impl<'a> Records<'a> {
+    /// The records of a batch with this header. `section` is what follows it, as [`super::unpack`] returns it.
+    pub fn new(header: &RecordBatchHeader, section: &'a [u8]) -> Records<'a> {
+        Records {
+            bytes: section,
+            base_timestamp_ms: header.base_timestamp_ms,
+            append_time_ms: header.has_append_time.then_some(header.max_timestamp_ms),
+            records: header.records,
+            next: 0,
+            has_ended: false,
+        }
+    }
+
+    /// The next record; `None` after the last one, after which nothing may follow.
+    fn read(&mut self) -> Result<Option<Record<'a>>, RecordError> {
+        let Records { records, next: record, .. } = *self;
+        if record == records {
+            return match self.bytes.len() as u64 {
+                0 => Ok(None),
+                count => Err(RecordError::Trailing { count }),
+            };
+        }
+        if self.bytes.is_empty() {
+            return Err(RecordError::Missing { found: record, records });
+        }
+        let mut rest = Fields { record, bytes: self.bytes };
+        let found = rest.varint(32)?;
+        let mut fields = Fields { record, bytes: rest.take("a length", found)? };
+        let read = self.fields(&mut fields)?;
+        if !fields.bytes.is_empty() {
+            return Err(RecordError::Unused { record, count: fields.bytes.len() as u64 });
+        }
+        self.bytes = rest.bytes;
+        self.next += 1;
+        Ok(Some(read))
+    }
+
+    fn fields(&self, fields: &mut Fields<'a>) -> Result<Record<'a>, RecordError> {
+        fields.attributes()?;
+        let delta_ms = fields.varint(64)?;
+        let found = fields.varint(32)?;
+        if found != i64::from(fields.record) {
+            return Err(RecordError::OffsetDelta { record: fields.record, found });
+        }
+        Ok(Record {
+            offset_delta: fields.record,
+            timestamp_ms: self.timestamp_ms(fields.record, delta_ms)?,
+            key: fields.nullable("a key")?,
+            value: fields.nullable("a value")?,
+            headers: fields.headers()?,
+        })
+    }
+
+    fn timestamp_ms(&self, record: u32, delta_ms: i64) -> Result<i64, RecordError> {
+        let base_ms = self.base_timestamp_ms;
+        match self.append_time_ms {
+            Some(append_time_ms) => Ok(append_time_ms),
+            None => base_ms.checked_add(delta_ms).ok_or(RecordError::Timestamp { record, base_ms, delta_ms }),
+        }
+    }
+}
+
+impl<'a> Iterator for Records<'a> {
+    type Item = Result<Record<'a>, RecordError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.has_ended {
+            return None;
+        }
+        let read = self.read().transpose();
+        self.has_ended = !matches!(read, Some(Ok(_)));
+        read
+    }
+}
+
+impl<'a> Iterator for Headers<'a> {
+    type Item = (&'a [u8], Option<&'a [u8]>);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.left = self.left.checked_sub(1)?;
+        let mut fields = Fields { record: 0, bytes: self.bytes };
+        match fields.header() {
+            Ok(header) => {
+                self.bytes = fields.bytes;
+                Some(header)
+            }
+            // `Fields::headers` has read these bytes with the same function.
+            Err(error) => unreachable!("a header that was checked: {error}"),
+        }
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        (self.left as usize, Some(self.left as usize))
+    }
+}
+
+impl ExactSizeIterator for Headers<'_> {}
+
+/// The bytes of a record that haven't been read.
+struct Fields<'a> {
+    /// The record's number, for errors.
+    record: u32,
+    bytes: &'a [u8],
+}
+
+impl<'a> Fields<'a> {
+    fn varint(&mut self, bits: u32) -> Result<i64, RecordError> {
+        let record = self.record;
+        let (value, rest) = varint::read(self.bytes, bits).map_err(|broken| match broken {
+            Broken::Truncated => RecordError::Truncated { record },
+            Broken::TooLong => RecordError::Number { record },
+        })?;
+        self.bytes = rest;
+        Ok(value)
+    }
+
+    fn attributes(&mut self) -> Result<(), RecordError> {
+        let Some((_, rest)) = self.bytes.split_first() else {
+            return Err(RecordError::Truncated { record: self.record });
+        };
+        self.bytes = rest;
+        Ok(())
+    }
+
+    /// The next `found` bytes.
+    fn take(&mut self, field: &'static str, found: i64) -> Result<&'a [u8], RecordError> {
+        let (record, left) = (self.record, self.bytes.len() as u64);
+        let split = usize::try_from(found).ok().and_then(|count| self.bytes.split_at_checked(count));
+        let (taken, rest) = split.ok_or(RecordError::Length { record, field, found, left })?;
+        self.bytes = rest;
+        Ok(taken)
+    }
+
+    /// A length and the bytes after it; -1 stands for null.
+    fn nullable(&mut self, field: &'static str) -> Result<Option<&'a [u8]>, RecordError> {
+        match self.varint(32)? {
+            -1 => Ok(None),
+            found => self.take(field, found).map(Some),
+        }
+    }
+
+    fn header(&mut self) -> Result<(&'a [u8], Option<&'a [u8]>), RecordError> {
+        let found = self.varint(32)?;
+        let key = self.take("a header's key", found)?;
+        Ok((key, self.nullable("a header's value")?))
+    }
+
+    fn headers(&mut self) -> Result<Headers<'a>, RecordError> {
+        let found = self.varint(32)?;
+        let left = self.bytes.len() as u64;
+        let count = u32::try_from(found).ok().filter(|count| u64::from(*count) * HEADER_BYTES_MIN <= left);
+        let (record, field) = (self.record, "a number of headers");
+        let count = count.ok_or(RecordError::Length { record, field, found, left })?;
+        let bytes = self.bytes;
+        for _ in 0..count {
+            self.header()?;
+        }
+        Ok(Headers { bytes, left: count })
+    }
+}

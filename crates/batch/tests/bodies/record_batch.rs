@@ -1,0 +1,99 @@
+//! RecordBatches: what comes out of any bytes lies within them, and within the limits.
+
+use super::LIMITS;
+use fastrand::Rng;
+use rawline_batch::crc32c;
+use rawline_batch::record_batch::{
+    RECORD_BATCH_HEADER_BYTES, RecordBatchBuilder, RecordBatchChecker, RecordBatchHeader, RecordCodec, RecordError,
+    Records, unpack,
+};
+
+/// Miri can't run the C code of zstd.
+pub const CODECS: &[RecordCodec] = if cfg!(miri) { ALL_CODECS.split_at(4).0 } else { ALL_CODECS };
+const ALL_CODECS: &[RecordCodec] =
+    &[RecordCodec::None, RecordCodec::Gzip, RecordCodec::Snappy, RecordCodec::Lz4, RecordCodec::Zstd];
+
+/// Headers with everything that they can have.
+pub const HEADERS: [(&[u8], Option<&[u8]>); 4] =
+    [(b"trace", Some(b"00-4bf92f3577b34da6a3ce929d0e0e4736")), (b"", Some(b"")), (b"\xff", None), (b"trace", None)];
+
+/// Any bytes: after a header, as records, and as what each codec makes.
+pub fn any(input: &[u8]) {
+    let Some((front, section)) = input.split_first_chunk::<RECORD_BATCH_HEADER_BYTES>() else { return };
+    let mut random = Rng::with_seed(u64::from(crc32c(input)));
+    let header = RecordBatchHeader::parse_stored(front, &LIMITS).unwrap_or_else(|_| RecordBatchHeader {
+        records: random.u32(1..10),
+        ..sample(RecordCodec::None, &mut random).0
+    });
+    let _ = walk(&header, section);
+    for &codec in CODECS {
+        unpacked(&RecordBatchHeader { codec, ..header }, section, random.u32(0..1 << 16));
+    }
+}
+
+/// Valid batches, some of whose bytes are changed as [`super::mutate`] says.
+pub fn mutate(input: &[u8]) {
+    let Some((&seed, changes)) = input.split_first_chunk::<8>() else { return };
+    let mut random = Rng::with_seed(u64::from_le_bytes(seed));
+    let codec = CODECS[random.usize(..CODECS.len())];
+    let (header, mut section) = sample(codec, &mut random);
+    let whole = section.clone();
+    for change in changes.chunks_exact(3) {
+        let position = usize::from(u16::from_le_bytes([change[0], change[1]])) % section.len();
+        section[position] = change[2];
+    }
+    let found = unpacked(&header, &section, LIMITS.raw_bytes_max);
+    assert!(section != whole || found == Some(header.records), "{found:?} of {header:?}");
+    section.truncate(random.usize(..=section.len()));
+    let found = unpacked(&header, &section, LIMITS.raw_bytes_max);
+    assert!(section.len() < whole.len() || changes.len() >= 3 || found.is_some(), "{found:?} of {header:?}");
+}
+
+/// A valid batch: its header, and what follows it.
+pub fn sample(codec: RecordCodec, random: &mut Rng) -> (RecordBatchHeader, Vec<u8>) {
+    let mut builder = RecordBatchBuilder::new(codec, LIMITS);
+    for _ in 0..random.u8(1..=20) {
+        let value = vec![random.u8(b'a'..=b'c'); random.usize(..200)];
+        let key = vec![random.u8(..); random.usize(..5)];
+        let headers = HEADERS.into_iter().take(random.usize(..=HEADERS.len()));
+        let time_ms = random.i64(-1..1_000_000);
+        let (key, value) = (random.bool().then_some(&key[..]), random.bool().then_some(&value[..]));
+        builder.push(time_ms, key, value, headers).unwrap();
+    }
+    let batch = builder.finish(None).unwrap();
+    let mut checker = RecordBatchChecker::new(LIMITS);
+    checker.push(batch).unwrap();
+    (checker.finish().unwrap()[0].header, batch[RECORD_BATCH_HEADER_BYTES..].to_vec())
+}
+
+/// Unpacks and walks; the number of records if they are whole.
+fn unpacked(header: &RecordBatchHeader, section: &[u8], raw_bytes_max: u32) -> Option<u32> {
+    let mut out = Vec::new();
+    let found = unpack(header.codec, section, raw_bytes_max, &mut out).and_then(|found| {
+        assert!(header.codec == RecordCodec::None || found.len() <= raw_bytes_max as usize);
+        walk(header, found)
+    });
+    let found = found.ok();
+    assert!(out.capacity() <= raw_bytes_max as usize + 1, "{} bytes for {raw_bytes_max}", out.capacity());
+    found
+}
+
+/// Walks over records, which borrow from `section` in its order, and returns how many there are, or the first error.
+pub fn walk(header: &RecordBatchHeader, section: &[u8]) -> Result<u32, RecordError> {
+    let (mut position, mut count) = (0, 0);
+    let mut records = Records::new(header, section);
+    for record in records.by_ref() {
+        let record = record.inspect_err(|error| assert!(!error.to_string().is_empty()))?;
+        assert_eq!(record.offset_delta, count);
+        let headers = record.headers.clone().flat_map(|(key, value)| [Some(key), value]);
+        for part in [record.key, record.value].into_iter().chain(headers).flatten() {
+            let start = part.as_ptr().addr() - section.as_ptr().addr();
+            assert!(start >= position && start + part.len() <= section.len(), "{part:?} at {start}");
+            position = start + part.len();
+        }
+        count += 1;
+    }
+    assert_eq!(records.next(), None);
+    assert_eq!(count, header.records);
+    Ok(count)
+}

@@ -1,0 +1,115 @@
+//! Idempotent producers and their transactions.
+
+use super::structure::*;
+
+structures! {
+    /// Asks for a producer's id.
+    struct InitProducerIdRequest {
+        /// `None`: idempotent only.
+        transactional_id: Option<String> [0..],
+        transaction_timeout_ms: i32 [0..],
+        /// -1: a new one.
+        producer_id: i64 [3..] = -1,
+        producer_epoch: i16 [3..] = -1,
+    }
+
+    /// A producer's id and epoch.
+    struct InitProducerIdResponse {
+        throttle_time_ms: i32 [0..],
+        error_code: i16 [0..],
+        producer_id: i64 [0..] = -1,
+        producer_epoch: i16 [0..],
+    }
+
+    /// Asks which producers write to partitions.
+    struct DescribeProducersRequest {
+        topics: Vec<DescribeProducersTopic> [0..],
+    }
+
+    /// Partitions of one topic that are asked for.
+    struct DescribeProducersTopic {
+        name: String [0..],
+        partition_indexes: Vec<i32> [0..],
+    }
+
+    /// The producers.
+    struct DescribeProducersResponse {
+        throttle_time_ms: i32 [0..],
+        topics: Vec<DescribeProducersTopicResponse> [0..],
+    }
+
+    /// Partitions of one topic.
+    struct DescribeProducersTopicResponse {
+        name: String [0..],
+        partitions: Vec<DescribeProducersPartitionResponse> [0..],
+    }
+
+    /// The producers that write to one partition.
+    struct DescribeProducersPartitionResponse {
+        partition_index: i32 [0..],
+        error_code: i16 [0..],
+        error_message: Option<String> [0..],
+        active_producers: Vec<ProducerState> [0..],
+    }
+
+    /// One producer.
+    struct ProducerState {
+        producer_id: i64 [0..],
+        producer_epoch: i32 [0..],
+        last_sequence: i32 [0..] = -1,
+        last_timestamp: i64 [0..] = -1,
+        coordinator_epoch: i32 [0..],
+        /// -1: no transaction.
+        current_txn_start_offset: i64 [0..] = -1,
+    }
+
+    /// Says which partitions a transaction writes to.
+    struct AddPartitionsToTxnRequest {
+        transactional_id: String [0..],
+        producer_id: i64 [0..],
+        producer_epoch: i16 [0..],
+        topics: Vec<AddPartitionsToTxnTopic> [0..],
+    }
+
+    /// Partitions of one topic.
+    struct AddPartitionsToTxnTopic {
+        name: String [0..],
+        partitions: Vec<i32> [0..],
+    }
+
+    /// Which partitions belong to the transaction.
+    struct AddPartitionsToTxnResponse {
+        throttle_time_ms: i32 [0..],
+        results_by_topic: Vec<AddPartitionsToTxnTopicResult> [0..],
+    }
+
+    /// Partitions of one topic.
+    struct AddPartitionsToTxnTopicResult {
+        name: String [0..],
+        results_by_partition: Vec<AddPartitionsToTxnPartitionResult> [0..],
+    }
+
+    /// Whether one partition belongs to the transaction.
+    struct AddPartitionsToTxnPartitionResult {
+        partition_index: i32 [0..],
+        partition_error_code: i16 [0..],
+    }
+
+    /// Commits or aborts a transaction.
+    struct EndTxnRequest {
+        transactional_id: String [0..],
+        producer_id: i64 [0..],
+        producer_epoch: i16 [0..],
+        /// `false`: aborted.
+        committed: bool [0..],
+    }
+
+    /// Whether it was.
+    struct EndTxnResponse {
+        throttle_time_ms: i32 [0..],
+        error_code: i16 [0..],
+        /// For the next transaction.
+        producer_id: i64 [5..] = -1,
+        producer_epoch: i16 [5..] = -1,
+    }
+}

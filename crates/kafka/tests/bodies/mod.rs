@@ -1,0 +1,59 @@
+//! What the fuzzers run.
+
+#![allow(dead_code, clippy::unwrap_used, clippy::indexing_slicing)]
+
+use rawline_kafka::frame::RequestHeader;
+use rawline_kafka::produce::{Event, ProduceReader};
+use rawline_kafka::{Api, Request, Response, fetch};
+
+/// Any bytes as what follows the length: a header; and as a request and a response, whose API and version the first two
+/// bytes choose. What is read is written and read again.
+pub fn read(input: &[u8]) {
+    let _ = RequestHeader::read(input, input.len() as u64);
+    let [api, version, body @ ..] = input else { return };
+    let api = Api::ALL[usize::from(*api) % Api::ALL.len()];
+    let versions = api.versions();
+    let version = versions.start() + i16::from(*version) % (versions.end() - versions.start() + 1);
+    match api {
+        Api::Produce => produce(version, body),
+        Api::Fetch => drop(fetch::request(version, body)),
+        _ => {
+            request(api, version, body);
+            response(api, version, body);
+        }
+    }
+}
+
+fn request(api: Api, version: i16, body: &[u8]) {
+    let Ok(request) = Request::read(api, version, body) else { return };
+    let mut written = Vec::new();
+    request.write(version, &mut written);
+    assert!(written.len() <= body.len(), "{} bytes written of {}", written.len(), body.len());
+    assert_eq!(Request::read(api, version, &written), Ok(request));
+}
+
+fn response(api: Api, version: i16, body: &[u8]) {
+    let Ok(response) = Response::read(api, version, body) else { return };
+    let mut written = Vec::new();
+    response.write(version, &mut written);
+    assert_eq!(Response::read(api, version, &written), Ok(response));
+}
+
+/// The pieces are as long as the first byte says.
+fn produce(version: i16, body: &[u8]) {
+    let step = usize::from(body.first().copied().unwrap_or_default()) + 1;
+    let mut reader = ProduceReader::new(version, body.len() as u64).unwrap();
+    let mut records_bytes = 0;
+    for piece in body.chunks(step) {
+        let mut piece = piece;
+        loop {
+            match reader.next(&mut piece) {
+                Ok(Some(Event::Records(records))) => records_bytes += records.len(),
+                Ok(Some(_)) => {}
+                Ok(None) => break,
+                Err(_) => return,
+            }
+        }
+        assert!(records_bytes <= body.len());
+    }
+}
