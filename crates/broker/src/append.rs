@@ -3,115 +3,12 @@
 use crate::Kind;
 use crate::end::End;
 use crate::limits::OBJECT_BATCHES_MAX;
-use crate::log::Size;
 use crate::partition::Partition;
+use crate::received::Received;
 use crate::store::StoreError;
-use bytes::Bytes;
-use rawline_batch::{BatchError, BatchMeta, Checker};
-use rawline_journal::Producer;
+use rawline_journal::BatchKind;
 use thiserror::Error;
 use tokio::sync::{mpsc, oneshot};
-
-/// The batches of one request, all of them checked.
-#[derive(Debug)]
-pub struct Received {
-    pub(crate) parts: Vec<Bytes>,
-    pub(crate) batches: Vec<BatchMeta>,
-    bytes: u64,
-    records: u64,
-    pub(crate) producer: Option<Producer>,
-}
-
-/// Why the producer of batches can't be known.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
-pub enum ProducerError {
-    /// Its id is 0.
-    #[error("batch {batch} has no producer id; number the batches, or don't ask for an exactly-once append")]
-    Missing {
-        /// Number of the batch in the request, from 0.
-        batch: usize,
-    },
-    /// Another producer, or records are missing.
-    #[error(
-        "batch {batch} doesn't continue the one before it: it has producer {producer_id} and sequence {sequence}, \
-         which should be {expected_id} and {expected}; send one producer's batches in order"
-    )]
-    Mixed {
-        /// Number of the batch in the request, from 0.
-        batch: usize,
-        /// Its producer.
-        producer_id: u64,
-        /// Its sequence.
-        sequence: u64,
-        /// The producer of the batch before it.
-        expected_id: u64,
-        /// The sequence after the batch before it.
-        expected: u64,
-    },
-    /// No number is left for the last record.
-    #[error("sequence {sequence} is too large for {records} records; begin again with another producer id")]
-    End {
-        /// The sequence of the first batch.
-        sequence: u64,
-        /// Number of records.
-        records: u64,
-    },
-}
-
-impl Received {
-    /// Ends the check of the bytes in `parts`; `checker` has seen exactly these, in order.
-    pub fn new(parts: Vec<Bytes>, checker: Checker) -> Result<Received, BatchError> {
-        let batches = checker.finish()?;
-        let (mut bytes, mut records) = (0, 0);
-        for batch in &batches {
-            assert_eq!(batch.position, bytes, "a batch doesn't follow the {records} records before it");
-            bytes += u64::from(batch.bytes);
-            records += u64::from(batch.records);
-        }
-        assert!(records >= batches.len() as u64, "{records} records in {} batches", batches.len());
-        let parts_bytes: u64 = parts.iter().map(|part| part.len() as u64).sum();
-        assert_eq!(bytes, parts_bytes, "the checker has seen other bytes than these parts");
-        Ok(Received { parts, batches, bytes, records, producer: None })
-    }
-
-    /// Asks for an exactly-once append: by the producer and the sequence in the batches' headers, which must be one
-    /// producer's in order. Topics that aren't in a journal ignore it.
-    pub fn exactly_once(self, epoch: u16) -> Result<Received, ProducerError> {
-        let Some(first) = self.batches.first() else { unreachable!("batches were checked, and there are none") };
-        let (id, sequence) = (first.producer_id, first.sequence);
-        if id == 0 {
-            return Err(ProducerError::Missing { batch: 0 });
-        }
-        let mut expected = Some(sequence);
-        for (batch, meta) in self.batches.iter().enumerate() {
-            let Some(next) = expected else { break };
-            if (meta.producer_id, meta.sequence) != (id, next) {
-                let BatchMeta { producer_id, sequence, .. } = *meta;
-                return Err(ProducerError::Mixed { batch, producer_id, sequence, expected_id: id, expected: next });
-            }
-            expected = next.checked_add(u64::from(meta.records));
-        }
-        if expected.is_none() {
-            return Err(ProducerError::End { sequence, records: self.records });
-        }
-        assert_eq!(expected, Some(sequence + self.records), "numbers of {} batches", self.batches.len());
-        Ok(Received { producer: Some(Producer { id, epoch, sequence }), ..self })
-    }
-
-    /// Number of records.
-    pub fn records(&self) -> u64 {
-        self.records
-    }
-
-    /// Size of the batches in bytes.
-    pub fn bytes(&self) -> u64 {
-        self.bytes
-    }
-
-    pub(crate) fn size(&self) -> Size {
-        Size { bytes: self.bytes, batches: self.batches.len(), records: self.records }
-    }
-}
 
 /// The offsets that an append's records got: `first_offset..next_offset`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -133,6 +30,12 @@ pub enum AppendError {
         /// Number of the request's batches.
         batches: usize,
     },
+    /// Kafka's batches, and the storage has no journal.
+    #[error(
+        "this storage was written by an earlier version, or is memory, and stores no batches of Kafka's; send batches \
+         or records, or begin a new storage"
+    )]
+    NoJournal,
     /// Too many requests wait for this partition's next commit.
     #[error("too many pending appends to this topic; wait, then retry")]
     Busy,
@@ -203,6 +106,7 @@ impl AppendError {
     pub fn kind(&self) -> Kind {
         match self {
             AppendError::TooLarge { .. }
+            | AppendError::NoJournal
             | AppendError::TopicDeleted { .. }
             | AppendError::Fenced { .. }
             | AppendError::NotOpen { .. }
@@ -236,8 +140,9 @@ impl Partition {
         {
             return Err(AppendError::TooLarge { bytes: received.bytes(), batches: received.batches.len() });
         }
-        let records = received.records;
+        let records = received.records();
         let inbox = match &self.end {
+            End::Own(_) if received.batches.kind() != BatchKind::Rawline => return Err(AppendError::NoJournal),
             End::Own(own) => self.inbox(own),
             End::Journal(end) => {
                 let bytes = received.bytes();

@@ -9,6 +9,7 @@ use crate::limits::COMMITS_CONFIRMING_MAX;
 use crate::log::{Commit, GroupLimits, Log, Resolved, Step};
 use crate::metrics::TopicMetrics;
 use crate::object::{HEADER_BYTES, Header, Object, Stamp};
+use crate::received::Checked;
 use crate::store::{Begun, CommitError, Known, Listed, Location, ObjectAt, Store, StoreError};
 use crate::{Clock, Config, Kind};
 use bytes::Bytes;
@@ -171,7 +172,10 @@ impl Appender {
             self.batches.reserve_exact(batches);
             for append in self.log.storing() {
                 self.parts.append(&mut append.received.parts);
-                self.batches.append(&mut append.received.batches);
+                let Checked::Rawline(batches) = &mut append.received.batches else {
+                    unreachable!("Kafka's batches were accepted without a journal")
+                };
+                self.batches.append(batches);
             }
         }
         self.commit += 1;

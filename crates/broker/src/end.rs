@@ -1,9 +1,10 @@
 //! What extends a partition: its own task, or the journal that it shares with others.
 
-use crate::append::{AppendError, Appended, Received};
+use crate::append::{AppendError, Appended};
 use crate::journal::{Journal, JournalError, JournalTopic};
 use crate::limits::JOURNAL_PARTITIONS_MAX;
 use crate::own::Own;
+use crate::received::Received;
 use crate::settings::Settings;
 use crate::store::StoreError;
 use crate::topic::TopicError;

@@ -105,7 +105,7 @@ impl TopicIndex {
 
     /// Adds a piece of a journal object.
     pub fn push_piece(&mut self, piece: &Piece, next_offset: u64) -> Result<(), Gap> {
-        let bytes = index_bytes(piece.place.batches as usize) as u64 + u64::from(piece.place.bytes);
+        let bytes = index_bytes(piece.place.batches.count() as usize) as u64 + u64::from(piece.place.bytes);
         let known = Known { next_offset, appended_us: piece.appended_us };
         self.push(piece.first_offset, next_offset, Location::Journal(piece.place), bytes, Some(known))
     }

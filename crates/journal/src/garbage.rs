@@ -121,7 +121,7 @@ mod tests {
             tag: 0,
             object_bytes: 216,
             entries_at: 104,
-            batches: 1,
+            batches: crate::place::BatchCount::from_bits(1),
             batches_at: 144,
             bytes: 72,
         };

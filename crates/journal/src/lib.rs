@@ -38,7 +38,7 @@ pub use merges::Merges;
 pub use object::{
     Batch, BatchKind, HEADER_BYTES, Header, Index, ObjectError, Section, build_index, build_merged_index, index_bytes,
 };
-pub use place::{MergedPiece, Piece, Place, Source};
+pub use place::{BatchCount, MergedPiece, Piece, Place, Source};
 pub use producers::{Producer, Rejected};
 pub use snapshot::{Snapshot, SnapshotError, build_snapshot};
 pub use state::{Changes, Contradiction, Entry, PartitionId, State, Wrong};

@@ -102,7 +102,7 @@ impl Uses {
         let (used, first) = self.by_source.entry(source).or_insert((none, partition));
         assert_eq!(used.object_bytes, object_bytes, "{source:?} has two sizes");
         used.bytes += u64::from(place.bytes);
-        used.batches += place.batches as usize;
+        used.batches += place.batches.count() as usize;
         used.pieces += 1;
         used.smallest_bytes = used.smallest_bytes.min(u64::from(place.bytes));
         used.is_single &= *first == partition;

@@ -161,7 +161,7 @@ mod tests {
     }
 
     fn judge(names: &Names, id: u64, epoch: u16) -> Option<Rejected> {
-        names.judge(Producer { id, epoch, sequence: 0 })
+        names.judge(Producer { id, epoch, sequence: 0, wraps: false })
     }
 
     #[test]

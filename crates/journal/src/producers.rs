@@ -18,6 +18,29 @@ pub struct Producer {
     pub epoch: u16,
     /// The producer's number for the append's first record. Dense within an epoch.
     pub sequence: u64,
+    /// Whether 0 comes after 2^31 - 1, as in Kafka's batches.
+    pub wraps: bool,
+}
+
+/// The number after the greatest of a producer whose numbers wrap.
+pub(crate) const SEQUENCES_WRAP_AT: u64 = 1 << 31;
+
+impl Producer {
+    /// The number that comes after an append.
+    fn after(self, append: Stored) -> u64 {
+        let next = append.sequence + u64::from(append.records);
+        if self.wraps { next % SEQUENCES_WRAP_AT } else { next }
+    }
+
+    /// Whether its number is one that comes after `expected`.
+    fn is_ahead_of(self, expected: u64) -> bool {
+        if !self.wraps {
+            return self.sequence > expected;
+        }
+        // Half of the numbers come after another, the other half before it.
+        let ahead = self.sequence.wrapping_sub(expected) % SEQUENCES_WRAP_AT;
+        (1..SEQUENCES_WRAP_AT / 2).contains(&ahead)
+    }
 }
 
 /// Why an append is rejected.
@@ -96,12 +119,6 @@ impl History {
         let Some(newest) = self.stored.back() else { unreachable!("a producer without an append: {self:?}") };
         *newest
     }
-
-    /// The sequence that comes next.
-    fn next_sequence(&self) -> u64 {
-        let newest = self.newest();
-        newest.sequence + u64::from(newest.records)
-    }
 }
 
 /// A partition's producers, at most [`PRODUCERS_MAX`].
@@ -130,11 +147,11 @@ impl Producers {
             // A new instance begins its own sequence.
             return if found == 0 { Verdict::New } else { Verdict::Rejected(Rejected::Gap { expected: 0, found }) };
         }
-        let expected = history.next_sequence();
+        let expected = producer.after(history.newest());
         if found == expected {
             return Verdict::New;
         }
-        if found > expected {
+        if producer.is_ahead_of(expected) {
             return Verdict::Rejected(Rejected::Gap { expected, found });
         }
         let same = history.stored.iter().find(|stored| stored.sequence == found && stored.records == records);
@@ -188,7 +205,7 @@ mod tests {
     use crate::limits::PRODUCER_AGE_US;
 
     fn producer(epoch: u16, sequence: u64) -> Producer {
-        Producer { id: 7, epoch, sequence }
+        Producer { id: 7, epoch, sequence, wraps: false }
     }
 
     /// Ten appends of two records each, from offset 100 on.
@@ -218,6 +235,30 @@ mod tests {
     }
 
     #[test]
+    fn numbers_of_kafkas_batches_wrap() {
+        let producer = |sequence| Producer { id: 7, epoch: 0, sequence, wraps: true };
+        let mut producers = Producers::default();
+        let last = SEQUENCES_WRAP_AT - 3;
+        producers.note(producer(last), 3, 100, 0);
+        assert_eq!(producers.judge(producer(0), 5, 0), Verdict::New);
+        // A producer of Rawline's batches counts on.
+        assert_eq!(producers.judge(Producer { wraps: false, ..producer(last + 3) }, 5, 0), Verdict::New);
+        producers.note(producer(0), 5, 103, 0);
+        assert_eq!(producers.judge(producer(last), 3, 0), Verdict::Duplicate { first_offset: 100 });
+        assert_eq!(producers.judge(producer(last - 7), 3, 0), Verdict::Rejected(Rejected::Old { found: last - 7 }));
+        assert_eq!(producers.judge(producer(5), 1, 0), Verdict::New);
+        assert_eq!(producers.judge(producer(6), 1, 0), Verdict::Rejected(Rejected::Gap { expected: 5, found: 6 }));
+    }
+
+    #[test]
+    fn an_append_that_goes_beyond_the_greatest_number_ends_after_it() {
+        let producer = |sequence| Producer { id: 7, epoch: 0, sequence, wraps: true };
+        let mut producers = Producers::default();
+        producers.note(producer(SEQUENCES_WRAP_AT - 1), 4, 100, 0);
+        assert_eq!(producers.judge(producer(3), 1, 0), Verdict::New);
+    }
+
+    #[test]
     fn a_newer_instance_fences_the_older() {
         let mut producers = ten();
         assert_eq!(producers.judge(producer(2, 5), 1, 0), Verdict::Rejected(Rejected::Gap { expected: 0, found: 5 }));
@@ -231,7 +272,7 @@ mod tests {
 
     #[test]
     fn the_idlest_producer_is_forgotten() {
-        let new = |id| Producer { id, epoch: 1, sequence: 0 };
+        let new = |id| Producer { id, epoch: 1, sequence: 0, wraps: false };
         let mut producers = Producers::default();
         for id in 0..PRODUCERS_MAX as u64 {
             producers.note(new(id), 1, id, 0);
@@ -268,7 +309,7 @@ mod tests {
 
     #[test]
     fn whoever_still_holds_an_old_producer_forgets_no_other() {
-        let new = |id| Producer { id, epoch: 1, sequence: 0 };
+        let new = |id| Producer { id, epoch: 1, sequence: 0, wraps: false };
         let late = 1 + PRODUCER_AGE_US;
         let mut kept = Producers::default();
         kept.note(new(0), 1, 0, 0);

@@ -73,7 +73,7 @@ fn link(number: u64) -> Link {
 
 /// The batches of the objects: one of a named producer, two of one append, and one of another partition.
 fn batches() -> [(Batch, Vec<u8>); 4] {
-    let producer = Producer { id: NAMED, epoch: 1, sequence: 1000 };
+    let producer = Producer { id: NAMED, epoch: 1, sequence: 1000, wraps: false };
     let (rest, bytes) = batch(&["!"], TIME_US + 30, None);
     [
         batch(&["hello", "", "world!"], TIME_US, Some(producer)),

@@ -1,7 +1,8 @@
 //! Batches for tests, and their records.
 
 use bytes::Bytes;
-use rawline_batch::{Batch, Builder, Checker, Codec, Limits};
+use rawline_batch::record_batch::{RecordBatchChecker, RecordProducer, STAMPED_BYTES, stamp};
+use rawline_batch::{Batch, Builder, Checker, Codec, Limits, crc32c};
 use rawline_broker::Received;
 
 /// A batch of these records.
@@ -15,10 +16,53 @@ pub fn batch(codec: Codec, records: &[Vec<u8>]) -> Vec<u8> {
     bytes
 }
 
+/// One of Kafka's batches with these many records, whose bytes nobody but a consumer looks into.
+pub fn record_batch(records: u32, bytes: &[u8], producer: Option<RecordProducer>) -> Vec<u8> {
+    // No codec, last offset, base and greatest time.
+    let mut covered = 0_i16.to_be_bytes().to_vec();
+    covered.extend((records as i32 - 1).to_be_bytes());
+    covered.extend(1_700_000_000_000_i64.to_be_bytes());
+    covered.extend(1_700_000_000_123_i64.to_be_bytes());
+    let producer = producer.map(|RecordProducer { id, epoch, base_sequence }| (id as i64, epoch as i16, base_sequence));
+    let (id, epoch, sequence) = producer.unwrap_or((-1, -1, u32::MAX));
+    covered.extend(id.to_be_bytes());
+    covered.extend(epoch.to_be_bytes());
+    covered.extend(sequence.to_be_bytes());
+    covered.extend(records.to_be_bytes());
+    covered.extend(bytes);
+    // Base offset, length, the leader's epoch as clients send it, magic, checksum.
+    let mut batch = 0_i64.to_be_bytes().to_vec();
+    batch.extend((covered.len() as u32 + 9).to_be_bytes());
+    batch.extend((-1_i32).to_be_bytes());
+    batch.push(2);
+    batch.extend(crc32c(&covered).to_be_bytes());
+    batch.extend(covered);
+    batch
+}
+
+/// One of Kafka's batches as it is stored.
+pub fn stamped(batch: &[u8], first_offset: u64) -> Vec<u8> {
+    [&stamp(first_offset, batch.len() as u32)[..], &batch[STAMPED_BYTES..]].concat()
+}
+
+fn in_parts(bytes: &[u8]) -> Vec<Bytes> {
+    let bytes = Bytes::copy_from_slice(bytes);
+    (0..bytes.len()).step_by(100).map(|at| bytes.slice(at..(at + 100).min(bytes.len()))).collect()
+}
+
+/// Kafka's batches as they come from a socket.
+pub fn received_record_batches(batches: &[u8]) -> Received {
+    let parts = in_parts(batches);
+    let mut checker = RecordBatchChecker::new(Limits::default());
+    for part in &parts {
+        checker.push(part).unwrap();
+    }
+    Received::of_record_batches(parts, checker.finish().unwrap()).unwrap()
+}
+
 /// Batches as they come from a socket: in pieces whose borders respect nothing.
 pub fn received(batches: &[u8]) -> Received {
-    let bytes = Bytes::copy_from_slice(batches);
-    let parts: Vec<_> = (0..bytes.len()).step_by(100).map(|at| bytes.slice(at..(at + 100).min(bytes.len()))).collect();
+    let parts = in_parts(batches);
     let mut checker = Checker::new(Limits::default());
     for part in &parts {
         checker.push(part).unwrap();

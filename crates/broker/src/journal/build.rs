@@ -1,27 +1,35 @@
 //! Lays out a journal object around the batches of its appends.
 
-use crate::append::Received;
+use crate::pool::take_front;
+use crate::received::{Checked, Received};
 use bytes::Bytes;
 use rawline_batch::BatchMeta;
+use rawline_batch::record_batch::{CheckedRecordBatch, STAMPED_BYTES, stamp};
 use rawline_journal::{Batch, BatchKind, Changes, Entry, Link, PartitionId, Section, build_index};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 
 /// The parts of an object: its index, then the batches as received. `appends` are those of the entries in `changes`.
 pub(super) fn build<'a>(link: Link, changes: &Changes, appends: impl Iterator<Item = &'a Received>) -> Vec<Bytes> {
-    let mut sections: BTreeMap<PartitionId, (Section, Vec<Batch>, Vec<&Bytes>)> = BTreeMap::new();
+    let mut sections: BTreeMap<PartitionId, (Section, Vec<Batch>, Vec<Bytes>)> = BTreeMap::new();
     for (entry, received) in changes.entries.iter().zip(appends) {
         assert_eq!(u64::from(entry.records), received.records(), "{entry:?} of other records");
         let Entry { partition, first_offset, .. } = *entry;
         let section = || (Section { partition, first_offset }, Vec::new(), Vec::new());
         let (_, batches, parts) = sections.entry(partition).or_insert_with(section);
-        let described = received.batches.iter().enumerate();
-        batches.extend(described.map(|(at, meta)| describe(meta, at, entry)));
-        parts.extend(&received.parts);
+        match &received.batches {
+            Checked::Rawline(checked) => {
+                batches.extend(checked.iter().enumerate().map(|(at, meta)| describe(meta, at, entry)));
+                parts.extend_from_slice(&received.parts);
+            }
+            Checked::Kafka(checked) => {
+                batches.extend(checked.iter().enumerate().map(|(at, batch)| describe_kafka(batch, at, entry)));
+                add_stamped(checked, &received.parts, first_offset, parts);
+            }
+        }
     }
     let described: Vec<_> = sections.values().map(|(section, batches, _)| (*section, &batches[..])).collect();
     let index = build_index(link, changes.appended_us, &changes.controls, &described);
-    let parts = sections.values().flat_map(|(_, _, parts)| parts.iter().map(|part| (*part).clone()));
-    std::iter::once(Bytes::from(index)).chain(parts).collect()
+    std::iter::once(Bytes::from(index)).chain(sections.into_values().flat_map(|(_, _, parts)| parts)).collect()
 }
 
 fn describe(meta: &BatchMeta, at: usize, entry: &Entry) -> Batch {
@@ -34,4 +42,38 @@ fn describe(meta: &BatchMeta, at: usize, entry: &Entry) -> Batch {
         producer: entry.producer.filter(|_| at == 0),
         max_timestamp_us: 0,
     }
+}
+
+fn describe_kafka(CheckedRecordBatch { header, .. }: &CheckedRecordBatch, at: usize, entry: &Entry) -> Batch {
+    // -1 stands for none.
+    let max_timestamp_ms = u64::try_from(header.max_timestamp_ms).unwrap_or_default();
+    Batch {
+        kind: BatchKind::Kafka,
+        records: header.records,
+        bytes: header.batch_bytes,
+        crc32c: header.crc32c,
+        continues: at > 0,
+        producer: entry.producer.filter(|_| at == 0),
+        max_timestamp_us: max_timestamp_ms.saturating_mul(1000),
+    }
+}
+
+/// Adds the batches in `received`, with the offset of each in it. Nothing is written to what was received: the batches
+/// get another front, and if they are built again, another one.
+fn add_stamped(batches: &[CheckedRecordBatch], received: &[Bytes], mut offset: u64, parts: &mut Vec<Bytes>) {
+    let mut stamps = Vec::with_capacity(batches.len() * STAMPED_BYTES);
+    for CheckedRecordBatch { header, .. } in batches {
+        stamps.extend_from_slice(&stamp(offset, header.batch_bytes));
+        offset += u64::from(header.records);
+    }
+    let mut stamps = Bytes::from(stamps);
+    let mut left: VecDeque<Bytes> = received.iter().cloned().collect();
+    for CheckedRecordBatch { header, .. } in batches {
+        let at = parts.len();
+        take_front(&mut left, STAMPED_BYTES, parts);
+        parts.truncate(at);
+        parts.push(stamps.split_to(STAMPED_BYTES));
+        take_front(&mut left, header.batch_bytes as usize - STAMPED_BYTES, parts);
+    }
+    assert!(left.is_empty(), "{} parts of no batch", left.len());
 }

@@ -4,8 +4,8 @@
 use crate::Kind;
 use crate::journal::JournalStore;
 use crate::limits::{MERGE_READ_RETRY, MERGE_READS_MAX, MERGED_BATCHES_INLINE_BYTES_MAX, OBJECT_BATCHES_MAX};
-use crate::object::{Described, ObjectError};
-use crate::store::StoreError;
+use crate::object::ObjectError;
+use crate::store::{StoreError, verify_batches};
 use crate::tasks::spawn_blocking;
 use bytes::Bytes;
 use rawline_journal::{
@@ -155,7 +155,7 @@ async fn read_copy(store: &dyn JournalStore, wanted: &[Wanted]) -> Result<Result
             return Ok(Err(ObjectError::Header));
         }
         let read_bytes = bytes(store, &piece.place, piece.place.batches()).await?;
-        let (batches, intact) = match verified(batches, read_bytes).await? {
+        let (batches, intact) = match verified(piece.first_offset, batches, read_bytes).await? {
             Ok(intact) => intact,
             Err(error) => return Ok(Err(error)),
         };
@@ -180,24 +180,15 @@ async fn bytes(store: &dyn JournalStore, place: &Place, range: Range<u64>) -> Re
 }
 
 /// Checks batches against their descriptions; many of them on a thread that may block.
-async fn verified(batches: Vec<Batch>, bytes: Bytes) -> Result<Result<Read, ObjectError>, StoreError> {
+async fn verified(
+    first_offset: u64,
+    batches: Vec<Batch>,
+    bytes: Bytes,
+) -> Result<Result<Read, ObjectError>, StoreError> {
     let is_short = bytes.len() <= MERGED_BATCHES_INLINE_BYTES_MAX;
-    let check = move || verify(&batches, &bytes).map(|()| (batches, bytes));
+    let check = move || verify_batches(0, first_offset, batches.iter(), &bytes).map(|()| (batches, bytes));
     if is_short {
         return Ok(check());
     }
     spawn_blocking(check).await.map_err(|error| StoreError::wait(format!("a check was aborted ({error}); retry")))
-}
-
-fn verify(batches: &[Batch], mut bytes: &[u8]) -> Result<(), ObjectError> {
-    for (number, batch) in batches.iter().enumerate() {
-        let (one, rest) = bytes.split_at_checked(batch.bytes as usize).ok_or(ObjectError::Header)?;
-        match batch.kind {
-            BatchKind::Rawline => Described::from(batch).verify(number, one)?,
-            // This broker stores none.
-            BatchKind::Kafka => return Err(ObjectError::Header),
-        }
-        bytes = rest;
-    }
-    if bytes.is_empty() { Ok(()) } else { Err(ObjectError::Header) }
 }

@@ -1,6 +1,6 @@
 //! What callers hold of a journal.
 
-use crate::append::{Appended, Received};
+use crate::append::Appended;
 use crate::index::Found;
 use crate::journal::JournalStore;
 use crate::journal::catalog::{Catalog, JournalTopic};
@@ -11,6 +11,7 @@ use crate::limits::{
     SNAPSHOT_INTERVAL, SNAPSHOT_OBJECTS,
 };
 use crate::producer::ProducerInstance;
+use crate::received::Received;
 use crate::store::{Location, ObjectAt, StoreError};
 use crate::supervise::Supervised;
 use crate::{Clock, CommitThread, Kind, tasks};

@@ -2,7 +2,7 @@
 //!
 //! It never waits for one request alone: PUTs, a read, appends and time are all events.
 
-use crate::append::{Appended, Received};
+use crate::append::Appended;
 use crate::journal::alarm::Alarm;
 use crate::journal::build::build;
 use crate::journal::catalog::Catalog;
@@ -16,6 +16,7 @@ use crate::limits::{
 };
 use crate::metrics::{CommitMetrics, MergeMetrics};
 use crate::producer::ProducerInstance;
+use crate::received::Received;
 use crate::store::StoreError;
 use crate::{Clock, stage, tasks};
 use bytes::Bytes;

@@ -44,6 +44,7 @@ impl Object {
         all.extend_from_slice(parts);
         let bytes: u64 = all.iter().map(|part| part.len() as u64).sum();
         assert_eq!(bytes, header.object_bytes, "the parts of an object at offset {} don't add up", stamp.first_offset);
+        assert!(bytes.is_multiple_of(OBJECT_ALIGNMENT as u64), "an object of {bytes} bytes is not aligned");
         Object { header, parts: all }
     }
 }
@@ -64,7 +65,6 @@ pub(crate) fn build_index(stamp: Stamp, batches: impl Iterator<Item = Described>
     }
     assert_eq!(index.len(), index_bytes(count), "the index of {count} batches");
     assert!(position <= OBJECT_BYTES_MAX, "an object of {position} bytes");
-    assert!(position.is_multiple_of(OBJECT_ALIGNMENT as u64), "an object of {position} bytes is not aligned");
     let next_offset = stamp.first_offset.checked_add(u64::from(records));
     assert!(next_offset.is_some(), "{records} records from offset {} on", stamp.first_offset);
     let mut header = Header {

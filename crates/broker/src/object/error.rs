@@ -1,6 +1,7 @@
 //! Why bytes are not an object.
 
 use rawline_batch::BatchError;
+use rawline_batch::record_batch::RecordBatchError;
 use thiserror::Error;
 
 /// Why bytes are not an object.
@@ -40,7 +41,25 @@ pub enum ObjectError {
         /// The damage.
         error: BatchError,
     },
+    /// One of Kafka's batches in it is damaged.
+    #[error("batch {number} of the object: {error}")]
+    RecordBatch {
+        /// Its number in the object, from 0.
+        number: u32,
+        /// The damage.
+        error: RecordBatchError,
+    },
     /// A journal object is damaged.
     #[error(transparent)]
     Journal(#[from] rawline_journal::ObjectError),
+}
+
+impl ObjectError {
+    /// The number of the damaged batch, if the object is intact but for one.
+    pub(crate) fn batch(&self) -> Option<usize> {
+        match self {
+            ObjectError::Batch { number, .. } | ObjectError::RecordBatch { number, .. } => Some(*number as usize),
+            _ => None,
+        }
+    }
 }

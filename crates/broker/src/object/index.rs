@@ -1,7 +1,7 @@
 //! Reads the index of an object and checks it, and the batches against it.
 
 use super::{BatchEntry, CRC_POSITION, HEADER_BYTES, Header, ObjectError};
-use rawline_batch::{Crc32c, HEADER_BYTES as BATCH_HEADER_BYTES};
+use rawline_batch::Crc32c;
 use zerocopy::{FromBytes, IntoBytes};
 
 /// The checked index of an object: its header and its entries, in place.
@@ -20,10 +20,8 @@ impl<'a> ObjectIndex<'a> {
         let mut record = 0u64;
         let mut position = header.index_bytes() as u64;
         for entry in entries {
-            let tiles = u64::from(entry.record_first()) == record
-                && entry.range().start == position
-                && entry.range().end - position >= BATCH_HEADER_BYTES as u64 + 4 * u64::from(entry.records())
-                && entry.records() > 0;
+            let tiles =
+                u64::from(entry.record_first()) == record && entry.range().start == position && entry.is_sound();
             if !tiles {
                 return Err(ObjectError::Header);
             }
@@ -81,7 +79,7 @@ fn verify_batches(index: &ObjectIndex<'_>, batches: &[u8]) -> Result<Header, Obj
         let Some(batch) = batches.get((range.start - index_bytes) as usize..(range.end - index_bytes) as usize) else {
             unreachable!("batch {number} at {range:?} of an object with {} bytes of batches", batches.len())
         };
-        entry.verify(number, batch)?;
+        entry.verify(number, index.header.first_offset, batch)?;
     }
     Ok(index.header)
 }

@@ -20,6 +20,9 @@
 //!
 //! The header's checksum covers header and entries; each entry repeats its batch's own checksum. So an object's header
 //! vouches for every byte of it.
+//!
+//! Where a piece of a journal object is to look like an object, its index has this form too, in memory only. There an
+//! entry's last field says the kind of the batch: 0, or 2 for Kafka's.
 
 mod build;
 mod entry;
@@ -31,7 +34,7 @@ mod remains;
 pub(crate) use build::build_index;
 pub use build::{Object, Stamp};
 pub use entry::BatchEntry;
-pub(crate) use entry::Described;
+pub(crate) use entry::{Described, data_bytes};
 pub use error::ObjectError;
 pub use header::Header;
 pub(crate) use index::verify_apart;
@@ -47,7 +50,7 @@ pub const MAGIC: [u8; 4] = *b"RAWO";
 const VERSION: u8 = 1;
 const CRC_POSITION: usize = 60;
 
-/// Every object's length is a multiple of this: its header, its entries and its batches are.
+/// Every stored object's length is a multiple of this: its header, its entries and its batches are.
 pub(crate) const OBJECT_ALIGNMENT: usize = 8;
 
 const _: () = assert!(CRC_POSITION + 4 == HEADER_BYTES, "the checksum covers the header up to itself");

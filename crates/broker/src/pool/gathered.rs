@@ -3,6 +3,7 @@
 use super::{Block, PoolError, Reservation};
 use crate::limits::BLOCK_BYTES;
 use bytes::Bytes;
+use std::collections::VecDeque;
 use std::time::Duration;
 
 /// Bytes gathered into reserved blocks, which stay writable until they are frozen.
@@ -77,5 +78,18 @@ impl Gathered {
         let bytes: u64 = self.blocks.iter().map(|block| block.filled().len() as u64).sum();
         assert_eq!(bytes, self.bytes, "bytes of a request were lost or counted twice");
         self.blocks.into_iter().map(Block::freeze).collect()
+    }
+}
+
+/// Moves `bytes` bytes from the front of `pieces` to the end of `taken`.
+pub fn take_front(pieces: &mut VecDeque<Bytes>, mut bytes: usize, taken: &mut Vec<Bytes>) {
+    while bytes > 0 {
+        let Some(piece) = pieces.front_mut() else { unreachable!("{bytes} bytes are missing") };
+        let front = piece.split_to(bytes.min(piece.len()));
+        bytes -= front.len();
+        taken.push(front);
+        if piece.is_empty() {
+            pieces.pop_front();
+        }
     }
 }

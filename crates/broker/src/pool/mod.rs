@@ -16,7 +16,7 @@ use std::time::Duration;
 use thiserror::Error;
 use tokio::sync::oneshot;
 
-pub use gathered::Gathered;
+pub use gathered::{Gathered, take_front};
 
 /// All buffers of a broker.
 pub struct Pool {

@@ -5,6 +5,7 @@ use crate::object::ObjectError;
 use crate::store::StoreError;
 use bytes::Bytes;
 use rawline_batch::Slice;
+use rawline_journal::BatchKind;
 use std::ops::Range;
 use std::time::Duration;
 use thiserror::Error;
@@ -28,8 +29,10 @@ pub struct ReadRequest {
 /// What was read: nothing if `pieces` is empty.
 #[derive(Debug)]
 pub struct ReadAnswer {
+    /// Who defines the bytes of the batches in `pieces`: a read ends where batches of another kind begin.
+    pub kind: BatchKind,
     /// Offset of the first record in `pieces`. Lower than the requested one where that record is inside a compressed
-    /// batch, which is returned whole.
+    /// batch or one of Kafka's, which are returned whole.
     pub first_offset: u64,
     /// Offset after the last record in `pieces`.
     pub end_offset: u64,

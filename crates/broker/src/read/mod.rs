@@ -17,6 +17,7 @@ use crate::store::{Location, StoreError};
 use crate::tasks;
 use bytes::Bytes;
 use cut::Cutter;
+use rawline_journal::BatchKind;
 use std::ops::Range;
 use std::time::Duration;
 use take::{Budget, take};
@@ -36,8 +37,8 @@ impl Partition {
             return Err(self.deleted());
         }
         let gather_until = Instant::now() + READ_GATHER_MAX;
-        let mut answer =
-            ReadAnswer { first_offset: request.offset, end_offset: request.offset, next_offset: 0, pieces: Vec::new() };
+        let (kind, first_offset, end_offset) = (BatchKind::Rawline, request.offset, request.offset);
+        let mut answer = ReadAnswer { kind, first_offset, end_offset, next_offset: 0, pieces: Vec::new() };
         let mut budget = Budget::new(request);
         let mut has_caught_up = false;
         let (mut visited, mut prefetch_at) = (0, 0);
@@ -261,10 +262,10 @@ impl Partition {
         };
         let header = match checked {
             Ok(header) => header,
-            Err(ObjectError::Batch { number, error }) => {
-                return Ok(Some((number as usize, ObjectError::Batch { number, error })));
-            }
-            Err(error) => return Err(damaged(found, error)),
+            Err(error) => match error.batch() {
+                Some(number) => return Ok(Some((number, error))),
+                None => return Err(damaged(found, error)),
+            },
         };
         if header.first_offset != found.at.first_offset || header.next_offset() != found.next_offset {
             return Err(damaged(found, ObjectError::Header));

@@ -9,7 +9,7 @@ use crate::limits::READ_RUN_OBJECTS_MAX;
 use crate::partition::Partition;
 use crate::store::{Location, PiecePart, verify_piece};
 use bytes::Bytes;
-use rawline_journal::Place;
+use rawline_journal::{BatchKind, Place};
 
 /// A piece that is wanted whole.
 struct Wanted {
@@ -17,9 +17,11 @@ struct Wanted {
     place: Place,
 }
 
-/// Chooses consecutive pieces, all of which are to be checked, or none.
+/// Chooses consecutive pieces with batches of one kind, all of which are to be checked, or none.
 struct Chooser {
     budget: Budget,
+    /// The kind of the batches, once it is known.
+    kind: Option<BatchKind>,
     verify: bool,
     checks: Option<bool>,
     checked_bytes: u64,
@@ -31,9 +33,10 @@ impl Partition {
     /// number. What comes next has to be read by itself: it isn't at hand, it is damaged, or only a part of it is
     /// wanted.
     pub(super) fn read_run(&self, verify: bool, budget: &mut Budget, answer: &mut ReadAnswer) -> usize {
-        let mut chooser = Chooser::new(budget.clone(), verify);
+        let kind = (!answer.pieces.is_empty()).then_some(answer.kind);
+        let mut chooser = Chooser::new(budget.clone(), verify, kind);
         self.index().run(answer.end_offset).take_while(|found| chooser.takes(found)).for_each(drop);
-        let Chooser { checks, chosen, .. } = chooser;
+        let Chooser { checks, kind, chosen, .. } = chooser;
         // Alone it costs as much by itself.
         if chosen.len() < 2 {
             return 0;
@@ -53,6 +56,7 @@ impl Partition {
             assert_eq!(first_offset, end_offset, "a gap in a response before an object");
             let is_taken = budget.take_object(place, found.next_offset - first_offset);
             assert!(is_taken, "{place:?} was chosen within the limits of a read");
+            answer.kind = kind.unwrap_or(answer.kind);
             answer.end_offset = found.next_offset;
             answer.pieces.push(Piece::Whole(bytes));
         }
@@ -80,9 +84,9 @@ impl Partition {
 }
 
 impl Chooser {
-    /// `verify` if all pieces are to be checked.
-    fn new(budget: Budget, verify: bool) -> Chooser {
-        Chooser { budget, verify, checks: None, checked_bytes: 0, chosen: Vec::new() }
+    /// `verify` if all pieces are to be checked, `kind` if only one kind of batch is wanted.
+    fn new(budget: Budget, verify: bool, kind: Option<BatchKind>) -> Chooser {
+        Chooser { budget, kind, verify, checks: None, checked_bytes: 0, chosen: Vec::new() }
     }
 
     /// Takes the piece if it belongs to the run.
@@ -92,7 +96,9 @@ impl Chooser {
         if checks {
             self.checked_bytes += u64::from(place.bytes);
         }
+        let Some(kind) = place.batches.kind() else { return false };
         let is_wanted = self.chosen.len() < READ_RUN_OBJECTS_MAX
+            && *self.kind.get_or_insert(kind) == kind
             && *self.checks.get_or_insert(checks) == checks
             && self.checked_bytes <= VERIFY_INLINE_BYTES_MAX
             && self.budget.take_object(&place, found.next_offset - found.at.first_offset);

@@ -1,12 +1,11 @@
 //! What a read takes of an object's batches, and how much it may still take.
 
 use crate::limits::READ_BYTES_MAX;
-use crate::object::{BatchEntry, ObjectError};
+use crate::object::{BatchEntry, ObjectError, data_bytes};
 use crate::read::answer::{Piece, ReadAnswer, ReadRequest};
 use crate::read::cut::{Cut, Cutter};
 use bytes::Bytes;
-use rawline_batch::HEADER_BYTES as BATCH_HEADER_BYTES;
-use rawline_journal::Place;
+use rawline_journal::{BatchKind, Place};
 use std::ops::Range;
 
 /// How much one read may still return. The limits are soft: at least one record is returned, and a compressed batch is
@@ -37,6 +36,12 @@ pub(super) fn take<'a>(
         position = batch.end;
         let first = entry.record_first();
         assert_eq!(is_first, record >= first, "record {record} is wanted, batch {number} begins at {first}");
+        if is_first && answer.pieces.is_empty() {
+            answer.kind = entry.kind();
+        } else if entry.kind() != answer.kind {
+            budget.end();
+            break;
+        }
         let from = if is_first { record - first } else { 0 };
         let taken = budget.take(|| bytes.slice(batch.clone()), entry, number, from, cutter);
         let taken = match taken {
@@ -123,7 +128,7 @@ impl Budget {
                     break;
                 }
             }
-            bytes += data_bytes(entry);
+            bytes += entry.data_bytes();
             count += 1;
         }
         count
@@ -131,10 +136,10 @@ impl Budget {
 
     /// Takes all batches of a piece of `records` records, if they fit.
     pub fn take_object(&mut self, place: &Place, records: u64) -> bool {
-        let batch_bytes = u64::from(place.bytes);
-        let other_bytes = u64::from(place.batches) * BATCH_HEADER_BYTES as u64 + records * 4;
-        // Batches that are stored in another form are not taken here.
-        let Some(data_bytes) = batch_bytes.checked_sub(other_bytes) else { return false };
+        let (batch_bytes, batches) = (u64::from(place.bytes), u64::from(place.batches.count()));
+        // Batches of two kinds are not taken here.
+        let Some(kind) = place.batches.kind() else { return false };
+        let Some(data_bytes) = data_bytes(kind, batch_bytes, batches, records) else { return false };
         let fits = !self.is_used_up() && records <= self.records && data_bytes <= self.bytes_left();
         if fits {
             self.charge(records, data_bytes, batch_bytes);
@@ -143,7 +148,8 @@ impl Budget {
     }
 
     /// Takes records of one batch, number `number` of its object, from record `from` on. A compressed batch is taken
-    /// whole. The batch is verified if only a part of it is taken, or if all bytes have to be.
+    /// whole, and so is one of Kafka's. The batch is verified if only a part of it is taken, or if all bytes have to
+    /// be.
     fn take(
         &mut self,
         batch: impl Fn() -> Bytes,
@@ -154,29 +160,30 @@ impl Budget {
     ) -> Result<Taken, ObjectError> {
         assert!(from < entry.records(), "record {from} of a batch of {}", entry.records());
         let batch_bytes = entry.range().end - entry.range().start;
-        let is_wanted_whole =
-            from == 0 && u64::from(entry.records()) <= self.records && data_bytes(entry) <= self.bytes_left();
+        let (records, data_bytes) = (u64::from(entry.records()), entry.data_bytes());
+        let is_wanted_whole = from == 0 && records <= self.records && data_bytes <= self.bytes_left();
         let verify = cutter.checksums.is_none();
         if is_wanted_whole {
             if verify {
-                entry.verify(number, &batch())?;
+                entry.verify(number, cutter.object_offset, &batch())?;
             }
-            self.charge(u64::from(entry.records()), data_bytes(entry), batch_bytes);
+            self.charge(records, data_bytes, batch_bytes);
             return Ok(Taken::Whole);
+        }
+        if entry.kind() == BatchKind::Kafka {
+            if verify {
+                entry.verify(number, cutter.object_offset, &batch())?;
+            }
+            return Ok(self.take_uncuttable(records - u64::from(from), data_bytes, batch_bytes));
         }
         let uncut = cutter.uncut(entry, number, batch());
         let front = uncut.front(entry)?;
         if verify && front.is_compressed() {
-            entry.verify(number, uncut.whole())?;
+            entry.verify(number, cutter.object_offset, uncut.whole())?;
         }
         let Some(sizes) = front.sizes().get(from as usize..) else { return Err(ObjectError::Header) };
         if front.is_compressed() {
-            if !self.is_fresh && data_bytes(entry) > self.bytes_left() {
-                self.end();
-                return Ok(Taken::Nothing);
-            }
-            self.charge(sizes.len() as u64, data_bytes(entry), batch_bytes);
-            return Ok(Taken::Whole);
+            return Ok(self.take_uncuttable(sizes.len() as u64, data_bytes, batch_bytes));
         }
         let (mut count, mut bytes) = (0u32, 0u64);
         for size in sizes {
@@ -194,7 +201,7 @@ impl Budget {
         let taken = if count == 0 {
             Taken::Nothing
         } else if from == 0 && !is_cut {
-            entry.verify(number, uncut.whole())?;
+            entry.verify(number, cutter.object_offset, uncut.whole())?;
             Taken::Whole
         } else {
             let cut = uncut.cut(&front, from..from + count)?;
@@ -207,6 +214,17 @@ impl Budget {
             self.end();
         }
         Ok(taken)
+    }
+
+    /// Takes a batch that can only be had whole, for the sake of `records` of its records: if it fits, or if it is the
+    /// first.
+    fn take_uncuttable(&mut self, records: u64, bytes: u64, batch_bytes: u64) -> Taken {
+        if !self.is_fresh && bytes > self.bytes_left() {
+            self.end();
+            return Taken::Nothing;
+        }
+        self.charge(records, bytes, batch_bytes);
+        Taken::Whole
     }
 
     fn charge(&mut self, records: u64, bytes: u64, response_bytes: u64) {
@@ -226,12 +244,4 @@ enum Taken {
     Whole,
     /// Some records of an uncompressed batch.
     Slice { records: Range<u32>, cut: Cut },
-}
-
-/// Size of a batch's data with its padding, in bytes.
-fn data_bytes(entry: &BatchEntry) -> u64 {
-    let batch_bytes = entry.range().end - entry.range().start;
-    let other_bytes = BATCH_HEADER_BYTES as u64 + u64::from(entry.records()) * 4;
-    assert!(batch_bytes >= other_bytes, "a batch of {} records in {batch_bytes} bytes", entry.records());
-    batch_bytes - other_bytes
 }

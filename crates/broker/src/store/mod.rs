@@ -13,7 +13,7 @@ mod piece;
 pub mod s3;
 
 pub use mapping::{FileRange, Mappings};
-pub(crate) use piece::verify as verify_piece;
+pub(crate) use piece::{verify as verify_piece, verify_batches, verify_object};
 
 use crate::Kind;
 use crate::journal::JournalStore;
@@ -260,7 +260,7 @@ impl ObjectAt {
     /// A number of bytes that probably holds the object's index, or exactly that of a piece of a journal object.
     pub(crate) fn index_bytes_guess(&self) -> u64 {
         match self.location {
-            Location::Journal(place) => index_bytes(place.batches as usize) as u64,
+            Location::Journal(place) => index_bytes(place.batches.count() as usize) as u64,
             Location::Memory | Location::Segment { .. } | Location::Key { .. } => self.bytes.min(INDEX_BYTES_GUESS),
         }
     }

@@ -4,7 +4,7 @@
 use crate::object::{Described, ObjectError, Stamp, build_index, index_bytes};
 use crate::store::BatchTime;
 use bytes::Bytes;
-use rawline_journal::{Batch, BatchKind, Place};
+use rawline_journal::{Batch, BatchKind, Index, Place};
 use std::ops::Range;
 
 /// A part of a piece that readers ask for.
@@ -19,7 +19,7 @@ pub(super) enum Part {
 /// Where the bytes `range` of a piece are, if it is taken for an object. All of `range` is in its index, or all of it
 /// in its batches.
 pub(super) fn part_of(place: &Place, range: &Range<u64>) -> Part {
-    let index_bytes = index_bytes(place.batches as usize) as u64;
+    let index_bytes = index_bytes(place.batches.count() as usize) as u64;
     if range.start >= index_bytes {
         assert!(range.end - index_bytes <= u64::from(place.bytes), "bytes {range:?} of {place:?}");
         let from = place.batches().start;
@@ -46,11 +46,38 @@ pub(crate) fn verify(offsets: Range<u64>, place: &Place, entries: &[u8], batches
     if offsets.start + records != offsets.end {
         return Err(ObjectError::Header);
     }
-    let mut left = batches;
-    for (number, batch) in described.iter().enumerate() {
-        let (bytes, rest) = left.split_at(batch.bytes as usize);
-        Described::from(batch).verify(number, bytes)?;
-        left = rest;
+    verify_batches(0, offsets.start, described.iter(), batches)
+}
+
+/// Checks that `bytes` are these batches, intact. `number` is that of the first in its object, `offset` that of its
+/// first record.
+pub(crate) fn verify_batches<'a>(
+    number: usize,
+    mut offset: u64,
+    batches: impl Iterator<Item = &'a Batch>,
+    mut bytes: &[u8],
+) -> Result<(), ObjectError> {
+    for (number, batch) in (number..).zip(batches) {
+        let (one, rest) = bytes.split_at_checked(batch.bytes as usize).ok_or(ObjectError::Header)?;
+        Described::from(batch).verify(number, offset, one)?;
+        offset += u64::from(batch.records);
+        bytes = rest;
+    }
+    if bytes.is_empty() { Ok(()) } else { Err(ObjectError::Header) }
+}
+
+/// Checks that `whole` is the journal object with this index, and its batches intact.
+pub(crate) fn verify_object(index: &Index, whole: &[u8]) -> Result<(), ObjectError> {
+    let need = index.header.object_bytes;
+    let truncated = ObjectError::Truncated { have: whole.len() as u64, need };
+    let mut bytes = whole.get(index.header.index_bytes() as usize..need as usize).ok_or(truncated)?;
+    let mut number = 0;
+    for (section, batches) in index.sections() {
+        let section_bytes: usize = batches.iter().map(|(batch, _)| batch.bytes as usize).sum();
+        let (of_section, rest) = bytes.split_at_checked(section_bytes).ok_or(ObjectError::Header)?;
+        verify_batches(number, section.first_offset, batches.iter().map(|(batch, _)| batch), of_section)?;
+        number += batches.len();
+        bytes = rest;
     }
     Ok(())
 }
@@ -61,10 +88,11 @@ fn read_entries(first_offset: u64, place: &Place, entries: &[u8]) -> Result<Vec<
     // The object was intact when it was stored or fetched. Its file may have been damaged since.
     let bytes: u64 = batches.iter().map(|batch| u64::from(batch.bytes)).sum();
     let records: u64 = batches.iter().map(|batch| u64::from(batch.records)).sum();
+    let is_aligned = |batch: &Batch| batch.bytes.is_multiple_of(crate::object::OBJECT_ALIGNMENT as u32);
     let is_sound = bytes == u64::from(place.bytes)
         && records <= u64::from(u32::MAX)
         && first_offset.checked_add(records).is_some()
-        && batches.iter().all(|batch| batch.bytes.is_multiple_of(crate::object::OBJECT_ALIGNMENT as u32));
+        && batches.iter().all(|batch| batch.kind != BatchKind::Rawline || is_aligned(batch));
     if is_sound { Ok(batches) } else { Err(ObjectError::Header) }
 }
 

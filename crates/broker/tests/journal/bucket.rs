@@ -38,7 +38,7 @@ fn keys(bucket: &Bucket, folder: &str) -> Vec<String> {
 #[tokio::test]
 async fn a_bucket_is_enough() {
     let bucket = bucket().await;
-    let producer = |sequence| Some(Producer { id: 7, epoch: 0, sequence });
+    let producer = |sequence| Some(Producer { id: 7, epoch: 0, sequence, wraps: false });
     let partition = |number| PartitionId { topic: 1, number };
     {
         let mut config = config(1);

@@ -59,7 +59,7 @@ fn set(config: &mut S3Config, name: &str, value: &str) {
 
 #[tokio::test]
 async fn a_cloud_is_enough() {
-    let producer = |sequence| Some(Producer { id: 7, epoch: 0, sequence });
+    let producer = |sequence| Some(Producer { id: 7, epoch: 0, sequence, wraps: false });
     let partition = |number| PartitionId { topic: 1, number };
     for bucket in buckets().await {
         {

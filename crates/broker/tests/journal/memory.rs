@@ -61,7 +61,7 @@ async fn batches_are_stored_verbatim() {
 async fn a_restarted_broker_knows_everything() {
     let store = store();
     let partition = PartitionId { topic: 1, number: 0 };
-    let producer = |sequence| Some(Producer { id: 7, epoch: 0, sequence });
+    let producer = |sequence| Some(Producer { id: 7, epoch: 0, sequence, wraps: false });
     {
         let mut config = config(1);
         config.snapshot_objects = 5;
@@ -102,7 +102,7 @@ async fn producers_are_forgotten_after_seven_days_and_their_names_are_not() {
     };
     let partition = PartitionId { topic: 1, number: 0 };
     let append = async |journal: &Journal, id, epoch, sequence| {
-        let producer = Some(Producer { id, epoch, sequence });
+        let producer = Some(Producer { id, epoch, sequence, wraps: false });
         let appended = journal.append(partition, producer, received(&one(&["x"]))).await;
         appended.map(|appended| appended.first_offset).map_err(|error| match error {
             JournalError::Rejected(rejected) => rejected,

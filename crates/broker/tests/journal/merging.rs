@@ -5,6 +5,7 @@ use crate::support::{all, config, create, merging, one, received};
 use rawline_broker::journal::{Journal, JournalError, MemoryJournal};
 use rawline_broker::{Clock, SystemClock};
 use rawline_journal::{Control, PartitionId, Refused, Source};
+use rawline_testkit::batches::{received_record_batches, record_batch, stamped};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::{Instant, sleep};
@@ -81,6 +82,47 @@ async fn small_objects_become_few_large_ones() {
     let fresh = open(&store, config(2));
     fill(&fresh, topic, 3, 210..211).await;
     assert_all(&fresh, topic, 3, 211).await;
+}
+
+/// Kafka's batches and others in turns; then only Kafka's.
+#[tokio::test(start_paused = true)]
+async fn kafkas_batches_keep_their_bytes_and_offsets() {
+    let store = store();
+    let journal = open(&store, merging(1));
+    let topic = journal.change(create("t", 2)).await.unwrap();
+    let kafka = |n: u64| record_batch(1 + n as u32 % 3, &vec![n as u8; 20 + n as usize], None);
+    let mut expected = [Vec::new(), Vec::new()];
+    for n in 0..120 {
+        for (number, expected) in (0..2).zip(&mut expected) {
+            let partition = PartitionId { topic, number };
+            if number == 0 && n % 3 == 0 {
+                let plain = one(&[&text(number, n as usize)]);
+                journal.append(partition, None, received(&plain)).await.unwrap();
+                expected.extend(plain);
+                continue;
+            }
+            let batch = kafka(n);
+            let appended = journal.append(partition, None, received_record_batches(&batch)).await.unwrap();
+            expected.extend(stamped(&batch, appended.first_offset));
+        }
+    }
+    until("nothing was merged", || merged(&store) >= 5).await;
+    drop(journal);
+    for journal in [open(&store, merging(2)), open(&store, config(3))] {
+        journal.append(PartitionId { topic, number: 0 }, None, received(&one(&["x"]))).await.unwrap();
+        expected[0].extend(one(&["x"]));
+        for (number, expected) in (0..2).zip(&expected) {
+            let (partition, mut found) = (PartitionId { topic, number }, Vec::new());
+            let offsets = journal.offsets(partition);
+            let mut offset = offsets.start;
+            while offset < offsets.end {
+                let piece = journal.read(partition, offset).await.unwrap().unwrap();
+                found.extend_from_slice(&piece.batches);
+                offset = piece.next_offset;
+            }
+            assert!(found == *expected, "partition {number}");
+        }
+    }
 }
 
 #[tokio::test(start_paused = true)]

@@ -92,7 +92,7 @@ impl Surroundings {
             let records = self.store.random(|random| random.u64(1..3));
             let texts: Vec<_> = (0..records).map(|record| format!("once {name}-{n}-{record}")).collect();
             self.responses.lock().unwrap().once.extend(texts.iter().cloned());
-            let producer = Some(Producer { id: name as u64, epoch: 0, sequence });
+            let producer = Some(Producer { id: name as u64, epoch: 0, sequence, wraps: false });
             let appended = loop {
                 let result = self.any().await.append(partition, producer, received(&texts)).await;
                 self.store.note(|| format!("once {name}-{n}: {result:?}"));
@@ -143,7 +143,7 @@ impl Surroundings {
             let at = self.store.random(|random| random.usize(0..partitions.len()));
             let (partition, text) = (partitions[at], format!("{} {number}-{n}", Responses::NAMED));
             self.responses.lock().unwrap().once.insert(text.clone());
-            let producer = Some(Producer { id, epoch, sequence: sequences[at] });
+            let producer = Some(Producer { id, epoch, sequence: sequences[at], wraps: false });
             let appended = loop {
                 let result = self.any().await.append(partition, producer, received(std::slice::from_ref(&text))).await;
                 self.store.note(|| format!("{text}: {result:?}"));

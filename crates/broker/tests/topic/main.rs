@@ -7,6 +7,7 @@ mod append;
 mod damage;
 mod delete;
 mod earlier;
+mod kafka;
 mod partitions;
 mod read;
 mod retention;

@@ -1,7 +1,7 @@
 //! What is merged: the oldest small objects, up to the target, and each byte few times.
 
 use super::*;
-use crate::place::Place;
+use crate::place::{BatchCount, Place};
 
 const LIMITS: MergeLimits = MergeLimits {
     target_bytes: 6400,
@@ -17,7 +17,7 @@ fn piece(source: Source, object_bytes: u32, bytes: u32) -> Piece {
     Piece {
         first_offset: 0,
         appended_us: 0,
-        place: Place { source, tag: 0, object_bytes, entries_at, batches: 1, batches_at, bytes },
+        place: Place { source, tag: 0, object_bytes, entries_at, batches: BatchCount::from_bits(1), batches_at, bytes },
     }
 }
 

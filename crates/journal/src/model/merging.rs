@@ -3,7 +3,7 @@
 use crate::control::Control;
 use crate::garbage::is_merge_needed;
 use crate::model::world::{Bounds, Ticket, World};
-use crate::place::{MergedPiece, Piece, Place, Source};
+use crate::place::{BatchCount, MergedPiece, Piece, Place, Source};
 use crate::rules::Broken;
 use crate::state::{Changes, PartitionId};
 use crate::writer::{Event, Outcome};
@@ -66,7 +66,15 @@ pub fn place(places: &mut Places, number: u64, changes: &Changes) {
 fn end_of(merge: u64, records: &Records) -> Control {
     let piece = |((partition, first_offset), _): &((PartitionId, u64), Ticket)| {
         let source = Source::Merged(merge);
-        let place = Place { source, tag: 0, object_bytes: 128, entries_at: 80, batches: 1, batches_at: 120, bytes: 8 };
+        let place = Place {
+            source,
+            tag: 0,
+            object_bytes: 128,
+            entries_at: 80,
+            batches: BatchCount::from_bits(1),
+            batches_at: 120,
+            bytes: 8,
+        };
         let piece = Piece { first_offset: *first_offset, appended_us: 0, place };
         MergedPiece { partition: *partition, piece, next_offset: first_offset + 1 }
     };

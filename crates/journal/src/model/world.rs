@@ -214,7 +214,7 @@ fn append(ticket: Ticket, bounds: &Bounds, world: &World) -> Append<Ticket> {
     let instance = world.instances.get(usize::from(site)).copied().flatten();
     assert_eq!(instance.is_some(), bounds.opens, "ticket {ticket}");
     let (id, epoch) = instance.unwrap_or((u64::from(site) + 1, 0));
-    let producer = Producer { id, epoch, sequence: u64::from(sequence) };
+    let producer = Producer { id, epoch, sequence: u64::from(sequence), wraps: false };
     Append {
         ticket,
         partition: partition_of(ticket, bounds),

@@ -4,7 +4,7 @@ use super::raw::{
     FLAG_CONTINUES, FLAG_PRODUCER, HEADER_BYTES, MAGIC, MERGED_MAGIC, RawEntry, RawHeader, RawSection, VERSION,
 };
 use super::raw::{checksum, index_bytes};
-use super::{Batch, Section, control, control_bytes};
+use super::{Batch, BatchKind, Section, control, control_bytes};
 use crate::chain::{Id, Link};
 use crate::control::Control;
 use crate::limits::{OBJECT_APPENDS_MAX, OBJECT_BYTES_MAX, OBJECT_CONTROL_BYTES_MAX};
@@ -93,6 +93,8 @@ fn raw_section(section: &Section, batches: &[Batch]) -> RawSection {
 fn raw_entry(batch: &Batch) -> RawEntry {
     assert!(batch.records > 0 && batch.bytes > 0, "{batch:?}");
     assert!(batch.producer.is_none() || !batch.continues, "{batch:?} names its producer again");
+    let can_wrap = batch.kind == BatchKind::Kafka;
+    assert!(batch.producer.is_none_or(|producer| producer.wraps == can_wrap), "the numbers of {batch:?}");
     let continues = if batch.continues { FLAG_CONTINUES } else { 0 };
     let producer = if batch.producer.is_some() { FLAG_PRODUCER } else { 0 };
     RawEntry {

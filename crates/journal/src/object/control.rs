@@ -3,7 +3,7 @@
 use super::ObjectError;
 use crate::control::Control;
 use crate::limits::{MERGED_PIECES_MAX, NAME_BYTES_MAX, OBJECT_CONTROL_BYTES_MAX, PARTITIONS_MAX, SETTINGS_BYTES_MAX};
-use crate::place::{MergedPiece, Piece, Place, Source, are_sound};
+use crate::place::{BatchCount, MergedPiece, Piece, Place, Source, are_sound};
 use crate::state::PartitionId;
 use std::sync::Arc;
 use zerocopy::little_endian::{U16, U32, U64};
@@ -155,7 +155,7 @@ fn write_end_merge(merge: u64, pieces: &[MergedPiece], index: &mut Vec<u8>) {
             appended_us: U64::new(*appended_us),
             partition: U32::new(partition.number),
             entries_at: U32::new(place.entries_at),
-            batches: U32::new(place.batches),
+            batches: U32::new(place.batches.to_bits()),
             batches_at: U32::new(place.batches_at),
             bytes: U32::new(place.bytes),
             zero: U32::new(0),
@@ -190,7 +190,7 @@ fn read_end_merge(bytes: &[u8]) -> Option<Control> {
             tag: raw.tag.get(),
             object_bytes: raw.object_bytes.get(),
             entries_at: piece.entries_at.get(),
-            batches: piece.batches.get(),
+            batches: BatchCount::from_bits(piece.batches.get()),
             batches_at: piece.batches_at.get(),
             bytes: piece.bytes.get(),
         };

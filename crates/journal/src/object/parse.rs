@@ -9,8 +9,8 @@ use super::{Batch, BatchKind, ObjectError, control};
 use crate::chain::{Id, Link};
 use crate::control::Control;
 use crate::limits::{OBJECT_APPENDS_MAX, OBJECT_BYTES_MAX, OBJECT_CONTROL_BYTES_MAX, PARTITIONS_MAX};
-use crate::place::{Piece, Place, Source};
-use crate::producers::Producer;
+use crate::place::{BatchCount, Piece, Place, Source};
+use crate::producers::{Producer, SEQUENCES_WRAP_AT};
 use crate::state::{Changes, Entry, PartitionId};
 use std::ops::Range;
 use std::sync::Arc;
@@ -215,7 +215,7 @@ impl Index {
                 tag: link.id.tag(),
                 object_bytes: object_bytes as u32,
                 entries_at: index_bytes(sections, range.start as u32, 0) as u32,
-                batches: batches.len() as u32,
+                batches: BatchCount::of(batches.iter().map(|(batch, _)| batch.kind)),
                 batches_at: *batches_at as u32,
                 bytes: bytes as u32,
             };
@@ -281,10 +281,11 @@ fn batch(raw: &RawEntry) -> Result<Batch, ObjectError> {
         return Err(ObjectError::Index("flags that this broker doesn't know"));
     }
     let continues = raw.flags & FLAG_CONTINUES != 0;
-    let named = Producer { id: raw.producer_id.get(), epoch: raw.producer_epoch.get(), sequence: raw.sequence.get() };
-    let producer = (raw.flags & FLAG_PRODUCER != 0).then_some(named);
-    let is_unnamed = named == Producer { id: 0, epoch: 0, sequence: 0 };
-    if producer.is_none() && !is_unnamed || producer.is_some() && continues {
+    let wraps = kind == BatchKind::Kafka;
+    let (id, epoch, sequence) = (raw.producer_id.get(), raw.producer_epoch.get(), raw.sequence.get());
+    let producer = (raw.flags & FLAG_PRODUCER != 0).then_some(Producer { id, epoch, sequence, wraps });
+    let is_unnamed = (id, epoch, sequence) == (0, 0, 0);
+    if producer.is_none() && !is_unnamed || producer.is_some() && continues || wraps && sequence >= SEQUENCES_WRAP_AT {
         return Err(ObjectError::Index("a producer"));
     }
     let batch = Batch {

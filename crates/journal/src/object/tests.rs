@@ -4,7 +4,7 @@ use super::raw::{ENTRY_BYTES, HEADER_BYTES, RawHeader, SECTION_BYTES, checksum};
 use super::*;
 use crate::chain::{Id, Link};
 use crate::control::Control;
-use crate::place::{MergedPiece, Piece, Place, Source};
+use crate::place::{BatchCount, MergedPiece, Piece, Place, Source};
 use crate::state::{Changes, Entry, PartitionId, State};
 use zerocopy::{FromBytes, IntoBytes};
 
@@ -26,7 +26,7 @@ fn plain(records: u32, bytes: u32) -> Batch {
 /// Two partitions: an append of two batches, and two of one batch, the last from a Kafka producer.
 fn example() -> Vec<u8> {
     let rest = Batch { continues: true, ..plain(2, 80) };
-    let producer = Some(Producer { id: 5, epoch: 6, sequence: 100 });
+    let producer = Some(Producer { id: 5, epoch: 6, sequence: 100, wraps: true });
     let kafka = Batch { kind: BatchKind::Kafka, producer, max_timestamp_us: 1_000_000, ..plain(4, 61) };
     let one = (section(1, 0, 10), &[plain(1, 72), rest][..]);
     build_index(LINK, 77, &[], &[one, (section(1, 3, 0), &[plain(3, 72), kafka])])
@@ -51,14 +51,16 @@ fn the_bytes_are_golden() {
 fn a_piece_leads_to_a_partitions_entries_and_batches() {
     let bytes = example();
     let pieces: Vec<_> = Index::parse(&bytes).unwrap().pieces().collect();
-    let place = |entries_at, batches, batches_at, bytes| {
+    let (one, both) = ([BatchKind::Rawline; 2], [BatchKind::Rawline, BatchKind::Kafka]);
+    let place = |entries_at, kinds: [BatchKind; 2], batches_at, bytes| {
+        let batches = BatchCount::of(kinds.into_iter());
         let (source, tag, object_bytes) = (Source::Journal(LINK.number), LINK.id.tag(), 288 + 72 + 80 + 72 + 61);
         Place { source, tag, object_bytes, entries_at, batches, batches_at, bytes }
     };
     let piece = |number, first_offset, place, next_offset| {
         (PartitionId { topic: 1, number }, Piece { first_offset, appended_us: 77, place }, next_offset)
     };
-    let expected = [piece(0, 10, place(128, 2, 288, 152), 13), piece(3, 0, place(208, 2, 440, 133), 7)];
+    let expected = [piece(0, 10, place(128, one, 288, 152), 13), piece(3, 0, place(208, both, 440, 133), 7)];
     assert_eq!(pieces, expected);
     for ((_, piece, _), (_, batches)) in pieces.iter().zip(Index::parse(&bytes).unwrap().sections()) {
         let entries = piece.place.entries();
@@ -89,7 +91,7 @@ fn an_index_says_what_was_appended_where() {
         records,
         producer,
     };
-    let producer = Producer { id: 5, epoch: 6, sequence: 100 };
+    let producer = Producer { id: 5, epoch: 6, sequence: 100, wraps: true };
     let appends = [entry(0, 10, 3, None), entry(3, 0, 3, None), entry(3, 3, 4, Some(producer))];
     assert_eq!(index.changes().entries[..], appends);
 }
@@ -161,7 +163,8 @@ fn the_bytes_of_control_records_are_golden() {
 fn merge() -> [Control; 3] {
     let piece = |entries_at, batches_at, first_offset, next_offset| {
         let (source, tag, object_bytes) = (Source::Merged(9), 0xaabb_ccdd, 352);
-        let place = Place { source, tag, object_bytes, entries_at, batches: 1, batches_at, bytes: 72 };
+        let place =
+            Place { source, tag, object_bytes, entries_at, batches: BatchCount::from_bits(1), batches_at, bytes: 72 };
         let piece = Piece { first_offset, appended_us: 77, place };
         MergedPiece { partition: PartitionId { topic: 4, number: 3 }, piece, next_offset }
     };
@@ -364,7 +367,13 @@ fn an_index_that_contradicts_itself_is_refused() {
         bytes[ENTRIES + ENTRY_BYTES] = 1;
     });
     assert_eq!(error, Err(ObjectError::Index("the number of records")));
-    let error = changed(|bytes| bytes[LAST + 24..LAST + 32].fill(0xff));
+    // Numbers of Kafka's batches wrap, those of others end.
+    let error = changed(|bytes| bytes[LAST + 24..LAST + 28].fill(0xff));
+    assert_eq!(error, Err(ObjectError::Index("a producer")));
+    let error = changed(|bytes| {
+        bytes[LAST + 12] = BatchKind::Rawline as u8;
+        bytes[LAST + 24..LAST + 32].fill(0xff);
+    });
     assert_eq!(error, Err(ObjectError::Index("a producer's sequence")));
     assert!(matches!(changed(|bytes| bytes[4] = 2), Err(ObjectError::Version { found: 2 })));
     assert!(matches!(changed(|bytes| bytes[3] = b'O'), Err(ObjectError::Magic { .. })));

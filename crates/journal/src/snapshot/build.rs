@@ -106,7 +106,7 @@ fn write_partition(id: PartitionId, partition: &Partition, pieces: &[Piece], byt
             tag: U32::new(place.tag),
             object_bytes: U32::new(place.object_bytes),
             entries_at: U32::new(place.entries_at),
-            batches: U32::new(place.batches),
+            batches: U32::new(place.batches.to_bits()),
             batches_at: U32::new(place.batches_at),
             bytes: U32::new(place.bytes),
         };

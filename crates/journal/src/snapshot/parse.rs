@@ -7,7 +7,7 @@ use crate::chain::{Chain, Id};
 use crate::limits::{NAME_BYTES_MAX, PRODUCERS_MAX, SETTINGS_BYTES_MAX};
 use crate::merges::Merges;
 use crate::names::{Named, Names};
-use crate::place::{Piece, Place, Source};
+use crate::place::{BatchCount, Piece, Place, Source};
 use crate::producers::{History, Producers, REMEMBERED_MAX, Stored};
 use crate::state::{Partition, PartitionId, State};
 use crate::topics::{Topic, Topics};
@@ -238,7 +238,7 @@ impl Parts<'_> {
             tag: raw.tag.get(),
             object_bytes: raw.object_bytes.get(),
             entries_at: raw.entries_at.get(),
-            batches: raw.batches.get(),
+            batches: BatchCount::from_bits(raw.batches.get()),
             batches_at: raw.batches_at.get(),
             bytes: raw.bytes.get(),
         };

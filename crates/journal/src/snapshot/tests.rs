@@ -5,7 +5,7 @@ use super::*;
 use crate::chain::{Id, Link};
 use crate::control::Control;
 use crate::limits::NAMED_ID_FIRST;
-use crate::place::Place;
+use crate::place::{BatchCount, Place};
 use crate::producers::Producer;
 use crate::state::{Changes, Entry};
 use zerocopy::{FromBytes, IntoBytes};
@@ -19,7 +19,7 @@ fn example() -> Snapshot {
         let settings = b"{}"[..].into();
         Control::Create { topic, name: name.into(), partitions, settings }
     };
-    let producer = Some(Producer { id: 5, epoch: 6, sequence: 100 });
+    let producer = Some(Producer { id: 5, epoch: 6, sequence: 100, wraps: false });
     let open = |epoch| Control::OpenProducer { name: "orders-1".into(), id: NAMED_ID_FIRST, epoch };
     let controls = [create(1, "one", 2), create(2, "two", 1), open(0), open(1)];
     let appended_us = 70;
@@ -44,7 +44,7 @@ fn example() -> Snapshot {
             tag,
             object_bytes,
             entries_at: 104,
-            batches: 1,
+            batches: BatchCount::from_bits(1),
             batches_at: 144,
             bytes: 72,
         };

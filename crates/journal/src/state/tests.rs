@@ -89,7 +89,7 @@ fn change(state: &mut State, random: &mut fastrand::Rng) -> Option<Undo> {
         _ => {
             let (records, first_offset) = (random.u32(1..10), state.next_offset(partition));
             let id = random.u64(0..4) + if random.bool() { NAMED_ID_FIRST } else { 0 };
-            let producer = Producer { id, epoch: 0, sequence: first_offset };
+            let producer = Producer { id, epoch: 0, sequence: first_offset, wraps: false };
             let producer = random.bool().then_some(producer);
             let is_possible = state.judge(partition, records, None, Rules::default()) == Verdict::New;
             return is_possible.then(|| state.add(&Entry { partition, first_offset, records, producer }));
@@ -134,7 +134,7 @@ fn a_merge_ends_once_and_what_was_deleted_meanwhile_does_not_matter() {
             tag: 1,
             object_bytes,
             entries_at: 104,
-            batches: 1,
+            batches: crate::place::BatchCount::from_bits(1),
             batches_at: 144,
             bytes: 72,
         };
@@ -169,7 +169,7 @@ fn an_instance_is_fenced_in_partitions_where_its_successor_has_not_appended() {
     let open = |state: &State| state.record(Control::OpenProducer { name: "orders".into(), id: 0, epoch: 0 });
     let (first, id) = (open(&state), NAMED_ID_FIRST);
     assert_eq!(first, Control::OpenProducer { name: "orders".into(), id, epoch: 0 });
-    let producer = |epoch, sequence| Some(Producer { id, epoch, sequence });
+    let producer = |epoch, sequence| Some(Producer { id, epoch, sequence, wraps: false });
     let judge = |state: &State, epoch, sequence| state.judge(ONE, 1, producer(epoch, sequence), Rules::default());
     let not_open = |found| Verdict::Rejected(Rejected::NotOpen { id, found });
     assert_eq!(judge(&state, 0, 0), Verdict::Unknown, "an id that nobody was given yet");
@@ -190,7 +190,7 @@ fn an_instance_is_fenced_in_partitions_where_its_successor_has_not_appended() {
 #[test]
 fn time_comes_from_the_objects_and_never_goes_back() {
     let mut state = state();
-    let producer = |sequence| Some(Producer { id: 7, epoch: 0, sequence });
+    let producer = |sequence| Some(Producer { id: 7, epoch: 0, sequence, wraps: false });
     observe_at(&mut state, 1_000, &[], &[Entry { producer: producer(0), ..entry(ONE, 10, 1) }]);
     observe_at(&mut state, 500, &[], &[]);
     let gap = Verdict::Rejected(Rejected::Gap { expected: 1, found: 5 });
@@ -211,7 +211,8 @@ fn object(state: &State, random: &mut fastrand::Rng) -> Changes {
     }
     for _ in 0..random.usize(0..3) {
         let (id, sequence) = (random.u64(0..6), random.u64(0..100));
-        entries.push(Entry { producer: Some(Producer { id, epoch: 0, sequence }), ..entry(ONE, offset, 2) });
+        entries
+            .push(Entry { producer: Some(Producer { id, epoch: 0, sequence, wraps: false }), ..entry(ONE, offset, 2) });
         offset += 2;
     }
     let appended_us = state.time_us + days * PRODUCER_AGE_US / 7;
@@ -241,8 +242,9 @@ fn every_observer_forgets_the_same() {
             }
             for _ in 0..20 {
                 let (id, sequence) = (random.u64(0..6), random.u64(0..100));
-                let judge =
-                    |state: &State| state.judge(ONE, 2, Some(Producer { id, epoch: 0, sequence }), Rules::default());
+                let judge = |state: &State| {
+                    state.judge(ONE, 2, Some(Producer { id, epoch: 0, sequence, wraps: false }), Rules::default())
+                };
                 assert_eq!([judge(&tidy), judge(&fresh)], [judge(&plain); 2], "round {round}, object {number}");
             }
             assert_eq!((&tidy.names, &fresh.names), (&plain.names, &plain.names));

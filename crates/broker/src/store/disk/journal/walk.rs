@@ -2,9 +2,10 @@
 
 use super::frame::{ALIGNMENT, FRAME_BYTES, Frame, MAGIC};
 use super::seal::Entry;
-use crate::object::{Described, ObjectError};
+use crate::object::ObjectError;
 use crate::store::disk::walk::data_ranges;
-use rawline_journal::{BatchKind, Index};
+use crate::store::verify_object;
+use rawline_journal::Index;
 use std::fs::File;
 use std::io;
 use std::ops::Range;
@@ -176,17 +177,7 @@ fn verify(object: &[u8]) -> Result<(), ObjectError> {
     if TAKES_TORN.get() {
         return Ok(());
     }
-    let index = Index::parse(object)?;
-    for (number, (batch, position)) in index.sections().flat_map(|(_, batches)| batches).enumerate() {
-        let range = *position as usize..*position as usize + batch.bytes as usize;
-        let bytes = object.get(range).ok_or(ObjectError::Header)?;
-        match batch.kind {
-            BatchKind::Rawline => Described::from(batch).verify(number, bytes)?,
-            // This broker stores none.
-            BatchKind::Kafka => return Err(ObjectError::Header),
-        }
-    }
-    Ok(())
+    verify_object(&Index::parse(object)?, object)
 }
 
 /// What follows the last object that the walk has found.

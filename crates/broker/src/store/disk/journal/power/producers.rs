@@ -3,8 +3,9 @@
 use super::disk::Disk;
 use super::history::{History, Text, Violation};
 use crate::Kind;
-use crate::append::{Appended, Received};
+use crate::append::Appended;
 use crate::journal::{Journal, JournalError};
+use crate::received::Received;
 use bytes::Bytes;
 use rawline_batch::{Checker, Codec, Limits};
 use rawline_journal::{Control, PartitionId, Producer, Refused, Rejected};
@@ -167,7 +168,7 @@ impl World {
             let records = self.disk.random(|random| random.u64(1..3));
             let texts: Vec<_> = (0..records).map(|record| self.text(format!("once {name}-{n}-{record}"))).collect();
             self.history.lock().unwrap().appends(&texts);
-            let producer = Some(Producer { id: 1 + name as u64, epoch: 0, sequence });
+            let producer = Some(Producer { id: 1 + name as u64, epoch: 0, sequence, wraps: false });
             loop {
                 let result = self.any().await.append(partition, producer, received(&texts)).await;
                 self.note(&format!("once {name}-{n}"), &result);

@@ -1,0 +1,174 @@
+//! The batches of one request, checked.
+
+use crate::log::Size;
+use bytes::Bytes;
+use rawline_batch::record_batch::{CheckedRecordBatch, RecordProducer};
+use rawline_batch::{BatchError, BatchMeta, Checker};
+use rawline_journal::{BatchKind, Producer};
+use thiserror::Error;
+
+/// The batches of one request, all of them checked.
+#[derive(Debug)]
+pub struct Received {
+    pub(crate) parts: Vec<Bytes>,
+    pub(crate) batches: Checked,
+    bytes: u64,
+    records: u64,
+    pub(crate) producer: Option<Producer>,
+}
+
+/// What is known of batches of one kind, which follow each other in a request.
+#[derive(Debug)]
+pub(crate) enum Checked {
+    /// As `docs/format.md` specifies them.
+    Rawline(Vec<BatchMeta>),
+    /// Kafka's.
+    Kafka(Vec<CheckedRecordBatch>),
+}
+
+impl Checked {
+    pub fn len(&self) -> usize {
+        match self {
+            Checked::Rawline(batches) => batches.len(),
+            Checked::Kafka(batches) => batches.len(),
+        }
+    }
+
+    pub fn kind(&self) -> BatchKind {
+        match self {
+            Checked::Rawline(_) => BatchKind::Rawline,
+            Checked::Kafka(_) => BatchKind::Kafka,
+        }
+    }
+}
+
+/// Why the producer of batches can't be known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+pub enum ProducerError {
+    /// Its id is 0.
+    #[error("batch {batch} has no producer id; number the batches, or don't ask for an exactly-once append")]
+    Missing {
+        /// Number of the batch in the request, from 0.
+        batch: usize,
+    },
+    /// Another producer, or records are missing.
+    #[error(
+        "batch {batch} doesn't continue the one before it: it has producer {producer_id} and sequence {sequence}, \
+         which should be {expected_id} and {expected}; send one producer's batches in order"
+    )]
+    Mixed {
+        /// Number of the batch in the request, from 0.
+        batch: usize,
+        /// Its producer.
+        producer_id: u64,
+        /// Its sequence.
+        sequence: u64,
+        /// The producer of the batch before it.
+        expected_id: u64,
+        /// The sequence after the batch before it.
+        expected: u64,
+    },
+    /// The same of Kafka's batches.
+    #[error(
+        "batch {batch} doesn't continue its producer's batch before it; send one producer's batches in order, or each \
+         in a request of its own"
+    )]
+    NotConsecutive {
+        /// Number of the batch in the request, from 0.
+        batch: usize,
+    },
+    /// The request names an epoch, and so do Kafka's batches.
+    #[error("Kafka's batches name their producer's epoch themselves; leave producer-epoch out")]
+    NamesEpoch,
+    /// No number is left for the last record.
+    #[error("sequence {sequence} is too large for {records} records; begin again with another producer id")]
+    End {
+        /// The sequence of the first batch.
+        sequence: u64,
+        /// Number of records.
+        records: u64,
+    },
+}
+
+impl Received {
+    /// Ends the check of the bytes in `parts`; `checker` has seen exactly these, in order.
+    pub fn new(parts: Vec<Bytes>, checker: Checker) -> Result<Received, BatchError> {
+        let batches = checker.finish()?;
+        let (mut bytes, mut records) = (0, 0);
+        for batch in &batches {
+            assert_eq!(batch.position, bytes, "a batch doesn't follow the {records} records before it");
+            bytes += u64::from(batch.bytes);
+            records += u64::from(batch.records);
+        }
+        Ok(Received::of(parts, Checked::Rawline(batches), bytes, records, None))
+    }
+
+    /// Kafka's batches, whose bytes are exactly `parts`. Those of a producer with an id are appended exactly once.
+    pub fn of_record_batches(parts: Vec<Bytes>, batches: Vec<CheckedRecordBatch>) -> Result<Received, ProducerError> {
+        let (mut bytes, mut records) = (0, 0);
+        let producer = batches.first().and_then(|first| first.header.producer);
+        let mut expected = producer;
+        for (number, CheckedRecordBatch { position, header }) in batches.iter().enumerate() {
+            assert_eq!(*position, bytes, "a batch doesn't follow the {records} records before it");
+            bytes += u64::from(header.batch_bytes);
+            records += u64::from(header.records);
+            if header.producer != expected {
+                return Err(ProducerError::NotConsecutive { batch: number });
+            }
+            expected = expected.map(|producer| producer.after(header.records));
+        }
+        let producer = producer.map(|RecordProducer { id, epoch, base_sequence }| Producer {
+            id,
+            epoch,
+            sequence: u64::from(base_sequence),
+            wraps: true,
+        });
+        Ok(Received::of(parts, Checked::Kafka(batches), bytes, records, producer))
+    }
+
+    fn of(parts: Vec<Bytes>, batches: Checked, bytes: u64, records: u64, producer: Option<Producer>) -> Received {
+        assert!(records >= batches.len() as u64, "{records} records in {} batches", batches.len());
+        let parts_bytes: u64 = parts.iter().map(|part| part.len() as u64).sum();
+        assert_eq!(bytes, parts_bytes, "the checker has seen other bytes than these parts");
+        Received { parts, batches, bytes, records, producer }
+    }
+
+    /// Asks for an exactly-once append: by the producer and the sequence in the batches' headers, which must be one
+    /// producer's in order. Topics that aren't in a journal ignore it.
+    pub fn exactly_once(self, epoch: u16) -> Result<Received, ProducerError> {
+        let Checked::Rawline(batches) = &self.batches else { return Err(ProducerError::NamesEpoch) };
+        let Some(first) = batches.first() else { unreachable!("batches were checked, and there are none") };
+        let (id, sequence) = (first.producer_id, first.sequence);
+        if id == 0 {
+            return Err(ProducerError::Missing { batch: 0 });
+        }
+        let mut expected = Some(sequence);
+        for (batch, meta) in batches.iter().enumerate() {
+            let Some(next) = expected else { break };
+            if (meta.producer_id, meta.sequence) != (id, next) {
+                let BatchMeta { producer_id, sequence, .. } = *meta;
+                return Err(ProducerError::Mixed { batch, producer_id, sequence, expected_id: id, expected: next });
+            }
+            expected = next.checked_add(u64::from(meta.records));
+        }
+        if expected.is_none() {
+            return Err(ProducerError::End { sequence, records: self.records });
+        }
+        assert_eq!(expected, Some(sequence + self.records), "numbers of {} batches", batches.len());
+        Ok(Received { producer: Some(Producer { id, epoch, sequence, wraps: false }), ..self })
+    }
+
+    /// Number of records.
+    pub fn records(&self) -> u64 {
+        self.records
+    }
+
+    /// Size of the batches in bytes.
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    pub(crate) fn size(&self) -> Size {
+        Size { bytes: self.bytes, batches: self.batches.len(), records: self.records }
+    }
+}
