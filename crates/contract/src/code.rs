@@ -74,6 +74,12 @@ codes! {
     QUERY_TIME = "query_time", FixRequest;
     /// An unknown `Content-Type`.
     CONTENT_TYPE = "content_type", FixRequest;
+    /// Not a batch of Kafka's that can be stored.
+    RECORD_BATCH_INVALID = "record_batch_invalid", FixRequest;
+    /// A batch of Kafka's whose checksum is wrong.
+    RECORD_BATCH_DAMAGED = "record_batch_damaged", TryAgain;
+    /// Kafka's batches are stored in a journal only.
+    JOURNAL_MISSING = "journal_missing", FixRequest, 409;
     /// A body of lines without a line.
     RECORDS_MISSING = "records_missing", FixRequest;
     /// `multipart/form-data` without a boundary.

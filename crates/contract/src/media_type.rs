@@ -5,8 +5,10 @@ use http::HeaderValue;
 /// A form in which records travel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MediaType {
-    /// Batches, as they are stored.
+    /// Batches as `docs/format.md` specifies them, as they are stored.
     Batch,
+    /// Kafka's batches, version 2, as they are stored.
+    RecordBatch,
     /// One record.
     Record,
     /// One record per line.
@@ -22,6 +24,7 @@ impl MediaType {
     pub const fn name(self) -> &'static str {
         match self {
             MediaType::Batch => "application/vnd.rawline.batch",
+            MediaType::RecordBatch => "application/vnd.kafka.record-batch",
             MediaType::Record => "application/octet-stream",
             MediaType::Lines => "application/x-ndjson",
             MediaType::Multipart => "multipart/form-data",
@@ -38,8 +41,9 @@ impl MediaType {
     /// matter.
     pub fn parse(value: &str) -> Option<MediaType> {
         let name = essence(value);
-        let all = [MediaType::Batch, MediaType::Record, MediaType::Lines, MediaType::Multipart, MediaType::Json];
-        let found = all.into_iter().find(|known| name.eq_ignore_ascii_case(known.name()));
+        let batches = [MediaType::Batch, MediaType::RecordBatch];
+        let records = [MediaType::Record, MediaType::Lines, MediaType::Multipart, MediaType::Json];
+        let found = batches.into_iter().chain(records).find(|known| name.eq_ignore_ascii_case(known.name()));
         // The other name that is in use for lines of JSON.
         found.or_else(|| name.eq_ignore_ascii_case("application/jsonl").then_some(MediaType::Lines))
     }
@@ -68,6 +72,7 @@ mod tests {
     fn names_are_found_in_any_case_and_with_parameters() {
         for (value, want) in [
             ("application/vnd.rawline.batch", Some(MediaType::Batch)),
+            ("application/vnd.kafka.record-batch", Some(MediaType::RecordBatch)),
             ("Application/X-NDJSON; charset=utf-8", Some(MediaType::Lines)),
             ("application/jsonl", Some(MediaType::Lines)),
             (" multipart/form-data;boundary=x", Some(MediaType::Multipart)),

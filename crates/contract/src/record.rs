@@ -3,9 +3,11 @@
 use base64::display::Base64Display;
 use base64::engine::general_purpose::STANDARD;
 use jiff::Timestamp;
+use rawline_batch::record_batch::{Headers, Record};
 use serde::{Serialize, Serializer};
 
-/// A record as JSON: as text where it is UTF-8, else in base64.
+/// A record as JSON: as text where it is UTF-8, else in base64. So are the keys and headers that records of Kafka's
+/// have.
 #[derive(Debug, Serialize)]
 pub struct JsonRecord<'a> {
     /// The partition that it is from, where records of several are together.
@@ -13,11 +15,17 @@ pub struct JsonRecord<'a> {
     pub partition: Option<u32>,
     /// Its offset in the partition.
     pub offset: u64,
-    /// When its batch was made: a [`timestamp`] as text.
+    /// When its batch was made, or by its producer the record: a [`timestamp`] as text.
     pub time: &'a str,
-    /// The record, if it is UTF-8.
     #[serde(skip_serializing_if = "Option::is_none")]
-    record: Option<&'a str>,
+    key: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    key_base64: Option<Base64<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    headers: Option<JsonHeaders<'a>>,
+    /// The record, if it is UTF-8, or null if a record of Kafka's has no value.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    record: Option<Option<&'a str>>,
     /// The record, if it isn't.
     #[serde(skip_serializing_if = "Option::is_none")]
     record_base64: Option<Base64<'a>>,
@@ -26,16 +34,82 @@ pub struct JsonRecord<'a> {
 impl<'a> JsonRecord<'a> {
     /// The record at `offset`. Allocates nothing, neither here nor when it is written.
     pub fn new(offset: u64, time: &'a str, bytes: &'a [u8]) -> Self {
-        match std::str::from_utf8(bytes) {
-            Ok(text) => JsonRecord { partition: None, offset, time, record: Some(text), record_base64: None },
-            Err(_) => JsonRecord { partition: None, offset, time, record: None, record_base64: Some(Base64(bytes)) },
-        }
+        let (text, record_base64) = text_or_base64(bytes);
+        let record = text.map(Some);
+        JsonRecord { partition: None, offset, time, key: None, key_base64: None, headers: None, record, record_base64 }
+    }
+
+    /// The same of a record of Kafka's, with its key and headers.
+    pub fn of_kafka(offset: u64, time: &'a str, record: &Record<'a>) -> Self {
+        let plain = match record.value {
+            Some(value) => JsonRecord::new(offset, time, value),
+            None => JsonRecord { record: Some(None), ..JsonRecord::new(offset, time, b"") },
+        };
+        let (key, key_base64) = record.key.map_or((None, None), text_or_base64);
+        let headers = (record.headers.len() > 0).then(|| JsonHeaders(record.headers.clone()));
+        JsonRecord { key, key_base64, headers, ..plain }
+    }
+
+    /// The maximum size of the JSON that a record's key and headers take, in bytes.
+    pub fn fields_bytes_max(record: &Record<'_>) -> u64 {
+        // A control character takes six bytes in JSON.
+        let text_bytes = |bytes: Option<&[u8]>| bytes.map_or(0, |bytes| bytes.len() as u64 * 6);
+        let names = |text: &str| text.len() as u64;
+        let headers = record.headers.clone();
+        let headers_bytes = headers.map(|(key, value)| {
+            text_bytes(Some(key)) + text_bytes(value) + names(r#"{"key_base64":"","value_base64":""},"#)
+        });
+        text_bytes(record.key) + names(r#""key_base64":"","headers":[],"#) + headers_bytes.sum::<u64>()
     }
 
     /// The same with the number of its partition.
     #[must_use]
     pub fn of_partition(self, partition: Option<u32>) -> Self {
         JsonRecord { partition, ..self }
+    }
+}
+
+/// The headers of a record of Kafka's, in order.
+#[derive(Debug)]
+struct JsonHeaders<'a>(Headers<'a>);
+
+impl Serialize for JsonHeaders<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.0.clone().map(|(key, value)| JsonHeader::new(key, value)))
+    }
+}
+
+#[derive(Serialize)]
+struct JsonHeader<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    key: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    key_base64: Option<Base64<'a>>,
+    /// Null if it has no value.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    value: Option<Option<&'a str>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    value_base64: Option<Base64<'a>>,
+}
+
+impl<'a> JsonHeader<'a> {
+    fn new(key: &'a [u8], value: Option<&'a [u8]>) -> Self {
+        let (key, key_base64) = text_or_base64(key);
+        let (value, value_base64) = match value {
+            Some(value) => {
+                let (text, base64) = text_or_base64(value);
+                (text.map(Some), base64)
+            }
+            None => (Some(None), None),
+        };
+        JsonHeader { key, key_base64, value, value_base64 }
+    }
+}
+
+fn text_or_base64(bytes: &[u8]) -> (Option<&str>, Option<Base64<'_>>) {
+    match std::str::from_utf8(bytes) {
+        Ok(text) => (Some(text), None),
+        Err(_) => (None, Some(Base64(bytes))),
     }
 }
 

@@ -6,6 +6,7 @@ use rawline_broker::store::Store;
 use rawline_broker::store::memory::MemoryStore;
 use rawline_broker::{Broker, Config, SystemClock};
 use rawline_server::http::{HttpConfig, Waits, serve};
+use rawline_server::kafka::{self, KafkaConfig};
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -28,6 +29,8 @@ pub const PATIENT: Waits = Waits {
 /// A broker that this process serves. It stops when the value is dropped.
 pub struct Served {
     pub address: SocketAddr,
+    /// Where Kafka's clients connect to.
+    pub kafka: SocketAddr,
     pub pool: Arc<Pool>,
     stop: watch::Sender<bool>,
     serving: JoinHandle<()>,
@@ -47,11 +50,25 @@ impl Served {
         settings.commit_thread = config.commit_thread.clone();
         let broker = Arc::new(Broker::open(store, clock.clone(), settings).await.unwrap());
         let pool = Pool::new(pool_bytes);
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let address = listener.local_addr().unwrap();
+        let (listener, for_kafka) = (listen().await, listen().await);
+        let (address, kafka) = (listener.local_addr().unwrap(), for_kafka.local_addr().unwrap());
         let (stop, stopped) = watch::channel(false);
-        let serving = tokio::spawn(serve(listener, broker, pool.clone(), clock, config, stopped));
-        Served { address, pool, stop, serving }
+        let kafka_config = KafkaConfig {
+            request_bytes_max: config.request_bytes_max,
+            batch_limits: config.batch_limits,
+            pool_wait: config.pool_wait,
+            waits: config.waits,
+            connections_max: config.connections_max,
+            shutdown_wait: config.shutdown_wait,
+            advertise: None,
+            create_topics: true,
+        };
+        let serving_kafka = kafka::serve(for_kafka, broker.clone(), pool.clone(), kafka_config, stopped.clone());
+        let serving = serve(listener, broker, pool.clone(), clock, config, stopped);
+        let serving = tokio::spawn(async {
+            tokio::join!(serving, serving_kafka);
+        });
+        Served { address, kafka, pool, stop, serving }
     }
 
     /// Stops it, and returns when it has stopped.
@@ -70,4 +87,8 @@ impl Served {
             pause();
         }
     }
+}
+
+async fn listen() -> TcpListener {
+    TcpListener::bind("127.0.0.1:0").await.unwrap()
 }

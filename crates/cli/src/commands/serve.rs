@@ -2,6 +2,7 @@
 
 use super::{CommandError, explain, full, log, parse_bytes, parse_duration};
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use futures_util::FutureExt;
 use rawline_broker::pool::Pool;
 use rawline_broker::store::Store;
 use rawline_broker::store::cache::Cache;
@@ -10,6 +11,7 @@ use rawline_broker::store::memory::MemoryStore;
 use rawline_broker::store::s3::{S3Config, S3Store, Service};
 use rawline_broker::{Broker, CommitThread, Config, SystemClock, limits, raise_files_limit};
 use rawline_server::http::{self, ApiKeys, HttpConfig};
+use rawline_server::kafka::{self, KafkaConfig};
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -25,6 +27,9 @@ Examples:
 
   # Listen for other machines
   rawline serve --storage /var/lib/rawline --listen 0.0.0.0:51313 --api-key SECRET
+
+  # For Kafka's clients too
+  rawline serve --kafka 127.0.0.1:9092
 
   # Store in S3, with AWS_ENDPOINT_URL, AWS_REGION, AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY
   rawline serve --storage s3://my-bucket/events --cache-dir /var/cache/rawline --cache-bytes 20GiB
@@ -51,6 +56,15 @@ pub struct Args {
     /// Address to listen on; port 0 chooses a free port
     #[arg(long, value_name = "ADDRESS", env = "RAWLINE_LISTEN", default_value = "127.0.0.1:51313")]
     listen: SocketAddr,
+
+    /// Address to listen on for Kafka's clients, such as 127.0.0.1:9092 [default: off]
+    #[arg(long, value_name = "ADDRESS", env = "RAWLINE_KAFKA")]
+    kafka: Option<SocketAddr>,
+
+    /// Host and port that Kafka's clients connect to [default: those of their first connection]
+    #[arg(long, value_name = "HOST:PORT", env = "RAWLINE_KAFKA_ADVERTISE", value_parser = parse_host_port,
+          requires = "kafka")]
+    kafka_advertise: Option<HostPort>,
 
     /// API key that requests must carry; repeatable, or separated by commas
     #[arg(
@@ -108,13 +122,26 @@ pub struct Args {
     #[arg(long, env = "RAWLINE_NO_CREATE_TOPICS")]
     no_create_topics: bool,
 
-    /// Maximum number of connections; each takes 24 KiB of --memory, but all at most a quarter
+    /// Maximum number of connections, to each address; each takes 24 KiB of --memory, but all at most a quarter
     #[arg(long, value_name = "N", env = "RAWLINE_CONNECTIONS_MAX", default_value_t = 1024)]
     connections_max: usize,
 
     /// Address to serve CPU profiles on, such as 127.0.0.1:5000 [default: off]
     #[arg(long, value_name = "ADDRESS", env = "RAWLINE_DEBUG_LISTEN")]
     debug_listen: Option<SocketAddr>,
+}
+
+/// A host, by its name or address, and a port.
+type HostPort = (String, u16);
+
+fn parse_host_port(text: &str) -> Result<HostPort, String> {
+    let wrong = || format!("{text:?} is not a host and a port, such as broker.example.com:9092");
+    let (host, port) = text.rsplit_once(':').ok_or_else(wrong)?;
+    let host = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host);
+    if host.is_empty() {
+        return Err(wrong());
+    }
+    Ok((host.to_owned(), port.parse().map_err(|_| wrong())?))
 }
 
 fn durability() -> impl TypedValueParser<Value = Durability> {
@@ -136,7 +163,10 @@ pub async fn run(args: Args) -> Result<(), CommandError> {
     let http_config = HttpConfig { commit_thread: commit_thread.clone(), ..http_config(&args)? };
     let batch_limits = http_config.batch_limits;
     http::install_metrics();
+    check_kafka_listen(&args)?;
     let socket = bind(args.listen, "--listen")?;
+    let kafka_socket =
+        args.kafka.map(|address| Ok::<_, CommandError>((address, bind(address, "--kafka")?))).transpose()?;
     let store = open_store(&args).await?;
     let clock = Arc::new(SystemClock);
     let config = Config { commit_thread, ..broker_config(&args, http_config.request_bytes_max) };
@@ -144,6 +174,10 @@ pub async fn run(args: Args) -> Result<(), CommandError> {
     let broker = broker.map_err(|error| explain::storage(&error, &args.storage))?;
     // Only now, so that clients don't connect to a broker that can't respond yet.
     let listener = socket.listen(LISTEN_BACKLOG).map_err(|error| cannot_listen(args.listen, "--listen", &error))?;
+    let kafka_listener = kafka_socket.map(|(address, socket)| {
+        socket.listen(LISTEN_BACKLOG).map_err(|error| cannot_listen(address, "--kafka", &error))
+    });
+    let kafka_listener = kafka_listener.transpose()?;
     let pool = Pool::new(usize::try_from(pool_bytes(&args, &batch_limits)).unwrap_or(usize::MAX));
     let address = listener.local_addr().map_err(failed)?;
     if let Some(debug) = args.debug_listen {
@@ -154,9 +188,18 @@ pub async fn run(args: Args) -> Result<(), CommandError> {
     let topics = broker.statuses().len();
     let plural = if topics == 1 { "" } else { "s" };
     eprintln!("rawline: {topics} topic{plural} in {}, ready in {:.0?}", args.storage, started.elapsed());
+    if let Some(listener) = &kafka_listener {
+        eprintln!("rawline: listening for Kafka's clients on {}", listener.local_addr().map_err(failed)?);
+    }
     eprintln!("rawline: listening on http://{address}");
-    let broker = Arc::new(broker);
-    http::serve(listener, broker.clone(), pool, clock, http_config, signals.stop()).await;
+    let kafka_config = kafka_config(&args, &http_config);
+    let (broker, stop) = (Arc::new(broker), signals.stop());
+    let serving_kafka = match kafka_listener {
+        Some(listener) => kafka::serve(listener, broker.clone(), pool.clone(), kafka_config, stop.clone()).boxed(),
+        None => std::future::ready(()).boxed(),
+    };
+    // Each on tasks of its own.
+    tokio::join!(http::serve(listener, broker.clone(), pool, clock, http_config, stop), serving_kafka);
     if let Some(broker) = Arc::into_inner(broker) {
         broker.close().await;
     }
@@ -185,6 +228,19 @@ fn http_config(args: &Args) -> Result<HttpConfig, CommandError> {
         connections_max: args.connections_max.max(1),
         ..HttpConfig::default()
     })
+}
+
+fn kafka_config(args: &Args, http: &HttpConfig) -> KafkaConfig {
+    KafkaConfig {
+        request_bytes_max: http.request_bytes_max,
+        batch_limits: http.batch_limits,
+        pool_wait: http.pool_wait,
+        waits: http.waits,
+        connections_max: http.connections_max,
+        shutdown_wait: http.shutdown_wait,
+        advertise: args.kafka_advertise.clone(),
+        create_topics: !args.no_create_topics,
+    }
 }
 
 fn broker_config(args: &Args, request_bytes_max: u64) -> Config {
@@ -222,7 +278,8 @@ fn memory_min(limits: &rawline_batch::Limits) -> u64 {
 
 /// What of `--memory` is the pool, in bytes. The rest is for connections, at most a quarter.
 fn pool_bytes(args: &Args, limits: &rawline_batch::Limits) -> u64 {
-    let connections = args.connections_max as u64 * http::IDLE_CONNECTION_BYTES;
+    let listeners = 1 + u64::from(args.kafka.is_some());
+    let connections = listeners * args.connections_max as u64 * http::IDLE_CONNECTION_BYTES;
     args.memory - connections.min(args.memory / 4).min(args.memory - memory_min(limits))
 }
 
@@ -236,6 +293,26 @@ fn check_debug_listen(args: &Args) -> Result<(), CommandError> {
         ))),
         _ => Ok(()),
     }
+}
+
+/// Kafka's clients send no key yet, so whoever reaches the address may read and write.
+fn check_kafka_listen(args: &Args) -> Result<(), CommandError> {
+    let Some(address) = args.kafka.filter(|_| !args.insecure) else { return Ok(()) };
+    if !address.ip().is_loopback() {
+        return Err(CommandError::Usage(format!(
+            "other machines can reach {address}, and Kafka's clients need no key here; use --kafka 127.0.0.1:{}, or \
+             --insecure if everyone who reaches it may read and write",
+            address.port()
+        )));
+    }
+    if !args.api_keys.is_empty() {
+        return Err(CommandError::Usage(
+            "Kafka's clients need no key here, which would go round --api-key; leave --kafka out, or allow it with \
+             --insecure"
+                .into(),
+        ));
+    }
+    Ok(())
 }
 
 fn is_bucket(args: &Args) -> bool {

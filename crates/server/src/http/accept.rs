@@ -7,8 +7,12 @@ use rawline_contract::{MediaType, code};
 /// The form in which a response returns records.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ResponseForm {
-    /// Batches as they are stored.
+    /// Batches as `docs/format.md` specifies them.
     Batch,
+    /// Kafka's batches.
+    RecordBatch,
+    /// Batches of either kind, as they are stored.
+    Stored,
     /// Sizes and records: the form of the original API, and the default.
     Multipart,
     /// One record per line.
@@ -18,8 +22,25 @@ pub(crate) enum ResponseForm {
 }
 
 impl ResponseForm {
-    /// The first form of the `Accept` header that is known.
+    /// Whether it returns batches.
+    pub fn is_batches(self) -> bool {
+        matches!(self, ResponseForm::Batch | ResponseForm::RecordBatch | ResponseForm::Stored)
+    }
+
+    /// The first form of the `Accept` header that is known; both kinds of batches if both are named, one as the first.
     pub fn of(headers: &HeaderMap) -> Result<ResponseForm, ApiError> {
+        let form = ResponseForm::first_of(headers)?;
+        let other = match form {
+            ResponseForm::Batch => MediaType::RecordBatch,
+            ResponseForm::RecordBatch => MediaType::Batch,
+            _ => return Ok(form),
+        };
+        let values = headers.get_all(header::ACCEPT).into_iter().filter_map(|value| value.to_str().ok());
+        let names_other = values.flat_map(|value| value.split(',')).any(|name| MediaType::parse(name) == Some(other));
+        Ok(if names_other { ResponseForm::Stored } else { form })
+    }
+
+    fn first_of(headers: &HeaderMap) -> Result<ResponseForm, ApiError> {
         let mut is_any = true;
         for value in headers.get_all(header::ACCEPT) {
             is_any = false;
@@ -27,6 +48,7 @@ impl ResponseForm {
             for media_range in value.split(',') {
                 match MediaType::parse_range(media_range) {
                     Some(MediaType::Batch) => return Ok(ResponseForm::Batch),
+                    Some(MediaType::RecordBatch) => return Ok(ResponseForm::RecordBatch),
                     Some(MediaType::Multipart) => return Ok(ResponseForm::Multipart),
                     Some(MediaType::Lines) => return Ok(ResponseForm::Lines),
                     Some(MediaType::Json) => return Ok(ResponseForm::Json),
@@ -41,10 +63,11 @@ impl ResponseForm {
 }
 
 fn not_acceptable(why: &str) -> ApiError {
-    let [batch, multipart, lines, json] =
-        [MediaType::Batch, MediaType::Multipart, MediaType::Lines, MediaType::Json].map(MediaType::name);
-    let message =
-        format!("can't respond as the Accept header asks: {why}; accept {batch}, {multipart}, {lines} or {json}");
+    let [batch, record_batch] = [MediaType::Batch, MediaType::RecordBatch].map(MediaType::name);
+    let [multipart, lines, json] = [MediaType::Multipart, MediaType::Lines, MediaType::Json].map(MediaType::name);
+    let message = format!(
+        "can't respond as the Accept header asks: {why}; accept {batch}, {record_batch}, {multipart}, {lines} or {json}"
+    );
     ApiError::new(code::NOT_ACCEPTABLE, message)
 }
 
@@ -64,6 +87,10 @@ mod tests {
         assert_eq!(of(""), Some(ResponseForm::Multipart));
         assert_eq!(of("text/html, application/json;q=0.9"), Some(ResponseForm::Json));
         assert_eq!(of("application/vnd.rawline.batch"), Some(ResponseForm::Batch));
+        assert_eq!(of("application/vnd.kafka.record-batch, */*"), Some(ResponseForm::RecordBatch));
+        let both = "application/vnd.kafka.record-batch,application/vnd.rawline.batch";
+        assert_eq!(of(both), Some(ResponseForm::Stored));
+        assert_eq!(of("application/json, application/vnd.kafka.record-batch"), Some(ResponseForm::Json));
         assert_eq!(of("Application/X-NDJSON"), Some(ResponseForm::Lines));
         assert_eq!(of("text/html"), None);
         assert_eq!(of("application/octet-stream"), None);

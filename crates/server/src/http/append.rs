@@ -25,6 +25,7 @@ pub(crate) async fn append(api: &Api, peer: &Peer, request: Request<Incoming>) -
     let partition = api.broker.partition_or_create(&name, partition).await?;
     let received = match media_type {
         MediaType::Batch => receive::batches(api, peer, body).await?,
+        MediaType::RecordBatch => receive::record_batches(api, peer, body).await?,
         MediaType::Record => receive::record(api, peer, body).await?,
         MediaType::Lines => receive::lines(api, peer, body).await?,
         MediaType::Multipart if epoch.is_none() => {
@@ -58,9 +59,10 @@ fn content_type<B>(request: &Request<B>) -> Result<&str, ApiError> {
 
 fn unknown_content_type(content_type: &str) -> ApiError {
     let message = format!(
-        "unknown Content-Type {content_type:?}; send {} (batches), {} (one record), {} (one record per line) or {} \
-         (sizes and records)",
+        "unknown Content-Type {content_type:?}; send {} (batches), {} (Kafka's batches), {} (one record), {} (one \
+         record per line) or {} (sizes and records)",
         MediaType::Batch.name(),
+        MediaType::RecordBatch.name(),
         MediaType::Record.name(),
         MediaType::Lines.name(),
         MediaType::Multipart.name()

@@ -1,12 +1,14 @@
 //! The one place that turns errors into responses: a status, a stable code, a sentence that says what to do.
 
+use crate::convert::ConvertError;
 use crate::http::response::{self, ApiResponse};
 use http::{HeaderName, HeaderValue, StatusCode, header};
 use rawline_batch::BatchError;
+use rawline_batch::record_batch::RecordBatchError;
 use rawline_broker::pool::PoolError;
 use rawline_broker::store::StoreError;
 use rawline_broker::{AppendError, Kind, OpenProducerError, ProducerError, ReadError, TopicError, TrimError};
-use rawline_contract::{Code, ErrorBody, code};
+use rawline_contract::{Code, ErrorBody, MediaType, code};
 
 /// An error as a client receives it.
 #[derive(Debug, thiserror::Error)]
@@ -92,6 +94,37 @@ impl From<BatchError> for ApiError {
     }
 }
 
+impl From<RecordBatchError> for ApiError {
+    fn from(error: RecordBatchError) -> Self {
+        let code = match error {
+            RecordBatchError::TooLarge { .. } => code::BODY_TOO_LARGE,
+            RecordBatchError::TooManyRecords { .. } => code::RECORDS_TOO_MANY,
+            RecordBatchError::Checksum { .. } => code::RECORD_BATCH_DAMAGED,
+            _ => code::RECORD_BATCH_INVALID,
+        };
+        assert_eq!(code.kind, error.kind(), "{}", code.name);
+        ApiError::new(code, error.to_string())
+    }
+}
+
+impl From<ConvertError> for ApiError {
+    /// Mostly of what a producer sent, not of the reader's request: the broker doesn't look into the records that it
+    /// stores.
+    fn from(error: ConvertError) -> Self {
+        match error {
+            ConvertError::Pool(error) => error.into(),
+            ConvertError::Aborted(_) => ApiError::new(code::STORE_UNAVAILABLE, error.to_string()),
+            error => {
+                let [batch, record_batch] = [MediaType::Batch, MediaType::RecordBatch].map(MediaType::name);
+                let message = format!(
+                    "a batch can't be converted: {error}; accept \"{batch}, {record_batch}\" to get it as it was sent"
+                );
+                ApiError::new(code::UNPACK_FAILED, message)
+            }
+        }
+    }
+}
+
 impl From<TopicError> for ApiError {
     fn from(error: TopicError) -> Self {
         let code = match error {
@@ -113,6 +146,7 @@ impl From<AppendError> for ApiError {
     fn from(error: AppendError) -> Self {
         let code = match error {
             AppendError::TooLarge { .. } => code::APPEND_TOO_LARGE,
+            AppendError::NoJournal => code::JOURNAL_MISSING,
             AppendError::Busy => code::TOPIC_BUSY,
             AppendError::Closed => code::SHUTTING_DOWN,
             AppendError::TopicDeleted { .. } => code::TOPIC_NOT_FOUND,
@@ -218,6 +252,7 @@ mod tests {
             ApiError::from(TopicError::NoPartition { name: "t".into(), number: 1, partitions: 1 }),
             ApiError::from(TopicError::FewerPartitions { name: "t".into(), partitions: 2, wanted: 1 }),
             ApiError::from(AppendError::TooLarge { bytes: 1, batches: 1 }),
+            ApiError::from(AppendError::NoJournal),
             ApiError::from(AppendError::Busy),
             ApiError::from(AppendError::Closed),
             ApiError::from(AppendError::TopicDeleted { topic: "t".into() }),
@@ -234,7 +269,7 @@ mod tests {
         let statuses = errors.map(|error| error.into_response().status().as_u16());
         assert_eq!(
             statuses,
-            [400, 404, 409, 503, 507, 404, 409, 413, 503, 503, 404, 500, 409, 400, 507, 404, 404, 500, 404, 404]
+            [400, 404, 409, 503, 507, 404, 409, 413, 409, 503, 503, 404, 500, 409, 400, 507, 404, 404, 500, 404, 404]
         );
     }
 }

@@ -14,7 +14,6 @@ mod connection;
 pub mod debug;
 mod draft;
 mod error;
-mod join;
 mod long_poll;
 mod metrics;
 mod multipart;
@@ -40,6 +39,7 @@ use crate::http::body::BodyReader;
 use crate::http::error::ApiError;
 use crate::http::response::ApiResponse;
 use crate::http::routes::{Endpoint, LABEL_OTHER, Route};
+use crate::net;
 use crate::net::listen::{Accepted, Crowd, Listener};
 use crate::net::pace::Paced;
 use crate::net::peer::{Peer, SharedStream, network};
@@ -50,11 +50,10 @@ use hyper::body::Incoming;
 use rawline_broker::pool::Pool;
 use rawline_broker::{Broker, Clock, CommitThread};
 use rawline_contract::code;
-use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::net::TcpListener;
-use tokio::sync::{Semaphore, mpsc, watch};
+use tokio::sync::{Semaphore, watch};
 
 /// The settings of the API.
 #[derive(Debug, Clone)]
@@ -111,9 +110,6 @@ const UNPACKING_MAX: usize = 2;
 /// that metrics are available when the pool is exhausted.
 const METRICS_UNREAD_MAX: usize = 8;
 
-/// How often connections are closed that have become idle, once the broker stops.
-const IDLE_CHECK: Duration = Duration::from_millis(20);
-
 /// What the handlers of requests share.
 pub(crate) struct Api {
     pub broker: Arc<Broker>,
@@ -147,7 +143,6 @@ pub async fn serve(
     let is_local = listener.local_addr().is_ok_and(|address| address.ip().is_loopback());
     let listener = Listener::new(listener, config.connections_max);
     let large_reads = LargeReads::new();
-    let (alive, mut ended) = mpsc::channel::<Infallible>(1);
     let (close, closing) = watch::channel(false);
     let shutdown_wait = config.shutdown_wait;
     let metrics = metrics::HttpMetrics::new();
@@ -167,42 +162,16 @@ pub async fn serve(
         is_local,
         config,
     });
-    let mut stopped = stop;
-    loop {
-        let accepted = tokio::select! {
-            accepted = listener.accept() => accepted,
-            _ = stopped.wait_for(|&stop| stop) => break,
-        };
-        let Some(Accepted { stream, address, place }) = accepted else { continue };
+    let connect = |Accepted { stream, address, place }| {
         let stream = SharedStream::new(stream);
         let peer = Peer::new(stream.clone(), api.pool.holder(network(address.ip())));
         let stream = FileSender::new(stream, api.broker.mappings());
         let read_size = large_reads.connection();
         let stream = Paced::new(stream, api.config.waits, place.open.activity.clone(), api.pool.clone(), read_size);
-        let connection = connection::serve(api.clone(), peer, place, stream);
-        let alive = alive.clone();
-        #[expect(clippy::disallowed_methods, reason = "a task for each connection")]
-        tokio::spawn(async move {
-            connection.await;
-            drop(alive);
-        });
-    }
-    // Whoever finds its connection closed finds that it can't open another.
-    let close_idle = listener.close();
-    close.send_replace(true);
-    drop(alive);
-    tidying.abort();
-    let all_ended = async {
-        close_idle();
-        // Nobody sends: this ends when the last connection has ended. One that completes a request meanwhile is idle
-        // after it.
-        while tokio::time::timeout(IDLE_CHECK, ended.recv()).await.is_err() {
-            close_idle();
-        }
+        connection::serve(api.clone(), peer, place, stream)
     };
-    if tokio::time::timeout(shutdown_wait, all_ended).await.is_err() {
-        tracing::warn!("some requests were still in flight after {shutdown_wait:?}; closed their connections");
-    }
+    net::serve::serve(listener, stop, close, shutdown_wait, connect).await;
+    tidying.abort();
 }
 
 /// The response to one request, counted.

@@ -1,16 +1,21 @@
 //! `GET /records` and `GET /record`: reads records by offset.
 
+use crate::convert::{Converted, to_batches, to_record_batches};
 use crate::http::accept::ResponseForm;
 use crate::http::error::ApiError;
 use crate::http::query::Query;
 use crate::http::response::{self, ApiResponse};
 use crate::http::select::{self, Part, Wanted};
-use crate::http::{Api, join, long_poll, render, topics};
+use crate::http::{Api, long_poll, render, topics};
+use crate::net::join::{self, Joined};
 use crate::net::peer::Peer;
 use http::{HeaderValue, Request, StatusCode};
 use hyper::body::Incoming;
-use rawline_broker::{ReadAnswer, ReadRequest};
+use rawline_broker::pool::Gathered;
+use rawline_broker::{BatchKind, ReadAnswer, ReadRequest};
 use rawline_contract::{MediaType, code, header};
+use std::io::Write;
+use std::ops::Range;
 use std::time::Duration;
 
 /// Defaults of the original API.
@@ -33,13 +38,13 @@ pub(crate) async fn records(api: &Api, peer: &Peer, request: Request<Incoming>) 
         records_max: query.number("max-records", Some(RECORDS_MAX_DEFAULT))?,
         bytes_max: query.number("max-bytes", Some(0))?,
         wait: Duration::ZERO,
-        verify: form != ResponseForm::Batch,
+        verify: !form.is_batches(),
     };
     let wait = query.duration("timeout", TIMEOUT_DEFAULT)?;
     if matches!(form, ResponseForm::Json | ResponseForm::Lines) {
         wanted.bytes_max = at_most(wanted.bytes_max, TEXT_BYTES_MAX);
     }
-    if form != ResponseForm::Batch {
+    if !form.is_batches() {
         wanted.records_max = at_most(wanted.records_max, TEXT_RECORDS_MAX);
     }
     let partition = api.broker.partition(&name, partition).await?;
@@ -47,19 +52,28 @@ pub(crate) async fn records(api: &Api, peer: &Peer, request: Request<Incoming>) 
     let read = partition.read(&wanted).await?;
     let next_offset = HeaderValue::from(read.next_offset);
     let (mut response, first_offset) = match form {
-        ResponseForm::Batch => {
-            let (first_offset, end_offset) = (read.first_offset, read.end_offset);
-            let response = batches(peer, read).await;
-            api.metrics.returned(end_offset - first_offset, response.body().bytes());
-            (response, first_offset)
+        ResponseForm::Batch | ResponseForm::RecordBatch | ResponseForm::Stored => {
+            let (response, offsets) = match (form, read.kind) {
+                (ResponseForm::Batch, BatchKind::Kafka) => converted(api, peer, read).await?,
+                (ResponseForm::RecordBatch, BatchKind::Rawline) if !read.pieces.is_empty() => {
+                    record_batches(api, peer, read).await?
+                }
+                _ => {
+                    let offsets = read.first_offset..read.end_offset;
+                    (batches(peer, read).await, offsets)
+                }
+            };
+            api.metrics.returned(offsets.end - offsets.start, response.body().bytes());
+            (response, offsets.start)
         }
         _ => {
-            let parts = select::parts(read, &selection(&wanted))?;
+            let selected = select::select(api, read, &selection(&wanted)).await?;
+            let parts = &selected.parts;
             let records: u64 = parts.iter().map(Part::records).sum();
             let response = match form {
                 ResponseForm::Lines => render::lines(api, peer, parts).await?,
                 ResponseForm::Json => render::json(api, peer, parts, topics::payload(&partition)).await?,
-                ResponseForm::Multipart | ResponseForm::Batch => render::multipart(api, peer, parts).await?,
+                _ => render::multipart(api, peer, parts).await?,
             };
             api.metrics.returned(records, response.body().bytes());
             (response, wanted.offset)
@@ -79,8 +93,8 @@ pub(crate) async fn record(api: &Api, peer: &Peer, request: Request<Incoming>) -
     let wanted = ReadRequest { offset, records_max: 1, bytes_max: 0, wait: Duration::ZERO, verify: true };
     let read = partition.read(&wanted).await?;
     let next_offset = read.next_offset;
-    let parts = select::parts(read, &selection(&wanted))?;
-    let Some(part) = parts.first() else {
+    let selected = select::select(api, read, &selection(&wanted)).await?;
+    let Some(part) = selected.parts.first() else {
         let message = format!("offset {offset} is not written yet; the topic's next offset is {next_offset}");
         return Err(ApiError::new(code::OFFSET_OUT_OF_BOUNDS, message));
     };
@@ -111,11 +125,37 @@ async fn batches(peer: &Peer, read: ReadAnswer) -> ApiResponse {
     if read.pieces.is_empty() {
         return response::no_content();
     }
-    let join::Joined { pieces, holds_buffers } = join::join(peer, select::batches(read)).await;
-    let content_type = MediaType::Batch.header_value();
+    let content_type = match read.kind {
+        BatchKind::Rawline => MediaType::Batch,
+        BatchKind::Kafka => MediaType::RecordBatch,
+    }
+    .header_value();
+    let Joined { pieces, holds_buffers } = join::join(peer, select::batches(read)).await;
     if holds_buffers {
         response::buffers(content_type, pieces)
     } else {
         response::pieces(StatusCode::OK, content_type, pieces)
     }
+}
+
+/// Batches that are made of Kafka's, in buffers of the pool, and the offsets of their records.
+async fn converted(api: &Api, peer: &Peer, read: ReadAnswer) -> Result<(ApiResponse, Range<u64>), ApiError> {
+    let first_offset = read.first_offset;
+    let conversion = to_batches(&api.unpacking, read, TEXT_BYTES_MAX, api.config.batch_limits.raw_bytes_max).await?;
+    let bytes: u64 = conversion.batches.iter().map(|converted| converted.batch.len() as u64).sum();
+    let mut body = render::Buffer(Gathered::new(render::reserve(api, peer, bytes).await?));
+    for converted in &conversion.batches {
+        body.write_all(&converted.batch).map_err(render::too_large)?;
+    }
+    let records: u64 = conversion.batches.iter().map(Converted::records).sum();
+    let response = response::buffers(MediaType::Batch.header_value(), body.0.freeze());
+    Ok((response, first_offset..first_offset + records))
+}
+
+/// Kafka's batches that are made of ours, in buffers of the pool, and the offsets of their records.
+async fn record_batches(api: &Api, peer: &Peer, read: ReadAnswer) -> Result<(ApiResponse, Range<u64>), ApiError> {
+    let made = to_record_batches(&api.unpacking, read, TEXT_BYTES_MAX, api.config.batch_limits.raw_bytes_max).await?;
+    let offsets = made.offsets();
+    let body = made.into_buffers(&peer.holder, api.config.pool_wait).await?;
+    Ok((response::buffers(MediaType::RecordBatch.header_value(), body), offsets))
 }

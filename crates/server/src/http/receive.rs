@@ -5,24 +5,76 @@ use crate::http::body::{BodyReader, Length};
 use crate::http::draft::{BatchDraft, SIZE_BYTES};
 use crate::http::error::ApiError;
 use crate::net::peer::Peer;
+use bytes::Bytes;
 use rawline_batch::Checker;
+use rawline_batch::record_batch::RecordBatchChecker;
 use rawline_broker::limits::OBJECT_BATCHES_MAX;
 use rawline_broker::pool::Gathered;
 use rawline_broker::{AppendError, Received};
 use rawline_contract::code;
 
+/// Checks batches that arrive in pieces.
+trait Check {
+    fn push(&mut self, piece: &[u8]) -> Result<(), ApiError>;
+    /// Number of batches that are whole.
+    fn count(&self) -> usize;
+}
+
+impl Check for Checker {
+    fn push(&mut self, piece: &[u8]) -> Result<(), ApiError> {
+        Ok(Checker::push(self, piece)?)
+    }
+
+    fn count(&self) -> usize {
+        self.batches().len()
+    }
+}
+
+impl Check for RecordBatchChecker {
+    fn push(&mut self, piece: &[u8]) -> Result<(), ApiError> {
+        Ok(RecordBatchChecker::push(self, piece)?)
+    }
+
+    fn count(&self) -> usize {
+        self.batches().len()
+    }
+}
+
+/// Receives batches.
+pub(crate) async fn batches(api: &Api, peer: &Peer, body: BodyReader) -> Result<Received, ApiError> {
+    let mut checker = Checker::new(api.config.batch_limits);
+    let parts = checked(api, peer, body, &mut checker).await?;
+    Ok(Received::new(parts, checker)?)
+}
+
+/// Receives Kafka's batches.
+pub(crate) async fn record_batches(api: &Api, peer: &Peer, body: BodyReader) -> Result<Received, ApiError> {
+    let mut checker = RecordBatchChecker::new(api.config.batch_limits);
+    let parts = checked(api, peer, body, &mut checker).await?;
+    let batches = checker.finish()?;
+    if batches.iter().any(|batch| batch.header.is_transactional) {
+        let message = "a batch belongs to a transaction, and this broker has none; send it without";
+        return Err(ApiError::new(code::RECORD_BATCH_INVALID, message));
+    }
+    Ok(Received::of_record_batches(parts, batches)?)
+}
+
 /// Receives batches into buffers of the pool. Each piece is checked while it is in the processor's cache.
-pub(crate) async fn batches(api: &Api, peer: &Peer, mut body: BodyReader) -> Result<Received, ApiError> {
+async fn checked(
+    api: &Api,
+    peer: &Peer,
+    mut body: BodyReader,
+    checker: &mut impl Check,
+) -> Result<Vec<Bytes>, ApiError> {
     let length = body.prove().await?;
     let reservation = match length {
         Length::Whole(bytes) => peer.holder.reserve(bytes, api.config.pool_wait).await?,
         Length::Max(bytes) => peer.holder.body(bytes)?,
     };
     let mut gathered = Gathered::new(reservation);
-    let mut checker = Checker::new(api.config.batch_limits);
     while let Some(piece) = body.next().await? {
         checker.push(&piece)?;
-        let batches = checker.batches().len();
+        let batches = checker.count();
         if batches > OBJECT_BATCHES_MAX {
             // Now: later, the list of batches would take more memory than the batches themselves.
             return Err(AppendError::TooLarge { bytes: gathered.bytes(), batches }.into());
@@ -31,7 +83,7 @@ pub(crate) async fn batches(api: &Api, peer: &Peer, mut body: BodyReader) -> Res
         body.make_room(&mut gathered, piece.len()).await?;
         assert!(gathered.push(&piece), "{} and {} bytes of {length:?}", gathered.bytes(), piece.len());
     }
-    Ok(Received::new(gathered.freeze(), checker)?)
+    Ok(gathered.freeze())
 }
 
 /// The body is one record.

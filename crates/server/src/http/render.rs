@@ -14,7 +14,7 @@ use rawline_value::json::plain;
 use std::io::Write;
 
 /// Sizes and records, as the original API returns them; 206 and no part if there are no records.
-pub(crate) async fn multipart(api: &Api, peer: &Peer, parts: Vec<Part>) -> Result<ApiResponse, ApiError> {
+pub(crate) async fn multipart(api: &Api, peer: &Peer, parts: &[Part]) -> Result<ApiResponse, ApiError> {
     let boundary = boundary();
     let content_type =
         HeaderValue::from_str(&format!("{}; boundary={boundary}", MediaType::Multipart.name())).map_err(too_large)?;
@@ -32,7 +32,7 @@ pub(crate) async fn multipart(api: &Api, peer: &Peer, parts: Vec<Part>) -> Resul
     let part_head = |name| format!("--{boundary}\r\nContent-Disposition: form-data; name=\"{name}\"\r\n");
     write!(text, "{}Content-Type: application/json\r\n\r\n[", part_head("sizes")).map_err(too_large)?;
     let mut separator = "";
-    for part in &parts {
+    for part in parts {
         for range in part.ranges()? {
             write!(text, "{separator}{}", range.len()).map_err(too_large)?;
             separator = ",";
@@ -40,7 +40,7 @@ pub(crate) async fn multipart(api: &Api, peer: &Peer, parts: Vec<Part>) -> Resul
     }
     write!(text, "]\r\n{}Content-Type: application/octet-stream\r\n\r\n", part_head("records")).map_err(too_large)?;
     let mut body = text.0.freeze();
-    for part in &parts {
+    for part in parts {
         let reserved = part.is_packed().then(|| reservation.split(whole_blocks(part)));
         body.extend(records_of(api, peer, part, reserved).await?);
     }
@@ -49,13 +49,13 @@ pub(crate) async fn multipart(api: &Api, peer: &Peer, parts: Vec<Part>) -> Resul
 }
 
 /// One record per line; 204 if there are none.
-pub(crate) async fn lines(api: &Api, peer: &Peer, parts: Vec<Part>) -> Result<ApiResponse, ApiError> {
+pub(crate) async fn lines(api: &Api, peer: &Peer, parts: &[Part]) -> Result<ApiResponse, ApiError> {
     if parts.is_empty() {
         return Ok(response::no_content());
     }
     let bytes: u64 = parts.iter().map(|part| part.bytes() + part.records()).sum();
     let mut text = Buffer(Gathered::new(reserve(api, peer, bytes).await?));
-    for part in &parts {
+    for part in parts {
         let data = part.data(api).await?;
         for range in part.ranges()? {
             text.write_all(data.get(&range)).and_then(|()| text.write_all(b"\n")).map_err(too_large)?;
@@ -66,12 +66,23 @@ pub(crate) async fn lines(api: &Api, peer: &Peer, parts: Vec<Part>) -> Result<Ap
 }
 
 /// An array of objects; 200 and an empty one if there are no records.
-pub(crate) async fn json(api: &Api, peer: &Peer, parts: Vec<Part>, payload: Payload) -> Result<ApiResponse, ApiError> {
+pub(crate) async fn json(api: &Api, peer: &Peer, parts: &[Part], payload: Payload) -> Result<ApiResponse, ApiError> {
     // A control character takes six bytes in JSON; 128 bytes are for what surrounds a record.
-    let bytes: u64 = parts.iter().map(|part| part.bytes() * 6 + part.records() * 128).sum();
+    let bytes: u64 = parts.iter().map(|part| part.bytes() * 6 + part.records() * 128 + fields_bytes_max(part)).sum();
     let mut text = Buffer(Gathered::new(reserve(api, peer, bytes + 16).await?));
     let mut separator: &[u8] = b"[";
-    for part in &parts {
+    for part in parts {
+        if let Some(records) = part.fields() {
+            for (offset, record) in (part.first_offset..).zip(records) {
+                text.write_all(separator).map_err(too_large)?;
+                separator = b",\n";
+                let time =
+                    timestamp(u64::try_from(record.timestamp_ms).unwrap_or_default().saturating_mul(1000)).to_string();
+                let record = JsonRecord::of_kafka(offset, &time, &record);
+                serde_json::to_writer(&mut text, &record).map_err(too_large)?;
+            }
+            continue;
+        }
         let time = timestamp(part.created_us()).to_string();
         let data = part.data(api).await?;
         for (offset, range) in (part.first_offset..).zip(part.ranges()?) {
@@ -90,6 +101,11 @@ pub(crate) async fn json(api: &Api, peer: &Peer, parts: Vec<Part>, payload: Payl
     }
     text.write_all(if parts.is_empty() { b"[]\n" } else { b"]\n" }).map_err(too_large)?;
     Ok(response::buffers(MediaType::Json.header_value(), text.0.freeze()))
+}
+
+/// The maximum size of the JSON of keys and headers in a part, in bytes.
+fn fields_bytes_max(part: &Part) -> u64 {
+    part.fields().map_or(0, |records| records.map(|record| JsonRecord::fields_bytes_max(&record)).sum())
 }
 
 /// A part's records back to back: as stored, or decompressed into buffers that are `reserved` or, if they aren't, now

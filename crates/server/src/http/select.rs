@@ -3,13 +3,16 @@
 //! What is noted of a batch doesn't grow with the number of its records: a list of a million positions would be larger
 //! than the batch itself, and it lies outside the pool.
 
+use crate::convert::{Conversion, Converted, Unpacked, to_batches};
 use crate::http::Api;
 use crate::http::error::ApiError;
 use bytes::Bytes;
+use rawline_batch::record_batch::Record;
 use rawline_batch::{Batch, BatchError, Codec, HEADER_BYTES, Header, Limits};
-use rawline_broker::{Piece, ReadAnswer};
+use rawline_broker::{BatchKind, Piece, ReadAnswer};
 use rawline_contract::{MediaType, code};
 use std::ops::Range;
+use std::sync::Arc;
 use tokio::sync::SemaphorePermit;
 
 /// The pieces of a read as batches: slices get a header, everything else stays as stored.
@@ -56,10 +59,45 @@ pub(crate) struct Part {
     numbers: Range<u32>,
     /// Where they lie in the batch's decompressed data.
     range: Range<usize>,
+    /// What the batch was made of, if it isn't a stored one.
+    source: Option<Arc<Unpacked>>,
+}
+
+/// Selected records of a read.
+pub(crate) struct Selected<'a> {
+    pub parts: Vec<Part>,
+    /// Holds the batches that are not stored ones.
+    _conversion: Option<Conversion<'a>>,
 }
 
 /// Selects the wanted records, of at most [`PARTS_MAX`] batches: a reader continues after the last record it got.
-pub(crate) fn parts(read: ReadAnswer, wanted: &Wanted) -> Result<Vec<Part>, ApiError> {
+pub(crate) async fn select<'a>(api: &'a Api, read: ReadAnswer, wanted: &Wanted) -> Result<Selected<'a>, ApiError> {
+    if read.kind == BatchKind::Rawline {
+        return Ok(Selected { parts: parts(read, wanted)?, _conversion: None });
+    }
+    let (next_offset, raw_bytes_max) = (read.next_offset, api.config.batch_limits.raw_bytes_max);
+    let conversion = to_batches(&api.unpacking, read, wanted.unpacked_bytes_max, raw_bytes_max).await?;
+    let parts = parts(as_read(&conversion.batches, next_offset), wanted)?;
+    let sources = parts.into_iter().map(|part| Part { source: source_of(&conversion.batches, &part), ..part });
+    Ok(Selected { parts: sources.collect(), _conversion: Some(conversion) })
+}
+
+/// Batches that were made, as if they had been read.
+fn as_read(batches: &[Converted], next_offset: u64) -> ReadAnswer {
+    let first_offset = batches.first().map_or(0, |first| first.first_offset);
+    let pieces = batches.iter().map(|converted| Piece::Whole(converted.batch.clone())).collect();
+    ReadAnswer { kind: BatchKind::Rawline, first_offset, end_offset: next_offset, next_offset, pieces }
+}
+
+/// What the batch of a part was made of.
+fn source_of(batches: &[Converted], part: &Part) -> Option<Arc<Unpacked>> {
+    let after = batches.partition_point(|converted| converted.first_offset <= part.first_offset);
+    let found = after.checked_sub(1).and_then(|at| batches.get(at));
+    assert!(found.is_some(), "records at {} of no batch", part.first_offset);
+    found.map(|converted| converted.source.clone())
+}
+
+fn parts(read: ReadAnswer, wanted: &Wanted) -> Result<Vec<Part>, ApiError> {
     let mut parts = Vec::new();
     let mut offset = read.first_offset;
     let mut left = Left {
@@ -84,7 +122,8 @@ pub(crate) fn parts(read: ReadAnswer, wanted: &Wanted) -> Result<Vec<Part>, ApiE
             let batch_bytes = batch.bytes().len();
             if !numbers.is_empty() {
                 let first_offset = offset + u64::from(skip);
-                parts.push(Part { batch: bytes.slice(..batch_bytes), header, first_offset, numbers, range });
+                let batch = bytes.slice(..batch_bytes);
+                parts.push(Part { batch, header, first_offset, numbers, range, source: None });
             }
             if is_end || parts.len() == PARTS_MAX {
                 return Ok(parts);
@@ -163,9 +202,15 @@ impl Part {
         self.header.created_us
     }
 
-    /// Whether the data is compressed.
+    /// Whether the records can't be sent from where they are stored: they are compressed, or between others' fields.
     pub fn is_packed(&self) -> bool {
-        self.header.codec != Codec::None
+        self.header.codec != Codec::None || self.source.is_some()
+    }
+
+    /// The selected records with all their fields, if they are of one of Kafka's batches.
+    pub fn fields(&self) -> Option<impl Iterator<Item = Record<'_>>> {
+        let Range { start, end } = self.numbers;
+        self.source.as_ref().map(|source| source.records_from(start).take((end - start) as usize))
     }
 
     /// Where the selected records lie in the decompressed data, together.
@@ -187,14 +232,14 @@ impl Part {
 
     /// The selected records back to back as stored, of a batch that isn't compressed.
     pub fn stored(&self) -> Bytes {
-        assert!(!self.is_packed(), "records of a compressed batch are not stored one by one");
+        assert!(!self.is_packed(), "records of this batch are not stored back to back");
         self.batch.slice(self.data_position() + self.range.start..self.data_position() + self.range.end)
     }
 
     /// The data of all records of the batch. That of a compressed batch is decompressed outside the pool: hold it
     /// briefly, and reserve buffers before asking for it.
     pub async fn data<'a>(&self, api: &'a Api) -> Result<Data<'a>, ApiError> {
-        if !self.is_packed() {
+        if self.header.codec == Codec::None {
             return Ok(Data { bytes: self.batch.slice(self.data_position()..), _permit: None });
         }
         let permit = api.unpacking.acquire().await.ok();

@@ -44,9 +44,14 @@ impl Activity {
         self.state.fetch_update(Ordering::AcqRel, Ordering::Acquire, change).is_ok()
     }
 
+    /// A response is written next, which holds buffers of the pool or doesn't.
+    pub fn responds(&self, holds_buffers: bool) {
+        self.holds_buffers.store(holds_buffers, Ordering::Relaxed);
+    }
+
     /// The request has its response, which is written next.
     pub fn end(&self, holds_buffers: bool) {
-        self.holds_buffers.store(holds_buffers, Ordering::Relaxed);
+        self.responds(holds_buffers);
         let before = self.state.swap(HANDLED, Ordering::AcqRel);
         assert_eq!(before, BUSY, "a request ends that had not begun");
     }

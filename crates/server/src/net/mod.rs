@@ -2,8 +2,10 @@
 
 pub(crate) mod activity;
 pub(crate) mod handover;
+pub(crate) mod join;
 pub(crate) mod listen;
 pub mod pace;
 pub(crate) mod peer;
 pub(crate) mod read_size;
 pub(crate) mod sendfile;
+pub(crate) mod serve;

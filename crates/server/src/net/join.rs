@@ -1,9 +1,9 @@
-//! Joins short pieces of a response in buffers of the pool: the HTTP library passes 16 pieces to a system call, however
-//! short they are.
+//! Joins short pieces of a response in buffers of the pool: a system call takes few pieces (the HTTP library passes
+//! 16), however short they are.
 
 use crate::net::peer::Peer;
 use bytes::Bytes;
-use rawline_broker::pool::Gathered;
+use rawline_broker::pool::{Gathered, take_front};
 use std::collections::VecDeque;
 use std::time::Duration;
 
@@ -65,26 +65,13 @@ fn copy_short(pieces: &[Bytes], mut room: Gathered, bytes: u64) -> Vec<Bytes> {
         if is_short(piece) {
             run += piece.len();
         } else {
-            take(&mut blocks, std::mem::take(&mut run), &mut joined);
+            take_front(&mut blocks, std::mem::take(&mut run), &mut joined);
             joined.push(piece.clone());
         }
     }
-    take(&mut blocks, run, &mut joined);
+    take_front(&mut blocks, run, &mut joined);
     assert!(blocks.is_empty(), "{} blocks of joined bytes are left over", blocks.len());
     joined
-}
-
-/// Moves `bytes` bytes from the front of `blocks` to `pieces`.
-fn take(blocks: &mut VecDeque<Bytes>, mut bytes: usize, pieces: &mut Vec<Bytes>) {
-    while bytes > 0 {
-        let Some(block) = blocks.front_mut() else { unreachable!("{bytes} joined bytes are missing") };
-        let piece = block.split_to(bytes.min(block.len()));
-        bytes -= piece.len();
-        pieces.push(piece);
-        if block.is_empty() {
-            blocks.pop_front();
-        }
-    }
 }
 
 #[cfg(test)]

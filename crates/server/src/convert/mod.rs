@@ -1,0 +1,41 @@
+//! Batches of one kind as batches of the other, for readers that know no others, and on the way to other forms.
+//!
+//! A batch is made the same way each time. Nothing of it is stored.
+
+mod batches;
+mod record_batches;
+
+pub(crate) use batches::{Conversion, Converted, Unpacked, to_batches};
+pub(crate) use record_batches::to_record_batches;
+
+use rawline_batch::BatchError;
+use rawline_batch::record_batch::{RecordBatchError, RecordError};
+use rawline_broker::pool::PoolError;
+use tokio::sync::{Semaphore, SemaphorePermit};
+
+/// Why batches can't be converted: what their producer sent, or there is no room.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum ConvertError {
+    #[error(transparent)]
+    Batch(#[from] BatchError),
+    #[error(transparent)]
+    RecordBatch(#[from] RecordBatchError),
+    #[error(transparent)]
+    Records(#[from] RecordError),
+    #[error(transparent)]
+    Pool(#[from] PoolError),
+    #[error("the conversion was aborted ({0}); retry")]
+    Aborted(#[from] tokio::task::JoinError),
+}
+
+/// Runs `work` on a thread that may block, while it has one of the few places of `unpacking`: what it makes lies
+/// outside the pool.
+async fn run<T: Send + 'static>(
+    unpacking: &Semaphore,
+    work: impl FnOnce() -> Result<T, ConvertError> + Send + 'static,
+) -> Result<(T, Option<SemaphorePermit<'_>>), ConvertError> {
+    let permit = unpacking.acquire().await.ok();
+    #[expect(clippy::disallowed_methods, reason = "decompression would stall a worker")]
+    let made = tokio::task::spawn_blocking(work).await??;
+    Ok((made, permit))
+}

@@ -1,0 +1,36 @@
+//! ApiVersions: what this broker can be asked for.
+
+use super::reply::Reply;
+use rawline_kafka::frame::RequestHeader;
+use rawline_kafka::messages::{ApiVersion, ApiVersionsResponse, Response};
+use rawline_kafka::{Api, ErrorCode};
+
+/// The APIs that have a handler.
+const SERVED: [Api; 6] =
+    [Api::Produce, Api::Fetch, Api::ListOffsets, Api::Metadata, Api::ApiVersions, Api::InitProducerId];
+
+pub(super) fn is_served(api: Api) -> bool {
+    SERVED.contains(&api)
+}
+
+pub(super) fn respond() -> ApiVersionsResponse {
+    let versions = SERVED.into_iter().filter_map(version);
+    ApiVersionsResponse { api_keys: versions.collect(), ..ApiVersionsResponse::default() }
+}
+
+/// To a request of a version that this broker doesn't know: in the oldest form, with the versions of this API, so
+/// that the client can ask again.
+pub(super) fn unsupported(header: &RequestHeader) -> Reply {
+    let error_code = ErrorCode::UnsupportedVersion.into();
+    let api_keys = version(Api::ApiVersions).into_iter().collect();
+    let response = ApiVersionsResponse { error_code, api_keys, ..ApiVersionsResponse::default() };
+    let mut bytes = Vec::new();
+    Response::from(response).write(0, &mut bytes);
+    Reply::new(header, Api::ApiVersions, [bytes.into()])
+}
+
+fn version(api: Api) -> Option<ApiVersion> {
+    let versions = api.advertised()?;
+    let (min_version, max_version) = (*versions.start(), *versions.end());
+    Some(ApiVersion { api_key: api.key(), min_version, max_version })
+}

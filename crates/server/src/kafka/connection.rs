@@ -1,0 +1,147 @@
+//! One connection: requests are read and begun while those before them are being served, and answered in order.
+
+use super::error::ConnectionError;
+use super::incoming::{BUFFER_BYTES, Frame, Incoming};
+use super::reply::{Pending, Reply};
+use super::{Client, api_versions, fetch, list_offsets, metadata, produce, producer_id};
+use crate::net::activity::Activity;
+use crate::net::listen::Place;
+use crate::net::pace::Paced;
+use crate::net::sendfile::FileSender;
+use rawline_kafka::Api;
+use rawline_kafka::messages::{Request, Response};
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::sync::mpsc;
+use tokio::time::Instant;
+
+/// Requests of one connection that have no response yet. Clients send five before they wait.
+const IN_FLIGHT_MAX: usize = 32;
+
+/// How long the last responses may take when the client has closed its side.
+const LAST_RESPONSES_WAIT: Duration = Duration::from_secs(1);
+
+/// Serves a connection until its client or the broker closes it.
+pub(super) async fn serve(client: Arc<Client>, place: Place, stream: Paced<FileSender>, address: SocketAddr) {
+    if place.is_reserve {
+        // The protocol has no words for it. Clients connect again after a while.
+        return;
+    }
+    let activity = place.open.activity.clone();
+    let (reader, writer) = tokio::io::split(stream);
+    let (pending, responses) = mpsc::channel(IN_FLIGHT_MAX);
+    let in_flight = Arc::new(AtomicUsize::new(0));
+    let waits = client.kafka.config.waits;
+    let requests = Requests {
+        client: client.clone(),
+        incoming: Incoming::new(reader, waits),
+        pending,
+        activity: activity.clone(),
+        in_flight: in_flight.clone(),
+    };
+    let mut closing = client.kafka.closing.clone();
+    let both = async {
+        let mut writing = std::pin::pin!(write(responses, writer, &activity, &in_flight));
+        let mut is_closing = false;
+        tokio::select! {
+            ended = requests.read() => ended?,
+            written = &mut writing => return written,
+            _ = closing.wait_for(|&is_closing| is_closing) => is_closing = true,
+        }
+        // No request is read any more; those in flight get their responses.
+        let wait = if is_closing { client.kafka.config.shutdown_wait } else { LAST_RESPONSES_WAIT };
+        tokio::time::timeout(wait, writing).await.unwrap_or(Ok(()))
+    };
+    tokio::select! {
+        ended = both => match ended {
+            Ok(()) => tracing::debug!(%address, "a connection ended"),
+            Err(ConnectionError::Io(error)) => tracing::debug!(%address, %error, "a connection ended"),
+            Err(error) => tracing::warn!(%address, %error, "closed a Kafka client's connection"),
+        },
+        () = activity.evicted() => tracing::debug!(%address, "closed an idle connection: another needs it"),
+    }
+}
+
+/// Writes responses in order, as soon as they are known.
+async fn write(
+    mut responses: mpsc::Receiver<Pending>,
+    mut writer: impl AsyncWrite + Unpin,
+    activity: &Activity,
+    in_flight: &AtomicUsize,
+) -> Result<(), ConnectionError> {
+    while let Some(pending) = responses.recv().await {
+        if let Some(reply) = pending.reply().await {
+            activity.responds(reply.holds_buffers);
+            reply.write(&mut writer).await?;
+        }
+        if in_flight.fetch_sub(1, Ordering::AcqRel) == 1 {
+            activity.end(false);
+            activity.idle();
+        }
+    }
+    Ok(())
+}
+
+/// The requests of a connection.
+struct Requests<S> {
+    client: Arc<Client>,
+    incoming: Incoming<S>,
+    pending: mpsc::Sender<Pending>,
+    activity: Arc<Activity>,
+    /// Requests that have no response yet. The connection is idle while there are none.
+    in_flight: Arc<AtomicUsize>,
+}
+
+impl<S: AsyncRead + Unpin> Requests<S> {
+    /// Reads requests and begins them, until the client closes the connection.
+    async fn read(mut self) -> Result<(), ConnectionError> {
+        let bytes_max = self.client.kafka.config.request_bytes_max;
+        while let Some(frame) = self.incoming.frame(bytes_max).await? {
+            if self.in_flight.fetch_add(1, Ordering::AcqRel) == 0 && !self.activity.begin() {
+                // The connection is being closed.
+                std::future::pending::<()>().await;
+            }
+            let pending = self.begin(frame).await?;
+            if self.pending.send(pending).await.is_err() {
+                return Ok(());
+            }
+        }
+        Ok(())
+    }
+
+    async fn begin(&mut self, Frame { header, left }: Frame) -> Result<Pending, ConnectionError> {
+        let not_served = ConnectionError::NotServed { api: header.api, version: header.version };
+        let api = Api::from_key(header.api).filter(|api| api_versions::is_served(*api)).ok_or(not_served)?;
+        if api == Api::ApiVersions && !api.versions().contains(&header.version) {
+            self.incoming.whole(left).await?;
+            return Ok(Pending::Ready(Some(api_versions::unsupported(&header))));
+        }
+        if api == Api::Produce {
+            return produce::receive(&self.client, &mut self.incoming, header, left).await;
+        }
+        let since = Instant::now();
+        let _permit = match left > BUFFER_BYTES as u64 {
+            true => self.client.kafka.large.acquire().await.ok(),
+            false => None,
+        };
+        self.incoming.paused(since.elapsed());
+        let body = self.incoming.whole(left).await?;
+        if api == Api::Fetch {
+            return fetch::begin(&self.client, header, &body);
+        }
+        let client = &*self.client;
+        let response: Response = match Request::read(api, header.version, &body)? {
+            Request::ApiVersions(_) => api_versions::respond().into(),
+            Request::Metadata(request) => metadata::respond(client, header.version, request).await.into(),
+            Request::ListOffsets(request) => list_offsets::respond(client, request).await.into(),
+            Request::InitProducerId(request) => producer_id::respond(&request).into(),
+            _ => return Err(ConnectionError::NotServed { api: header.api, version: header.version }),
+        };
+        let mut bytes = Vec::new();
+        response.write(header.version, &mut bytes);
+        Ok(Pending::Ready(Some(Reply::new(&header, api, [bytes.into()]))))
+    }
+}

@@ -1,0 +1,115 @@
+//! The broker's errors as Kafka's, and those that end a connection.
+
+use crate::convert::ConvertError;
+use rawline_batch::record_batch::RecordBatchError;
+use rawline_broker::pool::PoolError;
+use rawline_broker::{AppendError, Kind, ProducerError, ReadError, TopicError};
+use rawline_kafka::{ErrorCode, WireError};
+use std::io;
+
+/// Why a connection is closed.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum ConnectionError {
+    #[error(transparent)]
+    Wire(#[from] WireError),
+    #[error("a request of more than {bytes_max} bytes, or of a negative number; is it a Kafka client that connects?")]
+    Length { bytes_max: u64 },
+    #[error("API {api}, version {version}, which this broker doesn't have; docs/kafka.md lists those that it has")]
+    NotServed { api: i16, version: i16 },
+    #[error("a request names more than {limit} partitions")]
+    Partitions { limit: usize },
+    #[error(transparent)]
+    Pool(#[from] PoolError),
+    #[error(transparent)]
+    Io(#[from] io::Error),
+}
+
+/// Why a client doesn't get what it asks for, of one partition or topic.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Refusal {
+    pub code: ErrorCode,
+    pub message: String,
+}
+
+impl Refusal {
+    pub fn new(code: ErrorCode, message: impl Into<String>) -> Refusal {
+        Refusal { code, message: message.into() }
+    }
+}
+
+impl From<TopicError> for Refusal {
+    fn from(error: TopicError) -> Refusal {
+        let code = match &error {
+            TopicError::Name { .. } => ErrorCode::InvalidTopicException,
+            TopicError::NotFound { .. } | TopicError::NoPartition { .. } => ErrorCode::UnknownTopicOrPartition,
+            TopicError::Exists { .. } => ErrorCode::TopicAlreadyExists,
+            TopicError::FewerPartitions { .. } => ErrorCode::InvalidPartitions,
+            TopicError::Deleting { .. } => ErrorCode::LeaderNotAvailable,
+            TopicError::TooMany { .. } => ErrorCode::PolicyViolation,
+            TopicError::Store(error) if error.kind == Kind::TellHuman => ErrorCode::KafkaStorageError,
+            TopicError::Store(_) => ErrorCode::LeaderNotAvailable,
+        };
+        Refusal::new(code, error.to_string())
+    }
+}
+
+impl From<AppendError> for Refusal {
+    fn from(error: AppendError) -> Refusal {
+        let code = match &error {
+            AppendError::TooLarge { .. } => ErrorCode::RecordListTooLarge,
+            AppendError::NoJournal => ErrorCode::UnsupportedForMessageFormat,
+            AppendError::TopicDeleted { .. } => ErrorCode::UnknownTopicOrPartition,
+            AppendError::Gap { .. } => ErrorCode::OutOfOrderSequenceNumber,
+            AppendError::Old { .. } => ErrorCode::DuplicateSequenceNumber,
+            AppendError::Fenced { .. } | AppendError::NotOpen { .. } => ErrorCode::InvalidProducerEpoch,
+            // Clients send it again, and whatever is wrong may have passed.
+            AppendError::Busy | AppendError::Closed => ErrorCode::NotLeaderOrFollower,
+            AppendError::Store(error) if error.kind != Kind::TellHuman => ErrorCode::NotLeaderOrFollower,
+            AppendError::Failed { .. } | AppendError::Store(_) => ErrorCode::KafkaStorageError,
+        };
+        Refusal::new(code, error.to_string())
+    }
+}
+
+impl From<ReadError> for Refusal {
+    fn from(error: ReadError) -> Refusal {
+        let code = match &error {
+            ReadError::Deleted { .. } => ErrorCode::OffsetOutOfRange,
+            ReadError::TopicDeleted { .. } => ErrorCode::UnknownTopicOrPartition,
+            ReadError::Damaged { .. } => ErrorCode::KafkaStorageError,
+            ReadError::Store(error) if error.kind != Kind::TellHuman => ErrorCode::NotLeaderOrFollower,
+            ReadError::Store(_) => ErrorCode::KafkaStorageError,
+        };
+        Refusal::new(code, error.to_string())
+    }
+}
+
+impl From<RecordBatchError> for Refusal {
+    fn from(error: RecordBatchError) -> Refusal {
+        let code = match &error {
+            RecordBatchError::Checksum { .. } | RecordBatchError::Codec { .. } => ErrorCode::CorruptMessage,
+            RecordBatchError::Truncated { .. } | RecordBatchError::Length { .. } => ErrorCode::CorruptMessage,
+            RecordBatchError::Magic { .. } => ErrorCode::UnsupportedForMessageFormat,
+            RecordBatchError::TooLarge { .. } => ErrorCode::MessageTooLarge,
+            RecordBatchError::TooManyRecords { .. } => ErrorCode::RecordListTooLarge,
+            _ => ErrorCode::InvalidRecord,
+        };
+        Refusal::new(code, error.to_string())
+    }
+}
+
+impl From<ProducerError> for Refusal {
+    fn from(error: ProducerError) -> Refusal {
+        Refusal::new(ErrorCode::InvalidRecord, error.to_string())
+    }
+}
+
+impl From<ConvertError> for Refusal {
+    fn from(error: ConvertError) -> Refusal {
+        match error {
+            // Clients ask again.
+            ConvertError::Pool(error) => Refusal::new(ErrorCode::NotLeaderOrFollower, error.to_string()),
+            error => Refusal::new(ErrorCode::CorruptMessage, error.to_string()),
+        }
+    }
+}

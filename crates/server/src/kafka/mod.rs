@@ -1,0 +1,115 @@
+//! Kafka's protocol over a broker: accepts connections, reads requests as they arrive, writes the responses in order.
+//!
+//! The bytes of requests and responses are `rawline-kafka`'s affair. `docs/kafka.md` says what works.
+
+mod api_versions;
+mod connection;
+mod error;
+mod fetch;
+mod incoming;
+mod list_offsets;
+mod metadata;
+mod produce;
+mod producer_id;
+mod reply;
+
+use crate::net;
+use crate::net::listen::{Accepted, Listener};
+use crate::net::pace::{Paced, Waits};
+use crate::net::peer::{Peer, SharedStream, network};
+use crate::net::read_size::LargeReads;
+use crate::net::sendfile::FileSender;
+use rawline_broker::Broker;
+use rawline_broker::pool::Pool;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::net::TcpListener;
+use tokio::sync::{Semaphore, watch};
+
+/// How long a connection may be idle: longer than clients let theirs be.
+const IDLE_MAX: Duration = Duration::from_secs(600);
+
+/// Compressed batches that are converted at once, outside the pool.
+const CONVERTING_MAX: usize = 2;
+
+/// Large requests, other than Produce, at once. Each has at most 1 MiB outside the pool, and 16 times that when it is
+/// read.
+const LARGE_MAX: usize = 4;
+
+/// The settings of the protocol.
+#[derive(Debug, Clone)]
+pub struct KafkaConfig {
+    /// Maximum size of a Produce request in bytes.
+    pub request_bytes_max: u64,
+    /// Limits of a batch.
+    pub batch_limits: rawline_batch::Limits,
+    /// How long a request waits for buffers.
+    pub pool_wait: Duration,
+    /// Timeouts for clients.
+    pub waits: Waits,
+    /// Maximum number of open connections.
+    pub connections_max: usize,
+    /// How long requests in flight may still take after shutdown begins.
+    pub shutdown_wait: Duration,
+    /// Host and port in the metadata that clients get; if `None`, those that they have connected to.
+    pub advertise: Option<(String, u16)>,
+    /// Whether topics are created when clients ask for them.
+    pub create_topics: bool,
+}
+
+/// What the handlers of requests share.
+pub(crate) struct Kafka {
+    broker: Arc<Broker>,
+    pool: Arc<Pool>,
+    config: KafkaConfig,
+    /// Turns true when shutdown begins, so that waiting requests get their responses.
+    stopping: watch::Receiver<bool>,
+    /// Turns true when no connection is accepted any more.
+    closing: watch::Receiver<bool>,
+    converting: Semaphore,
+    /// For requests, other than Produce, that are larger than a connection's buffer.
+    large: Semaphore,
+}
+
+/// One connection's client.
+pub(crate) struct Client {
+    kafka: Arc<Kafka>,
+    peer: Peer,
+    /// The address that it has connected to.
+    local: SocketAddr,
+}
+
+/// Serves the protocol until `stop` turns true; then completes the requests in flight and returns.
+pub async fn serve(
+    listener: TcpListener,
+    broker: Arc<Broker>,
+    pool: Arc<Pool>,
+    config: KafkaConfig,
+    stop: watch::Receiver<bool>,
+) {
+    let listener = Listener::new(listener, config.connections_max);
+    let large_reads = LargeReads::new();
+    let (close, closing) = watch::channel(false);
+    let shutdown_wait = config.shutdown_wait;
+    let (converting, large) = (Semaphore::new(CONVERTING_MAX), Semaphore::new(LARGE_MAX));
+    let kafka = Arc::new(Kafka { broker, pool, config, stopping: stop.clone(), closing, converting, large });
+    let connect = |Accepted { stream, address, place }| {
+        let local = stream.local_addr();
+        let stream = SharedStream::new(stream);
+        let peer = Peer::new(stream.clone(), kafka.pool.holder(network(address.ip())));
+        let stream = FileSender::new(stream, kafka.broker.mappings());
+        let waits = Waits { head: IDLE_MAX, ..kafka.config.waits };
+        let activity = place.open.activity.clone();
+        let stream = Paced::new(stream, waits, activity, kafka.pool.clone(), large_reads.connection());
+        let kafka = kafka.clone();
+        async move {
+            match local {
+                Ok(local) => connection::serve(Arc::new(Client { kafka, peer, local }), place, stream, address).await,
+                // It has been closed since.
+                Err(error) => tracing::debug!(%error, "a connection without an address"),
+            }
+        }
+    };
+    net::serve::serve(listener, stop, close, shutdown_wait, connect).await;
+}

@@ -1,0 +1,247 @@
+//! Produce: receives batches into buffers of the pool, checks them as they arrive, and appends them.
+
+use super::Client;
+use super::error::{ConnectionError, Refusal};
+use super::incoming::Incoming;
+use super::reply::{Pending, Reply};
+use bytes::Bytes;
+use futures_util::future::{BoxFuture, FutureExt, join_all};
+use rawline_batch::record_batch::{CheckedRecordBatch, RecordBatchChecker};
+use rawline_broker::pool::{Gathered, take_front};
+use rawline_broker::{Partition, Received};
+use rawline_kafka::frame::RequestHeader;
+use rawline_kafka::produce::{Event, ProduceHead, ProduceReader, Produced, TopicRef, response};
+use rawline_kafka::{Api, ErrorCode};
+use std::collections::VecDeque;
+use std::sync::Arc;
+use tokio::io::AsyncRead;
+use tokio::time::Instant;
+
+/// Maximum number of partitions in a request. What is noted of each lies outside the pool.
+const PARTITIONS_MAX: usize = 10_000;
+
+/// What a request has for one partition.
+struct Part {
+    topic: TopicRef,
+    partition: i32,
+    /// Bytes in buffers, of what is refused too.
+    gathered: u64,
+    batches: Result<Vec<CheckedRecordBatch>, Refusal>,
+}
+
+/// The part whose bytes are arriving.
+struct Open {
+    part: Part,
+    checker: RecordBatchChecker,
+}
+
+/// Receives a request, begins its appends, and returns what becomes the response.
+pub(super) async fn receive<S: AsyncRead + Unpin>(
+    client: &Arc<Client>,
+    incoming: &mut Incoming<S>,
+    header: RequestHeader,
+    left: u64,
+) -> Result<Pending, ConnectionError> {
+    let mut receiver = Receiver::new(client, header.version, left)?;
+    let mut left = left;
+    while left > 0 {
+        let piece = incoming.piece(left).await?;
+        left -= piece.len() as u64;
+        receiver.take(&piece, incoming).await?;
+    }
+    let (head, parts, bytes) = receiver.end()?;
+    Ok(begin(client, header, head.acks, parts, bytes).await)
+}
+
+/// Receives one request.
+struct Receiver<'a> {
+    client: &'a Client,
+    reader: ProduceReader,
+    head: Option<ProduceHead>,
+    gathered: Gathered,
+    parts: Vec<Part>,
+    open: Option<Open>,
+    has_ended: bool,
+}
+
+impl<'a> Receiver<'a> {
+    fn new(client: &'a Client, version: i16, left: u64) -> Result<Receiver<'a>, ConnectionError> {
+        let reader = ProduceReader::new(version, left)?;
+        // As much as the request has, as it arrives. It waits in line with all others.
+        let gathered = Gathered::new(client.peer.holder.body(left)?);
+        Ok(Receiver { client, reader, head: None, gathered, parts: Vec::new(), open: None, has_ended: false })
+    }
+
+    async fn take<S: AsyncRead + Unpin>(
+        &mut self,
+        piece: &Bytes,
+        incoming: &mut Incoming<S>,
+    ) -> Result<(), ConnectionError> {
+        let mut rest = &piece[..];
+        while let Some(event) = self.reader.next(&mut rest)? {
+            match event {
+                Event::Head(head) => self.head = Some(head),
+                Event::Partition { topic, partition, .. } => self.begin_part(topic, partition)?,
+                Event::Records(bytes) => self.records(bytes, incoming).await,
+                Event::PartitionEnd => self.end_part(),
+                Event::End => self.has_ended = true,
+            }
+        }
+        Ok(())
+    }
+
+    fn begin_part(&mut self, topic: TopicRef, partition: i32) -> Result<(), ConnectionError> {
+        if self.parts.len() >= PARTITIONS_MAX {
+            return Err(ConnectionError::Partitions { limit: PARTITIONS_MAX });
+        }
+        let batches = match &self.head {
+            Some(head) if head.transactional_id.is_some() => {
+                let code = ErrorCode::TransactionalIdAuthorizationFailed;
+                Err(Refusal::new(code, "this broker has no transactions; use an idempotent producer"))
+            }
+            Some(head) if !(-1..=1).contains(&head.acks) => {
+                let message = format!("acks is {}; use 0, 1 or -1 (all)", head.acks);
+                Err(Refusal::new(ErrorCode::InvalidRequiredAcks, message))
+            }
+            _ => Ok(Vec::new()),
+        };
+        let checker = RecordBatchChecker::new(self.client.kafka.config.batch_limits);
+        self.open = Some(Open { part: Part { topic, partition, gathered: 0, batches }, checker });
+        Ok(())
+    }
+
+    /// Checks bytes and keeps them, unless the partition's batches are refused already.
+    async fn records<S: AsyncRead + Unpin>(&mut self, bytes: &[u8], incoming: &mut Incoming<S>) {
+        let Some(Open { part, checker }) = &mut self.open else { unreachable!("records of no partition") };
+        if part.batches.is_err() {
+            return;
+        }
+        if let Err(error) = checker.push(bytes) {
+            part.batches = Err(error.into());
+            return;
+        }
+        if !self.gathered.try_make_room(bytes.len()) {
+            let since = Instant::now();
+            if let Err(error) = self.gathered.make_room(bytes.len(), self.client.kafka.config.pool_wait).await {
+                // Clients send it again.
+                part.batches = Err(Refusal::new(ErrorCode::RequestTimedOut, error.to_string()));
+                return;
+            }
+            incoming.paused(since.elapsed());
+        }
+        let before = self.gathered.bytes();
+        assert!(self.gathered.push(bytes), "{before} and {} bytes of a request that announced fewer", bytes.len());
+        part.gathered += bytes.len() as u64;
+    }
+
+    fn end_part(&mut self) {
+        let Some(Open { mut part, checker }) = self.open.take() else { unreachable!("the end of no partition") };
+        if part.batches.is_ok() {
+            part.batches = checker.finish().map_err(Refusal::from);
+        }
+        if let Ok(batches) = &part.batches
+            && batches.iter().any(|batch| batch.header.is_transactional)
+        {
+            let message = "a batch belongs to a transaction, and this broker has none";
+            part.batches = Err(Refusal::new(ErrorCode::InvalidRecord, message));
+        }
+        self.parts.push(part);
+    }
+
+    fn end(self) -> Result<(ProduceHead, Vec<Part>, VecDeque<Bytes>), ConnectionError> {
+        match self.head {
+            Some(head) if self.has_ended => Ok((head, self.parts, self.gathered.freeze().into())),
+            _ => Err(rawline_kafka::WireError::Truncated.into()),
+        }
+    }
+}
+
+/// Begins the appends, in the order of the requests of a connection.
+async fn begin(
+    client: &Arc<Client>,
+    header: RequestHeader,
+    acks: i16,
+    parts: Vec<Part>,
+    mut bytes: VecDeque<Bytes>,
+) -> Pending {
+    let mut names = Vec::with_capacity(parts.len());
+    let mut appends: Vec<BoxFuture<'static, Produced>> = Vec::with_capacity(parts.len());
+    for Part { topic, partition, gathered, batches } in parts {
+        let mut of_part = Vec::new();
+        take_front(&mut bytes, gathered as usize, &mut of_part);
+        let begun = begin_one(client, &topic, partition, of_part, batches).await;
+        appends.push(match begun {
+            Ok((handle, received)) => async move { produced(partition, append(&handle, received).await) }.boxed(),
+            Err(refusal) => std::future::ready(produced(partition, Err(refusal))).boxed(),
+        });
+        names.push(topic);
+    }
+    let mut all = join_all(appends).map(move |produced| respond(&header, acks, names, produced)).boxed();
+    // Once: from here on their order is decided, and the next request can be read.
+    match (&mut all).now_or_never() {
+        Some(reply) => Pending::Ready(reply),
+        None => Pending::Later(all),
+    }
+}
+
+async fn begin_one(
+    client: &Client,
+    topic: &TopicRef,
+    number: i32,
+    bytes: Vec<Bytes>,
+    batches: Result<Vec<CheckedRecordBatch>, Refusal>,
+) -> Result<(Arc<Partition>, Received), Refusal> {
+    let batches = batches?;
+    let TopicRef::Name(name) = topic else {
+        return Err(Refusal::new(ErrorCode::UnknownTopicId, "topics have no ids here; name the topic"));
+    };
+    let handle = partition(client, name, number).await?;
+    Ok((handle, Received::of_record_batches(bytes, batches)?))
+}
+
+/// The partition of an existing topic.
+pub(super) async fn partition(client: &Client, topic: &str, number: i32) -> Result<Arc<Partition>, Refusal> {
+    let Ok(number) = u64::try_from(number) else {
+        return Err(Refusal::new(ErrorCode::UnknownTopicOrPartition, format!("no partition has the number {number}")));
+    };
+    Ok(client.kafka.broker.partition(topic, number).await?)
+}
+
+/// The offset of the first record, and of the partition's first.
+async fn append(partition: &Partition, received: Received) -> Result<(u64, u64), Refusal> {
+    let appended = partition.append(received).await?;
+    Ok((appended.first_offset, partition.offsets().start))
+}
+
+fn produced(partition: i32, appended: Result<(u64, u64), Refusal>) -> Produced {
+    match appended {
+        Ok((first_offset, log_first_offset)) => Produced {
+            partition,
+            error: ErrorCode::None.into(),
+            first_offset: first_offset as i64,
+            log_first_offset: log_first_offset as i64,
+            message: None,
+        },
+        Err(Refusal { code, message }) => {
+            tracing::debug!(partition, code = i16::from(code), message, "refused what a Kafka client sends");
+            let error = code.into();
+            Produced { partition, error, first_offset: -1, log_first_offset: -1, message: Some(message) }
+        }
+    }
+}
+
+fn respond(header: &RequestHeader, acks: i16, names: Vec<TopicRef>, produced: Vec<Produced>) -> Option<Reply> {
+    if acks == 0 {
+        // Nobody waits for it, and one response too many would be taken for that to the next request.
+        return None;
+    }
+    let mut topics: Vec<(TopicRef, Vec<Produced>)> = Vec::new();
+    for (name, produced) in names.into_iter().zip(produced) {
+        match topics.last_mut() {
+            Some((last, partitions)) if *last == name => partitions.push(produced),
+            _ => topics.push((name, vec![produced])),
+        }
+    }
+    let body = response(header.version, &topics, 0);
+    Some(Reply::new(header, Api::Produce, [body.into()]))
+}

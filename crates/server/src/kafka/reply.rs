@@ -1,0 +1,71 @@
+//! A response, and how it gets to the client.
+
+use bytes::{Buf, Bytes};
+use futures_util::future::BoxFuture;
+use rawline_kafka::Api;
+use rawline_kafka::frame::{RequestHeader, response_header};
+use std::collections::VecDeque;
+use std::io::{self, IoSlice};
+use tokio::io::{AsyncWrite, AsyncWriteExt};
+
+/// Pieces that are passed to one system call.
+const PIECES_MAX: usize = 64;
+
+/// A response.
+pub(super) struct Reply {
+    pieces: VecDeque<Bytes>,
+    /// Whether some of them are buffers of the pool.
+    pub holds_buffers: bool,
+}
+
+/// A response that may not be known yet; `None` if the client wants none.
+pub(super) enum Pending {
+    Ready(Option<Reply>),
+    Later(BoxFuture<'static, Option<Reply>>),
+}
+
+impl Pending {
+    pub async fn reply(self) -> Option<Reply> {
+        match self {
+            Pending::Ready(reply) => reply,
+            Pending::Later(reply) => reply.await,
+        }
+    }
+}
+
+impl Reply {
+    /// The response to a request, whose body has these pieces.
+    pub fn new(to: &RequestHeader, api: Api, body: impl IntoIterator<Item = Bytes>) -> Reply {
+        let mut pieces: VecDeque<Bytes> = body.into_iter().filter(|piece| !piece.is_empty()).collect();
+        let bytes = pieces.iter().map(|piece| piece.len() as u64).sum();
+        let is_flexible = api.has_flexible_response_header(to.version);
+        pieces.push_front(response_header(to.correlation_id, is_flexible, bytes).into());
+        Reply { pieces, holds_buffers: false }
+    }
+
+    /// The same with pieces that are buffers of the pool.
+    pub fn with_buffers(self) -> Reply {
+        Reply { holds_buffers: true, ..self }
+    }
+
+    /// Writes all of it.
+    pub async fn write(mut self, stream: &mut (impl AsyncWrite + Unpin)) -> io::Result<()> {
+        while !self.pieces.is_empty() {
+            let slices: Vec<IoSlice<'_>> =
+                self.pieces.iter().take(PIECES_MAX).map(|piece| IoSlice::new(piece)).collect();
+            let mut written = stream.write_vectored(&slices).await?;
+            if written == 0 {
+                return Err(io::ErrorKind::WriteZero.into());
+            }
+            while let Some(piece) = self.pieces.front_mut().filter(|_| written > 0) {
+                let of_piece = written.min(piece.len());
+                piece.advance(of_piece);
+                written -= of_piece;
+                if piece.is_empty() {
+                    self.pieces.pop_front();
+                }
+            }
+        }
+        Ok(())
+    }
+}
