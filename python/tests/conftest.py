@@ -48,6 +48,8 @@ class Broker:
         self.flags = flags
         self.variables = variables or {}
         self.address = "127.0.0.1:0"
+        # Where Kafka's clients connect to, with --kafka.
+        self.kafka = ""
         self.start()
 
     def start(self) -> None:
@@ -61,6 +63,8 @@ class Broker:
         said = ""
         for line in self.process.stdout:
             said += line
+            if found := re.search(r"listening for Kafka's clients on (\S+)", line):
+                self.kafka = found.group(1)
             if found := re.search(r"listening on http://(\S+)", line):
                 self.address = found.group(1)
                 return

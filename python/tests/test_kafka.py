@@ -1,0 +1,136 @@
+"""librdkafka, the library of most of Kafka's clients, with nothing configured but the address."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import urllib.request
+from collections.abc import Callable
+
+import pytest
+from confluent_kafka import Consumer, KafkaError, Message, Producer, TopicPartition
+from conftest import REPOSITORY, Broker, binary
+
+import rawline
+
+CODECS = ["none", "gzip", "snappy", "lz4", "zstd"]
+MESSAGES = 20_000
+
+
+@pytest.fixture
+def kafka(start_broker: Callable[..., Broker]) -> Broker:
+    return start_broker("--kafka", "127.0.0.1:0")
+
+
+def produce(broker: Broker, topic: str, count: int, **settings: object) -> list[int]:
+    """Messages with keys and headers; their offsets, in order."""
+    producer = Producer({"bootstrap.servers": broker.kafka, **settings})
+    offsets: list[int] = []
+
+    def delivered(error: KafkaError | None, message: Message) -> None:
+        assert error is None, error
+        offsets.append(message.offset())
+
+    for number in range(count):
+        producer.produce(
+            topic,
+            key=f"key {number}",
+            value=f"value {number} " + "-" * (number % 50),
+            headers=[("number", str(number)), ("empty", None)],
+            timestamp=1_700_000_000_000 + number,
+            on_delivery=delivered,
+        )
+        producer.poll(0)
+    assert producer.flush(60) == 0
+    return offsets
+
+
+def consume(broker: Broker, topic: str, offset: int, count: int) -> list[Message]:
+    """Messages from an offset on, without a group."""
+    settings = {"bootstrap.servers": broker.kafka, "group.id": "none", "enable.auto.commit": False}
+    consumer = Consumer(settings)
+    consumer.assign([TopicPartition(topic, 0, offset)])
+    messages: list[Message] = []
+    while len(messages) < count:
+        some = consumer.consume(min(1000, count - len(messages)), timeout=30)
+        assert some, f"{len(messages)} of {count} messages arrived"
+        for message in some:
+            assert message.error() is None, message.error()
+        messages += some
+    consumer.close()
+    return messages
+
+
+@pytest.mark.parametrize("codec", CODECS)
+def test_messages_arrive_as_they_were_sent(kafka: Broker, codec: str) -> None:
+    offsets = produce(kafka, "t", MESSAGES, **{"compression.type": codec, "enable.idempotence": True})
+    assert offsets == list(range(MESSAGES))
+    for message, number in zip(consume(kafka, "t", 0, MESSAGES), range(MESSAGES), strict=True):
+        assert (message.offset(), message.key()) == (number, b"key %d" % number)
+        assert message.value() == b"value %d " % number + b"-" * (number % 50)
+        assert message.headers() == [("number", b"%d" % number), ("empty", None)]
+        assert message.timestamp()[1] == 1_700_000_000_000 + number
+    assert consume(kafka, "t", 12_345, 1)[0].key() == b"key 12345"
+
+
+def test_our_clients_and_kafkas_read_each_others_records(kafka: Broker) -> None:
+    with rawline.Client(kafka.url) as client:
+        client.append("t", [b"one", b"two"])
+        produce(kafka, "t", 100, **{"compression.type": "zstd"})
+        client.append("t", [b"last"])
+        with client.consumer("t", end=103) as consumer:
+            records = [bytes(record) for record in consumer.records()]
+    values = [message.value() for message in consume(kafka, "t", 0, 103)]
+    assert records == values
+    assert records[:3] == [b"one", b"two", b"value 0 "] and records[-1] == b"last"
+    request = urllib.request.Request(
+        f"{kafka.url}/records?topic-name=t&offset=3", headers={"Accept": "application/json"}
+    )
+    with urllib.request.urlopen(request) as response:
+        first = json.load(response)[0]
+    assert (first["key"], first["headers"][0]) == ("key 1", {"key": "number", "value": "1"})
+
+
+def test_what_was_acknowledged_survives_a_crash(kafka: Broker) -> None:
+    offsets = produce(kafka, "t", 1000, **{"compression.type": "lz4"})
+    kafka.kill()
+    kafka.start()
+    assert [message.offset() for message in consume(kafka, "t", 0, 1000)] == offsets
+
+
+def test_offsets_are_found_by_position_and_time(kafka: Broker) -> None:
+    produce(kafka, "t", 10)
+    consumer = Consumer({"bootstrap.servers": kafka.kafka, "group.id": "none"})
+    assert consumer.get_watermark_offsets(TopicPartition("t", 0), timeout=30) == (0, 10)
+    found = consumer.offsets_for_times([TopicPartition("t", 0, 1)], timeout=30)
+    assert [partition.offset for partition in found] == [0]
+    consumer.close()
+
+
+def test_a_topic_that_must_not_be_created_is_an_error(start_broker: Callable[..., Broker]) -> None:
+    broker = start_broker("--kafka", "127.0.0.1:0", "--no-create-topics")
+    errors: list[KafkaError | None] = []
+    settings = {"message.timeout.ms": 5000, "topic.metadata.propagation.max.ms": 0}
+    producer = Producer({"bootstrap.servers": broker.kafka, **settings})
+    producer.produce("t", b"x", on_delivery=lambda error, _: errors.append(error))
+    producer.flush(30)
+    assert [error.code() for error in errors if error] == [KafkaError.UNKNOWN_TOPIC_OR_PART]
+
+
+def test_the_documented_commands_work(kafka: Broker) -> None:
+    if not shutil.which("kcat"):
+        pytest.skip("no kcat: apt-get install kcat")
+    page = (REPOSITORY / "docs/kafka.md").read_text()
+    start, numbers, pairs = re.findall(r"```sh\n(.*?)```", page, re.DOTALL)
+    assert start.startswith("rawline serve --kafka 127.0.0.1:9092")
+
+    def run(commands: str) -> list[str]:
+        commands = commands.replace("127.0.0.1:9092", kafka.kafka).replace("http://127.0.0.1:51313", kafka.url)
+        path = f"{binary().parent}:{os.environ['PATH']}"
+        environment = {**os.environ, "PATH": path, "RAWLINE_BROKER": kafka.url}
+        return subprocess.check_output(["bash", "-ec", commands], env=environment, text=True).splitlines()
+
+    assert run(numbers) == [str(number) for number in [*range(1, 1001), 1, 2, 3]]
+    (record,) = json.loads("".join(run(pairs)))
+    assert (record["key"], record["record"], record["headers"]) == ("k1", "v1", [{"key": "source", "value": "shell"}])
