@@ -123,14 +123,14 @@ impl<S: AsyncRead + Unpin> Requests<S> {
             return produce::receive(&self.client, &mut self.incoming, header, left).await;
         }
         let since = Instant::now();
-        let _permit = match left > BUFFER_BYTES as u64 {
-            true => self.client.kafka.large.acquire().await.ok(),
+        let permit = match left > BUFFER_BYTES as u64 {
+            true => self.client.kafka.large.clone().acquire_owned().await.ok(),
             false => None,
         };
         self.incoming.paused(since.elapsed());
         let body = self.incoming.whole(left).await?;
         if api == Api::Fetch {
-            return fetch::begin(&self.client, header, &body);
+            return fetch::begin(&self.client, header, &body, permit);
         }
         let client = &*self.client;
         let response: Response = match Request::read(api, header.version, &body)? {

@@ -16,8 +16,8 @@ pub(super) enum ConnectionError {
     Length { bytes_max: u64 },
     #[error("API {api}, version {version}, which this broker doesn't have; docs/kafka.md lists those that it has")]
     NotServed { api: i16, version: i16 },
-    #[error("a request names more than {limit} partitions")]
-    Partitions { limit: usize },
+    #[error("what a request has for more than {limit} partitions can't be stored")]
+    Refused { limit: usize },
     #[error(transparent)]
     Pool(#[from] PoolError),
     #[error(transparent)]

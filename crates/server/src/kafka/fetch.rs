@@ -15,6 +15,7 @@ use rawline_kafka::produce::TopicRef;
 use rawline_kafka::{Api, ErrorCode};
 use std::sync::Arc;
 use std::time::Duration;
+use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::Instant;
 
 /// A request never waits longer. Clients ask for half a second.
@@ -37,11 +38,21 @@ struct All {
     has_failed: bool,
 }
 
-/// Reads a request, and returns what becomes the response.
-pub(super) fn begin(client: &Arc<Client>, header: RequestHeader, body: &[u8]) -> Result<Pending, ConnectionError> {
+/// Reads a request, and returns what becomes the response. A large request keeps its permit until then.
+pub(super) fn begin(
+    client: &Arc<Client>,
+    header: RequestHeader,
+    body: &[u8],
+    permit: Option<OwnedSemaphorePermit>,
+) -> Result<Pending, ConnectionError> {
     let asked = request(header.version, body)?;
     let client = client.clone();
-    Ok(Pending::Later(async move { Some(fetch(&client, &header, &asked).await) }.boxed()))
+    let fetched = async move {
+        let reply = fetch(&client, &header, &asked).await;
+        drop(permit);
+        Some(reply)
+    };
+    Ok(Pending::Later(fetched.boxed()))
 }
 
 async fn fetch(client: &Client, header: &RequestHeader, asked: &FetchRequest) -> Reply {

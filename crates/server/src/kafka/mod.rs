@@ -69,7 +69,7 @@ pub(crate) struct Kafka {
     closing: watch::Receiver<bool>,
     converting: Semaphore,
     /// For requests, other than Produce, that are larger than a connection's buffer.
-    large: Semaphore,
+    large: Arc<Semaphore>,
 }
 
 /// One connection's client.
@@ -92,7 +92,7 @@ pub async fn serve(
     let large_reads = LargeReads::new();
     let (close, closing) = watch::channel(false);
     let shutdown_wait = config.shutdown_wait;
-    let (converting, large) = (Semaphore::new(CONVERTING_MAX), Semaphore::new(LARGE_MAX));
+    let (converting, large) = (Semaphore::new(CONVERTING_MAX), Arc::new(Semaphore::new(LARGE_MAX)));
     let kafka = Arc::new(Kafka { broker, pool, config, stopping: stop.clone(), closing, converting, large });
     let connect = |Accepted { stream, address, place }| {
         let local = stream.local_addr();

@@ -17,12 +17,14 @@ use std::sync::Arc;
 use tokio::io::AsyncRead;
 use tokio::time::Instant;
 
-/// Maximum number of partitions in a request. What is noted of each lies outside the pool.
-const PARTITIONS_MAX: usize = 10_000;
+/// Maximum number of partitions in a request that are refused. What is noted of each lies outside the pool, and only
+/// those that are not refused have some bytes in it.
+const REFUSED_MAX: usize = 1000;
 
 /// What a request has for one partition.
 struct Part {
-    topic: TopicRef,
+    /// Shared by the partitions of a topic.
+    topic: Arc<TopicRef>,
     partition: i32,
     /// Bytes in buffers, of what is refused too.
     gathered: u64,
@@ -61,6 +63,8 @@ struct Receiver<'a> {
     gathered: Gathered,
     parts: Vec<Part>,
     open: Option<Open>,
+    /// Number of parts that are refused.
+    refused: usize,
     has_ended: bool,
 }
 
@@ -69,7 +73,8 @@ impl<'a> Receiver<'a> {
         let reader = ProduceReader::new(version, left)?;
         // As much as the request has, as it arrives. It waits in line with all others.
         let gathered = Gathered::new(client.peer.holder.body(left)?);
-        Ok(Receiver { client, reader, head: None, gathered, parts: Vec::new(), open: None, has_ended: false })
+        let (parts, open, refused, has_ended) = (Vec::new(), None, 0, false);
+        Ok(Receiver { client, reader, head: None, gathered, parts, open, refused, has_ended })
     }
 
     async fn take<S: AsyncRead + Unpin>(
@@ -81,19 +86,20 @@ impl<'a> Receiver<'a> {
         while let Some(event) = self.reader.next(&mut rest)? {
             match event {
                 Event::Head(head) => self.head = Some(head),
-                Event::Partition { topic, partition, .. } => self.begin_part(topic, partition)?,
+                Event::Partition { topic, partition, .. } => self.begin_part(topic, partition),
                 Event::Records(bytes) => self.records(bytes, incoming).await,
-                Event::PartitionEnd => self.end_part(),
+                Event::PartitionEnd => self.end_part()?,
                 Event::End => self.has_ended = true,
             }
         }
         Ok(())
     }
 
-    fn begin_part(&mut self, topic: TopicRef, partition: i32) -> Result<(), ConnectionError> {
-        if self.parts.len() >= PARTITIONS_MAX {
-            return Err(ConnectionError::Partitions { limit: PARTITIONS_MAX });
-        }
+    fn begin_part(&mut self, topic: TopicRef, partition: i32) {
+        let topic = match self.parts.last() {
+            Some(last) if *last.topic == topic => last.topic.clone(),
+            _ => Arc::new(topic),
+        };
         let batches = match &self.head {
             Some(head) if head.transactional_id.is_some() => {
                 let code = ErrorCode::TransactionalIdAuthorizationFailed;
@@ -107,7 +113,6 @@ impl<'a> Receiver<'a> {
         };
         let checker = RecordBatchChecker::new(self.client.kafka.config.batch_limits);
         self.open = Some(Open { part: Part { topic, partition, gathered: 0, batches }, checker });
-        Ok(())
     }
 
     /// Checks bytes and keeps them, unless the partition's batches are refused already.
@@ -134,7 +139,7 @@ impl<'a> Receiver<'a> {
         part.gathered += bytes.len() as u64;
     }
 
-    fn end_part(&mut self) {
+    fn end_part(&mut self) -> Result<(), ConnectionError> {
         let Some(Open { mut part, checker }) = self.open.take() else { unreachable!("the end of no partition") };
         if part.batches.is_ok() {
             part.batches = checker.finish().map_err(Refusal::from);
@@ -145,7 +150,12 @@ impl<'a> Receiver<'a> {
             let message = "a batch belongs to a transaction, and this broker has none";
             part.batches = Err(Refusal::new(ErrorCode::InvalidRecord, message));
         }
+        self.refused += usize::from(part.batches.is_err());
+        if self.refused > REFUSED_MAX {
+            return Err(ConnectionError::Refused { limit: REFUSED_MAX });
+        }
         self.parts.push(part);
+        Ok(())
     }
 
     fn end(self) -> Result<(ProduceHead, Vec<Part>, VecDeque<Bytes>), ConnectionError> {
@@ -230,7 +240,7 @@ fn produced(partition: i32, appended: Result<(u64, u64), Refusal>) -> Produced {
     }
 }
 
-fn respond(header: &RequestHeader, acks: i16, names: Vec<TopicRef>, produced: Vec<Produced>) -> Option<Reply> {
+fn respond(header: &RequestHeader, acks: i16, names: Vec<Arc<TopicRef>>, produced: Vec<Produced>) -> Option<Reply> {
     if acks == 0 {
         // Nobody waits for it, and one response too many would be taken for that to the next request.
         return None;
@@ -238,8 +248,8 @@ fn respond(header: &RequestHeader, acks: i16, names: Vec<TopicRef>, produced: Ve
     let mut topics: Vec<(TopicRef, Vec<Produced>)> = Vec::new();
     for (name, produced) in names.into_iter().zip(produced) {
         match topics.last_mut() {
-            Some((last, partitions)) if *last == name => partitions.push(produced),
-            _ => topics.push((name, vec![produced])),
+            Some((last, partitions)) if *last == *name => partitions.push(produced),
+            _ => topics.push((TopicRef::clone(&name), vec![produced])),
         }
     }
     let body = response(header.version, &topics, 0);
