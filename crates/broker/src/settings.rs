@@ -118,8 +118,8 @@ impl Settings {
         Some(partitions)
     }
 
-    /// These settings with `changes`: a member that is null is removed.
-    pub(crate) fn changed(&self, topic: &str, changes: Map<String, Value>) -> Settings {
+    /// These settings with `changes`: a member that is null is removed. The number of partitions isn't among them.
+    pub fn changed(&self, topic: &str, changes: Map<String, Value>) -> Settings {
         assert!(!changes.contains_key(PARTITIONS), "the number of partitions changes by itself");
         assert!(!changes.contains_key(FIRST_OFFSET), "only a trim moves a topic's first offset");
         assert!(!changes.contains_key(DELETED), "only its deletion marks a topic as deleted");

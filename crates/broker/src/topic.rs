@@ -302,6 +302,16 @@ impl Topic {
         Ok(all)
     }
 
+    /// The size of each partition's objects in bytes, in order.
+    pub async fn all_bytes(&self) -> Result<Vec<u64>, TopicError> {
+        if let End::Own(_) = self.end {
+            for number in 1..self.partitions() {
+                self.partition(number.into()).await?;
+            }
+        }
+        Ok(self.partitions_bytes())
+    }
+
     /// Changes settings: a member that is null is removed, one that isn't mentioned stays as it is. They may have
     /// [`SETTINGS_BYTES_MAX`](crate::limits::SETTINGS_BYTES_MAX) bytes. The number of partitions can only grow.
     pub async fn change_settings(&self, mut changes: Map<String, Value>) -> Result<(), TopicError> {

@@ -6,15 +6,33 @@ use rawline_kafka::messages::{ApiVersion, ApiVersionsResponse, Response};
 use rawline_kafka::{Api, ErrorCode};
 
 /// The APIs that have a handler.
-const SERVED: [Api; 6] =
-    [Api::Produce, Api::Fetch, Api::ListOffsets, Api::Metadata, Api::ApiVersions, Api::InitProducerId];
+const SERVED: &[Api] = &[
+    Api::Produce,
+    Api::Fetch,
+    Api::ListOffsets,
+    Api::Metadata,
+    Api::ApiVersions,
+    Api::CreateTopics,
+    Api::DeleteTopics,
+    Api::DeleteRecords,
+    Api::InitProducerId,
+    Api::OffsetForLeaderEpoch,
+    Api::DescribeConfigs,
+    Api::AlterConfigs,
+    Api::DescribeLogDirs,
+    Api::CreatePartitions,
+    Api::IncrementalAlterConfigs,
+    Api::ListPartitionReassignments,
+    Api::DescribeCluster,
+    Api::DescribeTopicPartitions,
+];
 
 pub(super) fn is_served(api: Api) -> bool {
     SERVED.contains(&api)
 }
 
 pub(super) fn respond() -> ApiVersionsResponse {
-    let versions = SERVED.into_iter().filter_map(version);
+    let versions = SERVED.iter().copied().filter_map(version);
     ApiVersionsResponse { api_keys: versions.collect(), ..ApiVersionsResponse::default() }
 }
 

@@ -3,7 +3,7 @@
 use super::error::ConnectionError;
 use super::incoming::{BUFFER_BYTES, Frame, Incoming};
 use super::reply::{Pending, Reply};
-use super::{Client, api_versions, fetch, list_offsets, metadata, produce, producer_id};
+use super::{Client, admin, api_versions, fetch, list_offsets, metadata, produce, producer_id};
 use crate::net::activity::Activity;
 use crate::net::listen::Place;
 use crate::net::pace::Paced;
@@ -138,7 +138,11 @@ impl<S: AsyncRead + Unpin> Requests<S> {
             Request::Metadata(request) => metadata::respond(client, header.version, request).await.into(),
             Request::ListOffsets(request) => list_offsets::respond(client, request).await.into(),
             Request::InitProducerId(request) => producer_id::respond(&request).into(),
-            _ => return Err(ConnectionError::NotServed { api: header.api, version: header.version }),
+            // On the heap: an idle connection has no room for its state.
+            request => match Box::pin(admin::respond(client, request)).await? {
+                Some(response) => response,
+                None => return Err(ConnectionError::NotServed { api: header.api, version: header.version }),
+            },
         };
         let mut bytes = Vec::new();
         response.write(header.version, &mut bytes);

@@ -3,7 +3,7 @@
 use crate::convert::ConvertError;
 use rawline_batch::record_batch::RecordBatchError;
 use rawline_broker::pool::PoolError;
-use rawline_broker::{AppendError, Kind, ProducerError, ReadError, TopicError};
+use rawline_broker::{AppendError, Kind, ProducerError, ReadError, TopicError, TrimError};
 use rawline_kafka::{ErrorCode, WireError};
 use std::io;
 
@@ -18,6 +18,8 @@ pub(super) enum ConnectionError {
     NotServed { api: i16, version: i16 },
     #[error("what a request has for more than {limit} partitions can't be stored")]
     Refused { limit: usize },
+    #[error("a request names more than {limit} topics; send several requests")]
+    Topics { limit: usize },
     #[error(transparent)]
     Pool(#[from] PoolError),
     #[error(transparent)]
@@ -35,6 +37,11 @@ impl Refusal {
     pub fn new(code: ErrorCode, message: impl Into<String>) -> Refusal {
         Refusal { code, message: message.into() }
     }
+
+    /// To those who name a topic by its id.
+    pub fn no_topic_ids() -> Refusal {
+        Refusal::new(ErrorCode::UnknownTopicId, "topics have no ids here; name the topic")
+    }
 }
 
 impl From<TopicError> for Refusal {
@@ -47,6 +54,7 @@ impl From<TopicError> for Refusal {
             TopicError::Deleting { .. } => ErrorCode::LeaderNotAvailable,
             TopicError::TooMany { .. } => ErrorCode::PolicyViolation,
             TopicError::Store(error) if error.kind == Kind::TellHuman => ErrorCode::KafkaStorageError,
+            TopicError::Store(error) if error.kind == Kind::FixRequest => ErrorCode::InvalidRequest,
             TopicError::Store(_) => ErrorCode::LeaderNotAvailable,
         };
         Refusal::new(code, error.to_string())
@@ -79,6 +87,18 @@ impl From<ReadError> for Refusal {
             ReadError::Damaged { .. } => ErrorCode::KafkaStorageError,
             ReadError::Store(error) if error.kind != Kind::TellHuman => ErrorCode::NotLeaderOrFollower,
             ReadError::Store(_) => ErrorCode::KafkaStorageError,
+        };
+        Refusal::new(code, error.to_string())
+    }
+}
+
+impl From<TrimError> for Refusal {
+    fn from(error: TrimError) -> Refusal {
+        let code = match &error {
+            TrimError::AboveEnd { .. } => ErrorCode::OffsetOutOfRange,
+            TrimError::TopicDeleted { .. } => ErrorCode::UnknownTopicOrPartition,
+            TrimError::Store(error) if error.kind != Kind::TellHuman => ErrorCode::NotLeaderOrFollower,
+            TrimError::Store(_) => ErrorCode::KafkaStorageError,
         };
         Refusal::new(code, error.to_string())
     }

@@ -22,7 +22,7 @@ use tokio::time::Instant;
 const WAIT_MAX: Duration = Duration::from_secs(300);
 
 /// Maximum size of all records in one response in bytes, whatever clients ask for.
-const BYTES_MAX: u64 = 64 << 20;
+pub(super) const BYTES_MAX: u64 = 64 << 20;
 
 /// What was found of one partition.
 struct Found {
@@ -157,7 +157,7 @@ fn whole(piece: Piece) -> Bytes {
 async fn named(client: &Client, topic: &TopicRef, number: i32) -> Result<Arc<Partition>, Refusal> {
     match topic {
         TopicRef::Name(name) => super::produce::partition(client, name, number).await,
-        TopicRef::Id(_) => Err(Refusal::new(ErrorCode::UnknownTopicId, "topics have no ids here; name the topic")),
+        TopicRef::Id(_) => Err(Refusal::no_topic_ids()),
     }
 }
 

@@ -1,7 +1,7 @@
 //! Metadata: the one broker, and topics with their partitions.
 
-use super::Client;
 use super::error::Refusal;
+use super::{Client, operations};
 use rawline_broker::{Topic, TopicError};
 use rawline_kafka::ErrorCode;
 use rawline_kafka::messages::{
@@ -11,11 +11,14 @@ use rawline_kafka::messages::{
 /// What this broker calls itself.
 pub(super) const NODE: i32 = 1;
 
+/// The epoch of each partition's leader: logs are never truncated, and no other broker takes part.
+pub(super) const EPOCH: i32 = 0;
+
 /// What all brokers on one storage are together.
-const CLUSTER: &str = "rawline";
+pub(super) const CLUSTER: &str = "rawline";
 
 pub(super) async fn respond(client: &Client, version: i16, request: MetadataRequest) -> MetadataResponse {
-    let topics = match request.topics {
+    let mut topics = match request.topics {
         Some(wanted) if version > 0 || !wanted.is_empty() => {
             let creates = request.allow_auto_topic_creation && client.kafka.config.create_topics;
             let mut topics = Vec::with_capacity(wanted.len());
@@ -34,19 +37,27 @@ pub(super) async fn respond(client: &Client, version: i16, request: MetadataRequ
         }
         _ => all(client),
     };
+    for topic in topics.iter_mut().filter(|topic| topic.error_code == i16::from(ErrorCode::None)) {
+        topic.topic_authorized_operations =
+            operations::asked(request.include_topic_authorized_operations, operations::OF_TOPICS);
+    }
     let (host, port) = client.advertised();
     MetadataResponse {
         brokers: vec![MetadataResponseBroker { node_id: NODE, host, port: port.into(), rack: None }],
         cluster_id: Some(CLUSTER.to_owned()),
         controller_id: NODE,
         topics,
+        cluster_authorized_operations: operations::asked(
+            request.include_cluster_authorized_operations,
+            operations::OF_BROKERS,
+        ),
         ..MetadataResponse::default()
     }
 }
 
 impl Client {
     /// Where clients connect to.
-    fn advertised(&self) -> (String, u16) {
+    pub(super) fn advertised(&self) -> (String, u16) {
         match &self.kafka.config.advertise {
             Some(advertise) => advertise.clone(),
             None => (self.local.ip().to_canonical().to_string(), self.local.port()),
@@ -68,8 +79,7 @@ fn topic_of(name: &str, topic: &Topic) -> MetadataResponseTopic {
     let partition = |number: u32| MetadataResponsePartition {
         partition_index: number as i32,
         leader_id: NODE,
-        // Logs are never truncated, and no other broker takes part.
-        leader_epoch: 0,
+        leader_epoch: EPOCH,
         replica_nodes: vec![NODE],
         isr_nodes: vec![NODE],
         ..MetadataResponsePartition::default()

@@ -2,6 +2,7 @@
 //!
 //! The bytes of requests and responses are `rawline-kafka`'s affair. `docs/kafka.md` says what works.
 
+mod admin;
 mod api_versions;
 mod connection;
 mod error;
@@ -9,6 +10,7 @@ mod fetch;
 mod incoming;
 mod list_offsets;
 mod metadata;
+mod operations;
 mod produce;
 mod producer_id;
 mod reply;

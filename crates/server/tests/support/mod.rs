@@ -2,6 +2,8 @@
 
 #![allow(dead_code)] // Each test uses a part of it.
 
+pub mod kafka;
+
 use rawline_testkit::served::Served;
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;

@@ -1,0 +1,123 @@
+//! AlterConfigs, which replaces all settings of a topic, and IncrementalAlterConfigs, which changes some.
+
+use super::configs::Resource;
+use super::settings::{self, Change};
+use super::{Subjects, each, outcome};
+use crate::kafka::error::{ConnectionError, Refusal};
+use crate::kafka::{Client, KafkaConfig};
+use rawline_kafka::ErrorCode;
+use rawline_kafka::messages::{
+    AlterConfigsRequest, AlterConfigsResource, AlterConfigsResourceResponse, AlterConfigsResponse,
+    IncrementalAlterConfigsRequest, IncrementalAlterConfigsResource, IncrementalAlterConfigsResponse,
+    IncrementalAlterableConfig,
+};
+use serde_json::{Map, Value};
+
+/// Kafka's numbers of operations on a setting.
+const SET: i8 = 0;
+const DELETE: i8 = 1;
+const APPEND: i8 = 2;
+const SUBTRACT: i8 = 3;
+
+/// What is to change of a topic or broker.
+struct Alteration {
+    resource_type: i8,
+    resource_name: String,
+    /// Of a topic's settings.
+    changes: Result<Map<String, Value>, Refusal>,
+}
+
+pub(super) async fn replace(
+    client: &Client,
+    request: AlterConfigsRequest,
+) -> Result<AlterConfigsResponse, ConnectionError> {
+    let config = &client.kafka.config;
+    let wanted = |resource: AlterConfigsResource| Alteration {
+        changes: replacing(config, &resource),
+        resource_type: resource.resource_type,
+        resource_name: resource.resource_name,
+    };
+    let all = request.resources.into_iter().map(wanted).collect();
+    let responses = alter(client, all, request.validate_only).await?;
+    Ok(AlterConfigsResponse { responses, ..AlterConfigsResponse::default() })
+}
+
+/// What isn't mentioned gets its default.
+fn replacing(config: &KafkaConfig, resource: &AlterConfigsResource) -> Result<Map<String, Value>, Refusal> {
+    let values = resource.configs.iter().map(|wanted| (wanted.name.as_str(), wanted.value.as_deref()));
+    let mut changes = settings::defaults();
+    changes.extend(settings::changes(config, values)?);
+    Ok(changes)
+}
+
+pub(super) async fn change(
+    client: &Client,
+    request: IncrementalAlterConfigsRequest,
+) -> Result<IncrementalAlterConfigsResponse, ConnectionError> {
+    let config = &client.kafka.config;
+    let wanted = |resource: IncrementalAlterConfigsResource| Alteration {
+        changes: settings::merged(resource.configs.iter().map(|one| (one.name.as_str(), changing(config, one)))),
+        resource_type: resource.resource_type,
+        resource_name: resource.resource_name,
+    };
+    let all = request.resources.into_iter().map(wanted).collect();
+    let responses = alter(client, all, request.validate_only).await?;
+    Ok(IncrementalAlterConfigsResponse { responses, ..IncrementalAlterConfigsResponse::default() })
+}
+
+fn changing(config: &KafkaConfig, wanted: &IncrementalAlterableConfig) -> Result<Change, Refusal> {
+    let IncrementalAlterableConfig { name, config_operation, value } = wanted;
+    match *config_operation {
+        SET => settings::set(config, name, value.as_deref()),
+        DELETE => settings::unset(name),
+        APPEND => settings::add(config, name, value.as_deref()),
+        SUBTRACT => settings::remove(config, name, value.as_deref()),
+        unknown => {
+            let message = format!("{unknown} is no operation on a setting; use {SET} (set) or {DELETE} (delete)");
+            Err(Refusal::new(ErrorCode::InvalidRequest, message))
+        }
+    }
+}
+
+async fn alter(
+    client: &Client,
+    all: Vec<Alteration>,
+    validate_only: bool,
+) -> Result<Vec<AlterConfigsResourceResponse>, ConnectionError> {
+    let subjects = Subjects::of(all.iter().map(|one| (one.resource_type, one.resource_name.clone())))?;
+    Ok(each(all, |one| alter_one(client, one, &subjects, validate_only)).await)
+}
+
+async fn alter_one(
+    client: &Client,
+    wanted: Alteration,
+    subjects: &Subjects<(i8, String)>,
+    validate_only: bool,
+) -> AlterConfigsResourceResponse {
+    let Alteration { resource_type, resource_name, changes } = wanted;
+    let resource = (resource_type, resource_name);
+    let changed = match subjects.check(&resource) {
+        Ok(()) => try_alter(client, &resource, changes, validate_only).await,
+        Err(refusal) => Err(refusal),
+    };
+    let (error_code, error_message) = outcome(changed);
+    let (resource_type, resource_name) = resource;
+    AlterConfigsResourceResponse { error_code, error_message, resource_type, resource_name }
+}
+
+async fn try_alter(
+    client: &Client,
+    (kind, name): &(i8, String),
+    changes: Result<Map<String, Value>, Refusal>,
+    validate_only: bool,
+) -> Result<(), Refusal> {
+    let Resource::Topic(topic) = Resource::find(client, *kind, name).await? else {
+        let message = "a broker's settings can't be changed while it runs; start it with others";
+        return Err(Refusal::new(ErrorCode::InvalidRequest, message));
+    };
+    let changes = changes?;
+    if !validate_only && !changes.is_empty() {
+        topic.change_settings(changes).await?;
+    }
+    Ok(())
+}

@@ -1,0 +1,42 @@
+//! DescribeCluster: the one broker.
+
+use super::outcome;
+use crate::kafka::error::Refusal;
+use crate::kafka::metadata::{CLUSTER, NODE};
+use crate::kafka::{Client, operations};
+use rawline_kafka::ErrorCode;
+use rawline_kafka::messages::{DescribeClusterBroker, DescribeClusterRequest, DescribeClusterResponse};
+
+/// Kafka's numbers of what a client can connect to.
+const BROKERS: i8 = 1;
+const CONTROLLERS: i8 = 2;
+
+pub(super) fn describe(client: &Client, request: &DescribeClusterRequest) -> DescribeClusterResponse {
+    let (error_code, error_message) = outcome(check_endpoints(request.endpoint_type));
+    if error_code != i16::from(ErrorCode::None) {
+        return DescribeClusterResponse { error_code, error_message, ..DescribeClusterResponse::default() };
+    }
+    let (host, port) = client.advertised();
+    let broker = DescribeClusterBroker { broker_id: NODE, host, port: port.into(), ..DescribeClusterBroker::default() };
+    DescribeClusterResponse {
+        endpoint_type: request.endpoint_type,
+        cluster_id: CLUSTER.to_owned(),
+        controller_id: NODE,
+        brokers: vec![broker],
+        cluster_authorized_operations: operations::asked(
+            request.include_cluster_authorized_operations,
+            operations::OF_BROKERS,
+        ),
+        ..DescribeClusterResponse::default()
+    }
+}
+
+fn check_endpoints(kind: i8) -> Result<(), Refusal> {
+    let code = match kind {
+        BROKERS => return Ok(()),
+        CONTROLLERS => ErrorCode::MismatchedEndpointType,
+        _ => ErrorCode::UnsupportedEndpointType,
+    };
+    let message = format!("clients connect to brokers ({BROKERS}), and not to endpoints of type {kind}");
+    Err(Refusal::new(code, message))
+}

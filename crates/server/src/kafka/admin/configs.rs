@@ -1,0 +1,113 @@
+//! DescribeConfigs, and what has settings.
+
+use super::settings::{self, Described, Source};
+use super::{Subjects, outcome};
+use crate::kafka::Client;
+use crate::kafka::error::{ConnectionError, Refusal};
+use crate::kafka::metadata::NODE;
+use rawline_broker::Topic;
+use rawline_kafka::ErrorCode;
+use rawline_kafka::messages::{
+    DescribeConfigsRequest, DescribeConfigsResource, DescribeConfigsResourceResult, DescribeConfigsResponse,
+    DescribeConfigsResult, DescribeConfigsSynonym,
+};
+use std::sync::Arc;
+
+/// Kafka's numbers of what has settings.
+const TOPIC: i8 = 2;
+const BROKER: i8 = 4;
+
+/// What has settings.
+pub(super) enum Resource {
+    Topic(Arc<Topic>),
+    /// This broker.
+    Broker,
+    /// All brokers. What they have in common can't be set.
+    AllBrokers,
+}
+
+impl Resource {
+    pub async fn find(client: &Client, kind: i8, name: &str) -> Result<Resource, Refusal> {
+        match kind {
+            TOPIC => Ok(Resource::Topic(client.kafka.broker.topic(name).await?)),
+            BROKER if name.is_empty() => Ok(Resource::AllBrokers),
+            BROKER if name.parse::<i32>() == Ok(NODE) => Ok(Resource::Broker),
+            BROKER => {
+                let message = format!("there is no broker {name:?}; ask for broker \"{NODE}\"");
+                Err(Refusal::new(ErrorCode::InvalidRequest, message))
+            }
+            _ => {
+                let message = format!(
+                    "resources of type {kind} have no settings here; ask for topics ({TOPIC}) or for the broker \
+                     ({BROKER})"
+                );
+                Err(Refusal::new(ErrorCode::InvalidRequest, message))
+            }
+        }
+    }
+}
+
+pub(super) async fn describe(
+    client: &Client,
+    request: DescribeConfigsRequest,
+) -> Result<DescribeConfigsResponse, ConnectionError> {
+    let DescribeConfigsRequest { resources, include_synonyms, .. } = request;
+    let name = |resource: &DescribeConfigsResource| (resource.resource_type, resource.resource_name.clone());
+    let subjects = Subjects::of(resources.iter().map(name))?;
+    let mut results = Vec::with_capacity(resources.len());
+    for resource in resources {
+        let found = match subjects.check(&name(&resource)) {
+            Ok(()) => settings_of(client, &resource).await,
+            Err(refusal) => Err(refusal),
+        };
+        let DescribeConfigsResource { resource_type, resource_name, .. } = resource;
+        let (configs, found) = match found {
+            Ok(found) => (found, Ok(())),
+            Err(refusal) => (Vec::new(), Err(refusal)),
+        };
+        let configs = configs.into_iter().map(|setting| described(setting, include_synonyms)).collect();
+        let (error_code, error_message) = outcome(found);
+        results.push(DescribeConfigsResult { error_code, error_message, resource_type, resource_name, configs });
+    }
+    Ok(DescribeConfigsResponse { results, ..DescribeConfigsResponse::default() })
+}
+
+/// Those of its settings that are asked for.
+async fn settings_of(client: &Client, resource: &DescribeConfigsResource) -> Result<Vec<Described>, Refusal> {
+    let mut found = match Resource::find(client, resource.resource_type, &resource.resource_name).await? {
+        Resource::Topic(topic) => settings::of_topic(&client.kafka.config, topic.settings().retention()),
+        Resource::Broker => settings::of_broker(client),
+        Resource::AllBrokers => Vec::new(),
+    };
+    // As in Kafka, no name stands for all.
+    let wanted = resource.configuration_keys.as_deref().unwrap_or_default();
+    found.retain(|setting| wanted.is_empty() || wanted.iter().any(|name| name == setting.name));
+    Ok(found)
+}
+
+fn described(setting: Described, with_synonyms: bool) -> DescribeConfigsResourceResult {
+    let synonyms = if with_synonyms { synonyms(&setting) } else { Vec::new() };
+    DescribeConfigsResourceResult {
+        name: setting.name.to_owned(),
+        value: Some(setting.value),
+        read_only: setting.is_read_only,
+        config_source: setting.source as i8,
+        is_sensitive: false,
+        synonyms,
+        config_type: setting.kind as i8,
+        documentation: None,
+    }
+}
+
+/// Where the value could come from, first where it comes from.
+fn synonyms(setting: &Described) -> Vec<DescribeConfigsSynonym> {
+    let synonym = |name: &str, value: &str, source: Source| DescribeConfigsSynonym {
+        name: name.to_owned(),
+        value: Some(value.to_owned()),
+        source: source as i8,
+    };
+    let own = (setting.source != Source::Default || setting.default.is_none())
+        .then(|| synonym(setting.name, &setting.value, setting.source));
+    let default = setting.default.as_ref().map(|(name, value)| synonym(name, value, Source::Default));
+    own.into_iter().chain(default).collect()
+}

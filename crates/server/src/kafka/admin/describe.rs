@@ -1,0 +1,102 @@
+//! DescribeTopicPartitions: topics and their partitions, a page at a time.
+
+use crate::kafka::error::Refusal;
+use crate::kafka::metadata::{EPOCH, NODE};
+use crate::kafka::{Client, operations};
+use rawline_broker::Topic;
+use rawline_kafka::messages::{
+    DescribeTopicPartitionsRequest, DescribeTopicPartitionsResponse, DescribeTopicPartitionsResponsePartition,
+    DescribeTopicPartitionsResponseTopic, TopicPartitionsCursor,
+};
+use std::collections::BTreeSet;
+
+/// Maximum number of partitions in a page, as in Kafka.
+const PAGE_PARTITIONS_MAX: u32 = 2000;
+
+pub(super) async fn respond(
+    client: &Client,
+    request: DescribeTopicPartitionsRequest,
+) -> DescribeTopicPartitionsResponse {
+    let DescribeTopicPartitionsRequest { topics, response_partition_limit, cursor } = request;
+    let mut names: BTreeSet<String> = match topics.is_empty() {
+        true => client.kafka.broker.topics().iter().map(|topic| topic.status().name).collect(),
+        false => topics.into_iter().map(|topic| topic.name).collect(),
+    };
+    let cursor = cursor.unwrap_or_default();
+    names = names.split_off(&cursor.topic_name);
+    let limit = u32::try_from(response_partition_limit).unwrap_or_default().clamp(1, PAGE_PARTITIONS_MAX);
+    let mut page = Page { topics: Vec::new(), left: limit, next: None };
+    for name in names {
+        if page.next.is_some() {
+            break;
+        }
+        let first = if name == cursor.topic_name { cursor.partition_index } else { 0 };
+        page.add(client, name, u32::try_from(first).unwrap_or_default()).await;
+    }
+    DescribeTopicPartitionsResponse {
+        topics: page.topics,
+        next_cursor: page.next,
+        ..DescribeTopicPartitionsResponse::default()
+    }
+}
+
+/// One response.
+struct Page {
+    topics: Vec<DescribeTopicPartitionsResponseTopic>,
+    /// How many more partitions may be in it.
+    left: u32,
+    /// Where the next one begins, if this one is full and there is more.
+    next: Option<TopicPartitionsCursor>,
+}
+
+impl Page {
+    /// Adds a topic's partitions from `first` on, as far as there is room.
+    async fn add(&mut self, client: &Client, name: String, first: u32) {
+        let partitions = match client.kafka.broker.topic(&name).await {
+            Ok(topic) => self.take(&topic, &name, first),
+            Err(error) => {
+                let Refusal { code, message } = error.into();
+                tracing::debug!(topic = name, message, "a client asks for a topic in vain");
+                return self.topics.push(DescribeTopicPartitionsResponseTopic {
+                    error_code: code.into(),
+                    name: Some(name),
+                    ..DescribeTopicPartitionsResponseTopic::default()
+                });
+            }
+        };
+        if partitions.is_empty() && self.next.is_some() {
+            return;
+        }
+        self.topics.push(DescribeTopicPartitionsResponseTopic {
+            name: Some(name),
+            partitions,
+            // The request can't say whether they are wanted.
+            topic_authorized_operations: operations::OF_TOPICS,
+            ..DescribeTopicPartitionsResponseTopic::default()
+        });
+    }
+
+    fn take(&mut self, topic: &Topic, name: &str, first: u32) -> Vec<DescribeTopicPartitionsResponsePartition> {
+        let all = first..topic.partitions().max(first);
+        let end = all.end.min(all.start.saturating_add(self.left));
+        self.left -= end - all.start;
+        if end < all.end {
+            let cursor = TopicPartitionsCursor { topic_name: name.to_owned(), partition_index: end as i32 };
+            self.next = Some(cursor);
+        }
+        (all.start..end).map(described).collect()
+    }
+}
+
+fn described(number: u32) -> DescribeTopicPartitionsResponsePartition {
+    DescribeTopicPartitionsResponsePartition {
+        partition_index: number as i32,
+        leader_id: NODE,
+        leader_epoch: EPOCH,
+        replica_nodes: vec![NODE],
+        isr_nodes: vec![NODE],
+        eligible_leader_replicas: Some(Vec::new()),
+        last_known_elr: Some(Vec::new()),
+        ..DescribeTopicPartitionsResponsePartition::default()
+    }
+}

@@ -1,0 +1,47 @@
+//! OffsetForLeaderEpoch: where the leaders' epochs ended. There is one epoch, which never ends: logs are not truncated.
+
+use crate::kafka::Client;
+use crate::kafka::error::Refusal;
+use crate::kafka::metadata::EPOCH;
+use crate::kafka::produce::partition;
+use rawline_kafka::ErrorCode;
+use rawline_kafka::messages::{
+    EpochEndOffset, OffsetForLeaderEpochRequest, OffsetForLeaderEpochResponse, OffsetForLeaderPartition,
+    OffsetForLeaderTopicResult,
+};
+
+pub(super) async fn respond(client: &Client, request: OffsetForLeaderEpochRequest) -> OffsetForLeaderEpochResponse {
+    let mut topics = Vec::with_capacity(request.topics.len());
+    for asked in request.topics {
+        let mut partitions = Vec::with_capacity(asked.partitions.len());
+        for partition in asked.partitions {
+            partitions.push(of_partition(client, &asked.topic, &partition).await);
+        }
+        topics.push(OffsetForLeaderTopicResult { topic: asked.topic, partitions });
+    }
+    OffsetForLeaderEpochResponse { topics, ..OffsetForLeaderEpochResponse::default() }
+}
+
+async fn of_partition(client: &Client, topic: &str, asked: &OffsetForLeaderPartition) -> EpochEndOffset {
+    let partition = asked.partition;
+    match end_of(client, topic, asked).await {
+        Ok(Some(offset)) => {
+            EpochEndOffset { partition, leader_epoch: EPOCH, end_offset: offset as i64, ..EpochEndOffset::default() }
+        }
+        Ok(None) => EpochEndOffset { partition, ..EpochEndOffset::default() },
+        Err(Refusal { code, message }) => {
+            tracing::debug!(topic, partition, message, "a Kafka client asks for an epoch in vain");
+            EpochEndOffset { partition, error_code: code.into(), ..EpochEndOffset::default() }
+        }
+    }
+}
+
+/// The offset after the epoch's last record; `None` if no leader has had the epoch.
+async fn end_of(client: &Client, topic: &str, asked: &OffsetForLeaderPartition) -> Result<Option<u64>, Refusal> {
+    if asked.current_leader_epoch > EPOCH {
+        let message = format!("the leader's epoch is {EPOCH}, and not {}", asked.current_leader_epoch);
+        return Err(Refusal::new(ErrorCode::UnknownLeaderEpoch, message));
+    }
+    let end = partition(client, topic, asked.partition).await?.offsets().end;
+    Ok((asked.leader_epoch == EPOCH).then_some(end))
+}

@@ -1,0 +1,89 @@
+//! Requests that create, change, delete and describe topics, or describe the broker: one file for each purpose.
+
+mod alter;
+mod cluster;
+mod configs;
+mod describe;
+mod epochs;
+mod log_dirs;
+mod partitions;
+mod records;
+mod settings;
+mod topics;
+
+use super::Client;
+use super::error::{ConnectionError, Refusal};
+use futures_util::stream::{self, StreamExt};
+use rawline_kafka::ErrorCode;
+use rawline_kafka::messages::{ListPartitionReassignmentsResponse, Request, Response};
+use std::collections::BTreeSet;
+
+/// Maximum number of topics in a request whose response has kilobytes for each.
+const TOPICS_MAX: usize = 10_000;
+
+/// Changes of one request that are in flight at once: the journal stores them together.
+const CHANGES_MAX: usize = 64;
+
+/// The response; `None` if the request belongs to another API.
+pub(super) async fn respond(client: &Client, request: Request) -> Result<Option<Response>, ConnectionError> {
+    Ok(Some(match request {
+        Request::CreateTopics(request) => topics::create(client, request).await?.into(),
+        Request::DeleteTopics(request) => topics::delete(client, request).await?.into(),
+        Request::CreatePartitions(request) => partitions::create(client, request).await?.into(),
+        Request::DeleteRecords(request) => records::delete(client, request).await.into(),
+        Request::DescribeConfigs(request) => configs::describe(client, request).await?.into(),
+        Request::AlterConfigs(request) => alter::replace(client, request).await?.into(),
+        Request::IncrementalAlterConfigs(request) => alter::change(client, request).await?.into(),
+        Request::DescribeCluster(request) => cluster::describe(client, &request).into(),
+        Request::DescribeTopicPartitions(request) => describe::respond(client, request).await.into(),
+        Request::OffsetForLeaderEpoch(request) => epochs::respond(client, request).await.into(),
+        Request::DescribeLogDirs(request) => log_dirs::describe(client, request).await.into(),
+        // There is no other broker to which a partition could move.
+        Request::ListPartitionReassignments(_) => ListPartitionReassignmentsResponse::default().into(),
+        _ => return Ok(None),
+    }))
+}
+
+/// What a request names: topics, or what else has settings.
+struct Subjects<T> {
+    repeated: BTreeSet<T>,
+}
+
+impl<T: Ord> Subjects<T> {
+    /// Fails if the response would be too large.
+    fn of(all: impl ExactSizeIterator<Item = T>) -> Result<Subjects<T>, ConnectionError> {
+        if all.len() > TOPICS_MAX {
+            return Err(ConnectionError::Topics { limit: TOPICS_MAX });
+        }
+        let (mut seen, mut repeated) = (BTreeSet::new(), BTreeSet::new());
+        for one in all {
+            repeated.extend(seen.replace(one));
+        }
+        Ok(Subjects { repeated })
+    }
+
+    /// Fails if the request has it more than once: which one is meant can't be known.
+    fn check(&self, one: &T) -> Result<(), Refusal> {
+        if self.repeated.contains(one) {
+            return Err(Refusal::new(ErrorCode::InvalidRequest, "the request has it more than once; send it once"));
+        }
+        Ok(())
+    }
+}
+
+/// Carries out a request's changes, some at once. The results have the order of the changes.
+async fn each<T, F: Future>(changes: Vec<T>, carry_out: impl FnMut(T) -> F) -> Vec<F::Output> {
+    stream::iter(changes.into_iter().map(carry_out)).buffered(CHANGES_MAX).collect().await
+}
+
+/// What a response says about a change: the error's number and its message.
+fn outcome(changed: Result<(), Refusal>) -> (i16, Option<String>) {
+    match changed {
+        Ok(()) => (ErrorCode::None.into(), None),
+        Err(Refusal { code, message }) => {
+            let code = i16::from(code);
+            tracing::debug!(code, message, "refused what a Kafka client asks for");
+            (code, Some(message))
+        }
+    }
+}

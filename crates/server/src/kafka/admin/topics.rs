@@ -1,0 +1,164 @@
+//! CreateTopics and DeleteTopics.
+
+use super::{Subjects, each, outcome, partitions, settings};
+use crate::kafka::Client;
+use crate::kafka::error::{ConnectionError, Refusal};
+use rawline_broker::{Settings, TopicError, check_name};
+use rawline_kafka::ErrorCode;
+use rawline_kafka::messages::{
+    CreatableTopic, CreatableTopicConfigs, CreatableTopicResult, CreateTopicsRequest, CreateTopicsResponse,
+    DeletableTopicResult, DeleteTopicState, DeleteTopicsRequest, DeleteTopicsResponse,
+};
+
+/// Stands for the broker's default in place of a number.
+const DEFAULT: i32 = -1;
+
+/// How many copies of a partition there are. The storage keeps them safe.
+const REPLICAS: i16 = 1;
+
+/// What was created, or would be.
+struct Created {
+    partitions: u32,
+    configs: Vec<CreatableTopicConfigs>,
+}
+
+pub(super) async fn create(
+    client: &Client,
+    request: CreateTopicsRequest,
+) -> Result<CreateTopicsResponse, ConnectionError> {
+    let CreateTopicsRequest { topics, validate_only, .. } = request;
+    let subjects = Subjects::of(topics.iter().map(|topic| topic.name.clone()))?;
+    let topics = each(topics, |topic| create_one(client, topic, &subjects, validate_only)).await;
+    Ok(CreateTopicsResponse { topics, ..CreateTopicsResponse::default() })
+}
+
+async fn create_one(
+    client: &Client,
+    topic: CreatableTopic,
+    subjects: &Subjects<String>,
+    validate_only: bool,
+) -> CreatableTopicResult {
+    match try_create(client, &topic, subjects, validate_only).await {
+        Ok(Created { partitions, configs }) => CreatableTopicResult {
+            name: topic.name,
+            num_partitions: partitions as i32,
+            replication_factor: REPLICAS,
+            configs: Some(configs),
+            ..CreatableTopicResult::default()
+        },
+        Err(refusal) => {
+            let (error_code, error_message) = outcome(Err(refusal));
+            CreatableTopicResult {
+                name: topic.name,
+                error_code,
+                error_message,
+                configs: Some(Vec::new()),
+                ..CreatableTopicResult::default()
+            }
+        }
+    }
+}
+
+async fn try_create(
+    client: &Client,
+    topic: &CreatableTopic,
+    subjects: &Subjects<String>,
+    validate_only: bool,
+) -> Result<Created, Refusal> {
+    let (name, config) = (&topic.name, &client.kafka.config);
+    subjects.check(name)?;
+    check_name(name)?;
+    let partitions = partitions_of(topic)?;
+    let values = topic.configs.iter().map(|wanted| (wanted.name.as_str(), wanted.value.as_deref()));
+    let changes = settings::changes(config, values)?;
+    let retention = Settings::default().changed(name, changes.clone()).retention();
+    let broker = &client.kafka.broker;
+    if validate_only {
+        match broker.topic(name).await {
+            Ok(_) => return Err(TopicError::Exists { name: name.clone() }.into()),
+            Err(TopicError::NotFound { .. }) => {}
+            Err(error) => return Err(error.into()),
+        }
+    } else {
+        let mut changes = changes;
+        changes.insert(settings::PARTITIONS.to_owned(), partitions.into());
+        broker.create_topic(name, changes).await?;
+    }
+    let configs = settings::of_topic(config, retention).into_iter().map(described).collect();
+    Ok(Created { partitions, configs })
+}
+
+fn described(setting: settings::Described) -> CreatableTopicConfigs {
+    CreatableTopicConfigs {
+        name: setting.name.to_owned(),
+        value: Some(setting.value),
+        read_only: setting.is_read_only,
+        config_source: setting.source as i8,
+        is_sensitive: false,
+    }
+}
+
+/// How many partitions the topic is to have.
+fn partitions_of(topic: &CreatableTopic) -> Result<u32, Refusal> {
+    if !topic.assignments.is_empty() {
+        return assigned(topic);
+    }
+    if ![DEFAULT as i16, REPLICAS].contains(&topic.replication_factor) {
+        let message = format!(
+            "this broker is the only one, and the storage keeps its data safe: a replication factor of {} isn't \
+             possible; use 1, or -1 for the default",
+            topic.replication_factor
+        );
+        return Err(Refusal::new(ErrorCode::InvalidReplicationFactor, message));
+    }
+    partitions::checked(if topic.num_partitions == DEFAULT { 1 } else { topic.num_partitions })
+}
+
+/// The number of partitions of which the request says which brokers are to have them.
+fn assigned(topic: &CreatableTopic) -> Result<u32, Refusal> {
+    if (topic.num_partitions, topic.replication_factor) != (DEFAULT, DEFAULT as i16) {
+        let message = "where brokers are assigned, the number of partitions and the replication factor have to be -1";
+        return Err(Refusal::new(ErrorCode::InvalidRequest, message));
+    }
+    let mut numbers: Vec<i32> = topic.assignments.iter().map(|assignment| assignment.partition_index).collect();
+    numbers.sort_unstable();
+    if numbers.iter().zip(0..).any(|(number, expected)| *number != expected) {
+        let message = format!("assign brokers to the partitions from 0 to {}, each once", numbers.len() - 1);
+        return Err(Refusal::new(ErrorCode::InvalidReplicaAssignment, message));
+    }
+    for assignment in &topic.assignments {
+        partitions::check_assigned(&assignment.broker_ids)?;
+    }
+    partitions::checked(i32::try_from(numbers.len()).unwrap_or(i32::MAX))
+}
+
+pub(super) async fn delete(
+    client: &Client,
+    request: DeleteTopicsRequest,
+) -> Result<DeleteTopicsResponse, ConnectionError> {
+    // Older versions have a list of names.
+    let named = |name| DeleteTopicState { name: Some(name), ..DeleteTopicState::default() };
+    let topics: Vec<_> = request.topics.into_iter().chain(request.topic_names.into_iter().map(named)).collect();
+    let subjects = Subjects::of(topics.iter().map(|topic| topic.name.clone()))?;
+    let responses = each(topics, |topic| delete_one(client, topic, &subjects)).await;
+    Ok(DeleteTopicsResponse { responses, ..DeleteTopicsResponse::default() })
+}
+
+async fn delete_one(
+    client: &Client,
+    topic: DeleteTopicState,
+    subjects: &Subjects<Option<String>>,
+) -> DeletableTopicResult {
+    let (error_code, error_message) = outcome(try_delete(client, &topic.name, subjects).await);
+    DeletableTopicResult { name: topic.name, topic_id: topic.topic_id, error_code, error_message }
+}
+
+async fn try_delete(
+    client: &Client,
+    name: &Option<String>,
+    subjects: &Subjects<Option<String>>,
+) -> Result<(), Refusal> {
+    let Some(topic) = name else { return Err(Refusal::no_topic_ids()) };
+    subjects.check(name)?;
+    Ok(client.kafka.broker.delete_topic(topic).await?)
+}
