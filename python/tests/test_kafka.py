@@ -7,9 +7,19 @@ import shutil
 import subprocess
 import urllib.request
 from collections.abc import Callable
+from concurrent.futures import Future
 
 import pytest
-from confluent_kafka import Consumer, KafkaError, Message, Producer, TopicPartition
+from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Producer, TopicCollection, TopicPartition
+from confluent_kafka.admin import (
+    AdminClient,
+    AlterConfigOpType,
+    ConfigEntry,
+    ConfigResource,
+    NewPartitions,
+    NewTopic,
+    ResourceType,
+)
 from conftest import REPOSITORY, Broker, binary
 
 import rawline
@@ -116,6 +126,63 @@ def test_a_topic_that_must_not_be_created_is_an_error(start_broker: Callable[...
     producer.produce("t", b"x", on_delivery=lambda error, _: errors.append(error))
     producer.flush(30)
     assert [error.code() for error in errors if error] == [KafkaError.UNKNOWN_TOPIC_OR_PART]
+
+
+def settings_of(admin: AdminClient, kind: ResourceType, name: str) -> dict[str, str]:
+    (described,) = admin.describe_configs([ConfigResource(kind, name)]).values()
+    return {entry.name: entry.value for entry in described.result(30).values()}
+
+
+def refusal(future: Future[None]) -> KafkaError:
+    with pytest.raises(KafkaException) as raised:
+        future.result(30)
+    error = raised.value.args[0]
+    assert isinstance(error, KafkaError)
+    return error
+
+
+def test_topics_are_administered(kafka: Broker) -> None:
+    admin = AdminClient({"bootstrap.servers": kafka.kafka})
+    # Librdkafka wants a number of replicas.
+    new = NewTopic("t", num_partitions=3, replication_factor=1, config={"retention.ms": "7200000"})
+    compacted = NewTopic("c", num_partitions=1, replication_factor=1, config={"cleanup.policy": "compact"})
+    created = admin.create_topics([new, compacted])
+    created["t"].result(30)
+    error = refusal(created["c"])
+    assert error.code() == KafkaError.INVALID_CONFIG and "compaction" in error.str()
+    assert refusal(admin.create_topics([new])["t"]).code() == KafkaError.TOPIC_ALREADY_EXISTS
+    listed = admin.list_topics(timeout=30)
+    assert {name: len(topic.partitions) for name, topic in listed.topics.items()} == {"t": 3}
+
+    settings = settings_of(admin, ResourceType.TOPIC, "t")
+    assert (settings["retention.ms"], settings["retention.bytes"]) == ("7200000", "-1")
+    assert settings_of(admin, ResourceType.BROKER, "1")["num.partitions"] == "1"
+    change = ConfigEntry("retention.bytes", "1000000000", incremental_operation=AlterConfigOpType.SET)
+    topic = ConfigResource(ResourceType.TOPIC, "t", incremental_configs=[change])
+    (altered,) = admin.incremental_alter_configs([topic]).values()
+    altered.result(30)
+    settings = settings_of(admin, ResourceType.TOPIC, "t")
+    assert (settings["retention.ms"], settings["retention.bytes"]) == ("7200000", "1000000000")
+    with rawline.Client(kafka.url) as client:
+        info = client.topic("t")
+        assert (info.retain_hours, info.retain_bytes) == (2, 1_000_000_000)
+
+    admin.create_partitions([NewPartitions("t", 5)])["t"].result(30)
+    assert refusal(admin.create_partitions([NewPartitions("t", 4)])["t"]).code() == KafkaError.INVALID_PARTITIONS
+    described = admin.describe_topics(TopicCollection(["t"]), include_authorized_operations=True)["t"].result(30)
+    assert [partition.id for partition in described.partitions] == [0, 1, 2, 3, 4]
+    assert len(described.authorized_operations) == 8
+    cluster = admin.describe_cluster(include_authorized_operations=True).result(30)
+    assert (cluster.cluster_id, cluster.controller.id, len(cluster.nodes)) == ("rawline", 1, 1)
+
+    with rawline.Client(kafka.url) as client:
+        client.append("t", [b"one", b"two", b"three"])
+    (deleted,) = admin.delete_records([TopicPartition("t", 0, 2)]).values()
+    assert deleted.result(30).low_watermark == 2
+    deletions = admin.delete_topics(["t", "none"])
+    deletions["t"].result(30)
+    assert refusal(deletions["none"]).code() == KafkaError.UNKNOWN_TOPIC_OR_PART
+    assert admin.list_topics(timeout=30).topics == {}
 
 
 def test_the_documented_commands_work(kafka: Broker) -> None:
