@@ -41,14 +41,11 @@ pub struct FetchPartition {
     pub bytes_max: i32,
 }
 
-/// Reads the body of a request, all of it.
+/// Reads the body of a request. Bytes after the last field are ignored.
 pub fn request(version: i16, bytes: &[u8]) -> Result<FetchRequest, WireError> {
     Api::Fetch.check(version)?;
     let mut reader = Reader::new(bytes, Api::Fetch.is_flexible(version));
     match read(version, bytes.len() as u64, &mut reader) {
-        Ok(_) if reader.position() < bytes.len() => {
-            Err(WireError::Trailing { count: (bytes.len() - reader.position()) as u64 })
-        }
         Ok(request) => Ok(request),
         Err(Stop::Incomplete) => Err(WireError::Truncated),
         Err(Stop::Wrong(error)) => Err(error),

@@ -119,8 +119,10 @@ impl ProduceReader {
                     return Ok(Some(Event::Records(records)));
                 }
                 State::Ended => {
-                    let count = self.left;
-                    return if count == 0 { Ok(None) } else { Err(WireError::Trailing { count }) };
+                    // Bytes after the last field are ignored.
+                    self.left -= piece.len() as u64;
+                    *piece = &[];
+                    return Ok(None);
                 }
                 _ => match self.fields(piece)? {
                     Some(Some(event)) => return Ok(Some(event)),

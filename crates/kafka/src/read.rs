@@ -13,12 +13,6 @@ pub enum WireError {
     /// The request ends within a field.
     #[error("the request ends within a field")]
     Truncated,
-    /// Bytes after the last field.
-    #[error("{count} bytes follow the request's last field")]
-    Trailing {
-        /// How many.
-        count: u64,
-    },
     /// A length or a count that can't be.
     #[error("a length or count of {found} where at most {limit} can follow")]
     Length {

@@ -18,14 +18,6 @@ impl<'a> Body<'a> {
         Body { reader, memory: Memory::of(bytes.len()) }
     }
 
-    /// Fails if bytes are left.
-    pub fn end(self) -> Result<(), WireError> {
-        match self.reader.left() {
-            0 => Ok(()),
-            left => Err(WireError::Trailing { count: left as u64 }),
-        }
-    }
-
     /// A length or count that was read, compared with the bytes that follow: each element has one at least.
     fn within(&self, length: Option<u64>, is_nullable: bool) -> Result<Option<usize>, WireError> {
         let Some(length) = length else {

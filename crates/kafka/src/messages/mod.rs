@@ -74,13 +74,12 @@ macro_rules! messages {
                 }
             }
 
-            /// Reads a body, all of it. What it allocates is bounded: see [`crate::MEMORY_PER_BYTE`].
+            /// Reads a body. Bytes after the last field are ignored, as Kafka does: librdkafka sends three when it asks for
+            /// all topics. What it allocates is bounded: see [`crate::MEMORY_PER_BYTE`].
             pub fn read(api: Api, version: i16, body: &[u8]) -> Result<$kind, WireError> {
                 api.check(version)?;
                 let mut from = Body::new(body, api.is_flexible(version));
-                let message = $kind::from_source(api, version, &mut from)?;
-                from.end()?;
-                Ok(message)
+                $kind::from_source(api, version, &mut from)
             }
 
             /// Appends the body. Fields that the version lacks are left out.
