@@ -92,7 +92,7 @@ pub struct Settings {
     /// How old records get before they are deleted.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "mentioned")]
     pub retain_hours: Option<Option<Hours>>,
-    /// Size of a partition's objects in bytes from which on the oldest are deleted.
+    /// Size of the objects of all its partitions in bytes from which on the oldest are deleted.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "mentioned")]
     pub retain_bytes: Option<Option<NonZeroU64>>,
     /// Number of partitions; it can only grow.

@@ -76,7 +76,7 @@ class AsyncClient:
     async def set_retention(
         self, topic: str, *, retain_hours: float | None = None, retain_bytes: int | None = None
     ) -> TopicInfo:
-        """Sets both limits of what each partition of a topic keeps; see `Client.set_retention`."""
+        """Sets both limits of what a topic keeps; see `Client.set_retention`."""
         return topic_info(await self._core.set_retention(True, topic, retain_hours, retain_bytes))
 
     async def set_partitions(self, topic: str, partitions: int) -> TopicInfo:

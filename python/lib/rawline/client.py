@@ -239,7 +239,7 @@ class Client:
     def set_retention(
         self, topic: str, *, retain_hours: float | None = None, retain_bytes: int | None = None
     ) -> TopicInfo:
-        """Sets both limits of what each partition of a topic keeps: age and size of its records. `None` is no limit.
+        """Sets both limits of what a topic keeps: age and size of its records. `None` is no limit.
 
         The broker deletes whole commits, about once a minute, and always keeps the newest one.
         """

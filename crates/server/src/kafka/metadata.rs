@@ -7,6 +7,7 @@ use rawline_kafka::ErrorCode;
 use rawline_kafka::messages::{
     MetadataRequest, MetadataResponse, MetadataResponseBroker, MetadataResponsePartition, MetadataResponseTopic,
 };
+use std::collections::HashSet;
 
 /// What this broker calls itself.
 pub(super) const NODE: i32 = 1;
@@ -22,9 +23,16 @@ pub(super) async fn respond(client: &Client, version: i16, request: MetadataRequ
         Some(wanted) if version > 0 || !wanted.is_empty() => {
             let creates = request.allow_auto_topic_creation && client.kafka.config.create_topics;
             let mut topics = Vec::with_capacity(wanted.len());
+            // A name that is repeated is answered once: a short name may stand for many partitions.
+            let mut names = HashSet::with_capacity(wanted.len());
             for topic in wanted {
                 topics.push(match topic.name {
-                    Some(name) => described(&name, find(client, &name, creates).await),
+                    Some(name) if names.contains(&name) => continue,
+                    Some(name) => {
+                        let found = described(&name, find(client, &name, creates).await);
+                        names.insert(name);
+                        found
+                    }
                     // Topics have no ids yet.
                     None => MetadataResponseTopic {
                         error_code: ErrorCode::UnknownTopicId.into(),
