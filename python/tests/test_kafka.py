@@ -8,6 +8,7 @@ import subprocess
 import urllib.request
 from collections.abc import Callable
 from concurrent.futures import Future
+from typing import Any
 
 import pytest
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Producer, TopicCollection, TopicPartition
@@ -185,19 +186,41 @@ def test_topics_are_administered(kafka: Broker) -> None:
     assert admin.list_topics(timeout=30).topics == {}
 
 
-def test_the_documented_commands_work(kafka: Broker) -> None:
+def documented(language: str) -> list[str]:
+    page = (REPOSITORY / "docs/kafka.md").read_text()
+    return re.findall(rf"```{language}\n(.*?)```", page, re.DOTALL)
+
+
+def test_the_documented_commands_work(kafka: Broker, start_broker: Callable[..., Broker]) -> None:
     if not shutil.which("kcat"):
         pytest.skip("no kcat: apt-get install kcat")
-    page = (REPOSITORY / "docs/kafka.md").read_text()
-    start, numbers, pairs = re.findall(r"```sh\n(.*?)```", page, re.DOTALL)
-    assert start.startswith("rawline serve --kafka 127.0.0.1:9092")
+    start, numbers, pairs, start_with_key, secured = documented("sh")
+    assert start == "rawline serve --kafka 127.0.0.1:9092\n"
+    assert start_with_key == "rawline serve --kafka 127.0.0.1:9092 --api-key SECRET\n"
 
-    def run(commands: str) -> list[str]:
-        commands = commands.replace("127.0.0.1:9092", kafka.kafka).replace("http://127.0.0.1:51313", kafka.url)
+    def run(commands: str, broker: Broker = kafka) -> list[str]:
+        commands = commands.replace("127.0.0.1:9092", broker.kafka).replace("http://127.0.0.1:51313", broker.url)
         path = f"{binary().parent}:{os.environ['PATH']}"
-        environment = {**os.environ, "PATH": path, "RAWLINE_BROKER": kafka.url}
+        environment = {**os.environ, "PATH": path, "RAWLINE_BROKER": broker.url}
         return subprocess.check_output(["bash", "-ec", commands], env=environment, text=True).splitlines()
 
+    with_key = start_broker("--kafka", "127.0.0.1:0", "--api-key", "SECRET")
+    assert run(secured, with_key) == [str(number) for number in range(1, 11)]
     assert run(numbers) == [str(number) for number in [*range(1, 1001), 1, 2, 3]]
     (record,) = json.loads("".join(run(pairs)))
     assert (record["key"], record["record"], record["headers"]) == ("k1", "v1", [{"key": "source", "value": "shell"}])
+
+
+def test_clients_authenticate_with_an_api_key(start_broker: Callable[..., Broker]) -> None:
+    broker = start_broker("--kafka", "127.0.0.1:0", "--api-key", "SECRET,other")
+    (snippet,) = documented("python")
+    settings: dict[str, Any] = {}
+    exec(snippet, None, settings)
+    settings = {**settings["settings"], "bootstrap.servers": broker.kafka}
+    for mechanism, key in [("PLAIN", "SECRET"), ("SCRAM-SHA-256", "other"), ("SCRAM-SHA-512", "SECRET")]:
+        with_key = {**settings, "sasl.mechanism": mechanism, "sasl.password": key}
+        assert AdminClient(with_key).list_topics(timeout=30).cluster_id == "rawline"
+    errors: list[KafkaError] = []
+    wrong = AdminClient({**settings, "sasl.password": "wrong", "error_cb": errors.append})
+    wrong.poll(30)
+    assert KafkaError._AUTHENTICATION in [error.code() for error in errors], errors

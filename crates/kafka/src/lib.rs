@@ -14,6 +14,7 @@ mod memory;
 pub mod messages;
 pub mod produce;
 mod read;
+pub mod sasl;
 mod write;
 
 pub use api::Api;

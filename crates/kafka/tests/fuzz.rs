@@ -42,3 +42,23 @@ fn valid_messages_changed() {
         }
     }
 }
+
+#[test]
+fn messages_of_authentication_changed() {
+    let mut random = Rng::with_seed(3);
+    for message in ["\0user\0secret", "n,a=me,n=me,r=fyko+d2l,x=y", "c=biws,r=fyko+d2l3rfcNHYJ,x=y,p=v0X8v3Bz2T0="] {
+        bodies::authenticate(message.as_bytes());
+        for _ in 0..ROUNDS {
+            let mut changed = message.as_bytes().to_vec();
+            for _ in 0..random.usize(1..4) {
+                let place = random.usize(..changed.len());
+                match random.u8(..3) {
+                    0 => changed[place] = random.u8(..),
+                    1 => changed.truncate(place + 1),
+                    _ => changed.insert(place, b",=\0nm"[random.usize(..5)]),
+                }
+            }
+            bodies::authenticate(&changed);
+        }
+    }
+}

@@ -62,6 +62,7 @@ impl Served {
             shutdown_wait: config.shutdown_wait,
             advertise: None,
             create_topics: true,
+            api_keys: config.api_keys.clone(),
         };
         let serving_kafka = kafka::serve(for_kafka, broker.clone(), pool.clone(), kafka_config, stopped.clone());
         let serving = serve(listener, broker, pool.clone(), clock, config, stopped);

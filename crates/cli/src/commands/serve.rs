@@ -10,8 +10,9 @@ use rawline_broker::store::disk::{DiskStore, Durability};
 use rawline_broker::store::memory::MemoryStore;
 use rawline_broker::store::s3::{S3Config, S3Store, Service};
 use rawline_broker::{Broker, CommitThread, Config, SystemClock, limits, raise_files_limit};
-use rawline_server::http::{self, ApiKeys, HttpConfig};
+use rawline_server::http::{self, HttpConfig};
 use rawline_server::kafka::{self, KafkaConfig};
+use rawline_server::{ApiKeys, check_listen};
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -66,7 +67,7 @@ pub struct Args {
           requires = "kafka")]
     kafka_advertise: Option<HostPort>,
 
-    /// API key that requests must carry; repeatable, or separated by commas
+    /// API key that requests must carry, the password of Kafka's clients; repeatable, or separated by commas
     #[arg(
         long = "api-key",
         value_name = "KEY",
@@ -163,7 +164,6 @@ pub async fn run(args: Args) -> Result<(), CommandError> {
     let http_config = HttpConfig { commit_thread: commit_thread.clone(), ..http_config(&args)? };
     let batch_limits = http_config.batch_limits;
     http::install_metrics();
-    check_kafka_listen(&args)?;
     let socket = bind(args.listen, "--listen")?;
     let kafka_socket =
         args.kafka.map(|address| Ok::<_, CommandError>((address, bind(address, "--kafka")?))).transpose()?;
@@ -207,17 +207,19 @@ pub async fn run(args: Args) -> Result<(), CommandError> {
     Ok(())
 }
 
-/// Checks the settings of the HTTP server.
+/// Checks the settings of the servers, and returns those of the HTTP server.
 fn http_config(args: &Args) -> Result<HttpConfig, CommandError> {
     let api_keys = ApiKeys::new(args.api_keys.clone());
     if args.api_keys.iter().any(String::is_empty) {
         return Err(CommandError::Usage("an --api-key is empty; give it a value, or omit it".into()));
     }
-    http::check_listen(&args.listen, &api_keys, args.insecure).map_err(|refused| {
-        CommandError::Usage(format!(
-            "{refused}; give it a key (--api-key KEY), or --insecure if everyone who reaches it may read and write"
-        ))
-    })?;
+    for address in [Some(args.listen), args.kafka].into_iter().flatten() {
+        check_listen(&address, &api_keys, args.insecure).map_err(|refused| {
+            CommandError::Usage(format!(
+                "{refused}; give it a key (--api-key KEY), or --insecure if everyone who reaches it may read and write"
+            ))
+        })?;
+    }
     check_debug_listen(args)?;
     let batch_limits = batch_limits(args)?;
     Ok(HttpConfig {
@@ -240,6 +242,7 @@ fn kafka_config(args: &Args, http: &HttpConfig) -> KafkaConfig {
         shutdown_wait: http.shutdown_wait,
         advertise: args.kafka_advertise.clone(),
         create_topics: !args.no_create_topics,
+        api_keys: http.api_keys.clone(),
     }
 }
 
@@ -293,26 +296,6 @@ fn check_debug_listen(args: &Args) -> Result<(), CommandError> {
         ))),
         _ => Ok(()),
     }
-}
-
-/// Kafka's clients send no key yet, so whoever reaches the address may read and write.
-fn check_kafka_listen(args: &Args) -> Result<(), CommandError> {
-    let Some(address) = args.kafka.filter(|_| !args.insecure) else { return Ok(()) };
-    if !address.ip().is_loopback() {
-        return Err(CommandError::Usage(format!(
-            "other machines can reach {address}, and Kafka's clients need no key here; use --kafka 127.0.0.1:{}, or \
-             --insecure if everyone who reaches it may read and write",
-            address.port()
-        )));
-    }
-    if !args.api_keys.is_empty() {
-        return Err(CommandError::Usage(
-            "Kafka's clients need no key here, which would go round --api-key; leave --kafka out, or allow it with \
-             --insecure"
-                .into(),
-        ));
-    }
-    Ok(())
 }
 
 fn is_bucket(args: &Args) -> bool {

@@ -22,13 +22,13 @@ fn refused(flags: &[&str]) -> (Option<i32>, String) {
 
 #[test]
 fn access_without_keys_is_for_loopback_only() {
-    for listen in ["0.0.0.0:0", "[::]:0"] {
-        let (code, said) = refused(&["--listen", listen]);
+    for listen in [["--listen", "0.0.0.0:0"], ["--listen", "[::]:0"], ["--kafka", "0.0.0.0:0"]] {
+        let (code, said) = refused(&listen);
         assert_eq!(code, Some(2), "{said}");
         assert!(said.contains("--api-key") && said.contains("--insecure"), "{said}");
     }
     for flags in [&["--insecure"][..], &["--api-key", "secret"]] {
-        let broker = Broker::start(&[&["--listen", "0.0.0.0:0"][..], flags].concat()[..]);
+        let broker = Broker::start(&[&["--listen", "0.0.0.0:0", "--kafka", "0.0.0.0:0"][..], flags].concat()[..]);
         let address: SocketAddr = ([127, 0, 0, 1], broker.address.port()).into();
         exchange(address, &request("GET", "/health", &[], b"")).assert_status(200);
     }

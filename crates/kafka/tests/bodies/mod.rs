@@ -4,6 +4,7 @@
 
 use rawline_kafka::frame::RequestHeader;
 use rawline_kafka::produce::{Event, ProduceReader};
+use rawline_kafka::sasl::{PlainMessage, ScramFinal, ScramFirst};
 use rawline_kafka::{Api, Request, Response, fetch};
 
 /// Any bytes as what follows the length: a header; and as a request and a response, whose API and version the first two
@@ -55,5 +56,21 @@ fn produce(version: i16, body: &[u8]) {
             }
         }
         assert!(records_bytes <= body.len());
+    }
+}
+
+/// Any bytes as a message of PLAIN and of SCRAM: what is read makes up the message.
+pub fn authenticate(input: &[u8]) {
+    if let Ok(PlainMessage { authorization, user, password }) = PlainMessage::read(input) {
+        assert_eq!([authorization, user, password].join("\0").as_bytes(), input);
+    }
+    if let Ok(ScramFirst { header, bare, authorization, user, nonce }) = ScramFirst::read(input) {
+        assert_eq!([header, bare].concat().as_bytes(), input);
+        assert!(bare.starts_with(&format!("n={user},r={nonce}")));
+        assert!(authorization.is_none_or(|name| header.ends_with(&format!(",a={name},"))));
+    }
+    if let Ok(ScramFinal { binding, nonce, without_proof, proof }) = ScramFinal::read(input) {
+        assert_eq!(format!("{without_proof},p={proof}").as_bytes(), input);
+        assert!(without_proof.starts_with(&format!("c={binding},r={nonce}")));
     }
 }

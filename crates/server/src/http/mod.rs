@@ -30,11 +30,11 @@ mod small;
 mod topics;
 
 pub use crate::net::pace::Waits;
-pub use auth::{ApiKeys, ListenRefused, check_listen};
 pub use draft::request_buffers_max;
 pub use metrics::install as install_metrics;
 pub use response::ResponseBody;
 
+use crate::api_keys::ApiKeys;
 use crate::http::body::BodyReader;
 use crate::http::error::ApiError;
 use crate::http::response::ApiResponse;

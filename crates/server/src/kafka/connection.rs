@@ -3,6 +3,7 @@
 use super::error::ConnectionError;
 use super::incoming::{BUFFER_BYTES, Frame, Incoming};
 use super::reply::{Pending, Reply};
+use super::sasl::{LOGIN_BYTES_MAX, LOGIN_WAIT, Login};
 use super::{Client, admin, api_versions, fetch, list_offsets, metadata, produce, producer_id};
 use crate::net::activity::Activity;
 use crate::net::listen::Place;
@@ -41,19 +42,23 @@ pub(super) async fn serve(client: Arc<Client>, place: Place, stream: Paced<FileS
         pending,
         activity: activity.clone(),
         in_flight: in_flight.clone(),
+        login: Login::new(client.kafka.sasl.as_ref()),
     };
     let mut closing = client.kafka.closing.clone();
     let both = async {
         let mut writing = std::pin::pin!(write(responses, writer, &activity, &in_flight));
-        let mut is_closing = false;
+        let (mut is_closing, mut refused) = (false, Ok(()));
         tokio::select! {
-            ended = requests.read() => ended?,
+            ended = requests.read() => match ended {
+                Err(ConnectionError::Login { .. }) => refused = ended,
+                ended => ended?,
+            },
             written = &mut writing => return written,
             _ = closing.wait_for(|&is_closing| is_closing) => is_closing = true,
         }
         // No request is read any more; those in flight get their responses.
         let wait = if is_closing { client.kafka.config.shutdown_wait } else { LAST_RESPONSES_WAIT };
-        tokio::time::timeout(wait, writing).await.unwrap_or(Ok(()))
+        tokio::time::timeout(wait, writing).await.unwrap_or(Ok(())).and(refused)
     };
     tokio::select! {
         ended = both => match ended {
@@ -93,28 +98,42 @@ struct Requests<S> {
     activity: Arc<Activity>,
     /// Requests that have no response yet. The connection is idle while there are none.
     in_flight: Arc<AtomicUsize>,
+    login: Login,
 }
 
 impl<S: AsyncRead + Unpin> Requests<S> {
     /// Reads requests and begins them, until the client closes the connection.
     async fn read(mut self) -> Result<(), ConnectionError> {
-        let bytes_max = self.client.kafka.config.request_bytes_max;
-        while let Some(frame) = self.incoming.frame(bytes_max).await? {
-            if self.in_flight.fetch_add(1, Ordering::AcqRel) == 0 && !self.activity.begin() {
-                // The connection is being closed.
-                std::future::pending::<()>().await;
-            }
-            let pending = self.begin(frame).await?;
-            if self.pending.send(pending).await.is_err() {
-                return Ok(());
-            }
+        if !self.login.is_done() {
+            let wait = LOGIN_WAIT.min(self.client.kafka.config.waits.head);
+            let login = tokio::time::timeout(wait, async {
+                while !self.login.is_done() && self.next(LOGIN_BYTES_MAX).await? {}
+                Ok(())
+            });
+            login.await.unwrap_or(Err(ConnectionError::LoginTime { wait }))?;
         }
+        let bytes_max = self.client.kafka.config.request_bytes_max;
+        while self.next(bytes_max).await? {}
         Ok(())
+    }
+
+    /// Reads a request and begins it; false if there are no more.
+    async fn next(&mut self, bytes_max: u64) -> Result<bool, ConnectionError> {
+        let Some(frame) = self.incoming.frame(bytes_max).await? else { return Ok(false) };
+        if self.in_flight.fetch_add(1, Ordering::AcqRel) == 0 && !self.activity.begin() {
+            // The connection is being closed.
+            std::future::pending::<()>().await;
+        }
+        let pending = self.begin(frame).await?;
+        let is_sent = self.pending.send(pending).await.is_ok();
+        self.login.check()?;
+        Ok(is_sent)
     }
 
     async fn begin(&mut self, Frame { header, left }: Frame) -> Result<Pending, ConnectionError> {
         let not_served = ConnectionError::NotServed { api: header.api, version: header.version };
         let api = Api::from_key(header.api).filter(|api| api_versions::is_served(*api)).ok_or(not_served)?;
+        self.login.allow(api)?;
         if api == Api::ApiVersions && !api.versions().contains(&header.version) {
             self.incoming.whole(left).await?;
             return Ok(Pending::Ready(Some(api_versions::unsupported(&header))));
@@ -133,8 +152,11 @@ impl<S: AsyncRead + Unpin> Requests<S> {
             return fetch::begin(&self.client, header, &body, permit);
         }
         let client = &*self.client;
+        let sasl = client.kafka.sasl.as_ref();
         let response: Response = match Request::read(api, header.version, &body)? {
             Request::ApiVersions(_) => api_versions::respond().into(),
+            Request::SaslHandshake(request) => self.login.handshake(sasl, header.version, &request).into(),
+            Request::SaslAuthenticate(request) => self.login.authenticate(sasl, &request).into(),
             Request::Metadata(request) => metadata::respond(client, header.version, request).await.into(),
             Request::ListOffsets(request) => list_offsets::respond(client, request).await.into(),
             Request::InitProducerId(request) => producer_id::respond(&request).into(),

@@ -20,6 +20,15 @@ pub(super) enum ConnectionError {
     Refused { limit: usize },
     #[error("a request names more than {limit} topics; send several requests")]
     Topics { limit: usize },
+    #[error(
+        "{api} of a client that isn't authenticated; it needs security.protocol=SASL_PLAINTEXT and one of the API keys"
+    )]
+    NotAuthenticated { api: &'static str },
+    #[error("no client authenticated within {wait:?}")]
+    LoginTime { wait: std::time::Duration },
+    /// The client has a response that says so.
+    #[error("a client could not authenticate: {reason}")]
+    Login { reason: String },
     #[error(transparent)]
     Pool(#[from] PoolError),
     #[error(transparent)]

@@ -14,7 +14,9 @@ mod operations;
 mod produce;
 mod producer_id;
 mod reply;
+mod sasl;
 
+use crate::api_keys::ApiKeys;
 use crate::net;
 use crate::net::listen::{Accepted, Listener};
 use crate::net::pace::{Paced, Waits};
@@ -23,6 +25,7 @@ use crate::net::read_size::LargeReads;
 use crate::net::sendfile::FileSender;
 use rawline_broker::Broker;
 use rawline_broker::pool::Pool;
+use sasl::Sasl;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -58,6 +61,8 @@ pub struct KafkaConfig {
     pub advertise: Option<(String, u16)>,
     /// Whether topics are created when clients ask for them.
     pub create_topics: bool,
+    /// The passwords of clients; if there are none, clients don't authenticate.
+    pub api_keys: ApiKeys,
 }
 
 /// What the handlers of requests share.
@@ -65,6 +70,7 @@ pub(crate) struct Kafka {
     broker: Arc<Broker>,
     pool: Arc<Pool>,
     config: KafkaConfig,
+    sasl: Option<Sasl>,
     /// Turns true when shutdown begins, so that waiting requests get their responses.
     stopping: watch::Receiver<bool>,
     /// Turns true when no connection is accepted any more.
@@ -95,7 +101,8 @@ pub async fn serve(
     let (close, closing) = watch::channel(false);
     let shutdown_wait = config.shutdown_wait;
     let (converting, large) = (Semaphore::new(CONVERTING_MAX), Arc::new(Semaphore::new(LARGE_MAX)));
-    let kafka = Arc::new(Kafka { broker, pool, config, stopping: stop.clone(), closing, converting, large });
+    let sasl = Sasl::new(&config.api_keys);
+    let kafka = Arc::new(Kafka { broker, pool, config, sasl, stopping: stop.clone(), closing, converting, large });
     let connect = |Accepted { stream, address, place }| {
         let local = stream.local_addr();
         let stream = SharedStream::new(stream);
