@@ -194,7 +194,7 @@ def documented(language: str) -> list[str]:
 def test_the_documented_commands_work(kafka: Broker, start_broker: Callable[..., Broker]) -> None:
     if not shutil.which("kcat"):
         pytest.skip("no kcat: apt-get install kcat")
-    start, numbers, pairs, start_with_key, secured = documented("sh")
+    start, numbers, pairs, start_with_key, secured, group = documented("sh")
     assert start == "rawline serve --kafka 127.0.0.1:9092\n"
     assert start_with_key == "rawline serve --kafka 127.0.0.1:9092 --api-key SECRET\n"
 
@@ -209,6 +209,8 @@ def test_the_documented_commands_work(kafka: Broker, start_broker: Callable[...,
     assert run(numbers) == [str(number) for number in [*range(1, 1001), 1, 2, 3]]
     (record,) = json.loads("".join(run(pairs)))
     assert (record["key"], record["record"], record["headers"]) == ("k1", "v1", [{"key": "source", "value": "shell"}])
+    assert run(group) == [str(number) for number in range(1, 1001)]
+    assert run(group) == []
 
 
 def test_clients_authenticate_with_an_api_key(start_broker: Callable[..., Broker]) -> None:

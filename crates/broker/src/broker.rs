@@ -2,6 +2,7 @@
 
 use crate::Clock;
 use crate::CommitThread;
+use crate::coordinator::Coordinator;
 use crate::delete::{Deletions, Progress};
 use crate::journal::{Journal, JournalConfig, JournalStore};
 use crate::limits::{COMMIT_BYTES, OBJECT_BYTES_MAX, RETENTION_INTERVAL, TOPICS_MAX, TOPICS_RECOVERING_MAX};
@@ -147,6 +148,8 @@ pub struct Broker {
     pub(crate) topics: Arc<Topics>,
     /// The journal that has all topics, if the store has one.
     pub(crate) journal: Option<Journal>,
+    /// The groups of consumers that have members.
+    pub(crate) coordinator: Coordinator,
     /// Deletes old records; `None` until all topics are recovered.
     retention: Option<RetentionTask>,
     pub(crate) deletions: Deletions,
@@ -173,6 +176,7 @@ impl Broker {
             shared: shared.clone(),
             topics: Arc::default(),
             journal: None,
+            coordinator: Coordinator::new(),
             retention: None,
             deletions: Deletions::default(),
             tasks: tasks_ended,
@@ -306,7 +310,7 @@ impl Broker {
 
     /// Commits pending appends and releases the store. Waits until topic handles that are held elsewhere are dropped.
     pub async fn close(self) {
-        let Broker { shared, topics, journal, retention, deletions, tasks: mut ended } = self;
+        let Broker { shared, topics, journal, retention, deletions, tasks: mut ended, coordinator: _ } = self;
         deletions.stop();
         if let Some(retention) = retention {
             retention.stop().await;

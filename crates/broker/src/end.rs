@@ -71,6 +71,11 @@ impl InJournal {
         &self.topic
     }
 
+    /// The partition.
+    pub fn id(&self) -> PartitionId {
+        self.partition
+    }
+
     /// The partition's number.
     pub fn number(&self) -> u32 {
         self.partition.number

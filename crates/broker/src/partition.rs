@@ -11,6 +11,7 @@ use crate::settings::Settings;
 use crate::store::{Store, StoreError};
 use crate::topic::TopicError;
 use crate::{Clock, Config};
+use rawline_journal::PartitionId;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicUsize};
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
@@ -207,6 +208,14 @@ impl Partition {
             objects: index.objects() as u64,
             bytes: index.bytes(),
             latest_commit_us: index.appended_us(),
+        }
+    }
+
+    /// What the journal calls it, if it is in one.
+    pub(crate) fn id(&self) -> Option<PartitionId> {
+        match &self.end {
+            End::Own(_) => None,
+            End::Journal(end) => Some(end.id()),
         }
     }
 

@@ -1,5 +1,6 @@
 //! Control records: changes of topics, merges and named producers, which objects record next to appends.
 
+use crate::offsets::Committed;
 use crate::place::MergedPiece;
 use crate::state::PartitionId;
 use std::sync::Arc;
@@ -67,6 +68,23 @@ pub enum Control {
         /// The instance's epoch, which grows with every instance. A caller that opens one leaves it 0.
         epoch: u16,
     },
+    /// A group of consumers has come this far in a partition.
+    CommitOffset {
+        /// Its name: 1 to [`NAME_BYTES_MAX`](crate::limits::NAME_BYTES_MAX) bytes.
+        group: Arc<str>,
+        /// The partition.
+        partition: PartitionId,
+        /// How far. What is committed with it has at most
+        /// [`SETTINGS_BYTES_MAX`](crate::limits::SETTINGS_BYTES_MAX) bytes.
+        committed: Committed,
+    },
+    /// A group's offset in a partition is deleted, or those in all partitions.
+    ForgetOffset {
+        /// Its name.
+        group: Arc<str>,
+        /// The partition.
+        partition: Option<PartitionId>,
+    },
 }
 
 impl Control {
@@ -77,6 +95,9 @@ impl Control {
             Control::Trim { partition, .. } => partition.topic,
             Control::BeginMerge { merge } | Control::EndMerge { merge, .. } | Control::AbandonMerge { merge } => *merge,
             Control::OpenProducer { id, .. } => *id,
+            Control::CommitOffset { partition, .. } => partition.topic,
+            // No topic has the id 0.
+            Control::ForgetOffset { partition, .. } => partition.map_or(0, |partition| partition.topic),
         }
     }
 
@@ -85,6 +106,8 @@ impl Control {
         match self {
             Control::Create { name, settings, .. } => (name.as_bytes(), settings),
             Control::OpenProducer { name, .. } => (name.as_bytes(), &[]),
+            Control::CommitOffset { group, committed, .. } => (group.as_bytes(), &committed.metadata),
+            Control::ForgetOffset { group, .. } => (group.as_bytes(), &[]),
             Control::Alter { settings, .. } => (&[], settings),
             Control::Delete { .. }
             | Control::Trim { .. }
@@ -176,6 +199,20 @@ pub enum Refused {
         /// The epoch found.
         epoch: u16,
     },
+    /// Groups have too many offsets, and each group has committed lately.
+    #[error(
+        "groups may have {limit} offsets here, and {bytes} bytes committed with them; all groups have committed in the \
+         last seven days: delete those that are not used any more"
+    )]
+    Committed {
+        /// The maximum.
+        limit: usize,
+        /// Maximum size of what is committed with them in bytes.
+        bytes: usize,
+    },
+    /// The group has no such offset.
+    #[error("the group has no such offset; nothing was deleted")]
+    NoCommitted,
     /// An object creates a topic with an id that isn't the next.
     #[error("the next topic gets the id {expected}, not {found}")]
     Id {

@@ -21,6 +21,7 @@ mod merges;
 mod model;
 mod names;
 mod object;
+mod offsets;
 mod place;
 mod producers;
 mod rules;
@@ -38,6 +39,7 @@ pub use merges::Merges;
 pub use object::{
     Batch, BatchKind, HEADER_BYTES, Header, Index, ObjectError, Section, build_index, build_merged_index, index_bytes,
 };
+pub use offsets::{Committed, Offsets};
 pub use place::{BatchCount, MergedPiece, Piece, Place, Source};
 pub use producers::{Producer, Rejected};
 pub use snapshot::{Snapshot, SnapshotError, build_snapshot};

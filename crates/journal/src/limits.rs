@@ -44,6 +44,12 @@ pub const PRODUCER_EPOCH_MAX: u16 = i16::MAX as u16;
 /// neither. Kafka's protocol can express them, and so can JSON numbers of every program, which have 53 bits.
 pub const NAMED_ID_FIRST: u64 = 1 << 52;
 
+/// Maximum number of offsets that groups have committed. Each takes about 100 bytes of memory and of a snapshot.
+pub const COMMITTED_MAX: usize = 100_000;
+
+/// Maximum size of what is committed with all of them in bytes.
+pub const COMMITTED_METADATA_BYTES_MAX: usize = 8 << 20;
+
 /// Limits of a writer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Limits {

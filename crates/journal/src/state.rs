@@ -8,6 +8,7 @@ use crate::chain::{Chain, Link};
 use crate::control::{Control, Refused};
 use crate::merges::Merges;
 use crate::names::{Names, NamesBefore};
+use crate::offsets::{Offsets, OffsetsBefore};
 use crate::place::MergedPiece;
 use crate::producers::{Before, Producer, Producers, Rejected, Verdict};
 use crate::rules::Rules;
@@ -106,6 +107,7 @@ pub struct State {
     pub(crate) topics: Topics,
     pub(crate) merges: Merges,
     pub(crate) names: Names,
+    pub(crate) offsets: Offsets,
     /// The newest time of an object: the only time by which anything is forgotten, because all observers have it.
     pub(crate) time_us: u64,
     /// Partitions that have had a record.
@@ -117,7 +119,8 @@ pub struct State {
 pub(crate) enum Undo {
     Create { topic: u64 },
     Alter { topic: u64, before: Topic },
-    Delete { topic: u64, before: Topic, partitions: Vec<(PartitionId, Partition)> },
+    Delete { topic: u64, before: Topic, partitions: Vec<(PartitionId, Partition)>, offsets: OffsetsBefore },
+    Offsets { before: OffsetsBefore },
     Trim { partition: PartitionId, first_offset: u64 },
     Merges { before: Merges },
     Names { before: Box<NamesBefore> },
@@ -149,6 +152,16 @@ impl State {
     /// All topics with their ids, in order of id.
     pub fn topics(&self) -> impl Iterator<Item = (u64, &Topic)> {
         self.topics.iter()
+    }
+
+    /// The newest time of an object, in microseconds since the Unix epoch.
+    pub fn time_us(&self) -> u64 {
+        self.time_us
+    }
+
+    /// The offsets that groups have committed.
+    pub fn offsets(&self) -> &Offsets {
+        &self.offsets
     }
 
     /// Offset of a partition's first record; its next offset if there is no record.
@@ -264,7 +277,9 @@ impl State {
             | Control::Delete { .. }
             | Control::Trim { .. }
             | Control::EndMerge { .. }
-            | Control::AbandonMerge { .. } => request,
+            | Control::AbandonMerge { .. }
+            | Control::CommitOffset { .. }
+            | Control::ForgetOffset { .. } => request,
         }
     }
 
@@ -289,6 +304,14 @@ impl State {
                 let before = Box::new(self.names.open(name, *id, *epoch, self.time_us)?);
                 Ok(Undo::Names { before })
             }
+            Control::CommitOffset { group, partition, committed } => {
+                self.topics.check_partition(partition.topic, partition.number)?;
+                let before = self.offsets.commit(group, *partition, committed, self.time_us)?;
+                Ok(Undo::Offsets { before })
+            }
+            Control::ForgetOffset { group, partition } => {
+                Ok(Undo::Offsets { before: self.offsets.delete(group, *partition)? })
+            }
             Control::Create { topic, name, partitions, settings } => {
                 let created = Topic { name: name.clone(), partitions: *partitions, settings: settings.clone() };
                 self.topics.create(*topic, created)?;
@@ -303,7 +326,8 @@ impl State {
                 let id = |number| PartitionId { topic: *topic, number };
                 let partitions = (0..before.partitions).map(id);
                 let partitions = partitions.filter_map(|id| self.partitions.remove_entry(&id)).collect();
-                Ok(Undo::Delete { topic: *topic, before, partitions })
+                let offsets = self.offsets.delete_topic(*topic);
+                Ok(Undo::Delete { topic: *topic, before, partitions, offsets })
             }
             Control::Trim { partition, first_offset: found } => {
                 self.topics.check_partition(partition.topic, partition.number)?;
@@ -352,10 +376,12 @@ impl State {
             Undo::Names { before } => self.names.restore(*before),
             Undo::Time { before_us } => self.time_us = before_us,
             Undo::Alter { topic, before } => self.topics.put(topic, before),
-            Undo::Delete { topic, before, partitions } => {
+            Undo::Delete { topic, before, partitions, offsets } => {
                 self.topics.put(topic, before);
                 self.partitions.extend(partitions);
+                self.offsets.restore(offsets);
             }
+            Undo::Offsets { before } => self.offsets.restore(before),
             Undo::Trim { partition, first_offset } => {
                 if let Some(partition) = self.partitions.get_mut(&partition) {
                     partition.first_offset = first_offset;

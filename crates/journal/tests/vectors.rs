@@ -1,12 +1,12 @@
-//! The golden bytes in `vectors/journal/`: three journal objects, the merged object that they are about, and the
-//! snapshot after them. Each is read, and built again from what was read.
+//! The golden bytes in `vectors/journal/`: journal objects, the merged object that they are about, and the snapshots
+//! after them. Each is read, and built again from what was read.
 // Helpers of tests may fail the test.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::disallowed_methods)]
 
 use rawline_batch::{Builder, Codec, Crc32c, Header, Limits};
 use rawline_journal::{
-    Batch, BatchKind, Control, Id, Index, Link, MergedPiece, PartitionId, Piece, Producer, Section, Snapshot, Source,
-    State, build_index, build_merged_index, build_snapshot,
+    Batch, BatchKind, Committed, Control, Id, Index, Link, MergedPiece, PartitionId, Piece, Producer, Section,
+    Snapshot, Source, State, build_index, build_merged_index, build_snapshot,
 };
 use std::collections::BTreeMap;
 use std::fs;
@@ -128,6 +128,24 @@ fn third() -> Vec<u8> {
     build_index(link(3), TIME_US + 300, &[end, begin, abandon, Control::Delete { topic: 2 }], &[])
 }
 
+/// A group commits its offsets in both partitions, takes one back, and another group is deleted.
+fn fourth() -> Vec<u8> {
+    let commit = |group: &str, partition, offset, metadata: &[u8]| {
+        let committed = Committed { offset, metadata: metadata.into() };
+        Control::CommitOffset { group: group.into(), partition, committed }
+    };
+    let forget = |group: &str, partition| Control::ForgetOffset { group: group.into(), partition };
+    let controls = [
+        commit("billing", ORDERS, 4, b"host-7"),
+        commit("billing", OTHER_ORDERS, 1, b""),
+        forget("billing", Some(OTHER_ORDERS)),
+        commit("trial", ORDERS, 5, b""),
+        forget("trial", None),
+        commit("audit", OTHER_ORDERS, 1, b""),
+    ];
+    build_index(link(4), TIME_US + 400, &controls, &[])
+}
+
 fn objects() -> [(&'static str, Vec<u8>); 3] {
     [("object-1.hex", first()), ("object-2.hex", second()), ("object-3.hex", third())]
 }
@@ -147,12 +165,13 @@ fn snapshot() -> Snapshot {
 #[test]
 fn golden_objects_are_what_this_version_makes() {
     objects().iter().for_each(|(name, bytes)| assert_golden(name, bytes));
+    assert_golden("object-4.hex", &fourth());
     assert_golden("merged-1.hex", &merged());
 }
 
 #[test]
 fn golden_objects_are_read_and_built_again() {
-    for name in ["object-1.hex", "object-2.hex", "object-3.hex", "merged-1.hex"] {
+    for name in ["object-1.hex", "object-2.hex", "object-3.hex", "object-4.hex", "merged-1.hex"] {
         let bytes = golden(name);
         let index = Index::parse(&bytes).unwrap();
         let header = index.header;
@@ -182,7 +201,18 @@ fn the_golden_snapshot_is_the_state_after_the_golden_objects() {
     assert_eq!(Snapshot::parse(&golden("snapshot-4.hex")), Ok(Snapshot { state, pieces }));
 }
 
-/// As brokers before named producers wrote it; this version writes version 2. It has no names, and no times: that of
+#[test]
+fn the_golden_snapshot_of_version_3_has_groups() {
+    let Snapshot { mut state, pieces } = snapshot();
+    let index = Index::parse(&fourth()).unwrap();
+    assert_eq!(state.observe(index.header.link, &index.changes()), Ok(true));
+    let billing: Vec<_> = state.offsets().of("billing").map(|(id, committed)| (id, committed.offset)).collect();
+    assert_eq!((billing, state.offsets().groups().count()), (vec![(ORDERS, 4)], 2));
+    assert_golden("snapshot-5.hex", &build_snapshot(&state, &pieces));
+    assert_eq!(Snapshot::parse(&golden("snapshot-5.hex")), Ok(Snapshot { state, pieces }));
+}
+
+/// As brokers before named producers wrote it. It has no names, and no times: that of
 /// the newest piece counts for all.
 #[test]
 fn a_golden_snapshot_of_version_1_is_read() {

@@ -9,7 +9,7 @@ use crate::limits::PIECES_PER_VISIT;
 use crate::metrics::TrimMetrics;
 use crate::settings::Settings;
 use bytes::Bytes;
-use rawline_journal::{Control, Index, MergedPiece, PartitionId, Piece, Snapshot, State};
+use rawline_journal::{Control, Index, MergedPiece, Offsets, PartitionId, Piece, Snapshot, State};
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
@@ -38,6 +38,10 @@ pub(crate) struct Extent {
 pub(super) struct Catalog {
     topics: BTreeMap<u64, Arc<JournalTopic>>,
     ids: HashMap<Arc<str>, u64>,
+    /// The offsets that groups have committed.
+    offsets: Offsets,
+    /// The newest time of an object.
+    time_us: u64,
     /// The merge that has begun and not ended.
     open_merge: Option<u64>,
     /// Number of partitions of all topics.
@@ -171,6 +175,7 @@ impl Catalog {
     pub fn restore(&mut self, snapshot: &Snapshot) {
         let Snapshot { state, pieces } = snapshot;
         self.open_merge = state.merges().open();
+        (self.offsets, self.time_us) = (state.offsets().clone(), state.time_us());
         let gone: Vec<u64> = self.topics.keys().filter(|id| state.topic(**id).is_none()).copied().collect();
         gone.into_iter().for_each(|id| self.delete(id));
         for (id, topic) in state.topics() {
@@ -189,7 +194,9 @@ impl Catalog {
 
     /// Adds a certain object.
     pub fn publish(&mut self, index: &Index) {
+        self.time_us = self.time_us.max(index.header.appended_us);
         for control in index.controls() {
+            self.offsets.follow(control, self.time_us);
             match control {
                 Control::Create { topic, name, partitions, settings } => {
                     self.create(*topic, name, *partitions, settings);
@@ -200,7 +207,7 @@ impl Catalog {
                     let bytes = self.extent(*partition).trim(*first_offset);
                     self.trim_metrics.iter().for_each(|metrics| metrics.deleted(bytes));
                 }
-                Control::OpenProducer { .. } => {}
+                Control::OpenProducer { .. } | Control::CommitOffset { .. } | Control::ForgetOffset { .. } => {}
                 Control::BeginMerge { merge } => self.open_merge = Some(*merge),
                 Control::AbandonMerge { .. } => self.open_merge = None,
                 Control::EndMerge { pieces, .. } => {
@@ -222,6 +229,11 @@ impl Catalog {
         if let Some(extent) = self.find(merged.partition) {
             extent.index_mut().merge(&merged.piece, merged.next_offset);
         }
+    }
+
+    /// The offsets that groups have committed.
+    pub fn offsets_of_groups(&self) -> &Offsets {
+        &self.offsets
     }
 
     /// The merge that has begun and not ended.
@@ -267,6 +279,11 @@ impl Catalog {
             unreachable!("the rules know {id:?}, the catalog doesn't")
         };
         extent
+    }
+
+    /// The topic with this id, if it exists.
+    pub fn with_id(&self, id: u64) -> Option<Arc<JournalTopic>> {
+        self.topics.get(&id).cloned()
     }
 
     /// The topic with this name, if it exists.

@@ -17,7 +17,7 @@ use crate::supervise::Supervised;
 use crate::{Clock, CommitThread, Kind, tasks};
 use bytes::Bytes;
 use futures_util::FutureExt;
-use rawline_journal::{Control, Limits, PartitionId, Producer, Refused, Rejected};
+use rawline_journal::{Control, Limits, Offsets, PartitionId, Producer, Refused, Rejected};
 use std::ops::Range;
 use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
@@ -228,6 +228,11 @@ impl Journal {
         self.catalog().named(name)
     }
 
+    /// The topic with this id, if it exists as far as this broker has seen.
+    pub(crate) fn topic(&self, id: u64) -> Option<Arc<JournalTopic>> {
+        self.catalog().with_id(id)
+    }
+
     /// Number of topics.
     pub(crate) fn topics_count(&self) -> usize {
         self.catalog().topics().len()
@@ -310,6 +315,11 @@ impl Journal {
             Err(error) => Err(error),
             Ok(_) => unreachable!("the topic {NO_TOPIC} was deleted"),
         }
+    }
+
+    /// What a look at the offsets that groups have committed returns, as far as this broker has seen them.
+    pub(crate) fn with_offsets<T>(&self, look: impl FnOnce(&Offsets) -> T) -> T {
+        look(self.catalog().offsets_of_groups())
     }
 
     /// The offsets of a partition's records, as far as this broker has seen them.

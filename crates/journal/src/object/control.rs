@@ -3,6 +3,7 @@
 use super::ObjectError;
 use crate::control::Control;
 use crate::limits::{MERGED_PIECES_MAX, NAME_BYTES_MAX, OBJECT_CONTROL_BYTES_MAX, PARTITIONS_MAX, SETTINGS_BYTES_MAX};
+use crate::offsets::Committed;
 use crate::place::{BatchCount, MergedPiece, Piece, Place, Source, are_sound};
 use crate::state::PartitionId;
 use std::sync::Arc;
@@ -17,6 +18,8 @@ const BEGIN_MERGE: u8 = 5;
 const END_MERGE: u8 = 6;
 const ABANDON_MERGE: u8 = 7;
 const OPEN_PRODUCER: u8 = 8;
+const COMMIT_OFFSET: u8 = 9;
+const FORGET_OFFSET: u8 = 10;
 
 /// Control records have lengths that are multiples of this, like batches.
 const ALIGNMENT: usize = 8;
@@ -100,7 +103,13 @@ pub(super) fn write(control: &Control, index: &mut Vec<u8>) {
     }
     let begin = index.len();
     let (name, settings) = control.texts();
-    let names = matches!(control, Control::Create { .. } | Control::OpenProducer { .. });
+    let names = matches!(
+        control,
+        Control::Create { .. }
+            | Control::OpenProducer { .. }
+            | Control::CommitOffset { .. }
+            | Control::ForgetOffset { .. }
+    );
     assert!(name.len() <= NAME_BYTES_MAX && name.is_empty() != names, "{control:?}");
     assert!(settings.len() <= SETTINGS_BYTES_MAX, "topic {}: {} bytes of settings", control.id(), settings.len());
     let (kind, partitions, first_offset) = match control {
@@ -112,6 +121,10 @@ pub(super) fn write(control: &Control, index: &mut Vec<u8>) {
         Control::AbandonMerge { .. } => (ABANDON_MERGE, 0, 0),
         Control::EndMerge { .. } => unreachable!("{control:?} has another form"),
         Control::Trim { partition, first_offset } => (TRIM, partition.number, *first_offset),
+        Control::CommitOffset { partition, committed, .. } => (COMMIT_OFFSET, partition.number, committed.offset),
+        Control::ForgetOffset { partition, .. } => {
+            (FORGET_OFFSET, partition.map_or(0, |partition| partition.number), 0)
+        }
     };
     let raw = RawControl {
         kind,
@@ -212,7 +225,7 @@ fn read(bytes: &[u8]) -> Option<Control> {
     let (name, rest) = rest.split_at_checked(raw.name_bytes.get() as usize)?;
     let settings = rest.get(..raw.settings_bytes.get() as usize)?;
     let (topic, partitions) = (raw.id.get(), raw.partitions.get());
-    let has_name = raw.kind == CREATE || raw.kind == OPEN_PRODUCER;
+    let has_name = [CREATE, OPEN_PRODUCER, COMMIT_OFFSET, FORGET_OFFSET].contains(&raw.kind);
     let partitions_max = if raw.kind == OPEN_PRODUCER { u32::from(u16::MAX) } else { PARTITIONS_MAX };
     let is_sound = name.len() <= NAME_BYTES_MAX
         && name.is_empty() != has_name
@@ -229,6 +242,16 @@ fn read(bytes: &[u8]) -> Option<Control> {
         TRIM => {
             Control::Trim { partition: PartitionId { topic, number: partitions }, first_offset: raw.first_offset.get() }
         }
+        COMMIT_OFFSET if topic > 0 => Control::CommitOffset {
+            group: str::from_utf8(name).ok()?.into(),
+            partition: PartitionId { topic, number: partitions },
+            committed: Committed { offset: raw.first_offset.get(), metadata: settings },
+        },
+        FORGET_OFFSET => Control::ForgetOffset {
+            group: str::from_utf8(name).ok()?.into(),
+            // No topic has the id 0.
+            partition: (topic > 0).then_some(PartitionId { topic, number: partitions }),
+        },
         BEGIN_MERGE => Control::BeginMerge { merge: topic },
         ABANDON_MERGE => Control::AbandonMerge { merge: topic },
         OPEN_PRODUCER => {

@@ -4,6 +4,7 @@ use super::raw::{ENTRY_BYTES, HEADER_BYTES, RawHeader, SECTION_BYTES, checksum};
 use super::*;
 use crate::chain::{Id, Link};
 use crate::control::Control;
+use crate::offsets::Committed;
 use crate::place::{BatchCount, MergedPiece, Piece, Place, Source};
 use crate::state::{Changes, Entry, PartitionId, State};
 use zerocopy::{FromBytes, IntoBytes};
@@ -205,6 +206,30 @@ fn the_bytes_of_a_producers_instance_are_golden() {
 }
 
 #[test]
+fn the_bytes_of_groups_offsets_are_golden() {
+    let partition = PartitionId { topic: 1, number: 2 };
+    let committed = Committed { offset: 1000, metadata: b"note"[..].into() };
+    let controls = [
+        Control::CommitOffset { group: "billing".into(), partition, committed },
+        Control::ForgetOffset { group: "billing".into(), partition: Some(partition) },
+        Control::ForgetOffset { group: "billing".into(), partition: None },
+    ];
+    let bytes = build_index(LINK, 77, &controls, &[]);
+    let golden = "09000000 02000000 0100000000000000 e803000000000000 0700 0400 00000000 62696c6c696e676e6f74650000000000\
+                  0a000000 02000000 0100000000000000 0000000000000000 0700 0000 00000000 62696c6c696e6700\
+                  0a000000 00000000 0000000000000000 0000000000000000 0700 0000 00000000 62696c6c696e6700";
+    let found: String = bytes[HEADER_BYTES..].iter().map(|byte| format!("{byte:02x}")).collect();
+    assert_eq!(found, golden.replace(' ', ""));
+    assert_eq!(Index::parse(&bytes).unwrap().changes().controls[..], controls);
+    // No topic, a name that is too long; an offset, metadata, and a partition where none belongs.
+    for (position, byte) in [(8, 0), (24, 0), (25, 1), (48 + 16, 1), (48 + 26, 1), (88 + 4, 1)] {
+        let mut wrong = bytes.clone();
+        wrong[HEADER_BYTES + position] = byte;
+        assert_eq!(with_checksum(wrong), Err(ObjectError::Index("a control record")), "byte {position}");
+    }
+}
+
+#[test]
 fn the_end_of_a_merge_that_cannot_be_is_refused() {
     let bytes = build_index(LINK, 77, &merge()[1..2], &[]);
     let refused = |position: usize, byte: u8| {
@@ -271,7 +296,7 @@ fn control_records_have_one_form() {
         assert_eq!(with_checksum(bytes), Err(ObjectError::Index("a control record")), "byte {position}");
     };
     refused(0, 5); // Another kind, which has no name.
-    refused(0, 9); // An unknown kind.
+    refused(0, 11); // An unknown kind.
     refused(1, 1); // Reserved.
     refused(4 + 2, 1); // More partitions than possible.
     refused(16, 1); // An offset, where none belongs.

@@ -1,9 +1,11 @@
 //! Builds a snapshot.
 
 use super::are_in_order;
-use super::raw::{ALIGNMENT, HEADER_BYTES, MAGIC, VERSION, checksum};
+use super::raw::{ALIGNMENT, HEADER_BYTES, MAGIC, VERSION, VERSION_BEFORE_GROUPS, checksum};
 use super::raw::{RawAppend, RawHeader, RawMore, RawNamed, RawPartition, RawPiece, RawProducer, RawTopic};
+use super::raw::{RawCommitted, RawGroup};
 use crate::names::Named;
+use crate::offsets::{Committed, GroupOffsets};
 use crate::place::Piece;
 use crate::producers::History;
 use crate::state::{Partition, PartitionId, State};
@@ -19,7 +21,7 @@ pub fn build_snapshot(state: &State, pieces: &BTreeMap<PartitionId, Vec<Piece>>)
         time_us: U64::new(state.time_us),
         ids_given: U64::new(state.names.ids_given()),
         names: U32::new(state.names.iter().count() as u32),
-        zero: U32::new(0),
+        groups: U32::new(state.offsets.iter().len() as u32),
     };
     bytes.extend_from_slice(more.as_bytes());
     for (id, topic) in state.topics.iter() {
@@ -27,6 +29,9 @@ pub fn build_snapshot(state: &State, pieces: &BTreeMap<PartitionId, Vec<Piece>>)
     }
     for (id, named) in state.names.iter() {
         write_named(id, named, &mut bytes);
+    }
+    for (name, group) in state.offsets.iter() {
+        write_group(name, group, &mut bytes);
     }
     let mut with_pieces = 0;
     for (id, partition) in &state.partitions {
@@ -38,7 +43,8 @@ pub fn build_snapshot(state: &State, pieces: &BTreeMap<PartitionId, Vec<Piece>>)
     let (chain, topics) = (state.chain(), &state.topics);
     let mut header = RawHeader {
         magic: MAGIC,
-        version: VERSION,
+        // Brokers without groups can read what has none.
+        version: if state.offsets.iter().len() == 0 { VERSION_BEFORE_GROUPS } else { VERSION },
         zero: [0; 3],
         snapshot_bytes: U64::new(bytes.len() as u64),
         next_number: U64::new(chain.next()),
@@ -81,6 +87,30 @@ fn write_named(id: u64, named: &Named, bytes: &mut Vec<u8>) {
     bytes.extend_from_slice(raw.as_bytes());
     bytes.extend_from_slice(named.name.as_bytes());
     bytes.resize(bytes.len().next_multiple_of(ALIGNMENT), 0);
+}
+
+fn write_group(name: &str, group: &GroupOffsets, bytes: &mut Vec<u8>) {
+    let raw = RawGroup {
+        used_us: U64::new(group.used_us),
+        offsets: U32::new(group.committed.len() as u32),
+        name_bytes: U16::new(name.len() as u16),
+        zero: U16::new(0),
+    };
+    bytes.extend_from_slice(raw.as_bytes());
+    bytes.extend_from_slice(name.as_bytes());
+    bytes.resize(bytes.len().next_multiple_of(ALIGNMENT), 0);
+    for (id, Committed { offset, metadata }) in &group.committed {
+        let raw = RawCommitted {
+            topic: U64::new(id.topic),
+            offset: U64::new(*offset),
+            number: U32::new(id.number),
+            metadata_bytes: U16::new(metadata.len() as u16),
+            zero: U16::new(0),
+        };
+        bytes.extend_from_slice(raw.as_bytes());
+        bytes.extend_from_slice(metadata);
+        bytes.resize(bytes.len().next_multiple_of(ALIGNMENT), 0);
+    }
 }
 
 fn write_partition(id: PartitionId, partition: &Partition, pieces: &[Piece], bytes: &mut Vec<u8>) {

@@ -2,16 +2,19 @@
 
 use super::raw::{ALIGNMENT, HEADER_BYTES, MAGIC, VERSION, VERSION_BEFORE_NAMES, checksum};
 use super::raw::{RawAppend, RawHeader, RawMore, RawNamed, RawPartition, RawPiece, RawProducer, RawTopic};
+use super::raw::{RawCommitted, RawGroup};
 use super::{Snapshot, are_in_order};
 use crate::chain::{Chain, Id};
 use crate::limits::{NAME_BYTES_MAX, PRODUCERS_MAX, SETTINGS_BYTES_MAX};
 use crate::merges::Merges;
 use crate::names::{Named, Names};
+use crate::offsets::{Committed, GroupOffsets, Offsets};
 use crate::place::{BatchCount, Piece, Place, Source};
 use crate::producers::{History, Producers, REMEMBERED_MAX, Stored};
 use crate::state::{Partition, PartitionId, State};
 use crate::topics::{Topic, Topics};
 use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
 use thiserror::Error;
 use zerocopy::little_endian::U64;
 use zerocopy::{FromBytes, Immutable, KnownLayout};
@@ -34,7 +37,7 @@ pub enum SnapshotError {
         found: [u8; 4],
     },
     /// A version that this broker doesn't know.
-    #[error("snapshot version {found}; this broker knows versions 1 and 2")]
+    #[error("snapshot version {found}; this broker knows versions 1 to 3")]
     Version {
         /// The snapshot's version.
         found: u8,
@@ -57,7 +60,7 @@ impl Snapshot {
         if header.magic != MAGIC {
             return Err(SnapshotError::Magic { found: header.magic });
         }
-        if header.version != VERSION && header.version != VERSION_BEFORE_NAMES {
+        if !(VERSION_BEFORE_NAMES..=VERSION).contains(&header.version) {
             return Err(SnapshotError::Version { found: header.version });
         }
         if header.snapshot_bytes.get() != have {
@@ -66,14 +69,14 @@ impl Snapshot {
         if checksum(&header, rest) != header.crc32c.get() {
             return Err(SnapshotError::Crc);
         }
-        read(&header, Parts { rest, has_names: header.version == VERSION })
+        read(&header, Parts { rest, version: header.version })
     }
 }
 
 fn read(header: &RawHeader, mut parts: Parts<'_>) -> Result<Snapshot, SnapshotError> {
     let last = Id { run: header.last_run.get(), commit: header.last_commit.get() };
     let chain = Chain::after(header.next_number.get(), last).ok_or(SnapshotError::Content("the chain's end"))?;
-    let more = if parts.has_names { Some(parts.next::<RawMore>()?) } else { None };
+    let more = if parts.has_names() { Some(parts.next::<RawMore>()?) } else { None };
     let mut topics = BTreeMap::new();
     for _ in 0..header.topics.get() {
         let (id, topic) = parts.topic()?;
@@ -85,12 +88,13 @@ fn read(header: &RawHeader, mut parts: Parts<'_>) -> Result<Snapshot, SnapshotEr
     let topics = Topics::new(header.next_topic.get(), topics).ok_or(SnapshotError::Content("the topics"))?;
     let merges = Merges::new(header.merges.get(), header.open_merge.get());
     let merges = merges.ok_or(SnapshotError::Content("the merges"))?;
-    let (mut names, mut time_us) = (Names::default(), 0);
+    let (mut names, mut offsets, mut time_us) = (Names::default(), Offsets::default(), 0);
     if let Some(more) = more {
         time_us = more.time_us.get();
         names = parts.names(&more)?;
+        offsets = parts.groups(&more, &topics)?;
     }
-    let state = State { chain, topics, merges, names, time_us, partitions: BTreeMap::new() };
+    let state = State { chain, topics, merges, names, offsets, time_us, partitions: BTreeMap::new() };
     let mut snapshot = Snapshot { state, pieces: BTreeMap::new() };
     for _ in 0..header.partitions.get() {
         parts.partition(&mut snapshot)?;
@@ -113,11 +117,15 @@ fn stamp(snapshot: &mut Snapshot) {
 /// The bytes that haven't been read.
 struct Parts<'a> {
     rest: &'a [u8],
-    /// Whether there are names and times of producers.
-    has_names: bool,
+    version: u8,
 }
 
 impl Parts<'_> {
+    /// Whether there are names and times of producers.
+    fn has_names(&self) -> bool {
+        self.version > VERSION_BEFORE_NAMES
+    }
+
     fn next<T: FromBytes + KnownLayout + Immutable>(&mut self) -> Result<T, SnapshotError> {
         let (part, rest) = T::read_from_prefix(self.rest).map_err(|_| SnapshotError::Content("its length"))?;
         self.rest = rest;
@@ -162,6 +170,49 @@ impl Parts<'_> {
             names.insert(id, Named { name, epoch: raw.epoch.get(), used_us: raw.used_us.get() });
         }
         Names::new(more.ids_given.get(), names).ok_or(SnapshotError::Content("the producers' names"))
+    }
+
+    fn groups(&mut self, more: &RawMore, topics: &Topics) -> Result<Offsets, SnapshotError> {
+        // A reserved field before groups.
+        let count = if self.version == VERSION { more.groups.get() } else { 0 };
+        let mut groups: BTreeMap<Arc<str>, GroupOffsets> = BTreeMap::new();
+        for _ in 0..count {
+            let (name, group) = self.group(topics)?;
+            if groups.last_key_value().is_some_and(|(before, _)| *before >= name) {
+                return Err(SnapshotError::Content("the order of the groups"));
+            }
+            if group.used_us > more.time_us.get() {
+                return Err(SnapshotError::Content("a group's time"));
+            }
+            groups.insert(name, group);
+        }
+        Offsets::new(groups).ok_or(SnapshotError::Content("the number of the groups' offsets"))
+    }
+
+    fn group(&mut self, topics: &Topics) -> Result<(Arc<str>, GroupOffsets), SnapshotError> {
+        let raw: RawGroup = self.next()?;
+        let name_bytes = raw.name_bytes.get() as usize;
+        if name_bytes == 0 || name_bytes > NAME_BYTES_MAX {
+            return Err(SnapshotError::Content("a group's name"));
+        }
+        let (text, _) = self.bytes(name_bytes.next_multiple_of(ALIGNMENT))?.split_at(name_bytes);
+        let name = str::from_utf8(text).map_err(|_| SnapshotError::Content("a group's name"))?.into();
+        let mut group = GroupOffsets { used_us: raw.used_us.get(), committed: BTreeMap::new() };
+        for _ in 0..raw.offsets.get() {
+            let raw: RawCommitted = self.next()?;
+            let id = PartitionId { topic: raw.topic.get(), number: raw.number.get() };
+            let metadata_bytes = raw.metadata_bytes.get() as usize;
+            let is_in_order = group.committed.last_key_value().is_none_or(|(before, _)| *before < id);
+            if !is_in_order || topics.check_partition(id.topic, id.number).is_err() {
+                return Err(SnapshotError::Content("the partition of a group's offset"));
+            }
+            if metadata_bytes > SETTINGS_BYTES_MAX {
+                return Err(SnapshotError::Content("the size of what is committed with an offset"));
+            }
+            let (metadata, _) = self.bytes(metadata_bytes.next_multiple_of(ALIGNMENT))?.split_at(metadata_bytes);
+            group.committed.insert(id, Committed { offset: raw.offset.get(), metadata: metadata.into() });
+        }
+        Ok((name, group))
     }
 
     fn partition(&mut self, snapshot: &mut Snapshot) -> Result<(), SnapshotError> {
@@ -214,7 +265,7 @@ impl Parts<'_> {
         if !(1..=REMEMBERED_MAX).contains(&(raw.appends.get() as usize)) {
             return Err(SnapshotError::Content("a producer's number of appends"));
         }
-        let appended_us = if self.has_names { self.next::<U64>()?.get() } else { 0 };
+        let appended_us = if self.has_names() { self.next::<U64>()?.get() } else { 0 };
         if appended_us > time_us {
             return Err(SnapshotError::Content("a producer's time"));
         }

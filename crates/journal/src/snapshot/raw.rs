@@ -5,7 +5,9 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
 /// The first bytes of every snapshot.
 pub(super) const MAGIC: [u8; 4] = *b"RAWS";
-pub(super) const VERSION: u8 = 2;
+pub(super) const VERSION: u8 = 3;
+/// The version without groups.
+pub(super) const VERSION_BEFORE_GROUPS: u8 = 2;
 /// The version without times and names, which earlier brokers wrote.
 pub(super) const VERSION_BEFORE_NAMES: u8 = 1;
 pub(super) const HEADER_BYTES: usize = 72;
@@ -42,7 +44,8 @@ pub(super) struct RawMore {
     /// Number of ids that were given to producers' names.
     pub ids_given: U64,
     pub names: U32,
-    pub zero: U32,
+    /// 0 before version 3.
+    pub groups: U32,
 }
 
 #[derive(FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned, Clone, Copy)]
@@ -62,6 +65,25 @@ pub(super) struct RawNamed {
     pub epoch: U16,
     pub name_bytes: U16,
     pub zero: U32,
+}
+
+#[derive(FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned, Clone, Copy)]
+#[repr(C)]
+pub(super) struct RawGroup {
+    pub used_us: U64,
+    pub offsets: U32,
+    pub name_bytes: U16,
+    pub zero: U16,
+}
+
+#[derive(FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned, Clone, Copy)]
+#[repr(C)]
+pub(super) struct RawCommitted {
+    pub topic: U64,
+    pub offset: U64,
+    pub number: U32,
+    pub metadata_bytes: U16,
+    pub zero: U16,
 }
 
 #[derive(FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned, Clone, Copy)]
@@ -113,6 +135,8 @@ const _: () = assert!(std::mem::offset_of!(RawHeader, crc32c) == CRC_POSITION &&
 const _: () =
     assert!(size_of::<RawTopic>().is_multiple_of(ALIGNMENT) && size_of::<RawMore>().is_multiple_of(ALIGNMENT));
 const _: () = assert!(size_of::<RawNamed>().is_multiple_of(ALIGNMENT));
+const _: () = assert!(size_of::<RawGroup>().is_multiple_of(ALIGNMENT));
+const _: () = assert!(size_of::<RawCommitted>().is_multiple_of(ALIGNMENT));
 
 /// The checksum of a snapshot.
 pub(super) fn checksum(header: &RawHeader, rest: &[u8]) -> u32 {

@@ -3,6 +3,7 @@
 use super::*;
 use crate::chain::Id;
 use crate::limits::{NAMED_ID_FIRST, PRODUCER_AGE_US};
+use crate::offsets::Committed;
 
 const ONE: PartitionId = PartitionId { topic: 1, number: 0 };
 
@@ -69,12 +70,22 @@ fn a_valid_object_that_does_not_follow_is_a_contradiction() {
     assert_eq!(wrong(&[], &[entry(partition, 0, 1)]), Wrong::Partition { partition, refused });
 }
 
+fn commit(random: &mut fastrand::Rng, partition: PartitionId) -> Control {
+    let committed = Committed { offset: random.u64(..100), metadata: vec![0; random.usize(..3)].into() };
+    Control::CommitOffset { group: ["g", "h"][random.usize(0..2)].into(), partition, committed }
+}
+
 /// Makes a random change if it is possible.
 fn change(state: &mut State, random: &mut fastrand::Rng) -> Option<Undo> {
     let topic = random.u64(1..5);
     let partition = PartitionId { topic, number: random.u32(0..3) };
     let open = state.merges().open().unwrap_or(random.u64(0..3));
-    let control = match random.u8(0..13) {
+    let control = match random.u8(0..17) {
+        13..16 => commit(random, partition),
+        16 => {
+            let partition = random.bool().then_some(partition);
+            Control::ForgetOffset { group: ["g", "h"][random.usize(0..2)].into(), partition }
+        }
         10 => return Some(state.advance(random.u64(0..3 * PRODUCER_AGE_US))),
         11 | 12 => {
             let name = ["p", "q", "r"][random.usize(0..3)].into();
@@ -209,6 +220,10 @@ fn object(state: &State, random: &mut fastrand::Rng) -> Changes {
         let name = ["p", "q"][random.usize(0..2)].into();
         controls.push(state.record(Control::OpenProducer { name, id: 0, epoch: 0 }));
     }
+    if random.bool() {
+        let partition = PartitionId { topic: 1, number: random.u32(0..2) };
+        controls.push(commit(random, partition));
+    }
     for _ in 0..random.usize(0..3) {
         let (id, sequence) = (random.u64(0..6), random.u64(0..100));
         entries
@@ -248,6 +263,7 @@ fn every_observer_forgets_the_same() {
                 assert_eq!([judge(&tidy), judge(&fresh)], [judge(&plain); 2], "round {round}, object {number}");
             }
             assert_eq!((&tidy.names, &fresh.names), (&plain.names, &plain.names));
+            assert_eq!((&tidy.offsets, &fresh.offsets), (&plain.offsets, &plain.offsets));
             let kept = |state: &State| state.partitions.values().map(|partition| partition.producers.0.len()).sum();
             let (kept, all): (usize, usize) = (kept(&tidy), kept(&plain));
             forgotten += all - kept;

@@ -4,7 +4,7 @@ use super::error::ConnectionError;
 use super::incoming::{BUFFER_BYTES, Frame, Incoming};
 use super::reply::{Pending, Reply};
 use super::sasl::{LOGIN_BYTES_MAX, LOGIN_WAIT, Login};
-use super::{Client, admin, api_versions, fetch, list_offsets, metadata, produce, producer_id};
+use super::{Client, admin, api_versions, fetch, groups, list_offsets, metadata, produce, producer_id};
 use crate::net::activity::Activity;
 use crate::net::listen::Place;
 use crate::net::pace::Paced;
@@ -151,9 +151,14 @@ impl<S: AsyncRead + Unpin> Requests<S> {
         if api == Api::Fetch {
             return fetch::begin(&self.client, header, &body, permit);
         }
+        let request = Request::read(api, header.version, &body)?;
+        if groups::APIS.contains(&api) {
+            // On the heap: an idle connection has no room for its state.
+            return Ok(Box::pin(groups::respond(&self.client, &header, request)).await);
+        }
         let client = &*self.client;
         let sasl = client.kafka.sasl.as_ref();
-        let response: Response = match Request::read(api, header.version, &body)? {
+        let response: Response = match request {
             Request::ApiVersions(_) => api_versions::respond().into(),
             Request::SaslHandshake(request) => self.login.handshake(sasl, header.version, &request).into(),
             Request::SaslAuthenticate(request) => self.login.authenticate(sasl, &request).into(),

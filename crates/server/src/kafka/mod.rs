@@ -7,6 +7,7 @@ mod api_versions;
 mod connection;
 mod error;
 mod fetch;
+mod groups;
 mod incoming;
 mod list_offsets;
 mod metadata;
@@ -86,6 +87,8 @@ pub(crate) struct Client {
     peer: Peer,
     /// The address that it has connected to.
     local: SocketAddr,
+    /// Where it connects from.
+    address: SocketAddr,
 }
 
 /// Serves the protocol until `stop` turns true; then completes the requests in flight and returns.
@@ -114,7 +117,9 @@ pub async fn serve(
         let kafka = kafka.clone();
         async move {
             match local {
-                Ok(local) => connection::serve(Arc::new(Client { kafka, peer, local }), place, stream, address).await,
+                Ok(local) => {
+                    connection::serve(Arc::new(Client { kafka, peer, local, address }), place, stream, address).await
+                }
                 // It has been closed since.
                 Err(error) => tracing::debug!(%error, "a connection without an address"),
             }

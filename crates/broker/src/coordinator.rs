@@ -1,0 +1,351 @@
+//! Coordinates groups of consumers: carries out what the rules of groups decide, and stores the offsets that groups commit.
+
+use crate::Kind;
+use crate::broker::Broker;
+use crate::end::in_store;
+use crate::groups::{Answer, GroupError, GroupLimits, Groups, Join, Membership, Outcome, Phase, check_name};
+use crate::journal::JournalError;
+use crate::store::StoreError;
+use crate::tasks;
+use crate::topic::TopicError;
+use bytes::Bytes;
+use futures_util::future::join_all;
+use rawline_journal::{Committed, Control, PartitionId, Refused};
+use slab::Slab;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+use thiserror::Error;
+use tokio::sync::{Notify, oneshot};
+use tokio::task::JoinHandle;
+use tokio::time::{Instant, sleep_until};
+
+/// The groups of a broker.
+pub(crate) struct Coordinator {
+    shared: Arc<Shared>,
+    /// Waits for the time.
+    task: JoinHandle<()>,
+}
+
+struct Shared {
+    state: Mutex<State>,
+    /// Wakes up the task that waits for the time, because something happens earlier.
+    earlier: Notify,
+}
+
+struct State {
+    groups: Groups<usize>,
+    /// Who waits for answers.
+    waiting: Slab<oneshot::Sender<Outcome>>,
+    began: Instant,
+    /// When the task looks again, unless it is woken up before.
+    looks_at: Option<Duration>,
+}
+
+/// Why an offset is not committed, or why it isn't known whether it is.
+#[derive(Debug, Clone, Error)]
+pub enum OffsetError {
+    /// The rules of groups refuse it.
+    #[error(transparent)]
+    Group(#[from] GroupError),
+    /// There is no such topic or partition.
+    #[error(transparent)]
+    Topic(#[from] TopicError),
+    /// What is committed with the offset is too long.
+    #[error("{bytes} bytes are committed with an offset, where {limit} can be; commit fewer")]
+    Metadata {
+        /// Their number.
+        bytes: usize,
+        /// The maximum.
+        limit: usize,
+    },
+    /// Nothing is committed there.
+    #[error("the group has no such offset; nothing was deleted")]
+    NotCommitted,
+    /// Too many offsets.
+    #[error(transparent)]
+    TooMany(Refused),
+    /// The store failed, or has no journal.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// An offset to be committed.
+#[derive(Debug, Clone)]
+pub struct Commit {
+    /// The topic.
+    pub topic: Arc<str>,
+    /// The partition's number.
+    pub partition: u64,
+    /// Offset of the next record that the group wants.
+    pub offset: u64,
+    /// What its consumer wants to find again with it.
+    pub metadata: Arc<[u8]>,
+}
+
+/// A group as others see it.
+#[derive(Debug, Clone)]
+pub struct GroupStatus {
+    /// How far the division of its partitions is.
+    pub phase: Phase,
+    /// What kind of group its members take it for.
+    pub protocol_type: String,
+    /// The way in which its partitions are divided.
+    pub protocol: String,
+    /// Its members.
+    pub members: Vec<MemberStatus>,
+}
+
+/// A member as others see it.
+#[derive(Debug, Clone)]
+pub struct MemberStatus {
+    /// Its id.
+    pub id: Arc<str>,
+    /// The name under which it comes back after a restart.
+    pub instance: Option<Arc<str>>,
+    /// What its client calls itself.
+    pub client: Arc<str>,
+    /// Where it connects from.
+    pub host: Arc<str>,
+    /// What it says about itself, in the form that its clients have agreed on.
+    pub says: Bytes,
+    /// Its share, in their form too.
+    pub assignment: Bytes,
+}
+
+/// Offsets of one request that are committed at once.
+const COMMITS_AT_ONCE: usize = 1_024;
+
+/// Maximum size of what is committed with an offset in bytes.
+pub const OFFSET_METADATA_BYTES_MAX: usize = 4096;
+
+impl Coordinator {
+    pub fn new() -> Coordinator {
+        let groups = Groups::new(GroupLimits::default());
+        let state = State { groups, waiting: Slab::new(), began: Instant::now(), looks_at: None };
+        let shared = Arc::new(Shared { state: Mutex::new(state), earlier: Notify::new() });
+        let waits = shared.clone();
+        let task = tasks::spawn(async move {
+            loop {
+                waits.wait().await;
+            }
+        });
+        Coordinator { shared, task }
+    }
+}
+
+impl Drop for Coordinator {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Carries out what the time changes, and waits until it may change something more.
+    async fn wait(&self) {
+        let due_at = {
+            let mut state = self.lock();
+            let now = state.began.elapsed();
+            let answers = state.groups.tick(now);
+            state.answer(answers);
+            state.looks_at = state.groups.due_at();
+            state.looks_at.map(|looks_at| state.began + looks_at)
+        };
+        let due = async {
+            match due_at {
+                Some(due_at) => sleep_until(due_at).await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            () = due => {}
+            () = self.earlier.notified() => {}
+        }
+    }
+
+    /// Asks the rules with a ticket, and waits for the answer.
+    async fn ask(&self, ask: impl FnOnce(&mut Groups<usize>, usize, Duration) -> Vec<Answer<usize>>) -> Outcome {
+        let (answer, answered) = oneshot::channel();
+        self.change(|state, now| {
+            let ticket = state.waiting.insert(answer);
+            let answers = ask(&mut state.groups, ticket, now);
+            state.answer(answers);
+        });
+        // Unanswered, the broker is being closed.
+        answered.await.unwrap_or(Outcome::Refused(GroupError::UnknownMember))
+    }
+
+    /// Looks at groups, or notes signs of members, which are due later then.
+    fn look<R>(&self, look: impl FnOnce(&mut Groups<usize>, Duration) -> R) -> R {
+        let mut state = self.lock();
+        let now = state.began.elapsed();
+        look(&mut state.groups, now)
+    }
+
+    /// Changes groups, and wakes up the task if something is due earlier then.
+    fn change<R>(&self, change: impl FnOnce(&mut State, Duration) -> R) -> R {
+        let mut state = self.lock();
+        let now = state.began.elapsed();
+        let changed = change(&mut state, now);
+        let is_earlier = match (state.groups.due_at(), state.looks_at) {
+            (Some(due_at), Some(looks_at)) => due_at < looks_at,
+            (due_at, None) => due_at.is_some(),
+            (None, Some(_)) => false,
+        };
+        drop(state);
+        if is_earlier {
+            self.earlier.notify_one();
+        }
+        changed
+    }
+}
+
+impl State {
+    fn answer(&mut self, answers: Vec<Answer<usize>>) {
+        for Answer { ticket, outcome } in answers {
+            // Whoever waited may be gone.
+            drop(self.waiting.remove(ticket).send(outcome));
+        }
+    }
+}
+
+impl Broker {
+    /// A member joins a group. Returns once all members have joined, or the member is refused.
+    pub async fn join_group(&self, group: &Arc<str>, join: Join, new_id: impl FnOnce() -> Arc<str>) -> Outcome {
+        self.coordinator.shared.ask(|groups, ticket, now| groups.join(group, ticket, join, new_id, now)).await
+    }
+
+    /// A member asks for its share; the leader sends those of all members. Returns once the leader has.
+    pub async fn sync_group(&self, group: &str, sync: &Membership, assignments: Vec<(Arc<str>, Bytes)>) -> Outcome {
+        self.coordinator.shared.ask(|groups, ticket, now| groups.sync(group, ticket, sync, assignments, now)).await
+    }
+
+    /// A member gives a sign.
+    pub fn heartbeat(&self, group: &str, sync: &Membership) -> Result<(), GroupError> {
+        self.coordinator.shared.look(|groups, now| groups.heartbeat(group, sync, now))
+    }
+
+    /// A member leaves: by its id, or by its instance if the id is empty.
+    pub fn leave_group(&self, group: &str, member: &str, instance: Option<&str>) -> Result<(), GroupError> {
+        self.coordinator.shared.change(|state, now| {
+            let (left, answers) = state.groups.leave(group, member, instance, now);
+            state.answer(answers);
+            left
+        })
+    }
+
+    /// Commits offsets of a group, each by itself: for a member of this generation, or for nobody while there are none.
+    pub async fn commit_offsets(
+        &self,
+        group: &Arc<str>,
+        member: Option<&Membership>,
+        commits: &[Commit],
+    ) -> Vec<Result<(), OffsetError>> {
+        if let Err(error) = self.may_commit(group, member) {
+            return commits.iter().map(|_| Err(error.clone())).collect();
+        }
+        let mut committed = Vec::with_capacity(commits.len());
+        for commits in commits.chunks(COMMITS_AT_ONCE) {
+            committed.extend(join_all(commits.iter().map(|commit| self.commit_offset(group, commit))).await);
+        }
+        committed
+    }
+
+    fn may_commit(&self, group: &str, member: Option<&Membership>) -> Result<(), OffsetError> {
+        check_name(group)?;
+        Ok(self.coordinator.shared.look(|groups, now| groups.may_commit(group, member, now))?)
+    }
+
+    async fn commit_offset(&self, group: &Arc<str>, commit: &Commit) -> Result<(), OffsetError> {
+        let bytes = commit.metadata.len();
+        if bytes > OFFSET_METADATA_BYTES_MAX {
+            return Err(OffsetError::Metadata { bytes, limit: OFFSET_METADATA_BYTES_MAX });
+        }
+        let partition = self.partition_id(&commit.topic, commit.partition).await?;
+        let committed = Committed { offset: commit.offset, metadata: commit.metadata.clone() };
+        self.change_offsets(Control::CommitOffset { group: group.clone(), partition, committed }).await
+    }
+
+    /// Deletes a group's offset in a partition, while the group has no members.
+    pub async fn delete_offset(&self, group: &Arc<str>, topic: &str, partition: u64) -> Result<(), OffsetError> {
+        self.check_no_members(group)?;
+        let partition = Some(self.partition_id(topic, partition).await?);
+        self.change_offsets(Control::ForgetOffset { group: group.clone(), partition }).await
+    }
+
+    /// Deletes a group: its offsets. It may have no members.
+    pub async fn delete_group(&self, group: &Arc<str>) -> Result<(), OffsetError> {
+        self.check_no_members(group)?;
+        self.change_offsets(Control::ForgetOffset { group: group.clone(), partition: None }).await
+    }
+
+    fn check_no_members(&self, group: &str) -> Result<(), OffsetError> {
+        check_name(group)?;
+        Ok(self.coordinator.shared.look(|groups, _| groups.check_empty(group))?)
+    }
+
+    async fn partition_id(&self, topic: &str, partition: u64) -> Result<PartitionId, OffsetError> {
+        let found = self.topic(topic).await?.partition(partition).await?;
+        found.id().ok_or_else(|| no_journal().into())
+    }
+
+    async fn change_offsets(&self, change: Control) -> Result<(), OffsetError> {
+        let Some(journal) = &self.journal else { return Err(no_journal().into()) };
+        match journal.change(change).await {
+            Ok(_) => Ok(()),
+            Err(JournalError::Refused(Refused::NoCommitted)) => Err(OffsetError::NotCommitted),
+            Err(JournalError::Refused(refused)) => Err(OffsetError::TooMany(refused)),
+            Err(error) => Err(in_store(&error).into()),
+        }
+    }
+
+    /// The offsets that a group has committed: topic, partition, offset.
+    pub fn committed_offsets(&self, group: &str) -> Vec<(Arc<str>, u32, Committed)> {
+        let Some(journal) = &self.journal else { return Vec::new() };
+        let all: Vec<_> =
+            journal.with_offsets(|offsets| offsets.of(group).map(|(id, found)| (id, found.clone())).collect());
+        let named = |(id, committed): (PartitionId, Committed)| {
+            Some((journal.topic(id.topic)?.name.clone(), id.number, committed))
+        };
+        all.into_iter().filter_map(named).collect()
+    }
+
+    /// The groups that have members or committed offsets, in order of name.
+    pub fn groups(&self) -> Vec<(Arc<str>, GroupStatus)> {
+        let mut all: std::collections::BTreeMap<Arc<str>, GroupStatus> = std::collections::BTreeMap::new();
+        if let Some(journal) = &self.journal {
+            let none = || GroupStatus {
+                phase: Phase::Empty,
+                protocol_type: "consumer".to_owned(),
+                protocol: String::new(),
+                members: Vec::new(),
+            };
+            journal.with_offsets(|offsets| all.extend(offsets.groups().map(|name| (name.clone(), none()))));
+        }
+        let state = self.coordinator.shared.lock();
+        all.extend(state.groups.iter().map(|(name, group)| {
+            let (protocol_type, protocol) = group.protocol();
+            let members = group.members().map(|(id, instance, identity, says, assignment)| MemberStatus {
+                id: id.clone(),
+                instance: instance.cloned(),
+                client: identity.client.clone(),
+                host: identity.host.clone(),
+                says,
+                assignment: assignment.clone(),
+            });
+            let (protocol_type, protocol) = (protocol_type.to_owned(), protocol.to_owned());
+            let status = GroupStatus { phase: group.phase(), protocol_type, protocol, members: members.collect() };
+            (name.clone(), status)
+        }));
+        all.into_iter().collect()
+    }
+}
+
+fn no_journal() -> StoreError {
+    let reason = "groups need a storage with a journal, which this one doesn't have: use a broker on an empty directory or \
+                  prefix";
+    StoreError::new(Kind::FixRequest, reason)
+}

@@ -1,0 +1,83 @@
+//! One member of a group.
+
+use super::Join;
+use bytes::Bytes;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// How others see a member.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Identity {
+    /// What its client calls itself.
+    pub client: Arc<str>,
+    /// Where it connects from.
+    pub host: Arc<str>,
+}
+
+/// A member.
+pub struct Member<T> {
+    pub instance: Option<Arc<str>>,
+    pub identity: Identity,
+    pub session: Duration,
+    pub rebalance: Duration,
+    pub protocols: Vec<(Arc<str>, Bytes)>,
+    /// About what it takes in memory without its share.
+    said_bytes: usize,
+    /// Its share, once the leader has assigned it.
+    pub assignment: Bytes,
+    /// The request that waits for the group to be joined by all.
+    pub joining: Option<T>,
+    /// The request that waits for the leader's assignments.
+    pub syncing: Option<T>,
+    /// When it is gone, unless it gives a sign before.
+    pub gone_at: Duration,
+}
+
+impl<T: Copy> Member<T> {
+    pub fn new(join: &Join, now: Duration) -> Member<T> {
+        Member {
+            instance: join.instance.clone(),
+            identity: join.identity.clone(),
+            session: join.session,
+            rebalance: join.rebalance,
+            protocols: join.protocols.clone(),
+            said_bytes: join.bytes(),
+            assignment: Bytes::new(),
+            joining: None,
+            syncing: None,
+            gone_at: now + join.session,
+        }
+    }
+
+    /// It joins again, with what it says now.
+    pub fn update(&mut self, join: &Join, now: Duration) {
+        self.identity = join.identity.clone();
+        (self.session, self.rebalance) = (join.session, join.rebalance);
+        (self.protocols, self.said_bytes) = (join.protocols.clone(), join.bytes());
+        self.gave_sign(now);
+    }
+
+    pub fn gave_sign(&mut self, now: Duration) {
+        self.gone_at = now + self.session;
+    }
+
+    /// When it is gone. Who waits for an answer of ours can't give signs.
+    pub fn gone_at(&self) -> Option<Duration> {
+        (self.joining.is_none() && self.syncing.is_none()).then_some(self.gone_at)
+    }
+
+    /// What it says about itself for one way of dividing.
+    pub fn says(&self, protocol: &str) -> Bytes {
+        let known = self.protocols.iter().find(|(name, _)| **name == *protocol);
+        known.map(|(_, says)| says.clone()).unwrap_or_default()
+    }
+
+    pub fn knows(&self, protocol: &str) -> bool {
+        self.protocols.iter().any(|(name, _)| **name == *protocol)
+    }
+
+    /// About what it takes in memory.
+    pub fn bytes(&self) -> usize {
+        self.said_bytes + self.assignment.len()
+    }
+}

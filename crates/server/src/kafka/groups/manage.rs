@@ -1,0 +1,89 @@
+//! DescribeGroups, ListGroups, DeleteGroups.
+
+use super::code_of_offset;
+use crate::kafka::Client;
+use rawline_broker::{GroupStatus, MemberStatus, Phase};
+use rawline_kafka::ErrorCode;
+use rawline_kafka::messages::{
+    DeletableGroupResult, DeleteGroupsRequest, DeleteGroupsResponse, DescribeGroupsRequest, DescribeGroupsResponse,
+    DescribedGroup, DescribedGroupMember, ListGroupsRequest, ListGroupsResponse, ListedGroup,
+};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+/// What a client may do with a group if it asks: read, delete, describe. The numbers are Kafka's.
+const OPERATIONS: i32 = 1 << 3 | 1 << 6 | 1 << 8;
+
+fn state(phase: Phase) -> &'static str {
+    match phase {
+        Phase::Empty => "Empty",
+        Phase::Joining { .. } => "PreparingRebalance",
+        Phase::Syncing { .. } => "CompletingRebalance",
+        Phase::Stable => "Stable",
+    }
+}
+
+pub(super) fn describe(client: &Client, request: DescribeGroupsRequest) -> DescribeGroupsResponse {
+    let all: BTreeMap<Arc<str>, GroupStatus> = client.kafka.broker.groups().into_iter().collect();
+    let authorized_operations = if request.include_authorized_operations { OPERATIONS } else { i32::MIN };
+    let described = |group_id: String| match all.get(group_id.as_str()) {
+        Some(status) => DescribedGroup {
+            group_state: state(status.phase).to_owned(),
+            protocol_type: status.protocol_type.clone(),
+            protocol_data: status.protocol.clone(),
+            members: status.members.iter().map(member).collect(),
+            group_id,
+            authorized_operations,
+            ..DescribedGroup::default()
+        },
+        None => DescribedGroup {
+            group_state: "Dead".to_owned(),
+            group_id,
+            authorized_operations,
+            ..DescribedGroup::default()
+        },
+    };
+    // A group that a request repeats is answered once.
+    let names: BTreeSet<String> = request.groups.into_iter().collect();
+    let groups = names.into_iter().map(described).collect();
+    DescribeGroupsResponse { groups, ..DescribeGroupsResponse::default() }
+}
+
+fn member(member: &MemberStatus) -> DescribedGroupMember {
+    DescribedGroupMember {
+        member_id: member.id.to_string(),
+        group_instance_id: member.instance.as_ref().map(|instance| instance.to_string()),
+        client_id: member.client.to_string(),
+        client_host: member.host.to_string(),
+        member_metadata: member.says.clone(),
+        member_assignment: member.assignment.clone(),
+    }
+}
+
+pub(super) fn list(client: &Client, request: &ListGroupsRequest) -> ListGroupsResponse {
+    const TYPE: &str = "classic";
+    let is_wanted = |wanted: &[String], found: &str| {
+        wanted.is_empty() || wanted.iter().any(|wanted| wanted.eq_ignore_ascii_case(found))
+    };
+    let groups = client.kafka.broker.groups().into_iter().filter_map(|(name, status)| {
+        let state = state(status.phase);
+        let is_listed = is_wanted(&request.states_filter, state) && is_wanted(&request.types_filter, TYPE);
+        is_listed.then(|| ListedGroup {
+            group_id: name.to_string(),
+            protocol_type: status.protocol_type,
+            group_state: state.to_owned(),
+            group_type: TYPE.to_owned(),
+        })
+    });
+    ListGroupsResponse { groups: groups.collect(), ..ListGroupsResponse::default() }
+}
+
+pub(super) async fn delete(client: &Client, request: DeleteGroupsRequest) -> DeleteGroupsResponse {
+    let mut results = Vec::with_capacity(request.groups_names.len());
+    for group_id in request.groups_names {
+        let deleted = client.kafka.broker.delete_group(&group_id.as_str().into()).await;
+        let error_code = deleted.map_or_else(|error| code_of_offset(&error), |()| ErrorCode::None).into();
+        results.push(DeletableGroupResult { group_id, error_code });
+    }
+    DeleteGroupsResponse { results, ..DeleteGroupsResponse::default() }
+}

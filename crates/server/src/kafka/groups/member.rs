@@ -1,0 +1,164 @@
+//! JoinGroup, SyncGroup, Heartbeat, LeaveGroup.
+
+use super::code_of;
+use crate::kafka::Client;
+use rawline_broker::{GroupError, Identity, Join, Joined, Membership, Outcome};
+use rawline_kafka::ErrorCode;
+use rawline_kafka::frame::RequestHeader;
+use rawline_kafka::messages::{
+    HeartbeatRequest, HeartbeatResponse, JoinGroupRequest, JoinGroupResponse, JoinGroupResponseMember,
+    LeaveGroupRequest, LeaveGroupResponse, LeavingMember, LeftMember, SyncGroupRequest, SyncGroupResponse,
+};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// From this version on, a member without an id gets one first.
+const NEEDS_ID_FROM: i16 = 4;
+/// From this version on, a leader can be asked to keep the division.
+const SKIPS_FROM: i16 = 9;
+
+/// Longest name of a client in a member's id.
+const CLIENT_BYTES_MAX: usize = 100;
+
+/// Clients look for the coordinator again.
+const STOPPING: i16 = ErrorCode::CoordinatorNotAvailable as i16;
+
+/// What comes of waiting for other members; `None` if the broker stops before.
+async fn unless_stopping(client: &Client, outcome: impl Future<Output = Outcome>) -> Option<Outcome> {
+    let mut stopping = client.kafka.stopping.clone();
+    tokio::select! {
+        outcome = outcome => Some(outcome),
+        _ = stopping.wait_for(|&is_stopping| is_stopping) => None,
+    }
+}
+
+fn duration(ms: i32) -> Duration {
+    Duration::from_millis(u64::try_from(ms).unwrap_or_default())
+}
+
+pub(super) fn join(
+    client: &Arc<Client>,
+    header: &RequestHeader,
+    request: JoinGroupRequest,
+) -> impl Future<Output = JoinGroupResponse> + Send + use<> {
+    let (client, version) = (client.clone(), header.version);
+    let name = header.client_id.clone().unwrap_or_default();
+    async move {
+        let session = duration(request.session_timeout_ms);
+        let rebalance = if request.rebalance_timeout_ms < 0 { session } else { duration(request.rebalance_timeout_ms) };
+        let group: Arc<str> = request.group_id.into();
+        let protocols = request.protocols.into_iter().map(|protocol| (protocol.name.into(), protocol.metadata));
+        let join = Join {
+            member: request.member_id.into(),
+            instance: request.group_instance_id.clone().map(Arc::from),
+            identity: Identity { client: name.as_str().into(), host: format!("/{}", client.address.ip()).into() },
+            session,
+            rebalance,
+            protocol_type: request.protocol_type.into(),
+            protocols: protocols.collect(),
+            needs_id: version >= NEEDS_ID_FROM,
+        };
+        let new_id = || member_id(request.group_instance_id.as_deref().unwrap_or(&name));
+        match unless_stopping(&client, client.kafka.broker.join_group(&group, join, new_id)).await {
+            None => JoinGroupResponse { error_code: STOPPING, ..JoinGroupResponse::default() },
+            Some(Outcome::Joined(joined)) => described(version, joined),
+            Some(Outcome::Refused(error)) => refused(&error),
+            Some(Outcome::Synced { .. }) => unreachable!("a share for a member that joins"),
+        }
+    }
+}
+
+/// An id that no other member has.
+#[expect(clippy::disallowed_methods, reason = "an id that nobody else draws")]
+fn member_id(name: &str) -> Arc<str> {
+    let end = name.char_indices().map(|(at, _)| at).find(|at| *at >= CLIENT_BYTES_MAX).unwrap_or(name.len());
+    format!("{}-{:032x}", name.split_at(end).0, rand::random::<u128>()).into()
+}
+
+fn refused(error: &GroupError) -> JoinGroupResponse {
+    let member_id = match error {
+        GroupError::NeedsId { member } => member.to_string(),
+        _ => String::new(),
+    };
+    JoinGroupResponse { error_code: code_of(error).into(), member_id, ..JoinGroupResponse::default() }
+}
+
+fn described(version: i16, joined: Joined) -> JoinGroupResponse {
+    // A leader that can't be asked to keep the division must not know that it is one.
+    let hides_leader = joined.is_divided && version < SKIPS_FROM;
+    let member = |(id, instance, metadata): (Arc<str>, Option<Arc<str>>, _)| JoinGroupResponseMember {
+        member_id: id.to_string(),
+        group_instance_id: instance.map(|instance| instance.to_string()),
+        metadata,
+    };
+    let members = if hides_leader { Vec::new() } else { joined.members };
+    JoinGroupResponse {
+        generation_id: joined.generation as i32,
+        protocol_type: Some(joined.protocol_type.to_string()),
+        protocol_name: Some(joined.protocol.to_string()),
+        leader: if hides_leader { format!("not {}", joined.leader) } else { joined.leader.to_string() },
+        skip_assignment: joined.is_divided,
+        member_id: joined.member.to_string(),
+        members: members.into_iter().map(member).collect(),
+        ..JoinGroupResponse::default()
+    }
+}
+
+/// A member that knows a generation. No generation is negative.
+pub(super) fn of(member: String, instance: Option<String>, generation: i32) -> Membership {
+    Membership {
+        member: member.into(),
+        instance: instance.map(Arc::from),
+        generation: u32::try_from(generation).unwrap_or(u32::MAX),
+    }
+}
+
+pub(super) fn sync(
+    client: &Arc<Client>,
+    request: SyncGroupRequest,
+) -> impl Future<Output = SyncGroupResponse> + Send + use<> {
+    let client = client.clone();
+    async move {
+        let sync = of(request.member_id, request.group_instance_id, request.generation_id);
+        let assignments = request.assignments.into_iter().map(|share| (share.member_id.into(), share.assignment));
+        let synced = client.kafka.broker.sync_group(&request.group_id, &sync, assignments.collect());
+        match unless_stopping(&client, synced).await {
+            None => SyncGroupResponse { error_code: STOPPING, ..SyncGroupResponse::default() },
+            Some(Outcome::Synced { protocol_type, protocol, assignment }) => SyncGroupResponse {
+                protocol_type: Some(protocol_type.to_string()),
+                protocol_name: Some(protocol.to_string()),
+                assignment,
+                ..SyncGroupResponse::default()
+            },
+            Some(Outcome::Refused(error)) => {
+                SyncGroupResponse { error_code: code_of(&error).into(), ..SyncGroupResponse::default() }
+            }
+            Some(Outcome::Joined(_)) => unreachable!("a member joins that asks for its share"),
+        }
+    }
+}
+
+fn code(done: Result<(), GroupError>) -> i16 {
+    done.map_or_else(|error| code_of(&error), |()| ErrorCode::None).into()
+}
+
+pub(super) fn heartbeat(client: &Client, request: HeartbeatRequest) -> HeartbeatResponse {
+    let sync = of(request.member_id, request.group_instance_id, request.generation_id);
+    let error_code = code(client.kafka.broker.heartbeat(&request.group_id, &sync));
+    HeartbeatResponse { error_code, ..HeartbeatResponse::default() }
+}
+
+pub(super) fn leave(client: &Client, version: i16, request: LeaveGroupRequest) -> LeaveGroupResponse {
+    let leave = |member: &str, instance: Option<&str>| {
+        code(client.kafka.broker.leave_group(&request.group_id, member, instance))
+    };
+    if version < 3 {
+        return LeaveGroupResponse { error_code: leave(&request.member_id, None), ..LeaveGroupResponse::default() };
+    }
+    let left = |LeavingMember { member_id, group_instance_id, .. }: LeavingMember| {
+        let error_code = leave(&member_id, group_instance_id.as_deref());
+        LeftMember { member_id, group_instance_id, error_code }
+    };
+    let members = request.members.into_iter().map(left).collect();
+    LeaveGroupResponse { members, ..LeaveGroupResponse::default() }
+}

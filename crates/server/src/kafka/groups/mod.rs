@@ -1,0 +1,145 @@
+//! Groups of consumers: who is a member, the offsets that groups commit, and what administrators do with them.
+
+mod manage;
+mod member;
+mod offsets;
+
+use super::Client;
+use super::metadata::NODE;
+use super::reply::{Pending, Reply};
+use futures_util::future::FutureExt;
+use rawline_broker::{GroupError, Kind, OffsetError, TopicError};
+use rawline_kafka::frame::RequestHeader;
+use rawline_kafka::messages::{Coordinator, FindCoordinatorRequest, FindCoordinatorResponse, Request, Response};
+use rawline_kafka::{Api, ErrorCode};
+use std::sync::Arc;
+
+/// The APIs that [`respond`] answers.
+pub(super) const APIS: &[Api] = &[
+    Api::FindCoordinator,
+    Api::JoinGroup,
+    Api::SyncGroup,
+    Api::Heartbeat,
+    Api::LeaveGroup,
+    Api::OffsetCommit,
+    Api::OffsetFetch,
+    Api::OffsetDelete,
+    Api::DescribeGroups,
+    Api::ListGroups,
+    Api::DeleteGroups,
+];
+
+/// What becomes the response to a request of one of [`APIS`].
+pub(super) async fn respond(client: &Arc<Client>, header: &RequestHeader, request: Request) -> Pending {
+    let version = header.version;
+    let response: Response = match request {
+        // Those that wait for other members don't hold up the requests after them.
+        Request::JoinGroup(request) => {
+            let joining = member::join(client, header, request);
+            return later(header, Api::JoinGroup, joining);
+        }
+        Request::SyncGroup(request) => {
+            let syncing = member::sync(client, request);
+            return later(header, Api::SyncGroup, syncing);
+        }
+        Request::FindCoordinator(request) => find(client, version, request).into(),
+        Request::Heartbeat(request) => member::heartbeat(client, request).into(),
+        Request::LeaveGroup(request) => member::leave(client, version, request).into(),
+        Request::OffsetCommit(request) => offsets::commit(client, request).await.into(),
+        Request::OffsetFetch(request) => offsets::fetch(client, version, request).into(),
+        Request::OffsetDelete(request) => offsets::delete(client, request).await.into(),
+        Request::DescribeGroups(request) => manage::describe(client, request).into(),
+        Request::ListGroups(request) => manage::list(client, &request).into(),
+        Request::DeleteGroups(request) => manage::delete(client, request).await.into(),
+        other => unreachable!("{:?} is not an API of groups", other.api()),
+    };
+    Pending::Ready(Some(reply(header, response.api(), &response)))
+}
+
+fn reply(header: &RequestHeader, api: Api, response: &Response) -> Reply {
+    let mut bytes = Vec::new();
+    response.write(header.version, &mut bytes);
+    Reply::new(header, api, [bytes.into()])
+}
+
+/// A response that may take a while. The request has begun when this returns.
+fn later<R: Into<Response>>(
+    header: &RequestHeader,
+    api: Api,
+    response: impl Future<Output = R> + Send + 'static,
+) -> Pending {
+    let header = header.clone();
+    let mut replied = async move { Some(reply(&header, api, &response.await.into())) }.boxed();
+    match (&mut replied).now_or_never() {
+        Some(reply) => Pending::Ready(reply),
+        None => Pending::Later(replied),
+    }
+}
+
+/// This broker coordinates all groups.
+fn find(client: &Client, version: i16, request: FindCoordinatorRequest) -> FindCoordinatorResponse {
+    const GROUP: i8 = 0;
+    let (host, port) = client.advertised();
+    let (error_code, error_message) = match request.key_type {
+        GROUP => (ErrorCode::None.into(), None),
+        _ => (ErrorCode::CoordinatorNotAvailable.into(), Some("this broker has no transactions".to_owned())),
+    };
+    if version < 4 {
+        let (node_id, port) = (NODE, port.into());
+        let throttle_time_ms = 0;
+        let coordinators = Vec::new();
+        return FindCoordinatorResponse {
+            throttle_time_ms,
+            error_code,
+            error_message,
+            node_id,
+            host,
+            port,
+            coordinators,
+        };
+    }
+    let coordinator = |key| Coordinator {
+        key,
+        node_id: NODE,
+        host: host.clone(),
+        port: port.into(),
+        error_code,
+        error_message: error_message.clone(),
+    };
+    let coordinators = request.coordinator_keys.into_iter().map(coordinator).collect();
+    FindCoordinatorResponse { coordinators, ..FindCoordinatorResponse::default() }
+}
+
+/// The code of an error about a group's members.
+fn code_of(error: &GroupError) -> ErrorCode {
+    match error {
+        GroupError::NeedsId { .. } => ErrorCode::MemberIdRequired,
+        GroupError::UnknownMember => ErrorCode::UnknownMemberId,
+        GroupError::FencedInstance => ErrorCode::FencedInstanceId,
+        GroupError::Generation { .. } => ErrorCode::IllegalGeneration,
+        GroupError::Rebalancing => ErrorCode::RebalanceInProgress,
+        GroupError::Name { .. } => ErrorCode::InvalidGroupId,
+        GroupError::Protocol | GroupError::Protocols { .. } => ErrorCode::InconsistentGroupProtocol,
+        GroupError::Session { .. } => ErrorCode::InvalidSessionTimeout,
+        GroupError::Full { .. } | GroupError::Groups { .. } | GroupError::Memory { .. } => {
+            ErrorCode::GroupMaxSizeReached
+        }
+        GroupError::NotEmpty => ErrorCode::NonEmptyGroup,
+    }
+}
+
+/// The code of an error about a committed offset.
+fn code_of_offset(error: &OffsetError) -> ErrorCode {
+    match error {
+        OffsetError::Group(error) => code_of(error),
+        OffsetError::Topic(TopicError::NotFound { .. } | TopicError::NoPartition { .. } | TopicError::Name { .. }) => {
+            ErrorCode::UnknownTopicOrPartition
+        }
+        OffsetError::Metadata { .. } => ErrorCode::OffsetMetadataTooLarge,
+        OffsetError::NotCommitted => ErrorCode::GroupIdNotFound,
+        OffsetError::TooMany(_) => ErrorCode::InvalidCommitOffsetSize,
+        OffsetError::Store(error) if error.kind == Kind::FixRequest => ErrorCode::UnsupportedForMessageFormat,
+        // Clients try again.
+        OffsetError::Topic(_) | OffsetError::Store(_) => ErrorCode::CoordinatorNotAvailable,
+    }
+}
