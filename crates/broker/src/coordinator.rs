@@ -1,4 +1,5 @@
-//! Coordinates groups of consumers: carries out what the rules of groups decide, and stores the offsets that groups commit.
+//! Coordinates groups of consumers: carries out what the rules of groups decide, and stores the offsets that groups
+//! commit.
 
 use crate::Kind;
 use crate::broker::Broker;
@@ -345,7 +346,7 @@ impl Broker {
 }
 
 fn no_journal() -> StoreError {
-    let reason = "groups need a storage with a journal, which this one doesn't have: use a broker on an empty directory or \
-                  prefix";
+    let reason = "groups need a storage with a journal, which this one doesn't have: use a broker on an empty \
+                  directory or prefix";
     StoreError::new(Kind::FixRequest, reason)
 }

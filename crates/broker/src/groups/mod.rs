@@ -1,10 +1,11 @@
 //! Groups of consumers that share the partitions of topics: who is a member, and when the partitions are divided anew.
 //!
-//! A state machine without I/O or clock: the driver reports what members send ([`Groups::join`] and so on) and that time
-//! has passed ([`Groups::tick`]), and gets the answers. Time is a [`Duration`] since some moment of the driver's choice.
+//! A state machine without I/O or clock: the driver reports what members send ([`Groups::join`] and so on) and that
+//! time has passed ([`Groups::tick`]), and gets the answers. Time is a [`Duration`] since some moment of the driver's
+//! choice.
 //!
-//! The broker doesn't divide the partitions. One member, the leader, does, from what every member says about itself, which
-//! the broker doesn't look into. Each division has a generation:
+//! The broker doesn't divide the partitions. One member, the leader, does, from what every member says about itself,
+//! which the broker doesn't look into. Each division has a generation:
 //!
 //! ```text
 //!            join               all have joined, or their time is over      the leader's assignments
@@ -82,7 +83,8 @@ pub struct Join {
     pub protocol_type: Arc<str>,
     /// Ways to divide the partitions that it knows, the preferred first, and for each what it says about itself.
     pub protocols: Vec<(Arc<str>, Bytes)>,
-    /// Whether a member without an id first gets one and then joins with it, so that requests that are lost leave no member.
+    /// Whether a member without an id first gets one and then joins with it, so that requests that are lost leave no
+    /// member.
     pub needs_id: bool,
 }
 
@@ -322,7 +324,8 @@ impl<T: Copy> Groups<T> {
         (left, answers)
     }
 
-    /// Whether a member of this generation may commit offsets. One that is no member may do so while the group has none.
+    /// Whether a member of this generation may commit offsets. One that is no member may do so while the group has
+    /// none.
     pub fn may_commit(&mut self, group: &str, sync: Option<&Membership>, now: Duration) -> Result<(), GroupError> {
         match (self.by_name.get_mut(group), sync) {
             (Some(found), Some(sync)) => found.may_commit(sync, now),

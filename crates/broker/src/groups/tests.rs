@@ -1,5 +1,5 @@
-//! Members that come, go, restart and fall silent, in random order: every request is answered, and whoever stays ends in one
-//! division of all partitions.
+//! Members that come, go, restart and fall silent, in random order: every request is answered, and whoever stays ends
+//! in one division of all partitions.
 
 use super::*;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -226,8 +226,8 @@ struct Actor {
     is_silent: bool,
 }
 
-/// Six members, of which some have instances, at random for a while. Then those that are left give signs for long enough
-/// that all others are gone: they must be in one generation, each with a share of its own.
+/// Six members, of which some have instances, at random for a while. Then those that are left give signs for long
+/// enough that all others are gone: they must be in one generation, each with a share of its own.
 #[test]
 fn whoever_stays_ends_in_one_division() {
     for seed in 0..300 {

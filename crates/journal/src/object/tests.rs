@@ -215,7 +215,8 @@ fn the_bytes_of_groups_offsets_are_golden() {
         Control::ForgetOffset { group: "billing".into(), partition: None },
     ];
     let bytes = build_index(LINK, 77, &controls, &[]);
-    let golden = "09000000 02000000 0100000000000000 e803000000000000 0700 0400 00000000 62696c6c696e676e6f74650000000000\
+    let golden = "09000000 02000000 0100000000000000 e803000000000000 0700 0400 00000000\
+                  62696c6c696e676e6f74650000000000\
                   0a000000 02000000 0100000000000000 0000000000000000 0700 0000 00000000 62696c6c696e6700\
                   0a000000 00000000 0000000000000000 0000000000000000 0700 0000 00000000 62696c6c696e6700";
     let found: String = bytes[HEADER_BYTES..].iter().map(|byte| format!("{byte:02x}")).collect();
