@@ -13,6 +13,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 static ALLOCATIONS: AtomicU64 = AtomicU64::new(0);
 static BYTES: AtomicU64 = AtomicU64::new(0);
+static LIVE: AtomicU64 = AtomicU64::new(0);
+static PEAK: AtomicU64 = AtomicU64::new(0);
 
 thread_local! {
     static OF_THREAD: Cell<u64> = const { Cell::new(0) };
@@ -24,6 +26,8 @@ pub struct Counting;
 fn count(bytes: usize) {
     ALLOCATIONS.fetch_add(1, Ordering::Relaxed);
     BYTES.fetch_add(bytes as u64, Ordering::Relaxed);
+    let live = LIVE.fetch_add(bytes as u64, Ordering::Relaxed) + bytes as u64;
+    PEAK.fetch_max(live, Ordering::Relaxed);
     // A thread that ends may allocate after its counter is gone.
     let _ = OF_THREAD.try_with(|count| count.set(count.get() + 1));
 }
@@ -44,11 +48,13 @@ unsafe impl GlobalAlloc for Counting {
 
     unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, new_size: usize) -> *mut u8 {
         count(new_size);
+        LIVE.fetch_sub(layout.size() as u64, Ordering::Relaxed);
         // SAFETY: as above.
         unsafe { System.realloc(pointer, layout, new_size) }
     }
 
     unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        LIVE.fetch_sub(layout.size() as u64, Ordering::Relaxed);
         // SAFETY: as above.
         unsafe { System.dealloc(pointer, layout) }
     }
@@ -64,6 +70,16 @@ pub struct Allocated {
 /// What all threads have allocated since the process began.
 pub fn allocated() -> Allocated {
     Allocated { allocations: ALLOCATIONS.load(Ordering::Relaxed), bytes: BYTES.load(Ordering::Relaxed) }
+}
+
+/// Bytes that are allocated now.
+pub fn live_bytes() -> u64 {
+    LIVE.load(Ordering::Relaxed)
+}
+
+/// The most that was allocated at once since the process began, in bytes.
+pub fn peak_bytes() -> u64 {
+    PEAK.load(Ordering::Relaxed)
 }
 
 /// How often `run` allocates on this thread.

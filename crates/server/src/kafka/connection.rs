@@ -1,8 +1,9 @@
 //! One connection: requests are read and begun while those before them are being served, and answered in order.
 
+use super::building::Building;
 use super::error::ConnectionError;
 use super::incoming::{BUFFER_BYTES, Frame, Incoming};
-use super::reply::{Pending, Reply};
+use super::reply::Pending;
 use super::sasl::{LOGIN_BYTES_MAX, LOGIN_WAIT, Login};
 use super::{Client, admin, api_versions, fetch, groups, list_offsets, metadata, produce, producer_id};
 use crate::net::activity::Activity;
@@ -158,21 +159,22 @@ impl<S: AsyncRead + Unpin> Requests<S> {
         }
         let client = &*self.client;
         let sasl = client.kafka.sasl.as_ref();
+        let mut building = Building::new(&client.kafka);
         let response: Response = match request {
             Request::ApiVersions(_) => api_versions::respond().into(),
             Request::SaslHandshake(request) => self.login.handshake(sasl, header.version, &request).into(),
             Request::SaslAuthenticate(request) => self.login.authenticate(sasl, &request).into(),
-            Request::Metadata(request) => metadata::respond(client, header.version, request).await.into(),
+            Request::Metadata(request) => {
+                metadata::respond(client, header.version, request, &mut building).await.into()
+            }
             Request::ListOffsets(request) => list_offsets::respond(client, request).await.into(),
             Request::InitProducerId(request) => producer_id::respond(&request).into(),
             // On the heap: an idle connection has no room for its state.
-            request => match Box::pin(admin::respond(client, request)).await? {
+            request => match Box::pin(admin::respond(client, request, &mut building)).await? {
                 Some(response) => response,
                 None => return Err(ConnectionError::NotServed { api: header.api, version: header.version }),
             },
         };
-        let mut bytes = Vec::new();
-        response.write(header.version, &mut bytes);
-        Ok(Pending::Ready(Some(Reply::new(&header, api, [bytes.into()]))))
+        Ok(Pending::Ready(Some(building.finish(client, &header, api, response).await?)))
     }
 }

@@ -1,5 +1,6 @@
 //! Metadata: the one broker, and topics with their partitions.
 
+use super::building::Building;
 use super::error::Refusal;
 use super::{Client, operations};
 use rawline_broker::{Topic, TopicError};
@@ -8,6 +9,7 @@ use rawline_kafka::messages::{
     MetadataRequest, MetadataResponse, MetadataResponseBroker, MetadataResponsePartition, MetadataResponseTopic,
 };
 use std::collections::HashSet;
+use std::sync::Arc;
 
 /// What this broker calls itself.
 pub(super) const NODE: i32 = 1;
@@ -18,33 +20,48 @@ pub(super) const EPOCH: i32 = 0;
 /// What all brokers on one storage are together.
 pub(super) const CLUSTER: &str = "rawline";
 
-pub(super) async fn respond(client: &Client, version: i16, request: MetadataRequest) -> MetadataResponse {
-    let mut topics = match request.topics {
+/// What a client asks for, and what was found.
+struct Found {
+    name: String,
+    topic: Result<Arc<Topic>, TopicError>,
+}
+
+pub(super) async fn respond(
+    client: &Client,
+    version: i16,
+    request: MetadataRequest,
+    building: &mut Building<'_>,
+) -> MetadataResponse {
+    let mut without_name = Vec::new();
+    let found = match request.topics {
         Some(wanted) if version > 0 || !wanted.is_empty() => {
             let creates = request.allow_auto_topic_creation && client.kafka.config.create_topics;
-            let mut topics = Vec::with_capacity(wanted.len());
+            let mut found = Vec::with_capacity(wanted.len());
             // A name that is repeated is answered once: a short name may stand for many partitions.
             let mut names = HashSet::with_capacity(wanted.len());
             for topic in wanted {
-                topics.push(match topic.name {
-                    Some(name) if names.contains(&name) => continue,
+                match topic.name {
+                    Some(name) if names.contains(&name) => {}
                     Some(name) => {
-                        let found = described(&name, find(client, &name, creates).await);
-                        names.insert(name);
-                        found
+                        names.insert(name.clone());
+                        found.push(Found { topic: find(client, &name, creates).await, name });
                     }
                     // Topics have no ids yet.
-                    None => MetadataResponseTopic {
+                    None => without_name.push(MetadataResponseTopic {
                         error_code: ErrorCode::UnknownTopicId.into(),
                         topic_id: topic.topic_id,
                         ..MetadataResponseTopic::default()
-                    },
-                });
+                    }),
+                }
             }
-            topics
+            found
         }
         _ => all(client),
     };
+    let partitions = |found: &Found| found.topic.as_ref().map_or(1, |topic| topic.partitions() as usize);
+    building.begin(found.iter().map(partitions).sum()).await;
+    let mut topics: Vec<_> = found.into_iter().map(described).collect();
+    topics.extend(without_name);
     for topic in topics.iter_mut().filter(|topic| topic.error_code == i16::from(ErrorCode::None)) {
         topic.topic_authorized_operations =
             operations::asked(request.include_topic_authorized_operations, operations::OF_TOPICS);
@@ -73,17 +90,26 @@ impl Client {
     }
 }
 
-fn all(client: &Client) -> Vec<MetadataResponseTopic> {
-    client.kafka.broker.topics().iter().map(|topic| topic_of(&topic.status().name, topic)).collect()
+fn all(client: &Client) -> Vec<Found> {
+    let found = |topic: Arc<Topic>| Found { name: topic.status().name, topic: Ok(topic) };
+    client.kafka.broker.topics().into_iter().map(found).collect()
 }
 
-async fn find(client: &Client, name: &str, creates: bool) -> Result<MetadataResponseTopic, TopicError> {
+async fn find(client: &Client, name: &str, creates: bool) -> Result<Arc<Topic>, TopicError> {
     let broker = &client.kafka.broker;
-    let topic = if creates { broker.topic_or_create(name).await } else { broker.topic(name).await }?;
-    Ok(topic_of(name, &topic))
+    if creates { broker.topic_or_create(name).await } else { broker.topic(name).await }
 }
 
-fn topic_of(name: &str, topic: &Topic) -> MetadataResponseTopic {
+fn described(Found { name, topic }: Found) -> MetadataResponseTopic {
+    let topic = match topic {
+        Ok(topic) => topic,
+        Err(error) => {
+            let Refusal { code, message } = error.into();
+            tracing::debug!(topic = name, message, "a client asks for a topic in vain");
+            let (error_code, name) = (code.into(), Some(name));
+            return MetadataResponseTopic { error_code, name, ..MetadataResponseTopic::default() };
+        }
+    };
     let partition = |number: u32| MetadataResponsePartition {
         partition_index: number as i32,
         leader_id: NODE,
@@ -93,17 +119,5 @@ fn topic_of(name: &str, topic: &Topic) -> MetadataResponseTopic {
         ..MetadataResponsePartition::default()
     };
     let partitions = (0..topic.partitions()).map(partition).collect();
-    MetadataResponseTopic { name: Some(name.to_owned()), partitions, ..MetadataResponseTopic::default() }
-}
-
-fn described(name: &str, found: Result<MetadataResponseTopic, TopicError>) -> MetadataResponseTopic {
-    found.unwrap_or_else(|error| {
-        let Refusal { code, message } = error.into();
-        tracing::debug!(topic = name, message, "a client asks for a topic in vain");
-        MetadataResponseTopic {
-            error_code: code.into(),
-            name: Some(name.to_owned()),
-            ..MetadataResponseTopic::default()
-        }
-    })
+    MetadataResponseTopic { name: Some(name), partitions, ..MetadataResponseTopic::default() }
 }

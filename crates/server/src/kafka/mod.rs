@@ -4,6 +4,7 @@
 
 mod admin;
 mod api_versions;
+mod building;
 mod connection;
 mod error;
 mod fetch;
@@ -24,6 +25,7 @@ use crate::net::pace::{Paced, Waits};
 use crate::net::peer::{Peer, SharedStream, network};
 use crate::net::read_size::LargeReads;
 use crate::net::sendfile::FileSender;
+use building::BUILDING_MAX;
 use rawline_broker::Broker;
 use rawline_broker::pool::Pool;
 use sasl::Sasl;
@@ -79,6 +81,8 @@ pub(crate) struct Kafka {
     converting: Semaphore,
     /// For requests, other than Produce, that are larger than a connection's buffer.
     large: Arc<Semaphore>,
+    /// For responses with many partitions.
+    building: Semaphore,
 }
 
 /// One connection's client.
@@ -103,9 +107,11 @@ pub async fn serve(
     let large_reads = LargeReads::new();
     let (close, closing) = watch::channel(false);
     let shutdown_wait = config.shutdown_wait;
-    let (converting, large) = (Semaphore::new(CONVERTING_MAX), Arc::new(Semaphore::new(LARGE_MAX)));
+    let (converting, building) = (Semaphore::new(CONVERTING_MAX), Semaphore::new(BUILDING_MAX));
+    let large = Arc::new(Semaphore::new(LARGE_MAX));
     let sasl = Sasl::new(&config.api_keys);
-    let kafka = Arc::new(Kafka { broker, pool, config, sasl, stopping: stop.clone(), closing, converting, large });
+    let kafka =
+        Arc::new(Kafka { broker, pool, config, sasl, stopping: stop.clone(), closing, converting, large, building });
     let connect = |Accepted { stream, address, place }| {
         let local = stream.local_addr();
         let stream = SharedStream::new(stream);

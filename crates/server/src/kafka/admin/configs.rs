@@ -3,6 +3,7 @@
 use super::settings::{self, Described, Source};
 use super::{Subjects, outcome};
 use crate::kafka::Client;
+use crate::kafka::building::Building;
 use crate::kafka::error::{ConnectionError, Refusal};
 use crate::kafka::metadata::NODE;
 use rawline_broker::Topic;
@@ -16,6 +17,9 @@ use std::sync::Arc;
 /// Kafka's numbers of what has settings.
 const TOPIC: i8 = 2;
 const BROKER: i8 = 4;
+
+/// Roughly how many settings a topic or a broker has.
+const SETTINGS: usize = 50;
 
 /// What has settings.
 pub(super) enum Resource {
@@ -50,10 +54,12 @@ impl Resource {
 pub(super) async fn describe(
     client: &Client,
     request: DescribeConfigsRequest,
+    building: &mut Building<'_>,
 ) -> Result<DescribeConfigsResponse, ConnectionError> {
     let DescribeConfigsRequest { resources, include_synonyms, .. } = request;
     let name = |resource: &DescribeConfigsResource| (resource.resource_type, resource.resource_name.clone());
     let subjects = Subjects::of(resources.iter().map(name))?;
+    building.begin(resources.len() * SETTINGS).await;
     let mut results = Vec::with_capacity(resources.len());
     for resource in resources {
         let found = match subjects.check(&name(&resource)) {

@@ -1,5 +1,6 @@
 //! DescribeTopicPartitions: topics and their partitions, a page at a time.
 
+use crate::kafka::building::Building;
 use crate::kafka::error::Refusal;
 use crate::kafka::metadata::{EPOCH, NODE};
 use crate::kafka::{Client, operations};
@@ -16,15 +17,23 @@ const PAGE_PARTITIONS_MAX: u32 = 2000;
 pub(super) async fn respond(
     client: &Client,
     request: DescribeTopicPartitionsRequest,
+    building: &mut Building<'_>,
 ) -> DescribeTopicPartitionsResponse {
     let DescribeTopicPartitionsRequest { topics, response_partition_limit, cursor } = request;
+    let limit = u32::try_from(response_partition_limit).unwrap_or_default().clamp(1, PAGE_PARTITIONS_MAX);
     let mut names: BTreeSet<String> = match topics.is_empty() {
-        true => client.kafka.broker.topics().iter().map(|topic| topic.status().name).collect(),
-        false => topics.into_iter().map(|topic| topic.name).collect(),
+        true => {
+            let topics = client.kafka.broker.topics();
+            building.begin(topics.len() + limit as usize).await;
+            topics.iter().map(|topic| topic.status().name).collect()
+        }
+        false => {
+            building.begin(topics.len() + limit as usize).await;
+            topics.into_iter().map(|topic| topic.name).collect()
+        }
     };
     let cursor = cursor.unwrap_or_default();
     names = names.split_off(&cursor.topic_name);
-    let limit = u32::try_from(response_partition_limit).unwrap_or_default().clamp(1, PAGE_PARTITIONS_MAX);
     let mut page = Page { topics: Vec::new(), left: limit, next: None };
     for name in names {
         if page.next.is_some() {

@@ -1,6 +1,8 @@
 //! DescribeLogDirs: how large partitions are in the store.
 
 use crate::kafka::Client;
+use crate::kafka::building::Building;
+use rawline_broker::limits::TOPIC_PARTITIONS_MAX;
 use rawline_broker::{Topic, TopicError};
 use rawline_kafka::messages::{
     DescribeLogDirsPartition, DescribeLogDirsRequest, DescribeLogDirsResponse, DescribeLogDirsResult,
@@ -11,7 +13,14 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Stands for the storage, whatever it is.
 const LOG_DIR: &str = "rawline";
 
-pub(super) async fn describe(client: &Client, request: DescribeLogDirsRequest) -> DescribeLogDirsResponse {
+pub(super) async fn describe(
+    client: &Client,
+    request: DescribeLogDirsRequest,
+    building: &mut Building<'_>,
+) -> DescribeLogDirsResponse {
+    // Sizes are found for all partitions of a topic, whichever are asked for.
+    let topics = request.topics.as_ref().map_or_else(|| client.kafka.broker.topics().len(), Vec::len);
+    building.begin(topics.saturating_mul(TOPIC_PARTITIONS_MAX as usize)).await;
     let topics = match request.topics {
         None => all(client).await,
         Some(wanted) => {

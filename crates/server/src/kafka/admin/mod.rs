@@ -12,6 +12,7 @@ mod settings;
 mod topics;
 
 use super::Client;
+use super::building::Building;
 use super::error::{ConnectionError, Refusal};
 use futures_util::stream::{self, StreamExt};
 use rawline_kafka::ErrorCode;
@@ -25,19 +26,23 @@ const TOPICS_MAX: usize = 10_000;
 const CHANGES_MAX: usize = 64;
 
 /// The response; `None` if the request belongs to another API.
-pub(super) async fn respond(client: &Client, request: Request) -> Result<Option<Response>, ConnectionError> {
+pub(super) async fn respond(
+    client: &Client,
+    request: Request,
+    building: &mut Building<'_>,
+) -> Result<Option<Response>, ConnectionError> {
     Ok(Some(match request {
         Request::CreateTopics(request) => topics::create(client, request).await?.into(),
         Request::DeleteTopics(request) => topics::delete(client, request).await?.into(),
         Request::CreatePartitions(request) => partitions::create(client, request).await?.into(),
         Request::DeleteRecords(request) => records::delete(client, request).await.into(),
-        Request::DescribeConfigs(request) => configs::describe(client, request).await?.into(),
+        Request::DescribeConfigs(request) => configs::describe(client, request, building).await?.into(),
         Request::AlterConfigs(request) => alter::replace(client, request).await?.into(),
         Request::IncrementalAlterConfigs(request) => alter::change(client, request).await?.into(),
         Request::DescribeCluster(request) => cluster::describe(client, &request).into(),
-        Request::DescribeTopicPartitions(request) => describe::respond(client, request).await.into(),
+        Request::DescribeTopicPartitions(request) => describe::respond(client, request, building).await.into(),
         Request::OffsetForLeaderEpoch(request) => epochs::respond(client, request).await.into(),
-        Request::DescribeLogDirs(request) => log_dirs::describe(client, request).await.into(),
+        Request::DescribeLogDirs(request) => log_dirs::describe(client, request, building).await.into(),
         // There is no other broker to which a partition could move.
         Request::ListPartitionReassignments(_) => ListPartitionReassignmentsResponse::default().into(),
         _ => return Ok(None),

@@ -1,0 +1,66 @@
+//! Large responses: few are built at once, and they wait for their clients in buffers of the pool.
+//!
+//! A request of some bytes may ask for all partitions, or for a topic's thousand. Each has 160 bytes while a response
+//! is built and 27 in its bytes, so clients that ask and don't read would hold gigabytes.
+
+use super::error::ConnectionError;
+use super::reply::Reply;
+use super::{Client, Kafka};
+use bytes::Bytes;
+use rawline_broker::pool::Gathered;
+use rawline_kafka::Api;
+use rawline_kafka::frame::RequestHeader;
+use rawline_kafka::messages::Response;
+use tokio::sync::SemaphorePermit;
+
+/// Large responses that are built at once, outside the pool: as many as cores of a small machine. One of a hundred
+/// thousand partitions has 20 MB until it is in buffers.
+pub(super) const BUILDING_MAX: usize = 2;
+
+/// Partitions, settings or the like in a response that any number of connections may build at once: the requests of
+/// usual clients name a few topics.
+const ENTRIES_MAX: usize = 500;
+
+/// Maximum size of a response outside the pool in bytes. A connection has some tens of them, if its client sends
+/// requests and doesn't read.
+const UNBUFFERED_BYTES_MAX: usize = 1 << 10;
+
+/// The building of one response.
+pub(super) struct Building<'a> {
+    kafka: &'a Kafka,
+    permit: Option<SemaphorePermit<'a>>,
+}
+
+impl<'a> Building<'a> {
+    pub fn new(kafka: &'a Kafka) -> Building<'a> {
+        Building { kafka, permit: None }
+    }
+
+    /// To be called before a response gets up to so many partitions, settings or the like.
+    pub async fn begin(&mut self, entries: usize) {
+        if entries > ENTRIES_MAX && self.permit.is_none() {
+            // Never closed.
+            self.permit = self.kafka.building.acquire().await.ok();
+        }
+    }
+
+    /// The response's bytes, in buffers if it isn't small.
+    pub async fn finish(
+        self,
+        client: &Client,
+        header: &RequestHeader,
+        api: Api,
+        response: Response,
+    ) -> Result<Reply, ConnectionError> {
+        let mut bytes = Vec::new();
+        response.write(header.version, &mut bytes);
+        drop(response);
+        if bytes.len() <= UNBUFFERED_BYTES_MAX {
+            return Ok(Reply::new(header, api, [Bytes::from(bytes)]));
+        }
+        let reserved = client.peer.holder.reserve(bytes.len() as u64, self.kafka.config.pool_wait).await?;
+        let mut buffers = Gathered::new(reserved);
+        assert!(buffers.push(&bytes), "{} bytes of what was reserved for {}", buffers.bytes(), bytes.len());
+        Ok(Reply::new(header, api, buffers.freeze()).with_buffers())
+    }
+}
