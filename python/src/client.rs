@@ -353,6 +353,7 @@ impl ClientCore {
             records_max: whole("records_max", records_max)?,
             bytes_max: whole("bytes_max", bytes_max)?,
             wait: seconds("wait", wait)?,
+            values_only: true,
         };
         let pool = self.pool.clone();
         let future = async move {
@@ -437,6 +438,7 @@ impl ClientCore {
             bytes_max: whole("bytes_max", bytes_max)?,
             wait: seconds("wait", wait)?,
             retries: retries(retry_for)?,
+            values_only: true,
         };
         let plan =
             Plan { config, starts: by_partition("start", starts)?, ends: by_partition("end", ends)?, wait_for_topic };

@@ -46,7 +46,7 @@ fn batches_of_the_java_client_are_read() {
         assert_eq!(keys, [Some(&b"k1"[..]), None, Some(b""), None]);
         let values: Vec<_> = read.iter().map(|record| record.value).collect();
         assert_eq!(values, [Some(&b"hello"[..]), Some(b""), None, Some(&text)]);
-        let headers: Vec<_> = read.iter().flat_map(|record| record.headers.clone()).collect();
+        let headers: Vec<_> = read.iter().flat_map(|record| record.headers).collect();
         assert_eq!(headers, [(&b"h"[..], Some(&b"v"[..])), (b"n", None)]);
 
         // Without compression, ours are the same bytes but for the leader's epoch, which the checksum doesn't cover.

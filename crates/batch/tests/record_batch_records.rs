@@ -83,10 +83,10 @@ fn golden_bytes_are_read() {
     assert_eq!(header.base_timestamp_ms, BASE_MS);
     assert_eq!(header.producer, Some(RecordProducer { id: 7, epoch: 3, base_sequence: 1000 }));
     let read: Vec<_> = Records::new(&header, section_of(&batch)).collect::<Result<_, _>>().unwrap();
-    let headers: Vec<_> = read[0].headers.clone().collect();
+    let headers: Vec<_> = read[0].headers.collect();
     assert_eq!(headers, [(&b"h"[..], Some(&b"v"[..])), (b"n", None)]);
     assert_eq!(read[0].headers.len(), 2);
-    let headers = read[0].headers.clone();
+    let headers = read[0].headers;
     let first = Record { offset_delta: 0, timestamp_ms: BASE_MS, key: Some(b"k1"), value: Some(b"hello"), headers };
     let second = Record { offset_delta: 1, timestamp_ms: BASE_MS - 1, key: None, value: Some(b""), ..empty() };
     let third = Record { offset_delta: 2, timestamp_ms: BASE_MS + 300, key: Some(b""), value: None, ..empty() };

@@ -142,6 +142,48 @@ fn a_range_is_the_requested_one() {
 }
 
 #[test]
+fn keys_and_headers_are_stored_and_shown() {
+    let broker = support::broker(&[]);
+    let json = |topic: &str| -> Vec<serde_json::Value> {
+        let output = broker.run(&["consume", topic, "--format", "json"], b"").stdout;
+        output.split_inclusive(|&byte| byte == b'\n').map(|line| serde_json::from_slice(line).unwrap()).collect()
+    };
+    broker.run(&["produce", "t", "-K", "\\t", "-H", "source=shell", "-H", "none"], b"ada\tlogged in\t\n\xff\t\n");
+    let said = broker.run(&["produce", "t", "--key-separator", ": "], b"grace: out\nnobody\n").stderr;
+    let said = String::from_utf8(said).unwrap();
+    assert!(said.contains("without the key separator \": \": 1; they have no key"), "{said}");
+    broker.run(&["produce", "t", "--key", "k", "--partition", "0", "--codec", "zstd"], "x\n".repeat(100).as_bytes());
+    broker.run(&["produce", "t"], b"plain\n");
+    let records = json("t");
+    let headers = serde_json::json!([{"key": "source", "value": "shell"}, {"key": "none", "value": null}]);
+    let mut expected = vec![
+        serde_json::json!({"offset": 0, "key": "ada", "headers": headers, "record": "logged in\t"}),
+        serde_json::json!({"offset": 1, "key_base64": "/w==", "headers": headers, "record": ""}),
+        serde_json::json!({"offset": 2, "key": "grace", "record": "out"}),
+        serde_json::json!({"offset": 3, "record": "nobody"}),
+    ];
+    expected.extend((4..104).map(|offset| serde_json::json!({"offset": offset, "key": "k", "record": "x"})));
+    expected.push(serde_json::json!({"offset": 104, "record": "plain"}));
+    assert_eq!(records.len(), expected.len());
+    for (mut record, expected) in records.into_iter().zip(expected) {
+        let time: jiff::Timestamp = record["time"].take().as_str().unwrap().parse().unwrap();
+        assert!(time.as_second() > 1_700_000_000, "{time}");
+        record.as_object_mut().unwrap().remove("time");
+        assert_eq!(record, expected);
+    }
+    assert_eq!(broker.run(&["consume", "t", "--max-records", "3"], b"").stdout, b"logged in\t\n\nout\n");
+    // What is converted can have keys too.
+    broker.run(&["produce", "v", "-K:", "--format", "value"], b"ada:{\"n\":1}\n");
+    assert_eq!(json("v")[0]["key"], "ada");
+    assert_eq!(broker.run(&["consume", "v", "--format", "value"], b"").stdout, b"{\"n\":1}\n");
+    // A storage without a journal has no place for keys.
+    let memory = support::broker(&["--storage", "memory:"]);
+    let refused = run(memory.rawline(&["produce", "t", "--key", "k"]), b"x\n");
+    let said = String::from_utf8(refused.stderr).unwrap();
+    assert!(refused.status.code() == Some(1) && said.contains("begin a new storage"), "{said}");
+}
+
+#[test]
 fn json_has_offset_time_and_record() {
     let broker = support::broker(&[]);
     broker.run(&["produce", "t"], b"plain\n\xff\xfe\n{\"a\":\"\\u00fc\"}\n");

@@ -129,7 +129,9 @@ fn wrong_partitions_are_refused_with_advice() {
         (&["topic", "trim", "t", "--partition", "2", "--before", "0"], 1, "no partition 2"),
         (&["topic", "set", "t", "--partitions", "1"], 1, "can only grow"),
         (&["topic", "set", "t", "--partitions", "1025"], 2, "from 1 to 1024"),
-        (&["produce", "t", "--partition", "1", "--key", "x"], 2, "--key"),
+        (&["produce", "t", "--key-separator", ":", "--key", "x"], 2, "--key"),
+        (&["produce", "t", "--header", "a=b", "--key-field", "x"], 2, "--header"),
+        (&["produce", "t", "--key-separator", ""], 2, "at least one character"),
         (
             &["produce", "t", "--key-field", "a", "--format", "avro", "--schema", "measurement", "x.csv"],
             2,

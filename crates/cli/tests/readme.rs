@@ -95,3 +95,25 @@ fn the_quick_start_works_by_copy_and_paste() {
         run("rawline consume events > again.txt; cmp events.txt again.txt && echo same", folder.path(), &broker);
     assert_eq!(again, "same\n");
 }
+
+#[test]
+fn the_page_about_kafka_shows_keys_as_they_are() {
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/kafka.md");
+    let page = std::fs::read_to_string(page).unwrap();
+    let (_, section) = page.split_once("## Keys in our clients").unwrap();
+    let (block, _) = section.split_once("```console\n").unwrap().1.split_once("```").unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let broker = Broker::start(&folder.path().join("data"));
+    let commands: Vec<&str> = block.lines().filter_map(|line| line.strip_prefix("$ ")).collect();
+    let output = run(&commands.join("\n"), folder.path(), &broker);
+    let records = |text: &str| -> Vec<serde_json::Value> {
+        let records = text.lines().filter(|line| line.starts_with('{'));
+        let without_time = |mut record: serde_json::Value| {
+            assert!(record.as_object_mut().unwrap().remove("time").is_some());
+            record
+        };
+        records.map(|line| without_time(serde_json::from_str(line).unwrap())).collect()
+    };
+    assert_eq!(records(block).len(), 2);
+    assert_eq!(records(&output), records(block));
+}

@@ -21,8 +21,18 @@ impl Client {
         to: impl Into<TopicPartition<'a>>,
         pieces: Vec<Bytes>,
     ) -> Result<Appended, ClientError> {
-        let body = Pieces::new(pieces);
-        self.begin_append(to.into(), body, None).await
+        self.begin_append(to.into(), MediaType::Batch, Pieces::new(pieces), None).await
+    }
+
+    /// Like [`Client::append`], for Kafka's batches (RecordBatch, version 2), whose records can have keys, headers and
+    /// times. A [`RecordBatchBuilder`](crate::RecordBatchBuilder) makes them. Needs a broker whose storage has a
+    /// journal.
+    pub async fn append_record_batches<'a>(
+        &self,
+        to: impl Into<TopicPartition<'a>>,
+        pieces: Vec<Bytes>,
+    ) -> Result<Appended, ClientError> {
+        self.begin_append(to.into(), MediaType::RecordBatch, Pieces::new(pieces), None).await
     }
 
     /// Appends the records concatenated in `data` as one batch without compression. `data` is not copied.
@@ -41,7 +51,7 @@ impl Client {
             bytes.is_multiple_of(ALIGNMENT as u64),
             "a batch of {records} records has {bytes} bytes, which are not aligned"
         );
-        let appended = self.begin_append(to.into(), body, None).await?;
+        let appended = self.begin_append(to.into(), MediaType::Batch, body, None).await?;
         if appended.next_offset - appended.first_offset != records {
             return Err(self.not_a_brokers(format!("{appended:?} for an append of {records} records")));
         }
@@ -57,19 +67,23 @@ impl Client {
         self.parse_json(&text)
     }
 
-    /// Begins to append a body; with an epoch exactly once, by the numbers in its batches. A small one takes its place
-    /// on a connection now: those of several calls arrive in the order of the calls. The rest happens in the future.
+    /// Begins to append a body of batches; with an epoch exactly once, by the numbers in them (Kafka's batches have
+    /// their epoch themselves). A small one of ours takes its place on a connection now: those of several calls arrive
+    /// in the order of the calls. The rest happens in the future.
     pub(crate) fn begin_append(
         &self,
         to: TopicPartition<'_>,
+        media_type: MediaType,
         body: Pieces,
         epoch: Option<u16>,
     ) -> impl Future<Output = Result<Appended, ClientError>> + Send + use<> {
+        let is_ours = media_type == MediaType::Batch;
+        let epoch = epoch.filter(|_| is_ours);
         let is_ordered = epoch.is_some();
         let epoch = epoch.map_or(String::new(), |epoch| format!("&producer-epoch={epoch}"));
         let target = format!("{}?{to}{epoch}", path::RECORDS);
         let is_empty = body.bytes_left() == 0;
-        let small = if is_empty { None } else { self.inner.small_head.request(&target, &body) };
+        let small = if is_empty || !is_ours { None } else { self.inner.small_head.request(&target, &body) };
         let queued = small.map(|request| (self.join(&request, is_ordered), request));
         let client = self.clone();
         async move {
@@ -79,7 +93,7 @@ impl Client {
             let text = match queued {
                 Some((ticket, request)) => client.shared_text(request, ticket).await?,
                 None => {
-                    let headers = vec![(CONTENT_TYPE, MediaType::Batch.header_value())];
+                    let headers = vec![(CONTENT_TYPE, media_type.header_value())];
                     client.text_once(&Call { method: Method::POST, target, headers, body }).await?
                 }
             };

@@ -44,6 +44,8 @@ pub struct ConsumerConfig {
     pub wait: Duration,
     /// How failed reads are retried.
     pub retries: RetryPolicy,
+    /// Whether the broker converts Kafka's batches: see [`ReadOptions::values_only`].
+    pub values_only: bool,
 }
 
 impl Default for ConsumerConfig {
@@ -56,6 +58,7 @@ impl Default for ConsumerConfig {
             bytes_max: CONSUMER_READ_BYTES,
             wait: Duration::from_secs(20),
             retries: RetryPolicy::default(),
+            values_only: false,
         }
     }
 }
@@ -287,6 +290,7 @@ impl Consumer {
             records_max,
             bytes_max: (self.config.bytes_max / partitions).max(least),
             wait: if is_wide(self.ranges.len()) { Duration::ZERO } else { self.config.wait },
+            values_only: self.config.values_only,
         };
         tasks::spawn(async move {
             let from = TopicPartition { topic: &topic, partition };

@@ -1,5 +1,6 @@
 //! Errors of requests. The kind of an error determines what a caller can do.
 
+use rawline_batch::record_batch::{RecordBatchError, RecordError};
 use rawline_batch::{BatchError, Kind};
 use rawline_contract::code::{PARTITION_NOT_FOUND, PRODUCER_FENCED, kind_of_status};
 use std::time::Duration;
@@ -94,6 +95,12 @@ pub enum ClientError {
     /// A batch, received or to be sent, is damaged.
     #[error("bad batch: {0}")]
     Batch(#[from] BatchError),
+    /// One of Kafka's batches is damaged.
+    #[error("bad batch: {0}")]
+    RecordBatch(#[from] RecordBatchError),
+    /// The records of one of Kafka's batches can't be read, or made.
+    #[error("bad batch: {0}")]
+    Records(#[from] RecordError),
     /// The producer stopped after an earlier failure. The records in its buffer were not sent.
     #[error("the producer has stopped: {reason}; create a new one and send the records again that have no offset")]
     Stopped {
@@ -115,6 +122,8 @@ impl ClientError {
             // Damage in transit is rare, and unlikely to occur again.
             ClientError::Batch(BatchError::Crc { .. }) => Kind::TryAgain,
             ClientError::Batch(_) => Kind::FixRequest,
+            ClientError::RecordBatch(error) => error.kind(),
+            ClientError::Records(error) => error.kind(),
             ClientError::Tls { .. } | ClientError::Answer { .. } | ClientError::Stopped { .. } => Kind::TellHuman,
         }
     }

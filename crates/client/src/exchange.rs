@@ -7,10 +7,11 @@ use crate::limits::{PIECE_BYTES, REFUSAL_BYTES_MAX};
 use crate::refusal::refused;
 use crate::stream::Stream;
 use bytes::{BufMut, Bytes};
-use http::header::{CONNECTION, HeaderName};
+use http::header::{CONNECTION, CONTENT_TYPE, HeaderName};
 use http::{Response, StatusCode};
 use http_body::Body;
 use hyper::body::Incoming;
+use rawline_contract::MediaType;
 use std::sync::Arc;
 use tokio::io::AsyncReadExt;
 
@@ -54,6 +55,11 @@ impl Exchange {
         value
             .and_then(|value| value.parse().ok())
             .ok_or_else(|| self.not_a_brokers(format!("the header {name} is missing or not a number")))
+    }
+
+    /// What the body is, if that is known.
+    pub(crate) fn media_type(&self) -> Option<MediaType> {
+        self.head.headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).and_then(MediaType::parse)
     }
 
     /// Announced length of the body in bytes; zero if none was announced.

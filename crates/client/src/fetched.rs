@@ -1,13 +1,18 @@
 //! The result of a read: whole batches in one buffer, and their records as slices of it.
 
 use crate::ClientError;
+use crate::checked::Checked;
+use crate::kafka_records::KafkaRecords;
+use rawline_batch::record_batch::{self, Headers, RecordBatchHeader};
 use rawline_batch::{Batch, BatchMeta, Codec, Limits, decompress_into};
 
-/// Checked batches, concatenated in one buffer that is reused from read to read.
+/// Checked batches of one kind, concatenated in one buffer that is reused from read to read.
 #[derive(Debug, Default)]
 pub struct Fetched {
     buffer: Vec<u8>,
-    batches: Vec<BatchMeta>,
+    batches: Checked,
+    /// A batch of Kafka's may unpack to this many bytes.
+    raw_bytes_max: u32,
     /// Decompressed data of the batch whose records are being returned.
     unpacked: Vec<u8>,
     partition: u32,
@@ -42,9 +47,17 @@ impl Fetched {
         &self.buffer
     }
 
-    /// Position and lengths of each batch.
+    /// Whether the batches are Kafka's.
+    pub fn is_kafka(&self) -> bool {
+        matches!(self.batches, Checked::Kafka(_))
+    }
+
+    /// Position and lengths of each batch. Kafka's batches have none: see [`Fetched::record_batches`].
     pub fn metas(&self) -> &[BatchMeta] {
-        &self.batches
+        match &self.batches {
+            Checked::Rawline(batches) => batches,
+            Checked::Kafka(_) => &[],
+        }
     }
 
     /// Offset of the first record in the buffer. It is lower than the requested offset if that lies in a compressed
@@ -74,22 +87,48 @@ impl Fetched {
     }
 
     /// The batches as received, each with the offset of its first record. The first may begin before the requested
-    /// offset.
+    /// offset. Kafka's batches aren't among them: [`ReadOptions::values_only`](crate::ReadOptions::values_only) has
+    /// them converted.
     pub fn batches(&self) -> impl Iterator<Item = (u64, Batch<'_>)> {
         let mut offset = self.first_offset;
-        self.batches.iter().map(move |meta| {
+        self.metas().iter().map(move |meta| {
             let first_offset = offset;
             offset += u64::from(meta.records);
             (first_offset, batch(&self.buffer, meta))
         })
     }
 
+    /// Kafka's batches as received, each with the offset of its first record, its header and its bytes.
+    pub fn record_batches(&self) -> impl Iterator<Item = (u64, &RecordBatchHeader, &[u8])> {
+        let batches = match &self.batches {
+            Checked::Rawline(_) => &[],
+            Checked::Kafka(batches) => batches.as_slice(),
+        };
+        let mut offset = self.first_offset;
+        batches.iter().map(move |batch| {
+            let first_offset = offset;
+            offset += u64::from(batch.header.records);
+            let begin = batch.position as usize;
+            let Some(bytes) = self.buffer.get(begin..begin + batch.header.batch_bytes as usize) else {
+                unreachable!("{batch:?} is not in {} received bytes", self.buffer.len())
+            };
+            (first_offset, &batch.header, bytes)
+        })
+    }
+
     /// The records from the requested offset on, as slices of the received bytes. Records of a compressed batch are
     /// slices of a scratch buffer, which is reused for the next compressed batch.
     pub fn records(&mut self) -> FetchedRecords<'_> {
+        let (batches, kafka) = match &self.batches {
+            Checked::Rawline(batches) => (batches.as_slice(), None),
+            Checked::Kafka(batches) => {
+                (&[][..], Some(KafkaRecords::new(batches, self.first_offset, self.raw_bytes_max)))
+            }
+        };
         FetchedRecords {
             buffer: &self.buffer,
-            batches: self.batches.iter(),
+            batches: batches.iter(),
+            kafka,
             unpacked: &mut self.unpacked,
             partition: self.partition,
             requested_offset: self.requested_offset,
@@ -99,9 +138,11 @@ impl Fetched {
         }
     }
 
-    pub(crate) fn begin(&mut self, requested_offset: u64) {
+    /// Begins a read of batches none of which may unpack to more than `raw_bytes_max` bytes.
+    pub(crate) fn begin(&mut self, requested_offset: u64, raw_bytes_max: u32) {
         self.buffer.clear();
-        self.batches.clear();
+        self.batches = Checked::default();
+        self.raw_bytes_max = raw_bytes_max;
         self.requested_offset = requested_offset;
         self.first_offset = requested_offset;
         self.next_offset = requested_offset;
@@ -115,14 +156,13 @@ impl Fetched {
 
     /// Completes a read: the buffer holds `batches`, whose first record is at `first_offset`. The caller has checked
     /// that they reach the requested offset.
-    pub(crate) fn end(&mut self, first_offset: u64, topic_next_offset: u64, batches: Vec<BatchMeta>) {
-        let (mut bytes, mut next_offset) = (0, first_offset);
-        for meta in &batches {
-            assert_eq!(meta.position, bytes, "the batch at offset {next_offset} doesn't follow the one before it");
-            bytes += u64::from(meta.bytes);
-            next_offset += u64::from(meta.records);
-        }
-        assert_eq!(bytes, self.buffer.len() as u64, "bytes in {} checked batches and in the buffer", batches.len());
+    pub(crate) fn end(&mut self, first_offset: u64, topic_next_offset: u64, batches: Checked) {
+        let next_offset = first_offset + batches.records();
+        assert_eq!(
+            batches.bytes(),
+            Some(self.buffer.len() as u64),
+            "bytes in checked batches that follow each other, and in the buffer"
+        );
         let requested = self.requested_offset;
         assert!(
             first_offset <= requested && requested <= next_offset,
@@ -160,6 +200,8 @@ fn batch<'a>(buffer: &'a [u8], meta: &BatchMeta) -> Batch<'a> {
 pub struct FetchedRecords<'a> {
     buffer: &'a [u8],
     batches: std::slice::Iter<'a, BatchMeta>,
+    /// The records, if the batches are Kafka's.
+    kafka: Option<KafkaRecords<'a>>,
     unpacked: &'a mut Vec<u8>,
     partition: u32,
     requested_offset: u64,
@@ -176,10 +218,51 @@ pub struct Record<'a> {
     pub partition: u32,
     /// Its offset in the partition.
     pub offset: u64,
-    /// Time at which the producer made the record's batch, by its clock, in microseconds since the Unix epoch.
+    /// Time at which the producer made the record's batch, by its clock, in microseconds since the Unix epoch. A record
+    /// of one of Kafka's batches has its own time; 0 if it has none.
     pub created_us: u64,
-    /// The record.
+    /// The record; of one of Kafka's batches its value, empty if it is null.
     pub bytes: &'a [u8],
+    /// The record with its key and headers, if its batch is one of Kafka's.
+    kafka: Option<record_batch::Record<'a>>,
+}
+
+impl<'a> Record<'a> {
+    /// The key; `None` if it is null, and of a record in a batch of Rawline's format, which has no keys.
+    pub fn key(&self) -> Option<&'a [u8]> {
+        self.kafka.as_ref().and_then(|record| record.key)
+    }
+
+    /// The headers: names and values, which can be null. Names are UTF-8 in most clients, which nobody checks.
+    pub fn headers(&self) -> Headers<'a> {
+        self.kafka.as_ref().map(|record| record.headers).unwrap_or_default()
+    }
+
+    /// The time that the producer gave the record, in milliseconds since the Unix epoch; `None` if it gave none, and of
+    /// a record in a batch of Rawline's format, which has one time for all ([`Record::created_us`]).
+    pub fn timestamp_ms(&self) -> Option<i64> {
+        self.kafka.as_ref().map(|record| record.timestamp_ms).filter(|timestamp_ms| *timestamp_ms >= 0)
+    }
+
+    /// The value; `None` if it is null, which deletes the key in a compacted topic.
+    pub fn value(&self) -> Option<&'a [u8]> {
+        self.kafka.as_ref().map_or(Some(self.bytes), |record| record.value)
+    }
+
+    /// The record as one of Kafka's batches has it.
+    pub fn kafka(&self) -> Option<&record_batch::Record<'a>> {
+        self.kafka.as_ref()
+    }
+
+    fn of_kafka(partition: u32, offset: u64, record: record_batch::Record<'a>) -> Record<'a> {
+        Record {
+            partition,
+            offset,
+            created_us: u64::try_from(record.timestamp_ms).unwrap_or_default().saturating_mul(1000),
+            bytes: record.value.unwrap_or_default(),
+            kafka: Some(record),
+        }
+    }
 }
 
 /// The position in a batch.
@@ -194,7 +277,8 @@ struct Current<'a> {
 }
 
 impl FetchedRecords<'_> {
-    /// The next record; `None` at the end. Fails if a compressed batch can't be decompressed.
+    /// The next record; `None` at the end. Fails if a compressed batch can't be decompressed, or if the records of one of
+    /// Kafka's batches are damaged, which nobody before the consumer notices.
     ///
     /// Not called `next`, since this is not an iterator.
     #[inline]
@@ -220,13 +304,22 @@ impl FetchedRecords<'_> {
                 let Some(bytes) = data.get(range) else {
                     unreachable!("the record at offset {offset} ends at {} of {} bytes", current.position, data.len())
                 };
-                let partition = self.partition;
-                return Ok(Some(Record { partition, offset, created_us: current.batch.header().created_us, bytes }));
+                let (partition, created_us) = (self.partition, current.batch.header().created_us);
+                return Ok(Some(Record { partition, offset, created_us, bytes, kafka: None }));
+            }
+            if self.kafka.is_some() {
+                return self.next_of_kafka();
             }
             if !self.next_batch()? {
                 return Ok(None);
             }
         }
+    }
+
+    fn next_of_kafka(&mut self) -> Result<Option<Record<'_>>, ClientError> {
+        let Some(records) = &mut self.kafka else { unreachable!("a record of Kafka's in batches of ours") };
+        let next = records.next(self.buffer, self.unpacked, self.requested_offset)?;
+        Ok(next.map(|(offset, record)| Record::of_kafka(self.partition, offset, record)))
     }
 
     fn next_batch(&mut self) -> Result<bool, ClientError> {
@@ -258,7 +351,10 @@ impl FetchedRecords<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use rawline_batch::{Builder, Checker};
+    use crate::checked::Checking;
+    use rawline_batch::Builder;
+    use rawline_batch::record_batch::{RecordBatchBuilder, RecordCodec, stamp};
+    use rawline_contract::MediaType;
 
     fn fetched(codecs: &[Codec], records_each: u32, first_offset: u64, requested_offset: u64) -> Fetched {
         let mut fetched = Fetched::default();
@@ -272,12 +368,80 @@ mod tests {
             }
             builder.finish_into(u64::from(codec.number()) + 7, 0, 0, &mut bytes).unwrap();
         }
-        let mut checker = Checker::new(Limits::default());
-        checker.push(&bytes).unwrap();
-        fetched.begin(requested_offset);
-        fetched.buffer().extend_from_slice(&bytes);
-        fetched.end(first_offset, offset, checker.finish().unwrap());
+        receive(&mut fetched, MediaType::Batch, &bytes, first_offset..offset, requested_offset);
         fetched
+    }
+
+    fn receive(fetched: &mut Fetched, kind: MediaType, bytes: &[u8], offsets: std::ops::Range<u64>, requested: u64) {
+        let mut checker = Checking::new(Some(kind), Limits::default());
+        checker.push(bytes).unwrap();
+        fetched.begin(requested, Limits::default().raw_bytes_max);
+        fetched.buffer().extend_from_slice(bytes);
+        fetched.end(offsets.start, offsets.end, checker.finish().unwrap());
+    }
+
+    /// One of Kafka's batches of records `first_offset..first_offset + 10`, as a broker stores it.
+    fn record_batch(codec: RecordCodec, first_offset: u64) -> Vec<u8> {
+        let mut builder = RecordBatchBuilder::new(codec, Limits::default());
+        for offset in first_offset..first_offset + 10 {
+            let (key, value) = (format!("key {offset}"), format!("value {offset} {}", "x".repeat(100)));
+            let value = (!offset.is_multiple_of(5)).then_some(value.as_bytes());
+            let headers = [(&b"a"[..], Some(&b"1"[..])), (b"b", None)];
+            builder.push(offset as i64 - 101, Some(key.as_bytes()), value, headers).unwrap();
+        }
+        let mut batch = builder.finish(None).unwrap().to_vec();
+        let front = stamp(first_offset, batch.len() as u32);
+        batch[..front.len()].copy_from_slice(&front);
+        batch
+    }
+
+    #[test]
+    fn records_of_kafkas_batches_have_keys_headers_and_times() {
+        let codecs = [RecordCodec::Zstd, RecordCodec::None, RecordCodec::Gzip, RecordCodec::Snappy, RecordCodec::Lz4];
+        let batches = codecs.iter().zip((100..).step_by(10)).flat_map(|(codec, first)| record_batch(*codec, first));
+        let bytes: Vec<u8> = batches.collect();
+        // The buffers are reused, after batches of the other kind too.
+        let mut fetched = fetched(&[Codec::Zstd], 10, 0, 0);
+        for requested in (100..=150).chain([100]) {
+            receive(&mut fetched, MediaType::RecordBatch, &bytes, 100..150, requested);
+            let mut want = requested;
+            let mut records = fetched.records();
+            while let Some(record) = records.next_record().unwrap() {
+                assert_eq!((record.offset, record.key()), (want, Some(format!("key {want}").as_bytes())));
+                let value = format!("value {want} {}", "x".repeat(100));
+                let value = (!want.is_multiple_of(5)).then_some(value.as_bytes());
+                assert_eq!((record.value(), record.bytes), (value, value.unwrap_or_default()));
+                // -1 stands for no time.
+                let timestamp_ms = (want > 100).then(|| want as i64 - 101);
+                assert_eq!((record.timestamp_ms(), record.created_us), (timestamp_ms, want.saturating_sub(101) * 1000));
+                let headers: Vec<_> = record.headers().collect();
+                assert_eq!(headers, [(&b"a"[..], Some(&b"1"[..])), (b"b", None)]);
+                want += 1;
+            }
+            assert_eq!(want, 150);
+            assert!(fetched.is_kafka() && fetched.batches().next().is_none());
+            let batches: Vec<_> = fetched.record_batches().map(|(first, header, _)| (first, header.codec)).collect();
+            assert_eq!(batches, (100..).step_by(10).zip(codecs).collect::<Vec<_>>());
+        }
+    }
+
+    #[test]
+    fn damaged_records_are_an_error_and_the_end() {
+        let mut batch = record_batch(RecordCodec::None, 0);
+        batch.extend(record_batch(RecordCodec::None, 10));
+        // The length of the second record's key.
+        let at = batch.windows(5).position(|bytes| bytes == b"key 1").unwrap() - 1;
+        batch[at] = 0x7f;
+        let first_bytes = u32::from_be_bytes(batch[8..12].try_into().unwrap()) as usize + 12;
+        let crc = rawline_batch::crc32c(&batch[21..first_bytes]);
+        batch[17..21].copy_from_slice(&crc.to_be_bytes());
+        let mut fetched = Fetched::default();
+        receive(&mut fetched, MediaType::RecordBatch, &batch, 0..20, 0);
+        let mut records = fetched.records();
+        assert_eq!(records.next_record().unwrap().unwrap().key(), Some(&b"key 0"[..]));
+        let error = records.next_record().unwrap_err();
+        assert!(matches!(error, ClientError::Records(_)), "{error}");
+        assert_eq!(records.next_record(), Ok(None));
     }
 
     #[test]
@@ -310,7 +474,7 @@ mod tests {
     #[test]
     fn nothing_fetched_leaves_the_offset_where_it_was() {
         let mut fetched = fetched(&[Codec::None], 3, 0, 0);
-        fetched.begin(42);
+        fetched.begin(42, 0);
         fetched.end_empty(42);
         assert!(fetched.is_empty());
         assert_eq!((fetched.next_offset(), fetched.records_count()), (42, 0));

@@ -11,6 +11,7 @@ mod append;
 mod body;
 mod bucket_usage;
 mod call;
+mod checked;
 mod client;
 mod config;
 mod connection;
@@ -19,6 +20,7 @@ mod environment;
 mod error;
 mod exchange;
 mod fetched;
+mod kafka_records;
 mod limits;
 mod partition;
 mod pipeline;
@@ -40,7 +42,8 @@ pub use environment::{Environment, SystemEnvironment};
 pub use error::ClientError;
 pub use fetched::{Fetched, FetchedRecords, Record};
 pub use partition::{TopicPartition, partition_of_key};
-pub use producer::{Position, Producer, ProducerConfig, Receipt};
+pub use producer::{Message, Position, Producer, ProducerConfig, Receipt};
+pub use rawline_batch::record_batch::{Headers, RecordBatchBuilder, RecordCodec};
 pub use rawline_batch::{Batch, Codec, Kind};
 pub use rawline_contract::{
     Appended, Extent, Hours, Partitions, Payload, ProducerInstance, Settings, TopicInfo, Trimmed,

@@ -1,14 +1,18 @@
 //! Reads batches from a partition into one buffer, and checks them while they arrive.
 
 use crate::call::Call;
+use crate::checked::Checking;
 use crate::fetched::Fetched;
 use crate::partition::TopicPartition;
 use crate::{Client, ClientError};
 use http::StatusCode;
-use http::header::ACCEPT;
-use rawline_batch::Checker;
+use http::header::{ACCEPT, HeaderValue};
 use rawline_contract::{MediaType, header, path};
 use std::time::Duration;
+
+/// Both kinds of batches: the broker returns what is stored. An older one knows the first only.
+const AS_STORED: HeaderValue =
+    HeaderValue::from_static("application/vnd.rawline.batch, application/vnd.kafka.record-batch");
 
 /// The options of a read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,12 +26,15 @@ pub struct ReadOptions {
     pub bytes_max: u64,
     /// How long the broker waits if no record is available yet, in whole milliseconds.
     pub wait: Duration,
+    /// Whether the broker converts Kafka's batches, so that all batches are of Rawline's format: their records are then
+    /// values without keys, headers and times. Without it, batches arrive as they are stored.
+    pub values_only: bool,
 }
 
 impl Default for ReadOptions {
     /// From the first record on, as much as the broker returns, without waiting.
     fn default() -> Self {
-        ReadOptions { offset: 0, records_max: 0, bytes_max: 0, wait: Duration::ZERO }
+        ReadOptions { offset: 0, records_max: 0, bytes_max: 0, wait: Duration::ZERO, values_only: false }
     }
 }
 
@@ -57,7 +64,8 @@ impl Client {
     }
 
     async fn read_once(&self, call: &Call, options: &ReadOptions, fetched: &mut Fetched) -> Result<(), ClientError> {
-        fetched.begin(options.offset);
+        let limits = self.config().limits;
+        fetched.begin(options.offset, limits.raw_bytes_max);
         let mut exchange = self.send(call).await?;
         let next_offset = exchange.number(&header::NEXT_OFFSET)?;
         if exchange.status() == StatusCode::NO_CONTENT {
@@ -73,7 +81,7 @@ impl Client {
             return Err(exchange.not_a_brokers(too_long(exchange.announced_bytes())));
         }
         fetched.buffer().reserve(exchange.announced_bytes() as usize);
-        let mut checker = Checker::new(self.config().limits);
+        let mut checker = Checking::new(exchange.media_type(), limits);
         loop {
             let buffer = fetched.buffer();
             let received = buffer.len();
@@ -90,7 +98,7 @@ impl Client {
         let (received, held) = (exchange.received_bytes(), fetched.bytes());
         assert_eq!(received, held, "{held} bytes of a response of {received} are in the buffer");
         let batches = checker.finish()?;
-        let records = batches.iter().map(|batch| u64::from(batch.records)).sum();
+        let records = batches.records();
         // If records began after the requested offset, the gap would go unnoticed.
         let end_offset = first_offset.checked_add(records);
         if first_offset > options.offset || end_offset.is_none_or(|end| end <= options.offset) {
@@ -98,17 +106,33 @@ impl Client {
             let reason = format!("records {first_offset}..{end_offset} for offset {}", options.offset);
             return Err(exchange.not_a_brokers(reason));
         }
+        if let Some((found, expected)) = batches.misplaced(first_offset) {
+            return Err(exchange.not_a_brokers(format!("a batch of offset {found} at offset {expected}")));
+        }
         fetched.end(first_offset, next_offset, batches);
         Ok(())
     }
 }
 
 fn call(from: TopicPartition<'_>, options: &ReadOptions) -> Call {
-    let ReadOptions { offset, records_max, bytes_max, wait } = *options;
+    let ReadOptions { offset, records_max, bytes_max, wait, values_only } = *options;
     let wait_ms = wait.as_millis();
     let target = format!(
         "{}?{from}&offset={offset}&max-records={records_max}&max-bytes={bytes_max}&timeout={wait_ms}ms",
         path::RECORDS
     );
-    Call::get(target).header(ACCEPT, MediaType::Batch.header_value())
+    let accept = if values_only { MediaType::Batch.header_value() } else { AS_STORED };
+    Call::get(target).header(ACCEPT, accept)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn both_kinds_of_batches_are_accepted() {
+        let accept = AS_STORED;
+        let kinds = accept.to_str().unwrap().split(", ").map(MediaType::parse);
+        assert!(kinds.eq([MediaType::Batch, MediaType::RecordBatch].map(Some)));
+    }
 }

@@ -46,7 +46,7 @@ impl<'a> JsonRecord<'a> {
             None => JsonRecord { record: Some(None), ..JsonRecord::new(offset, time, b"") },
         };
         let (key, key_base64) = record.key.map_or((None, None), text_or_base64);
-        let headers = (record.headers.len() > 0).then(|| JsonHeaders(record.headers.clone()));
+        let headers = (record.headers.len() > 0).then_some(JsonHeaders(record.headers));
         JsonRecord { key, key_base64, headers, ..plain }
     }
 
@@ -55,7 +55,7 @@ impl<'a> JsonRecord<'a> {
         // A control character takes six bytes in JSON.
         let text_bytes = |bytes: Option<&[u8]>| bytes.map_or(0, |bytes| bytes.len() as u64 * 6);
         let names = |text: &str| text.len() as u64;
-        let headers = record.headers.clone();
+        let headers = record.headers;
         let headers_bytes = headers.map(|(key, value)| {
             text_bytes(Some(key)) + text_bytes(value) + names(r#"{"key_base64":"","value_base64":""},"#)
         });
@@ -75,7 +75,7 @@ struct JsonHeaders<'a>(Headers<'a>);
 
 impl Serialize for JsonHeaders<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_seq(self.0.clone().map(|(key, value)| JsonHeader::new(key, value)))
+        serializer.collect_seq(self.0.map(|(key, value)| JsonHeader::new(key, value)))
     }
 }
 

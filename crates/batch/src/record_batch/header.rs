@@ -1,7 +1,7 @@
 //! The 61 bytes at the start of a RecordBatch.
 
 use super::RECORD_BATCH_HEADER_BYTES;
-use crate::{Crc32c, Kind, Limits};
+use crate::{Codec, Crc32c, Kind, Limits};
 use thiserror::Error;
 use zerocopy::big_endian::{I16, I32, I64, U32};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
@@ -55,6 +55,16 @@ pub enum RecordCodec {
     Lz4 = 3,
     /// zstd.
     Zstd = 4,
+}
+
+impl From<Codec> for RecordCodec {
+    fn from(codec: Codec) -> Self {
+        match codec {
+            Codec::None => RecordCodec::None,
+            Codec::Lz4 => RecordCodec::Lz4,
+            Codec::Zstd => RecordCodec::Zstd,
+        }
+    }
 }
 
 impl std::fmt::Display for RecordCodec {

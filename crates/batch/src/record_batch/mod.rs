@@ -41,7 +41,7 @@ pub use checker::{CheckedRecordBatch, RecordBatchChecker};
 pub use convert::{convert, converted_bytes};
 pub use error::RecordError;
 pub use header::{RecordBatchError, RecordBatchHeader, RecordCodec, RecordProducer};
-pub use records::{Headers, Record, Records};
+pub use records::{Headers, Record, RecordCursor, Records};
 pub use stored::check_stored;
 pub use unpack::unpack;
 

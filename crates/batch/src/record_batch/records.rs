@@ -16,7 +16,7 @@ use super::{RecordBatchHeader, RecordError};
 const HEADER_BYTES_MIN: u64 = 2;
 
 /// A record, borrowed from its batch.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Record<'a> {
     /// Its offset, counted from the batch's; also its number in the batch.
     pub offset_delta: u32,
@@ -32,7 +32,7 @@ pub struct Record<'a> {
 
 /// The headers of a record, in order: keys and values, which can be null. Keys are UTF-8 in most clients, which nobody
 /// checks. All lengths have been checked.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Headers<'a> {
     bytes: &'a [u8],
     left: u32,
@@ -41,53 +41,100 @@ pub struct Headers<'a> {
 /// The records of a batch, in order, each checked as it is reached; ends after the first error.
 #[derive(Debug, Clone)]
 pub struct Records<'a> {
-    bytes: &'a [u8],
-    base_timestamp_ms: i64,
-    /// The time of every record, if it isn't the producer's.
-    append_time_ms: Option<i64>,
-    records: u32,
-    next: u32,
-    has_ended: bool,
+    section: &'a [u8],
+    cursor: RecordCursor,
 }
 
 impl<'a> Records<'a> {
     /// The records of a batch with this header. `section` is what follows it, as [`super::unpack`] returns it.
     pub fn new(header: &RecordBatchHeader, section: &'a [u8]) -> Records<'a> {
-        Records {
-            bytes: section,
+        Records { section, cursor: RecordCursor::new(header) }
+    }
+}
+
+impl<'a> Iterator for Records<'a> {
+    type Item = Result<Record<'a>, RecordError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.cursor.read(self.section)
+    }
+}
+
+/// A place among the records of a batch, for readers that don't keep the records' memory borrowed.
+#[derive(Debug, Clone)]
+pub struct RecordCursor {
+    base_timestamp_ms: i64,
+    /// The time of every record, if it isn't the producer's.
+    append_time_ms: Option<i64>,
+    records: u32,
+    next: u32,
+    /// Where the next record begins in the section.
+    position: usize,
+    has_ended: bool,
+}
+
+impl RecordCursor {
+    /// At the first record of a batch with this header.
+    pub fn new(header: &RecordBatchHeader) -> RecordCursor {
+        RecordCursor {
             base_timestamp_ms: header.base_timestamp_ms,
             append_time_ms: header.has_append_time.then_some(header.max_timestamp_ms),
             records: header.records,
             next: 0,
+            position: 0,
             has_ended: false,
         }
     }
 
-    /// The next record; `None` after the last one, after which nothing may follow.
-    fn read(&mut self) -> Result<Option<Record<'a>>, RecordError> {
-        let Records { records, next: record, .. } = *self;
+    /// Where the next record begins in the section.
+    pub fn position(&self) -> usize {
+        self.position
+    }
+
+    /// Goes to a record by its number in the batch, and by the position at which it begins.
+    pub fn seek(&mut self, record: u32, position: usize) {
+        assert!(record <= self.records, "record {record} of {}", self.records);
+        (self.next, self.position, self.has_ended) = (record, position, false);
+    }
+
+    /// The next record of `section`, which must be the same each time; `None` after the last one, and after an error.
+    pub fn read<'a>(&mut self, section: &'a [u8]) -> Option<Result<Record<'a>, RecordError>> {
+        if self.has_ended {
+            return None;
+        }
+        let Some(bytes) = section.get(self.position..) else {
+            unreachable!("the next record begins at {} of {} bytes", self.position, section.len())
+        };
+        let read = self.read_front(bytes).transpose();
+        self.has_ended = !matches!(read, Some(Ok(_)));
+        read
+    }
+
+    /// The record at the front of `bytes`; `None` after the last one, after which nothing may follow.
+    fn read_front<'a>(&mut self, bytes: &'a [u8]) -> Result<Option<Record<'a>>, RecordError> {
+        let RecordCursor { records, next: record, .. } = *self;
         if record == records {
-            return match self.bytes.len() as u64 {
+            return match bytes.len() as u64 {
                 0 => Ok(None),
                 count => Err(RecordError::Trailing { count }),
             };
         }
-        if self.bytes.is_empty() {
+        if bytes.is_empty() {
             return Err(RecordError::Missing { found: record, records });
         }
-        let mut rest = Fields { record, bytes: self.bytes };
+        let mut rest = Fields { record, bytes };
         let found = rest.varint(32)?;
         let mut fields = Fields { record, bytes: rest.take("a length", found)? };
         let read = self.fields(&mut fields)?;
         if !fields.bytes.is_empty() {
             return Err(RecordError::Unused { record, count: fields.bytes.len() as u64 });
         }
-        self.bytes = rest.bytes;
+        self.position += bytes.len() - rest.bytes.len();
         self.next += 1;
         Ok(Some(read))
     }
 
-    fn fields(&self, fields: &mut Fields<'a>) -> Result<Record<'a>, RecordError> {
+    fn fields<'a>(&self, fields: &mut Fields<'a>) -> Result<Record<'a>, RecordError> {
         fields.attributes()?;
         let delta_ms = fields.varint(64)?;
         let found = fields.varint(32)?;
@@ -109,19 +156,6 @@ impl<'a> Records<'a> {
             Some(append_time_ms) => Ok(append_time_ms),
             None => base_ms.checked_add(delta_ms).ok_or(RecordError::Timestamp { record, base_ms, delta_ms }),
         }
-    }
-}
-
-impl<'a> Iterator for Records<'a> {
-    type Item = Result<Record<'a>, RecordError>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        if self.has_ended {
-            return None;
-        }
-        let read = self.read().transpose();
-        self.has_ended = !matches!(read, Some(Ok(_)));
-        read
     }
 }
 

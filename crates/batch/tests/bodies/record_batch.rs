@@ -85,7 +85,7 @@ pub fn walk(header: &RecordBatchHeader, section: &[u8]) -> Result<u32, RecordErr
     for record in records.by_ref() {
         let record = record.inspect_err(|error| assert!(!error.to_string().is_empty()))?;
         assert_eq!(record.offset_delta, count);
-        let headers = record.headers.clone().flat_map(|(key, value)| [Some(key), value]);
+        let headers = record.headers.flat_map(|(key, value)| [Some(key), value]);
         for part in [record.key, record.value].into_iter().chain(headers).flatten() {
             let start = part.as_ptr().addr() - section.as_ptr().addr();
             assert!(start >= position && start + part.len() <= section.len(), "{part:?} at {start}");

@@ -248,7 +248,7 @@ async fn read_all(
             let mut fetched = Fetched::default();
             while let Some(&(offset, records_max)) = requests.get(next.fetch_add(1, Ordering::Relaxed)) {
                 let wait = Duration::from_secs(5);
-                let options = ReadOptions { offset, records_max, bytes_max: 0, wait };
+                let options = ReadOptions { offset, records_max, wait, ..ReadOptions::default() };
                 let sent = Instant::now();
                 fetched = client.read(&topic.name, &options, fetched).await.map_err(|error| failed("a read", error))?;
                 record(&mut latency, sent.elapsed());

@@ -24,7 +24,7 @@ Examples:
   # Wait for new records, until ctrl-c
   rawline consume dns --offset latest --follow
 
-  # Write 10 records with their offsets and times
+  # Write 10 records with their offsets, times, keys and headers
   rawline consume dns --offset 1000 --max-records 10 --format json
 
   # Write the records of partitions 1 and 3; without --partition, those of all
@@ -101,7 +101,7 @@ enum OutputFormat {
     /// Each record, followed by a newline
     Raw,
     /// A JSON object per line: offset, time, and record, or record_base64 if it isn't UTF-8; with the partition if the
-    /// topic has several
+    /// topic has several, and with the key and the headers of a record that has them
     Json,
     /// Each record after its length (u32, little-endian)
     LengthPrefixed,
@@ -295,7 +295,8 @@ impl Output {
         let end_offset = self.end_offsets.get(&fetched.partition()).copied().unwrap_or(u64::MAX);
         let partition = self.shows_partitions.then_some(fetched.partition());
         let mut records = fetched.records();
-        while let Some(Record { offset, created_us, bytes, .. }) = records.next_record()? {
+        while let Some(record) = records.next_record()? {
+            let Record { offset, created_us, bytes, .. } = record;
             if offset >= end_offset || self.records_left == 0 {
                 break;
             }
@@ -319,8 +320,12 @@ impl Output {
                 OutputFormat::Value | OutputFormat::ValueTyped => unreachable!("a value is shown in the background"),
                 OutputFormat::Avro => self.write_avro(offset, bytes)?,
                 OutputFormat::Json => {
-                    let record = JsonRecord::new(offset, time.of(created_us), bytes).of_partition(partition);
-                    write_json(&mut self.gathered, &record)?;
+                    let time = time.of(created_us);
+                    let record = match record.kafka() {
+                        Some(record) => JsonRecord::of_kafka(offset, time, record),
+                        None => JsonRecord::new(offset, time, bytes),
+                    };
+                    write_json(&mut self.gathered, &record.of_partition(partition))?;
                 }
             }
             if self.gathered.len() >= WRITE_BYTES {

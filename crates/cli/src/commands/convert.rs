@@ -1,10 +1,9 @@
 //! Converts the lines of `rawline produce` to records, on all cores, with their order kept.
 
 use super::full::Encoder;
-use super::key::key_of;
+use super::key::KeySource;
 use super::ordered::{Ordered, Slices};
 use super::value::{FieldTypes, value_of_json};
-use std::sync::Arc;
 
 /// Conversion of a line before it is sent.
 #[derive(Clone)]
@@ -46,8 +45,8 @@ impl Convert {
 /// Consecutive lines and what they became. Its memory is reused for later lines.
 pub struct Piece {
     convert: Convert,
-    /// Field whose value is a record's key.
-    key_field: Option<Arc<str>>,
+    /// Where a line has its record's key.
+    key_source: Option<KeySource>,
     /// Number of lines of the input before these.
     lines_before: u64,
     lines: Slices,
@@ -59,10 +58,10 @@ pub struct Piece {
 }
 
 impl Piece {
-    fn new(convert: Convert, key_field: Option<Arc<str>>) -> Piece {
+    fn new(convert: Convert, key_source: Option<KeySource>) -> Piece {
         Piece {
             convert,
-            key_field,
+            key_source,
             lines_before: 0,
             lines: Slices::default(),
             records: Slices::default(),
@@ -73,11 +72,15 @@ impl Piece {
 
     /// Converts the lines up to the first that can't be.
     fn convert(mut self) -> Piece {
-        let Piece { convert, key_field, lines_before, lines, records, keys, failed } = &mut self;
+        let Piece { convert, key_source, lines_before, lines, records, keys, failed } = &mut self;
         for (line, number) in lines.iter().zip(*lines_before + 1..) {
+            let (key, line) = match key_source {
+                Some(source) => source.split(line),
+                None => (None, line),
+            };
             match records.push_with(|out| convert.apply(line, out)) {
                 Ok(None) => {}
-                Ok(Some(())) => keys.extend(key_field.as_deref().map(|field| key_of(line, field))),
+                Ok(Some(())) => keys.extend(key_source.as_ref().map(|_| key)),
                 Err(reason) => {
                     *failed = Some((number, reason));
                     break;
@@ -103,7 +106,7 @@ impl Piece {
 pub struct Pipeline {
     /// The first copy, as long as copies differ from it; it also collects what the others have seen.
     convert: Convert,
-    key_field: Option<Arc<str>>,
+    key_source: Option<KeySource>,
     jobs: Ordered<Piece>,
     /// Whether the first copy is in a job.
     is_lent: bool,
@@ -115,8 +118,8 @@ pub struct Pipeline {
 }
 
 impl Pipeline {
-    pub fn new(convert: Convert, key_field: Option<Arc<str>>) -> Pipeline {
-        Pipeline { convert, key_field, jobs: Ordered::new(), is_lent: false, spare: Vec::new(), next: None, lines: 0 }
+    pub fn new(convert: Convert, key_source: Option<KeySource>) -> Pipeline {
+        Pipeline { convert, key_source, jobs: Ordered::new(), is_lent: false, spare: Vec::new(), next: None, lines: 0 }
     }
 
     /// Number of lines that were added.
@@ -137,9 +140,9 @@ impl Pipeline {
     /// Adds a line, and starts a job if there are enough of them.
     pub fn add(&mut self, line: &[u8]) {
         assert!(self.has_room(), "a line without room for it");
-        let Pipeline { convert, key_field, spare, next, lines, .. } = self;
+        let Pipeline { convert, key_source, spare, next, lines, .. } = self;
         let piece = next.get_or_insert_with(|| {
-            let mut piece = spare.pop().unwrap_or_else(|| Piece::new(convert.clone(), key_field.clone()));
+            let mut piece = spare.pop().unwrap_or_else(|| Piece::new(convert.clone(), key_source.clone()));
             piece.lines_before = *lines;
             piece
         });

@@ -29,6 +29,10 @@ Examples:
   # Compress batches: on the network and in the storage
   rawline produce dns dns.json --compression zstd
 
+  # Append records with keys and headers, which Kafka's clients read as such
+  printf 'ada:logged in\\ngrace:logged in\\n' | rawline produce logins --key-separator :
+  rawline produce logins logins.json --key ada --header source=gate-1
+
   # Append to the partitions of a topic by a field of each record, or to partition 2
   rawline produce dns dns.json --key-field id.orig_h
   rawline produce dns dns.json --partition 2
@@ -154,8 +158,8 @@ pub async fn run(args: Args) -> Result<(), CommandError> {
         _ => None,
     };
     let convert = args.convert(encoder);
-    let has_json_lines = !is_container && !convert.has_quotes();
-    let choice = args.key.choice(has_json_lines)?;
+    let has_plain_lines = !is_container && !convert.has_quotes();
+    let choice = args.key.choice(has_plain_lines)?;
     let input = Input::open(args.file.as_deref()).await?;
     let started = Instant::now();
     let limits = &client.config().limits;
@@ -164,8 +168,8 @@ pub async fn run(args: Args) -> Result<(), CommandError> {
     let producer = Producer::new(client.clone(), &args.topic, producer_config(&args))?;
     producer.ready().await?;
     let bar = progress_bar(input.bytes);
-    let is_converted = !matches!(convert, Convert::Nothing) || choice.field().is_some();
-    let mut pipeline = Pipeline::new(convert, choice.field());
+    let is_converted = !matches!(convert, Convert::Nothing) || choice.source().is_some();
+    let mut pipeline = Pipeline::new(convert, choice.source());
     let mut sending = Sending { producer: &producer, name: input.name, bar, sent: Sent::default(), choice };
     let read = tokio::select! {
         read = async {

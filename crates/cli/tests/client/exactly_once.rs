@@ -3,7 +3,7 @@
 use crate::{client, read_all, read_partition, support};
 use rawline_batch::{Builder, Codec, Limits};
 use rawline_client::{
-    Client, ClientConfig, ClientError, Partitions, Producer, ProducerConfig, Settings, partition_of_key,
+    Client, ClientConfig, ClientError, Message, Partitions, Producer, ProducerConfig, Settings, partition_of_key,
 };
 use rawline_testkit::process::Broker;
 use rawline_testkit::s3_server;
@@ -63,6 +63,7 @@ async fn pass_on(
     sent.abort();
 }
 
+/// Every second hundred of the records is in Kafka's batches if one request is in flight at a time.
 async fn produce(url: String, in_flight_max: usize, on_record: impl Fn(u64) + Send + 'static) {
     let config = ProducerConfig {
         batch_bytes: 200,
@@ -73,7 +74,13 @@ async fn produce(url: String, in_flight_max: usize, on_record: impl Fn(u64) + Se
     };
     let producer = Producer::new(Client::new(ClientConfig::new(url)).unwrap(), "t", config).unwrap();
     for number in 0..RECORDS {
-        drop(producer.send(number.to_string()).await.unwrap());
+        let record = number.to_string();
+        if in_flight_max == 1 && number / 100 % 2 == 1 {
+            let message = Message { key: Some(b"k"), value: Some(record.as_bytes()), ..Message::default() };
+            drop(producer.send_message(message).await.unwrap());
+        } else {
+            drop(producer.send(record).await.unwrap());
+        }
         on_record(number);
         if number % 100 == 0 {
             // Otherwise all that is left would be a few requests.

@@ -8,6 +8,7 @@ mod consumer;
 mod documented;
 mod exactly_once;
 mod killed;
+mod messages;
 mod partitions;
 mod pipelines;
 mod producer;

@@ -29,13 +29,14 @@ pub(super) fn wait(config: &ProducerConfig, batch: &Collecting) -> Duration {
 mod tests {
     use super::*;
     use crate::producer::open::Open;
+    use crate::producer::outgoing::{BatchKind, Outgoing};
     use rawline_batch::{Codec, Limits};
 
     fn waits(linger: Option<Duration>, records: usize, record_bytes: usize) -> Duration {
         let config = ProducerConfig { linger, batch_bytes: 1000, batch_records_max: 100, ..ProducerConfig::default() };
-        let mut batch = Collecting::new(Open::new(Codec::None, Limits::default()));
+        let mut batch = Collecting::new(Open::new(BatchKind::Rawline, Codec::None, Limits::default()));
         for _ in 0..records {
-            batch.open.push(&vec![0; record_bytes]).unwrap();
+            batch.open.push(Outgoing::Plain(&vec![0; record_bytes])).unwrap();
         }
         wait(&config, &batch)
     }

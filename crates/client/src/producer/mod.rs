@@ -14,14 +14,17 @@ mod config;
 mod lane;
 mod linger;
 mod open;
+mod outgoing;
 mod receipt;
 mod requests;
 mod state;
 
 pub use config::ProducerConfig;
+pub use outgoing::Message;
 pub use receipt::{Position, Receipt};
 
 use crate::{Client, ClientError, RetryPolicy, tasks};
+use outgoing::Outgoing;
 use requests::send_all;
 use state::{Refused, Shared, State, Target};
 use std::sync::Arc;
@@ -80,19 +83,37 @@ impl Producer {
     /// Adds a record, for any partition; waits while the buffer is full. The record is stored when its receipt
     /// resolves, or when [`Producer::flush`] has returned.
     pub async fn send(&self, record: impl AsRef<[u8]>) -> Result<Receipt, ClientError> {
-        self.add(Target::Any, record.as_ref()).await
+        self.add(Target::Any, Outgoing::Plain(record.as_ref())).await
+    }
+
+    /// Like [`Producer::send`], for a record with a key, headers or a time, all of which are stored: in one of Kafka's
+    /// batches, which Kafka's clients read as they are. Without a partition, the record goes to that of its key, as
+    /// with [`Producer::send_with_key`].
+    ///
+    /// Needs a broker whose storage has a journal; otherwise the producer stops with an error with the code
+    /// `journal_missing`. Records without these fields are smaller and cheaper with [`Producer::send`]. A partition
+    /// keeps the order of both.
+    pub async fn send_message(&self, message: Message<'_>) -> Result<Receipt, ClientError> {
+        let target = match (message.partition, message.key) {
+            (Some(partition), _) => Target::Partition(partition),
+            (None, Some(key)) => Target::Key(key),
+            (None, None) => Target::Any,
+        };
+        let timestamp_ms = message.timestamp_ms.unwrap_or_else(|| self.shared.now_ms());
+        self.add(target, Outgoing::Message { message: &message, timestamp_ms }).await
     }
 
     /// Like [`Producer::send`], for the partition of a key, which is not stored: all records of a key are in one
-    /// partition, in order, as long as the topic gets no more partitions. Kafka's Java client chooses the same.
+    /// partition, in order, as long as the topic gets no more partitions. Kafka's Java client chooses the same. To
+    /// store the key with the record, use [`Producer::send_message`].
     pub async fn send_with_key(&self, key: impl AsRef<[u8]>, record: impl AsRef<[u8]>) -> Result<Receipt, ClientError> {
-        self.add(Target::Key(key.as_ref()), record.as_ref()).await
+        self.add(Target::Key(key.as_ref()), Outgoing::Plain(record.as_ref())).await
     }
 
     /// Like [`Producer::send`], for this partition. Fails, and goes on with other records, if the topic has fewer
     /// partitions.
     pub async fn send_to(&self, partition: u32, record: impl AsRef<[u8]>) -> Result<Receipt, ClientError> {
-        self.add(Target::Partition(partition), record.as_ref()).await
+        self.add(Target::Partition(partition), Outgoing::Plain(record.as_ref())).await
     }
 
     /// Number of the topic's partitions; `None` before it is known. It is known after [`Producer::flush`] if a record
@@ -101,7 +122,7 @@ impl Producer {
         self.shared.lock().partitions()
     }
 
-    async fn add(&self, target: Target<'_>, record: &[u8]) -> Result<Receipt, ClientError> {
+    async fn add(&self, target: Target<'_>, record: Outgoing<'_>) -> Result<Receipt, ClientError> {
         // When the number of partitions was read that lacks the record's.
         let mut lacking: Option<Option<Instant>> = None;
         self.until(|state| match self.shared.take(state, target, record) {

@@ -24,7 +24,8 @@ impl Due {
         let body = Pieces::new(self.batches.iter().flat_map(|batch| batch.pieces.iter().cloned()).collect());
         let bytes: usize = self.batches.iter().map(|batch| batch.bytes).sum();
         assert_eq!(body.bytes_left(), bytes as u64, "the pieces of {} batches don't add up", self.batches.len());
-        client.begin_append(shared.at(self.partition), body, shared.epoch())
+        let Some(first) = self.batches.first() else { unreachable!("a request without batches") };
+        client.begin_append(shared.at(self.partition), first.kind.media_type(), body, shared.epoch())
     }
 }
 

@@ -5,13 +5,14 @@ use super::config::ProducerConfig;
 use super::lane::{Lane, SealedBatch};
 use super::linger;
 use super::open::{Collecting, Open};
+use super::outgoing::Outgoing;
 use super::receipt::{Delivery, Receipt};
 use crate::environment::Environment;
-use crate::limits::{ALIGNMENT, OPEN_BATCHES_KEPT_MAX, PARTITIONS_READ_INTERVAL};
+use crate::limits::{OPEN_BATCHES_KEPT_MAX, PARTITIONS_READ_INTERVAL};
 use crate::partition::partition_of_key;
 use crate::{ClientError, TopicPartition};
 use bytes::Bytes;
-use rawline_batch::{BatchError, HEADER_BYTES, Limits};
+use rawline_batch::{BatchError, Limits};
 use rawline_contract::ProducerInstance;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -93,15 +94,10 @@ impl From<ClientError> for Refused {
     }
 }
 
-/// The cost of a record in the buffer in bytes: the record and its size field.
-fn cost(record: &[u8]) -> usize {
-    record.len() + 4
-}
-
-/// A random id other than 0.
+/// A random id other than 0, of 63 bits: Kafka's batches have no room for more.
 fn new_id(environment: &dyn Environment) -> u64 {
     let half = || (environment.fraction() * f64::from(u32::MAX)) as u64;
-    (half() << 32 | half()).max(1)
+    ((half() << 32 | half()) >> 1).max(1)
 }
 
 impl Shared {
@@ -155,6 +151,11 @@ impl Shared {
         (producer_id > 0).then_some(producer_epoch)
     }
 
+    /// The time in milliseconds since the Unix epoch.
+    pub(super) fn now_ms(&self) -> i64 {
+        (self.environment.now_us() / 1000) as i64
+    }
+
     pub(super) fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -165,20 +166,23 @@ impl Shared {
     }
 
     /// Adds a record if that is possible now.
-    pub(super) fn take(&self, state: &mut State, target: Target<'_>, record: &[u8]) -> Result<Receipt, Refused> {
+    pub(super) fn take(&self, state: &mut State, target: Target<'_>, record: Outgoing<'_>) -> Result<Receipt, Refused> {
         state.healthy()?;
         self.check(record)?;
         let partition = state.partition_of(target)?;
         // A record of any size is accepted when the buffer is empty.
-        if state.held_bytes > 0 && state.held_bytes + cost(record) > self.config.buffer_bytes {
+        if state.held_bytes > 0 && state.held_bytes + record.cost() > self.config.buffer_bytes {
             // Open batches must be sent to make room.
             if state.lanes.values().all(|lane| lane.sealed.is_empty()) {
                 self.seal_all(state)?;
             }
             return Err(Refused::Full);
         }
-        let new = || Collecting::new(Open::new(self.config.codec, self.limits));
-        let collecting = state.open.entry(partition).or_insert_with(new);
+        let new = || Open::new(record.kind(), self.config.codec, self.limits);
+        let collecting = state.open.entry(partition).or_insert_with(|| Collecting::new(new()));
+        if collecting.open.is_empty() && collecting.open.kind() != record.kind() {
+            collecting.open = new();
+        }
         if !collecting.open.fits(record, &self.config, &self.limits) {
             if state.partitions.is_none() {
                 return Err(Refused::Unknown);
@@ -188,8 +192,8 @@ impl Shared {
             return self.take(state, target, record);
         }
         let index = collecting.open.push(record)?;
-        collecting.held_bytes += cost(record);
-        state.held_bytes += cost(record);
+        collecting.held_bytes += record.cost();
+        state.held_bytes += record.cost();
         debug_assert_eq!(collecting.open.records(), index + 1, "two records have the same index");
         let receipt = Receipt { delivery: collecting.delivery.clone(), index };
         if index == 0 {
@@ -208,11 +212,12 @@ impl Shared {
     }
 
     /// Checks that a record fits some batch, so that one that fits none fails only its own send.
-    fn check(&self, record: &[u8]) -> Result<(), ClientError> {
-        let batch_bytes = HEADER_BYTES as u64 + 4 + record.len() as u64 + 7;
+    fn check(&self, record: Outgoing<'_>) -> Result<(), ClientError> {
+        record.check()?;
+        let batch_bytes = record.batch_bytes();
         let limit = self.limits.batch_bytes_max.min(self.limits.raw_bytes_max).into();
         if batch_bytes > u64::from(self.limits.batch_bytes_max)
-            || record.len() as u64 > self.limits.raw_bytes_max.into()
+            || record.raw_bytes() > u64::from(self.limits.raw_bytes_max)
         {
             return Err(BatchError::Limit { what: "batch_bytes", found: batch_bytes, limit }.into());
         }
@@ -258,30 +263,29 @@ impl Shared {
             return Ok(());
         };
         let records = collecting.open.records();
-        let room = collecting.open.data_bytes() + records as usize * 4;
         collecting.opened_at = None;
         let delivery = std::mem::take(&mut collecting.delivery);
         let held_bytes = std::mem::take(&mut collecting.held_bytes);
-        // Padding counts as room in a batch that will be compressed.
-        assert!(held_bytes <= room && room < held_bytes + ALIGNMENT, "{held_bytes} bytes held, {room} in the batch");
+        collecting.open.check_cost(held_bytes);
+        let kind = collecting.open.kind();
         let lane = state.lanes.entry(partition).or_default();
-        let ProducerInstance { producer_id, .. } = self.instance();
-        let sealed = collecting.open.seal(self.environment.now_us(), producer_id, lane.next_sequence, &self.limits);
+        let sequence = kind.sequence(lane.next_sequence);
+        let sealed = collecting.open.seal(self.environment.now_us(), self.instance(), sequence, &self.limits);
         if state.sticky == partition {
             state.sticky = (partition + 1) % partitions;
         }
         match sealed {
             Ok(pieces) => {
-                lane.next_sequence += u64::from(records);
+                lane.next_sequence = sequence + u64::from(records);
                 assert!(collecting.open.is_empty(), "{records} records are in two batches");
                 let bytes: usize = pieces.iter().map(Bytes::len).sum();
-                assert!(bytes.is_multiple_of(ALIGNMENT), "a batch of {records} records has {bytes} bytes");
+                assert!(kind.is_aligned(bytes), "a batch of {records} records has {bytes} bytes");
                 assert!(
                     bytes as u64 <= self.limits.batch_bytes_max.into(),
                     "a batch of {bytes} bytes exceeds the limit"
                 );
                 state.unresolved.push(delivery.clone());
-                lane.sealed.push_back(SealedBatch { pieces, bytes, records, held_bytes, delivery });
+                lane.sealed.push_back(SealedBatch { kind, pieces, bytes, records, sequence, held_bytes, delivery });
                 if state.open.len() > OPEN_BATCHES_KEPT_MAX {
                     // Its buffers take memory, and many partitions have some.
                     state.open.remove(&partition);
@@ -290,7 +294,6 @@ impl Shared {
                 Ok(())
             }
             Err(error) => {
-                let error = ClientError::from(error);
                 delivery.resolve(Err(error.clone()));
                 state.stop(error.clone());
                 self.room.notify_waiters();

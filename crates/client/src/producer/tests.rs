@@ -1,6 +1,7 @@
 //! Tests a producer's state: which batch a record goes to, and what becomes of it when an internal check fails.
 
 use super::lane::SealedBatch;
+use super::outgoing::{BatchKind, Message, Outgoing};
 use super::requests::{StopOnPanic, due};
 use super::state::{Refused, Shared, Target};
 use super::{ProducerConfig, Receipt};
@@ -16,7 +17,7 @@ fn shared() -> Arc<Shared> {
 }
 
 fn take(shared: &Shared, record: &[u8]) -> Result<Receipt, ClientError> {
-    shared.take(&mut shared.lock(), Target::Any, record).map_err(|refused| match refused {
+    shared.take(&mut shared.lock(), Target::Any, Outgoing::Plain(record)).map_err(|refused| match refused {
         Refused::Failed(error) => error,
         _ => panic!("there is room"),
     })
@@ -112,7 +113,7 @@ fn records_without_a_key_stay_together_and_the_next_batch_goes_elsewhere() {
     for _ in 0..3 {
         take(&shared, b"x").unwrap();
     }
-    let more = shared.take(&mut shared.lock(), Target::Any, b"x");
+    let more = shared.take(&mut shared.lock(), Target::Any, Outgoing::Plain(b"x"));
     assert!(matches!(more, Err(Refused::Unknown)));
     assert_eq!(sealed(&shared), []);
     shared.learn(&mut shared.lock(), Some(4)).unwrap();
@@ -147,7 +148,7 @@ fn the_first_request_to_a_partition_is_alone() {
 #[test]
 fn keys_and_partitions_lead_to_batches_with_sequences_of_their_partition() {
     let shared = waiting(100);
-    let give = |target| shared.take(&mut shared.lock(), target, b"x");
+    let give = |target| shared.take(&mut shared.lock(), target, Outgoing::Plain(b"x"));
     assert!(matches!(give(Target::Key(b"k")), Err(Refused::Unknown)));
     assert!(matches!(give(Target::Partition(0)), Err(Refused::Unknown)));
     shared.learn(&mut shared.lock(), Some(4)).unwrap();
@@ -168,4 +169,97 @@ fn keys_and_partitions_lead_to_batches_with_sequences_of_their_partition() {
         .iter()
         .flat_map(|(partition, records)| [(*partition, 0, *records), (*partition, u64::from(*records), *records)]);
     assert_eq!(sealed(&shared), twice.collect::<Vec<_>>());
+}
+
+fn send(shared: &Shared, message: &Message<'_>) -> Result<Receipt, ClientError> {
+    let record = Outgoing::Message { message, timestamp_ms: message.timestamp_ms.unwrap_or(1) };
+    shared.take(&mut shared.lock(), Target::Partition(0), record).map_err(|refused| match refused {
+        Refused::Failed(error) => error,
+        _ => panic!("there is room"),
+    })
+}
+
+/// Kinds and sequences of the batches of each request.
+fn requests(shared: &Shared) -> Vec<Vec<(BatchKind, u64, u32)>> {
+    let mut state = shared.lock();
+    let lane = state.lanes.get_mut(&0).unwrap();
+    let mut requests = Vec::new();
+    while !lane.sealed.is_empty() {
+        let request = lane.take(usize::MAX);
+        requests.push(request.iter().map(|batch| (batch.kind, batch.sequence, batch.records)).collect());
+    }
+    requests
+}
+
+#[test]
+fn a_request_has_batches_of_one_kind_and_the_sequence_goes_on() {
+    let shared = shared();
+    let message = Message { key: Some(b"k"), value: Some(b"v"), ..Message::default() };
+    let mut receipts = Vec::new();
+    for number in 0..10 {
+        receipts.push(match number {
+            2..5 | 7 => send(&shared, &message).unwrap(),
+            _ => take(&shared, b"x").unwrap(),
+        });
+    }
+    seal(&shared);
+    assert_eq!(receipts.iter().map(|receipt| receipt.index).collect::<Vec<_>>(), [0, 1, 0, 1, 2, 0, 1, 0, 0, 1]);
+    let expected = [
+        (BatchKind::Rawline, 0, 2),
+        (BatchKind::Kafka, 2, 3),
+        (BatchKind::Rawline, 5, 2),
+        (BatchKind::Kafka, 7, 1),
+        (BatchKind::Rawline, 8, 2),
+    ];
+    assert_eq!(requests(&shared), expected.map(|batch| vec![batch]));
+}
+
+/// The broker expects after a request of Kafka's what follows its first sequence, wrapped if one of Kafka's is next.
+#[test]
+fn sequences_of_kafkas_batches_wrap_between_requests() {
+    let shared = shared();
+    let message = Message { value: Some(b"v"), ..Message::default() };
+    shared.lock().lanes.entry(0).or_default().next_sequence = (1 << 31) - 2;
+    for number in 0..6 {
+        send(&shared, &message).unwrap();
+        if number % 2 == 0 {
+            send(&shared, &message).unwrap();
+        }
+        seal(&shared);
+    }
+    take(&shared, b"x").unwrap();
+    seal(&shared);
+    let kafka = |sequence, records| (BatchKind::Kafka, sequence, records);
+    let expected = [
+        vec![kafka((1 << 31) - 2, 2)],
+        vec![kafka(0, 1), kafka(1, 2), kafka(3, 1), kafka(4, 2), kafka(6, 1)],
+        vec![(BatchKind::Rawline, 7, 1)],
+    ];
+    assert_eq!(requests(&shared), expected);
+}
+
+#[test]
+fn messages_cost_at_least_what_they_take() {
+    let shared = shared();
+    let long = "x".repeat(70_000);
+    let headers = [("", None), ("name", Some(&b""[..])), (&*long, Some(long.as_bytes()))];
+    for (number, timestamp_ms) in [0, i64::MAX, 1, 1 << 40].into_iter().enumerate() {
+        let key = (number % 2 == 0).then_some(long.as_bytes());
+        let message = Message {
+            key,
+            value: key.xor(Some(b"")),
+            headers: headers.get(..number).unwrap(),
+            timestamp_ms: Some(timestamp_ms),
+            partition: None,
+        };
+        send(&shared, &message).unwrap();
+    }
+    // Asserts it.
+    seal(&shared);
+    assert!(shared.lock().held_bytes > 4 * 36);
+    let error = send(&shared, &Message { timestamp_ms: Some(-1), ..Message::default() }).unwrap_err();
+    assert!(error.to_string().contains("milliseconds since 1970"), "{error}");
+    let huge = vec![0; (33 << 20) as usize];
+    let error = send(&shared, &Message { key: Some(&huge), ..Message::default() }).unwrap_err();
+    assert!(matches!(error, ClientError::Batch(_)), "{error}");
 }

@@ -73,6 +73,8 @@ impl Fetch {
                 records_max: end - self.offset,
                 bytes_max: READ_BYTES,
                 wait: if self.end_offset.is_some() { Duration::ZERO } else { wait },
+                // Measurements are values, also those that one of Kafka's clients has sent.
+                values_only: true,
             };
             let read = async {
                 let buffer = free.recv().await?;

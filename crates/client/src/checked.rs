@@ -1,0 +1,91 @@
+//! The batches of a response, of either kind, checked while their bytes arrive.
+
+use crate::ClientError;
+use rawline_batch::record_batch::{CheckedRecordBatch, RecordBatchChecker};
+use rawline_batch::{BatchMeta, Checker, Limits};
+use rawline_contract::MediaType;
+
+/// Checks the bytes of a response, whose batches are of one kind.
+pub(crate) enum Checking {
+    Rawline(Checker),
+    Kafka(RecordBatchChecker),
+}
+
+impl Checking {
+    /// Ready for the first byte of batches that the response says it has. What it doesn't call Kafka's is ours.
+    pub(crate) fn new(media_type: Option<MediaType>, limits: Limits) -> Checking {
+        match media_type {
+            Some(MediaType::RecordBatch) => Checking::Kafka(RecordBatchChecker::new(limits)),
+            _ => Checking::Rawline(Checker::new(limits)),
+        }
+    }
+
+    /// Takes the next bytes.
+    pub(crate) fn push(&mut self, piece: &[u8]) -> Result<(), ClientError> {
+        match self {
+            Checking::Rawline(checker) => Ok(checker.push(piece)?),
+            Checking::Kafka(checker) => Ok(checker.push(piece)?),
+        }
+    }
+
+    /// The batches, all of which are whole.
+    pub(crate) fn finish(self) -> Result<Checked, ClientError> {
+        Ok(match self {
+            Checking::Rawline(checker) => Checked::Rawline(checker.finish()?),
+            Checking::Kafka(checker) => Checked::Kafka(checker.finish()?),
+        })
+    }
+}
+
+/// Batches that were checked, by their kind.
+#[derive(Debug)]
+pub(crate) enum Checked {
+    Rawline(Vec<BatchMeta>),
+    Kafka(Vec<CheckedRecordBatch>),
+}
+
+impl Default for Checked {
+    fn default() -> Self {
+        Checked::Rawline(Vec::new())
+    }
+}
+
+impl Checked {
+    pub(crate) fn is_empty(&self) -> bool {
+        match self {
+            Checked::Rawline(batches) => batches.is_empty(),
+            Checked::Kafka(batches) => batches.is_empty(),
+        }
+    }
+
+    /// Number of records.
+    pub(crate) fn records(&self) -> u64 {
+        match self {
+            Checked::Rawline(batches) => batches.iter().map(|batch| u64::from(batch.records)).sum(),
+            Checked::Kafka(batches) => batches.iter().map(|batch| u64::from(batch.header.records)).sum(),
+        }
+    }
+
+    /// Number of bytes, if each batch begins where the one before it ends.
+    pub(crate) fn bytes(&self) -> Option<u64> {
+        let follow = |end, (position, bytes)| (position == end).then(|| end + u64::from(bytes));
+        match self {
+            Checked::Rawline(batches) => batches.iter().map(|batch| (batch.position, batch.bytes)).try_fold(0, follow),
+            Checked::Kafka(batches) => {
+                batches.iter().map(|batch| (batch.position, batch.header.batch_bytes)).try_fold(0, follow)
+            }
+        }
+    }
+
+    /// The offset that one of Kafka's batches says it has, and the one that it has in a response that begins at
+    /// `first_offset`: of the first batch where they differ.
+    pub(crate) fn misplaced(&self, first_offset: u64) -> Option<(i64, u64)> {
+        let Checked::Kafka(batches) = self else { return None };
+        let mut offset = first_offset;
+        batches.iter().find_map(|CheckedRecordBatch { header, .. }| {
+            let expected = offset;
+            offset = offset.saturating_add(u64::from(header.records));
+            (u64::try_from(header.base_offset) != Ok(expected)).then_some((header.base_offset, expected))
+        })
+    }
+}
