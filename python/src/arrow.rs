@@ -2,6 +2,7 @@
 
 use crate::batch::Batch;
 use crate::error::config_error;
+use crate::kafka::time_us;
 use arrow_array::cast::AsArray;
 use arrow_array::ffi::{FFI_ArrowArray, FFI_ArrowSchema, from_ffi, to_ffi};
 use arrow_array::ffi_stream::{ArrayStreamReader, FFI_ArrowArrayStream, RecordBatchStreamReader};
@@ -104,13 +105,21 @@ pub fn table_schema(requested: Option<&DataType>) -> SchemaRef {
     Arc::new(Schema::new(columns))
 }
 
-/// A batch's records with their partition and offsets, and the time at which their producer made the batch.
+/// A batch's records with their partition and offsets, and the time at which their producer made the batch, or that it
+/// gave each of them.
 pub fn table(batch: &Batch, schema: &SchemaRef) -> PyResult<RecordBatch> {
     let first = batch.first_offset_value();
     let rows = batch.records();
     let offsets = UInt64Array::from_iter_values(first..first + rows as u64);
-    let created_us = batch.stored().header().created_us.min(i64::MAX as u64) as i64;
-    let times = TimestampMicrosecondArray::from_value(created_us, rows).with_timezone("UTC");
+    let created_us = batch.stored().header().created_us;
+    let time = |time_us: u64| time_us.min(i64::MAX as u64) as i64;
+    let times = if batch.stored().kafka().is_some() {
+        let own = |index| batch.kafka_record(index).map_or(created_us, |record| time_us(record.timestamp_ms));
+        TimestampMicrosecondArray::from_iter_values((0..rows).map(|index| time(own(index))))
+    } else {
+        TimestampMicrosecondArray::from_value(time(created_us), rows)
+    };
+    let times = times.with_timezone("UTC");
     let records = records_as(records(batch)?, schema.field(2).data_type())?;
     let mut columns: Vec<ArrayRef> = vec![Arc::new(offsets), Arc::new(times), records];
     if schema.fields().len() > columns.len() {

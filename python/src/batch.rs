@@ -3,13 +3,14 @@
 use crate::arguments::whole;
 use crate::arrow;
 use crate::buffer::{Held, memoryview, slice};
-use crate::error::{batch_error, config_error};
+use crate::error::{batch_error, client_error, config_error};
+use crate::kafka::{KafkaBatch, Message};
 use crate::received::{Placed, Stored};
 use pyo3::exceptions::{PyIndexError, PyOverflowError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyBytes, PyCapsule, PyList, PySlice, PyTuple, PyType};
-use rawline_batch::{Builder, Codec, Header, Limits};
+use rawline_batch::{Builder, Codec, Header, Limits, record_batch};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -86,9 +87,14 @@ impl Batch {
         Ok(view.bind(py))
     }
 
-    fn record<'py>(&self, py: Python<'py>, index: usize) -> PyResult<Bound<'py, PyAny>> {
+    pub fn record<'py>(&self, py: Python<'py>, index: usize) -> PyResult<Bound<'py, PyAny>> {
         let (start, end) = self.stored.range(self.start + index).unwrap_or_default();
         slice(self.data_view(py)?, start, end)
+    }
+
+    /// A record as one of Kafka's batches has it, if it is from one.
+    pub fn kafka_record(&self, index: usize) -> Option<record_batch::Record<'_>> {
+        self.stored.kafka()?.record(self.start + index)
     }
 
     /// The records' bytes.
@@ -157,13 +163,28 @@ impl Batch {
         self.first_offset_value() + self.records() as u64
     }
 
-    /// Compression of the batch as received: `none`, `lz4` or `zstd`.
+    /// The records with their keys, headers and times, which they have in Kafka's batches.
+    fn messages(batch: Bound<'_, Self>) -> BatchIterator {
+        BatchIterator::of_messages(batch.unbind())
+    }
+
+    /// Whether it is one of Kafka's batches, whose records have keys, headers and times.
+    #[getter]
+    fn is_kafka(&self) -> bool {
+        self.stored.kafka().is_some()
+    }
+
+    /// Compression of the batch as received: `none`, `lz4` or `zstd`; one of Kafka's can have `gzip` or `snappy`.
     #[getter]
     fn codec(&self) -> String {
-        self.stored.header().codec.to_string()
+        self.stored
+            .kafka()
+            .map_or_else(|| self.stored.header().codec.to_string(), |kafka| kafka.header().codec.to_string())
     }
 
     /// Time at which the producer made the batch, in microseconds since 1970 by its clock.
+    ///
+    /// Of one of Kafka's batches, the latest time of its records.
     #[getter]
     fn created_us(&self) -> u64 {
         self.stored.header().created_us
@@ -184,7 +205,7 @@ impl Batch {
     /// The batch's checksum, which was verified.
     #[getter]
     fn crc32c(&self) -> u32 {
-        self.stored.header().crc32c
+        self.stored.kafka().map_or(self.stored.header().crc32c, |kafka| kafka.header().crc32c)
     }
 
     /// Whether the batch is a slice of another.
@@ -196,13 +217,13 @@ impl Batch {
     /// Length of the whole batch as received, in bytes.
     #[getter]
     fn batch_bytes(&self) -> u64 {
-        self.stored.header().batch_bytes()
+        self.stored.wire().1.len() as u64
     }
 
     /// Length of the batch's data as received, in bytes.
     #[getter]
     fn data_bytes(&self) -> u32 {
-        self.stored.header().data_bytes
+        self.stored.kafka().map_or(self.stored.header().data_bytes, KafkaBatch::section_bytes)
     }
 
     /// Total uncompressed length of the batch's records in bytes.
@@ -231,7 +252,7 @@ impl Batch {
     /// The whole batch as received, for `Client.append_batches`.
     #[getter]
     fn wire<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let (owner, bytes) = self.stored.bytes();
+        let (owner, bytes) = self.stored.wire();
         memoryview(py, owner, bytes)
     }
 
@@ -246,7 +267,7 @@ impl Batch {
         static RESTORE: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
         let restore = RESTORE.import(py, "rawline.batch", "_restore")?.clone();
         let (start, end) = self.places();
-        Ok((restore, (PyBytes::new(py, self.stored.bytes().1), self.offset, start, end, self.partition)))
+        Ok((restore, (PyBytes::new(py, self.stored.wire().1), self.offset, start, end, self.partition)))
     }
 
     /// The records as an Arrow array of binary over the same memory.
@@ -269,16 +290,21 @@ impl Batch {
     }
 }
 
-/// Iterates over the records of a batch.
+/// Iterates over the records of a batch, as memoryviews or as messages.
 #[pyclass(frozen, module = "rawline._rawline")]
 pub struct BatchIterator {
     batch: Py<Batch>,
     next: AtomicUsize,
+    pub has_messages: bool,
 }
 
 impl BatchIterator {
     pub fn new(batch: Py<Batch>) -> BatchIterator {
-        BatchIterator { batch, next: AtomicUsize::new(0) }
+        BatchIterator { batch, next: AtomicUsize::new(0), has_messages: false }
+    }
+
+    pub fn of_messages(batch: Py<Batch>) -> BatchIterator {
+        BatchIterator { has_messages: true, ..BatchIterator::new(batch) }
     }
 
     /// Whether some records were not returned yet.
@@ -308,6 +334,10 @@ impl BatchIterator {
         if next >= records {
             self.next.store(records, Ordering::Relaxed);
             return Ok(None);
+        }
+        if self.has_messages {
+            let message = Message::new(self.batch.clone_ref(py), next);
+            return Ok(Some(Bound::new(py, message)?.into_any()));
         }
         batch.record(py, next).map(Some)
     }
@@ -498,7 +528,7 @@ pub fn parse_batch(
         raw_bytes_max: whole("raw_bytes_max", raw_bytes_max)?,
     };
     let held = Arc::new(Held::new(data)?);
-    let stored = py.detach(|| Stored::parse(held, position, &limits)).map_err(batch_error)?;
+    let stored = py.detach(|| Stored::parse(held, position, &limits)).map_err(client_error)?;
     let end = stored.end();
     Ok((Batch::new(partition, (first_offset, Arc::new(stored))), end))
 }

@@ -5,16 +5,17 @@ use crate::batch::{Batch, Batches};
 use crate::buffer::Held;
 use crate::consumer::{ConsumerCore, Plan};
 use crate::error::{client_error, config_error};
-use crate::producer::ProducerCore;
+use crate::kafka::KafkaBatch;
+use crate::producer::{Fields, ProducerCore, PyFields};
 use crate::received::{BufferPool, stored_batches};
 use crate::records::Source;
 use crate::runtime::{First, Process, finish, runtime};
 use bytes::Bytes;
 use pyo3::prelude::*;
-use rawline_batch::{Builder, Codec};
+use rawline_batch::{Builder, BuilderFull, Codec, Limits};
 use rawline_client::{
     Appended, Client, ClientConfig, ClientError, ConsumerConfig, Hours, Partitions, Payload, Producer, ProducerConfig,
-    ReadOptions, RetryPolicy, Settings, Start, TopicInfo, Trimmed,
+    ReadOptions, RecordBatchBuilder, RetryPolicy, Settings, Start, TopicInfo, Trimmed,
 };
 use std::collections::BTreeMap;
 use std::num::NonZeroU64;
@@ -98,6 +99,30 @@ fn codec_of(name: &str) -> PyResult<Codec> {
 /// A Python object's bytes, as a piece of a request.
 fn bytes_of(object: &Bound<'_, PyAny>) -> PyResult<Bytes> {
     Held::new(object).map(Bytes::from_owner)
+}
+
+/// One of Kafka's batches: records with the same key, headers and time. The time is `created_us` if they have none.
+fn record_batch<'a>(
+    records: impl Iterator<Item = &'a [u8]>,
+    fields: &Fields,
+    codec: Codec,
+    created_us: u64,
+    limits: Limits,
+) -> Result<Result<Bytes, BuilderFull>, ClientError> {
+    let timestamp_ms = fields.timestamp_ms.unwrap_or((created_us / 1000) as i64);
+    if timestamp_ms < 0 {
+        let reason = format!("a timestamp of {timestamp_ms}; give milliseconds since 1970");
+        return Err(ClientError::Config { reason });
+    }
+    let headers = fields.headers();
+    let mut builder = RecordBatchBuilder::new(codec.into(), limits);
+    for record in records {
+        let headers = headers.iter().map(|(name, value)| (name.as_bytes(), *value));
+        if let Err(full) = builder.push(timestamp_ms, fields.key(), Some(record), headers) {
+            return Ok(Err(full));
+        }
+    }
+    Ok(Ok(Bytes::copy_from_slice(builder.finish(None)?)))
 }
 
 #[pymethods]
@@ -264,10 +289,12 @@ impl ClientCore {
         codec: &str,
         created_us: u64,
         partition: &Bound<'_, PyAny>,
+        fields: Option<PyFields<'_>>,
     ) -> PyResult<Py<PyAny>> {
         let client = self.client()?;
         let partition = whole("partition", partition)?;
         let codec = codec_of(codec)?;
+        let fields = fields.map(Fields::new).transpose()?;
         let mut source = Source::new(records)?;
         let mut chunks = Vec::new();
         while let Some(chunk) = source.next(py)? {
@@ -275,20 +302,24 @@ impl ClientCore {
         }
         let future = async move {
             let limits = client.config().limits;
-            let mut builder = Builder::new(codec, limits);
-            for chunk in &chunks {
-                for record in 0..chunk.len() {
-                    builder.push(chunk.record(record)).map_err(|_| ClientError::Config {
-                        reason: format!(
-                            "more than one batch holds ({} bytes, {} records); append in parts or use a Producer",
-                            limits.batch_bytes_max, limits.records_max
-                        ),
-                    })?;
-                }
+            let too_much = |_: BuilderFull| ClientError::Config {
+                reason: format!(
+                    "more than one batch holds ({} bytes, {} records); append in parts or use a Producer",
+                    limits.batch_bytes_max, limits.records_max
+                ),
+            };
+            let records = chunks.iter().flat_map(|chunk| (0..chunk.len()).map(|record| chunk.record(record)));
+            if let Some(fields) = fields {
+                let batch = record_batch(records, &fields, codec, created_us, limits)?.map_err(too_much)?;
+                return client.append_record_batches((topic.as_str(), partition), vec![batch]).await;
             }
-            drop(chunks);
+            let mut builder = Builder::new(codec, limits);
+            for record in records {
+                builder.push(record).map_err(too_much)?;
+            }
             let mut batch = Vec::new();
             builder.finish_into(created_us, 0, 0, &mut batch)?;
+            drop(chunks);
             client.append((topic.as_str(), partition), vec![Bytes::from(batch)]).await
         };
         finish(py, asynchronous, First::Spawn, future, place)
@@ -329,7 +360,14 @@ impl ClientCore {
         let client = self.client()?;
         let partition = whole("partition", partition)?;
         let batches = bytes_of(batches)?;
-        let append = async move { client.append((topic.as_str(), partition), vec![batches]).await };
+        let append = async move {
+            let to = (topic.as_str(), partition);
+            if KafkaBatch::is_kafkas(&batches) {
+                client.append_record_batches(to, vec![batches]).await
+            } else {
+                client.append(to, vec![batches]).await
+            }
+        };
         finish(py, asynchronous, First::Spawn, append, place)
     }
 
@@ -353,7 +391,7 @@ impl ClientCore {
             records_max: whole("records_max", records_max)?,
             bytes_max: whole("bytes_max", bytes_max)?,
             wait: seconds("wait", wait)?,
-            values_only: true,
+            values_only: false,
         };
         let pool = self.pool.clone();
         let future = async move {
@@ -438,7 +476,7 @@ impl ClientCore {
             bytes_max: whole("bytes_max", bytes_max)?,
             wait: seconds("wait", wait)?,
             retries: retries(retry_for)?,
-            values_only: true,
+            values_only: false,
         };
         let plan =
             Plan { config, starts: by_partition("start", starts)?, ends: by_partition("end", ends)?, wait_for_topic };

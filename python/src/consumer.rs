@@ -104,7 +104,7 @@ impl Shared {
             Err(error) => {
                 // As after any error, the next call continues at the same offset.
                 **consumer = self.moved(consumer, &BTreeMap::from([(partition, requested)]));
-                return Err(error.into());
+                return Err(error);
             }
         };
         let end = self.end_of(partition).unwrap_or(u64::MAX);
@@ -235,15 +235,21 @@ impl ConsumerCore {
         Ok(self.take_rest().or_else(|| self.shared.waiting().pop_front()))
     }
 
-    /// The records of the first queued batch. Returns the same iterator until it is exhausted.
-    fn take_records(&self, py: Python<'_>) -> PyResult<Option<Py<BatchIterator>>> {
+    /// The records of the first queued batch, or messages. Returns the same iterator until it is exhausted.
+    fn take_records(&self, py: Python<'_>, has_messages: bool) -> PyResult<Option<Py<BatchIterator>>> {
         self.check()?;
         let mut reading = self.reading();
-        if let Some(iterator) = reading.as_ref().filter(|iterator| iterator.get().has_rest()) {
-            return Ok(Some(iterator.clone_ref(py)));
-        }
-        let Some(batch) = self.shared.waiting().pop_front() else { return Ok(None) };
-        let iterator = Py::new(py, BatchIterator::new(Py::new(py, batch)?))?;
+        let rest = match reading.as_ref() {
+            Some(iterator) if iterator.get().has_rest() && iterator.get().has_messages == has_messages => {
+                return Ok(Some(iterator.clone_ref(py)));
+            }
+            Some(iterator) => iterator.get().take_rest(),
+            None => None,
+        };
+        let Some(batch) = rest.or_else(|| self.shared.waiting().pop_front()) else { return Ok(None) };
+        let batch = Py::new(py, batch)?;
+        let iterator = if has_messages { BatchIterator::of_messages(batch) } else { BatchIterator::new(batch) };
+        let iterator = Py::new(py, iterator)?;
         *reading = Some(iterator.clone_ref(py));
         Ok(Some(iterator))
     }

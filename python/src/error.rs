@@ -4,6 +4,7 @@ use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::PyType;
 use rawline_batch::BatchError;
+use rawline_batch::record_batch::RecordBatchError;
 use rawline_client::{ClientError, Kind};
 
 const FIX_REQUEST: &str = "fix_request";
@@ -53,12 +54,15 @@ pub fn client_error(error: ClientError) -> PyErr {
         ClientError::Refused { .. } | ClientError::NoPartition { .. } => "RefusedError",
         ClientError::Fenced { .. } => "FencedError",
         ClientError::Answer { .. } => "AnswerError",
-        ClientError::Batch(_) => "BatchError",
+        ClientError::Batch(_) | ClientError::RecordBatch(_) | ClientError::Records(_) => "BatchError",
         ClientError::Stopped { .. } => "StoppedError",
         _ => "RawlineError",
     };
     let code = match &error {
         ClientError::Batch(error) => Some(error.code().to_owned()),
+        // As the broker names them.
+        ClientError::RecordBatch(RecordBatchError::Checksum { .. }) => Some("record_batch_damaged".to_owned()),
+        ClientError::RecordBatch(_) | ClientError::Records(_) => Some("record_batch_invalid".to_owned()),
         error => error.code().map(str::to_owned),
     };
     let retry_after = error.retry_after().map(|wait| wait.as_secs_f64());

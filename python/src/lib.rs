@@ -7,6 +7,7 @@
 //! records       records from Python: bytes-like objects or Arrow arrays
 //! received      the memory of received batches
 //! batch, arrow  batches in Python and Arrow
+//! kafka         what Kafka's batches have besides: keys, headers, times
 //! client, producer, consumer
 //! value         converts structured values between Python objects and bytes
 //! avro, measurement
@@ -21,6 +22,7 @@ mod client;
 mod completions;
 mod consumer;
 mod error;
+mod kafka;
 mod measurement;
 mod producer;
 mod received;
@@ -41,6 +43,7 @@ fn _rawline(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<batch::Batch>()?;
     module.add_class::<batch::BatchIterator>()?;
     module.add_class::<batch::Batches>()?;
+    module.add_class::<kafka::Message>()?;
     module.add_function(wrap_pyfunction!(batch::build_batch, module)?)?;
     module.add_function(wrap_pyfunction!(batch::parse_batch, module)?)?;
     module.add_function(wrap_pyfunction!(runtime::after_fork, module)?)?;

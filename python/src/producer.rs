@@ -6,7 +6,7 @@ use crate::error::{client_error, config_error, wait_timeout};
 use crate::records::{Chunk, Source};
 use crate::runtime::{First, Process, finish, to_asyncio, wait};
 use pyo3::prelude::*;
-use rawline_client::{ClientError, Position, Producer};
+use rawline_client::{ClientError, Message, Position, Producer};
 use std::future::Future;
 use std::pin::pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -48,6 +48,77 @@ impl ProducerCore {
     }
 }
 
+/// A key that is stored, headers and a time in milliseconds, from Python. Records that have them go to Kafka's batches.
+pub type PyFields<'py> = (Option<Bound<'py, PyAny>>, Vec<(String, Option<Bound<'py, PyAny>>)>, Option<i64>);
+
+/// What is stored with a record.
+pub struct Fields {
+    key: Option<Held>,
+    headers: Vec<(String, Option<Held>)>,
+    pub timestamp_ms: Option<i64>,
+}
+
+impl Fields {
+    pub fn new((key, headers, timestamp_ms): PyFields<'_>) -> PyResult<Fields> {
+        let held = |object: Option<Bound<'_, PyAny>>| object.as_ref().map(Held::new).transpose();
+        let headers = headers.into_iter().map(|(name, value)| Ok((name, held(value)?)));
+        Ok(Fields { key: held(key)?, headers: headers.collect::<PyResult<_>>()?, timestamp_ms })
+    }
+
+    pub fn key(&self) -> Option<&[u8]> {
+        self.key.as_ref().map(AsRef::as_ref)
+    }
+
+    pub fn headers(&self) -> Vec<(&str, Option<&[u8]>)> {
+        self.headers.iter().map(|(name, value)| (name.as_str(), value.as_ref().map(AsRef::as_ref))).collect()
+    }
+}
+
+/// Where a record goes, and what is stored with it.
+struct Route {
+    target: Target,
+    fields: Option<Fields>,
+}
+
+impl Route {
+    fn new(
+        partition_key: Option<&Bound<'_, PyAny>>,
+        partition: Option<&Bound<'_, PyAny>>,
+        fields: Option<PyFields<'_>>,
+    ) -> PyResult<Route> {
+        let fields = fields.map(Fields::new).transpose()?;
+        if partition_key.is_some() && fields.is_some() {
+            return Err(config_error(
+                "a partition_key together with a key, headers or a timestamp; give a key, which is stored and chooses \
+                 the partition, or a partition",
+            ));
+        }
+        Ok(Route { target: Target::new(partition_key, partition)?, fields })
+    }
+
+    /// The bytes of a record from Python. Only a record with fields can be `None`.
+    fn record(&self, record: &Bound<'_, PyAny>) -> PyResult<Option<Held>> {
+        if record.is_none() && self.fields.is_some() { Ok(None) } else { Held::new(record).map(Some) }
+    }
+
+    async fn send(&self, producer: &Producer, record: Option<&[u8]>) -> Result<rawline_client::Receipt, ClientError> {
+        let Some(fields) = &self.fields else {
+            return self.target.send(producer, record.unwrap_or_default()).await;
+        };
+        let message = Message {
+            key: fields.key(),
+            value: record,
+            headers: &fields.headers(),
+            timestamp_ms: fields.timestamp_ms,
+            partition: match &self.target {
+                Target::Partition(partition) => Some(*partition),
+                Target::Any | Target::Key(_) => None,
+            },
+        };
+        producer.send_message(message).await
+    }
+}
+
 /// The partition of a record.
 enum Target {
     Any,
@@ -62,7 +133,7 @@ impl Target {
             (Some(key), None) => Held::new(key).map(Target::Key),
             (None, Some(partition)) => whole("partition", partition).map(Target::Partition),
             (Some(_), Some(_)) => {
-                Err(config_error("a key and a partition; give one of them: a key chooses a partition"))
+                Err(config_error("a partition_key and a partition; give one of them: a key chooses a partition"))
             }
         }
     }
@@ -77,8 +148,8 @@ impl Target {
 }
 
 /// Sends if that is possible without waiting.
-fn send_now(py: Python<'_>, producer: &Producer, target: &Target, record: &[u8]) -> PyResult<Option<Receipt>> {
-    let sent = py.detach(|| at_once(target.send(producer, record)));
+fn send_now(py: Python<'_>, producer: &Producer, route: &Route, record: Option<&Held>) -> PyResult<Option<Receipt>> {
+    let sent = py.detach(|| at_once(route.send(producer, record.map(AsRef::as_ref))));
     sent.transpose().map(|sent| sent.map(Receipt::new)).map_err(client_error)
 }
 
@@ -92,12 +163,12 @@ fn at_once<T>(future: impl Future<Output = T>) -> Option<T> {
 
 async fn send_chunk(
     producer: Arc<Producer>,
-    target: Arc<Target>,
+    route: Arc<Route>,
     chunk: Chunk,
 ) -> Result<Option<rawline_client::Receipt>, ClientError> {
     let mut last = None;
     for record in 0..chunk.len() {
-        last = Some(target.send(&producer, chunk.record(record)).await?);
+        last = Some(route.send(&producer, Some(chunk.record(record))).await?);
     }
     Ok(last)
 }
@@ -108,73 +179,84 @@ fn no_room() -> PyErr {
 
 #[pymethods]
 impl ProducerCore {
-    #[pyo3(signature = (record, timeout=None, key=None, partition=None))]
+    #[pyo3(signature = (record, timeout=None, partition_key=None, partition=None, fields=None))]
     fn send(
         &self,
         py: Python<'_>,
         record: &Bound<'_, PyAny>,
         timeout: Option<f64>,
-        key: Option<&Bound<'_, PyAny>>,
+        partition_key: Option<&Bound<'_, PyAny>>,
         partition: Option<&Bound<'_, PyAny>>,
+        fields: Option<PyFields<'_>>,
     ) -> PyResult<Receipt> {
         let producer = self.open()?;
-        let target = Target::new(key, partition)?;
-        let record = Held::new(record)?;
-        if let Some(receipt) = send_now(py, &producer, &target, record.as_ref())? {
+        let route = Route::new(partition_key, partition, fields)?;
+        let record = route.record(record)?;
+        if let Some(receipt) = send_now(py, &producer, &route, record.as_ref())? {
             return Ok(receipt);
         }
         let timeout = seconds_option("timeout", timeout)?;
-        match wait(py, First::Look, async move { within(timeout, target.send(&producer, record.as_ref())).await })? {
+        let send = async move {
+            let record = record.as_ref().map(AsRef::as_ref);
+            within(timeout, route.send(&producer, record)).await
+        };
+        match wait(py, First::Look, send)? {
             Some(sent) => sent.map(Receipt::new).map_err(client_error),
             None => Err(no_room()),
         }
     }
 
     /// Like `send`, but returns `None` if there is no room.
-    #[pyo3(signature = (record, key=None, partition=None))]
+    #[pyo3(signature = (record, partition_key=None, partition=None, fields=None))]
     fn try_send(
         &self,
         py: Python<'_>,
         record: &Bound<'_, PyAny>,
-        key: Option<&Bound<'_, PyAny>>,
+        partition_key: Option<&Bound<'_, PyAny>>,
         partition: Option<&Bound<'_, PyAny>>,
+        fields: Option<PyFields<'_>>,
     ) -> PyResult<Option<Receipt>> {
-        send_now(py, &*self.open()?, &Target::new(key, partition)?, Held::new(record)?.as_ref())
+        let route = Route::new(partition_key, partition, fields)?;
+        send_now(py, &*self.open()?, &route, route.record(record)?.as_ref())
     }
 
-    #[pyo3(signature = (record, key=None, partition=None))]
+    #[pyo3(signature = (record, partition_key=None, partition=None, fields=None))]
     fn send_async<'py>(
         &self,
         py: Python<'py>,
         record: &Bound<'py, PyAny>,
-        key: Option<&Bound<'py, PyAny>>,
+        partition_key: Option<&Bound<'py, PyAny>>,
         partition: Option<&Bound<'py, PyAny>>,
+        fields: Option<PyFields<'py>>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let (producer, target, record) = (self.open()?, Target::new(key, partition)?, Held::new(record)?);
-        to_asyncio(py, First::Look, async move { target.send(&producer, record.as_ref()).await }, |py, sent| {
+        let (producer, route) = (self.open()?, Route::new(partition_key, partition, fields)?);
+        let record = route.record(record)?;
+        let send = async move { route.send(&producer, record.as_ref().map(AsRef::as_ref)).await };
+        to_asyncio(py, First::Look, send, |py, sent| {
             Ok(Py::new(py, Receipt::new(sent.map_err(client_error)?))?.into_any())
         })
     }
 
-    #[pyo3(signature = (records, timeout=None, key=None, partition=None))]
+    #[pyo3(signature = (records, timeout=None, partition_key=None, partition=None, fields=None))]
     #[expect(clippy::disallowed_methods, reason = "Python's timeouts are in real time")]
     fn send_many(
         &self,
         py: Python<'_>,
         records: &Bound<'_, PyAny>,
         timeout: Option<f64>,
-        key: Option<&Bound<'_, PyAny>>,
+        partition_key: Option<&Bound<'_, PyAny>>,
         partition: Option<&Bound<'_, PyAny>>,
+        fields: Option<PyFields<'_>>,
     ) -> PyResult<Option<Receipt>> {
         let producer = self.open()?;
-        let target = Arc::new(Target::new(key, partition)?);
+        let route = Arc::new(Route::new(partition_key, partition, fields)?);
         let timeout = seconds_option("timeout", timeout)?;
         let deadline = timeout.and_then(|timeout| Instant::now().checked_add(timeout));
         let mut source = Source::new(records)?;
         let mut last = None;
         while let Some(chunk) = source.next(py)? {
             let left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
-            match wait(py, First::Look, within(left, send_chunk(producer.clone(), target.clone(), chunk)))? {
+            match wait(py, First::Look, within(left, send_chunk(producer.clone(), route.clone(), chunk)))? {
                 Some(sent) => last = sent.map_err(client_error)?.or(last),
                 None => return Err(no_room()),
             }
@@ -183,18 +265,19 @@ impl ProducerCore {
     }
 
     /// Accepts an iterator's next records. Returns a future of the last one's receipt, or `None` at the iterator's end.
-    #[pyo3(signature = (source, key=None, partition=None))]
+    #[pyo3(signature = (source, partition_key=None, partition=None, fields=None))]
     fn send_chunk_async<'py>(
         &self,
         py: Python<'py>,
         source: &Bound<'py, RecordSource>,
-        key: Option<&Bound<'py, PyAny>>,
+        partition_key: Option<&Bound<'py, PyAny>>,
         partition: Option<&Bound<'py, PyAny>>,
+        fields: Option<PyFields<'py>>,
     ) -> PyResult<Option<Bound<'py, PyAny>>> {
         let producer = self.open()?;
-        let target = Arc::new(Target::new(key, partition)?);
+        let route = Arc::new(Route::new(partition_key, partition, fields)?);
         let Some(chunk) = source.borrow_mut().0.next(py)? else { return Ok(None) };
-        let sent = to_asyncio(py, First::Spawn, send_chunk(producer, target, chunk), |py, sent| {
+        let sent = to_asyncio(py, First::Spawn, send_chunk(producer, route, chunk), |py, sent| {
             let receipt = sent.map_err(client_error)?.map(Receipt::new);
             Ok(receipt.into_pyobject(py)?.unbind())
         })?;

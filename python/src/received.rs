@@ -1,9 +1,10 @@
 //! Received batches: the memory that holds them, and the positions of their records in it.
 
 use crate::buffer::{Held, Owner};
+use crate::kafka::KafkaBatch;
 use arrow_buffer::Buffer;
 use rawline_batch::{Batch, BatchError, Codec, Header, Limits, decompress_into};
-use rawline_client::Fetched;
+use rawline_client::{ClientError, Fetched};
 use std::ptr::NonNull;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
@@ -50,24 +51,28 @@ impl Drop for Received {
 
 /// The memory of a batch.
 #[derive(Clone)]
-enum Source {
+pub enum Source {
     Received(Arc<Received>),
     /// Bytes from Python.
     Python(Arc<Held>),
+    /// The batch of the values of one of Kafka's.
+    Made(Arc<Vec<u8>>),
 }
 
 impl Source {
-    fn bytes(&self) -> &[u8] {
+    pub fn bytes(&self) -> &[u8] {
         match self {
             Source::Received(received) => received.fetched.as_bytes(),
             Source::Python(held) => (**held).as_ref(),
+            Source::Made(bytes) => bytes,
         }
     }
 
-    fn owner(&self) -> Owner {
+    pub fn owner(&self) -> Owner {
         match self {
             Source::Received(received) => received.clone(),
             Source::Python(held) => held.clone(),
+            Source::Made(bytes) => bytes.clone(),
         }
     }
 }
@@ -82,6 +87,8 @@ pub struct Stored {
     unpacked: Option<Arc<Vec<u8>>>,
     /// Start of each record in the data, and end of the last one; computed on first use.
     offsets: OnceLock<Buffer>,
+    /// What it was made of, if that is one of Kafka's.
+    kafka: Option<KafkaBatch>,
 }
 
 /// A batch and the offset of its first record.
@@ -89,17 +96,29 @@ pub type Placed = (u64, Arc<Stored>);
 
 /// The decompressed batches of a response up to the first damaged one, and that one's first offset. Fails if the first
 /// batch is damaged.
-pub fn stored_batches(fetched: Fetched, pool: Arc<BufferPool>) -> Result<(Vec<Placed>, Option<u64>), BatchError> {
+pub fn stored_batches(fetched: Fetched, pool: Arc<BufferPool>) -> Result<(Vec<Placed>, Option<u64>), ClientError> {
+    let limit = Limits::default().raw_bytes_max;
     let received = Arc::new(Received { fetched, pool });
+    let source = || Source::Received(received.clone());
     let mut position = 0;
     let mut batches = Vec::with_capacity(received.fetched.metas().len());
-    for (first_offset, batch) in received.fetched.batches() {
-        match Stored::new(Source::Received(received.clone()), position, &batch) {
+    let ours = received.fetched.batches().map(|(first_offset, batch)| {
+        let stored = Stored::new(source(), position, &batch).map_err(ClientError::from);
+        position += batch.bytes().len();
+        (first_offset, stored)
+    });
+    let mut kafka_position = 0;
+    let kafkas = received.fetched.record_batches().map(|(first_offset, header, bytes)| {
+        let stored = KafkaBatch::new(source(), kafka_position, *header, limit).and_then(Stored::of_kafka);
+        kafka_position += bytes.len();
+        (first_offset, stored)
+    });
+    for (first_offset, stored) in ours.chain(kafkas) {
+        match stored {
             Ok(stored) => batches.push((first_offset, Arc::new(stored))),
             Err(error) if batches.is_empty() => return Err(error),
             Err(_) => return Ok((batches, Some(first_offset))),
         }
-        position += batch.bytes().len();
     }
     Ok((batches, None))
 }
@@ -115,33 +134,57 @@ impl Stored {
                 Some(Arc::new(data))
             }
         };
-        Ok(Stored { source, position, header, unpacked, offsets: OnceLock::new() })
+        Ok(Stored { source, position, header, unpacked, offsets: OnceLock::new(), kafka: None })
     }
 
-    /// Checks the batch that begins at `position` of bytes from Python, and decompresses it.
-    pub fn parse(held: Arc<Held>, position: usize, limits: &Limits) -> Result<Stored, BatchError> {
+    /// One of Kafka's batches: its values are the records.
+    fn of_kafka((kafka, values): (KafkaBatch, Vec<u8>)) -> Result<Stored, ClientError> {
+        let made = Arc::new(values);
+        let (batch, _) = Batch::parse_prefix_trusted(&made, &Limits::FORMAT)?;
+        Ok(Stored { kafka: Some(kafka), ..Stored::new(Source::Made(made.clone()), 0, &batch)? })
+    }
+
+    /// Checks the batch that begins at `position` of bytes from Python, of either kind, and decompresses it.
+    pub fn parse(held: Arc<Held>, position: usize, limits: &Limits) -> Result<Stored, ClientError> {
         let bytes = (*held).as_ref().get(position..).unwrap_or_default();
         if bytes.is_empty() {
-            return Err(BatchError::Empty);
+            return Err(BatchError::Empty.into());
+        }
+        let source = Source::Python(held.clone());
+        if KafkaBatch::is_kafkas(bytes) {
+            return KafkaBatch::parse(source, position, limits).and_then(Stored::of_kafka);
         }
         let (batch, _) = Batch::parse_prefix(bytes, limits)?;
-        Stored::new(Source::Python(held.clone()), position, &batch)
+        Ok(Stored::new(source, position, &batch)?)
     }
 
-    /// The header's fields.
+    /// The header's fields; of one of Kafka's batches those of its values.
     pub fn header(&self) -> &Header {
         &self.header
     }
 
-    /// The whole batch as received, with its owner.
-    pub fn bytes(&self) -> (Owner, &[u8]) {
-        let bytes = self.source.bytes().get(self.position..self.end()).unwrap_or_default();
-        (self.source.owner(), bytes)
+    /// What it was made of, if that is one of Kafka's.
+    pub fn kafka(&self) -> Option<&KafkaBatch> {
+        self.kafka.as_ref()
     }
 
-    /// Position after this batch in the same bytes.
+    /// The whole batch as received, with its owner.
+    pub fn wire(&self) -> (Owner, &[u8]) {
+        self.kafka.as_ref().map_or_else(|| self.bytes(), KafkaBatch::wire)
+    }
+
+    /// The whole batch, in our format.
+    fn bytes(&self) -> (Owner, &[u8]) {
+        let end = self.position + self.header.batch_bytes() as usize;
+        (self.source.owner(), self.source.bytes().get(self.position..end).unwrap_or_default())
+    }
+
+    /// Position after this batch in the bytes that were received.
     pub fn end(&self) -> usize {
-        self.position + self.header.batch_bytes() as usize
+        match &self.kafka {
+            Some(kafka) => kafka.end(),
+            None => self.position + self.header.batch_bytes() as usize,
+        }
     }
 
     /// The records, concatenated and uncompressed, with their owner.

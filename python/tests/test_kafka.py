@@ -103,6 +103,30 @@ def test_our_clients_and_kafkas_read_each_others_records(kafka: Broker) -> None:
     assert (first["key"], first["headers"][0]) == ("key 1", {"key": "number", "value": "1"})
 
 
+def test_keys_headers_and_times_are_the_same_for_our_clients_and_kafkas(kafka: Broker) -> None:
+    headers = [("number", b"7"), ("empty", None), ("number", b"")]
+    with rawline.Client(kafka.url) as client:
+        client.append("t", [b"plain"])
+        with client.producer("t", codec="zstd") as producer:
+            for number in range(1000):
+                producer.send(b"value %d" % number, key=f"key {number}", headers=headers, timestamp=number)
+            producer.send(None, key=b"gone")
+        for codec in CODECS:
+            produce(kafka, "t", 100, **{"compression.type": codec})
+        with client.consumer("t", end=1502) as consumer:
+            ours = list(consumer.messages())
+    theirs = consume(kafka, "t", 0, 1502)
+    assert (theirs[1].key(), theirs[1].headers(), theirs[1].timestamp()[1]) == (b"key 0", headers, 0)
+    assert (theirs[1001].key(), theirs[1001].value()) == (b"gone", None)
+    for message, other in zip(ours, theirs, strict=True):
+        value = None if message.value is None else bytes(message.value)
+        assert (message.offset, message.key, value) == (other.offset(), other.key(), other.value())
+        assert message.headers == (other.headers() or [])
+        # Without a time of its own, a record has that of its batch for Kafka's clients.
+        assert message.timestamp in (other.timestamp()[1], None if message.offset == 0 else -1)
+    assert (ours[0].timestamp, ours[-1].headers[0], ours[-1].timestamp) == (None, ("number", b"99"), 1_700_000_000_099)
+
+
 def test_what_was_acknowledged_survives_a_crash(kafka: Broker) -> None:
     offsets = produce(kafka, "t", 1000, **{"compression.type": "lz4"})
     kafka.kill()

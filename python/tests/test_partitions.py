@@ -93,7 +93,7 @@ def test_a_partition_can_be_chosen(client: rawline.Client, parted: str) -> None:
             producer.send(b"x", partition=4)
         assert caught.value.code == "partition_not_found" and caught.value.kind == "fix_request"
         with pytest.raises(rawline.ConfigError, match="one of them"):
-            producer.send(b"x", key="k", partition=1)
+            producer.send(b"x", partition_key="k", partition=1)
         with pytest.raises(rawline.ConfigError, match="partition is -1"):
             producer.send(b"x", partition=-1)
         # It continues, and uses partitions as soon as they are asked for.

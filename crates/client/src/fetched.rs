@@ -277,8 +277,8 @@ struct Current<'a> {
 }
 
 impl FetchedRecords<'_> {
-    /// The next record; `None` at the end. Fails if a compressed batch can't be decompressed, or if the records of one of
-    /// Kafka's batches are damaged, which nobody before the consumer notices.
+    /// The next record; `None` at the end. Fails if a compressed batch can't be decompressed, or if the records of one
+    /// of Kafka's batches are damaged, which nobody before the consumer notices.
     ///
     /// Not called `next`, since this is not an iterator.
     #[inline]

@@ -18,7 +18,7 @@ from rawline import aio as aio
 from rawline import avro as avro
 from rawline import measurement as measurement
 from rawline import value as value
-from rawline._rawline import Batch, Batches, Receipt, __version__, _after_fork, _before_exit
+from rawline._rawline import Batch, Batches, Message, Receipt, __version__, _after_fork, _before_exit
 from rawline.aio import AsyncClient, AsyncConsumer, AsyncProducer
 from rawline.batch import Limits, build_batch, parse_batch, parse_batches
 from rawline.client import Appended, Client, Extent, TopicInfo, Trimmed
@@ -63,6 +63,7 @@ __all__ = [
     "Extent",
     "FencedError",
     "Limits",
+    "Message",
     "Producer",
     "RawlineError",
     "Receipt",

@@ -35,10 +35,16 @@ class Batch:
         """Offset after the last of these records."""
     @property
     def created_us(self) -> int:
-        """Time at which the producer made the batch, in microseconds since 1970 by its clock."""
+        """Time at which the producer made the batch, in microseconds since 1970 by its clock.
+
+        Of one of Kafka's batches, the latest time of its records.
+        """
     @property
-    def codec(self) -> Literal["none", "lz4", "zstd"]:
-        """Compression of the batch as received: `none`, `lz4` or `zstd`."""
+    def is_kafka(self) -> bool:
+        """Whether it is one of Kafka's batches, whose records have keys, headers and times."""
+    @property
+    def codec(self) -> Literal["none", "lz4", "zstd", "gzip", "snappy"]:
+        """Compression of the batch as received: `none`, `lz4` or `zstd`; one of Kafka's can have `gzip` or `snappy`."""
     @property
     def producer_id(self) -> int:
         """Id of the producer that made the batch; 0 if it has none."""
@@ -69,6 +75,8 @@ class Batch:
     @property
     def wire(self) -> memoryview:
         """The whole batch as received, for `Client.append_batches`."""
+    def messages(self) -> Iterator[Message]:
+        """The records with their keys, headers and times, which they have in Kafka's batches."""
     def to_list(self) -> list[bytes]:
         """Copies of the records."""
     def __reduce__(self) -> tuple[Any, ...]: ...
@@ -78,8 +86,34 @@ class Batch:
         """The array's type."""
 
 @final
+class Message:
+    """A record with its key, headers and time, which records of Kafka's batches have.
+
+    Created by `messages` of consumers and batches.
+    """
+
+    @property
+    def partition(self) -> int:
+        """The partition that was read."""
+    @property
+    def offset(self) -> int:
+        """The offset in the partition."""
+    @property
+    def value(self) -> memoryview | None:
+        """The record, a memoryview of the received bytes; `None` if it is null."""
+    @property
+    def key(self) -> bytes | None:
+        """The key; `None` without one."""
+    @property
+    def headers(self) -> list[tuple[str, bytes | None]]:
+        """Names and values, which can be `None`."""
+    @property
+    def timestamp(self) -> int | None:
+        """The time that the producer gave it, in milliseconds since 1970; `None` without one."""
+
+@final
 class BatchIterator:
-    """Iterates over the records of a batch."""
+    """Iterates over the records of a batch, as memoryviews or as messages."""
 
     def __iter__(self) -> Iterator[memoryview]: ...
     def __next__(self) -> memoryview: ...
@@ -140,26 +174,40 @@ class RecordSource:
 class ProducerCore:
     def send(
         self,
-        record: Buffer | str,
+        record: Buffer | str | None,
         timeout: float | None = None,
-        key: Buffer | str | None = None,
+        partition_key: Buffer | str | None = None,
         partition: int | None = None,
+        fields: tuple[Any, list[tuple[str, Any]], int | None] | None = None,
     ) -> Receipt: ...
     def try_send(
-        self, record: Buffer | str, key: Buffer | str | None = None, partition: int | None = None
+        self,
+        record: Buffer | str | None,
+        partition_key: Buffer | str | None = None,
+        partition: int | None = None,
+        fields: tuple[Any, list[tuple[str, Any]], int | None] | None = None,
     ) -> Receipt | None: ...
     def send_async(
-        self, record: Buffer | str, key: Buffer | str | None = None, partition: int | None = None
+        self,
+        record: Buffer | str | None,
+        partition_key: Buffer | str | None = None,
+        partition: int | None = None,
+        fields: tuple[Any, list[tuple[str, Any]], int | None] | None = None,
     ) -> Any: ...
     def send_many(
         self,
         records: Iterable[Buffer | str] | Any,
         timeout: float | None = None,
-        key: Buffer | str | None = None,
+        partition_key: Buffer | str | None = None,
         partition: int | None = None,
+        fields: tuple[Any, list[tuple[str, Any]], int | None] | None = None,
     ) -> Receipt | None: ...
     def send_chunk_async(
-        self, source: RecordSource, key: Buffer | str | None = None, partition: int | None = None
+        self,
+        source: RecordSource,
+        partition_key: Buffer | str | None = None,
+        partition: int | None = None,
+        fields: tuple[Any, list[tuple[str, Any]], int | None] | None = None,
     ) -> Any: ...
     def ready(self, asynchronous: bool) -> Any: ...
     def flush(self, asynchronous: bool, timeout: float | None = None) -> Any: ...
@@ -177,7 +225,10 @@ class ConsumerCore:
     def fetch(self, asynchronous: bool, timeout: float | None = None) -> Any: ...
     def take(self) -> Batches | None: ...
     def take_one(self) -> Batch | None: ...
-    def take_records(self) -> BatchIterator | None: ...
+    @overload
+    def take_records(self, has_messages: Literal[False]) -> BatchIterator | None: ...
+    @overload
+    def take_records(self, has_messages: Literal[True]) -> Iterator[Message] | None: ...
     def put_back(self, batches: list[Batch]) -> None: ...
     @property
     def topic(self) -> str: ...
@@ -222,6 +273,7 @@ class ClientCore:
         codec: str,
         created_us: int,
         partition: int,
+        fields: tuple[Any, list[tuple[str, Any]], int | None] | None,
     ) -> Any: ...
     def append_records(self, asynchronous: bool, topic: str, sizes: Buffer, data: Buffer, partition: int) -> Any: ...
     def append_batches(self, asynchronous: bool, topic: str, batches: Buffer, partition: int) -> Any: ...

@@ -5,12 +5,12 @@ from collections.abc import AsyncIterator, Iterable, Mapping
 from datetime import datetime
 from types import TracebackType
 
-from rawline._rawline import Batch, Batches, ConsumerCore, ProducerCore, Receipt, RecordSource
+from rawline._rawline import Batch, Batches, ConsumerCore, Message, ProducerCore, Receipt, RecordSource
 from rawline.batch import Codec
 from rawline.client import Appended, Payload, TopicInfo, Trimmed, consumer_core, core, time_us, topic_info
 from rawline.consumer import Deadline, Start, state_of
-from rawline.producer import warn_of_loss
-from rawline.types import BytesLike, Records
+from rawline.producer import fields_of, warn_of_loss
+from rawline.types import BytesLike, Headers, Records
 
 
 class AsyncClient:
@@ -91,9 +91,20 @@ class AsyncClient:
         """Offset of a partition's first record appended at or after a time, otherwise the partition's next offset."""
         return int(await self._core.offset_at(True, topic, time_us(moment), partition))
 
-    async def append(self, topic: str, records: Records, *, codec: Codec = "none", partition: int = 0) -> Appended:
+    async def append(
+        self,
+        topic: str,
+        records: Records,
+        *,
+        codec: Codec = "none",
+        partition: int = 0,
+        key: BytesLike | str | None = None,
+        headers: Headers | None = None,
+        timestamp: int | datetime | None = None,
+    ) -> Appended:
         """Appends records as one batch; see `Client.append`."""
-        return Appended(*await self._core.append(True, topic, records, codec, time.time_ns() // 1000, partition))
+        now_us, fields = time.time_ns() // 1000, fields_of(records, key, headers, timestamp)
+        return Appended(*await self._core.append(True, topic, records, codec, now_us, partition, fields))
 
     async def append_records(self, topic: str, sizes: BytesLike, data: BytesLike, *, partition: int = 0) -> Appended:
         """Appends concatenated records; see `Client.append_records`."""
@@ -207,23 +218,39 @@ class AsyncProducer:
         return f"<rawline.AsyncProducer of {self._core.topic!r}{', closed' if self._core.closed else ''}>"
 
     async def send(
-        self, record: BytesLike | str, *, key: BytesLike | str | None = None, partition: int | None = None
+        self,
+        record: BytesLike | str | None,
+        *,
+        key: BytesLike | str | None = None,
+        headers: Headers | None = None,
+        timestamp: int | datetime | None = None,
+        partition: int | None = None,
+        partition_key: BytesLike | str | None = None,
     ) -> Receipt:
         """Buffers a record; waits while the buffer is full. `await receipt` returns its offset once it is stored.
 
         `receipt.partition()` returns the partition then. See `Producer.send`.
         """
-        receipt = self._core.try_send(record, key, partition)
+        fields = fields_of(record, key, headers, timestamp)
+        receipt = self._core.try_send(record, partition_key, partition, fields)
         if receipt is None:
-            receipt = await self._core.send_async(record, key, partition)
+            receipt = await self._core.send_async(record, partition_key, partition, fields)
         return receipt
 
     async def send_many(
-        self, records: Records, *, key: BytesLike | str | None = None, partition: int | None = None
+        self,
+        records: Records,
+        *,
+        key: BytesLike | str | None = None,
+        headers: Headers | None = None,
+        timestamp: int | datetime | None = None,
+        partition: int | None = None,
+        partition_key: BytesLike | str | None = None,
     ) -> Receipt | None:
         """Buffers records like `Producer.send_many`; other tasks run after each thousand of them."""
         source, last = RecordSource(records), None
-        while (sent := self._core.send_chunk_async(source, key, partition)) is not None:
+        fields = fields_of(records, key, headers, timestamp)
+        while (sent := self._core.send_chunk_async(source, partition_key, partition, fields)) is not None:
             last = await sent
         return last
 
@@ -263,11 +290,20 @@ class AsyncConsumer:
     async def records(self) -> AsyncIterator[memoryview]:
         """The records one by one; see `Consumer.records`."""
         while True:
-            while (records := self._core.take_records()) is None:
+            while (records := self._core.take_records(False)) is None:
                 if not await self._core.fetch(True):
                     return
             for record in records:
                 yield record
+
+    async def messages(self) -> AsyncIterator[Message]:
+        """The records one by one with their keys, headers and times; see `Consumer.messages`."""
+        while True:
+            while (messages := self._core.take_records(True)) is None:
+                if not await self._core.fetch(True):
+                    return
+            for message in messages:
+                yield message
 
     async def poll(self, timeout: float | None = None) -> Batches | None:
         """The next batches; `None` at `end`, or if no batch is received within `timeout` seconds."""

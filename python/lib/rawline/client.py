@@ -11,8 +11,8 @@ from rawline._rawline import Batches, ClientCore, ConsumerCore
 from rawline.batch import Codec
 from rawline.consumer import Consumer, Start, start_of
 from rawline.errors import ConfigError
-from rawline.producer import Producer
-from rawline.types import BytesLike, Records
+from rawline.producer import Producer, fields_of
+from rawline.types import BytesLike, Headers, Records
 
 BROKER = "http://127.0.0.1:51313"
 """The address that a broker listens on by default."""
@@ -264,12 +264,25 @@ class Client:
         """Offset of a partition's first record appended at or after a time, otherwise the partition's next offset."""
         return int(self._core.offset_at(False, topic, time_us(moment), partition))
 
-    def append(self, topic: str, records: Records, *, codec: Codec = "none", partition: int = 0) -> Appended:
+    def append(
+        self,
+        topic: str,
+        records: Records,
+        *,
+        codec: Codec = "none",
+        partition: int = 0,
+        key: BytesLike | str | None = None,
+        headers: Headers | None = None,
+        timestamp: int | datetime | None = None,
+    ) -> Appended:
         """Appends records as one batch: bytes-like objects, or an Arrow array of bytes or text. Stores all or none.
+
+        All get the same `key`, `headers` and `timestamp`, as with `Producer.send`; the key doesn't choose a partition.
 
         Never retried: after a `BrokenError` or `RequestTimeoutError` the records may be stored.
         """
-        return Appended(*self._core.append(False, topic, records, codec, time.time_ns() // 1000, partition))
+        now_us, fields = time.time_ns() // 1000, fields_of(records, key, headers, timestamp)
+        return Appended(*self._core.append(False, topic, records, codec, now_us, partition, fields))
 
     def append_records(self, topic: str, sizes: BytesLike, data: BytesLike, *, partition: int = 0) -> Appended:
         """Appends records concatenated in `data` as one batch, without copying them.
@@ -279,7 +292,7 @@ class Client:
         return Appended(*self._core.append_records(False, topic, sizes, data, partition))
 
     def append_batches(self, topic: str, batches: BytesLike, *, partition: int = 0) -> Appended:
-        """Appends whole concatenated batches unchanged, such as `Batch.wire` from another topic."""
+        """Appends whole concatenated batches unchanged, such as `Batch.wire` from another topic: ours or Kafka's."""
         return Appended(*self._core.append_batches(False, topic, batches, partition))
 
     def read(

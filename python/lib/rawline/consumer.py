@@ -7,7 +7,7 @@ from operator import index
 from types import TracebackType
 from typing import Literal
 
-from rawline._rawline import Batch, Batches, ConsumerCore
+from rawline._rawline import Batch, Batches, ConsumerCore, Message
 
 Place = int | datetime | Literal["earliest", "latest"]
 
@@ -82,10 +82,21 @@ class Consumer:
     def records(self) -> Iterator[memoryview]:
         """The records one by one. If the loop ends within a batch, the next call of any method continues there."""
         while True:
-            while (records := self._core.take_records()) is None:
+            while (records := self._core.take_records(False)) is None:
                 if not self._core.fetch(False):
                     return
             yield from records
+
+    def messages(self) -> Iterator[Message]:
+        """Like `records`, with the offset, the key, the headers and the time of each record.
+
+        Records have these if they were sent with them, or by one of Kafka's clients.
+        """
+        while True:
+            while (messages := self._core.take_records(True)) is None:
+                if not self._core.fetch(False):
+                    return
+            yield from messages
 
     def poll(self, timeout: float | None = None) -> Batches | None:
         """The next batches, at least one; `None` at `end`, or if no batch is received within `timeout` seconds."""

@@ -1,10 +1,32 @@
 """Collects records in batches and sends them in order, with bounded memory."""
 
 import warnings
+from collections.abc import Mapping
+from datetime import datetime
 from types import TracebackType
+from typing import Any
 
 from rawline._rawline import ProducerCore, Receipt
-from rawline.types import BytesLike, Records
+from rawline.types import BytesLike, Headers, Records
+
+Fields = tuple[Any, list[tuple[str, Any]], int | None]
+"""What the native half stores with a record: key, headers and time in milliseconds since 1970."""
+
+
+def fields_of(
+    record: object, key: BytesLike | str | None, headers: Headers | None, timestamp: int | datetime | None
+) -> Fields | None:
+    """What is stored with a record; `None` if it is only the record."""
+    if record is None and key is None:
+        raise TypeError("the record is None; give bytes or text, or the key that a null record is to delete")
+    if key is None and headers is None and timestamp is None:
+        return None
+    pairs = list(headers.items() if isinstance(headers, Mapping) else headers or ())
+    if isinstance(timestamp, datetime):
+        from rawline.client import time_us
+
+        timestamp = time_us(timestamp) // 1000
+    return key, pairs, timestamp
 
 
 def warn_of_loss(producer: object, core: ProducerCore) -> None:
@@ -20,9 +42,14 @@ def warn_of_loss(producer: object, core: ProducerCore) -> None:
 class Producer:
     """Appends records to one topic. Created by `Client.producer`; safe to share.
 
-    **Partitions.** A record goes to the partition of its `key`, where Kafka's clients put the key, to `partition`, or
-    to any: all records of a batch to one partition, those of the next batch to another. Each partition stores its
-    records in the order of sending. The key isn't stored.
+    **Partitions.** A record goes to `partition`, or to the partition of its `key`, where Kafka's Java client puts the
+    key, or to any: all records of a batch to one partition, those of the next batch to another. Each partition stores
+    its records in the order of sending.
+
+    **Keys, headers, times.** Records with a `key`, `headers` or a `timestamp` are stored in Kafka's batches, which
+    Kafka's clients read as they are; `Consumer.messages` returns them. They need a broker whose storage has a journal;
+    otherwise the producer stops with a `RefusedError` with the code `journal_missing`. A `partition_key` only chooses
+    the partition, and isn't stored: such records are smaller and cheaper.
 
     **Exactly once in a journal, at least once elsewhere.** If a connection breaks, the request is retried. A broker
     with a journal, in a bucket or a directory, stores its records once. Elsewhere, if only the response was lost, they
@@ -58,19 +85,26 @@ class Producer:
 
     def send(
         self,
-        record: BytesLike | str,
+        record: BytesLike | str | None,
         timeout: float | None = None,
         *,
         key: BytesLike | str | None = None,
+        headers: Headers | None = None,
+        timestamp: int | datetime | None = None,
         partition: int | None = None,
+        partition_key: BytesLike | str | None = None,
     ) -> Receipt:
         """Buffers a record: bytes-like, or text as UTF-8. Its receipt reports when it is stored.
 
-        Waits while the buffer is full, and with `key` or `partition` until the number of partitions is known; after
+        Waits while the buffer is full, and with a key or `partition` until the number of partitions is known; after
         `timeout` seconds, raises `WaitTimeoutError`. Raises `RefusedError` with the code `partition_not_found` if the
         topic lacks the partition; the producer continues.
+
+        `timestamp` is a time with a zone or milliseconds since 1970, by default the current time if there is a key or a
+        header. `None` as the record is null, which deletes its key in a compacted topic.
         """
-        return self._core.send(record, timeout, key, partition)
+        fields = fields_of(record, key, headers, timestamp)
+        return self._core.send(record, timeout, partition_key, partition, fields)
 
     def send_many(
         self,
@@ -78,15 +112,19 @@ class Producer:
         timeout: float | None = None,
         *,
         key: BytesLike | str | None = None,
+        headers: Headers | None = None,
+        timestamp: int | datetime | None = None,
         partition: int | None = None,
+        partition_key: BytesLike | str | None = None,
     ) -> Receipt | None:
         """Buffers records: any iterable, or an Arrow array of bytes or text (for a table, its column `record`).
 
-        Returns the receipt of the last record. With `in_flight_max=1` and `key`, `partition` or a topic of one
-        partition, all are stored when that one is; otherwise when `flush` has returned. After an error, including
-        `WaitTimeoutError`, the first of them may have been buffered.
+        All get the same key, headers and time. Returns the receipt of the last record. With `in_flight_max=1` and a
+        key, `partition` or a topic of one partition, all are stored when that one is; otherwise when `flush` has
+        returned. After an error, including `WaitTimeoutError`, the first of them may have been buffered.
         """
-        return self._core.send_many(records, timeout, key, partition)
+        fields = fields_of(records, key, headers, timestamp)
+        return self._core.send_many(records, timeout, partition_key, partition, fields)
 
     def flush(self, timeout: float | None = None) -> None:
         """Returns when every record sent so far is stored."""

@@ -1,6 +1,6 @@
 """Types shared by the signatures of several modules."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
@@ -25,7 +25,10 @@ class ArrowStream(Protocol):
 Records = Iterable[BytesLike | str] | ArrowArray | ArrowStream
 """Records to send: bytes-like objects and text, or an Arrow array of them; for a table, its column `record`."""
 
+Headers = Mapping[str, "BytesLike | str | None"] | Iterable[tuple[str, "BytesLike | str | None"]]
+"""Headers of records: names and values, which can be `None`; text as UTF-8. In pairs, a name can occur repeatedly."""
+
 Messages = Iterable[BytesLike] | ArrowArray | ArrowStream
 """Avro messages: from batches, an Arrow array, or any iterable."""
 
-__all__ = ["ArrowArray", "ArrowStream", "BytesLike", "Messages", "Records"]
+__all__ = ["ArrowArray", "ArrowStream", "BytesLike", "Headers", "Messages", "Records"]

@@ -1,4 +1,4 @@
-//! A record on its way to a batch, and the kind of batch that it needs.
+//! A record that is to be added to a batch, of the kind that it needs.
 
 use crate::ClientError;
 use crate::limits::ALIGNMENT;
@@ -19,8 +19,7 @@ const MESSAGE_HEADER_BYTES: usize = 10;
 /// A record with what only Kafka's batches have room for: a key, headers, a time of its own, a value that is null.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Message<'a> {
-    /// The key, which is stored with the record, and chooses its partition if there is none in
-    /// [`Message::partition`].
+    /// The key, which is stored with the record, and chooses its partition unless [`Message::partition`] does.
     pub key: Option<&'a [u8]>,
     /// The record itself; `None` is null, which deletes the key in a compacted topic.
     pub value: Option<&'a [u8]>,

@@ -1,0 +1,188 @@
+//! Kafka's batches in Python: keys, headers and times of their records.
+
+use crate::batch::Batch;
+use crate::buffer::Owner;
+use crate::received::Source;
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyList};
+use rawline_batch::record_batch::{
+    RECORD_BATCH_HEADER_BYTES, Record, RecordBatchChecker, RecordBatchError, RecordBatchHeader, RecordCodec,
+    RecordCursor, unpack,
+};
+use rawline_batch::{Builder, Codec, Limits, header::MAGIC};
+use rawline_client::ClientError;
+
+/// Position of the number of Kafka's message format, which is 2.
+const FORMAT_POSITION: usize = 16;
+
+/// One of Kafka's batches, unpacked, all its records checked.
+pub struct KafkaBatch {
+    source: Source,
+    /// The first byte of the batch in its source.
+    position: usize,
+    header: RecordBatchHeader,
+    /// The records, if they were compressed.
+    unpacked: Option<Vec<u8>>,
+    /// Start of each record in what holds them: a section has fewer than 2^31 bytes.
+    starts: Vec<u32>,
+}
+
+impl KafkaBatch {
+    /// Whether bytes begin with one of Kafka's batches rather than with one of ours.
+    pub fn is_kafkas(bytes: &[u8]) -> bool {
+        !bytes.starts_with(&MAGIC) && bytes.get(FORMAT_POSITION) == Some(&2)
+    }
+
+    /// A batch that was checked, and its values as a batch in our format. The records may unpack to `raw_bytes_max`
+    /// bytes.
+    pub fn new(
+        source: Source,
+        position: usize,
+        header: RecordBatchHeader,
+        raw_bytes_max: u32,
+    ) -> Result<(KafkaBatch, Vec<u8>), ClientError> {
+        let mut batch = KafkaBatch { source, position, header, unpacked: None, starts: Vec::new() };
+        if header.codec != RecordCodec::None {
+            let mut unpacked = Vec::new();
+            unpack(header.codec, batch.section(), raw_bytes_max, &mut unpacked)?;
+            batch.unpacked = Some(unpacked);
+        }
+        let mut starts = Vec::with_capacity(header.records as usize);
+        let mut values = Builder::new(Codec::None, Limits::FORMAT);
+        let mut cursor = RecordCursor::new(&header);
+        loop {
+            let start = cursor.position() as u32;
+            let Some(record) = cursor.read(batch.section()) else { break };
+            let pushed = values.push(record?.value.unwrap_or_default());
+            pushed.map_err(|full| ClientError::Config { reason: full.to_string() })?;
+            starts.push(start);
+        }
+        batch.starts = starts;
+        let (producer_id, sequence) =
+            header.producer.map_or((0, 0), |producer| (producer.id, u64::from(producer.base_sequence)));
+        let mut made = Vec::new();
+        values.finish_into(time_us(header.max_timestamp_ms), producer_id, sequence, &mut made)?;
+        Ok((batch, made))
+    }
+
+    /// Checks the batch at `position`.
+    pub fn parse(source: Source, position: usize, limits: &Limits) -> Result<(KafkaBatch, Vec<u8>), ClientError> {
+        let bytes = source.bytes().get(position..).unwrap_or_default();
+        let have = bytes.len() as u64;
+        let truncated = |need: u64| RecordBatchError::Truncated { have, need };
+        let front = bytes.first_chunk().ok_or(truncated(RECORD_BATCH_HEADER_BYTES as u64))?;
+        let header = RecordBatchHeader::parse(front, limits)?;
+        let batch = bytes.get(..header.batch_bytes as usize).ok_or(truncated(header.batch_bytes.into()))?;
+        let mut checker = RecordBatchChecker::new(*limits);
+        checker.push(batch)?;
+        checker.finish()?;
+        KafkaBatch::new(source, position, header, limits.raw_bytes_max)
+    }
+
+    pub fn header(&self) -> &RecordBatchHeader {
+        &self.header
+    }
+
+    /// The whole batch as received, with its owner.
+    pub fn wire(&self) -> (Owner, &[u8]) {
+        (self.source.owner(), self.source.bytes().get(self.position..self.end()).unwrap_or_default())
+    }
+
+    /// Position after this batch in its source.
+    pub fn end(&self) -> usize {
+        self.position + self.header.batch_bytes as usize
+    }
+
+    /// Length of the records as received, in bytes.
+    pub fn section_bytes(&self) -> u32 {
+        self.header.batch_bytes - RECORD_BATCH_HEADER_BYTES as u32
+    }
+
+    /// What holds the records.
+    fn section(&self) -> &[u8] {
+        let received = || self.wire().1.get(RECORD_BATCH_HEADER_BYTES..).unwrap_or_default();
+        self.unpacked.as_deref().unwrap_or_else(received)
+    }
+
+    /// A record by its number. `None` if there is no such record, or if Python has changed its bytes.
+    pub fn record(&self, number: usize) -> Option<Record<'_>> {
+        let start = *self.starts.get(number)?;
+        let mut cursor = RecordCursor::new(&self.header);
+        cursor.seek(number as u32, start as usize);
+        cursor.read(self.section())?.ok()
+    }
+}
+
+/// Microseconds since the Unix epoch; 0 for -1, which stands for no time.
+pub fn time_us(timestamp_ms: i64) -> u64 {
+    u64::try_from(timestamp_ms).unwrap_or_default().saturating_mul(1000)
+}
+
+/// A record with its key, headers and time, which records of Kafka's batches have. Created by `messages` of consumers
+/// and batches.
+#[pyclass(frozen, module = "rawline")]
+pub struct Message {
+    batch: Py<Batch>,
+    /// Its index in the batch.
+    index: usize,
+}
+
+impl Message {
+    pub fn new(batch: Py<Batch>, index: usize) -> Message {
+        Message { batch, index }
+    }
+
+    fn record(&self) -> Option<Record<'_>> {
+        self.batch.get().kafka_record(self.index)
+    }
+}
+
+#[pymethods]
+impl Message {
+    /// The partition that was read.
+    #[getter]
+    fn partition(&self) -> u32 {
+        self.batch.get().partition_number()
+    }
+
+    /// The offset in the partition.
+    #[getter]
+    fn offset(&self) -> u64 {
+        self.batch.get().first_offset_value() + self.index as u64
+    }
+
+    /// The record, a memoryview of the received bytes; `None` if it is null.
+    #[getter]
+    fn value<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        if self.record().is_some_and(|record| record.value.is_none()) {
+            return Ok(None);
+        }
+        self.batch.get().record(py, self.index).map(Some)
+    }
+
+    /// The key; `None` without one.
+    #[getter]
+    fn key<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyBytes>> {
+        self.record()?.key.map(|key| PyBytes::new(py, key))
+    }
+
+    /// Names and values, which can be `None`.
+    #[getter]
+    fn headers<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        let headers = self.record().map(|record| record.headers).unwrap_or_default();
+        let headers =
+            headers.map(|(name, value)| (String::from_utf8_lossy(name), value.map(|value| PyBytes::new(py, value))));
+        PyList::new(py, headers.collect::<Vec<_>>())
+    }
+
+    /// The time that the producer gave it, in milliseconds since 1970; `None` without one.
+    #[getter]
+    fn timestamp(&self) -> Option<i64> {
+        self.record().map(|record| record.timestamp_ms).filter(|timestamp_ms| *timestamp_ms >= 0)
+    }
+
+    fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
+        let key = self.key(py).map_or(Ok("None".to_owned()), |key| key.repr().map(|key| key.to_string()))?;
+        Ok(format!("<rawline.Message at offset {} of partition {}, key {key}>", self.offset(), self.partition()))
+    }
+}
