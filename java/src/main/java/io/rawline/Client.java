@@ -42,6 +42,9 @@ import java.util.function.Supplier;
  */
 public final class Client implements AutoCloseable {
     private static final String BATCH_TYPE = "application/vnd.rawline.batch";
+    static final String RECORD_BATCH_TYPE = "application/vnd.kafka.record-batch";
+    /** Both, so that the broker converts none; an earlier one knows the first only. */
+    private static final String ACCEPT_BATCHES = "accept: " + BATCH_TYPE + ", " + RECORD_BATCH_TYPE + "\r\n";
 
     private final ClientConfig config;
     private final Http http;
@@ -138,6 +141,19 @@ public final class Client implements AutoCloseable {
      */
     public Appended append(String topic, int partition, ByteBuffer... pieces) {
         return append(new Call(), ProducerInstance.NO_EPOCH, topic, partition, pieces);
+    }
+
+    /**
+     * As {@link #append(String, int, ByteBuffer...)}, of Kafka's batches, which are stored as they are. Those of a
+     * producer with an id are appended exactly once.
+     *
+     * @param topic the topic
+     * @param partition its partition, from 0
+     * @param pieces the batches' bytes
+     * @return the records' offsets
+     */
+    public Appended appendRecordBatches(String topic, int partition, ByteBuffer... pieces) {
+        return appendRecordBatches(new Call(), topic, partition, pieces);
     }
 
     /**
@@ -468,6 +484,12 @@ public final class Client implements AutoCloseable {
         return appended(topic, () -> http.append(call, request));
     }
 
+    /** Appends Kafka's batches, which name their producer themselves. */
+    Appended appendRecordBatches(Call call, String topic, int partition, ByteBuffer... pieces) {
+        Request request = append(RECORD_BATCH_TYPE, "", topic, partition, pieces);
+        return appended(topic, () -> http.text(call, request));
+    }
+
     /**
      * Queues an append that is small enough to share a connection, without waiting; null if it isn't.
      *
@@ -487,6 +509,11 @@ public final class Client implements AutoCloseable {
     }
 
     private static Request append(int epoch, String topic, int partition, ByteBuffer... pieces) {
+        String once = epoch == ProducerInstance.NO_EPOCH ? "" : "&producer-epoch=" + epoch;
+        return append(BATCH_TYPE, once, topic, partition, pieces);
+    }
+
+    private static Request append(String type, String once, String topic, int partition, ByteBuffer... pieces) {
         boolean any = false;
         for (ByteBuffer piece : pieces) {
             any |= Settings.notNull("a piece", piece).hasRemaining();
@@ -494,8 +521,7 @@ public final class Client implements AutoCloseable {
         if (!any) {
             throw BatchException.empty();
         }
-        String headers = "content-type: " + BATCH_TYPE + "\r\n";
-        String once = epoch == ProducerInstance.NO_EPOCH ? "" : "&producer-epoch=" + epoch;
+        String headers = "content-type: " + type + "\r\n";
         return new Request("POST", "/records" + query(topic, partition) + once, headers, pieces);
     }
 
@@ -504,7 +530,7 @@ public final class Client implements AutoCloseable {
         String target = "/records" + query(topic, options.partition()) + "&offset=" + options.offset()
                 + "&max-records=" + options.recordsMax() + "&max-bytes=" + options.bytesMax() + "&timeout="
                 + Nanos.of(options.waitMax()) / 1_000_000 + "ms";
-        Request request = new Request("GET", target, "accept: " + BATCH_TYPE + "\r\n");
+        Request request = new Request("GET", target, ACCEPT_BATCHES);
         return onTopic(
                 topic,
                 () -> retry(

@@ -2,8 +2,10 @@ package io.rawline;
 
 import io.rawline.batch.Batch;
 import io.rawline.batch.BatchException;
+import io.rawline.batch.RecordBatch;
 import io.rawline.batch.Records;
 import io.rawline.batch.Scratch;
+import io.rawline.batch.StoredBatch;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.util.Iterator;
@@ -28,7 +30,10 @@ public final class Fetched implements Iterable<Record> {
     private ByteBuffer buffer = NOTHING;
 
     private int bytes;
+    /** Of these two, one is empty. */
     private List<Batch> batches = List.of();
+
+    private List<RecordBatch> recordBatches = List.of();
     private final Scratch scratch = new Scratch();
     private int partition;
     private long askedOffset;
@@ -48,7 +53,7 @@ public final class Fetched implements Iterable<Record> {
      * @return true if there are no records
      */
     public boolean isEmpty() {
-        return batches.isEmpty();
+        return stored().isEmpty();
     }
 
     /**
@@ -109,10 +114,23 @@ public final class Fetched implements Iterable<Record> {
     /**
      * The batches as received. The first record of the first one has the offset {@link #firstOffset()}.
      *
-     * @return views of the received bytes
+     * @return views of the received bytes; empty if they are Kafka's
      */
     public List<Batch> batches() {
         return batches;
+    }
+
+    /**
+     * Kafka's batches as received. The batches of a read are of one kind.
+     *
+     * @return views of the received bytes; empty if they are ours
+     */
+    public List<RecordBatch> recordBatches() {
+        return recordBatches;
+    }
+
+    private List<? extends StoredBatch> stored() {
+        return recordBatches.isEmpty() ? batches : recordBatches;
     }
 
     /**
@@ -121,19 +139,19 @@ public final class Fetched implements Iterable<Record> {
      * @return before the first record
      */
     public Records records() {
-        return new Records(batches, firstOffset, askedOffset, endOffset, scratch);
+        return new Records(stored(), firstOffset, askedOffset, endOffset, scratch);
     }
 
     /**
-     * The records from the offset asked for on, each a new object. Throws {@link BatchException}
-     * ({@code batch_decompress}) if a compressed batch can't be decompressed.
+     * The records from the offset asked for on, each a new object. Throws the {@link BatchException}s of
+     * {@link Records#next()}.
      *
      * @return before the first record
      */
     @Override
     public Iterator<Record> iterator() {
         // Each compressed batch in its own memory, so that records stay valid as long as this does.
-        Records records = new Records(batches, firstOffset, askedOffset, endOffset, null);
+        Records records = new Records(stored(), firstOffset, askedOffset, endOffset, null);
         return new Iterator<>() {
             private boolean looked;
             private boolean there;
@@ -173,6 +191,7 @@ public final class Fetched implements Iterable<Record> {
         this.partition = partition;
         bytes = 0;
         batches = List.of();
+        recordBatches = List.of();
         this.askedOffset = askedOffset;
         this.endOffset = endOffset;
         firstOffset = askedOffset;
@@ -210,10 +229,38 @@ public final class Fetched implements Iterable<Record> {
 
     /** Ends a read; false, and it stays empty, if the batches have no record from the offset asked for on. */
     boolean end(int bytes, long firstOffset, long topicNextOffset, List<Batch> batches) {
+        if (!end(bytes, firstOffset, topicNextOffset, nextOffset(firstOffset, batches))) {
+            return false;
+        }
+        this.batches = batches;
+        return true;
+    }
+
+    /** As {@link #end}, of Kafka's batches; false also if these say other offsets. */
+    boolean endKafka(int bytes, long firstOffset, long topicNextOffset, List<RecordBatch> batches) {
+        long next = firstOffset;
+        for (RecordBatch batch : batches) {
+            if (batch.header().baseOffset() != next) {
+                return false;
+            }
+            next += batch.count();
+        }
+        if (!end(bytes, firstOffset, topicNextOffset, next)) {
+            return false;
+        }
+        recordBatches = batches;
+        return true;
+    }
+
+    private static long nextOffset(long firstOffset, List<Batch> batches) {
         long next = firstOffset;
         for (Batch batch : batches) {
             next += batch.count();
         }
+        return next;
+    }
+
+    private boolean end(int bytes, long firstOffset, long topicNextOffset, long next) {
         if (next <= askedOffset) {
             return false;
         }
@@ -221,7 +268,6 @@ public final class Fetched implements Iterable<Record> {
         this.firstOffset = firstOffset;
         this.nextOffset = next;
         this.topicNextOffset = topicNextOffset;
-        this.batches = batches;
         return true;
     }
 }

@@ -3,6 +3,7 @@ package io.rawline;
 import io.rawline.batch.BatchBuilder;
 import io.rawline.batch.Buffers;
 import io.rawline.batch.Limits;
+import io.rawline.batch.RecordBatchBuilder;
 import io.rawline.batch.SealedBatch;
 import io.rawline.error.RawlineException;
 import io.rawline.http.Nanos;
@@ -41,8 +42,7 @@ final class Outbox {
 
     private final ProducerConfig config;
     private final Limits limits;
-    /** Distinguishes the producer from all others; 0 if it doesn't ask for exactly-once appends. */
-    private final long producerId;
+    private final ProducerInstance producer;
     /** A random number below its argument. */
     private final IntUnaryOperator random;
     /** As {@link System#nanoTime}. */
@@ -50,8 +50,10 @@ final class Outbox {
 
     private final Buffers sizesBuffers;
     private final Buffers dataBuffers;
-    /** Those without an open batch. */
-    private final Deque<BatchBuilder> builders = new ArrayDeque<>();
+    /** Empty ones, of our batches and of Kafka's. */
+    private final Deque<Draft> plainDrafts = new ArrayDeque<>();
+
+    private final Deque<Draft> kafkaDrafts = new ArrayDeque<>();
 
     /** By partition; null where nothing was added. */
     private Lane[] lanes = new Lane[0];
@@ -83,7 +85,7 @@ final class Outbox {
         private final Deque<QueuedBatch> sealed = new ArrayDeque<>();
         /** Null, or a batch of one or more records. */
         private OpenBatch open;
-        /** Number of records in the batches that were sealed: the sequence of the next. */
+        /** The sequence of the next batch: the number of records before it, counted as its kind counts. */
         private long nextSequence;
         /** Number of requests in flight. */
         private int inFlight;
@@ -99,23 +101,28 @@ final class Outbox {
 
     /** A batch that records are added to. */
     private static final class OpenBatch {
-        private final BatchBuilder builder;
+        private final Draft draft;
         private final Delivery delivery = new Delivery();
         private final long openedAtNs;
         /** Size of its records, as counted for the buffer. */
         private long heldBytes;
 
-        OpenBatch(BatchBuilder builder, long openedAtNs) {
-            this.builder = builder;
+        OpenBatch(Draft draft, long openedAtNs) {
+            this.draft = draft;
             this.openedAtNs = openedAtNs;
         }
     }
 
     /** A batch that is sealed or in flight. */
-    record QueuedBatch(SealedBatch batch, int records, long heldBytes, Delivery delivery) {}
+    record QueuedBatch(SealedBatch batch, boolean isKafka, int records, long heldBytes, Delivery delivery) {}
 
-    /** What one request sends to a partition: one or more consecutive batches. */
+    /** What one request sends to a partition: one or more consecutive batches of one kind. */
     record Due(int partition, List<QueuedBatch> batches) {
+        /** Whether they are Kafka's. */
+        boolean isKafka() {
+            return batches.get(0).isKafka;
+        }
+
         /** Number of records. */
         long records() {
             return batches.stream().mapToLong(QueuedBatch::records).sum();
@@ -129,10 +136,15 @@ final class Outbox {
         }
     }
 
-    Outbox(ProducerConfig config, Limits limits, long producerId, IntUnaryOperator random, LongSupplier clock) {
+    Outbox(
+            ProducerConfig config,
+            Limits limits,
+            ProducerInstance producer,
+            IntUnaryOperator random,
+            LongSupplier clock) {
         this.config = config;
         this.limits = limits;
-        this.producerId = producerId;
+        this.producer = producer;
         this.random = random;
         this.clock = clock;
         sizesBuffers = new Buffers(config.bufferBytes);
@@ -190,27 +202,34 @@ final class Outbox {
     /**
      * Adds a record. The number of partitions must be known, unless the route is any.
      *
-     * @param cost the record's size, as counted for the buffer
+     * @param value its value, or null
+     * @param fields what else it has, or null
+     * @param bytes its length in a batch
      */
-    Receipt add(Route route, ByteBuffer record, long cost) {
+    Receipt add(Route route, ByteBuffer value, ProducerRecord fields, int bytes) {
         Lane lane = lane(route);
         // The limits may leave less room than batchBytes, since they count header and sizes too.
-        while (lane.open != null && (isFull(lane.open, record.remaining()) || !lane.open.builder.add(record))) {
+        while (lane.open != null && (isFull(lane.open, bytes) || !lane.open.draft.add(value, fields))) {
             seal(lane);
             // The next batch of records without a route has another partition.
             lane = lane(route);
         }
         if (lane.open == null) {
-            open(lane, record);
+            open(lane, value, fields, bytes);
         }
         OpenBatch open = lane.open;
-        open.heldBytes += cost;
-        heldBytes += cost;
-        Receipt receipt = new Receipt(open.delivery, open.builder.count() - 1);
+        open.heldBytes += cost(bytes);
+        heldBytes += cost(bytes);
+        Receipt receipt = new Receipt(open.delivery, open.draft.count() - 1);
         if (isFull(open, 1)) {
             seal(lane);
         }
         return receipt;
+    }
+
+    /** What a record of this length counts for in the buffer: its bytes and its size's. */
+    static long cost(int bytes) {
+        return bytes + 4L;
     }
 
     private Lane lane(Route route) {
@@ -237,15 +256,13 @@ final class Outbox {
     }
 
     /** Opens a batch with its first record. */
-    private void open(Lane lane, ByteBuffer record) {
-        BatchBuilder builder = builders.isEmpty()
-                ? new BatchBuilder(config.codec, limits, sizesBuffers, dataBuffers)
-                : builders.pollLast();
-        if (!builder.add(record)) {
+    private void open(Lane lane, ByteBuffer value, ProducerRecord fields, int bytes) {
+        Draft draft = draft(fields != null);
+        if (!draft.add(value, fields)) {
             throw new IllegalStateException(
-                    "an empty batch has no room for a record of " + record.remaining() + " bytes within " + limits);
+                    "an empty batch has no room for a record of " + bytes + " bytes within " + limits);
         }
-        lane.open = new OpenBatch(builder, clock.getAsLong());
+        lane.open = new OpenBatch(draft, clock.getAsLong());
         changed = true;
         unresolved.add(lane.open.delivery);
         if (lane != unplaced) {
@@ -253,10 +270,20 @@ final class Outbox {
         }
     }
 
+    private Draft draft(boolean isKafka) {
+        Deque<Draft> drafts = isKafka ? kafkaDrafts : plainDrafts;
+        if (!drafts.isEmpty()) {
+            return drafts.pollLast();
+        }
+        return isKafka
+                ? new Draft.Kafka(new RecordBatchBuilder(config.codec, limits, sizesBuffers, dataBuffers))
+                : new Draft.Plain(new BatchBuilder(config.codec, limits, sizesBuffers, dataBuffers));
+    }
+
     /** Whether a batch with records has no room for a further one of this length, according to the settings. */
     private boolean isFull(OpenBatch open, int recordBytes) {
-        return open.builder.count() >= config.batchRecordsMax
-                || open.builder.dataBytes() + (long) recordBytes > config.batchBytes;
+        return open.draft.count() >= config.batchRecordsMax
+                || open.draft.dataBytes() + (long) recordBytes > config.batchBytes;
     }
 
     /** Closes the open batch and queues it. */
@@ -267,16 +294,17 @@ final class Outbox {
             lane.open = null;
             return;
         }
-        int records = open.builder.count();
+        int records = open.draft.count();
         // Nothing is changed until nothing can fail any more.
-        SealedBatch batch = open.builder.seal(Client.nowUs(), producerId, lane.nextSequence);
-        lane.sealed.addLast(new QueuedBatch(batch, records, open.heldBytes, open.delivery));
+        Draft draft = open.draft;
+        SealedBatch batch = draft.seal(producer, lane.nextSequence);
+        lane.sealed.addLast(new QueuedBatch(batch, draft.isKafka(), records, open.heldBytes, open.delivery));
         sealedCount++;
         changed = true;
-        lane.nextSequence += records;
+        lane.nextSequence = draft.sequenceAfter(lane.nextSequence, records);
         lane.open = null;
         lingering.remove(lane);
-        builders.addLast(open.builder);
+        (draft.isKafka() ? kafkaDrafts : plainDrafts).addLast(draft);
         if (lane.partition == sticky) {
             sticky = (sticky + 1) % partitions;
         }
@@ -352,13 +380,13 @@ final class Outbox {
         if (config.linger != null) {
             return Nanos.of(config.linger);
         }
-        int records = open.builder.count();
+        int records = open.draft.count();
         if (records <= 1) {
             // One record has no rate.
             return 0;
         }
         double filled = Math.max(
-                (double) open.builder.dataBytes() / config.batchBytes, (double) records / config.batchRecordsMax);
+                (double) open.draft.dataBytes() / config.batchBytes, (double) records / config.batchRecordsMax);
         return (long) (LINGER_NS_MAX * Math.min(filled, 1.0));
     }
 
@@ -392,8 +420,10 @@ final class Outbox {
         List<QueuedBatch> batches = new ArrayList<>();
         long bytes = 0;
         while (!lane.sealed.isEmpty()) {
-            bytes += lane.sealed.peekFirst().batch.bytes();
-            if (!batches.isEmpty() && bytes > config.requestBytesMax) {
+            QueuedBatch next = lane.sealed.peekFirst();
+            bytes += next.batch.bytes();
+            boolean isOther = !batches.isEmpty() && next.isKafka != batches.get(0).isKafka;
+            if (isOther || !batches.isEmpty() && bytes > config.requestBytesMax) {
                 break;
             }
             batches.add(lane.sealed.pollFirst());

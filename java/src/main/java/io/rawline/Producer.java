@@ -122,9 +122,9 @@ public final class Producer implements AutoCloseable {
         this.limits = client.limits();
         this.config.check(limits);
         ThreadLocalRandom random = ThreadLocalRandom.current();
-        instance = open(random);
+        instance = ProducerInstance.open(client, this.config, random);
         int offset = random.nextInt(Partitioner.PARTITIONS_MAX);
-        outbox = new Outbox(this.config, limits, instance.id(), partitions -> offset % partitions, System::nanoTime);
+        outbox = new Outbox(this.config, limits, instance, partitions -> offset % partitions, System::nanoTime);
         senders = config.inFlightMax;
         for (int i = 0; i < config.inFlightMax; i++) {
             try {
@@ -135,16 +135,6 @@ public final class Producer implements AutoCloseable {
                         "the client's executor rejects tasks; give the client one that accepts them", error);
             }
         }
-    }
-
-    private ProducerInstance open(ThreadLocalRandom random) {
-        if (config.name != null) {
-            return client.openProducer(config.retries, config.name);
-        }
-        // An id that is new has no earlier instance.
-        return config.exactlyOnce
-                ? new ProducerInstance(random.nextLong(1, Long.MAX_VALUE), 0)
-                : new ProducerInstance(0, ProducerInstance.NO_EPOCH);
     }
 
     /**
@@ -216,9 +206,36 @@ public final class Producer implements AutoCloseable {
     public Receipt send(ByteBuffer record, Route route) {
         // Before the record is added, so that one which no batch can hold fails only for its sender.
         limits.checkRecord(notNull(record).remaining());
+        return add(record, null, record.remaining(), route);
+    }
+
+    /**
+     * As {@link #send(byte[])}, of a record with a key, headers or a time. Unless {@link ProducerConfig#partition} says
+     * otherwise, a key chooses the partition.
+     *
+     * @param record the record, which is copied
+     * @return its receipt
+     */
+    public Receipt send(ProducerRecord record) {
+        return send(record, notNull(record).route(config.route));
+    }
+
+    /**
+     * As {@link #send(ProducerRecord)}, to a partition that the route chooses.
+     *
+     * @param record the record, which is copied
+     * @param route such as {@code Route.partition(3)}
+     * @return its receipt
+     */
+    public Receipt send(ProducerRecord record, Route route) {
+        return notNull(record).isPlain()
+                ? send(record.value, route)
+                : add(record.value, record, record.bytesMax(limits), route);
+    }
+
+    private Receipt add(ByteBuffer value, ProducerRecord fields, int bytes, Route route) {
         Settings.notNull("route", route);
-        // What a record counts for in the buffer: its bytes and its size's.
-        long cost = record.remaining() + 4L;
+        long cost = Outbox.cost(bytes);
         lock.lock();
         try {
             checkHealthy();
@@ -230,7 +247,7 @@ public final class Producer implements AutoCloseable {
                 room.await();
                 checkHealthy();
             }
-            Receipt receipt = outbox.add(route, record, cost);
+            Receipt receipt = outbox.add(route, value, fields, bytes);
             if (outbox.hasChanged()) {
                 signalWork();
             }
@@ -446,10 +463,10 @@ public final class Producer implements AutoCloseable {
 
     /**
      * Queues what is due, so that the broker gets the requests of a partition in the order in which they were taken,
-     * whichever thread runs first. Null if they are not small, or one at a time anyway.
+     * whichever thread runs first. Null if they are not small, one at a time anyway, or Kafka's.
      */
     private QueuedRequest queue(Outbox.Due due) {
-        if (config.inFlightMax == 1) {
+        if (config.inFlightMax == 1 || due.isKafka()) {
             return null;
         }
         try {
@@ -601,7 +618,9 @@ public final class Producer implements AutoCloseable {
         Call call = job.call;
         Outbox.Due due = job.due;
         ByteBuffer[] body = due.pieces();
-        Supplier<Appended> once = () -> client.append(call, instance.epoch(), topic, due.partition(), body);
+        Supplier<Appended> once = () -> due.isKafka()
+                ? client.appendRecordBatches(call, topic, due.partition(), body)
+                : client.append(call, instance.epoch(), topic, due.partition(), body);
         Supplier<Appended> first = job.queued == null ? once : () -> client.await(call, topic, job.queued);
         Appended appended;
         try {

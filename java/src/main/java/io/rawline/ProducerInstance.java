@@ -1,5 +1,7 @@
 package io.rawline;
 
+import java.util.random.RandomGenerator;
+
 /**
  * Who a producer is to the broker.
  *
@@ -8,4 +10,15 @@ package io.rawline;
  */
 record ProducerInstance(long id, int epoch) {
     static final int NO_EPOCH = -1;
+
+    /** The one of a producer with these settings. With a name, fences the instances before it. */
+    static ProducerInstance open(Client client, ProducerConfig config, RandomGenerator random) {
+        if (config.name != null) {
+            return client.openProducer(config.retries, config.name);
+        }
+        // An id that is new has no earlier instance.
+        return config.exactlyOnce
+                ? new ProducerInstance(random.nextLong(1, Long.MAX_VALUE), 0)
+                : new ProducerInstance(0, NO_EPOCH);
+    }
 }

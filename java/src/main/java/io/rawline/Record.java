@@ -1,8 +1,11 @@
 package io.rawline;
 
+import io.rawline.batch.RecordHeader;
 import io.rawline.batch.Records;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
+import java.util.List;
+import java.util.OptionalLong;
 
 /**
  * A record: a view of the bytes that were received or decompressed.
@@ -19,25 +22,28 @@ public final class Record {
     private final int partition;
     private final long offset;
     private final long createdUs;
+    private final Fields fields;
+
+    /** What a record of one of Kafka's batches has besides its value. */
+    private record Fields(byte[] key, List<RecordHeader> headers, OptionalLong timestampMs, boolean isNull) {
+        static final Fields NONE = new Fields(null, List.of(), OptionalLong.empty(), false);
+    }
 
     /** The current record of a cursor over a partition, as an object over the same bytes. */
     static Record at(int partition, Records records) {
-        return new Record(
-                records.buffer(),
-                records.position(),
-                records.length(),
-                partition,
-                records.offset(),
-                records.createdUs());
+        return new Record(partition, records);
     }
 
-    private Record(ByteBuffer buffer, int position, int length, int partition, long offset, long createdUs) {
-        this.buffer = buffer;
-        this.position = position;
-        this.length = length;
+    private Record(int partition, Records records) {
+        buffer = records.buffer();
+        position = records.position();
+        length = records.length();
         this.partition = partition;
-        this.offset = offset;
-        this.createdUs = createdUs;
+        offset = records.offset();
+        createdUs = records.createdUs();
+        fields = records.isKafka()
+                ? new Fields(records.key(), records.headers(), records.timestampMs(), records.isNull())
+                : Fields.NONE;
     }
 
     /**
@@ -59,12 +65,72 @@ public final class Record {
     }
 
     /**
-     * When the producer made the record's batch, by its clock.
+     * When the producer made the record's batch, by its clock; of one of Kafka's batches, the record's own time.
      *
-     * @return microseconds since the Unix epoch
+     * @return microseconds since the Unix epoch; 0 if a record of one of Kafka's batches has no time
      */
     public long createdUs() {
         return createdUs;
+    }
+
+    /**
+     * Its key. Records that were sent without a key, headers or time have none.
+     *
+     * @return a copy that stays valid, or null
+     */
+    public byte[] key() {
+        return fields.key == null ? null : fields.key.clone();
+    }
+
+    /**
+     * Its key as text.
+     *
+     * @return the key decoded as UTF-8, or null
+     */
+    public String keyText() {
+        return fields.key == null ? null : new String(fields.key, StandardCharsets.UTF_8);
+    }
+
+    /**
+     * Its headers.
+     *
+     * @return copies that stay valid, in order
+     */
+    public List<RecordHeader> headers() {
+        return fields.headers;
+    }
+
+    /**
+     * The first of its headers that has this name.
+     *
+     * @param name such as {@code source}
+     * @return the header, or null
+     */
+    public RecordHeader header(String name) {
+        for (RecordHeader header : fields.headers) {
+            if (header.name().equals(name)) {
+                return header;
+            }
+        }
+        return null;
+    }
+
+    /**
+     * Its own time. Records of our own batches have none: {@link #createdUs()} is that of the batch.
+     *
+     * @return milliseconds since the Unix epoch
+     */
+    public OptionalLong timestampMs() {
+        return fields.timestampMs;
+    }
+
+    /**
+     * Whether it has no value, unlike an empty one: with a key, it is a tombstone.
+     *
+     * @return whether it is null; its length is 0 then
+     */
+    public boolean isNull() {
+        return fields.isNull;
     }
 
     /**

@@ -1,6 +1,8 @@
 package io.rawline;
 
 import io.rawline.batch.BatchChecker;
+import io.rawline.batch.RecordBatchChecker;
+import io.rawline.batch.StreamChecker;
 import io.rawline.error.ConfigException;
 import io.rawline.error.RawlineException;
 import io.rawline.error.RefusedException;
@@ -166,9 +168,26 @@ final class Responses {
             return;
         }
         long firstOffset = header(exchange, "rawline-first-offset");
+        boolean isEnded;
+        if (Client.RECORD_BATCH_TYPE.equals(exchange.header("content-type"))) {
+            RecordBatchChecker checker = new RecordBatchChecker(config.limits);
+            int bytes = receive(exchange, into, checker);
+            isEnded =
+                    into.endKafka(bytes, firstOffset, topicNextOffset, checker.finish(into.room(bytes, bytes), bytes));
+        } else {
+            BatchChecker checker = new BatchChecker(config.limits);
+            int bytes = receive(exchange, into, checker);
+            isEnded = into.end(bytes, firstOffset, topicNextOffset, checker.finish(into.room(bytes, bytes), bytes));
+        }
+        if (firstOffset < 0 || firstOffset > options.offset() || !isEnded) {
+            throw unexpected("records from offset " + firstOffset + " for offset " + options.offset(), null);
+        }
+    }
+
+    /** Receives a body; returns its length. */
+    private int receive(Exchange exchange, Fetched into, StreamChecker<?, ?> checker) throws IOException {
         checkLength(exchange.announcedBytes());
         ByteBuffer buffer = into.room(exchange.announcedBytes());
-        BatchChecker checker = new BatchChecker(config.limits);
         int received = 0;
         while (!exchange.ended()) {
             if (received == buffer.capacity()) {
@@ -181,11 +200,7 @@ final class Responses {
             // While the piece is still in the processor's cache.
             checker.advance(buffer, received);
         }
-        if (firstOffset < 0
-                || firstOffset > options.offset()
-                || !into.end(received, firstOffset, topicNextOffset, checker.finish(buffer, received))) {
-            throw unexpected("records from offset " + firstOffset + " for offset " + options.offset(), null);
-        }
+        return received;
     }
 
     private void checkLength(long bytes) {

@@ -52,7 +52,7 @@ public sealed interface Route {
 
     /**
      * The partition of a key, in which all records of the key are in order. It is the one where Kafka's clients put the
-     * key; see {@link Partitioner}. The key itself is not stored.
+     * key; see {@link Partitioner}. The key itself is not stored: {@link ProducerRecord#key(byte[])} does both.
      *
      * @param key the key's bytes
      * @return the route

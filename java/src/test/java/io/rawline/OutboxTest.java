@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.rawline.batch.Batch;
 import io.rawline.batch.Limits;
+import io.rawline.batch.RecordBatchBuilder;
 import io.rawline.error.StoppedException;
 import java.nio.ByteBuffer;
 import java.time.Duration;
@@ -24,11 +25,12 @@ class OutboxTest {
     private long nowNs = -5;
 
     private Outbox outbox(ProducerConfig config) {
-        return new Outbox(config, Limits.DEFAULT, 7, partitions -> 1 % partitions, () -> nowNs);
+        return new Outbox(
+                config, Limits.DEFAULT, new ProducerInstance(7, 0), partitions -> 1 % partitions, () -> nowNs);
     }
 
     private static Receipt add(Outbox outbox, Route route, int bytes) {
-        return outbox.add(route, ByteBuffer.allocate(bytes), bytes + 4L);
+        return outbox.add(route, ByteBuffer.allocate(bytes), null, bytes);
     }
 
     private static long sequence(Outbox.QueuedBatch batch) {
@@ -109,6 +111,37 @@ class OutboxTest {
         Outbox.Due second = outbox.take();
         assertEquals(2, sequence(second.batches().get(0)));
         assertThrows(IllegalStateException.class, () -> outbox.finish(first));
+    }
+
+    @Test
+    void aRequestHasBatchesOfOneKind() {
+        Outbox outbox = outbox(new ProducerConfig());
+        outbox.place(1);
+        ProducerRecord keyed = ProducerRecord.of("value").key("k");
+        add(outbox, Route.any(), 1);
+        outbox.add(Route.any(), keyed.value, keyed, 100);
+        // It goes along: a batch for each change of kind would be short.
+        add(outbox, Route.any(), 1);
+        outbox.sealAll();
+        add(outbox, Route.any(), 1);
+        outbox.sealAll();
+        List<Boolean> kinds = new ArrayList<>();
+        List<Long> records = new ArrayList<>();
+        long last = 0;
+        while (outbox.hasWork()) {
+            Outbox.Due due = outbox.take();
+            kinds.add(due.isKafka());
+            records.add(due.records());
+            last = due.isKafka() ? 0 : sequence(due.batches().get(0));
+            outbox.finish(due);
+        }
+        assertEquals(List.of(false, true, false), kinds);
+        assertEquals(List.of(1L, 2L, 1L), records);
+        assertEquals(3, last);
+        assertEquals(0, outbox.heldBytes());
+        // Kafka's batches have 31 bits for a number, ours 64: the next one counts from what the batch says.
+        assertEquals((1L << 31) + 1, RecordBatchBuilder.sequenceAfter((1L << 31) - 1, 2));
+        assertEquals(2, RecordBatchBuilder.sequenceAfter((1L << 31) + 1, 1));
     }
 
     /** The broker takes what arrives first as the beginning of the sequence: nothing may overtake it. */

@@ -11,7 +11,7 @@ import java.util.zip.CRC32C;
  * <p>It is a view of the bytes it was parsed from, and invalid once their memory is reused, as that of a consumer's
  * results is. Not thread-safe.
  */
-public final class Batch {
+public final class Batch implements StoredBatch {
     private final BatchHeader header;
     /** The bytes that contain it, little-endian, and where it starts. */
     private final ByteBuffer buffer;
@@ -82,12 +82,7 @@ public final class Batch {
      */
     static void checkContents(BatchHeader header, ByteBuffer buffer, int position, int crc32c) {
         if (crc32c != header.crc32c()) {
-            throw new BatchException(
-                    "batch_crc",
-                    String.format(
-                            "checksum mismatch: the bytes have CRC32C 0x%08x, the"
-                                    + " header says 0x%08x; they were damaged in transit: send them again",
-                            crc32c, header.crc32c()));
+            throw BatchException.checksum("batch_crc", crc32c, header.crc32c());
         }
         long sum = 0;
         int sizesEnd = position + (int) header.dataPosition();
@@ -117,20 +112,12 @@ public final class Batch {
         return header;
     }
 
-    /**
-     * Number of records.
-     *
-     * @return at least 1
-     */
+    @Override
     public int count() {
         return (int) header.records();
     }
 
-    /**
-     * The whole batch, as received.
-     *
-     * @return a read-only slice
-     */
+    @Override
     public ByteBuffer bytes() {
         return buffer.slice(position, (int) header.batchBytes()).asReadOnlyBuffer();
     }

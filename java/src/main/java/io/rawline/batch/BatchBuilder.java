@@ -153,7 +153,7 @@ public final class BatchBuilder {
         }
         // The builder is not changed until nothing can fail any more.
         ByteBuffer raw = data.duplicate().order(ByteOrder.LITTLE_ENDIAN).flip();
-        ByteBuffer packed = pack(raw);
+        ByteBuffer packed = compression.pack(raw, dataBuffers, false);
         BatchHeader header = new BatchHeader(
                 packed == raw ? Codec.NONE : compression.codec(),
                 false,
@@ -172,19 +172,5 @@ public final class BatchBuilder {
         front = null;
         data = null;
         return sealed;
-    }
-
-    /** The data to store: {@code raw} itself if compression doesn't make it shorter. */
-    private ByteBuffer pack(ByteBuffer raw) {
-        if (compression.codec() == Codec.NONE) {
-            return raw;
-        }
-        ByteBuffer packed = dataBuffers.take(compression.packedBytesMax(raw.limit()));
-        compression.pack(raw, packed);
-        if (packed.position() < raw.limit()) {
-            return packed.flip();
-        }
-        dataBuffers.give(packed);
-        return raw;
     }
 }

@@ -22,7 +22,12 @@ public final class BatchException extends RawlineException {
 
     BatchException(String code, String message, Throwable cause) {
         // Damage in transit is rare, so another attempt should succeed.
-        super(code.equals("batch_crc") ? ErrorKind.TRY_AGAIN : ErrorKind.FIX_REQUEST, message, cause);
+        super(
+                code.equals("batch_crc") || code.equals("record_batch_damaged")
+                        ? ErrorKind.TRY_AGAIN
+                        : ErrorKind.FIX_REQUEST,
+                message,
+                cause);
         this.code = code;
     }
 
@@ -38,6 +43,21 @@ public final class BatchException extends RawlineException {
     @Override
     public BatchException copy() {
         return new BatchException(code, getMessage(), this);
+    }
+
+    static BatchException checksum(String code, int found, int expected) {
+        return new BatchException(
+                code,
+                String.format(
+                        "checksum mismatch: the bytes have CRC32C 0x%08x, the"
+                                + " header says 0x%08x; they were damaged in transit: send them again",
+                        found, expected));
+    }
+
+    /** One of Kafka's batches that can't be read. */
+    static BatchException recordBatch(String reason) {
+        return new BatchException(
+                "record_batch_invalid", "Kafka's batch can't be read: " + reason + "; its producer must send another");
     }
 
     static BatchException truncated(long have, long need) {

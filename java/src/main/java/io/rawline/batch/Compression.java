@@ -12,7 +12,7 @@ import java.nio.ByteBuffer;
 /** Compresses and decompresses the data of batches. */
 final class Compression {
     /** The library's maximum window of a frame that doesn't state its content's length. */
-    private static final long ZSTD_WINDOW_BYTES_MAX = 8 << 20;
+    static final long ZSTD_WINDOW_BYTES_MAX = 8 << 20;
 
     private final Codec codec;
     private final Packer packer;
@@ -42,6 +42,31 @@ final class Compression {
      */
     void pack(ByteBuffer raw, ByteBuffer out) {
         packer.compressor.compress(raw.duplicate(), out);
+    }
+
+    /**
+     * Compresses {@code raw}, from 0 to its limit, into a buffer of the pool. Returns {@code raw} itself if that
+     * doesn't make it shorter.
+     *
+     * @param framed whether LZ4 is written in a frame
+     */
+    ByteBuffer pack(ByteBuffer raw, Buffers buffers, boolean framed) {
+        if (codec == Codec.NONE) {
+            return raw;
+        }
+        ByteBuffer packed;
+        if (framed && codec == Codec.LZ4) {
+            packed = buffers.take(Lz4Frame.packedBytesMax(this, raw.limit()));
+            Lz4Frame.pack(this, raw, packed);
+        } else {
+            packed = buffers.take(packedBytesMax(raw.limit()));
+            pack(raw, packed);
+        }
+        if (packed.position() < raw.limit()) {
+            return packed.flip();
+        }
+        buffers.give(packed);
+        return raw;
     }
 
     /**
@@ -97,7 +122,7 @@ final class Compression {
         return ByteBuffer.allocate(data.remaining()).put(data.duplicate()).flip();
     }
 
-    private static ConfigException noLibrary(Codec codec, NoClassDefFoundError error) {
+    static ConfigException noLibrary(Object codec, NoClassDefFoundError error) {
         return new ConfigException(
                 "batches compressed with " + codec + " need the library io.airlift:aircompressor:"
                         + " add version 2.0.3 to the class path",

@@ -3,6 +3,7 @@ package io.rawline.batch;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
+import java.util.OptionalLong;
 
 /**
  * A cursor over records, which allocates nothing per record.
@@ -18,7 +19,7 @@ import java.util.List;
  * batch.
  */
 public final class Records {
-    private final List<Batch> batches;
+    private final List<? extends StoredBatch> batches;
     private final long firstOffset;
     private final long endOffset;
     private final Scratch scratch;
@@ -41,6 +42,8 @@ public final class Records {
     private int position;
     private int length;
     private long offset;
+    /** The current batch's, if it is one of Kafka's. */
+    private RecordCursor kafka;
 
     /**
      * A cursor over an offset range of consecutive batches.
@@ -51,7 +54,12 @@ public final class Records {
      * @param endOffset offset before which to end
      * @param scratch memory for compressed batches, one at a time; null: each is unpacked into its own memory
      */
-    public Records(List<Batch> batches, long batchesOffset, long firstOffset, long endOffset, Scratch scratch) {
+    public Records(
+            List<? extends StoredBatch> batches,
+            long batchesOffset,
+            long firstOffset,
+            long endOffset,
+            Scratch scratch) {
         this.batches = batches;
         this.batchNextOffset = batchesOffset;
         this.firstOffset = firstOffset;
@@ -63,11 +71,11 @@ public final class Records {
      * Goes to the next record.
      *
      * @return false after the last record
-     * @throws BatchException {@code batch_decompress}: a compressed batch can't be decompressed; further calls throw
-     *     the same
+     * @throws BatchException {@code batch_decompress}, {@code batch_limit}: a compressed batch can't be decompressed;
+     *     {@code record_batch_invalid}: one of Kafka's has no valid record here; further calls throw the same
      */
     public boolean next() {
-        while (sizeAt == sizesEnd) {
+        while (kafka == null ? sizeAt == sizesEnd : !kafka.hasNext()) {
             if (!nextBatch()) {
                 return false;
             }
@@ -75,11 +83,23 @@ public final class Records {
         if (offset + 1 >= endOffset) {
             return false;
         }
-        position += length;
-        length = sizes.getInt(sizeAt);
-        sizeAt += 4;
+        if (kafka != null) {
+            nextOfKafka();
+        } else {
+            position += length;
+            length = sizes.getInt(sizeAt);
+            sizeAt += 4;
+        }
         offset++;
         return true;
+    }
+
+    private void nextOfKafka() {
+        kafka.next();
+        position = kafka.valueAt();
+        length = Math.max(0, kafka.valueBytes());
+        long timestampMs = Math.max(0, kafka.timestampMs());
+        createdUs = timestampMs > Long.MAX_VALUE / 1000 ? Long.MAX_VALUE : 1000 * timestampMs;
     }
 
     /**
@@ -92,12 +112,57 @@ public final class Records {
     }
 
     /**
-     * When the producer made the record's batch, by its clock.
+     * When the producer made the record's batch, by its clock; of one of Kafka's batches, the record's own time.
      *
-     * @return microseconds since the Unix epoch
+     * @return microseconds since the Unix epoch; 0 if a record of one of Kafka's batches has no time
      */
     public long createdUs() {
         return createdUs;
+    }
+
+    /**
+     * The record's key. Records of our own batches have none.
+     *
+     * @return a copy, or null
+     */
+    public byte[] key() {
+        return kafka == null ? null : kafka.key();
+    }
+
+    /**
+     * The record's headers. Records of our own batches have none.
+     *
+     * @return copies, in order
+     */
+    public List<RecordHeader> headers() {
+        return kafka == null ? List.of() : kafka.headers();
+    }
+
+    /**
+     * The record's own time. Records of our own batches have none.
+     *
+     * @return milliseconds since the Unix epoch
+     */
+    public OptionalLong timestampMs() {
+        return kafka == null || kafka.timestampMs() < 0 ? OptionalLong.empty() : OptionalLong.of(kafka.timestampMs());
+    }
+
+    /**
+     * Whether the record has no value, unlike an empty one: with a key, it is a tombstone.
+     *
+     * @return true for some records of Kafka's batches
+     */
+    public boolean isNull() {
+        return kafka != null && kafka.valueBytes() < 0;
+    }
+
+    /**
+     * Whether the record is in one of Kafka's batches, whose records can have a key, headers and a time.
+     *
+     * @return false for records of our own batches
+     */
+    public boolean isKafka() {
+        return kafka != null;
     }
 
     /**
@@ -160,21 +225,20 @@ public final class Records {
         if (batchNext == batches.size()) {
             return false;
         }
-        if (position + length != dataEnd) {
+        if (kafka == null && position + length != dataEnd) {
             throw new IllegalStateException(
                     "a batch's records end at " + (position + length) + ", its data at " + dataEnd);
         }
-        Batch batch = batches.get(batchNext);
+        StoredBatch stored = batches.get(batchNext);
         long first = batchNextOffset;
-        long after = first + batch.count();
+        long after = first + stored.count();
         if (after > firstOffset && first < endOffset) {
-            boolean packed = batch.header().codec() != Codec.NONE;
-            // First, so that a batch that can't be decompressed is an error with each call and isn't skipped.
-            data = packed
-                    ? (scratch == null ? batch.unpack(null) : scratch.unpack(batch)).asReadOnlyBuffer()
-                    : batch.buffer().duplicate().clear().asReadOnlyBuffer();
-            position = packed ? 0 : batch.dataPosition();
-            goTo(batch, first);
+            // An error changes nothing, so that a batch that can't be decompressed is one with each call, not skipped.
+            if (stored instanceof Batch batch) {
+                enter(batch, first);
+            } else if (stored instanceof RecordBatch batch) {
+                enter(batch, first);
+            }
         }
         batchNext++;
         batchNextOffset = after;
@@ -182,7 +246,13 @@ public final class Records {
     }
 
     /** Goes to before the first wanted record of a batch whose first record has the offset {@code first}. */
-    private void goTo(Batch batch, long first) {
+    private void enter(Batch batch, long first) {
+        boolean packed = batch.header().codec() != Codec.NONE;
+        data = packed
+                ? (scratch == null ? batch.unpack(null) : scratch.unpack(batch)).asReadOnlyBuffer()
+                : batch.buffer().duplicate().clear().asReadOnlyBuffer();
+        position = packed ? 0 : batch.dataPosition();
+        kafka = null;
         sizes = batch.buffer();
         sizeAt = batch.sizesPosition();
         sizesEnd = sizeAt + 4 * batch.count();
@@ -195,5 +265,19 @@ public final class Records {
             sizeAt += 4;
             offset++;
         }
+    }
+
+    /** As {@link #enter(Batch, long)}. */
+    private void enter(RecordBatch batch, long first) {
+        ByteBuffer section = scratch == null ? batch.unpack(null) : scratch.unpack(batch);
+        RecordCursor cursor = new RecordCursor(batch.header(), section);
+        long before = first - 1;
+        while (before + 1 < firstOffset) {
+            cursor.next();
+            before++;
+        }
+        data = section.asReadOnlyBuffer();
+        kafka = cursor;
+        offset = before;
     }
 }

@@ -14,4 +14,13 @@ public final class Scratch {
         memory = batch.unpack(memory);
         return memory;
     }
+
+    /** As {@link #unpack(Batch)}; uncompressed records stay where they are. */
+    ByteBuffer unpack(RecordBatch batch) {
+        ByteBuffer records = batch.unpack(memory);
+        if (batch.header().codec() != RecordCodec.NONE) {
+            memory = records;
+        }
+        return records;
+    }
 }

@@ -3,22 +3,54 @@ package io.rawline.batch;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 
-/** Checks that bytes are exactly one Zstandard frame (RFC 8878, section 3.1.1). */
-final class ZstdFrame {
+/**
+ * A Zstandard frame (RFC 8878, section 3.1.1).
+ *
+ * @param windowBytes the window's size; 0 if only the content's length limits it
+ * @param contentBytesMax maximum length of the content
+ */
+record ZstdFrame(long windowBytes, long contentBytesMax) {
     private static final int MAGIC = 0xfd2f_b528;
+    /** Any of 16 numbers that differ in their lowest four bits. */
+    private static final int SKIPPABLE_MAGIC = 0x184d_2a50;
+
     private static final int[] DICTIONARY_ID_BYTES = {0, 1, 2, 4};
     private static final int[] CONTENT_SIZE_BYTES = {0, 2, 4, 8};
+    private static final int BLOCK_RAW = 0;
     private static final int BLOCK_RLE = 1;
     private static final int BLOCK_RESERVED = 3;
-
-    private ZstdFrame() {}
+    /** Maximum length of a compressed block's content. */
+    private static final int BLOCK_BYTES_MAX = 128 << 10;
 
     /**
-     * Goes from block to block, since a second or a skippable frame would be data that no size accounts for. Returns
-     * the window size in bytes; 0 if only the content's length limits it.
+     * Checks that bytes are exactly one frame, since a second or a skippable one would be data that no size accounts
+     * for. Returns the window size in bytes; 0 if only the content's length limits it.
      */
     static long check(ByteBuffer data) {
         ByteBuffer bytes = data.slice().order(ByteOrder.LITTLE_ENDIAN);
+        ZstdFrame frame = read(bytes);
+        if (bytes.hasRemaining()) {
+            throw BatchException.decompress(bytes.remaining() + " bytes follow the zstd frame", null);
+        }
+        return frame.windowBytes;
+    }
+
+    /** Moves the position of little-endian {@code bytes} after a skippable frame; false if there is another one. */
+    static boolean skip(ByteBuffer bytes) {
+        if (bytes.remaining() < 8 || (bytes.getInt(bytes.position()) & ~0xf) != SKIPPABLE_MAGIC) {
+            return false;
+        }
+        bytes.getInt();
+        int count = bytes.getInt();
+        if (count < 0) {
+            throw truncated();
+        }
+        skip(bytes, count);
+        return true;
+    }
+
+    /** Reads a frame from block to block, and moves the position of little-endian {@code bytes} after it. */
+    static ZstdFrame read(ByteBuffer bytes) {
         if (bytes.remaining() < 5 || bytes.getInt() != MAGIC) {
             throw BatchException.decompress("it is not a zstd frame", null);
         }
@@ -39,6 +71,7 @@ final class ZstdFrame {
             }
         }
         skip(bytes, contentSizeBytes);
+        long contentBytesMax = 0;
         boolean last = false;
         while (!last) {
             if (bytes.remaining() < 3) {
@@ -51,12 +84,10 @@ final class ZstdFrame {
             }
             last = (block & 1) != 0;
             skip(bytes, type == BLOCK_RLE ? 1 : block >> 3);
+            contentBytesMax += type == BLOCK_RAW || type == BLOCK_RLE ? block >> 3 : BLOCK_BYTES_MAX;
         }
         skip(bytes, checksum ? 4 : 0);
-        if (bytes.hasRemaining()) {
-            throw BatchException.decompress(bytes.remaining() + " bytes follow the zstd frame", null);
-        }
-        return windowBytes;
+        return new ZstdFrame(windowBytes, contentBytesMax);
     }
 
     private static long windowBytes(ByteBuffer bytes) {

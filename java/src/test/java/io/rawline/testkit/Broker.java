@@ -18,11 +18,15 @@ import java.util.stream.Stream;
 
 /** A real broker for tests: the {@code rawline} binary on a new directory and a free port. */
 public final class Broker implements AutoCloseable {
+    private static final String KAFKA = "listening for Kafka's clients on ";
+
     private final Path directory;
     private final List<String> flags;
     private final Map<String, String> environment;
     private Process process;
     private String url;
+    /** Where Kafka's clients connect to, with {@code --kafka}. */
+    private String kafka;
 
     private Broker(Path directory, List<String> flags, Map<String, String> environment) throws IOException {
         this.directory = directory;
@@ -54,6 +58,10 @@ public final class Broker implements AutoCloseable {
 
     public String url() {
         return url;
+    }
+
+    public String kafka() {
+        return kafka;
     }
 
     public Client client() {
@@ -131,6 +139,10 @@ public final class Broker implements AutoCloseable {
                 throw new AssertionError("the broker ended: " + said);
             }
             said.append(line).append('\n');
+            int kafkaAt = line.indexOf(KAFKA);
+            kafka = kafkaAt < 0
+                    ? kafka
+                    : line.substring(kafkaAt + KAFKA.length()).trim();
             int at = line.indexOf("listening on http://");
             if (at >= 0) {
                 url = line.substring(at + "listening on ".length()).trim();
