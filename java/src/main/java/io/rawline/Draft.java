@@ -4,7 +4,6 @@ import io.rawline.batch.BatchBuilder;
 import io.rawline.batch.RecordBatchBuilder;
 import io.rawline.batch.SealedBatch;
 import java.nio.ByteBuffer;
-import java.util.List;
 
 /** A batch of one of the two kinds that a producer adds records to. */
 sealed interface Draft {
@@ -18,7 +17,7 @@ sealed interface Draft {
     boolean isKafka();
 
     /**
-     * Adds a record; false if there is no room for it, or for its fields.
+     * Adds a record; false if there is no room for it, or if it belongs into a batch of the other kind.
      *
      * @param value its value, or null
      * @param fields what else it has, or null
@@ -28,8 +27,8 @@ sealed interface Draft {
     /** Finishes the batch, and starts the next. */
     SealedBatch seal(ProducerInstance producer, long sequence);
 
-    /** The number of the record after a batch with these numbers. */
-    long sequenceAfter(long sequence, int records);
+    /** The number that a batch has for a first record of this number. */
+    long number(long sequence);
 
     /** One of ours, whose records have no fields. */
     record Plain(BatchBuilder builder) implements Draft {
@@ -59,12 +58,12 @@ sealed interface Draft {
         }
 
         @Override
-        public long sequenceAfter(long sequence, int records) {
-            return sequence + records;
+        public long number(long sequence) {
+            return sequence;
         }
     }
 
-    /** One of Kafka's. Records without fields that are sent in between go along, so that batches don't get short. */
+    /** One of Kafka's, whose records have fields: one without, which would get a time, is in a batch of ours. */
     record Kafka(RecordBatchBuilder builder) implements Draft {
         @Override
         public int count() {
@@ -83,14 +82,12 @@ sealed interface Draft {
 
         @Override
         public boolean add(ByteBuffer value, ProducerRecord fields) {
-            if (fields == null) {
-                return builder.add(nowMs(), null, value, List.of());
-            }
-            return builder.add(fields.timestampMs.orElseGet(Kafka::nowMs), fields.key, value, fields.headers);
-        }
-
-        private static long nowMs() {
-            return Client.nowUs() / 1000;
+            return fields != null
+                    && builder.add(
+                            fields.timestampMs.orElseGet(() -> Client.nowUs() / 1000),
+                            fields.key,
+                            value,
+                            fields.headers);
         }
 
         @Override
@@ -101,8 +98,8 @@ sealed interface Draft {
         }
 
         @Override
-        public long sequenceAfter(long sequence, int records) {
-            return RecordBatchBuilder.sequenceAfter(sequence, records);
+        public long number(long sequence) {
+            return RecordBatchBuilder.number(sequence);
         }
     }
 }

@@ -85,7 +85,7 @@ final class Outbox {
         private final Deque<QueuedBatch> sealed = new ArrayDeque<>();
         /** Null, or a batch of one or more records. */
         private OpenBatch open;
-        /** The sequence of the next batch: the number of records before it, counted as its kind counts. */
+        /** The sequence of the next batch, counted from the number that the one before it has. */
         private long nextSequence;
         /** Number of requests in flight. */
         private int inFlight;
@@ -113,8 +113,13 @@ final class Outbox {
         }
     }
 
-    /** A batch that is sealed or in flight. */
-    record QueuedBatch(SealedBatch batch, boolean isKafka, int records, long heldBytes, Delivery delivery) {}
+    /**
+     * A batch that is sealed or in flight.
+     *
+     * @param startsOver whether its first number is lower than the one before it, which a request can't tell
+     */
+    record QueuedBatch(
+            SealedBatch batch, boolean isKafka, boolean startsOver, int records, long heldBytes, Delivery delivery) {}
 
     /** What one request sends to a partition: one or more consecutive batches of one kind. */
     record Due(int partition, List<QueuedBatch> batches) {
@@ -232,6 +237,11 @@ final class Outbox {
         return bytes + 4L;
     }
 
+    /** Gives the next batch of a partition this number. For tests: nobody sends so many records. */
+    void startAt(int partition, long sequence) {
+        lane(partition).nextSequence = sequence;
+    }
+
     private Lane lane(Route route) {
         if (route instanceof Route.Any) {
             return partitions == 0 ? unplaced : lane(sticky);
@@ -298,10 +308,13 @@ final class Outbox {
         // Nothing is changed until nothing can fail any more.
         Draft draft = open.draft;
         SealedBatch batch = draft.seal(producer, lane.nextSequence);
-        lane.sealed.addLast(new QueuedBatch(batch, draft.isKafka(), records, open.heldBytes, open.delivery));
+        long number = draft.number(lane.nextSequence);
+        boolean startsOver = number != lane.nextSequence;
+        lane.sealed.addLast(
+                new QueuedBatch(batch, draft.isKafka(), startsOver, records, open.heldBytes, open.delivery));
         sealedCount++;
         changed = true;
-        lane.nextSequence = draft.sequenceAfter(lane.nextSequence, records);
+        lane.nextSequence = number + records;
         lane.open = null;
         lingering.remove(lane);
         (draft.isKafka() ? kafkaDrafts : plainDrafts).addLast(draft);
@@ -422,8 +435,8 @@ final class Outbox {
         while (!lane.sealed.isEmpty()) {
             QueuedBatch next = lane.sealed.peekFirst();
             bytes += next.batch.bytes();
-            boolean isOther = !batches.isEmpty() && next.isKafka != batches.get(0).isKafka;
-            if (isOther || !batches.isEmpty() && bytes > config.requestBytesMax) {
+            boolean isSeparate = next.startsOver || !batches.isEmpty() && next.isKafka != batches.get(0).isKafka;
+            if (!batches.isEmpty() && (isSeparate || bytes > config.requestBytesMax)) {
                 break;
             }
             batches.add(lane.sealed.pollFirst());

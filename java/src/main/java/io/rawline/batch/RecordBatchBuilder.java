@@ -220,7 +220,7 @@ public final class RecordBatchBuilder {
                 maxTimestampMs,
                 producerId,
                 producerEpoch,
-                sequence < 0 ? -1 : (int) (sequence % SEQUENCES));
+                sequence < 0 ? -1 : (int) number(sequence));
         header.write(front, packed);
         if (packed != raw) {
             dataBuffers.give(raw);
@@ -231,13 +231,12 @@ public final class RecordBatchBuilder {
     }
 
     /**
-     * The producer's number for the record after a batch.
+     * The number that a batch has for its first record.
      *
-     * @param sequence that of the batch's first record
-     * @param records the batch's number of records
-     * @return the number, which counts from the batch's own, which has 31 bits
+     * @param sequence the producer's number for the record, 0 or more
+     * @return its lowest 31 bits
      */
-    public static long sequenceAfter(long sequence, int records) {
-        return sequence % SEQUENCES + records;
+    public static long number(long sequence) {
+        return sequence % SEQUENCES;
     }
 }
