@@ -4,7 +4,7 @@
 use crate::Kind;
 use crate::broker::Broker;
 use crate::end::in_store;
-use crate::groups::{Answer, GroupError, GroupLimits, Groups, Join, Membership, Outcome, Phase, check_name};
+use crate::groups::{Answer, Group, GroupError, GroupLimits, Groups, Join, Membership, Outcome, Phase, check_name};
 use crate::journal::JournalError;
 use crate::store::StoreError;
 use crate::tasks;
@@ -13,6 +13,7 @@ use bytes::Bytes;
 use futures_util::future::join_all;
 use rawline_journal::{Committed, Control, PartitionId, Refused};
 use slab::Slab;
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use thiserror::Error;
@@ -112,6 +113,9 @@ pub struct MemberStatus {
     /// Its share, in their form too.
     pub assignment: Bytes,
 }
+
+/// What groups are taken for that have offsets and no members.
+const CONSUMERS: &str = "consumer";
 
 /// Offsets of one request that are committed at once.
 const COMMITS_AT_ONCE: usize = 1_024;
@@ -244,20 +248,14 @@ impl Broker {
         group: &Arc<str>,
         member: Option<&Membership>,
         commits: &[Commit],
-    ) -> Vec<Result<(), OffsetError>> {
-        if let Err(error) = self.may_commit(group, member) {
-            return commits.iter().map(|_| Err(error.clone())).collect();
-        }
+    ) -> Result<Vec<Result<(), OffsetError>>, OffsetError> {
+        check_name(group)?;
+        self.coordinator.shared.look(|groups, now| groups.may_commit(group, member, now))?;
         let mut committed = Vec::with_capacity(commits.len());
         for commits in commits.chunks(COMMITS_AT_ONCE) {
             committed.extend(join_all(commits.iter().map(|commit| self.commit_offset(group, commit))).await);
         }
-        committed
-    }
-
-    fn may_commit(&self, group: &str, member: Option<&Membership>) -> Result<(), OffsetError> {
-        check_name(group)?;
-        Ok(self.coordinator.shared.look(|groups, now| groups.may_commit(group, member, now))?)
+        Ok(committed)
     }
 
     async fn commit_offset(&self, group: &Arc<str>, commit: &Commit) -> Result<(), OffsetError> {
@@ -314,34 +312,48 @@ impl Broker {
         all.into_iter().filter_map(named).collect()
     }
 
+    /// A group that has members or committed offsets.
+    pub fn group(&self, group: &str) -> Option<GroupStatus> {
+        let members = self.coordinator.shared.lock().groups.get(group).map(GroupStatus::of);
+        let has_committed = || self.journal.as_ref()?.with_offsets(|offsets| offsets.of(group).next().map(|_| ()));
+        members.or_else(|| has_committed().map(|()| GroupStatus::without_members()))
+    }
+
     /// The groups that have members or committed offsets, in order of name.
     pub fn groups(&self) -> Vec<(Arc<str>, GroupStatus)> {
-        let mut all: std::collections::BTreeMap<Arc<str>, GroupStatus> = std::collections::BTreeMap::new();
+        let mut all: BTreeMap<Arc<str>, GroupStatus> = BTreeMap::new();
         if let Some(journal) = &self.journal {
-            let none = || GroupStatus {
-                phase: Phase::Empty,
-                protocol_type: "consumer".to_owned(),
-                protocol: String::new(),
-                members: Vec::new(),
-            };
-            journal.with_offsets(|offsets| all.extend(offsets.groups().map(|name| (name.clone(), none()))));
+            let named = |name: &Arc<str>| (name.clone(), GroupStatus::without_members());
+            journal.with_offsets(|offsets| all.extend(offsets.groups().map(named)));
         }
         let state = self.coordinator.shared.lock();
-        all.extend(state.groups.iter().map(|(name, group)| {
-            let (protocol_type, protocol) = group.protocol();
-            let members = group.members().map(|(id, instance, identity, says, assignment)| MemberStatus {
-                id: id.clone(),
-                instance: instance.cloned(),
-                client: identity.client.clone(),
-                host: identity.host.clone(),
-                says,
-                assignment: assignment.clone(),
-            });
-            let (protocol_type, protocol) = (protocol_type.to_owned(), protocol.to_owned());
-            let status = GroupStatus { phase: group.phase(), protocol_type, protocol, members: members.collect() };
-            (name.clone(), status)
-        }));
+        all.extend(state.groups.iter().map(|(name, group)| (name.clone(), GroupStatus::of(group))));
         all.into_iter().collect()
+    }
+}
+
+impl GroupStatus {
+    fn without_members() -> GroupStatus {
+        GroupStatus {
+            phase: Phase::Empty,
+            protocol_type: CONSUMERS.to_owned(),
+            protocol: String::new(),
+            members: Vec::new(),
+        }
+    }
+
+    fn of<T: Copy>(group: &Group<T>) -> GroupStatus {
+        let (protocol_type, protocol) = group.protocol();
+        let members = group.members().map(|(id, instance, identity, says, assignment)| MemberStatus {
+            id: id.clone(),
+            instance: instance.cloned(),
+            client: identity.client.clone(),
+            host: identity.host.clone(),
+            says,
+            assignment: assignment.clone(),
+        });
+        let (protocol_type, protocol) = (protocol_type.to_owned(), protocol.to_owned());
+        GroupStatus { phase: group.phase(), protocol_type, protocol, members: members.collect() }
     }
 }
 

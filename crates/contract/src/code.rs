@@ -126,6 +126,22 @@ codes! {
     PATH_NOT_FOUND = "path_not_found", FixRequest, 404;
     /// The path has other methods.
     METHOD_NOT_ALLOWED = "method_not_allowed", FixRequest, 405;
+    /// No name for a group, or one that is too long.
+    GROUP_NAME = "group_name", FixRequest;
+    /// A commit or a join that doesn't have its form.
+    GROUP_INVALID = "group_invalid", FixRequest;
+    /// The group has neither members nor offsets, or not these.
+    GROUP_NOT_FOUND = "group_not_found", FixRequest, 404;
+    /// The group has no such member, or no longer.
+    MEMBER_NOT_FOUND = "member_not_found", FixRequest, 404;
+    /// Another member has taken the instance over.
+    MEMBER_FENCED = "member_fenced", FixRequest, 409;
+    /// The group divides its partitions anew, or has done so.
+    GROUP_REBALANCING = "group_rebalancing", FixRequest, 409;
+    /// The members of the group have no way to divide partitions in common.
+    GROUP_STRATEGY = "group_strategy", FixRequest, 409;
+    /// The group has members.
+    GROUP_NOT_EMPTY = "group_not_empty", FixRequest, 409;
     /// The topic was to be created, and exists.
     TOPIC_EXISTS = "topic_exists", FixRequest, 409;
     /// The topic has more partitions already.
@@ -156,6 +172,8 @@ codes! {
     TOPIC_BUSY = "topic_busy", Wait;
     /// A topic of that name was deleted, and its objects are still being removed.
     TOPIC_DELETING = "topic_deleting", Wait;
+    /// Groups have as many members as there can be.
+    MEMBERS_TOO_MANY = "members_too_many", Wait;
     /// Too many requests wait for records.
     WAITS_TOO_MANY = "waits_too_many", Wait;
     /// All connections are busy.
@@ -166,6 +184,8 @@ codes! {
     SHUTTING_DOWN = "shutting_down", Wait;
     /// The journal has its maximum number of named producers.
     PRODUCERS_TOO_MANY = "producers_too_many", TellHuman, 507;
+    /// Groups have as many offsets as there can be.
+    OFFSETS_TOO_MANY = "offsets_too_many", TellHuman, 507;
     /// The broker has its maximum number of topics or partitions.
     TOPICS_TOO_MANY = "topics_too_many", TellHuman, 507;
 }

@@ -5,6 +5,7 @@
 
 pub mod code;
 mod duration;
+mod group;
 pub mod header;
 mod media_type;
 mod partitions;
@@ -15,6 +16,10 @@ mod topic;
 
 pub use code::Code;
 pub use duration::parse_duration;
+pub use group::{
+    CommitOffset, CommitRequest, GroupInfo, GroupList, GroupOffset, GroupPartition, GroupState, GroupSummary,
+    JoinRequest, MemberInfo, MemberPartition, Membership, rebalance_ms, session_ms,
+};
 pub use media_type::MediaType;
 pub use partitions::{PARTITIONS_MAX, Partitions};
 pub use rawline_batch::Kind;

@@ -14,6 +14,12 @@ pub const PRODUCER: &str = "/producer";
 pub const TOPICS: &str = "/topics";
 /// Find an offset by time.
 pub const OFFSET: &str = "/offset";
+/// All groups of consumers.
+pub const GROUPS: &str = "/groups";
+/// One group: its members and its offsets; commit offsets, and delete them.
+pub const GROUP: &str = "/group";
+/// One member of a group: join, give signs, leave.
+pub const MEMBER: &str = "/member";
 /// Whether the broker works.
 pub const HEALTH: &str = "/health";
 /// Metrics for Prometheus.

@@ -2,6 +2,7 @@
 
 mod api_keys;
 mod convert;
+mod groups;
 pub mod http;
 pub mod kafka;
 pub mod net;

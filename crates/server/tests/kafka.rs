@@ -17,28 +17,13 @@ use rawline_kafka::messages::{
 use rawline_kafka::{Api, ErrorCode, Response};
 use rawline_testkit::served::Served;
 use support::exchange;
+use support::http;
 use support::kafka::{Client, Fetched, TIME_MS, batch, fetch_body, produce_body, produced, served};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
 const CODECS: [RecordCodec; 5] =
     [RecordCodec::None, RecordCodec::Gzip, RecordCodec::Snappy, RecordCodec::Lz4, RecordCodec::Zstd];
-
-/// Sends a request over HTTP; the response's content type, its headers and its body.
-async fn http(server: &Served, method: &str, target: &str, header: &str, body: &[u8]) -> (u16, String, Vec<u8>) {
-    let mut stream = TcpStream::connect(server.address).await.unwrap();
-    let head = format!(
-        "{method} {target} HTTP/1.1\r\nhost: localhost\r\n{header}\r\ncontent-length: {}\r\nconnection: close\r\n\r\n",
-        body.len()
-    );
-    stream.write_all(head.as_bytes()).await.unwrap();
-    stream.write_all(body).await.unwrap();
-    let mut response = Vec::new();
-    stream.read_to_end(&mut response).await.unwrap();
-    let end = response.windows(4).position(|four| four == b"\r\n\r\n").unwrap();
-    let head = String::from_utf8(response[..end].to_vec()).unwrap();
-    (head.split(' ').nth(1).unwrap().parse().unwrap(), head, response[end + 4..].to_vec())
-}
 
 async fn append(server: &Served, topic: &str, media_type: &str, body: &[u8]) -> (u16, String) {
     let target = format!("/records?topic-name={topic}");

@@ -25,7 +25,7 @@ pub use group::Phase;
 pub use member::Identity;
 
 use bytes::Bytes;
-use group::Group;
+pub use group::Group;
 use rawline_journal::NAME_BYTES_MAX;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -357,6 +357,11 @@ impl<T: Copy> Groups<T> {
     /// When [`Groups::tick`] has something to do.
     pub fn due_at(&self) -> Option<Duration> {
         self.by_name.values().filter_map(Group::due_at).min()
+    }
+
+    /// A group that has members.
+    pub fn get(&self, group: &str) -> Option<&Group<T>> {
+        self.by_name.get(group).filter(|group| !group.is_empty())
     }
 
     /// The groups that have members, in order of name.

@@ -161,6 +161,16 @@ impl Field for Bytes {
     }
 }
 
+impl Nullable for Bytes {
+    fn read_nullable<S: Source>(from: &mut S, _: i16) -> Result<Option<Bytes>, WireError> {
+        from.bytes(true)
+    }
+
+    fn write_nullable(value: Option<&Bytes>, to: &mut Writer, _: i16) {
+        to.nullable_bytes(value.map(|bytes| &**bytes));
+    }
+}
+
 /// All of an array's elements. Their memory is reserved at once: the source has compared their number with what it has.
 fn elements<T: Field, S: Source>(from: &mut S, version: i16, count: usize) -> Result<Vec<T>, WireError> {
     let mut elements = Vec::with_capacity(count);

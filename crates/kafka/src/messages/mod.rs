@@ -4,6 +4,7 @@
 mod body;
 mod configs;
 mod consumer_groups;
+mod consumer_protocol;
 mod field;
 mod group_admin;
 mod groups;
@@ -19,6 +20,7 @@ mod versions;
 
 pub use configs::*;
 pub use consumer_groups::*;
+pub use consumer_protocol::*;
 pub use field::{Source, Uuid};
 pub use group_admin::*;
 pub use groups::*;

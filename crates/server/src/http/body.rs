@@ -108,6 +108,18 @@ impl BodyReader {
         self.pace.paused(pause);
     }
 
+    /// All of it, if it has at most so many bytes.
+    pub async fn text(&mut self, bytes_max: usize) -> Result<Vec<u8>, ApiError> {
+        let mut text = Vec::new();
+        while let Some(piece) = self.next().await? {
+            if text.len() + piece.len() > bytes_max {
+                return Err(ApiError::too_large((text.len() + piece.len()) as u64, bytes_max as u64));
+            }
+            text.extend_from_slice(&piece);
+        }
+        Ok(text)
+    }
+
     /// The next bytes, as the socket returned them; none at the end.
     pub async fn next(&mut self) -> Result<Option<Bytes>, ApiError> {
         match self.first.pop_front() {

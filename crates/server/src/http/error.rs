@@ -7,7 +7,9 @@ use rawline_batch::BatchError;
 use rawline_batch::record_batch::RecordBatchError;
 use rawline_broker::pool::PoolError;
 use rawline_broker::store::StoreError;
-use rawline_broker::{AppendError, Kind, OpenProducerError, ProducerError, ReadError, TopicError, TrimError};
+use rawline_broker::{
+    AppendError, GroupError, Kind, OffsetError, OpenProducerError, ProducerError, ReadError, TopicError, TrimError,
+};
 use rawline_contract::{Code, ErrorBody, MediaType, code};
 
 /// An error as a client receives it.
@@ -42,6 +44,11 @@ impl ApiError {
     pub fn path(path: &str) -> Self {
         let message = format!("the API has no path {path}; GET {} lists its paths", rawline_contract::path::OPENAPI);
         ApiError::new(code::PATH_NOT_FOUND, message)
+    }
+
+    pub fn group_not_found(group: &str) -> Self {
+        let message = format!("there is no group {group:?}: it has neither members nor committed offsets");
+        ApiError::new(code::GROUP_NOT_FOUND, message)
     }
 
     /// On a connection beyond the maximum.
@@ -138,6 +145,37 @@ impl From<TopicError> for ApiError {
             TopicError::Store(error) => return error.into(),
         };
         assert_eq!(code.kind, error.kind(), "{}", code.name);
+        ApiError::new(code, error.to_string())
+    }
+}
+
+impl From<GroupError> for ApiError {
+    fn from(error: GroupError) -> Self {
+        let code = match error {
+            GroupError::Name { .. } => code::GROUP_NAME,
+            GroupError::UnknownMember => code::MEMBER_NOT_FOUND,
+            GroupError::FencedInstance => code::MEMBER_FENCED,
+            GroupError::Generation { .. } | GroupError::Rebalancing => code::GROUP_REBALANCING,
+            GroupError::Protocol | GroupError::Protocols { .. } => code::GROUP_STRATEGY,
+            GroupError::Session { .. } => code::GROUP_INVALID,
+            GroupError::Full { .. } | GroupError::Groups { .. } | GroupError::Memory { .. } => code::MEMBERS_TOO_MANY,
+            GroupError::NotEmpty => code::GROUP_NOT_EMPTY,
+            GroupError::NeedsId { .. } => unreachable!("a member that didn't ask for an id gets one: {error}"),
+        };
+        ApiError::new(code, error.to_string())
+    }
+}
+
+impl From<OffsetError> for ApiError {
+    fn from(error: OffsetError) -> Self {
+        let code = match error {
+            OffsetError::Group(error) => return error.into(),
+            OffsetError::Topic(error) => return error.into(),
+            OffsetError::Store(error) => return error.into(),
+            OffsetError::Metadata { .. } => code::GROUP_INVALID,
+            OffsetError::NotCommitted => code::GROUP_NOT_FOUND,
+            OffsetError::TooMany(_) => code::OFFSETS_TOO_MANY,
+        };
         ApiError::new(code, error.to_string())
     }
 }

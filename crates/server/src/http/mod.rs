@@ -14,6 +14,7 @@ mod connection;
 pub mod debug;
 mod draft;
 mod error;
+mod groups;
 mod long_poll;
 mod metrics;
 mod multipart;
@@ -164,7 +165,7 @@ pub async fn serve(
     });
     let connect = |Accepted { stream, address, place }| {
         let stream = SharedStream::new(stream);
-        let peer = Peer::new(stream.clone(), api.pool.holder(network(address.ip())));
+        let peer = Peer::new(stream.clone(), api.pool.holder(network(address.ip())), address.ip());
         let stream = FileSender::new(stream, api.broker.mappings());
         let read_size = large_reads.connection();
         let stream = Paced::new(stream, api.config.waits, place.open.activity.clone(), api.pool.clone(), read_size);
@@ -228,6 +229,13 @@ async fn handle(
         Endpoint::DeleteTopic => topics::delete_topic(api, request).await,
         Endpoint::Trim => topics::trim(api, request).await,
         Endpoint::OpenProducer => producer::open(api, request).await,
+        Endpoint::Groups => groups::groups(api, peer).await,
+        Endpoint::Group => groups::group(api, peer, request).await,
+        Endpoint::CommitOffsets => groups::commit(api, request).await,
+        Endpoint::DeleteOffsets => groups::delete(api, request).await,
+        Endpoint::Join => groups::member::join(api, peer, request).await,
+        Endpoint::Heartbeat => groups::member::heartbeat(api, request).await,
+        Endpoint::Leave => groups::member::leave(api, request).await,
         Endpoint::Topics => topics::topics(api, peer).await,
         Endpoint::Offset => topics::offset(api, request).await,
         Endpoint::Metrics => render_metrics(api).await,

@@ -54,6 +54,41 @@ impl<'a> Query<'a> {
         }
     }
 
+    /// The name of a group, which is required.
+    pub fn group(&self) -> Result<Cow<'a, str>, ApiError> {
+        match self.find("group-name") {
+            Some(name) if !name.is_empty() => Ok(name),
+            _ => Err(ApiError::new(code::GROUP_NAME, "name a group: ?group-name=NAME")),
+        }
+    }
+
+    /// The id of a group's member, which is required.
+    pub fn member(&self) -> Result<Cow<'a, str>, ApiError> {
+        self.require("member", "ID")
+    }
+
+    /// The name under which a member comes back after a restart.
+    pub fn instance(&self) -> Option<String> {
+        self.find("instance").map(Cow::into_owned)
+    }
+
+    /// The generation that a member knows; required.
+    pub fn generation(&self) -> Result<u32, ApiError> {
+        let generation = self.number("generation", None)?;
+        // No generation is greater.
+        Ok(u32::try_from(generation).unwrap_or(u32::MAX))
+    }
+
+    /// The number of partitions that a member has divided, if it leads.
+    pub fn divided(&self) -> Result<Option<u64>, ApiError> {
+        if self.find("divided").is_some() { self.number("divided", None).map(Some) } else { Ok(None) }
+    }
+
+    /// Whether a topic is named.
+    pub fn has_topic(&self) -> bool {
+        self.find("topic-name").is_some()
+    }
+
     /// The epoch of a producer that asks for an exactly-once append.
     pub fn producer_epoch(&self) -> Result<Option<u16>, ApiError> {
         let Some(epoch) = self.find("producer-epoch") else { return Ok(None) };

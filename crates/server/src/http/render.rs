@@ -137,6 +137,32 @@ pub(crate) async fn reserve(api: &Api, peer: &Peer, bytes: u64) -> Result<Reserv
     })
 }
 
+/// A value as JSON, which lies in buffers of the pool if it is large.
+pub(crate) async fn value(api: &Api, peer: &Peer, value: &impl serde::Serialize) -> Result<ApiResponse, ApiError> {
+    let mut length = Counter(0);
+    serde_json::to_writer(&mut length, value).map_err(too_large)?;
+    if length.0 <= SMALL_BYTES {
+        return Ok(response::json(StatusCode::OK, value));
+    }
+    let mut text = Buffer(Gathered::new(reserve(api, peer, length.0).await?));
+    serde_json::to_writer(&mut text, value).map_err(too_large)?;
+    Ok(response::buffers(MediaType::Json.header_value(), text.0.freeze()))
+}
+
+/// Counts what is written.
+struct Counter(u64);
+
+impl Write for Counter {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0 += bytes.len() as u64;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
 /// Size of a part's records in bytes, rounded up to whole buffers.
 fn whole_blocks(part: &Part) -> u64 {
     part.bytes().next_multiple_of(BLOCK_BYTES as u64)
@@ -148,6 +174,9 @@ fn whole_blocks(part: &Part) -> u64 {
 fn boundary() -> String {
     format!("rawline-{:032x}", rand::random::<u128>())
 }
+
+/// Responses of at most this size lie outside the pool.
+const SMALL_BYTES: u64 = 8 << 10;
 
 /// Buffers of the pool to write to; a write fails when the reservation is used up.
 pub(crate) struct Buffer(pub Gathered);

@@ -32,6 +32,13 @@ pub(crate) enum Endpoint {
     DeleteTopic,
     Trim,
     OpenProducer,
+    Groups,
+    Group,
+    CommitOffsets,
+    DeleteOffsets,
+    Join,
+    Heartbeat,
+    Leave,
     Topics,
     Offset,
     Metrics,
@@ -62,7 +69,7 @@ const fn open(path: &'static str, endpoint: Endpoint) -> Route {
 }
 
 /// The busiest first.
-pub(crate) static ROUTES: [Route; 15] = [
+pub(crate) static ROUTES: [Route; 22] = [
     route(Method::POST, path::RECORDS, "topic-name=T", Endpoint::Append, LABEL_APPEND),
     route(Method::GET, path::RECORDS, "topic-name=T&offset=0", Endpoint::Read, "read"),
     route(Method::GET, path::RECORD, "topic-name=T&offset=0", Endpoint::ReadOne, "read_one"),
@@ -72,6 +79,13 @@ pub(crate) static ROUTES: [Route; 15] = [
     route(Method::DELETE, path::TOPIC, "topic-name=T", Endpoint::DeleteTopic, "topics"),
     route(Method::POST, path::TRIM, "topic-name=T&before=0", Endpoint::Trim, "topics"),
     route(Method::POST, path::PRODUCER, "producer-name=P", Endpoint::OpenProducer, "topics"),
+    route(Method::PUT, path::MEMBER, "group-name=G&member=M&generation=1", Endpoint::Heartbeat, "groups"),
+    route(Method::POST, path::MEMBER, "group-name=G", Endpoint::Join, "groups"),
+    route(Method::DELETE, path::MEMBER, "group-name=G&member=M", Endpoint::Leave, "groups"),
+    route(Method::PUT, path::GROUP, "group-name=G", Endpoint::CommitOffsets, "groups"),
+    route(Method::GET, path::GROUP, "group-name=G", Endpoint::Group, "groups"),
+    route(Method::DELETE, path::GROUP, "group-name=G", Endpoint::DeleteOffsets, "groups"),
+    route(Method::GET, path::GROUPS, "", Endpoint::Groups, "groups"),
     route(Method::GET, path::TOPICS, "", Endpoint::Topics, "topics"),
     route(Method::GET, path::OFFSET, "topic-name=T&time=2026-01-01T00:00:00Z", Endpoint::Offset, "topics"),
     route(Method::GET, path::METRICS, "", Endpoint::Metrics, LABEL_OTHER),

@@ -111,13 +111,7 @@ pub(crate) async fn delete_topic(api: &Api, request: Request<Incoming>) -> Resul
 async fn named_changes(api: &Api, request: Request<Incoming>) -> Result<(String, Map<String, Value>), ApiError> {
     let (request, mut body) = BodyReader::split(api, request);
     let name = Query::of(&request).topic()?.into_owned();
-    let mut text = Vec::new();
-    while let Some(piece) = body.next().await? {
-        if text.len() + piece.len() > SETTINGS_BYTES_MAX {
-            return Err(ApiError::too_large((text.len() + piece.len()) as u64, SETTINGS_BYTES_MAX as u64));
-        }
-        text.extend_from_slice(&piece);
-    }
+    let text = body.text(SETTINGS_BYTES_MAX).await?;
     Ok((name, changes(&text)?))
 }
 

@@ -91,8 +91,6 @@ pub(crate) struct Client {
     peer: Peer,
     /// The address that it has connected to.
     local: SocketAddr,
-    /// Where it connects from.
-    address: SocketAddr,
 }
 
 /// Serves the protocol until `stop` turns true; then completes the requests in flight and returns.
@@ -115,7 +113,7 @@ pub async fn serve(
     let connect = |Accepted { stream, address, place }| {
         let local = stream.local_addr();
         let stream = SharedStream::new(stream);
-        let peer = Peer::new(stream.clone(), kafka.pool.holder(network(address.ip())));
+        let peer = Peer::new(stream.clone(), kafka.pool.holder(network(address.ip())), address.ip());
         let stream = FileSender::new(stream, kafka.broker.mappings());
         let waits = Waits { head: IDLE_MAX, ..kafka.config.waits };
         let activity = place.open.activity.clone();
@@ -123,9 +121,7 @@ pub async fn serve(
         let kafka = kafka.clone();
         async move {
             match local {
-                Ok(local) => {
-                    connection::serve(Arc::new(Client { kafka, peer, local, address }), place, stream, address).await
-                }
+                Ok(local) => connection::serve(Arc::new(Client { kafka, peer, local }), place, stream, address).await,
                 // It has been closed since.
                 Err(error) => tracing::debug!(%error, "a connection without an address"),
             }

@@ -46,6 +46,8 @@ pub(crate) struct Peer {
     stream: SharedStream,
     /// The account of its network address.
     pub holder: Arc<Holder>,
+    /// Where it connects from.
+    pub address: IpAddr,
 }
 
 /// Who counts as one peer: an IPv4 address, or an IPv6 network of 64 bits, of which one machine can use every address.
@@ -57,8 +59,8 @@ pub(crate) fn network(address: IpAddr) -> IpAddr {
 }
 
 impl Peer {
-    pub fn new(stream: SharedStream, holder: Arc<Holder>) -> Self {
-        Peer { stream, holder }
+    pub fn new(stream: SharedStream, holder: Arc<Holder>, address: IpAddr) -> Self {
+        Peer { stream, holder, address }
     }
 
     /// Lets the current runtime watch the connection, instead of the one that has until now.
@@ -95,7 +97,7 @@ mod tests {
         let client = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
         let (server, _) = listener.accept().await.unwrap();
         let holder = Pool::new(1 << 20).holder(server.peer_addr().unwrap().ip());
-        (Peer::new(SharedStream::new(server), holder), client)
+        (Peer::new(SharedStream::new(server), holder, IpAddr::V4(Ipv4Addr::LOCALHOST)), client)
     }
 
     /// Defect 8: the unread byte hid the end from the HTTP library.

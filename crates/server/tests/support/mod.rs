@@ -38,6 +38,22 @@ pub fn get(target: &str) -> String {
     format!("GET {target} HTTP/1.1\r\nhost: localhost\r\n\r\n")
 }
 
+/// Sends a request over HTTP, on a connection of its own: the response's status, its head and its body.
+pub async fn http(server: &Served, method: &str, target: &str, header: &str, body: &[u8]) -> (u16, String, Vec<u8>) {
+    let mut stream = TcpStream::connect(server.address).await.unwrap();
+    let head = format!(
+        "{method} {target} HTTP/1.1\r\nhost: localhost\r\n{header}\r\ncontent-length: {}\r\nconnection: close\r\n\r\n",
+        body.len()
+    );
+    stream.write_all(head.as_bytes()).await.unwrap();
+    stream.write_all(body).await.unwrap();
+    let mut response = Vec::new();
+    stream.read_to_end(&mut response).await.unwrap();
+    let end = response.windows(4).position(|four| four == b"\r\n\r\n").unwrap();
+    let head = String::from_utf8(response[..end].to_vec()).unwrap();
+    (head.split(' ').nth(1).unwrap().parse().unwrap(), head, response[end + 4..].to_vec())
+}
+
 /// Sends bytes and returns the response: its status and its whole text. `None` if the connection is closed instead.
 pub async fn exchange(stream: &mut TcpStream, pieces: &[&[u8]]) -> Option<(u16, String)> {
     for piece in pieces {

@@ -2,14 +2,13 @@
 
 use super::code_of_offset;
 use crate::kafka::Client;
-use rawline_broker::{GroupStatus, MemberStatus, Phase};
+use rawline_broker::{MemberStatus, Phase};
 use rawline_kafka::ErrorCode;
 use rawline_kafka::messages::{
     DeletableGroupResult, DeleteGroupsRequest, DeleteGroupsResponse, DescribeGroupsRequest, DescribeGroupsResponse,
     DescribedGroup, DescribedGroupMember, ListGroupsRequest, ListGroupsResponse, ListedGroup,
 };
-use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
+use std::collections::BTreeSet;
 
 /// What a client may do with a group if it asks: read, delete, describe. The numbers are Kafka's.
 const OPERATIONS: i32 = 1 << 3 | 1 << 6 | 1 << 8;
@@ -24,13 +23,12 @@ fn state(phase: Phase) -> &'static str {
 }
 
 pub(super) fn describe(client: &Client, request: DescribeGroupsRequest) -> DescribeGroupsResponse {
-    let all: BTreeMap<Arc<str>, GroupStatus> = client.kafka.broker.groups().into_iter().collect();
     let authorized_operations = if request.include_authorized_operations { OPERATIONS } else { i32::MIN };
-    let described = |group_id: String| match all.get(group_id.as_str()) {
+    let described = |group_id: String| match client.kafka.broker.group(&group_id) {
         Some(status) => DescribedGroup {
             group_state: state(status.phase).to_owned(),
-            protocol_type: status.protocol_type.clone(),
-            protocol_data: status.protocol.clone(),
+            protocol_type: status.protocol_type,
+            protocol_data: status.protocol,
             members: status.members.iter().map(member).collect(),
             group_id,
             authorized_operations,

@@ -1,6 +1,7 @@
 //! JoinGroup, SyncGroup, Heartbeat, LeaveGroup.
 
 use super::code_of;
+use crate::groups::new_member_id;
 use crate::kafka::Client;
 use rawline_broker::{GroupError, Identity, Join, Joined, Membership, Outcome};
 use rawline_kafka::ErrorCode;
@@ -16,9 +17,6 @@ use std::time::Duration;
 const NEEDS_ID_FROM: i16 = 4;
 /// From this version on, a leader can be asked to keep the division.
 const SKIPS_FROM: i16 = 9;
-
-/// Longest name of a client in a member's id.
-const CLIENT_BYTES_MAX: usize = 100;
 
 /// Clients look for the coordinator again.
 const STOPPING: i16 = ErrorCode::CoordinatorNotAvailable as i16;
@@ -51,14 +49,14 @@ pub(super) fn join(
         let join = Join {
             member: request.member_id.into(),
             instance: request.group_instance_id.clone().map(Arc::from),
-            identity: Identity { client: name.as_str().into(), host: format!("/{}", client.address.ip()).into() },
+            identity: Identity { client: name.as_str().into(), host: format!("/{}", client.peer.address).into() },
             session,
             rebalance,
             protocol_type: request.protocol_type.into(),
             protocols: protocols.collect(),
             needs_id: version >= NEEDS_ID_FROM,
         };
-        let new_id = || member_id(request.group_instance_id.as_deref().unwrap_or(&name));
+        let new_id = || new_member_id(request.group_instance_id.as_deref().unwrap_or(&name));
         match unless_stopping(&client, client.kafka.broker.join_group(&group, join, new_id)).await {
             None => JoinGroupResponse { error_code: STOPPING, ..JoinGroupResponse::default() },
             Some(Outcome::Joined(joined)) => described(version, joined),
@@ -66,13 +64,6 @@ pub(super) fn join(
             Some(Outcome::Synced { .. }) => unreachable!("a share for a member that joins"),
         }
     }
-}
-
-/// An id that no other member has.
-#[expect(clippy::disallowed_methods, reason = "an id that nobody else draws")]
-fn member_id(name: &str) -> Arc<str> {
-    let end = name.char_indices().map(|(at, _)| at).find(|at| *at >= CLIENT_BYTES_MAX).unwrap_or(name.len());
-    format!("{}-{:032x}", name.split_at(end).0, rand::random::<u128>()).into()
 }
 
 fn refused(error: &GroupError) -> JoinGroupResponse {

@@ -24,7 +24,7 @@ pub(super) async fn commit(client: &Client, request: OffsetCommitRequest) -> Off
     let group: Arc<str> = request.group_id.into();
     let generation = request.generation_id_or_member_epoch;
     let is_member = generation >= 0 || !request.member_id.is_empty();
-    let sync: Option<Membership> =
+    let membership: Option<Membership> =
         is_member.then(|| member::of(request.member_id, request.group_instance_id, generation));
     let mut commits = Vec::new();
     for topic in &request.topics {
@@ -38,7 +38,9 @@ pub(super) async fn commit(client: &Client, request: OffsetCommitRequest) -> Off
             })
         }));
     }
-    let mut committed = client.kafka.broker.commit_offsets(&group, sync.as_ref(), &commits).await.into_iter();
+    let committed = client.kafka.broker.commit_offsets(&group, membership.as_ref(), &commits).await;
+    let committed = committed.unwrap_or_else(|error| commits.iter().map(|_| Err(error.clone())).collect());
+    let mut committed = committed.into_iter();
     let mut result = |asked: &OffsetCommitRequestPartition| {
         // Negative offsets were left out.
         let committed = if asked.committed_offset >= 0 { committed.next() } else { None };

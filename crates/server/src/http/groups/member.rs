@@ -1,0 +1,209 @@
+//! `/member`: a member joins a group and gets its partitions, gives signs, and leaves.
+//!
+//! Members say the same about themselves as Kafka's consumers with the strategy `range`, so both can be in one group. The
+//! broker divides the partitions for a member that leads.
+
+use super::read_json;
+use crate::groups::new_member_id;
+use crate::groups::share::{RANGE, Wanting, divide};
+use crate::http::Api;
+use crate::http::body::BodyReader;
+use crate::http::error::ApiError;
+use crate::http::query::Query;
+use crate::http::render;
+use crate::http::response::{self, ApiResponse};
+use crate::net::peer::Peer;
+use bytes::Bytes;
+use http::Request;
+use hyper::body::Incoming;
+use rawline_broker::{Broker, GroupError, Identity, Join, Joined, Membership, Outcome, TopicError};
+use rawline_contract::{JoinRequest, MemberPartition, code};
+use rawline_kafka::messages::{CONSUMER_PROTOCOL, ConsumerAssignment, ConsumerSubscription};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Maximum number of topics that a member wants.
+const TOPICS_MAX: usize = 1_000;
+
+/// A member that knows a generation.
+pub(super) fn membership(member: String, instance: Option<String>, generation: u32) -> Membership {
+    Membership { member: member.into(), instance: instance.map(Arc::from), generation }
+}
+
+/// Joins a group. Responds when all members have joined and their partitions are divided.
+pub(crate) async fn join(api: &Api, peer: &Peer, request: Request<Incoming>) -> Result<ApiResponse, ApiError> {
+    let (request, mut body) = BodyReader::split(api, request);
+    let group: Arc<str> = Query::of(&request).group()?.into();
+    let request: JoinRequest = read_json(&mut body, r#"{"topics":["T"]}"#).await?;
+    if request.topics.is_empty() || request.topics.len() > TOPICS_MAX {
+        let message = format!("{} topics; name 1 to {TOPICS_MAX}", request.topics.len());
+        return Err(ApiError::new(code::GROUP_INVALID, message));
+    }
+    let _permit = api.waits.try_acquire().map_err(|_| {
+        let message = "too many requests wait; retry, or use fewer connections";
+        ApiError::new(code::WAITS_TOO_MANY, message)
+    })?;
+    let joining = Joining { broker: api.broker.clone(), group, host: format!("/{}", peer.address).into() };
+    // A member that has joined and leads divides the partitions even if its client is gone: the others wait for it.
+    #[expect(clippy::disallowed_methods, reason = "goes on without the request")]
+    let shared = tokio::spawn(joining.join(request));
+    let mut stopping = api.stopping.clone();
+    let shared = tokio::select! {
+        shared = shared => shared,
+        // Nobody reads the response.
+        () = peer.gone() => return Ok(response::no_content()),
+        _ = stopping.wait_for(|&stop| stop) => {
+            return Err(ApiError::new(code::STORE_UNAVAILABLE, "the broker stops; join again"));
+        }
+    };
+    match shared {
+        Ok(shared) => render::value(api, peer, &shared?).await,
+        Err(panicked) => std::panic::resume_unwind(panicked.into_panic()),
+    }
+}
+
+/// A request to join, which goes on without its connection.
+struct Joining {
+    broker: Arc<Broker>,
+    group: Arc<str>,
+    host: Arc<str>,
+}
+
+impl Joining {
+    async fn join(self, request: JoinRequest) -> Result<rawline_contract::Membership, ApiError> {
+        let said = ConsumerSubscription { topics: request.topics, user_data: None }.to_bytes();
+        let instance: Option<Arc<str>> = request.instance.map(Arc::from);
+        let mut join = Join {
+            member: request.member.unwrap_or_default().into(),
+            instance: instance.clone(),
+            identity: Identity { client: request.client.as_str().into(), host: self.host.clone() },
+            session: Duration::from_millis(request.session_ms),
+            rebalance: Duration::from_millis(request.rebalance_ms),
+            protocol_type: CONSUMER_PROTOCOL.into(),
+            protocols: vec![(RANGE.into(), said)],
+            needs_id: false,
+        };
+        loop {
+            let name = instance.as_deref().unwrap_or(&request.client);
+            let joined = match self.broker.join_group(&self.group, join.clone(), || new_member_id(name)).await {
+                Outcome::Joined(joined) => joined,
+                // Another join of the same member took the place of this one.
+                Outcome::Refused(error) => return Err(error.into()),
+                Outcome::Synced { .. } => unreachable!("a share for a member that joins"),
+            };
+            join.member = joined.member.clone();
+            let (shares, divided) = self.divide(&joined).await?;
+            let membership =
+                Membership { member: joined.member, instance: instance.clone(), generation: joined.generation };
+            match self.broker.sync_group(&self.group, &membership, shares).await {
+                Outcome::Synced { assignment, .. } => return self.share(membership, &assignment, divided).await,
+                // Somebody has come or gone meanwhile.
+                Outcome::Refused(GroupError::Rebalancing | GroupError::Generation { .. }) => {}
+                Outcome::Refused(error) => return Err(error.into()),
+                Outcome::Joined(_) => unreachable!("a member joins that asks for its share"),
+            }
+        }
+    }
+
+    /// The shares of all members, and the number of partitions that are divided, if this one leads.
+    async fn divide(&self, joined: &Joined) -> Result<(Vec<(Arc<str>, Bytes)>, Option<u64>), ApiError> {
+        if joined.leader != joined.member {
+            return Ok((Vec::new(), None));
+        }
+        let wanting: Vec<Wanting> = joined.members.iter().map(wanting).collect();
+        let partitions = partitions(&self.broker, wanting.iter().flat_map(|one| &one.topics)).await?;
+        let divided = Some(partitions.values().map(|count| u64::from(*count)).sum());
+        if joined.is_divided {
+            return Ok((Vec::new(), divided));
+        }
+        let shares = divide(&wanting, &partitions).into_iter().map(|(member, share)| (member, share.to_bytes()));
+        Ok((shares.collect(), divided))
+    }
+
+    async fn share(
+        &self,
+        membership: Membership,
+        assignment: &[u8],
+        divided: Option<u64>,
+    ) -> Result<rawline_contract::Membership, ApiError> {
+        let share = match assignment {
+            // The leader has given it nothing.
+            [] => ConsumerAssignment::default(),
+            assignment => ConsumerAssignment::parse(assignment).map_err(|error| {
+                let message = format!("the group's leader has assigned what can't be read: {error}");
+                ApiError::new(code::GROUP_STRATEGY, message)
+            })?,
+        };
+        let committed = self.broker.committed_offsets(&self.group).into_iter();
+        let committed: BTreeMap<(Arc<str>, u32), u64> =
+            committed.map(|(topic, partition, committed)| ((topic, partition), committed.offset)).collect();
+        let partitions = share.assigned_partitions.into_iter().flat_map(|of| {
+            let topic: Arc<str> = of.topic.into();
+            let committed = &committed;
+            of.partitions.into_iter().filter_map(move |number| {
+                let partition = u32::try_from(number).ok()?;
+                let offset = committed.get(&(topic.clone(), partition)).copied();
+                Some(MemberPartition { topic: topic.to_string(), partition, offset })
+            })
+        });
+        Ok(rawline_contract::Membership {
+            member: membership.member.to_string(),
+            generation: membership.generation,
+            partitions: partitions.collect(),
+            divided,
+        })
+    }
+}
+
+/// What a member wants. One that says what can't be read wants nothing.
+fn wanting((member, instance, said): &(Arc<str>, Option<Arc<str>>, Bytes)) -> Wanting {
+    let topics = ConsumerSubscription::parse(said).unwrap_or_default().topics;
+    Wanting { member: member.clone(), instance: instance.clone(), topics }
+}
+
+/// The number of partitions of those topics that exist.
+async fn partitions<'a>(
+    broker: &Broker,
+    topics: impl Iterator<Item = &'a String>,
+) -> Result<BTreeMap<String, u32>, ApiError> {
+    let mut partitions = BTreeMap::new();
+    for name in topics.collect::<BTreeSet<_>>() {
+        match broker.topic(name).await {
+            Ok(topic) => drop(partitions.insert(name.clone(), topic.partitions())),
+            Err(TopicError::NotFound { .. } | TopicError::Deleting { .. } | TopicError::Name { .. }) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Ok(partitions)
+}
+
+/// A sign of a member. Refused if it has to join again: also if it leads, and there are more partitions to divide now.
+pub(crate) async fn heartbeat(api: &Api, request: Request<Incoming>) -> Result<ApiResponse, ApiError> {
+    // A body has no meaning and is not read.
+    let (request, _body) = BodyReader::split(api, request);
+    let query = Query::of(&request);
+    let group = query.group()?;
+    let generation = query.generation()?;
+    let membership = membership(query.member()?.into_owned(), query.instance(), generation);
+    api.broker.heartbeat(&group, &membership)?;
+    if let Some(divided) = query.divided()? {
+        let status = api.broker.group(&group).ok_or_else(|| ApiError::group_not_found(&group))?;
+        let members = status.members.iter().map(|one| (one.id.clone(), one.instance.clone(), one.says.clone()));
+        let wanting: Vec<Wanting> = members.map(|member| wanting(&member)).collect();
+        let partitions = partitions(&api.broker, wanting.iter().flat_map(|one| &one.topics)).await?;
+        if divided != partitions.values().map(|count| u64::from(*count)).sum::<u64>() {
+            return Err(GroupError::Rebalancing.into());
+        }
+    }
+    Ok(response::no_content())
+}
+
+/// A member leaves its group.
+pub(crate) async fn leave(api: &Api, request: Request<Incoming>) -> Result<ApiResponse, ApiError> {
+    // A body has no meaning and is not read.
+    let (request, _body) = BodyReader::split(api, request);
+    let query = Query::of(&request);
+    api.broker.leave_group(&query.group()?, &query.member()?, query.instance().as_deref())?;
+    Ok(response::no_content())
+}

@@ -1,0 +1,148 @@
+//! `/groups` and `/group`: groups of consumers, their members and the offsets that they have committed.
+
+pub(crate) mod member;
+
+use crate::http::Api;
+use crate::http::body::BodyReader;
+use crate::http::error::ApiError;
+use crate::http::query::Query;
+use crate::http::render;
+use crate::http::response::{self, ApiResponse};
+use crate::net::peer::Peer;
+use http::Request;
+use hyper::body::Incoming;
+use rawline_broker::{Commit, GroupStatus, MemberStatus, Phase};
+use rawline_contract::{
+    CommitRequest, GroupInfo, GroupList, GroupOffset, GroupPartition, GroupState, GroupSummary, MemberInfo, code,
+};
+use rawline_kafka::messages::{CONSUMER_PROTOCOL, ConsumerAssignment};
+use serde::de::DeserializeOwned;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// Maximum size of a request's JSON in bytes.
+const REQUEST_BYTES_MAX: usize = 1 << 20;
+
+fn state(phase: Phase) -> GroupState {
+    match phase {
+        Phase::Empty => GroupState::Empty,
+        Phase::Joining { .. } => GroupState::Joining,
+        Phase::Syncing { .. } => GroupState::Dividing,
+        Phase::Stable => GroupState::Stable,
+    }
+}
+
+/// A request's JSON.
+async fn read_json<T: DeserializeOwned>(body: &mut BodyReader, form: &str) -> Result<T, ApiError> {
+    let text = body.text(REQUEST_BYTES_MAX).await?;
+    serde_json::from_slice(&text)
+        .map_err(|error| ApiError::new(code::GROUP_INVALID, format!("send a JSON object such as {form}: {error}")))
+}
+
+/// All groups, by name.
+pub(crate) async fn groups(api: &Api, peer: &Peer) -> Result<ApiResponse, ApiError> {
+    let summary = |(name, status): (Arc<str>, GroupStatus)| GroupSummary {
+        name: name.to_string(),
+        state: state(status.phase),
+        members: status.members.len() as u64,
+    };
+    let groups = api.broker.groups().into_iter().map(summary).collect();
+    render::value(api, peer, &GroupList { groups }).await
+}
+
+/// One group.
+pub(crate) async fn group(api: &Api, peer: &Peer, request: Request<Incoming>) -> Result<ApiResponse, ApiError> {
+    let name = Query::of(&request).group()?.into_owned();
+    let Some(status) = api.broker.group(&name) else { return Err(ApiError::group_not_found(&name)) };
+    let info = GroupInfo {
+        state: state(status.phase),
+        strategy: status.protocol,
+        members: status.members.iter().map(|member| member_info(&status.protocol_type, member)).collect(),
+        offsets: offsets(api, &name).await?,
+        name,
+    };
+    render::value(api, peer, &info).await
+}
+
+fn member_info(protocol_type: &str, member: &MemberStatus) -> MemberInfo {
+    let assignment = (protocol_type == CONSUMER_PROTOCOL).then(|| ConsumerAssignment::parse(&member.assignment));
+    let assignment = assignment.and_then(Result::ok).unwrap_or_default();
+    let partitions = assignment.assigned_partitions.into_iter().flat_map(|of| {
+        let topic = of.topic;
+        of.partitions.into_iter().filter_map(move |number| {
+            Some(GroupPartition { topic: topic.clone(), partition: u32::try_from(number).ok()? })
+        })
+    });
+    MemberInfo {
+        member: member.id.to_string(),
+        instance: member.instance.as_ref().map(|instance| instance.to_string()),
+        client: member.client.to_string(),
+        address: member.host.trim_start_matches('/').to_owned(),
+        partitions: partitions.collect(),
+    }
+}
+
+async fn offsets(api: &Api, group: &str) -> Result<Vec<GroupOffset>, ApiError> {
+    let mut ends: BTreeMap<Arc<str>, Vec<u64>> = BTreeMap::new();
+    let mut offsets = Vec::new();
+    for (topic, partition, committed) in api.broker.committed_offsets(group) {
+        if !ends.contains_key(&topic) {
+            let all = api.broker.topic(&topic).await?.all_offsets().await?;
+            ends.insert(topic.clone(), all.into_iter().map(|offsets| offsets.end).collect());
+        }
+        let end = ends.get(&topic).and_then(|ends| ends.get(partition as usize)).copied();
+        let next_offset = end.unwrap_or_default();
+        offsets.push(GroupOffset {
+            topic: topic.to_string(),
+            partition,
+            offset: committed.offset,
+            next_offset,
+            // Whoever sets a group's offset may set any.
+            lag: next_offset.saturating_sub(committed.offset),
+            metadata: String::from_utf8_lossy(&committed.metadata).into_owned(),
+        });
+    }
+    offsets.sort_by(|one, other| (&one.topic, one.partition).cmp(&(&other.topic, other.partition)));
+    Ok(offsets)
+}
+
+/// Commits offsets: of a member, or of a group that has none.
+pub(crate) async fn commit(api: &Api, request: Request<Incoming>) -> Result<ApiResponse, ApiError> {
+    let (request, mut body) = BodyReader::split(api, request);
+    let name: Arc<str> = Query::of(&request).group()?.into();
+    let form = r#"{"member":"ID","generation":1,"offsets":[{"topic":"T","partition":0,"offset":5}]}"#;
+    let request: CommitRequest = read_json(&mut body, form).await?;
+    let membership = match (request.member, request.generation) {
+        (Some(member), Some(generation)) => Some(member::membership(member, request.instance, generation)),
+        (None, None) => None,
+        _ => {
+            let message = "send both \"member\" and \"generation\", or neither to set the offsets of a group without \
+                           members";
+            return Err(ApiError::new(code::GROUP_INVALID, message));
+        }
+    };
+    let commit = |one: rawline_contract::CommitOffset| Commit {
+        topic: one.topic.into(),
+        partition: one.partition.into(),
+        offset: one.offset,
+        metadata: one.metadata.into_bytes().into(),
+    };
+    let commits: Vec<Commit> = request.offsets.into_iter().map(commit).collect();
+    let committed = api.broker.commit_offsets(&name, membership.as_ref(), &commits).await?;
+    committed.into_iter().collect::<Result<(), _>>()?;
+    Ok(response::no_content())
+}
+
+/// Deletes offsets of a group that has no members: all, or those in one partition.
+pub(crate) async fn delete(api: &Api, request: Request<Incoming>) -> Result<ApiResponse, ApiError> {
+    // A body has no meaning and is not read.
+    let (request, _body) = BodyReader::split(api, request);
+    let query = Query::of(&request);
+    let name: Arc<str> = query.group()?.into();
+    if query.has_topic() {
+        api.broker.delete_offset(&name, &query.topic()?, query.partition()?).await?;
+    } else {
+        api.broker.delete_group(&name).await?;
+    }
+    Ok(response::no_content())
+}
