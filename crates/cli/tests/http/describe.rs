@@ -115,6 +115,21 @@ fn responses_match_the_openapi_document() {
         ask("DELETE", "/topic?topic-name=new", &[], b"");
     }
     ask("DELETE", "/topic", &[], b"");
+    ask("POST", "/member?group-name=g", &[], br#"{"topics":["t"]}"#);
+    ask("POST", "/member?group-name=g", &[], br#"{"topics":[]}"#);
+    ask("POST", "/member?group-name=g", &[], br#"{"topics":["t"],"member":"none"}"#);
+    ask("PUT", "/member?group-name=g&member=none&generation=1", &[], b"");
+    ask("DELETE", "/member?group-name=g&member=none", &[], b"");
+    for target in ["/group?group-name=g", "/group?group-name=none", "/group", "/groups"] {
+        ask("GET", target, &[], b"");
+    }
+    ask("PUT", "/group?group-name=other", &[], br#"{"offsets":[{"topic":"t","offset":1,"metadata":"m"}]}"#);
+    ask("PUT", "/group?group-name=other", &[], br#"{"offsets":[{"topic":"none","offset":1}]}"#);
+    ask("GET", "/group?group-name=other", &[], b"");
+    ask("DELETE", "/group?group-name=g", &[], b"");
+    for _ in 0..2 {
+        ask("DELETE", "/group?group-name=other", &[], b"");
+    }
 }
 
 /// Checks the subset of JSON Schema that the document uses for responses.

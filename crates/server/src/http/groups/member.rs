@@ -54,7 +54,7 @@ pub(crate) async fn join(api: &Api, peer: &Peer, request: Request<Incoming>) -> 
         // Nobody reads the response.
         () = peer.gone() => return Ok(response::no_content()),
         _ = stopping.wait_for(|&stop| stop) => {
-            return Err(ApiError::new(code::STORE_UNAVAILABLE, "the broker stops; join again"));
+            return Err(ApiError::new(code::SHUTTING_DOWN, "the broker is shutting down; join again"));
         }
     };
     match shared {
