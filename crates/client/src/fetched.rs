@@ -61,7 +61,7 @@ impl Fetched {
     }
 
     /// Offset of the first record in the buffer. It is lower than the requested offset if that lies in a compressed
-    /// batch, which is returned whole.
+    /// batch or in one of Kafka's, which are returned whole.
     pub fn first_offset(&self) -> u64 {
         self.first_offset
     }

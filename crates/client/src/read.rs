@@ -19,7 +19,8 @@ const AS_STORED: HeaderValue =
 pub struct ReadOptions {
     /// Offset of the first requested record.
     pub offset: u64,
-    /// Maximum number of records; 0 for no limit. A compressed batch is returned whole, so there may be more.
+    /// Maximum number of records; 0 for no limit. A compressed batch is returned whole, and so is one of Kafka's: there
+    /// may be more.
     pub records_max: u64,
     /// Maximum size of the records in bytes; 0 for the broker's limit. At least one record is returned, whatever its
     /// length.

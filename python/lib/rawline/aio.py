@@ -231,7 +231,9 @@ class AsyncProducer:
 
         `receipt.partition()` returns the partition then. See `Producer.send`.
         """
-        fields = fields_of(record, key, headers, timestamp)
+        fields = None
+        if key is not None or headers is not None or timestamp is not None or record is None:
+            fields = fields_of(record, key, headers, timestamp)
         receipt = self._core.try_send(record, partition_key, partition, fields)
         if receipt is None:
             receipt = await self._core.send_async(record, partition_key, partition, fields)

@@ -309,7 +309,7 @@ class Client:
 
         Waits up to `wait` seconds for the first record.
 
-        Compressed batches may exceed `records_max`, since they are not split. Empty after a timeout.
+        Compressed batches and Kafka's may exceed `records_max`, since they are not split. Empty after a timeout.
         """
         batches: Batches = self._core.read(False, topic, offset, records_max, bytes_max, wait, partition)
         return batches

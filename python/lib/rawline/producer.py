@@ -103,6 +103,9 @@ class Producer:
         `timestamp` is a time with a zone or milliseconds since 1970, by default the current time if there is a key or a
         header. `None` as the record is null, which deletes its key in a compacted topic.
         """
+        # Most records have none of these, and this is called for each record.
+        if key is None and headers is None and timestamp is None and record is not None:
+            return self._core.send(record, timeout, partition_key, partition)
         fields = fields_of(record, key, headers, timestamp)
         return self._core.send(record, timeout, partition_key, partition, fields)
 

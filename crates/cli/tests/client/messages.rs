@@ -94,7 +94,8 @@ async fn messages_and_plain_records_keep_their_order_and_everything_in_them() {
             let is_now = read.timestamp_ms.is_some_and(|time| (now_ms - 600_000..=now_ms).contains(&time));
             match number % 50 {
                 0..10 => {
-                    let plain = Whole { key: None, value: Some(value), headers: vec![], timestamp_ms: None };
+                    let timestamp_ms = read.timestamp_ms.filter(|_| is_now);
+                    let plain = Whole { key: None, value: Some(value), headers: vec![], timestamp_ms };
                     assert_eq!((position.partition, read), (3, &plain));
                 }
                 40 => assert!(read.key.is_none() && read.value == Some(value) && is_now, "{read:?}"),

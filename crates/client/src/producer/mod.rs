@@ -92,7 +92,7 @@ impl Producer {
     ///
     /// Needs a broker whose storage has a journal; otherwise the producer stops with an error with the code
     /// `journal_missing`. Records without these fields are smaller and cheaper with [`Producer::send`]. A partition
-    /// keeps the order of both.
+    /// keeps the order of both; a record of `send` joins one of Kafka's batches if one is open in its partition.
     pub async fn send_message(&self, message: Message<'_>) -> Result<Receipt, ClientError> {
         let target = match (message.partition, message.key) {
             (Some(partition), _) => Target::Partition(partition),

@@ -5,7 +5,7 @@ use super::config::ProducerConfig;
 use super::lane::{Lane, SealedBatch};
 use super::linger;
 use super::open::{Collecting, Open};
-use super::outgoing::Outgoing;
+use super::outgoing::{Message, Outgoing};
 use super::receipt::{Delivery, Receipt};
 use crate::environment::Environment;
 use crate::limits::{OPEN_BATCHES_KEPT_MAX, PARTITIONS_READ_INTERVAL};
@@ -180,8 +180,17 @@ impl Shared {
         }
         let new = || Open::new(record.kind(), self.config.codec, self.limits);
         let collecting = state.open.entry(partition).or_insert_with(|| Collecting::new(new()));
-        if collecting.open.is_empty() && collecting.open.kind() != record.kind() {
-            collecting.open = new();
+        if collecting.open.kind() != record.kind() {
+            if collecting.open.is_empty() {
+                collecting.open = new();
+            } else if let Outgoing::Plain(value) = record {
+                // A producer that alternates between the two would otherwise send a request for each record.
+                let message = Message { value: Some(value), ..Message::default() };
+                let joining = Outgoing::Message { message: &message, timestamp_ms: self.now_ms() };
+                if collecting.open.fits(joining, &self.config, &self.limits) {
+                    return self.take(state, target, joining);
+                }
+            }
         }
         if !collecting.open.fits(record, &self.config, &self.limits) {
             if state.partitions.is_none() {

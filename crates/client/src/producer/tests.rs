@@ -196,22 +196,36 @@ fn a_request_has_batches_of_one_kind_and_the_sequence_goes_on() {
     let shared = shared();
     let message = Message { key: Some(b"k"), value: Some(b"v"), ..Message::default() };
     let mut receipts = Vec::new();
-    for number in 0..10 {
+    for number in 0..12 {
         receipts.push(match number {
-            2..5 | 7 => send(&shared, &message).unwrap(),
+            2..5 | 9 => send(&shared, &message).unwrap(),
             _ => take(&shared, b"x").unwrap(),
         });
+        if number == 6 {
+            seal(&shared);
+        }
     }
     seal(&shared);
-    assert_eq!(receipts.iter().map(|receipt| receipt.index).collect::<Vec<_>>(), [0, 1, 0, 1, 2, 0, 1, 0, 0, 1]);
-    let expected = [
-        (BatchKind::Rawline, 0, 2),
-        (BatchKind::Kafka, 2, 3),
-        (BatchKind::Rawline, 5, 2),
-        (BatchKind::Kafka, 7, 1),
-        (BatchKind::Rawline, 8, 2),
-    ];
+    // Plain records join one of Kafka's batches that is open, and begin one of ours.
+    assert_eq!(receipts.iter().map(|receipt| receipt.index).collect::<Vec<_>>(), [0, 1, 0, 1, 2, 3, 4, 0, 1, 0, 1, 2]);
+    let expected =
+        [(BatchKind::Rawline, 0, 2), (BatchKind::Kafka, 2, 5), (BatchKind::Rawline, 7, 2), (BatchKind::Kafka, 9, 3)];
     assert_eq!(requests(&shared), expected.map(|batch| vec![batch]));
+}
+
+/// One record with a key doesn't make batches of Kafka's of all later ones without.
+#[test]
+fn a_full_batch_of_kafkas_is_followed_by_one_of_ours() {
+    let config = ProducerConfig { batch_bytes: 1000, ..ProducerConfig::default() };
+    let shared = Shared::new("t".to_owned(), config, Limits::default(), Arc::new(Half));
+    shared.learn(&mut shared.lock(), Some(1)).unwrap();
+    send(&shared, &Message { key: Some(b"k"), ..Message::default() }).unwrap();
+    for _ in 0..20 {
+        take(&shared, &[0; 100]).unwrap();
+    }
+    seal(&shared);
+    let kinds: Vec<_> = requests(&shared).into_iter().flatten().map(|(kind, ..)| kind).collect();
+    assert_eq!(kinds, [BatchKind::Kafka, BatchKind::Rawline, BatchKind::Rawline]);
 }
 
 /// The broker expects after a request of Kafka's what follows its first sequence, wrapped if one of Kafka's is next.

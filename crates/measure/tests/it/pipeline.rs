@@ -12,7 +12,7 @@ use rawline_broker::store::Store;
 use rawline_broker::store::cache::Cache;
 use rawline_broker::store::disk::{DiskStore, Durability};
 use rawline_broker::store::s3::{S3Config, S3Store};
-use rawline_client::{Payload, Start};
+use rawline_client::{Payload, RecordBatchBuilder, RecordCodec, Start};
 use rawline_measure::layout::{Commit, Counts, Current, DataFile, Layout, Tier};
 use rawline_measure::{Full, Kind, MeasureError, Options, Pipeline, Retention, Snapshot, Storage, Summary};
 use std::sync::Arc;
@@ -163,6 +163,28 @@ async fn compressed_batches_count_once_where_commits_end_inside_them() {
         let mut batch = Vec::new();
         builder.finish_into(1, 0, 0, &mut batch).unwrap();
         broker.client.append("t", vec![batch.into()]).await.unwrap();
+    }
+    let storage = memory();
+    run(Options { chunk_records: Some(333), ..broker.options("t", &storage) }).await.unwrap();
+    assert_eq!(rolled_up(&storage, "t").await, expected(&sent));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn measurements_in_kafkas_batches_count_like_others() {
+    let directory = tempfile::tempdir().unwrap();
+    let broker = Broker::on(Arc::new(DiskStore::open(directory.path(), Durability::PageCache).unwrap())).await;
+    let sent = measurements(12, 3_000, 20);
+    for (number, part) in sent.chunks(500).enumerate() {
+        if number % 2 == 0 {
+            broker.append("t", &messages(part), 100).await;
+            continue;
+        }
+        let mut builder = RecordBatchBuilder::new(RecordCodec::Zstd, Limits::default());
+        for sent in part {
+            builder.push(sent.time_ms, Some(sent.metric.as_bytes()), Some(&sent.message()), []).unwrap();
+        }
+        let batch = Bytes::copy_from_slice(builder.finish(None).unwrap());
+        broker.client.append_record_batches("t", vec![batch]).await.unwrap();
     }
     let storage = memory();
     run(Options { chunk_records: Some(333), ..broker.options("t", &storage) }).await.unwrap();
