@@ -54,7 +54,10 @@ mod tests {
         Wanting { member: member.into(), instance: instance.map(Arc::from), topics }
     }
 
-    fn shares(members: &[Wanting]) -> Vec<(String, Vec<(String, Vec<i32>)>)> {
+    /// The partitions of each topic, by member.
+    type Shares = Vec<(String, Vec<(String, Vec<i32>)>)>;
+
+    fn shares(members: &[Wanting]) -> Shares {
         let partitions = [("a", 5), ("b", 2)].map(|(topic, count)| (topic.to_owned(), count)).into();
         let shares = divide(members, &partitions).into_iter().map(|(member, share)| {
             let share = share.assigned_partitions.into_iter().map(|of| (of.topic, of.partitions)).collect();

@@ -97,7 +97,7 @@ mod tests {
         let client = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
         let (server, _) = listener.accept().await.unwrap();
         let holder = Pool::new(1 << 20).holder(server.peer_addr().unwrap().ip());
-        (Peer::new(SharedStream::new(server), holder, IpAddr::V4(Ipv4Addr::LOCALHOST)), client)
+        (Peer::new(SharedStream::new(server), holder, IpAddr::from([127, 0, 0, 1])), client)
     }
 
     /// Defect 8: the unread byte hid the end from the HTTP library.

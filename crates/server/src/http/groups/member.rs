@@ -1,7 +1,7 @@
 //! `/member`: a member joins a group and gets its partitions, gives signs, and leaves.
 //!
-//! Members say the same about themselves as Kafka's consumers with the strategy `range`, so both can be in one group. The
-//! broker divides the partitions for a member that leads.
+//! Members say the same about themselves as Kafka's consumers with the strategy `range`, so both can be in one group.
+//! For a member that leads, the broker divides the partitions.
 
 use super::read_json;
 use crate::groups::new_member_id;
